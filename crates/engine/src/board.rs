@@ -1,0 +1,234 @@
+//! The bookkeeping of a pass: which ticket stands where, and what can be done next. Plain data; the lock is around it.
+//!
+//! *What bounds it.* `claimed - committed` never exceeds `in_flight`, and no queue here holds more than that many values.
+//!
+//! *How it stops, how errors travel.* One number says both: `end`, the first ticket that is not to be carried through. It is
+//! infinite at first, and only ever moves down: to the ticket whose claim found nothing, and to each ticket that fails. Nothing
+//! is begun at or after `end`, all before it goes on, and the pass is over when `committed` reaches it. The values of abandoned
+//! tickets stay where they are until the pass is over, so that no destructor of the user's runs under the lock.
+//!
+//! *The oldest ticket can always go on.* Its predecessors are committed, so it is first in line at each gate, nobody else holds
+//! the turn there, and it is at the front of the queue for work.
+
+use std::any::Any;
+use std::collections::VecDeque;
+
+use crate::pass::{Pass, Ticket};
+
+/// What a panic carries.
+pub(crate) type Payload = Box<dyn Any + Send>;
+
+type Outcome<P, T> = Result<T, <P as Pass>::Error>;
+type Claim<'a, P> = dyn FnMut(Ticket) -> Outcome<P, Option<<P as Pass>::Input>> + Send + 'a;
+type Link<'a, P> = dyn FnMut(Ticket, <P as Pass>::Opened) -> Outcome<P, <P as Pass>::Linked> + Send + 'a;
+type Commit<'a, P> = dyn FnMut(Ticket, <P as Pass>::Output) -> Outcome<P, ()> + Send + 'a;
+
+/// Something a thread can do. Whoever has the closure of a serial phase has its turn.
+pub(crate) enum Job<'a, P: Pass> {
+    Claim(Ticket, &'a mut Claim<'a, P>),
+    Open(Ticket, P::Input),
+    Link(Ticket, &'a mut Link<'a, P>, P::Opened),
+    Work(Ticket, P::Linked),
+    Commit(Ticket, &'a mut Commit<'a, P>, P::Output),
+}
+
+/// A job's result, and the turn that goes back with it.
+pub(crate) enum Done<'a, P: Pass> {
+    Claim(Ticket, &'a mut Claim<'a, P>, Outcome<P, Option<P::Input>>),
+    Open(Ticket, Outcome<P, P::Opened>),
+    Link(Ticket, &'a mut Link<'a, P>, Outcome<P, P::Linked>),
+    Work(Ticket, Outcome<P, P::Output>),
+    Commit(Ticket, &'a mut Commit<'a, P>, Outcome<P, ()>),
+}
+
+impl<'a, P: Pass> Job<'a, P> {
+    /// Runs the user's code.
+    pub(crate) fn perform(self, pass: &P, worker: &mut P::Worker) -> Done<'a, P> {
+        match self {
+            Job::Claim(ticket, claim) => {
+                let outcome = claim(ticket);
+                Done::Claim(ticket, claim, outcome)
+            }
+            Job::Open(ticket, input) => Done::Open(ticket, pass.open(worker, input)),
+            Job::Link(ticket, link, opened) => {
+                let outcome = link(ticket, opened);
+                Done::Link(ticket, link, outcome)
+            }
+            Job::Work(ticket, linked) => Done::Work(ticket, pass.work(worker, linked)),
+            Job::Commit(ticket, commit, output) => {
+                let outcome = commit(ticket, output);
+                Done::Commit(ticket, commit, outcome)
+            }
+        }
+    }
+}
+
+/// The entrance to a serial phase: values arrive in any order, and go in one at a time in ticket order.
+struct Gate<F, T> {
+    /// What to call; gone while a thread is at it.
+    turn: Option<F>,
+    /// The ticket that goes in next.
+    next: Ticket,
+    /// Who has arrived; the front place is that of `next`.
+    ready: VecDeque<Option<T>>,
+}
+
+impl<F, T> Gate<F, T> {
+    fn new(turn: F) -> Self {
+        Gate { turn: Some(turn), next: 0, ready: VecDeque::new() }
+    }
+
+    fn arrive(&mut self, ticket: Ticket, value: T) {
+        let place = (ticket - self.next) as usize; // less than in_flight
+        if self.ready.len() <= place {
+            self.ready.resize_with(place + 1, || None);
+        }
+        self.ready[place] = Some(value);
+    }
+
+    fn is_open(&self, end: Ticket) -> bool {
+        self.next < end && self.turn.is_some() && matches!(self.ready.front(), Some(Some(_)))
+    }
+
+    fn enter(&mut self, end: Ticket) -> Option<(Ticket, F, T)> {
+        if !self.is_open(end) {
+            return None;
+        }
+        let (turn, value) = (self.turn.take()?, self.ready.pop_front()??);
+        let ticket = self.next;
+        self.next += 1;
+        Some((ticket, turn, value))
+    }
+}
+
+/// Where every ticket stands.
+pub(crate) struct Board<'a, P: Pass> {
+    in_flight: u64,
+    claim: Option<&'a mut Claim<'a, P>>,
+    /// Tickets claimed, the one being claimed included: the number of the next.
+    claimed: Ticket,
+    links: Gate<&'a mut Link<'a, P>, P::Opened>,
+    /// Ready for work, oldest first: links end in ticket order.
+    linked: VecDeque<(Ticket, P::Linked)>,
+    commits: Gate<&'a mut Commit<'a, P>, P::Output>,
+    /// Tickets committed, the one being committed not included.
+    committed: Ticket,
+    /// The first ticket that is not carried through.
+    end: Ticket,
+    errors: Vec<(Ticket, P::Error)>,
+    pub(crate) panics: Vec<Payload>,
+    /// Threads that found nothing to do.
+    pub(crate) sleepers: usize,
+}
+
+impl<'a, P: Pass> Board<'a, P> {
+    pub(crate) fn new(
+        in_flight: usize,
+        claim: &'a mut Claim<'a, P>,
+        link: &'a mut Link<'a, P>,
+        commit: &'a mut Commit<'a, P>,
+    ) -> Self {
+        Board {
+            in_flight: in_flight.max(1) as u64,
+            claim: Some(claim),
+            claimed: 0,
+            links: Gate::new(link),
+            linked: VecDeque::new(),
+            commits: Gate::new(commit),
+            committed: 0,
+            end: Ticket::MAX,
+            errors: Vec::new(),
+            panics: Vec::new(),
+            sleepers: 0,
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.committed >= self.end || !self.panics.is_empty()
+    }
+
+    /// Whether [`Self::take_job`] would give one.
+    pub(crate) fn has_job(&self) -> bool {
+        self.links.is_open(self.end)
+            || self.commits.is_open(self.end)
+            || self.can_work()
+            || self.can_claim()
+    }
+
+    /// What is best done next. Links come first because they are short and make work for others; commits next because they
+    /// free memory. Whoever comes out of a gate thus finds the next in line before anybody else, and so drains it. A new
+    /// ticket is claimed only when nothing can be done for the ones in hand.
+    pub(crate) fn take_job(&mut self) -> Option<Job<'a, P>> {
+        if let Some((ticket, link, opened)) = self.links.enter(self.end) {
+            return Some(Job::Link(ticket, link, opened));
+        }
+        if let Some((ticket, commit, output)) = self.commits.enter(self.end) {
+            return Some(Job::Commit(ticket, commit, output));
+        }
+        if self.can_work() {
+            return self.linked.pop_front().map(|(ticket, linked)| Job::Work(ticket, linked));
+        }
+        if self.can_claim() {
+            let ticket = self.claimed;
+            self.claimed += 1;
+            return self.claim.take().map(|claim| Job::Claim(ticket, claim));
+        }
+        None
+    }
+
+    /// Notes a result. A fresh input is given back at once as the job to open it: it is warm in this thread's cache.
+    pub(crate) fn settle(&mut self, done: Done<'a, P>) -> Option<Job<'a, P>> {
+        match done {
+            Done::Claim(ticket, claim, outcome) => {
+                self.claim = Some(claim);
+                match outcome {
+                    Ok(Some(input)) => return Some(Job::Open(ticket, input)),
+                    Ok(None) => self.end = self.end.min(ticket),
+                    Err(error) => self.fail(ticket, error),
+                }
+            }
+            Done::Open(ticket, Ok(opened)) => self.links.arrive(ticket, opened),
+            Done::Link(ticket, link, outcome) => {
+                self.links.turn = Some(link);
+                match outcome {
+                    Ok(linked) => self.linked.push_back((ticket, linked)),
+                    Err(error) => self.fail(ticket, error),
+                }
+            }
+            Done::Work(ticket, Ok(output)) => self.commits.arrive(ticket, output),
+            Done::Commit(ticket, commit, outcome) => {
+                self.commits.turn = Some(commit);
+                match outcome {
+                    Ok(()) => self.committed += 1,
+                    Err(error) => self.fail(ticket, error),
+                }
+            }
+            Done::Open(ticket, Err(error)) | Done::Work(ticket, Err(error)) => self.fail(ticket, error),
+        }
+        None
+    }
+
+    /// How the pass ended: a panic, the error of the first ticket that failed, or neither.
+    pub(crate) fn verdict(self) -> Result<Option<P::Error>, Payload> {
+        match self.panics.into_iter().next() {
+            Some(payload) => Err(payload),
+            None => {
+                Ok(self.errors.into_iter().min_by_key(|(ticket, _)| *ticket).map(|(_, error)| error))
+            }
+        }
+    }
+
+    fn can_work(&self) -> bool {
+        self.linked.front().is_some_and(|(ticket, _)| *ticket < self.end)
+    }
+
+    fn can_claim(&self) -> bool {
+        self.claim.is_some() && self.claimed < self.end && self.claimed - self.committed < self.in_flight
+    }
+
+    /// Errors of later tickets are kept too: dropping one is the user's code.
+    fn fail(&mut self, ticket: Ticket, error: P::Error) {
+        self.end = self.end.min(ticket);
+        self.errors.push((ticket, error));
+    }
+}

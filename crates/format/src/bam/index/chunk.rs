@@ -1,0 +1,70 @@
+//! What an index is made of: chunks of bins, runs of windows, counts.
+
+/// A stretch of the file that holds records of one bin, as virtual offsets. 24 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) bin: u32,
+}
+
+impl Chunk {
+    /// No chunk: a bin that no scheme has.
+    pub(super) const NONE: Chunk = Chunk { begin: 0, end: 0, bin: u32::MAX };
+
+    /// Takes in a later chunk of the same bin that starts in the block this one ends in: to read one
+    /// is to read the other.
+    pub(super) fn merge(&mut self, next: Chunk) -> bool {
+        let joins = self.bin == next.bin && next.begin >> 16 <= self.end >> 16;
+        if joins {
+            self.end = self.end.max(next.end);
+        }
+        joins
+    }
+
+    /// This chunk with its partition at `base`.
+    pub(super) fn rebased(self, base: u64) -> Self {
+        Chunk { begin: rebase(self.begin, base), end: rebase(self.end, base), ..self }
+    }
+}
+
+/// A virtual offset in a partition as one in the file, where the partition starts at byte `base`.
+pub(super) fn rebase(offset: u64, base: u64) -> u64 {
+    offset + (base << 16)
+}
+
+/// The linear index of one reference sequence, as runs of windows with one offset. A window that
+/// no record overlaps takes the offset of the next one that is, so runs leave no gaps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Windows {
+    /// One past the last window of each run, and the offset of the first record that overlaps it.
+    pub(super) runs: Vec<(u32, u64)>,
+}
+
+impl Windows {
+    /// Notes that the record at `offset` overlaps the windows up to, not including, `end`. Windows
+    /// that earlier records reached keep their offset.
+    pub(super) fn reach(&mut self, end: u32, offset: u64) {
+        if self.runs.last().is_none_or(|&(reached, _)| reached < end) {
+            self.runs.push((end, offset));
+        }
+    }
+
+    /// The offset of every window.
+    pub(super) fn offsets(&self) -> Vec<u64> {
+        let mut out = Vec::with_capacity(self.runs.last().map_or(0, |&(end, _)| end as usize));
+        for &(end, offset) in &self.runs {
+            out.resize(end as usize, offset);
+        }
+        out
+    }
+}
+
+/// What the pseudo-bin of a reference sequence says: where its records are, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Summary {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) mapped: u64,
+    pub(super) unmapped: u64,
+}

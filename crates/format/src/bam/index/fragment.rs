@@ -1,0 +1,123 @@
+//! The index of one partition, relative to its first byte.
+
+use readmill_record::RecordRef;
+
+use super::chunk::{Chunk, Summary, Windows};
+use super::{MAX_LEVELS, Scheme, level};
+
+/// The records of one reference sequence in a partition.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) ref_id: usize,
+    pub(super) summary: Summary,
+    /// Chunks of one bin in file order; those of other bins in between.
+    pub(super) chunks: Vec<Chunk>,
+    pub(super) windows: Windows,
+}
+
+/// The index of one partition. Virtual offsets are relative to the partition: offset of the block
+/// in its compressed bytes << 16 | offset in the block.
+#[derive(Debug, Default)]
+pub struct Fragment {
+    pub(super) parts: Vec<Part>,
+    /// Records without a place.
+    pub(super) unplaced: u64,
+    /// Sort keys of the first and the last record; none of an empty partition.
+    pub(super) range: Option<(u64, u64)>,
+    pub(super) unsorted: bool,
+}
+
+/// Collects the index of one partition after another.
+#[derive(Debug)]
+pub struct FragmentBuilder {
+    scheme: Scheme,
+    fragment: Fragment,
+    /// The reference sequence being read is the last of the fragment's parts.
+    ref_id: i32,
+    /// The bin last touched on each level.
+    open: [Chunk; MAX_LEVELS],
+}
+
+impl FragmentBuilder {
+    /// A builder for partitions of one file.
+    pub fn new(scheme: Scheme) -> Self {
+        let fragment = Fragment::default();
+        FragmentBuilder { scheme, fragment, ref_id: -1, open: [Chunk::NONE; MAX_LEVELS] }
+    }
+
+    /// Adds the next record in coordinate order. `start` is its virtual offset, `end` that of the
+    /// record after it: where a record ends with its block, the next block's start; where it
+    /// ends the partition, the partition's length << 16.
+    pub fn add(&mut self, record: RecordRef<'_>, start: u64, end: u64) {
+        self.check_order(record);
+        let ref_id = record.ref_id();
+        if ref_id != self.ref_id {
+            self.close();
+            self.ref_id = ref_id;
+            if ref_id >= 0 {
+                self.fragment.parts.push(Part::new(ref_id as usize, start));
+            }
+        }
+        if ref_id < 0 {
+            self.fragment.unplaced += 1;
+            return;
+        }
+        let Some(part) = self.fragment.parts.last_mut() else { return };
+        let (first, last) = self.scheme.windows(record);
+        let bin = self.scheme.bin(first, last);
+        part.windows.reach(last + 1, start);
+        part.summary.end = end;
+        match record.flags().is_unmapped() {
+            true => part.summary.unmapped += 1,
+            false => part.summary.mapped += 1,
+        }
+        let next = Chunk { begin: start, end, bin };
+        let open = &mut self.open[level(bin)];
+        if !open.merge(next) {
+            let closed = std::mem::replace(open, next);
+            part.chunks.extend((closed != Chunk::NONE).then_some(closed));
+        }
+    }
+
+    /// Ends the partition: returns its index, and is ready for the next.
+    pub fn finish(&mut self) -> Fragment {
+        self.close();
+        self.ref_id = -1;
+        std::mem::take(&mut self.fragment)
+    }
+
+    /// Hands the open chunks to the part they belong to.
+    fn close(&mut self) {
+        let open = self.open.iter_mut().map(|chunk| std::mem::replace(chunk, Chunk::NONE));
+        let closed = open.filter(|chunk| *chunk != Chunk::NONE);
+        if let Some(part) = self.fragment.parts.last_mut() {
+            part.chunks.extend(closed);
+        }
+    }
+
+    fn check_order(&mut self, record: RecordRef<'_>) {
+        let key = order(record);
+        match &mut self.fragment.range {
+            None => self.fragment.range = Some((key, key)),
+            Some((_, last)) => {
+                self.fragment.unsorted |= key < *last;
+                *last = key;
+            }
+        }
+    }
+}
+
+impl Part {
+    fn new(ref_id: usize, begin: u64) -> Self {
+        let summary = Summary { begin, end: begin, mapped: 0, unmapped: 0 };
+        Part { ref_id, summary, chunks: Vec::new(), windows: Windows::default() }
+    }
+}
+
+/// What the records must be sorted by: reference sequence, then position, those without a place last.
+fn order(record: RecordRef<'_>) -> u64 {
+    match u64::try_from(record.ref_id()) {
+        Ok(ref_id) => ref_id << 32 | (i64::from(record.pos()) + 1).cast_unsigned(),
+        Err(_) => u64::MAX,
+    }
+}

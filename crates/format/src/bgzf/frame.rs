@@ -1,0 +1,278 @@
+//! The claim side of reading BGZF: hop from block header to block header, inflate nothing.
+//!
+//! A chunk is a run of whole blocks whose borders depend on the bytes of the file alone, never on how
+//! many of them a pipe happened to deliver at once.
+
+use std::io::Read;
+
+use readmill_record::{Error, Result};
+
+use super::{EOF_BLOCK, MAX_BLOCK};
+
+/// A chunk is closed once its blocks inflate to this many bytes …
+const CHUNK_INFLATED: usize = 1 << 20;
+/// … or take this many bytes compressed …
+const CHUNK_COMPRESSED: usize = 1 << 19;
+/// … or are this many (a file of empty blocks must not grow a chunk without end).
+const CHUNK_BLOCKS: usize = 256;
+
+/// Most bytes a chunk can inflate to.
+pub const MAX_CHUNK: usize = CHUNK_INFLATED + MAX_BLOCK;
+
+/// One compressed block of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Where its gzip member starts in [`Chunk::compressed`].
+    pub start: u32,
+    /// Bytes of gzip header before the deflate data.
+    pub header: u16,
+    /// Bytes of the whole member.
+    pub size: u32,
+    /// Bytes it inflates to, as its footer says.
+    pub inflated: u32,
+}
+
+/// Blocks that are inflated together.
+#[derive(Clone, Default)]
+pub struct Chunk {
+    /// The blocks' bytes.
+    pub compressed: Vec<u8>,
+    /// The blocks.
+    pub blocks: Vec<Block>,
+    /// Offset of the first block in the file.
+    pub offset: u64,
+    /// Bytes all blocks inflate to, as their footers say.
+    pub inflated: usize,
+}
+
+impl Chunk {
+    fn clear(&mut self, offset: u64) {
+        self.compressed.clear();
+        self.blocks.clear();
+        (self.offset, self.inflated) = (offset, 0);
+    }
+
+    fn is_full(&self) -> bool {
+        self.inflated >= CHUNK_INFLATED
+            || self.compressed.len() >= CHUNK_COMPRESSED
+            || self.blocks.len() >= CHUNK_BLOCKS
+    }
+}
+
+/// Reads a file chunk by chunk.
+pub struct BlockReader<R> {
+    input: R,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    offset: u64,
+    last_was_eof_block: bool,
+    allow_missing_eof: bool,
+}
+
+/// Bytes asked of the system at a time.
+const READ_SIZE: usize = 256 << 10;
+
+impl<R: Read> BlockReader<R> {
+    /// Reads `input` from its first block on. A file that does not end with the empty EOF block is
+    /// refused, unless `allow_missing_eof`.
+    pub fn new(input: R, allow_missing_eof: bool) -> Self {
+        BlockReader {
+            input,
+            buffer: vec![0; READ_SIZE + MAX_BLOCK],
+            start: 0,
+            end: 0,
+            offset: 0,
+            last_was_eof_block: false,
+            allow_missing_eof,
+        }
+    }
+
+    /// Makes `n` bytes available, or as many as there are left.
+    fn fill(&mut self, n: usize) -> Result<&[u8]> {
+        if self.end - self.start < n {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            while self.end < n {
+                match self.input.read(&mut self.buffer[self.end..]) {
+                    Ok(0) => break,
+                    Ok(got) => self.end += got,
+                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                    Err(e) => return Err(Error::io("reading failed", &e).offset(self.offset)),
+                }
+            }
+        }
+        Ok(&self.buffer[self.start..self.end.min(self.start + n)])
+    }
+
+    /// Reads the next chunk into `chunk`; false at the end of the file.
+    pub fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        chunk.clear(self.offset);
+        while !chunk.is_full() {
+            let Some((header, size)) = self.next_header()? else { break };
+            let offset = self.offset;
+            let member = self.fill(size)?;
+            if member.len() < size {
+                return Err(truncated(offset));
+            }
+            let inflated = u32::from_le_bytes([
+                member[size - 4],
+                member[size - 3],
+                member[size - 2],
+                member[size - 1],
+            ]);
+            if inflated as usize > MAX_BLOCK {
+                return Err(Error::input("a BGZF block claims to hold more than 64 KiB").offset(offset));
+            }
+            let is_eof_block = member == EOF_BLOCK;
+            chunk.blocks.push(Block {
+                start: chunk.compressed.len() as u32,
+                header: header as u16,
+                size: size as u32,
+                inflated,
+            });
+            chunk.compressed.extend_from_slice(member);
+            chunk.inflated += inflated as usize;
+            self.start += size;
+            self.offset += size as u64;
+            self.last_was_eof_block = is_eof_block;
+        }
+        Ok(!chunk.blocks.is_empty())
+    }
+
+    /// Length of the gzip header and of the whole member that starts here; nothing at the end.
+    fn next_header(&mut self) -> Result<Option<(usize, usize)>> {
+        let (offset, complete) = (self.offset, self.last_was_eof_block || self.allow_missing_eof);
+        let fixed = self.fill(12)?;
+        if fixed.is_empty() {
+            if complete {
+                return Ok(None);
+            }
+            return Err(Error::input("the BGZF EOF block is missing, so the file may be cut short")
+                .offset(offset)
+                .hint("get the file again, or pass --allow-missing-eof to go on with what is there"));
+        }
+        if fixed.len() < 12 {
+            return Err(truncated(offset));
+        }
+        if fixed[..3] != [0x1f, 0x8b, 8] || fixed[3] & 4 == 0 {
+            return Err(Error::input("this is not a BGZF block").offset(offset));
+        }
+        let header = 12 + usize::from(u16::from_le_bytes([fixed[10], fixed[11]]));
+        let plain = fixed[3] == 4;
+        let head = self.fill(header)?;
+        if head.len() < header {
+            return Err(truncated(offset));
+        }
+        let size = block_size(&head[12..]).filter(|&size| plain && size > header + 8);
+        let size =
+            size.ok_or_else(|| Error::input("the header of a BGZF block is damaged").offset(offset))?;
+        Ok(Some((header, size)))
+    }
+}
+
+/// BSIZE + 1 from the gzip extra fields, among which `BC` need not be the first.
+fn block_size(mut extra: &[u8]) -> Option<usize> {
+    loop {
+        let &[a, b, low, high] = extra.first_chunk::<4>()?;
+        let length = usize::from(u16::from_le_bytes([low, high]));
+        let value = extra.get(4..4 + length)?;
+        if (a, b, length) == (b'B', b'C', 2) {
+            return Some(usize::from(u16::from_le_bytes([value[0], value[1]])) + 1);
+        }
+        extra = &extra[4 + length..];
+    }
+}
+
+fn truncated(offset: u64) -> Error {
+    Error::input("the file ends inside a BGZF block")
+        .offset(offset)
+        .hint("it is truncated: get it again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bgzf::{BLOCK_PAYLOAD, Deflater, Inflater};
+
+    fn file(payload: &[u8], eof: bool) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut deflater = Deflater::new(1);
+        for piece in payload.chunks(BLOCK_PAYLOAD) {
+            deflater.block(piece, &mut out);
+        }
+        if eof {
+            out.extend_from_slice(&EOF_BLOCK);
+        }
+        out
+    }
+
+    /// Delivers a few bytes at a time, as a slow pipe does.
+    struct Trickle<'a>(&'a [u8], usize);
+    impl Read for Trickle<'_> {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            self.1 = self.1 * 7 % 1009 + 1;
+            let n = self.1.min(into.len()).min(self.0.len());
+            into[..n].copy_from_slice(&self.0[..n]);
+            self.0 = &self.0[n..];
+            Ok(n)
+        }
+    }
+
+    fn read_all(input: impl Read, allow: bool) -> Result<(Vec<u8>, Vec<usize>)> {
+        let (mut reader, mut inflater) = (BlockReader::new(input, allow), Inflater::default());
+        let (mut chunk, mut all, mut sizes) = (Chunk::default(), Vec::new(), Vec::new());
+        while reader.next_chunk(&mut chunk)? {
+            sizes.push(chunk.inflated);
+            let mut out = Vec::new();
+            inflater.chunk(&chunk, &mut out)?;
+            all.extend_from_slice(&out);
+        }
+        Ok((all, sizes))
+    }
+
+    #[test]
+    fn chunks_depend_on_the_bytes_alone() {
+        let payload: Vec<u8> = (0..5_000_000u32).map(|i| (i % 251 * (i >> 12)) as u8).collect();
+        let bytes = file(&payload, true);
+        let whole = read_all(&bytes[..], false).unwrap();
+        assert_eq!(whole.0, payload);
+        assert!(whole.1.len() >= 4);
+        assert_eq!(read_all(Trickle(&bytes, 5), false).unwrap(), whole);
+    }
+
+    #[test]
+    fn a_cut_file_is_noticed_wherever_it_is_cut() {
+        let bytes = file(&[7; 200_000], true);
+        for cut in (1..bytes.len()).step_by(97).chain(bytes.len() - 28..bytes.len()) {
+            assert!(read_all(&bytes[..cut], false).is_err(), "cut at {cut}");
+        }
+        let without = file(&[7; 1000], false);
+        assert!(read_all(&without[..], false).unwrap_err().to_string().contains("EOF block"));
+        assert_eq!(read_all(&without[..], true).unwrap().0, [7; 1000]);
+        assert!(read_all(&[][..], false).is_err());
+    }
+
+    #[test]
+    fn damage_is_an_error_that_says_where() {
+        let bytes = file(&[b'x'; 150_000], true);
+        let first = block_size(&bytes[12..18]).unwrap();
+        for at in [first + 2, first + 20, first + first - 6, first + first - 2] {
+            let mut bad = bytes.clone();
+            bad[at] ^= 0x55;
+            let error = read_all(&bad[..], false).unwrap_err();
+            assert!(error.place.offset.is_some(), "{error}");
+        }
+    }
+
+    #[test]
+    fn further_gzip_fields_are_passed_over() {
+        let mut bytes = file(b"hello", false);
+        let size = u16::from_le_bytes([bytes[16], bytes[17]]) + 6;
+        bytes.splice(10..12, [12, 0]);
+        bytes.splice(12..12, *b"ZZ\x02\0!!");
+        bytes[22..24].copy_from_slice(&size.to_le_bytes());
+        bytes.extend_from_slice(&EOF_BLOCK);
+        assert_eq!(read_all(&bytes[..], false).unwrap().0, b"hello");
+    }
+}

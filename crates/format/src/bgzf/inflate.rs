@@ -1,0 +1,48 @@
+//! Inflating a chunk's blocks: whole blocks by libdeflate, lengths and checksums verified.
+
+use libdeflater::Decompressor;
+use readmill_record::{Error, Result};
+
+use super::{Block, Chunk};
+
+/// One thread's decompressor.
+pub struct Inflater(Decompressor);
+
+impl Default for Inflater {
+    fn default() -> Self {
+        Inflater(Decompressor::new())
+    }
+}
+
+impl Inflater {
+    /// Appends what the chunk's blocks hold to `out`.
+    pub fn chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
+        let mut at = out.len();
+        out.resize(at + chunk.inflated, 0);
+        for block in &chunk.blocks {
+            let into = &mut out[at..at + block.inflated as usize];
+            let member = &chunk.compressed[block.start as usize..][..block.size as usize];
+            self.block(block, member, into).map_err(|what| {
+                Error::input(what)
+                    .offset(chunk.offset + u64::from(block.start))
+                    .hint("the file is damaged: get it again")
+            })?;
+            at += block.inflated as usize;
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Block, member: &[u8], into: &mut [u8]) -> Result<(), &'static str> {
+        let (data, footer) =
+            member[block.header as usize..].split_at(member.len() - block.header as usize - 8);
+        let inflated = self.0.deflate_decompress(data, into);
+        if inflated != Ok(into.len()) {
+            return Err("a BGZF block does not inflate to the length it claims");
+        }
+        let expected = u32::from_le_bytes([footer[0], footer[1], footer[2], footer[3]]);
+        if crc32fast::hash(into) != expected {
+            return Err("the checksum (CRC) of a BGZF block is wrong");
+        }
+        Ok(())
+    }
+}

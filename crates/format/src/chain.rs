@@ -1,0 +1,351 @@
+//! From inflated chunks to whole records: the chain that leads from each record to the next.
+//!
+//! A record may start anywhere and reach over any number of chunks. [`open`] runs in parallel: it
+//! guesses where the first record of its chunk starts (htslib begins blocks with a record, htsjdk does
+//! not) and hops from there. [`Link`] runs serially, in order: one comparison tells whether the guess
+//! was right; a wrong one is hopped again. The record that straddles the border, and the records of
+//! the last name (their template may go on in the next chunk), move to the front of the next batch.
+//! They are few, so linking costs microseconds a chunk.
+
+use readmill_record::view::FIXED;
+use readmill_record::{Batch, Error, RecordRef, Result, Stamp, batch::Span};
+
+/// A template may keep this many bytes waiting for its end; then it is cut, and the input does not
+/// count as grouped by name.
+const MAX_WAITING: usize = 1 << 20;
+
+/// How many records in a row must look right for a guess. (A wrong guess costs time, never truth.)
+const CHAIN: usize = 4;
+
+/// A chunk of inflated bytes with the records that start in it.
+#[derive(Default)]
+pub struct Opened {
+    /// The chunk's bytes, and where whole records stand in them, from the first on.
+    batch: Batch,
+    /// Where the first record starts: a guess for BAM, certain for text.
+    first: usize,
+    /// Where the record after the last whole one starts.
+    exit: usize,
+    /// What stopped the hopping, if it was not the end of the chunk.
+    fault: Option<Error>,
+}
+
+impl Opened {
+    /// An empty chunk in the memory of `batch`.
+    pub fn reuse(mut batch: Batch) -> Self {
+        batch.clear();
+        Opened { batch, ..Opened::default() }
+    }
+
+    /// The bytes, to be filled.
+    pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.batch.bytes
+    }
+
+    /// Guesses where the first record starts, and hops from there to the end.
+    pub fn guess(&mut self, n_ref: i32) {
+        let bytes = &self.batch.bytes;
+        let at = (0..bytes.len()).find(|&at| looks_like_records(&bytes[at..], n_ref));
+        let first = at.unwrap_or(bytes.len());
+        self.hop(first);
+    }
+
+    /// Notes the whole records from `first` on.
+    fn hop(&mut self, first: usize) {
+        let Batch { bytes, spans, .. } = &mut self.batch;
+        spans.clear();
+        (self.first, self.exit, self.fault) = (first, first, None);
+        while let Some(head) = bytes.get(self.exit..).and_then(|rest| rest.first_chunk::<4>()) {
+            let size = u32::from_le_bytes(*head);
+            if let Err(fault) = sane(size) {
+                self.fault = Some(fault);
+                return;
+            }
+            let len = size + 4;
+            if self.exit + len as usize > bytes.len() {
+                return;
+            }
+            spans.push(Span { start: self.exit as u32, len, stamp: Stamp::default() });
+            self.exit += len as usize;
+        }
+    }
+
+    /// Notes a whole record that was just appended to the bytes (for text, where nothing is guessed).
+    pub fn push(&mut self, start: usize) {
+        let end = self.batch.bytes.len();
+        let len = (end - start) as u32;
+        self.batch.spans.push(Span { start: start as u32, len, stamp: Stamp::default() });
+        self.exit = end;
+    }
+
+    /// Stops here: the record after the last one noted is bad.
+    pub fn fail(&mut self, error: Error) {
+        self.fault = Some(error);
+    }
+}
+
+fn sane(block_size: u32) -> Result<()> {
+    if (FIXED as u32 - 4..=i32::MAX as u32).contains(&block_size) {
+        return Ok(());
+    }
+    Err(Error::input(format!("a record claims to be {block_size} bytes long"))
+        .hint("the file is damaged: get it again"))
+}
+
+fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
+    let mut rest = bytes;
+    for _ in 0..CHAIN {
+        if rest.len() < FIXED {
+            return true; // the chunk ends here; what came before looked right
+        }
+        if !RecordRef::plausible(rest, n_ref) {
+            return false;
+        }
+        let size = u32::from_le_bytes([rest[0], rest[1], rest[2], rest[3]]) as usize + 4;
+        rest = rest.get(size..).unwrap_or_default();
+    }
+    true
+}
+
+/// Joins chunks into batches that hold whole templates, and numbers the records.
+pub struct Link {
+    /// Bytes of the records that wait for the rest of their template, then of a partial record.
+    waiting: Vec<u8>,
+    /// Lengths of the waiting records.
+    lengths: Vec<u32>,
+    /// Number of the next record that leaves in a batch.
+    next: u64,
+    /// Whether a template had to be cut.
+    cut: bool,
+    /// Memory for the next batch's spans.
+    spare: Vec<Span>,
+    max_record: usize,
+}
+
+/// Records linked to whole templates, and their first number.
+pub struct Linked {
+    /// The records, not yet checked or stamped.
+    pub batch: Batch,
+    /// Number of the first record.
+    pub first: u64,
+    /// Why there are no more records after these, if it is not the end of the input.
+    pub fault: Option<Error>,
+}
+
+impl Link {
+    /// A link that refuses records of more than `max_record` bytes.
+    pub fn new(max_record: usize) -> Self {
+        let (waiting, lengths, spare) = Default::default();
+        Link { waiting, lengths, next: 0, cut: false, spare, max_record }
+    }
+
+    /// Whether some template was too long to be kept together.
+    pub fn was_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Records linked so far.
+    pub fn records(&self) -> u64 {
+        self.next
+    }
+
+    /// Bytes of records held back.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
+    /// Takes the next chunk and gives the batch of all records whose templates are complete.
+    pub fn link(&mut self, mut opened: Opened) -> Linked {
+        let border = opened.batch.bytes.len();
+        let entry = match self.complete_straddler(&opened.batch.bytes) {
+            Ok(Some(entry)) => entry,
+            Ok(None) => {
+                self.waiting.extend_from_slice(&opened.batch.bytes);
+                opened.batch.spans.clear();
+                return self.give(opened.batch, 0, None);
+            }
+            Err(fault) => return self.fail(fault, opened.batch),
+        };
+        if entry != opened.first {
+            opened.hop(entry);
+        }
+        let Opened { mut batch, exit, fault, .. } = opened;
+        self.put_waiting_first(&mut batch, border);
+        let fault = fault.map(|fault| fault.record(self.next + batch.len() as u64));
+        let keep = if fault.is_some() { batch.len() } else { self.complete_templates(&batch) };
+        self.waiting.clear();
+        self.lengths.clear();
+        for &span in &batch.spans[keep..] {
+            self.waiting.extend_from_slice(batch.record(span).raw());
+            self.lengths.push(span.len);
+        }
+        self.waiting.extend_from_slice(&batch.bytes[exit..border]);
+        self.give(batch, keep, fault)
+    }
+
+    /// Ends the chain: the last templates, and a fault when a record is cut short.
+    pub fn finish(&mut self, mut batch: Batch) -> Linked {
+        batch.clear();
+        let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
+        let fault = (whole < self.waiting.len()).then(|| {
+            Error::input("the file ends inside a record")
+                .record(self.next + self.lengths.len() as u64)
+                .hint("it is truncated: get it again")
+        });
+        self.put_waiting_first(&mut batch, 0);
+        self.waiting.clear();
+        self.lengths.clear();
+        let keep = batch.len();
+        self.give(batch, keep, fault)
+    }
+
+    /// What waited goes behind the chunk's own bytes, and before its records in order.
+    fn put_waiting_first(&mut self, batch: &mut Batch, border: usize) {
+        let mut spans = std::mem::take(&mut self.spare);
+        let mut at = border;
+        for &len in &self.lengths {
+            spans.push(Span { start: at as u32, len, stamp: Stamp::default() });
+            at += len as usize;
+        }
+        batch.bytes.extend_from_slice(&self.waiting[..at - border]);
+        spans.extend_from_slice(&batch.spans);
+        self.spare = std::mem::replace(&mut batch.spans, spans);
+        self.spare.clear();
+    }
+
+    fn fail(&mut self, fault: Error, mut batch: Batch) -> Linked {
+        let fault = fault.record(self.next + self.lengths.len() as u64);
+        batch.clear();
+        self.put_waiting_first(&mut batch, 0);
+        let keep = batch.len();
+        self.give(batch, keep, Some(fault))
+    }
+
+    fn give(&mut self, mut batch: Batch, keep: usize, fault: Option<Error>) -> Linked {
+        batch.spans.truncate(keep);
+        let first = self.next;
+        self.next += keep as u64;
+        Linked { batch, first, fault }
+    }
+
+    /// Completes the partial record behind the whole waiting ones from the front of `chunk`, and says
+    /// where the chunk's own first record starts; nothing when the chunk does not reach that far.
+    fn complete_straddler(&mut self, chunk: &[u8]) -> Result<Option<usize>> {
+        let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
+        let partial = self.waiting.len() - whole;
+        if partial == 0 {
+            return Ok(Some(0));
+        }
+        let mut head = [0; 4];
+        let known = self.waiting[whole..].iter().chain(chunk).take(4);
+        if known.clone().count() < 4 {
+            return Ok(None);
+        }
+        head.iter_mut().zip(known).for_each(|(to, from)| *to = *from);
+        let size = u32::from_le_bytes(head);
+        sane(size)?;
+        if size as usize > self.max_record {
+            return Err(Error::usage(format!("a record of {size} bytes does not fit into the memory"))
+                .hint("raise -m"));
+        }
+        let missing = (size as usize + 4) - partial;
+        if missing > chunk.len() {
+            return Ok(None);
+        }
+        self.waiting.extend_from_slice(&chunk[..missing]);
+        self.lengths.push(size + 4);
+        Ok(Some(missing))
+    }
+
+    /// How many of the batch's records belong to templates that cannot go on in the next chunk.
+    fn complete_templates(&mut self, batch: &Batch) -> usize {
+        let name = |span: &Span| {
+            let raw = &batch.bytes[span.start as usize..][..span.len as usize];
+            raw.get(FIXED..FIXED + usize::from(raw[12])).unwrap_or_default()
+        };
+        let Some((last, before)) = batch.spans.split_last() else { return 0 };
+        let mut bytes = last.len as usize;
+        let mut keep = before.len();
+        for span in before.iter().rev() {
+            if name(span) != name(last) || name(last) == b"*\0" {
+                return keep;
+            }
+            bytes += span.len as usize;
+            if bytes > MAX_WAITING {
+                self.cut = true;
+                return batch.len();
+            }
+            keep -= 1;
+        }
+        keep
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::edit;
+
+    fn record(name: &str, extra: usize) -> Vec<u8> {
+        let mut raw = vec![0u8; 36];
+        raw[4..12].fill(0xff);
+        raw[24..32].fill(0xff);
+        raw[12] = name.len() as u8 + 1;
+        raw.extend_from_slice(name.as_bytes());
+        raw.push(0);
+        raw.extend_from_slice(b"XXZ");
+        raw.extend(std::iter::repeat_n(b'.', extra));
+        raw.push(0);
+        edit::close(&mut raw, 0);
+        raw
+    }
+
+    /// Feeds `bytes` in pieces of `size`; gives the records of each batch, or the fault.
+    fn feed(bytes: &[u8], size: usize) -> Result<Vec<Vec<(u64, Vec<u8>)>>> {
+        let (mut link, mut batches) = (Link::new(1 << 20), Vec::new());
+        let mut take = |linked: Linked| {
+            let mut batch = linked.batch;
+            batch.stamp(linked.first);
+            batches.push(batch.records().map(|(s, r)| (s.ordinal(), r.raw().to_vec())).collect());
+            linked.fault.map_or(Ok(()), Err)
+        };
+        for piece in bytes.chunks(size) {
+            let mut opened = Opened::reuse(Batch::default());
+            opened.bytes_mut().extend_from_slice(piece);
+            opened.guess(0);
+            take(link.link(opened))?;
+        }
+        take(link.finish(Batch::default()))?;
+        Ok(batches)
+    }
+
+    #[test]
+    fn records_come_whole_in_order_and_by_template_however_the_chunks_fall() {
+        let names = ["a", "a", "b", "c", "c", "c", "d", "*", "*", "e", "e"];
+        let records: Vec<_> = names.iter().enumerate().map(|(i, n)| record(n, i * 7 % 50)).collect();
+        let bytes = records.concat();
+        for size in 1..bytes.len() + 2 {
+            let batches = feed(&bytes, size).unwrap();
+            let flat: Vec<_> = batches.iter().flatten().cloned().collect();
+            assert_eq!(flat.iter().map(|r| r.0).collect::<Vec<_>>(), (0..11).collect::<Vec<_>>());
+            assert!(flat.iter().map(|r| &r.1).eq(&records), "chunks of {size}");
+            for pair in batches.iter().filter(|b| !b.is_empty()).collect::<Vec<_>>().windows(2) {
+                let name = |r: &(u64, Vec<u8>)| RecordRef::new(&r.1).qname().to_vec();
+                let (end, start) = (name(pair[0].last().unwrap()), name(&pair[1][0]));
+                assert!(end != start || end == b"*", "template split at {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_cut_short_or_of_absurd_length_is_named_by_its_number() {
+        let good = [record("a", 1), record("b", 2)].concat();
+        for size in [7, 40, 1000] {
+            let cut = feed(&good[..good.len() - 3], size).unwrap_err();
+            assert_eq!(cut.place.record, Some(2));
+            let mut bad = good.clone();
+            bad.extend_from_slice(&[3, 0, 0, 0, 9, 9]);
+            assert_eq!(feed(&bad, size).unwrap_err().place.record, Some(3));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! From a line of SAM to a BAM record.
+
+mod bases;
+mod number;
+mod tags;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use memchr::{memchr, memchr_iter};
+use readmill_record::view::FIXED;
+use readmill_record::{Cigar, Error, Flags, Header, Result, edit};
+
+use super::long_cigar;
+use bases::{Covered, append_cigar, append_qual, append_seq};
+use number::{flag, integer};
+
+/// Reads lines of SAM, for one header.
+pub struct LineParser {
+    ids: HashMap<Vec<u8>, i32>,
+    /// The reference sequence looked up last: neighbouring records tend to share it.
+    last: (Vec<u8>, i32),
+}
+
+/// The fixed fields that do not follow from the length of the others.
+struct Placement {
+    ref_id: i32,
+    pos: i32,
+    mapq: u8,
+    flag: u16,
+    next_ref_id: i32,
+    next_pos: i32,
+    tlen: i32,
+}
+
+impl LineParser {
+    /// A parser of the records that follow `header`. A reference sequence also answers to its
+    /// alternative names (`AN`), where no other one is called so.
+    pub fn new(header: &Header) -> Self {
+        let mut ids = header.reference_ids();
+        for (id, line) in header.lines_of(b"SQ").enumerate() {
+            let names = line.get(b"AN").unwrap_or_default().split(|&b| b == b',');
+            for name in names.filter(|name| !name.is_empty()) {
+                ids.entry(name.to_vec()).or_insert(id as i32);
+            }
+        }
+        LineParser { ids, last: (Vec::new(), -1) }
+    }
+
+    /// Appends the record in `line`, which has no line end, as BAM stores it (`block_size`
+    /// included). Leaves `out` as it was on error.
+    pub fn parse(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let start = out.len();
+        self.append(line, out).map_err(|error| {
+            out.truncate(start);
+            error.qname(line.split(|&b| b == b'\t').next().unwrap_or_default())
+        })
+    }
+
+    fn append(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        if memchr(0, line).is_some() {
+            return Err(Error::input("the line contains a NUL byte"));
+        }
+        let (columns, fields) = columns(line)?;
+        let mut place = self.placement(&columns)?;
+        let start = out.len();
+        out.reserve(FIXED + line.len());
+        out.extend_from_slice(&[0; FIXED]);
+        append_name(columns[0], out)?;
+        let mut cigar = out.len()..out.len();
+        let mut covered = append_cigar(columns[5], out)?;
+        cigar.end = out.len();
+        if cigar.is_empty() {
+            place.flag |= Flags::UNMAPPED;
+        }
+        let l_seq = append_seq(columns[9], out)?;
+        let seq_length = (columns[9] != b"*").then_some(l_seq);
+        covered.check(&cigar, seq_length)?;
+        append_qual(columns[10], l_seq, out)?;
+        let fields_at = out.len();
+        tags::append(fields, out)?;
+        if place.ref_id >= 0 && place.pos >= 0 && long_cigar::reveal(out, &mut cigar, fields_at, l_seq) {
+            covered = Covered::by(Cigar(&out[cigar.clone()]))?;
+            covered.check(&cigar, seq_length)?;
+        }
+        if cigar.len() / 4 > long_cigar::MAX_STORED {
+            long_cigar::hide(out, &mut cigar, l_seq)?;
+        }
+        if out.len() - start > i32::MAX as usize {
+            return Err(Error::input("the record is too long for BAM"));
+        }
+        let cigar = cigar.start - start..cigar.end - start;
+        place.write(&mut out[start..], place.bin(covered.reference), cigar, l_seq);
+        Ok(())
+    }
+
+    /// FLAG to TLEN, without CIGAR; as htslib has it, position 0 means no place at all, and a read
+    /// without a place is unmapped.
+    fn placement(&mut self, columns: &[&[u8]; 11]) -> Result<Placement> {
+        let mut flag =
+            flag(columns[1]).ok_or_else(|| refuse("FLAG", columns[1], "a number from 0 to 65535"))?;
+        let mut ref_id = match columns[2] {
+            b"*" => -1,
+            name => self.reference(name)?,
+        };
+        let pos = position("POS", columns[3])?;
+        if pos < 0 {
+            ref_id = -1;
+        }
+        if ref_id < 0 {
+            flag |= Flags::UNMAPPED;
+        }
+        let mapq = integer(columns[4]).and_then(|n| u8::try_from(n).ok());
+        let mapq = mapq.ok_or_else(|| refuse("MAPQ", columns[4], "a number from 0 to 255"))?;
+        let mut next_ref_id = match columns[6] {
+            b"=" => ref_id,
+            b"*" => -1,
+            name => self.reference(name)?,
+        };
+        let next_pos = position("PNEXT", columns[7])?;
+        if next_pos < 0 {
+            next_ref_id = -1;
+        }
+        let tlen = integer(columns[8]).and_then(|n| i32::try_from(n).ok());
+        let tlen = tlen.ok_or_else(|| refuse("TLEN", columns[8], "a whole number of 32 bits"))?;
+        Ok(Placement { ref_id, pos, mapq, flag, next_ref_id, next_pos, tlen })
+    }
+
+    fn reference(&mut self, name: &[u8]) -> Result<i32> {
+        if self.last.0 == name && self.last.1 >= 0 {
+            return Ok(self.last.1);
+        }
+        let id = *self.ids.get(name).ok_or_else(|| {
+            Error::input(format!("the reference sequence {} is not in the header", shown(name)))
+        })?;
+        self.last.0.clear();
+        self.last.0.extend_from_slice(name);
+        self.last.1 = id;
+        Ok(id)
+    }
+}
+
+impl Placement {
+    /// The BAI bin (SAM specification, section 5.3) of an alignment over `span` reference bases;
+    /// positions beyond what BAI can index wrap around, as they do in htslib.
+    fn bin(&self, span: i64) -> u16 {
+        let span = if self.flag & Flags::UNMAPPED != 0 { 1 } else { span.max(1) };
+        let (first, last) = (i64::from(self.pos), i64::from(self.pos) + span - 1);
+        for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
+            if first >> shift == last >> shift {
+                return (offset + (first >> shift)) as u16;
+            }
+        }
+        0
+    }
+
+    /// Fills the fixed part of the record `raw`, whose CIGAR is at `cigar`.
+    fn write(&self, raw: &mut [u8], bin: u16, cigar: Range<usize>, l_seq: usize) {
+        let mut put = |at: usize, bytes: &[u8]| raw[at..at + bytes.len()].copy_from_slice(bytes);
+        put(4, &self.ref_id.to_le_bytes());
+        put(8, &self.pos.to_le_bytes());
+        put(12, &[(cigar.start - FIXED) as u8, self.mapq]);
+        put(14, &bin.to_le_bytes());
+        put(16, &((cigar.len() / 4) as u16).to_le_bytes());
+        put(18, &self.flag.to_le_bytes());
+        put(20, &(l_seq as u32).to_le_bytes());
+        put(24, &self.next_ref_id.to_le_bytes());
+        put(28, &self.next_pos.to_le_bytes());
+        put(32, &self.tlen.to_le_bytes());
+        edit::close(raw, 0);
+    }
+}
+
+/// The eleven columns every record has, and the optional fields as they stand.
+fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
+    let mut columns = [&line[..0]; 11];
+    let (mut from, mut n) = (0, 0);
+    for tab in memchr_iter(b'\t', line) {
+        columns[n] = &line[from..tab];
+        (from, n) = (tab + 1, n + 1);
+        if n == 11 {
+            return Ok((columns, &line[from..]));
+        }
+    }
+    if n < 10 {
+        return Err(Error::input(format!("the line has {} of the 11 columns of SAM", n + 1)));
+    }
+    columns[10] = &line[from..];
+    Ok((columns, b""))
+}
+
+fn append_name(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    if name.len() > 254 {
+        return Err(Error::input(format!("QNAME has {} bytes, BAM allows 254", name.len())));
+    }
+    out.extend_from_slice(name);
+    out.push(0);
+    Ok(())
+}
+
+fn position(column: &str, text: &[u8]) -> Result<i32> {
+    let one_based = integer(text).and_then(|n| i32::try_from(n).ok()).filter(|&n| n >= 0);
+    let one_based = one_based.ok_or_else(|| refuse(column, text, "a number from 0 to 2147483647"))?;
+    Ok(one_based - 1)
+}
+
+/// That `text` is not what `column` may contain.
+fn refuse(column: &str, text: &[u8], wanted: &str) -> Error {
+    Error::input(format!("{column} is {}, not {wanted}", shown(text)))
+}
+
+/// The start of `text`, for a message.
+fn shown(text: &[u8]) -> String {
+    let cut = if text.len() > 40 { "..." } else { "" };
+    format!("{:?}{cut}", String::from_utf8_lossy(&text[..text.len().min(40)]))
+}

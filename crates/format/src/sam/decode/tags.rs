@@ -1,0 +1,137 @@
+//! Optional fields: `TAG:TYPE:VALUE`.
+
+use memchr::memchr;
+use readmill_record::{Error, Result};
+
+use super::number::{double, float, integer};
+use super::shown;
+
+/// Appends the optional fields in `text`, which tabs separate.
+pub(super) fn append(mut text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    while !text.is_empty() {
+        let end = memchr(b'\t', text).unwrap_or(text.len());
+        let field = &text[..end];
+        append_field(field, out)
+            .map_err(|what| Error::input(format!("the optional field {}: {what}", shown(field))))?;
+        text = text.get(end + 1..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+fn append_field(field: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let &[a @ b'!'..=0x7f, b @ b'!'..=0x7f, b':', kind, b':', ref value @ ..] = field else {
+        return Err("it does not look like TAG:TYPE:VALUE");
+    };
+    out.extend_from_slice(&[a, b]);
+    match kind {
+        b'Z' => append_text(kind, value, out),
+        b'H' if value.len() % 2 != 0 => return Err("H needs an even number of digits"),
+        b'H' => append_text(kind, value, out),
+        b'i' | b'I' => append_integer(value, out)?,
+        b'A' | b'a' | b'c' | b'C' => match value {
+            &[letter @ 0x0a..=0x7f] => out.extend_from_slice(&[b'A', letter]),
+            _ => return Err("A holds one character"),
+        },
+        b'f' => {
+            let value = float(value).ok_or("f needs a number")?;
+            out.push(kind);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        b'd' => {
+            let value = double(value).ok_or("d needs a number")?;
+            out.push(kind);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        b'B' => append_array(value, out)?,
+        _ => return Err("its type is none of A, i, f, Z, H and B"),
+    }
+    Ok(())
+}
+
+fn append_text(kind: u8, value: &[u8], out: &mut Vec<u8>) {
+    out.push(kind);
+    out.extend_from_slice(value);
+    out.push(0);
+}
+
+/// The smallest type that holds the number, signed for a negative one.
+fn append_integer(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let value = integer(text).ok_or("i needs a whole number of 32 bits")?;
+    let (kind, width) = match (value, text.starts_with(b"-")) {
+        (-0x80.., true) => (b'c', 1),
+        (-0x8000.., true) => (b's', 2),
+        (-0x8000_0000.., true) => (b'i', 4),
+        (..=0xff, false) => (b'C', 1),
+        (..=0xffff, false) => (b'S', 2),
+        (..=0xffff_ffff, false) => (b'I', 4),
+        _ => return Err("i needs a whole number of 32 bits"),
+    };
+    out.push(kind);
+    out.extend_from_slice(&value.to_le_bytes()[..width]);
+    Ok(())
+}
+
+/// An array: the letter of its type, then each element after a comma.
+fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let (&kind, list) = value.split_first().ok_or("B needs the type of its elements")?;
+    let elements = match list.split_first() {
+        None => None,
+        Some((b',', rest)) => Some(rest),
+        Some(_) => return Err("B needs a comma after the type of its elements"),
+    };
+    let elements = elements.into_iter().flat_map(|rest| rest.split(|&b| b == b','));
+    let start = out.len();
+    out.extend_from_slice(&[b'B', kind, 0, 0, 0, 0]);
+    let mut count = 0u32;
+    if kind == b'f' {
+        for element in elements {
+            let value = float(element).ok_or("B:f needs numbers")?;
+            out.extend_from_slice(&value.to_le_bytes());
+            count += 1;
+        }
+    } else {
+        let (mut least, mut most) = (0i64, 0i64);
+        let (low, high, width) = range(kind).ok_or("B has elements of none of cCsSiIf")?;
+        for element in elements.clone() {
+            let value = integer(element).ok_or("B needs whole numbers of 32 bits")?;
+            out.extend_from_slice(&value.to_le_bytes()[..width]);
+            (least, most) = (least.min(value), most.max(value));
+            count += 1;
+        }
+        if least < low || most > high {
+            let kind = fitting(least, most).ok_or("B needs whole numbers of 32 bits")?;
+            out.truncate(start);
+            out.extend_from_slice(&[b'B', kind, 0, 0, 0, 0]);
+            let width = range(kind).map_or(4, |(_, _, width)| width);
+            for value in elements.filter_map(integer) {
+                out.extend_from_slice(&value.to_le_bytes()[..width]);
+            }
+        }
+    }
+    out[start + 2..start + 6].copy_from_slice(&count.to_le_bytes());
+    Ok(())
+}
+
+/// Least and greatest value of an element type, and its bytes.
+fn range(kind: u8) -> Option<(i64, i64, usize)> {
+    Some(match kind {
+        b'c' => (-0x80, 0x7f, 1),
+        b'C' => (0, 0xff, 1),
+        b's' => (-0x8000, 0x7fff, 2),
+        b'S' => (0, 0xffff, 2),
+        b'i' => (-0x8000_0000, 0x7fff_ffff, 4),
+        b'I' => (0, 0xffff_ffff, 4),
+        _ => return None,
+    })
+}
+
+/// The type htslib takes instead of one that does not hold all values (255 it gives two bytes).
+fn fitting(least: i64, most: i64) -> Option<u8> {
+    let fits = |kind: u8| {
+        let (low, high, _) = range(kind)?;
+        let high = if kind == b'C' { high - 1 } else { high };
+        (least >= low && most <= high).then_some(kind)
+    };
+    let kinds = if least < 0 { b"csi" } else { b"CSI" };
+    kinds.iter().find_map(|&kind| fits(kind))
+}

@@ -1,0 +1,60 @@
+//! CIGARs of more than 65,535 operators (SAM specification, section 4.2.2), as htslib treats them.
+
+use std::ops::Range;
+
+use readmill_record::cigar::{SKIP, SOFT_CLIP};
+use readmill_record::{Cigar, Result, error::Error, tag};
+
+/// Bytes of a `CG:B,I` field before its first operator: tag, type, subtype and count.
+pub(super) const CG_HEAD: usize = 8;
+
+/// Most operators `n_cigar_op` can count.
+pub(super) const MAX_STORED: usize = u16::MAX as usize;
+
+/// Where in `fields` the `CG` field stands that holds the true CIGAR of a record placed on a
+/// reference sequence, if `stored` is a placeholder for it. The conditions are those of htslib's
+/// `bam_tag2cigar`, which asks less of the placeholder than the specification does.
+pub(super) fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>> {
+    if Cigar(stored).ops().next().map(|(op, n)| (op, n as usize)) != Some((SOFT_CLIP, l_seq)) {
+        return None;
+    }
+    let found = tag::locate(fields, tag::CG)?;
+    let is_cigar = matches!(&fields[found.clone()][2..4], b"BI" | b"Bi");
+    let operators = found.len().saturating_sub(CG_HEAD) / 4;
+    (is_cigar && operators >= stored.len() / 4 && operators < 1 << 29).then_some(found)
+}
+
+/// Puts the CIGAR hidden in a `CG` field in its own place: `cigar` says where in `out` the
+/// placeholder stands, `fields_at` where the optional fields start, which reach to the end.
+pub(super) fn reveal(
+    out: &mut Vec<u8>,
+    cigar: &mut Range<usize>,
+    fields_at: usize,
+    l_seq: usize,
+) -> bool {
+    let Some(found) = hidden(&out[cigar.clone()], l_seq, &out[fields_at..]) else {
+        return false;
+    };
+    let field: Vec<u8> = out.drain(fields_at + found.start..fields_at + found.end).collect();
+    out.splice(cigar.clone(), field[CG_HEAD..].iter().copied());
+    cigar.end = cigar.start + field.len() - CG_HEAD;
+    true
+}
+
+/// Moves a CIGAR that is too long for its own place to a `CG` field at the end of `out`.
+pub(super) fn hide(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usize) -> Result<()> {
+    let span = Cigar(&out[cigar.clone()]).reference_length();
+    if span >= 1 << 28 || l_seq >= 1 << 28 {
+        return Err(Error::input(
+            "a CIGAR of more than 65,535 operators spans 2^28 bases or more, which BAM cannot hold",
+        ));
+    }
+    let placeholder = [(l_seq as u32) << 4 | SOFT_CLIP, (span as u32) << 4 | SKIP];
+    let placeholder = placeholder.into_iter().flat_map(u32::to_le_bytes);
+    let operators: Vec<u8> = out.splice(cigar.clone(), placeholder).collect();
+    cigar.end = cigar.start + 8;
+    out.extend_from_slice(b"CGBI");
+    out.extend_from_slice(&((operators.len() / 4) as u32).to_le_bytes());
+    out.extend_from_slice(&operators);
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! One input, whatever its format: its header, then chunks to be opened in parallel.
+//!
+//! The format is told by content, never by name. [`Source::claim`] is serial and cheap; an [`Opener`]
+//! (one a thread) turns what was claimed into records.
+
+use std::io::{Cursor, Read};
+
+use readmill_record::{Error, Header, RecordRef, Result};
+
+use crate::bam::header as bam_header;
+use crate::bgzf::{BlockReader, Chunk, Inflater, frame};
+use crate::chain::Opened;
+use crate::sam::LineParser;
+
+/// Bytes of SAM text opened together.
+const TEXT_CHUNK: usize = 1 << 19;
+
+/// Bytes a SAM line may take.
+const MAX_LINE: usize = 1 << 30;
+
+/// Bytes looked at to tell the format: enough for one BGZF block.
+const PEEK: usize = 1 << 16;
+
+type Input = Box<dyn Read + Send>;
+
+enum Kind {
+    Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
+    Sam { text: Input, rest: Vec<u8>, ended: bool },
+}
+
+/// An input being read.
+pub struct Source {
+    header: Header,
+    kind: Kind,
+}
+
+/// What one ticket takes from the input.
+#[derive(Clone)]
+pub enum Claim {
+    /// Compressed blocks of a BAM file.
+    Blocks(Chunk),
+    /// Bytes of a BAM file that were inflated with its header.
+    Bytes(Vec<u8>),
+    /// Whole lines of SAM text.
+    Text(Vec<u8>),
+}
+
+impl Claim {
+    /// Upper bound of the bytes the claim's records take as BAM.
+    pub fn bound(&self) -> usize {
+        match self {
+            Claim::Blocks(chunk) => chunk.inflated,
+            Claim::Bytes(bytes) => bytes.len(),
+            // The worst a SAM byte can become: two characters of a B:i array are four bytes; the
+            // fixed fields of a minimal line of 22 characters are 38.
+            Claim::Text(text) => 2 * text.len() + 64,
+        }
+    }
+
+    /// Bytes of the input this claim stands for, as they lie in the file.
+    pub fn read_bytes(&self) -> usize {
+        match self {
+            Claim::Blocks(chunk) => chunk.compressed.len(),
+            Claim::Bytes(_) => 0,
+            Claim::Text(text) => text.len(),
+        }
+    }
+}
+
+/// Most bytes of records one claim gives, for planning memory.
+pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
+
+impl Source {
+    /// Reads the header of `input`.
+    pub fn open(mut input: Input, allow_missing_eof: bool) -> Result<Self> {
+        let mut peek = Vec::new();
+        let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
+        read.map_err(|e| Error::io("reading failed", &e))?;
+        if peek.is_empty() {
+            return Err(Error::input("the file is empty").hint("even a file without reads has a header"));
+        }
+        let whole: Input = Box::new(Cursor::new(peek.clone()).chain(input));
+        if peek.starts_with(b"CRAM") {
+            return Err(Error::input("CRAM is not read yet").hint("convert it: samtools view -b"));
+        }
+        if peek.starts_with(bam_header::MAGIC) {
+            return Err(Error::input("this is BAM without its BGZF layer")
+                .hint("compress it: bgzip, or samtools view -b"));
+        }
+        if !peek.starts_with(&[0x1f, 0x8b]) {
+            return Self::sam(whole, Vec::new());
+        }
+        if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
+            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new());
+        }
+        Self::bgzf(BlockReader::new(whole, allow_missing_eof))
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn bgzf(mut blocks: BlockReader<Input>) -> Result<Self> {
+        let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
+        let mut ended = false;
+        loop {
+            if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
+                return Self::sam(
+                    Box::new(Inflating { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }),
+                    bytes,
+                );
+            }
+            if let Some((header, taken)) = bam_header::parse(&bytes)? {
+                let rest = bytes.split_off(taken);
+                return Ok(Source { header, kind: Kind::Bam { blocks, rest } });
+            }
+            if ended {
+                return Err(Error::input("the file ends inside its header").hint("get the file again"));
+            }
+            ended = !blocks.next_chunk(&mut chunk)?;
+            if !ended {
+                inflater.chunk(&chunk, &mut bytes)?;
+            }
+        }
+    }
+
+    fn sam(mut text: Input, mut rest: Vec<u8>) -> Result<Self> {
+        let mut ended = false;
+        let mut parsed = 0;
+        // The header is every leading line that starts with '@'.
+        let end = loop {
+            let complete = memchr::memrchr(b'\n', &rest).map_or(0, |at| at + 1);
+            let limit = if ended { rest.len() } else { complete };
+            while parsed < limit && rest[parsed] == b'@' {
+                parsed += memchr::memchr(b'\n', &rest[parsed..limit]).map_or(limit - parsed, |n| n + 1);
+            }
+            if ended || rest.get(parsed).is_some_and(|&b| b != b'@') {
+                break parsed;
+            }
+            ended = fill(&mut text, &mut rest, TEXT_CHUNK)?;
+        };
+        let mut lines = rest[end..].split(|&b| b == b'\n');
+        let first = lines.next().unwrap_or_default();
+        let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // of a long line, the start
+        if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
+            return Err(Error::input("this is neither BAM nor SAM: the first line after the header does not have the 11 fields of a record")
+                .hint("give a BAM or SAM file"));
+        }
+        let header = Header::parse(&rest[..end])?;
+        let rest = rest.split_off(end);
+        Ok(Source { header, kind: Kind::Sam { text, rest, ended } })
+    }
+
+    /// Takes the next piece of the input, in the memory of `reuse` where it can; nothing at the end.
+    pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
+        match &mut self.kind {
+            Kind::Bam { rest, .. } if !rest.is_empty() => {
+                let all = std::mem::take(rest);
+                let cut = all.len().min(MAX_CLAIM);
+                let mut piece = all;
+                *rest = piece.split_off(cut);
+                Ok(Some(Claim::Bytes(piece)))
+            }
+            Kind::Bam { blocks, .. } => {
+                let mut chunk = reuse;
+                Ok(blocks.next_chunk(&mut chunk)?.then_some(Claim::Blocks(chunk)))
+            }
+            Kind::Sam { text, rest, ended } => {
+                loop {
+                    if !*ended && rest.len() < TEXT_CHUNK {
+                        *ended = fill(text, rest, TEXT_CHUNK - rest.len())?;
+                    }
+                    let whole = memchr::memrchr(b'\n', rest).map_or(0, |at| at + 1);
+                    let cut = if *ended { rest.len() } else { whole };
+                    if cut > 0 || *ended {
+                        let tail = rest.split_off(cut);
+                        let lines = std::mem::replace(rest, tail);
+                        return Ok((!lines.is_empty()).then_some(Claim::Text(lines)));
+                    }
+                    if rest.len() > MAX_LINE {
+                        return Err(Error::input("a line is longer than 1 GiB"));
+                    }
+                    *ended = fill(text, rest, TEXT_CHUNK)?; // one line longer than a chunk
+                }
+            }
+        }
+    }
+}
+
+/// Appends `n` bytes, fewer only at the end; says whether that was reached.
+fn fill(input: &mut Input, into: &mut Vec<u8>, n: usize) -> Result<bool> {
+    let got = input.take(n as u64).read_to_end(into).map_err(|e| match e.get_ref() {
+        Some(inner) if inner.is::<Error>() => {
+            inner.downcast_ref::<Error>().cloned().unwrap_or_else(|| Error::io("reading failed", &e))
+        }
+        _ if matches!(
+            e.kind(),
+            std::io::ErrorKind::UnexpectedEof
+                | std::io::ErrorKind::InvalidInput
+                | std::io::ErrorKind::InvalidData
+        ) =>
+        {
+            Error::input(format!("the gzip data is damaged or cut short ({e})"))
+        }
+        _ => Error::io("reading failed", &e),
+    })?;
+    Ok(got < n)
+}
+
+/// SAM text inside BGZF, inflated as it is claimed, with the checks BGZF allows.
+struct Inflating {
+    blocks: BlockReader<Input>,
+    chunk: Chunk,
+    inflater: Inflater,
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Inflating {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        while self.at == self.bytes.len() {
+            self.bytes.clear();
+            self.at = 0;
+            if !self.blocks.next_chunk(&mut self.chunk).map_err(std::io::Error::other)? {
+                return Ok(0);
+            }
+            self.inflater.chunk(&self.chunk, &mut self.bytes).map_err(std::io::Error::other)?;
+        }
+        let n = into.len().min(self.bytes.len() - self.at);
+        into[..n].copy_from_slice(&self.bytes[self.at..self.at + n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
+/// One thread's means to open claims.
+pub struct Opener {
+    inflater: Inflater,
+    lines: LineParser,
+    n_ref: i32,
+}
+
+impl Opener {
+    /// An opener for inputs with this header.
+    pub fn new(header: &Header) -> Self {
+        Opener { inflater: Inflater::default(), lines: LineParser::new(header), n_ref: header.n_ref() }
+    }
+
+    /// Turns a claim into records, in `opened`; what memory the claim leaves is given back.
+    pub fn open(&mut self, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
+        match claim {
+            Claim::Blocks(chunk) => {
+                self.inflater.chunk(&chunk, opened.bytes_mut())?;
+                opened.guess(self.n_ref);
+                Ok(chunk)
+            }
+            Claim::Bytes(bytes) => {
+                opened.bytes_mut().extend_from_slice(&bytes);
+                opened.guess(self.n_ref);
+                Ok(Chunk::default())
+            }
+            Claim::Text(text) => {
+                self.parse(&text, opened);
+                Ok(Chunk { compressed: text, ..Chunk::default() })
+            }
+        }
+    }
+
+    fn parse(&mut self, text: &[u8], opened: &mut Opened) {
+        for line in text.split_inclusive(|&b| b == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            if line.is_empty() {
+                continue;
+            }
+            let start = opened.bytes_mut().len();
+            match self.lines.parse(line, opened.bytes_mut()) {
+                Ok(()) => opened.push(start),
+                Err(error) => return opened.fail(error),
+            }
+        }
+    }
+}
+
+/// Checks every record of a batch; the error names the first bad one.
+pub fn check(batch: &readmill_record::Batch, first: u64, n_ref: i32) -> Result<()> {
+    for (i, span) in batch.spans.iter().enumerate() {
+        let raw = &batch.bytes[span.start as usize..][..span.len as usize];
+        RecordRef::check(raw, n_ref).map_err(|what| {
+            let name = raw.get(36..36 + usize::from(raw[12]).saturating_sub(1)).unwrap_or_default();
+            Error::input(what).record(first + i as u64).qname(name)
+        })?;
+    }
+    Ok(())
+}

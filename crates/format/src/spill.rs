@@ -1,0 +1,117 @@
+//! What does not fit in memory: one file per temporary directory, deleted the moment it is made, so
+//! that nothing is left behind however the program ends. Everything spilled is an extent of it; there
+//! is no limit on open files because there is one.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use readmill_record::{Error, Result};
+
+/// The files of the given directories.
+pub struct Spill {
+    dirs: Vec<PathBuf>,
+    files: OnceLock<Vec<File>>,
+    written: AtomicU64,
+}
+
+/// A stretch of one of the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    file: usize,
+    /// Where it starts.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+}
+
+impl Spill {
+    /// A spill that makes its files when they are first needed.
+    pub fn new(dirs: &[PathBuf]) -> Self {
+        Spill { dirs: dirs.to_vec(), files: OnceLock::new(), written: AtomicU64::new(0) }
+    }
+
+    fn files(&self) -> Result<&[File]> {
+        if let Some(files) = self.files.get() {
+            return Ok(files);
+        }
+        let made = self.dirs.iter().map(|dir| unlinked_file(dir)).collect::<Result<Vec<File>>>()?;
+        Ok(self.files.get_or_init(|| made))
+    }
+
+    /// Bytes written to all files.
+    pub fn written(&self) -> u64 {
+        self.written.load(Relaxed)
+    }
+
+    /// An empty extent at the end of the file that is `turn`'s.
+    pub fn begin(&self, turn: usize) -> Result<Extent> {
+        let files = self.files()?;
+        let file = turn % files.len();
+        let meta = files[file].metadata().map_err(|e| self.error(file, "spilling", &e))?;
+        Ok(Extent { file, start: meta.len(), end: meta.len() })
+    }
+
+    /// Appends to an extent that was begun last in its file.
+    pub fn append(&self, extent: &mut Extent, bytes: &[u8]) -> Result<()> {
+        let file = &self.files()?[extent.file];
+        file.write_all_at(bytes, extent.end).map_err(|e| self.error(extent.file, "spilling", &e))?;
+        extent.end += bytes.len() as u64;
+        self.written.fetch_add(bytes.len() as u64, Relaxed);
+        Ok(())
+    }
+
+    /// Reads from `at` on into `into`, which must lie in the extent.
+    pub fn read(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
+        debug_assert!(at >= extent.start && at + into.len() as u64 <= extent.end);
+        let file = &self.files()?[extent.file];
+        file.read_exact_at(into, at)
+            .map_err(|e| self.error(extent.file, "reading back what was spilled", &e))
+    }
+
+    fn error(&self, file: usize, doing: &str, error: &std::io::Error) -> Error {
+        Error::io(format!("{doing} in {} failed", self.dirs[file].display()), error)
+            .hint("give temporary directories with more space by -T, or more memory by -m")
+    }
+}
+
+/// `O_TMPFILE` where the file system has it; else a file under a random name, unlinked at once.
+fn unlinked_file(dir: &Path) -> Result<File> {
+    tempfile::tempfile_in(dir).map_err(|e| {
+        Error::io(format!("no temporary file can be made in {}", dir.display()), &e)
+            .hint("choose another directory with -T")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extents_keep_their_bytes_and_the_directory_stays_empty() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = Spill::new(&[dir.path().to_path_buf()]);
+        let mut extents = Vec::new();
+        for i in 0..5u8 {
+            let mut extent = spill.begin(i.into()).unwrap();
+            spill.append(&mut extent, &vec![i; 1000]).unwrap();
+            spill.append(&mut extent, &[i; 10]).unwrap();
+            extents.push(extent);
+        }
+        for (i, extent) in extents.iter().enumerate() {
+            let mut bytes = vec![99; 1010];
+            spill.read(extent, extent.start, &mut bytes).unwrap();
+            assert!(bytes.iter().all(|&b| usize::from(b) == i));
+        }
+        assert_eq!(spill.written(), 5050);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_directory_that_is_not_there_is_named() {
+        let error = Spill::new(&["/nonexistent/dir".into()]).begin(0).unwrap_err();
+        assert!(error.to_string().contains("/nonexistent/dir"), "{error}");
+    }
+}

@@ -1,0 +1,136 @@
+//! The one block of memory in which records wait to be sorted.
+//!
+//! Filling: any thread allocates from a shared [`Arena`] by moving one atomic cursor; it gets a
+//! slice nobody else has. Reading: [`Arena::seal`] takes the arena by value, so no such slice can
+//! be alive any more, and the records become plain shared bytes. [`Sealed::reset`] starts over with
+//! the same memory. There is no allocation, lock or free per record.
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use memmap2::MmapMut;
+
+/// Memory being filled.
+pub struct Arena {
+    map: Option<MmapMut>,
+    start: *mut u8,
+    used: AtomicUsize,
+}
+
+// SAFETY: `start` points into `map`, which the arena owns; disjoint parts of it are handed out by an
+// atomic cursor, so sharing or sending the arena shares no byte between threads.
+unsafe impl Send for Arena {}
+// SAFETY: as above; `alloc` is the only way to the bytes and never gives out the same one twice.
+unsafe impl Sync for Arena {}
+
+/// Memory that is full and may be read by everyone.
+pub struct Sealed {
+    map: Option<MmapMut>,
+    used: usize,
+}
+
+impl Arena {
+    /// Asks the system for `capacity` bytes of address space; pages count as memory once they are used.
+    pub fn new(capacity: usize) -> std::io::Result<Self> {
+        Ok(Self::over(Some(MmapMut::map_anon(capacity.max(1))?)))
+    }
+
+    /// An arena that holds nothing.
+    pub fn empty() -> Self {
+        Arena { map: None, start: std::ptr::null_mut(), used: AtomicUsize::new(0) }
+    }
+
+    fn over(mut map: Option<MmapMut>) -> Self {
+        let start = map.as_mut().map_or(std::ptr::null_mut(), |map| map.as_mut_ptr());
+        Arena { map, start, used: AtomicUsize::new(0) }
+    }
+
+    /// Bytes the arena can hold.
+    pub fn capacity(&self) -> usize {
+        self.map.as_ref().map_or(0, |map| map.len())
+    }
+
+    /// Bytes handed out.
+    pub fn used(&self) -> usize {
+        self.used.load(Relaxed)
+    }
+
+    /// Takes `len` bytes: their offset and the bytes themselves. Nothing when the arena is full.
+    #[allow(clippy::mut_from_ref)] // each call gives out other bytes
+    pub fn alloc(&self, len: usize) -> Option<(usize, &mut [u8])> {
+        let fits = |used: usize| used.checked_add(len).filter(|&end| end <= self.capacity());
+        if len == 0 {
+            return Some((0, &mut []));
+        }
+        let offset = self.used.fetch_update(Relaxed, Relaxed, fits).ok()?;
+        // SAFETY: `offset..offset + len` lies in the map (checked by `fits`), the cursor gives it to
+        // this call alone, and the slice's lifetime keeps the arena from being sealed or dropped.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(self.start.add(offset), len) };
+        Some((offset, bytes))
+    }
+
+    /// Ends the filling.
+    pub fn seal(self) -> Sealed {
+        Sealed { used: self.used(), map: self.map }
+    }
+}
+
+impl Sealed {
+    /// Everything that was allocated.
+    pub fn bytes(&self) -> &[u8] {
+        self.map.as_ref().map_or(&[], |map| &map[..self.used])
+    }
+
+    /// Goes on filling behind what is there.
+    pub fn unseal(self) -> Arena {
+        let arena = Arena::over(self.map);
+        arena.used.store(self.used, Relaxed);
+        arena
+    }
+
+    /// Starts over with the same memory.
+    pub fn reset(self) -> Arena {
+        Arena::over(self.map)
+    }
+}
+
+/// Tells the processor that the record at `offset` will be needed soon. No effect beyond speed.
+#[inline]
+pub fn prefetch(bytes: &[u8], offset: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.get(offset..).unwrap_or_default().chunks(64).take(3) {
+        // SAFETY: the address lies in a live slice; a prefetch reads nothing the program can see.
+        unsafe {
+            std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(line.as_ptr().cast())
+        };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (bytes, offset);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_get_disjoint_bytes_and_the_end_is_respected() {
+        let arena = Arena::new(64 * 1000).unwrap();
+        std::thread::scope(|scope| {
+            for t in 0..4u8 {
+                let arena = &arena;
+                scope.spawn(move || {
+                    for _ in 0..250 {
+                        arena.alloc(64).unwrap().1.fill(t + 1);
+                    }
+                });
+            }
+        });
+        assert!(arena.alloc(1).is_none());
+        let sealed = arena.seal();
+        for piece in sealed.bytes().chunks(64) {
+            assert!(piece[0] != 0 && piece.iter().all(|&b| b == piece[0]));
+        }
+        let again = sealed.reset();
+        assert_eq!(again.used(), 0);
+        assert!(again.alloc(usize::MAX).is_none());
+    }
+}

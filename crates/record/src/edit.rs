@@ -1,0 +1,127 @@
+//! Changes to raw records that keep their length, and changes to their optional fields that do not.
+
+use crate::tag::{self, Tag};
+use crate::view::RecordRef;
+
+fn put(raw: &mut [u8], at: usize, bytes: &[u8]) {
+    raw[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+/// Writes FLAG.
+pub fn set_flags(raw: &mut [u8], flags: u16) {
+    put(raw, 18, &flags.to_le_bytes());
+}
+
+/// Writes the reference sequence's index.
+pub fn set_ref_id(raw: &mut [u8], ref_id: i32) {
+    put(raw, 4, &ref_id.to_le_bytes());
+}
+
+/// Writes the reference sequence's index of the next segment.
+pub fn set_next_ref_id(raw: &mut [u8], ref_id: i32) {
+    put(raw, 24, &ref_id.to_le_bytes());
+}
+
+/// Writes the position of the next segment, 0-based.
+pub fn set_next_pos(raw: &mut [u8], pos: i32) {
+    put(raw, 28, &pos.to_le_bytes());
+}
+
+/// Writes the template length.
+pub fn set_tlen(raw: &mut [u8], tlen: i32) {
+    put(raw, 32, &tlen.to_le_bytes());
+}
+
+/// Appends `record` to `out` without its optional fields called `tag`, and corrects `block_size`.
+/// Returns where the copy starts.
+pub fn copy_without(record: RecordRef<'_>, tag: Tag, out: &mut Vec<u8>) -> usize {
+    let start = out.len();
+    let fields = record.fields_start();
+    out.extend_from_slice(&record.raw()[..fields]);
+    let mut rest = record.field_bytes();
+    while let Some(found) = tag::locate(rest, tag) {
+        out.extend_from_slice(&rest[..found.start]);
+        rest = &rest[found.end..];
+    }
+    out.extend_from_slice(rest);
+    close(out, start);
+    start
+}
+
+/// Appends a text field to the record that starts at `start` of `out` and reaches its end.
+pub fn append_text(out: &mut Vec<u8>, start: usize, tag: Tag, value: &[u8]) {
+    out.extend_from_slice(&tag);
+    out.push(b'Z');
+    out.extend_from_slice(value);
+    out.push(0);
+    close(out, start);
+}
+
+/// Appends `record` to `out` with the text field `tag` set to `value`: in the place of the first
+/// one it has, else at the end.
+pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut Vec<u8>) {
+    let fields = record.field_bytes();
+    let Some(found) = tag::locate(fields, tag) else {
+        let start = out.len();
+        out.extend_from_slice(record.raw());
+        return append_text(out, start, tag, value);
+    };
+    let start = out.len();
+    out.extend_from_slice(&record.raw()[..record.fields_start() + found.start]);
+    append_text(out, start, tag, value);
+    let mut rest = &fields[found.end..];
+    while let Some(again) = tag::locate(rest, tag) {
+        out.extend_from_slice(&rest[..again.start]);
+        rest = &rest[again.end..];
+    }
+    out.extend_from_slice(rest);
+    close(out, start);
+}
+
+/// Makes `block_size` of the record at `start` say that it reaches the end of `out`.
+pub fn close(out: &mut [u8], start: usize) {
+    let size = (out.len() - start - 4) as u32;
+    put(&mut out[start..], 0, &size.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record called `r`, unplaced, without bases, with these optional fields.
+    fn with_fields(fields: &[u8]) -> Vec<u8> {
+        let mut raw = vec![0u8; 36];
+        raw[4..12].fill(0xff);
+        raw[24..32].fill(0xff);
+        raw[12] = 2;
+        raw.extend_from_slice(b"r\0");
+        raw.extend_from_slice(fields);
+        close(&mut raw, 0);
+        raw
+    }
+
+    #[test]
+    fn a_text_field_is_replaced_where_it_stands_and_appended_where_it_is_missing() {
+        for (before, after) in [
+            (&b"NMc\x01RGZold\0ASc\x02"[..], &b"NMc\x01RGZg\0ASc\x02"[..]),
+            (b"NMc\x01", b"NMc\x01RGZg\0"),
+            (b"RGc\x07RGZb\0", b"RGZg\0"),
+            (b"", b"RGZg\0"),
+        ] {
+            let raw = with_fields(before);
+            let mut out = vec![9, 9];
+            copy_with_text(RecordRef::new(&raw), tag::RG, b"g", &mut out);
+            assert_eq!(RecordRef::check(&out[2..], 0), Ok(()));
+            assert_eq!(RecordRef::new(&out[2..]).field_bytes(), after);
+        }
+    }
+
+    #[test]
+    fn every_field_of_that_tag_is_removed() {
+        let raw = with_fields(b"MCZ1M\0NMc\x01MCZ2M\0");
+        let mut out = Vec::new();
+        copy_without(RecordRef::new(&raw), tag::MC, &mut out);
+        assert_eq!(RecordRef::check(&out, 0), Ok(()));
+        assert_eq!(RecordRef::new(&out).field_bytes(), b"NMc\x01");
+    }
+}

@@ -1,0 +1,28 @@
+//! What a read is.
+//!
+//! A record here is its bytes as BAM stores them (SAM specification, section 4.2), `block_size`
+//! included. [`RecordRef`] is a view over those bytes; [`Batch`] is a stretch of records that
+//! travels through the pipeline together; [`Arena`] is the one block of memory in which records
+//! wait to be sorted; [`Header`] is the header as lines whose order and unknown parts survive.
+//!
+//! Coordinates are 0-based inside (`pos`), 1-based only where text is read or written.
+//! Nothing in this crate opens files or starts threads.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod arena;
+pub mod batch;
+pub mod cigar;
+pub mod edit;
+pub mod error;
+pub mod flags;
+pub mod header;
+pub mod tag;
+pub mod view;
+
+pub use arena::{Arena, Sealed};
+pub use batch::{Batch, Span, Stamp};
+pub use cigar::Cigar;
+pub use error::{Error, Kind, Place, Result};
+pub use flags::Flags;
+pub use header::Header;
+pub use view::RecordRef;

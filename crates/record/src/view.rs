@@ -1,0 +1,224 @@
+//! A view over one raw BAM record.
+
+use crate::cigar::{Cigar, SKIP, SOFT_CLIP};
+use crate::flags::Flags;
+use crate::tag::{self, Field, Fields, Tag};
+
+/// Bytes before the read name: `block_size` and the eleven fixed fields.
+pub const FIXED: usize = 36;
+
+/// A record as BAM stores it, `block_size` included. Made only from bytes that [`RecordRef::check`]
+/// accepted, so its accessors do not fail.
+#[derive(Clone, Copy)]
+pub struct RecordRef<'a>(&'a [u8]);
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn i32_at(bytes: &[u8], at: usize) -> i32 {
+    i32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// Bytes the fixed part promises before the optional fields, from the start of the record.
+fn fields_start(raw: &[u8]) -> u64 {
+    let l_seq = u64::from(i32_at(raw, 20).cast_unsigned());
+    FIXED as u64 + u64::from(raw[12]) + 4 * u64::from(u16_at(raw, 16)) + l_seq.div_ceil(2) + l_seq
+}
+
+impl<'a> RecordRef<'a> {
+    /// A view over `raw`, which must have passed [`RecordRef::check`].
+    pub fn new(raw: &'a [u8]) -> Self {
+        debug_assert!(raw.len() >= FIXED);
+        RecordRef(raw)
+    }
+
+    /// Says what is wrong with `raw` as a record of a file with `n_ref` reference sequences.
+    /// (SAM specification, section 4.2: the lengths must add up; identifiers must exist.)
+    pub fn check(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
+        if raw.len() < FIXED || i32_at(raw, 0).cast_unsigned() as usize != raw.len() - 4 {
+            return Err("block_size does not match the record");
+        }
+        let name_end = FIXED + usize::from(raw[12]);
+        if raw[12] == 0 || name_end > raw.len() || raw[name_end - 1] != 0 {
+            return Err("the read name is not terminated");
+        }
+        if i32_at(raw, 20) < 0 {
+            return Err("l_seq is negative");
+        }
+        let fields = fields_start(raw);
+        if fields > raw.len() as u64 {
+            return Err("the record is shorter than its name, CIGAR, SEQ and QUAL");
+        }
+        for at in [4, 24] {
+            if !(-1..n_ref).contains(&i32_at(raw, at)) {
+                return Err("the reference sequence is not in the header");
+            }
+        }
+        if i32_at(raw, 8) < -1 || i32_at(raw, 28) < -1 {
+            return Err("the position is negative");
+        }
+        if !tag::well_formed(&raw[fields as usize..]) {
+            return Err("the optional fields are malformed");
+        }
+        Ok(())
+    }
+
+    /// Whether a record might start at `bytes`: a quick look at its fixed part, used to guess
+    /// where the first record of a chunk is. Needs [`FIXED`] bytes.
+    pub fn plausible(bytes: &[u8], n_ref: i32) -> bool {
+        if bytes.len() < FIXED {
+            return false;
+        }
+        let size = i64::from(i32_at(bytes, 0));
+        size >= 33
+            && (-1..n_ref).contains(&i32_at(bytes, 4))
+            && (-1..n_ref).contains(&i32_at(bytes, 24))
+            && i32_at(bytes, 8) >= -1
+            && i32_at(bytes, 28) >= -1
+            && bytes[12] > 0
+            && i32_at(bytes, 20) >= 0
+            && fields_start(bytes) <= size as u64 + 4
+            && bytes.get(FIXED + usize::from(bytes[12]) - 1).is_none_or(|&end| end == 0)
+    }
+
+    /// The record's bytes, `block_size` included.
+    pub fn raw(self) -> &'a [u8] {
+        self.0
+    }
+
+    /// Index of the reference sequence, -1 when there is none.
+    pub fn ref_id(self) -> i32 {
+        i32_at(self.0, 4)
+    }
+
+    /// Leftmost position, 0-based; -1 when there is none.
+    pub fn pos(self) -> i32 {
+        i32_at(self.0, 8)
+    }
+
+    /// Mapping quality, 255 when unknown.
+    pub fn mapq(self) -> u8 {
+        self.0[13]
+    }
+
+    /// The BAI bin the writer stored.
+    pub fn bin(self) -> u16 {
+        u16_at(self.0, 14)
+    }
+
+    /// FLAG.
+    pub fn flags(self) -> Flags {
+        Flags(u16_at(self.0, 18))
+    }
+
+    /// Number of bases in SEQ.
+    pub fn l_seq(self) -> usize {
+        i32_at(self.0, 20).cast_unsigned() as usize
+    }
+
+    /// Reference sequence of the next segment, -1 when there is none.
+    pub fn next_ref_id(self) -> i32 {
+        i32_at(self.0, 24)
+    }
+
+    /// Position of the next segment, 0-based; -1 when there is none.
+    pub fn next_pos(self) -> i32 {
+        i32_at(self.0, 28)
+    }
+
+    /// Signed template length.
+    pub fn tlen(self) -> i32 {
+        i32_at(self.0, 32)
+    }
+
+    fn name_end(self) -> usize {
+        FIXED + usize::from(self.0[12])
+    }
+
+    /// Read name, without its NUL.
+    pub fn qname(self) -> &'a [u8] {
+        &self.0[FIXED..self.name_end() - 1]
+    }
+
+    fn seq_start(self) -> usize {
+        self.name_end() + 4 * usize::from(u16_at(self.0, 16))
+    }
+
+    /// The CIGAR in its own place, which for a long one is only the `kSmN` placeholder.
+    pub fn stored_cigar(self) -> Cigar<'a> {
+        Cigar(&self.0[self.name_end()..self.seq_start()])
+    }
+
+    /// The true CIGAR: that of the `CG` field where the stored one is its placeholder.
+    pub fn cigar(self) -> Cigar<'a> {
+        let stored = self.stored_cigar();
+        if stored.0.len() == 8 {
+            return self.long_cigar().unwrap_or(stored);
+        }
+        stored
+    }
+
+    /// The CIGAR in `CG:B,I` when the stored one is `<l_seq>S<reference length>N`.
+    pub fn long_cigar(self) -> Option<Cigar<'a>> {
+        let mut ops = self.stored_cigar().ops();
+        let (first, second) = (ops.next()?, ops.next()?);
+        if first != (SOFT_CLIP, self.l_seq() as u32) || second.0 != SKIP {
+            return None;
+        }
+        let field = self.field(tag::CG)?;
+        let unsigned = field.kind == b'B' && matches!(field.value[0], b'I' | b'i');
+        unsigned.then(|| Cigar(&field.value[5..]))
+    }
+
+    /// SEQ, two bases a byte, in the alphabet `=ACMGRSVTWYHKDBN`.
+    pub fn seq(self) -> &'a [u8] {
+        let start = self.seq_start();
+        &self.0[start..start + self.l_seq().div_ceil(2)]
+    }
+
+    /// QUAL, one Phred score a byte; all 255 when absent.
+    pub fn qual(self) -> &'a [u8] {
+        let start = self.seq_start() + self.l_seq().div_ceil(2);
+        &self.0[start..start + self.l_seq()]
+    }
+
+    /// Where the optional fields start in [`RecordRef::raw`].
+    pub fn fields_start(self) -> usize {
+        fields_start(self.0) as usize
+    }
+
+    /// The optional fields as bytes.
+    pub fn field_bytes(self) -> &'a [u8] {
+        &self.0[self.fields_start()..]
+    }
+
+    /// The optional fields in order.
+    pub fn fields(self) -> Fields<'a> {
+        Fields::new(self.field_bytes())
+    }
+
+    /// The first optional field called `tag`.
+    pub fn field(self, tag: Tag) -> Option<Field<'a>> {
+        tag::find(self.field_bytes(), tag)
+    }
+
+    /// The read group named by `RG:Z`.
+    pub fn read_group(self) -> Option<&'a [u8]> {
+        self.field(tag::RG).filter(|field| field.kind == b'Z').map(|field| field.value)
+    }
+
+    /// One past the last reference base, 0-based; a record without reference bases counts as one base
+    /// long, as index formats have it.
+    pub fn end(self) -> i64 {
+        let span = if self.flags().is_unmapped() { 0 } else { self.cigar().reference_length() };
+        i64::from(self.pos()) + span.max(1)
+    }
+}
+
+impl std::fmt::Debug for RecordRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = String::from_utf8_lossy(self.qname());
+        write!(f, "{name}/{:#x} {}:{}", self.flags().0, self.ref_id(), self.pos())
+    }
+}

@@ -1,0 +1,216 @@
+//! Drawing templates: new molecules, and copies of earlier ones.
+
+use crate::names::Cluster;
+use crate::rng::Rng;
+use crate::sample::Sample;
+use crate::template::{Kind, Locus, Split, Template};
+
+/// Fragments at least this much longer than a read may carry indels.
+const SLACK: u32 = 24;
+/// Room kept on both sides of reads that are placed on their own.
+const MARGIN: u32 = 32;
+/// Longest distance between the ends of an ordinary fragment.
+const LONGEST_INSERT: u32 = 1000;
+/// Pairs in 1,000 whose reads do not face each other.
+const ODD_PER_MILLE: u32 = 6;
+
+/// Draws templates from the genome of a sample.
+pub(crate) struct Drawer<'a> {
+    sample: &'a Sample,
+    length: u32,
+    reach: u32,
+    /// Number of each usable contig, and the bases up to its end.
+    usable: Vec<(u32, u64)>,
+    /// New templates in a thousand are unmapped this often, as copies never are.
+    unmapped: u32,
+}
+
+impl<'a> Drawer<'a> {
+    /// Prepares the choice of places.
+    pub(crate) fn new(sample: &'a Sample) -> Self {
+        let length = sample.profile.length() as u32;
+        let reach = 1300 + 2 * length;
+        let mut sum = 0;
+        let mut usable = Vec::new();
+        for (i, contig) in sample.contigs.iter().enumerate() {
+            if contig.bases.len() >= reach as usize {
+                sum += contig.bases.len() as u64;
+                usable.push((i as u32, sum));
+            }
+        }
+        let p = &sample.profile;
+        let fresh = 1000u32.saturating_sub(p.duplicates_per_mille + p.optical_per_mille).max(1);
+        let unmapped =
+            if usable.is_empty() { 1000 } else { (p.unmapped_per_mille * 1000 / fresh).min(1000) };
+        Self { sample, length, reach, usable, unmapped }
+    }
+
+    /// A new molecule at the given cluster.
+    pub(crate) fn fresh(&self, rng: &mut Rng, cluster: Cluster) -> Template {
+        let nowhere = Locus { contig: 0, five: 0, reverse: false };
+        let bits = rng.next();
+        let mut template = Template {
+            kind: Kind::Pair,
+            ends: [nowhere; 2],
+            insert: u16::MAX,
+            proper: false,
+            haplotype: (bits >> 63) as u8,
+            clips: [self.clip(rng, 30), self.clip(rng, 30)],
+            split: None,
+            qualities: self.qualities(rng),
+            umi: (bits >> 32) as u32 & 0x0FFF_FFFF,
+            salt: bits as u32,
+            cluster,
+        };
+        self.shape(rng, &mut template);
+        template
+    }
+
+    /// Gives a new template its kind and its places.
+    fn shape(&self, rng: &mut Rng, template: &mut Template) {
+        let p = &self.sample.profile;
+        if rng.per_mille(self.unmapped) {
+            template.kind = Kind::Unmapped;
+            return;
+        }
+        let mut roll = rng.below(1000);
+        let mut falls_in = |share: u32| {
+            let hit = roll < share;
+            roll = roll.saturating_sub(share);
+            hit
+        };
+        if falls_in(p.single_per_mille) {
+            template.kind = Kind::Single;
+            template.ends[0] = self.lone(rng);
+        } else if falls_in(p.half_mapped_per_mille) {
+            template.kind = Kind::Half(u8::from(rng.coin()));
+            template.ends = [self.lone(rng); 2];
+        } else if falls_in(p.chimeric_per_mille) {
+            self.chimera(rng, template);
+        } else if falls_in(p.supplementary_per_mille) && self.length >= 80 {
+            self.facing(rng, template, self.length + SLACK);
+            template.split = Some(self.split(rng));
+        } else if falls_in(ODD_PER_MILLE) {
+            self.odd(rng, template);
+        } else {
+            self.facing(rng, template, 40);
+        }
+        if template.kind == Kind::Pair && rng.coin() {
+            template.ends.swap(0, 1);
+        }
+    }
+
+    /// A PCR copy: possibly read from the other strand, clipped otherwise, or with a mate lost.
+    pub(crate) fn copy(&self, rng: &mut Rng, source: &Template, cluster: Cluster) -> Template {
+        let mut copy = Template { cluster, ..*source };
+        if copy.kind != Kind::Single && rng.coin() {
+            copy.swap();
+        }
+        if rng.per_mille(250) {
+            copy.clips = [self.clip(rng, 500), self.clip(rng, 500)];
+        }
+        if !rng.per_mille(30) {
+            copy.qualities = self.qualities(rng);
+        }
+        if copy.kind == Kind::Pair && copy.split.is_none() && rng.per_mille(10) {
+            copy.kind = Kind::Half(u8::from(rng.coin()));
+        }
+        copy
+    }
+
+    /// An optical copy: the same molecule seen again close by, rarely from the other strand.
+    pub(crate) fn optical(&self, rng: &mut Rng, source: &Template, cluster: Cluster) -> Template {
+        let mut copy = Template { cluster, qualities: self.qualities(rng), ..*source };
+        if copy.kind != Kind::Single && rng.per_mille(50) {
+            copy.swap();
+        }
+        copy
+    }
+
+    fn qualities(&self, rng: &mut Rng) -> [u16; 2] {
+        let pool = &self.sample.pool;
+        [pool.pick(rng, false), pool.pick(rng, true)]
+    }
+
+    fn clip(&self, rng: &mut Rng, per_mille: u32) -> u8 {
+        if rng.per_mille(per_mille) { rng.between(1, 20) as u8 } else { 0 }
+    }
+
+    /// A contig and a start such that `span` bases lie on it and are known.
+    fn site(&self, rng: &mut Rng, span: u32) -> (u32, u32) {
+        loop {
+            let total = self.usable.last().map_or(0, |&(_, sum)| sum);
+            let point = rng.below64(total);
+            let (number, _) = self.usable[self.usable.partition_point(|&(_, sum)| sum <= point)];
+            let contig = &self.sample.contigs[number as usize];
+            let start = rng.below(contig.bases.len() as u32 - span + 1);
+            if contig.is_known(start as usize, (start + span) as usize) {
+                return (number, start);
+            }
+        }
+    }
+
+    /// Two reads facing each other.
+    fn facing(&self, rng: &mut Rng, template: &mut Template, shortest: u32) {
+        let insert = if rng.per_mille(10) && shortest < self.length {
+            rng.between(shortest, self.length)
+        } else {
+            (rng.bell(350, 60) as u32).clamp(shortest, LONGEST_INSERT.max(shortest))
+        };
+        let (contig, start) = self.site(rng, insert);
+        template.ends = [
+            Locus { contig, five: start, reverse: false },
+            Locus { contig, five: start + insert - 1, reverse: true },
+        ];
+        template.proper = true;
+        if insert < self.length + SLACK {
+            template.insert = insert as u16;
+        }
+    }
+
+    /// Two reads that do not face each other: FF, RR or RF.
+    fn odd(&self, rng: &mut Rng, template: &mut Template) {
+        let span = rng.between(2 * self.length, self.reach - 2 * MARGIN);
+        let (contig, start) = self.site(rng, span + 2 * MARGIN);
+        let (left, right) = (start + MARGIN, start + MARGIN + span - self.length);
+        let (left_reverse, right_reverse) =
+            [(false, false), (true, true), (true, false)][rng.below(3) as usize];
+        let end = |at: u32, reverse| {
+            let five = if reverse { at + self.length - 1 } else { at };
+            Locus { contig, five, reverse }
+        };
+        template.ends = [end(left, left_reverse), end(right, right_reverse)];
+    }
+
+    /// A read on its own.
+    fn lone(&self, rng: &mut Rng) -> Locus {
+        let (contig, start) = self.site(rng, self.length + 2 * MARGIN);
+        let reverse = rng.coin();
+        let five = start + MARGIN + if reverse { self.length - 1 } else { 0 };
+        Locus { contig, five, reverse }
+    }
+
+    /// Reads on different contigs (far apart if there is one contig only).
+    fn chimera(&self, rng: &mut Rng, template: &mut Template) {
+        template.ends = [self.lone(rng), self.lone(rng)];
+        for _ in 0..1000 {
+            if template.ends[0].contig != template.ends[1].contig || self.usable.len() < 2 {
+                break;
+            }
+            template.ends[1] = self.lone(rng);
+        }
+    }
+
+    fn split(&self, rng: &mut Rng) -> Split {
+        let length = rng.between(30, self.length - 40);
+        let (contig, start) = self.site(rng, length);
+        Split {
+            end: u8::from(rng.coin()),
+            at_five: rng.coin(),
+            length: length as u16,
+            contig,
+            start,
+            reverse: rng.coin(),
+        }
+    }
+}

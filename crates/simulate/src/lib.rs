@@ -1,0 +1,41 @@
+//! A seeded, fast generator of sequencing data.
+//!
+//! A [`Profile`] says what a sample looks like, a [`Sample`] holds its genome and variants, and
+//! [`Records`] streams its reads as raw BAM records, one template a call, in aligner order and in
+//! constant memory. The same profile gives the same bytes on every platform: all decisions are
+//! integer arithmetic on a small generator of pseudo-random numbers.
+//!
+//! ```
+//! use readmill_simulate::{Profile, Sample};
+//! let sample = Sample::new(Profile::small().with_pairs(100));
+//! let (mut records, mut bytes) = (sample.records(), Vec::new());
+//! while records.next(&mut bytes) {}
+//! assert!(bytes.len() > 200 * 300);
+//! ```
+
+mod draw;
+mod errors;
+mod fastq;
+mod fixed;
+mod genome;
+mod header;
+mod md;
+mod names;
+mod place;
+mod profile;
+mod quality;
+mod raw;
+mod read;
+mod records;
+mod repeats;
+mod reservoir;
+mod rng;
+mod sample;
+mod sites;
+mod split;
+mod template;
+mod variants;
+
+pub use profile::{Flowcell, Profile, Qualities};
+pub use records::Records;
+pub use sample::Sample;

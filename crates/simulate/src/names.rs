@@ -1,0 +1,203 @@
+//! Read names: clusters on the tiles of a lane, in the order in which a sequencer writes them.
+
+use crate::profile::{Flowcell, Profile};
+use crate::rng::Rng;
+use std::collections::BTreeSet;
+
+/// The place of a cluster.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cluster {
+    /// Run number.
+    pub(crate) run: u32,
+    /// Tile number.
+    pub(crate) tile: u32,
+    /// First coordinate.
+    pub(crate) x: u32,
+    /// Second coordinate: even for originals, odd for optical copies.
+    pub(crate) y: u32,
+}
+
+/// The least coordinate.
+const ORIGIN: u32 = 1000;
+
+struct Layout {
+    swaths: u32,
+    tiles: u32,
+    width: u32,
+    height: u32,
+}
+
+fn layout(flowcell: Flowcell) -> Layout {
+    match flowcell {
+        Flowcell::HiSeq => Layout { swaths: 2, tiles: 28, width: 20_500, height: 100_000 },
+        Flowcell::Patterned => Layout { swaths: 6, tiles: 78, width: 51_000, height: 57_000 },
+    }
+}
+
+/// Instrument and flow cell in names and read groups.
+pub(crate) fn machine(flowcell: Flowcell) -> (&'static str, &'static str) {
+    match flowcell {
+        Flowcell::HiSeq => ("HS00417", "H7QSIMADX"),
+        Flowcell::Patterned => ("NV00283", "HW5SIMDSX"),
+    }
+}
+
+/// One lane being read, that is, one read group.
+pub(crate) struct Lane {
+    instrument: String,
+    flowcell: String,
+    layout: Layout,
+    run: u32,
+    tile: u32,
+    cluster: u32,
+    per_tile: u32,
+    copies: BTreeSet<(u32, u32)>,
+}
+
+impl Lane {
+    /// The lane of read group `index` out of `count`.
+    pub(crate) fn new(profile: &Profile, index: u32, count: u32) -> Self {
+        let (instrument, flowcell) = machine(profile.flowcell);
+        let layout = layout(profile.flowcell);
+        let tiles = u64::from(2 * layout.swaths * layout.tiles);
+        let share = profile.pairs * 3 / (2 * u64::from(count) * tiles) + 1;
+        Self {
+            instrument: format!("{instrument}:"),
+            flowcell: format!(":{flowcell}:{}:", index % 8 + 1),
+            layout,
+            run: 118 + 1000 * (index / 8),
+            tile: 0,
+            cluster: 0,
+            per_tile: share.clamp(500, 500_000_000) as u32,
+            copies: BTreeSet::new(),
+        }
+    }
+
+    /// The next cluster: x grows along a tile, y is anywhere.
+    pub(crate) fn advance(&mut self, rng: &mut Rng) -> Cluster {
+        if self.cluster == self.per_tile {
+            self.next_tile();
+        }
+        // Clusters either differ in their column or in their band of rows: never the same place.
+        let bands = self.per_tile / self.layout.width + 1;
+        let columns = self.per_tile.div_ceil(bands);
+        let column_width = self.layout.width / columns;
+        let band_height = (self.layout.height / bands) & !1;
+        let (column, band) = (self.cluster / bands, self.cluster % bands);
+        self.cluster += 1;
+        Cluster {
+            run: self.run,
+            tile: self.tile_number(),
+            x: ORIGIN + column * column_width + rng.below(column_width),
+            y: ORIGIN + band * band_height + (rng.below(band_height) & !1),
+        }
+    }
+
+    fn next_tile(&mut self) {
+        self.cluster = 0;
+        self.copies.clear();
+        self.tile += 1;
+        if self.tile == 2 * self.layout.swaths * self.layout.tiles {
+            self.tile = 0;
+            self.run += 1;
+        }
+    }
+
+    fn tile_number(&self) -> u32 {
+        let (swath, tile) = (self.tile / self.layout.tiles, self.tile % self.layout.tiles);
+        let (surface, swath) = (swath / self.layout.swaths, swath % self.layout.swaths);
+        1000 * (surface + 1) + 100 * (swath + 1) + tile + 1
+    }
+
+    /// Whether a cluster is on the tile now being read.
+    pub(crate) fn is_current(&self, cluster: &Cluster) -> bool {
+        cluster.run == self.run && cluster.tile == self.tile_number() && self.cluster < self.per_tile
+    }
+
+    /// A place close to a cluster of the current tile: two times in three within 100 pixels,
+    /// else within 2,500.
+    pub(crate) fn beside(&mut self, rng: &mut Rng, source: &Cluster) -> Cluster {
+        loop {
+            let reach = if rng.per_mille(667) { 100 } else { 2500 };
+            let x = source.x + rng.below(2 * reach + 1);
+            let y = source.y + rng.below(2 * reach + 1);
+            if x > reach && y > reach && self.copies.insert((x - reach, (y - reach) | 1)) {
+                return Cluster { x: x - reach, y: (y - reach) | 1, ..*source };
+            }
+        }
+    }
+
+    /// Writes the name of a cluster, with a UMI if there is one.
+    pub(crate) fn write_name(&self, cluster: &Cluster, umi: Option<u32>, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.instrument.as_bytes());
+        decimal(cluster.run, out);
+        out.extend_from_slice(self.flowcell.as_bytes());
+        decimal(cluster.tile, out);
+        out.push(b':');
+        decimal(cluster.x, out);
+        out.push(b':');
+        decimal(cluster.y, out);
+        if let Some(umi) = umi {
+            out.push(b':');
+            write_umi(umi, b'+', out);
+        }
+    }
+}
+
+/// Writes a UMI of two times seven bases.
+pub(crate) fn write_umi(umi: u32, separator: u8, out: &mut Vec<u8>) {
+    let base = |i: u32| b"ACGT"[(umi >> (2 * i) & 3) as usize];
+    out.extend((0..7).map(base));
+    out.push(separator);
+    out.extend((7..14).map(base));
+}
+
+/// Writes a number in decimal.
+#[inline]
+pub(crate) fn decimal(mut value: u32, out: &mut Vec<u8>) {
+    let mut digits = [0; 10];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_of_a_crowded_lane_are_all_different() {
+        for flowcell in [Flowcell::HiSeq, Flowcell::Patterned] {
+            let profile = Profile { flowcell, ..Profile::small().with_pairs(60_000_000) };
+            let mut lane = Lane::new(&profile, 0, 1);
+            let mut rng = Rng::stream(1, 1);
+            let mut seen = BTreeSet::new();
+            for i in 0..400_000 {
+                let mut cluster = lane.advance(&mut rng);
+                assert!(seen.insert((cluster.run, cluster.tile, cluster.x, cluster.y)));
+                if i % 50 == 0 && lane.is_current(&cluster) {
+                    cluster = lane.beside(&mut rng, &cluster);
+                    assert!(seen.insert((cluster.run, cluster.tile, cluster.x, cluster.y)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_have_seven_or_eight_fields() {
+        let lane = Lane::new(&Profile::small(), 9, 12);
+        let cluster = Cluster { run: 1118, tile: 2214, x: 10, y: 4_294_967_295 };
+        let (mut plain, mut with_umi) = (Vec::new(), Vec::new());
+        lane.write_name(&cluster, None, &mut plain);
+        lane.write_name(&cluster, Some(0b11_10_01), &mut with_umi);
+        assert_eq!(plain, b"HS00417:1118:H7QSIMADX:2:2214:10:4294967295");
+        assert_eq!(with_umi[plain.len()..], *b":CGTAAAA+AAAAAAA");
+    }
+}

@@ -1,0 +1,162 @@
+//! Aligning a read of the sample to the reference: its bases, its start and its CIGAR.
+
+use crate::genome::Contig;
+use crate::template::Locus;
+use crate::variants::{Change, LONGEST, Variant, Variants};
+
+/// CIGAR operators as BAM numbers them.
+pub(crate) mod op {
+    pub(crate) const MATCH: u32 = 0;
+    pub(crate) const INSERTION: u32 = 1;
+    pub(crate) const DELETION: u32 = 2;
+    pub(crate) const SOFT_CLIP: u32 = 4;
+    pub(crate) const HARD_CLIP: u32 = 5;
+}
+
+/// Bases a read must have on both sides of an indel; nearer ones are left out.
+const FLANK: i64 = 8;
+
+/// Appends an operator, merging it with the last one if that is the same.
+#[inline]
+pub(crate) fn push(cigar: &mut Vec<u32>, length: u32, operator: u32) {
+    match cigar.last_mut() {
+        _ if length == 0 => {}
+        Some(last) if *last & 15 == operator => *last += length << 4,
+        _ => cigar.push(length << 4 | operator),
+    }
+}
+
+/// What of the sample a read shows.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// The reference.
+    pub(crate) contig: &'a Contig,
+    /// Its variants in the sample.
+    pub(crate) variants: &'a Variants,
+    /// The haplotype read.
+    pub(crate) haplotype: u8,
+    /// Whether indels are shown; two at most.
+    pub(crate) indels: bool,
+}
+
+impl View<'_> {
+    /// Fills `bases` with the read that has its 5' end at a locus after `clip` clipped bases;
+    /// appends to the CIGAR and returns the leftmost position.
+    pub(crate) fn place(
+        &self,
+        locus: &Locus,
+        clip: usize,
+        bases: &mut [u8],
+        cigar: &mut Vec<u32>,
+    ) -> usize {
+        let (n, most) = (bases.len(), 2 * LONGEST as usize);
+        let five = locus.five as usize;
+        let (from, to) = if locus.reverse {
+            let end = five + 1 - clip;
+            ((end.saturating_sub(n + most)), end)
+        } else {
+            (five + clip, five + clip + n + most)
+        };
+        let variants = self.variants.within(from, to);
+        if variants.is_empty() {
+            let start = if locus.reverse { to - n } else { from };
+            bases.copy_from_slice(&self.contig.bases[start..start + n]);
+            push(cigar, n as u32, op::MATCH);
+            return start;
+        }
+        let mut chosen = Vec::new();
+        let start = if locus.reverse {
+            self.leftwards(to, n, variants, &mut chosen)
+        } else {
+            self.rightwards(from, n, variants, &mut chosen);
+            from
+        };
+        self.build(start, &chosen, bases, cigar);
+        start
+    }
+
+    fn shows(&self, variant: &Variant, indels_so_far: u32) -> bool {
+        let snp = matches!(variant.change, Change::Snp(_));
+        variant.haplotypes >> self.haplotype & 1 == 1 && (snp || self.indels && indels_so_far < 2)
+    }
+
+    /// Chooses the variants within the `n` bases from `start` on.
+    fn rightwards(&self, start: usize, n: usize, list: &[Variant], chosen: &mut Vec<Variant>) {
+        let (n, mut shift, mut indels) = (n as i64, 0, 0);
+        for variant in list.iter() {
+            let before = variant.position as i64 - start as i64 + shift;
+            if before >= n || !self.shows(variant, indels) {
+                continue;
+            }
+            let Some(change) = fits(&variant.change, before, n) else { continue };
+            shift += change;
+            indels += u32::from(change != 0);
+            chosen.push(*variant);
+        }
+    }
+
+    /// Chooses the variants within the `n` bases up to `end`; returns where those start.
+    fn leftwards(&self, end: usize, n: usize, list: &[Variant], chosen: &mut Vec<Variant>) -> usize {
+        let (end, n, mut shift, mut indels) = (end as i64, n as i64, 0, 0);
+        for variant in list.iter().rev() {
+            let past = match variant.change {
+                Change::Snp(_) => 1,
+                Change::Insertion(..) => 0,
+                Change::Deletion(length) => i64::from(length),
+            };
+            let after = end - variant.position as i64 - past + shift;
+            if after < 0 || after >= n || !self.shows(variant, indels) {
+                continue;
+            }
+            let Some(change) = fits(&variant.change, after, n) else { continue };
+            shift += change;
+            indels += u32::from(change != 0);
+            chosen.push(*variant);
+        }
+        chosen.reverse();
+        (end - (n - shift)) as usize
+    }
+
+    fn build(&self, start: usize, chosen: &[Variant], bases: &mut [u8], cigar: &mut Vec<u32>) {
+        let reference = &self.contig.bases;
+        let (mut at, mut filled) = (start, 0);
+        for variant in chosen {
+            let run = variant.position as usize - at;
+            bases[filled..filled + run].copy_from_slice(&reference[at..at + run]);
+            push(cigar, run as u32, op::MATCH);
+            at += run;
+            filled += run;
+            match variant.change {
+                Change::Snp(base) => {
+                    bases[filled] = base;
+                    push(cigar, 1, op::MATCH);
+                    at += 1;
+                    filled += 1;
+                }
+                Change::Insertion(inserted, length) => {
+                    let length = usize::from(length);
+                    bases[filled..filled + length].copy_from_slice(&inserted[..length]);
+                    push(cigar, length as u32, op::INSERTION);
+                    filled += length;
+                }
+                Change::Deletion(length) => {
+                    push(cigar, u32::from(length), op::DELETION);
+                    at += usize::from(length);
+                }
+            }
+        }
+        let rest = bases.len() - filled;
+        bases[filled..].copy_from_slice(&reference[at..at + rest]);
+        push(cigar, rest as u32, op::MATCH);
+    }
+}
+
+/// By how much a change lengthens the read, if the read goes far enough on both sides of it.
+fn fits(change: &Change, before: i64, n: i64) -> Option<i64> {
+    let change = match *change {
+        Change::Snp(_) => return Some(0),
+        Change::Insertion(_, length) => i64::from(length),
+        Change::Deletion(length) => -i64::from(length),
+    };
+    (before >= FLANK && before + change.max(0) + FLANK <= n).then_some(change)
+}

@@ -1,0 +1,119 @@
+//! Base qualities: a pool of quality strings drawn once, from which reads take theirs.
+
+use crate::fixed::error_probabilities;
+use crate::profile::Qualities;
+use crate::rng::Rng;
+
+/// Strings in the pool for each of the two reads of a pair.
+const STRINGS: u32 = 4096;
+/// The highest quality of the full range.
+const TOP: u32 = 41;
+
+/// The pool, in order of sequencing (5' to 3').
+pub(crate) struct Pool {
+    length: usize,
+    bytes: Vec<u8>,
+    totals: Vec<u64>,
+    hazards: [u64; 94],
+}
+
+impl Pool {
+    /// Draws the pool.
+    pub(crate) fn new(seed: u64, length: usize, qualities: Qualities) -> Self {
+        let mut rng = Rng::stream(seed, 0x7175_616C);
+        // Twice the error rate: half or so of the candidate errors are turned down by context.
+        let hazards = error_probabilities().map(|p| 2 * p);
+        let mut pool = Self { length, bytes: Vec::new(), totals: Vec::new(), hazards };
+        for i in 0..2 * STRINGS {
+            let mut string = draw(&mut rng, length, i >= STRINGS);
+            if qualities == Qualities::Binned {
+                string.iter_mut().for_each(|q| *q = bin(*q));
+            }
+            pool.totals.push(string.iter().map(|&q| pool.hazards[usize::from(q)]).sum());
+            pool.bytes.extend_from_slice(&string);
+        }
+        pool
+    }
+
+    /// A string for the first or the second read of a pair.
+    #[inline]
+    pub(crate) fn pick(&self, rng: &mut Rng, second: bool) -> u16 {
+        (rng.below(STRINGS) + if second { STRINGS } else { 0 }) as u16
+    }
+
+    /// The qualities of a string.
+    #[inline]
+    pub(crate) fn string(&self, index: u16) -> &[u8] {
+        let start = usize::from(index) * self.length;
+        &self.bytes[start..start + self.length]
+    }
+
+    /// The sum of a string's hazards.
+    #[inline]
+    pub(crate) fn total(&self, index: u16) -> u64 {
+        self.totals[usize::from(index)]
+    }
+
+    /// The rate of candidate errors at a quality, in fixed point.
+    #[inline]
+    pub(crate) fn hazard(&self, quality: u8) -> u64 {
+        self.hazards[usize::from(quality)]
+    }
+}
+
+/// The bin of a quality.
+fn bin(quality: u8) -> u8 {
+    match quality {
+        0..=2 => 2,
+        3..=17 => 12,
+        18..=29 => 23,
+        _ => 37,
+    }
+}
+
+/// One string: a plateau with dips that become more frequent, and perhaps a bad tail.
+fn draw(rng: &mut Rng, length: usize, second: bool) -> Vec<u8> {
+    let worse = if second { 3 } else { 2 };
+    // Dips in 65,536 cycles, at the start of the read and added at its end.
+    let (early, late) = match rng.below(100) {
+        0..60 => (500, 1800),
+        60..90 => (1700, 7000),
+        _ => (4500, 16_000),
+    };
+    let tail = if rng.per_mille(40 * worse) {
+        length - rng.below(length as u32 * 2 / 5) as usize
+    } else {
+        length
+    };
+    let plateau = TOP - rng.below(8).saturating_sub(5);
+    let mut quality = plateau;
+    let mut string = Vec::with_capacity(length);
+    for cycle in 0..length {
+        let ramp = [9, 7, 7, 4, 2].get(cycle).copied().unwrap_or(0);
+        quality = if cycle >= tail {
+            quality.saturating_sub(rng.below(6)).max(2)
+        } else if quality == plateau {
+            let progress = (cycle * cycle * 256 / (length * length)) as u32;
+            let chance = (early + late * progress / 256) * worse / 2;
+            if rng.below(65536) < chance { dip(rng, plateau) } else { plateau }
+        } else {
+            recover(rng, quality, plateau)
+        };
+        string.push((quality.saturating_sub(ramp)).max(2) as u8);
+    }
+    string
+}
+
+fn dip(rng: &mut Rng, plateau: u32) -> u32 {
+    let depth = if rng.per_mille(600) { rng.between(1, 8) } else { rng.between(4, 30) };
+    plateau - depth
+}
+
+fn recover(rng: &mut Rng, quality: u32, plateau: u32) -> u32 {
+    match rng.below(16) {
+        0..6 => plateau,
+        6..9 => quality,
+        9..13 => (quality + rng.between(1, 9)).min(plateau),
+        _ => quality.saturating_sub(rng.below(5)).max(4),
+    }
+}

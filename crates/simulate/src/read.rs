@@ -1,0 +1,174 @@
+//! One read as it is stored: bases, qualities and alignment.
+
+use crate::errors::{self, Circumstances};
+use crate::genome::{complement, reverse_complement};
+use crate::md::{Summary, summarize};
+use crate::place::{View, op, push};
+use crate::repeats::Repeat;
+use crate::rng::Rng;
+use crate::sample::Sample;
+use crate::template::{Kind, Template};
+
+/// What is read beyond the end of a short fragment, before bases without a meaning.
+const ADAPTOR: &[u8] = b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCTCGTATGCCGTCTTCTGCTTG";
+
+/// A read. Its buffers are used again for the next one.
+#[derive(Default)]
+pub(crate) struct Read {
+    pub(crate) bases: Vec<u8>,
+    pub(crate) qualities: Vec<u8>,
+    pub(crate) cigar: Vec<u32>,
+    pub(crate) md: Vec<u8>,
+    pub(crate) summary: Summary,
+    pub(crate) mapped: bool,
+    pub(crate) reverse: bool,
+    pub(crate) contig: i32,
+    pub(crate) start: i32,
+    pub(crate) mapping_quality: u8,
+    /// Alignment score of the second-best place.
+    pub(crate) second_best: u32,
+}
+
+impl Read {
+    /// Makes the read number `end` of a template.
+    pub(crate) fn make(
+        &mut self,
+        sample: &Sample,
+        rng: &mut Rng,
+        template: &Template,
+        end: usize,
+        group: u32,
+    ) {
+        self.cigar.clear();
+        self.bases.resize(sample.profile.length(), 0);
+        self.mapped = match template.kind {
+            Kind::Pair | Kind::Single => true,
+            Kind::Half(mapped) => usize::from(mapped) == end,
+            Kind::Unmapped => false,
+        };
+        // The aligner gives an unmapped read the strand of its mate.
+        self.reverse = match template.kind {
+            Kind::Half(mapped) => template.ends[usize::from(mapped)].reverse,
+            _ => template.ends[end].reverse,
+        };
+        let qualities = template.qualities[end];
+        if self.mapped {
+            self.align(sample, rng, template, end);
+        } else {
+            let from = rng.below(sample.junk_room()) as usize;
+            self.bases.copy_from_slice(&sample.junk[from..from + sample.profile.length()]);
+        }
+        let read = Circumstances { qualities, reverse: self.reverse, second: end == 1, group };
+        errors::apply(rng, &sample.waits, &sample.pool, read, &mut self.bases);
+        let string = sample.pool.string(qualities);
+        self.qualities.clear();
+        if self.reverse {
+            self.qualities.extend(string.iter().rev());
+        } else {
+            self.qualities.extend_from_slice(string);
+        }
+        if self.mapped {
+            let reference = sample.contig(self.contig as usize);
+            let start = self.start as usize;
+            self.summary = summarize(&self.cigar, &self.bases, reference, start, &mut self.md);
+            self.rate(sample, template, end);
+        } else {
+            (self.contig, self.start, self.mapping_quality) = (-1, -1, 0);
+            (self.summary, self.second_best) = (Summary::default(), 0);
+        }
+    }
+
+    /// Bases and CIGAR, without errors.
+    fn align(&mut self, sample: &Sample, rng: &mut Rng, template: &Template, end: usize) {
+        let length = self.bases.len();
+        let locus = &template.ends[end];
+        let split = template.split.filter(|split| usize::from(split.end) == end);
+        let adaptor = length.saturating_sub(usize::from(template.insert));
+        let (mut five, mut three) = (usize::from(template.clips[end]), adaptor);
+        match split {
+            Some(split) if split.at_five => five = usize::from(split.length),
+            Some(split) => three = usize::from(split.length),
+            None if adaptor == 0 && rng.per_mille(8) => three = rng.between(1, 15) as usize,
+            None => {}
+        }
+        if five + three + 30 > length {
+            five = 0;
+        }
+        let (left, right) = if locus.reverse { (three, five) } else { (five, three) };
+        let number = locus.contig as usize;
+        let view = View {
+            contig: &sample.contigs[number],
+            variants: &sample.variants[number],
+            haplotype: template.haplotype,
+            indels: template.insert == u16::MAX,
+        };
+        push(&mut self.cigar, left as u32, op::SOFT_CLIP);
+        let aligned = &mut self.bases[left..length - right];
+        let start = view.place(locus, five, aligned, &mut self.cigar);
+        push(&mut self.cigar, right as u32, op::SOFT_CLIP);
+        (self.contig, self.start) = (locus.contig as i32, start as i32);
+        if left + right > 0 {
+            self.fill_clips(sample, rng, locus.reverse, (left, right), adaptor > 0);
+            if let Some(split) = split {
+                let clip = if split.at_five == locus.reverse { length - right..length } else { 0..left };
+                let from = split.start as usize;
+                let bases = &mut self.bases[clip];
+                bases.copy_from_slice(&sample.contig(split.contig as usize)[from..from + bases.len()]);
+                if split.reverse != locus.reverse {
+                    reverse_complement(bases);
+                }
+            }
+        }
+    }
+
+    /// Puts adaptor or junk into the clipped ends.
+    fn fill_clips(
+        &mut self,
+        sample: &Sample,
+        rng: &mut Rng,
+        reverse: bool,
+        (left, right): (usize, usize),
+        adaptor: bool,
+    ) {
+        let length = self.bases.len();
+        let from = rng.below(sample.junk_room()) as usize;
+        let junk = &sample.junk[from..from + length];
+        self.bases[..left].copy_from_slice(&junk[..left]);
+        self.bases[length - right..].copy_from_slice(&junk[length - right..]);
+        if !adaptor {
+            return;
+        }
+        if reverse {
+            let clip = self.bases[..left].iter_mut().rev();
+            clip.zip(ADAPTOR).for_each(|(base, &a)| *base = complement(a));
+        } else {
+            let clip = self.bases[length - right..].iter_mut();
+            clip.zip(ADAPTOR).for_each(|(base, &a)| *base = a);
+        }
+    }
+
+    /// Mapping quality and second-best score, from the repeats around.
+    fn rate(&mut self, sample: &Sample, template: &Template, end: usize) {
+        let five = template.ends[end].five as usize;
+        let salt = template.salt >> (16 * end) & 0xFFFF;
+        let noise = salt & 0xFF;
+        let score = self.summary.score;
+        let (quality, second_best) = match sample.contigs[self.contig as usize].repeats.at(five) {
+            Repeat::Unique if noise < 4 => (salt >> 8 & 63, score / 2),
+            Repeat::Unique => (60, if noise < 190 { 0 } else { 19 + noise % 12 }),
+            Repeat::Old if noise < 30 => (salt >> 8 & 63, score * 3 / 4),
+            Repeat::Old => (60, score * (noise % 64 + 20) / 128),
+            Repeat::Young if noise < 110 => (salt >> 8 & 31, score.saturating_sub(noise % 8)),
+            Repeat::Young => (60 - noise % 32, score * 3 / 4),
+            Repeat::Exact if noise < 40 => (3 + noise % 24, score.saturating_sub(2)),
+            Repeat::Exact => (0, score),
+        };
+        self.mapping_quality = quality.min(60) as u8;
+        self.second_best = second_best;
+    }
+
+    /// The position of the 5' end of the alignment.
+    pub(crate) fn five(&self) -> i32 {
+        if self.reverse { self.start + self.summary.covered as i32 - 1 } else { self.start }
+    }
+}

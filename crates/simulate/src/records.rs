@@ -1,0 +1,261 @@
+//! The stream of records, template by template.
+
+use crate::draw::Drawer;
+use crate::header::groups;
+use crate::names::{Lane, write_umi};
+use crate::raw::{Record, finish, number_tag, text_tag};
+use crate::read::Read;
+use crate::reservoir::{Library, Ring};
+use crate::rng::Rng;
+use crate::sample::Sample;
+use crate::split::{Supplementary, write_sa};
+use crate::template::{Kind, Split, Template};
+
+/// One read group while it is read.
+struct Group {
+    id: Vec<u8>,
+    library: usize,
+    lane: Lane,
+    ring: Ring,
+}
+
+/// The records of a sample in the order of an aligner's output: by cluster, mates adjacent.
+/// Memory does not grow with the number of templates.
+pub struct Records<'a> {
+    sample: &'a Sample,
+    drawer: Drawer<'a>,
+    rng: Rng,
+    left: u64,
+    groups: Vec<Group>,
+    group: usize,
+    run: u32,
+    libraries: Vec<Library>,
+    reads: [Read; 2],
+    supplementary: Supplementary,
+    name: Vec<u8>,
+    text: Vec<u8>,
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(sample: &'a Sample) -> Self {
+        let profile = &sample.profile;
+        let list = groups(profile);
+        let count = list.len() as u32;
+        let open = |(i, group): (usize, crate::header::ReadGroup)| Group {
+            id: group.id.into_bytes(),
+            library: group.library,
+            lane: Lane::new(profile, i as u32, count),
+            ring: Ring::default(),
+        };
+        let groups: Vec<Group> = list.into_iter().enumerate().map(open).collect();
+        let libraries = groups.last().map_or(0, |group| group.library + 1);
+        Self {
+            sample,
+            drawer: Drawer::new(sample),
+            rng: Rng::stream(profile.seed, 0x7265_6164),
+            left: profile.pairs,
+            groups,
+            group: 0,
+            run: 0,
+            libraries: (0..libraries).map(|_| Library::default()).collect(),
+            reads: Default::default(),
+            supplementary: Supplementary::default(),
+            name: Vec::new(),
+            text: Vec::new(),
+        }
+    }
+
+    /// Appends all records of the next template to `out`: first read, its supplementary record if
+    /// it is split, then the second read likewise. Returns false, and appends nothing, when there
+    /// are no more templates.
+    pub fn next(&mut self, out: &mut Vec<u8>) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        if self.run == 0 {
+            self.group = self.rng.below(self.groups.len() as u32) as usize;
+            self.run = self.rng.between(64, 1024);
+        }
+        self.run -= 1;
+        let template = self.draw();
+        self.emit(&template, out);
+        true
+    }
+
+    /// A new template or a copy, and keeps it for later copies.
+    fn draw(&mut self) -> Template {
+        let profile = &self.sample.profile;
+        let (rng, group) = (&mut self.rng, &mut self.groups[self.group]);
+        let library = &mut self.libraries[group.library];
+        let roll = rng.below(1000);
+        if roll < profile.optical_per_mille
+            && let Some(source) = group.ring.pick(rng)
+            && group.lane.is_current(&source.cluster)
+        {
+            let cluster = group.lane.beside(rng, &source.cluster);
+            let copy = self.drawer.optical(rng, &source, cluster);
+            group.ring.keep(&copy);
+            return copy;
+        }
+        let cluster = group.lane.advance(rng);
+        let copies = profile.optical_per_mille..profile.optical_per_mille + profile.duplicates_per_mille;
+        if copies.contains(&roll)
+            && let Some(source) = library.pick(rng)
+        {
+            let copy = self.drawer.copy(rng, &source, cluster);
+            group.ring.keep(&copy);
+            return copy;
+        }
+        let template = self.drawer.fresh(rng, cluster);
+        if template.kind != Kind::Unmapped {
+            library.keep(rng, &template);
+            group.ring.keep(&template);
+        }
+        template
+    }
+
+    fn emit(&mut self, template: &Template, out: &mut Vec<u8>) {
+        let group = &self.groups[self.group];
+        let umi = self.sample.profile.umi_names.then_some(template.umi);
+        self.name.clear();
+        group.lane.write_name(&template.cluster, umi, &mut self.name);
+        let count = if template.kind == Kind::Single { 1 } else { 2 };
+        for (end, read) in self.reads.iter_mut().enumerate().take(count) {
+            read.make(self.sample, &mut self.rng, template, end, self.group as u32);
+        }
+        if let Kind::Half(mapped) = template.kind {
+            let mapped = usize::from(mapped);
+            let (contig, start) = (self.reads[mapped].contig, self.reads[mapped].start);
+            (self.reads[1 - mapped].contig, self.reads[1 - mapped].start) = (contig, start);
+        }
+        // QC failures, and duplicate flags left over from an earlier tool.
+        let roll = self.rng.below(1000);
+        let common = match roll {
+            0..5 => 0x200,
+            5 if template.kind != Kind::Unmapped => 0x400,
+            _ => 0,
+        };
+        for end in 0..count {
+            let split = template.split.filter(|split| usize::from(split.end) == end);
+            self.emit_read(template, end, common, split.as_ref(), umi, out);
+        }
+    }
+
+    fn emit_read(
+        &mut self,
+        template: &Template,
+        end: usize,
+        common: u16,
+        split: Option<&Split>,
+        umi: Option<u32>,
+        out: &mut Vec<u8>,
+    ) {
+        let (read, mate) = (&self.reads[end], &self.reads[1 - end]);
+        let paired = template.kind != Kind::Single;
+        let flags = common | pair_flags(template, end, read, mate);
+        let (mate_contig, mate_position) = if paired { (mate.contig, mate.start) } else { (-1, -1) };
+        let distance = |five: i32, contig: i32, reads_mapped: bool| {
+            let far = mate.five() - five;
+            let same = paired && reads_mapped && mate.mapped && contig == mate.contig;
+            if same { far + far.signum() } else { 0 }
+        };
+        let primary = Record {
+            contig: read.contig,
+            position: read.start,
+            quality: read.mapping_quality,
+            flags: flags | if read.reverse && read.contig >= 0 { 0x10 } else { 0 },
+            name: &self.name,
+            cigar: &read.cigar,
+            bases: &read.bases,
+            qualities: &read.qualities,
+            mate_contig,
+            mate_position,
+            template_length: distance(read.five(), read.contig, read.mapped),
+            covered: read.summary.covered,
+        };
+        let id = &self.groups[self.group].id;
+        let start = primary.begin(out);
+        if read.mapped {
+            number_tag(b"NM", read.summary.edits, out);
+            text_tag(b"MD", &read.md, out);
+        }
+        number_tag(b"AS", read.summary.score, out);
+        number_tag(b"XS", read.second_best, out);
+        common_tags(id, umi, &mut self.text, out);
+        let Some(split) = split else {
+            finish(start, out);
+            return;
+        };
+        let other = &mut self.supplementary;
+        other.make(self.sample, read, split);
+        let name_of = |contig: i32| self.sample.profile.contigs[contig as usize].0.as_str();
+        let (contig, position) = (split.contig as i32, split.start as i32);
+        self.text.clear();
+        let (quality, edits) = (other.mapping_quality, other.summary.edits);
+        write_sa(name_of(contig), position, split.reverse, &other.cigar, quality, edits, &mut self.text);
+        text_tag(b"SA", &self.text, out);
+        finish(start, out);
+
+        let five = position + if split.reverse { other.summary.covered as i32 - 1 } else { 0 };
+        let record = Record {
+            contig,
+            position,
+            quality,
+            flags: flags | 0x800 | if split.reverse { 0x10 } else { 0 },
+            cigar: &other.cigar,
+            bases: &other.bases,
+            qualities: &other.qualities,
+            template_length: distance(five, contig, true),
+            covered: other.summary.covered,
+            ..primary
+        };
+        let start = record.begin(out);
+        number_tag(b"NM", edits, out);
+        text_tag(b"MD", &other.md, out);
+        number_tag(b"AS", other.summary.score, out);
+        number_tag(b"XS", 0, out);
+        common_tags(id, umi, &mut self.text, out);
+        self.text.clear();
+        let (quality, edits) = (read.mapping_quality, read.summary.edits);
+        write_sa(
+            name_of(read.contig),
+            read.start,
+            read.reverse,
+            &read.cigar,
+            quality,
+            edits,
+            &mut self.text,
+        );
+        text_tag(b"SA", &self.text, out);
+        finish(start, out);
+    }
+}
+
+fn common_tags(group: &[u8], umi: Option<u32>, text: &mut Vec<u8>, out: &mut Vec<u8>) {
+    text_tag(b"RG", group, out);
+    if let Some(umi) = umi {
+        text.clear();
+        write_umi(umi, b'-', text);
+        text_tag(b"RX", text, out);
+    }
+}
+
+/// All flags but the strand of the record itself.
+fn pair_flags(template: &Template, end: usize, read: &Read, mate: &Read) -> u16 {
+    let unmapped = if read.mapped { 0 } else { 0x4 };
+    if template.kind == Kind::Single {
+        return unmapped;
+    }
+    let mut flags = 0x1 | unmapped | [0x40, 0x80][end];
+    if template.proper && template.kind == Kind::Pair {
+        flags |= 0x2;
+    }
+    if !mate.mapped {
+        flags |= 0x8;
+    }
+    if mate.reverse && mate.contig >= 0 {
+        flags |= 0x20;
+    }
+    flags
+}

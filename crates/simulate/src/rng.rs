@@ -1,0 +1,88 @@
+//! A small generator of pseudo-random numbers (a Weyl sequence with a 64-bit mixer).
+
+/// One independent stream of numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Rng(u64);
+
+impl Rng {
+    /// The stream for one purpose under one seed.
+    pub(crate) fn stream(seed: u64, purpose: u64) -> Self {
+        let mut start = Self(seed ^ purpose.wrapping_mul(0xD6E8_FEB8_6659_FD93));
+        let first = start.next();
+        Self(first ^ purpose)
+    }
+
+    /// 64 random bits.
+    #[inline]
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number in `0..n` (0 when `n` is 0).
+    #[inline]
+    pub(crate) fn below(&mut self, n: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(n)) >> 32) as u32
+    }
+
+    /// A number in `0..n` for ranges beyond 32 bits.
+    #[inline]
+    pub(crate) fn below64(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+
+    /// A number in `low..=high`.
+    #[inline]
+    pub(crate) fn between(&mut self, low: u32, high: u32) -> u32 {
+        low + self.below(high - low + 1)
+    }
+
+    /// True `p` times in 1000.
+    #[inline]
+    pub(crate) fn per_mille(&mut self, p: u32) -> bool {
+        self.below(1000) < p
+    }
+
+    /// True every second time.
+    #[inline]
+    pub(crate) fn coin(&mut self) -> bool {
+        self.next() >> 63 == 1
+    }
+
+    /// A bell-shaped number of the given mean and standard deviation: eight 16-bit numbers summed.
+    #[inline]
+    pub(crate) fn bell(&mut self, mean: i64, deviation: i64) -> i64 {
+        let quarters = |v: u64| (0..4).map(|i| (v >> (16 * i)) & 0xFFFF).sum::<u64>();
+        let sum = (quarters(self.next()) + quarters(self.next())) as i64;
+        // The standard deviation of the sum is 65536 * sqrt(8 / 12) = 53510.
+        mean + (sum - 4 * 65535) * deviation / 53510
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_differ_and_repeat() {
+        let mut a = Rng::stream(1, 1);
+        let mut b = Rng::stream(1, 2);
+        let mut c = Rng::stream(1, 1);
+        let first = a.next();
+        assert_eq!(first, c.next());
+        assert_ne!(first, b.next());
+    }
+
+    #[test]
+    fn bell_has_its_mean_and_spread() {
+        let mut rng = Rng::stream(7, 7);
+        let values: Vec<i64> = (0..20_000).map(|_| rng.bell(350, 60)).collect();
+        let mean = values.iter().sum::<i64>() / 20_000;
+        let variance = values.iter().map(|v| (v - 350).pow(2)).sum::<i64>() / 20_000;
+        assert!((348..=352).contains(&mean), "{mean}");
+        assert!((3300..=3900).contains(&variance), "{variance}");
+    }
+}

@@ -1,0 +1,136 @@
+//! The variants of the sample: where its two haplotypes differ from the reference.
+
+use crate::genome::Contig;
+use crate::rng::Rng;
+
+/// The longest insertion or deletion.
+pub(crate) const LONGEST: u32 = 10;
+/// Bases in one cell of the index.
+const CELL_BITS: u32 = 8;
+
+/// What differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Another base.
+    Snp(u8),
+    /// Bases inserted before the position, and their number.
+    Insertion([u8; LONGEST as usize], u8),
+    /// Bases deleted from the position on.
+    Deletion(u8),
+}
+
+/// One variant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variant {
+    /// 0-based position of the first base concerned.
+    pub(crate) position: u32,
+    /// What differs.
+    pub(crate) change: Change,
+    /// Bit h is set when haplotype h carries it; 0 for a site of other people.
+    pub(crate) haplotypes: u8,
+    /// Whether it is among the known sites.
+    pub(crate) known: bool,
+}
+
+/// The variants of one contig, at least 24 bases apart.
+#[derive(Debug)]
+pub(crate) struct Variants {
+    list: Vec<Variant>,
+    cells: Vec<u32>,
+}
+
+impl Variants {
+    /// Draws about one variant in 1,000 bases.
+    pub(crate) fn new(rng: &mut Rng, contig: &Contig) -> Self {
+        let mut list: Vec<Variant> = Vec::new();
+        let mut at = 100;
+        let end = contig.bases.len().saturating_sub(100);
+        loop {
+            at += rng.between(60, 1840) as usize;
+            if at >= end {
+                break;
+            }
+            if contig.is_known(at - 60, at + 60)
+                && let Some(variant) = draw(rng, &contig.bases, at)
+            {
+                list.push(variant);
+            }
+        }
+        let mut cells = Vec::with_capacity((contig.bases.len() >> CELL_BITS) + 2);
+        let mut next = 0;
+        for cell in 0..=(contig.bases.len() >> CELL_BITS) {
+            while list.get(next).is_some_and(|v| (v.position as usize) < cell << CELL_BITS) {
+                next += 1;
+            }
+            cells.push(next as u32);
+        }
+        Self { list, cells }
+    }
+
+    /// All variants, by position.
+    pub(crate) fn all(&self) -> &[Variant] {
+        &self.list
+    }
+
+    /// The variants with a position in `start..end`.
+    #[inline]
+    pub(crate) fn within(&self, start: usize, end: usize) -> &[Variant] {
+        let from = self.cells[start >> CELL_BITS] as usize;
+        let rest = &self.list[from..];
+        let skip = rest.iter().take_while(|v| (v.position as usize) < start).count();
+        let count = rest[skip..].iter().take_while(|v| (v.position as usize) < end).count();
+        &rest[skip..skip + count]
+    }
+}
+
+fn draw(rng: &mut Rng, bases: &[u8], at: usize) -> Option<Variant> {
+    // 5 % are sites that others carry, all of those known; 90 % of the sample's own are.
+    let (haplotypes, known) = match rng.below(1000) {
+        0..50 => (0, true),
+        roll => ([1, 2, 3][(roll % 3) as usize], rng.per_mille(900)),
+    };
+    let (position, change) = match rng.below(100) {
+        0..85 => (at, snp(rng, bases[at])),
+        85..92 => insertion(rng, bases, at)?,
+        _ => deletion(rng, bases, at)?,
+    };
+    Some(Variant { position: position as u32, change, haplotypes, known })
+}
+
+/// Another base: the transition two times in three.
+fn snp(rng: &mut Rng, base: u8) -> Change {
+    let order: &[u8; 3] = match base {
+        b'A' => b"GCT",
+        b'C' => b"TAG",
+        b'G' => b"ACT",
+        _ => b"CAG",
+    };
+    Change::Snp(order[[0, 0, 0, 0, 1, 2][rng.below(6) as usize]])
+}
+
+fn indel_length(rng: &mut Rng) -> usize {
+    (1 + (rng.next().trailing_ones() + rng.next().trailing_ones()).min(LONGEST - 1)) as usize
+}
+
+/// Moves an insertion as far left as it goes; gives up beyond 36 bases.
+fn insertion(rng: &mut Rng, bases: &[u8], mut at: usize) -> Option<(usize, Change)> {
+    let length = indel_length(rng);
+    let mut inserted = [0; LONGEST as usize];
+    inserted[..length].fill_with(|| b"ACGT"[rng.below(4) as usize]);
+    let leftmost = at - 36;
+    while at > leftmost && bases[at - 1] == inserted[length - 1] {
+        inserted[..length].rotate_right(1);
+        at -= 1;
+    }
+    (at > leftmost).then_some((at, Change::Insertion(inserted, length as u8)))
+}
+
+/// Moves a deletion as far left as it goes; gives up beyond 36 bases.
+fn deletion(rng: &mut Rng, bases: &[u8], mut at: usize) -> Option<(usize, Change)> {
+    let length = indel_length(rng);
+    let leftmost = at - 36;
+    while at > leftmost && bases[at - 1] == bases[at + length - 1] {
+        at -= 1;
+    }
+    (at > leftmost).then_some((at, Change::Deletion(length as u8)))
+}

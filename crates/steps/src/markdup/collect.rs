@@ -1,0 +1,191 @@
+//! All ends, in memory as chunks to be sorted one by one, on disk as sorted runs.
+
+use readmill_format::spill::{Extent, Spill};
+use readmill_record::Result;
+
+use super::ends::EndsPart;
+use super::grouping::Grouping;
+use super::item::{EndKey, Fragment, Half, Pair};
+use crate::sort::merge::LoserTree;
+
+/// Items of one chunk; a chunk never grows beyond, so nothing is ever copied to make room.
+const CHUNK: usize = 1 << 16;
+
+/// Items read back from a run at a time.
+const READ_BACK: usize = 512;
+
+/// Items of one kind, sorted in parts.
+pub struct Sorter<const N: usize> {
+    chunks: Vec<Vec<[u64; N]>>,
+    runs: Vec<Extent>,
+}
+
+impl<const N: usize> Default for Sorter<N> {
+    fn default() -> Self {
+        Sorter { chunks: Vec::new(), runs: Vec::new() }
+    }
+}
+
+impl<const N: usize> Sorter<N> {
+    /// Adds items.
+    pub fn extend(&mut self, mut items: &[[u64; N]]) {
+        while !items.is_empty() {
+            if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+                self.chunks.push(Vec::with_capacity(CHUNK));
+            }
+            if let Some(chunk) = self.chunks.last_mut() {
+                let (now, later) = items.split_at(items.len().min(CHUNK - chunk.len()));
+                chunk.extend_from_slice(now);
+                items = later;
+            }
+        }
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty() && self.runs.is_empty()
+    }
+
+    /// Bytes of memory its items take.
+    pub fn bytes(&self) -> u64 {
+        self.chunks.iter().map(|chunk| (chunk.capacity() * 8 * N) as u64).sum()
+    }
+
+    /// The chunks, to be sorted one by one.
+    pub fn chunks_mut(&mut self) -> &mut Vec<Vec<[u64; N]>> {
+        &mut self.chunks
+    }
+
+    /// Writes what is in memory, whose chunks must be sorted, as one sorted run.
+    pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
+        if self.chunks.is_empty() {
+            return Ok(());
+        }
+        let mut extent = spill.begin(turn)?;
+        let mut bytes = Vec::with_capacity(READ_BACK * 64 * N);
+        let chunks = Sorter { chunks: std::mem::take(&mut self.chunks), runs: Vec::new() };
+        let mut items = chunks.merge(spill)?;
+        while let Some(item) = items.next()? {
+            item.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+            if bytes.len() >= READ_BACK * 56 * N {
+                spill.append(&mut extent, &bytes)?;
+                bytes.clear();
+            }
+        }
+        spill.append(&mut extent, &bytes)?;
+        self.runs.push(extent);
+        Ok(())
+    }
+
+    /// All items in order; the chunks must be sorted.
+    pub fn merge(self, spill: &Spill) -> Result<Merged<'_, N>> {
+        let runs = self.runs.into_iter().map(|extent| Items::Disk {
+            spill,
+            extent,
+            at: extent.start,
+            buffer: Vec::new(),
+        });
+        let chunks = self.chunks.into_iter().map(|chunk| Items::Memory(chunk.into_iter()));
+        let mut sources: Vec<Items<'_, N>> = runs.chain(chunks).collect();
+        let first = sources.iter_mut().map(Items::next).collect::<Result<_>>()?;
+        Ok(Merged { sources, tree: LoserTree::new(first) })
+    }
+}
+
+enum Items<'a, const N: usize> {
+    Memory(std::vec::IntoIter<[u64; N]>),
+    Disk { spill: &'a Spill, extent: Extent, at: u64, buffer: Vec<[u64; N]> },
+}
+
+impl<const N: usize> Items<'_, N> {
+    /// The next item, or the largest there is at the end.
+    fn next(&mut self) -> Result<[u64; N]> {
+        match self {
+            Items::Memory(items) => Ok(items.next().unwrap_or([u64::MAX; N])),
+            Items::Disk { spill, extent, at, buffer } => {
+                if buffer.is_empty() {
+                    let left = (extent.end - *at) as usize / (8 * N);
+                    let mut bytes = vec![0; left.min(READ_BACK) * 8 * N];
+                    spill.read(extent, *at, &mut bytes)?;
+                    *at += bytes.len() as u64;
+                    let items = bytes.chunks_exact(8 * N).rev();
+                    buffer.extend(items.map(|item| {
+                        std::array::from_fn(|i| {
+                            let word = item[8 * i..].first_chunk::<8>();
+                            word.map_or(0, |word| u64::from_le_bytes(*word))
+                        })
+                    }));
+                }
+                Ok(buffer.pop().unwrap_or([u64::MAX; N]))
+            }
+        }
+    }
+}
+
+/// Items of all parts in order.
+pub struct Merged<'a, const N: usize> {
+    sources: Vec<Items<'a, N>>,
+    tree: LoserTree<[u64; N]>,
+}
+
+impl<const N: usize> Merged<'_, N> {
+    /// The next item.
+    pub fn next(&mut self) -> Result<Option<[u64; N]>> {
+        let Some((item, source)) = self.tree.winner() else { return Ok(None) };
+        let next = self.sources[source].next()?;
+        self.tree.replace(next);
+        Ok(Some(item))
+    }
+}
+
+/// Everything the ends of the input leave.
+#[derive(Default)]
+pub struct Ends {
+    /// Mates that stood together.
+    pub pairs: Sorter<6>,
+    /// The second ends of pairs, and the ends of reads without their mates.
+    pub present: Sorter<2>,
+    /// Reads whose mates did not stand beside them.
+    pub halves: Sorter<7>,
+    /// Reads that are not paired.
+    pub fragments: Sorter<4>,
+    /// Whether the input is grouped by name.
+    pub grouping: Grouping,
+    /// Paired reads without a read group.
+    pub without_read_group: u64,
+    /// Whether any record has a DT field.
+    pub has_dt: bool,
+}
+
+const _: () = assert!(
+    size_of::<Pair>() == 48
+        && size_of::<EndKey>() == 16
+        && size_of::<Half>() == 56
+        && size_of::<Fragment>() == 32
+);
+
+impl Ends {
+    /// Adds what a batch left; batches come in input order.
+    pub fn push(&mut self, part: &EndsPart) {
+        self.pairs.extend(&part.pairs);
+        self.present.extend(&part.present);
+        self.halves.extend(&part.halves);
+        self.fragments.extend(&part.fragments);
+        self.grouping.add(&part.evidence);
+        self.without_read_group += part.without_read_group;
+        self.has_dt |= part.has_dt;
+    }
+
+    /// Bytes of memory all items take.
+    pub fn bytes(&self) -> u64 {
+        self.pairs.bytes() + self.present.bytes() + self.halves.bytes() + self.fragments.bytes()
+    }
+
+    /// Writes everything in memory, whose chunks must be sorted, to the spill.
+    pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
+        self.pairs.spill(spill, turn)?;
+        self.present.spill(spill, turn)?;
+        self.halves.spill(spill, turn)?;
+        self.fragments.spill(spill, turn)
+    }
+}

@@ -1,0 +1,190 @@
+//! Which templates are duplicates: one look at all ends in order.
+
+use readmill_format::spill::Spill;
+use readmill_record::{Result, Stamp};
+
+use super::Mode;
+use super::collect::{Merged, Sorter};
+use super::item::{self, EndKey, Fragment, Pair};
+
+/// The verdict: a bit for each record of the input.
+pub struct Marks {
+    bits: Vec<u64>,
+    mode: Mode,
+    /// Pairs that are duplicates.
+    pub pairs: u64,
+    /// Single reads that are duplicates.
+    pub fragments: u64,
+}
+
+impl Marks {
+    /// No marks for an input of so many records.
+    pub fn new(records: u64, mode: Mode) -> Self {
+        Marks { bits: vec![0; records.div_ceil(64) as usize], mode, pairs: 0, fragments: 0 }
+    }
+
+    /// Bytes the marks of so many records take.
+    pub fn bytes(records: u64) -> u64 {
+        records.div_ceil(64) * 8
+    }
+
+    fn set(&mut self, ordinal: u64) {
+        if let Some(word) = self.bits.get_mut((ordinal / 64) as usize) {
+            *word |= 1 << (ordinal % 64);
+        }
+    }
+
+    /// The mode.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether the record with this stamp is marked.
+    pub fn is_marked(&self, stamp: Stamp) -> bool {
+        let ordinal = match self.mode {
+            Mode::Template => stamp.template(),
+            Mode::Coordinate => stamp.ordinal(),
+        };
+        self.bits.get((ordinal / 64) as usize).is_some_and(|word| word >> (ordinal % 64) & 1 == 1)
+    }
+
+    fn mark_fragment(&mut self, item: &Fragment) {
+        let (ordinal, template) = item::fragment_ordinals(item);
+        self.set(if self.mode == Mode::Template { template } else { ordinal });
+        self.fragments += 1;
+    }
+
+    fn mark_pair(&mut self, item: &Pair) {
+        let (one, two, template) = item::pair_ordinals(item);
+        if self.mode == Mode::Template {
+            self.set(template);
+        } else {
+            self.set(one);
+            self.set(two);
+        }
+        self.pairs += 1;
+    }
+}
+
+/// Marks duplicates among pairs and fragments, whose chunks must be sorted.
+///
+/// Pairs and paired ends are walked beside the fragments: each fragment whose end a pair has is a
+/// duplicate. The first of each set is the one that stays; ties in score and location are decided by
+/// place in the file: in coordinate mode that of the coordinate-sorted file (which the items'
+/// order already is), in template mode that of the templates in the input.
+pub fn resolve(
+    pairs: Sorter<6>,
+    present: Sorter<2>,
+    fragments: Sorter<4>,
+    spill: &Spill,
+    mut marks: Marks,
+) -> Result<Marks> {
+    let mut fragments = Fragments { next: None, merged: fragments.merge(spill)?, set: Vec::new() };
+    fragments.step()?;
+    let mut present = present.merge(spill)?;
+    let mut other: Option<EndKey> = present.next()?;
+    let mut pairs = pairs.merge(spill)?;
+    let mut set: Vec<Pair> = Vec::new();
+    loop {
+        let pair = pairs.next()?;
+        let end = pair.as_ref().and_then(item::pair_end);
+        // Paired ends up to this pair's, in order.
+        while let Some(key) = other
+            && (pair.is_none() || end.is_some_and(|end| key <= end))
+        {
+            fragments.paired_end(&key, &mut marks)?;
+            other = present.next()?;
+        }
+        if let Some(end) = end {
+            fragments.paired_end(&end, &mut marks)?;
+        }
+        if set.first().is_some_and(|first| pair.is_none_or(|pair| !item::same_set(first, &pair))) {
+            close_pairs(&mut set, &mut marks);
+        }
+        let Some(pair) = pair else { break };
+        set.push(pair);
+    }
+    fragments.finish(&mut marks)?;
+    Ok(marks)
+}
+
+/// Marks all pairs of a set but the one that stays.
+fn close_pairs(set: &mut Vec<Pair>, marks: &mut Marks) {
+    let keep = keeper(set, item::pairs_tie, |pair| item::pair_ordinals(pair).2, marks.mode);
+    for (i, pair) in set.iter().enumerate() {
+        if i != keep {
+            marks.mark_pair(pair);
+        }
+    }
+    set.clear();
+}
+
+/// The first of the set, or in template mode the one of its ties that comes first in the input.
+fn keeper<T>(set: &[T], tie: fn(&T, &T) -> bool, template: fn(&T) -> u64, mode: Mode) -> usize {
+    if mode == Mode::Coordinate {
+        return 0;
+    }
+    let ties = set.iter().take_while(|item| tie(&set[0], item)).enumerate();
+    ties.min_by_key(|(_, item)| template(item)).map_or(0, |(i, _)| i)
+}
+
+/// Fragments in order, judged set by set as paired ends go by.
+struct Fragments<'a> {
+    merged: Merged<'a, 4>,
+    next: Option<Fragment>,
+    set: Vec<Fragment>,
+}
+
+impl Fragments<'_> {
+    fn step(&mut self) -> Result<()> {
+        self.next = self.merged.next()?;
+        Ok(())
+    }
+
+    /// A pair has an end at `key`: sets before it are judged among themselves, the set at it is all
+    /// duplicates.
+    fn paired_end(&mut self, key: &EndKey, marks: &mut Marks) -> Result<()> {
+        while let Some(fragment) = self.next {
+            let end = item::fragment_end(&fragment);
+            if end > *key {
+                break;
+            }
+            if end == *key {
+                self.close(marks);
+                marks.mark_fragment(&fragment);
+            } else {
+                self.add(fragment, marks);
+            }
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, fragment: Fragment, marks: &mut Marks) {
+        let end = item::fragment_end(&fragment);
+        if self.set.first().is_some_and(|first| item::fragment_end(first) != end) {
+            self.close(marks);
+        }
+        self.set.push(fragment);
+    }
+
+    fn close(&mut self, marks: &mut Marks) {
+        let template = |fragment: &Fragment| item::fragment_ordinals(fragment).1;
+        let keep = keeper(&self.set, item::fragments_tie, template, marks.mode);
+        for (i, fragment) in self.set.iter().enumerate() {
+            if i != keep {
+                marks.mark_fragment(fragment);
+            }
+        }
+        self.set.clear();
+    }
+
+    fn finish(&mut self, marks: &mut Marks) -> Result<()> {
+        while let Some(fragment) = self.next {
+            self.add(fragment, marks);
+            self.step()?;
+        }
+        self.close(marks);
+        Ok(())
+    }
+}

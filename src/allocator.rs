@@ -1,0 +1,13 @@
+//! Settings of the C library's allocator that keep resident memory to what is in use.
+
+/// Gives every buffer of 128 KiB or more back to the system when it is freed (glibc would learn to keep
+/// them), and lets all threads share two heaps. Call it before the first thread starts.
+pub fn settle() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: `mallopt` only sets parameters of the allocator; no other thread runs yet.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 20);
+        libc::mallopt(libc::M_ARENA_MAX, 2);
+    }
+}

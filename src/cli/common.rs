@@ -1,0 +1,130 @@
+//! Flags that every subcommand which writes reads has.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use readmill::memory;
+use readmill::plan::{self, Format, Index, Means, Output, Verbosity};
+use readmill_format::bam::index::Kind;
+use readmill_record::{Error, Result};
+
+#[derive(Args)]
+pub struct Io {
+    /// Input: SAM or BAM, told by content; - for standard input
+    #[arg(value_name = "IN", required = true)]
+    input: Vec<PathBuf>,
+    /// Output file; - or nothing for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    /// Output format [default: by the output's extension, else bam]
+    #[arg(short = 'O', long, value_name = "FORMAT")]
+    output_format: Option<OutputFormat>,
+    /// Compression level, 0 to 12 [default: 6, or 0 into a pipe]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
+    level: Option<u8>,
+    /// Uncompressed BAM, the same as -l 0
+    #[arg(short, long, conflicts_with = "level")]
+    uncompressed: bool,
+    /// Write an index; a BAM file sorted by coordinate gets one without asking
+    #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true)]
+    write_index: Option<Option<IndexKind>>,
+    /// Write no index
+    #[arg(long, conflicts_with = "write_index")]
+    no_index: bool,
+    /// Add no @PG line
+    #[arg(long = "no-PG", alias = "no-pg")]
+    no_pg: bool,
+    /// Threads in all, not in addition [default: what this process may use]
+    #[arg(short = '@', long, visible_short_alias = 't', value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Memory of the whole process in all, such as 512M or 1.5G [default: 2G, or 3/4 of what the control group allows if that is less]
+    #[arg(short, long, value_name = "SIZE", value_parser = plan::parse_size)]
+    memory: Option<u64>,
+    /// Where to spill what does not fit; may be given again [default: $TMPDIR, else beside the output]
+    #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
+    temp_dir: Vec<PathBuf>,
+    /// Accept a BAM file that lacks its EOF block
+    #[arg(long)]
+    allow_missing_eof: bool,
+    /// Say how the memory is divided and what is expected before starting
+    #[arg(long)]
+    explain: bool,
+    /// Say nothing but warnings and errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Show progress even where standard error is not a terminal
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum OutputFormat {
+    Bam,
+    Sam,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum IndexKind {
+    Bai,
+    Csi,
+}
+
+impl Io {
+    /// The one input.
+    pub fn input(&self) -> Result<PathBuf> {
+        match &self.input[..] {
+            [input] => Ok(input.clone()),
+            _ => Err(Error::usage("several inputs are not merged yet").hint("give one input")),
+        }
+    }
+
+    pub fn output(&self) -> Output {
+        let by_name = match self.output.extension().and_then(|e| e.to_str()) {
+            Some("sam") => Format::Sam,
+            _ => Format::Bam,
+        };
+        let format = self.output_format.map_or(by_name, |format| match format {
+            OutputFormat::Bam => Format::Bam,
+            OutputFormat::Sam => Format::Sam,
+        });
+        let index = match self.write_index {
+            Some(None) => Index::Wanted,
+            Some(Some(IndexKind::Bai)) => Index::Kind(Kind::Bai),
+            Some(Some(IndexKind::Csi)) => Index::Kind(Kind::Csi),
+            None if self.no_index => Index::No,
+            None => Index::Auto,
+        };
+        let level = if self.uncompressed { Some(0) } else { self.level };
+        Output { path: self.output.clone(), format, level, index, no_pg: self.no_pg }
+    }
+
+    pub fn means(&self) -> Means {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        let verbosity = match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        };
+        Means {
+            threads: self.threads.map_or_else(available, usize::from),
+            memory: self.memory.unwrap_or_else(memory::default_limit),
+            temp_dirs: self.temp_dirs(),
+            allow_missing_eof: self.allow_missing_eof,
+            explain: self.explain,
+            verbosity,
+        }
+    }
+
+    /// The directories asked for; else `$TMPDIR`; else the output's own, which has room for the output.
+    fn temp_dirs(&self) -> Vec<PathBuf> {
+        if !self.temp_dir.is_empty() {
+            return self.temp_dir.clone();
+        }
+        if let Some(dir) = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()) {
+            return vec![dir.into()];
+        }
+        let beside = self.output.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let regular = !self.output.exists() || self.output.is_file();
+        vec![beside.filter(|_| regular).unwrap_or(Path::new(".")).to_path_buf()]
+    }
+}

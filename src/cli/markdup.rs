@@ -1,0 +1,36 @@
+//! `readmill markdup`: duplicates alone.
+
+use clap::Args;
+use readmill::Plan;
+use readmill::plan::Steps;
+use readmill_record::Result;
+
+use super::common::Io;
+use super::prep::{DuplicateFlags, SortOrder};
+
+/// Marks duplicates exactly as Picard MarkDuplicates does. The order of the input is kept, unless
+/// another is asked for.
+#[derive(Args)]
+pub struct Markdup {
+    #[command(flatten)]
+    io: Io,
+    /// Order of the output
+    #[arg(long, value_name = "ORDER", default_value = "none")]
+    sort: SortOrder,
+    #[command(flatten)]
+    duplicates: DuplicateFlags,
+}
+
+impl Markdup {
+    pub fn plan(&self) -> Result<Plan> {
+        let duplicates = Some(self.duplicates.duplicates());
+        let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };
+        Ok(Plan {
+            command: "markdup",
+            input: self.io.input()?,
+            steps,
+            output: self.io.output(),
+            means: self.io.means(),
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! The command line: flags to a [`Plan`], nothing else.
+
+mod common;
+mod markdup;
+mod prep;
+mod sort;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use readmill::Plan;
+use readmill::report::Report;
+use readmill_record::{Error, Kind};
+
+/// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
+#[derive(Parser)]
+#[command(name = "readmill", version, max_term_width = 100, subcommand_required = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Any combination of steps in one read of the input
+    Prep(prep::Prep),
+    /// Sort reads
+    Sort(sort::Sort),
+    /// Mark duplicates
+    Markdup(markdup::Markdup),
+}
+
+/// Runs the command line; the exit code is 0 only when everything is complete.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            // clap's own code for misuse is 2, which here means bad input
+            return ExitCode::from(u8::from(error.use_stderr()));
+        }
+    };
+    if let Err(error) = readmill::signal::watch() {
+        return fail(&Error::io("signals cannot be watched", &error));
+    }
+    match dispatch(cli.command) {
+        Ok(code) => code,
+        Err(error) => fail(&error),
+    }
+}
+
+fn dispatch(command: Command) -> Result<ExitCode, Error> {
+    match command {
+        Command::Prep(it) => process(&it.plan()?),
+        Command::Sort(it) => process(&it.plan()?),
+        Command::Markdup(it) => process(&it.plan()?),
+    }
+}
+
+fn process(plan: &Plan) -> Result<ExitCode, Error> {
+    let report = Report::new(plan.means.verbosity);
+    readmill::run(plan, &report).map(|_| ExitCode::SUCCESS)
+}
+
+/// Says what went wrong and picks the exit code.
+fn fail(error: &Error) -> ExitCode {
+    let code = match error.kind {
+        Kind::Usage => 1,
+        Kind::Input => 2,
+        Kind::Io => 3,
+        Kind::BrokenPipe => return ExitCode::from(141), // the reader has left: nothing to say
+    };
+    eprintln!("readmill: error: {error}");
+    ExitCode::from(code)
+}

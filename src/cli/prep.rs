@@ -1,0 +1,116 @@
+//! `readmill prep`: any combination of steps.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use readmill::Plan;
+use readmill::plan::{DuplicateMode, Duplicates, Steps, Unmapped};
+use readmill_record::Result;
+use readmill_steps::sort::Order;
+
+use super::common::Io;
+
+/// Steps are applied in this order, whatever the order of the flags: drop unmapped reads, replace the
+/// sequence dictionary, replace read groups, mark duplicates, sort.
+#[derive(Args)]
+pub struct Prep {
+    #[command(flatten)]
+    io: Io,
+    /// Order of the output
+    #[arg(long, value_name = "ORDER", default_value = "none")]
+    sort: SortOrder,
+    #[command(flatten)]
+    duplicates: DuplicateFlags,
+    /// Mark duplicates
+    #[arg(long)]
+    mark_duplicates: bool,
+    /// Drop reads flagged unmapped
+    #[arg(long, alias = "filter-unmapped-reads")]
+    drop_unmapped: bool,
+    /// Drop reads flagged unmapped, and reads without reference sequence or position
+    #[arg(long, alias = "filter-unmapped-reads-strict")]
+    drop_unmapped_strict: bool,
+    /// Put all reads into this read group: 'ID:g1 LB:l1 SM:s1 …' or '@RG\tID:g1\tLB:l1…'
+    #[arg(long, value_name = "RG", alias = "replace-read-group")]
+    read_group: Option<String>,
+    /// Replace, reorder and filter reference sequences by the dictionary of this SAM, BAM or .dict file; reads on others are removed
+    #[arg(long, value_name = "FILE", alias = "replace-reference-sequences")]
+    sequence_dictionary: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum SortOrder {
+    /// By reference sequence, position and strand, as samtools sort
+    Coordinate,
+    /// The order of the input
+    None,
+}
+
+impl SortOrder {
+    pub fn order(self) -> Option<Order> {
+        match self {
+            SortOrder::Coordinate => Some(Order::Coordinate),
+            SortOrder::None => None,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct DuplicateFlags {
+    /// Mark duplicates and leave them out of the output
+    #[arg(long)]
+    pub remove_duplicates: bool,
+    /// Which records of a duplicate template are flagged
+    #[arg(long, value_name = "MODE", default_value = "auto")]
+    pub duplicate_mode: Mode,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// template if the input proves to be grouped by name, else coordinate
+    Auto,
+    /// Every record of the template, as Picard does on queryname-grouped input
+    Template,
+    /// Mapped primary records only, as Picard does on coordinate-sorted input
+    Coordinate,
+}
+
+impl DuplicateFlags {
+    pub fn duplicates(&self) -> Duplicates {
+        let mode = match self.duplicate_mode {
+            Mode::Auto => DuplicateMode::Auto,
+            Mode::Template => DuplicateMode::Template,
+            Mode::Coordinate => DuplicateMode::Coordinate,
+        };
+        Duplicates { mode, remove: self.remove_duplicates }
+    }
+}
+
+impl Prep {
+    pub fn plan(&self) -> Result<Plan> {
+        let marks = self.mark_duplicates || self.duplicates.remove_duplicates;
+        if !marks && self.duplicates.duplicate_mode != Mode::Auto {
+            return Err(readmill_record::Error::usage("--duplicate-mode needs duplicates to be marked")
+                .hint("add --mark-duplicates or --remove-duplicates"));
+        }
+        let drop_unmapped = match (self.drop_unmapped_strict, self.drop_unmapped) {
+            (true, _) => Some(Unmapped::Strict),
+            (_, true) => Some(Unmapped::Flagged),
+            _ => None,
+        };
+        let steps = Steps {
+            drop_unmapped,
+            dictionary: self.sequence_dictionary.clone(),
+            read_group: self.read_group.clone(),
+            duplicates: marks.then(|| self.duplicates.duplicates()),
+            sort: self.sort.order(),
+        };
+        Ok(Plan {
+            command: "prep",
+            input: self.io.input()?,
+            steps,
+            output: self.io.output(),
+            means: self.io.means(),
+        })
+    }
+}

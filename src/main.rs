@@ -1,0 +1,10 @@
+//! The `readmill` command.
+
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    readmill::allocator::settle();
+    cli::main()
+}

@@ -1,0 +1,82 @@
+//! How the one memory number is divided.
+//!
+//! Peak resident memory stays within `-m`, code and stacks included. The division depends on the plan
+//! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
+//! reads and duplicate ends; when it is full, it is spilled.
+
+use readmill_engine::{Crew, Division};
+use readmill_record::{Error, Result};
+
+use crate::plan::{DEFAULT_LEVEL, Plan};
+
+const MIB: u64 = 1 << 20;
+
+/// Code, libraries, standard streams, the header's tables, allocator slack. (Measured: a run of an
+/// empty file peaks at 6 MiB.)
+const PROGRAM: u64 = 12 * MIB;
+
+/// A thread's stack as far as it is used, and its codecs up to level 9.
+const THREAD: u64 = MIB;
+
+/// A compressor of level 10 to 12 keeps large match tables.
+const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
+
+/// A ticket under way. Reading: its compressed chunk, its records and their next form. Merging: its records,
+/// their compressed form and the frames they come from.
+const TICKET: u64 = 7 * MIB / 2;
+
+/// Less room than this for reads would spill all the time.
+const LEAST_ROOM: u64 = 16 * MIB;
+
+/// What is used when `-m` is not given.
+pub const DEFAULT: u64 = 2 << 30;
+
+/// The division of a plan's memory.
+pub struct Memory {
+    /// Threads, and tickets under way.
+    pub crew: Crew,
+    /// Bytes for waiting reads and duplicate ends.
+    pub room: u64,
+    /// The shares, for `--explain`.
+    pub division: Division,
+}
+
+impl Memory {
+    /// Divides the plan's memory, or says how much the plan needs at least.
+    pub fn divide(plan: &Plan) -> Result<Self> {
+        let threads = plan.means.threads.max(1);
+        let crew = Crew { threads, in_flight: 2 * threads };
+        let mut division = Division::new(plan.means.memory);
+        let level = plan.output.level.unwrap_or(DEFAULT_LEVEL);
+        let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };
+        division.take("program", PROGRAM);
+        division.take("threads and their codecs", thread * threads as u64);
+        division.take("batches under way", TICKET * crew.in_flight as u64);
+        let room = division.remainder().unwrap_or(0);
+        if room < LEAST_ROOM {
+            let least = (division.needed() + LEAST_ROOM).div_ceil(MIB);
+            return Err(Error::usage(format!(
+                "this plan needs at least -m {least}M with {threads} threads, and has {}M",
+                plan.means.memory / MIB
+            ))
+            .hint("raise -m, or use fewer threads"));
+        }
+        Ok(Memory { crew, room, division })
+    }
+}
+
+/// What `-m` is when it is not given: [`DEFAULT`], or three quarters of what the control group allows.
+pub fn default_limit() -> u64 {
+    let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
+        .iter()
+        .find_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
+    limit.map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3))
+}
+
+/// The process's peak resident memory so far, in bytes.
+pub fn peak_rss() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib << 10)
+}

@@ -1,0 +1,280 @@
+//! The output: complete under its name, or not there at all.
+//!
+//! A regular file is written as `X.partial` and renamed once it and its index are on disk. What exists
+//! and is not a regular file (`/dev/null`, a pipe) is written through. Indexes that belong to an older
+//! file of that name are removed, because readers would prefer them to the new one.
+
+use std::fs::File;
+use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
+use readmill_format::bam::{self, Encoder};
+use readmill_format::{bgzf, sam};
+use readmill_record::{Batch, Error, Header, Result};
+
+use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
+use crate::report::Report;
+use crate::signal;
+
+/// Where bytes go.
+struct Target {
+    file: File,
+    shown: PathBuf,
+    /// The temporary and the final name of a regular file.
+    names: Option<(PathBuf, PathBuf)>,
+}
+
+impl Target {
+    fn open(path: &Path) -> Result<Self> {
+        let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
+        if path.as_os_str() == "-" {
+            let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(|e| failed(&e))?;
+            return Ok(Target { file: file.into(), shown: "standard output".into(), names: None });
+        }
+        let name = match std::fs::metadata(path) {
+            Ok(meta) if meta.is_file() => std::fs::canonicalize(path).map_err(|e| failed(&e))?,
+            Ok(meta) if meta.is_dir() => {
+                return Err(Error::usage(format!("{} is a directory", path.display()))
+                    .hint("give the name of a file by -o"));
+            }
+            Ok(_) => {
+                let file = File::options().write(true).open(path).map_err(|e| failed(&e))?;
+                return Ok(Target { file, shown: path.to_path_buf(), names: None });
+            }
+            Err(_) => path.to_path_buf(),
+        };
+        let partial = with_suffix(&name, ".partial");
+        signal::guard(&partial);
+        match File::create(&partial) {
+            Ok(file) => Ok(Target { file, shown: path.to_path_buf(), names: Some((partial, name)) }),
+            Err(e) => {
+                signal::release(&partial);
+                Err(failed(&e))
+            }
+        }
+    }
+
+    fn is_pipe(&self) -> bool {
+        self.file.metadata().is_ok_and(|meta| meta.file_type().is_fifo())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|e| self.error(&e))
+    }
+
+    fn error(&self, error: &std::io::Error) -> Error {
+        Error::io(format!("writing {} failed", self.shown.display()), error)
+    }
+
+    /// Makes sure the bytes are on disk; a device or pipe has none.
+    fn sync(&self) -> Result<()> {
+        match self.names {
+            Some(_) => self.file.sync_all().map_err(|e| self.error(&e)),
+            None => Ok(()),
+        }
+    }
+
+    fn rename(&mut self) -> Result<()> {
+        if let Some((partial, name)) = &self.names {
+            std::fs::rename(partial, name).map_err(|e| self.error(&e))?;
+            signal::release(partial);
+            self.names = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some((partial, _)) = &self.names {
+            let _ = std::fs::remove_file(partial);
+            signal::release(partial);
+        }
+    }
+}
+
+/// `path` with `suffix` after its whole name.
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Every name under which readers look for an index of `bam`.
+fn index_names(bam: &Path) -> Vec<PathBuf> {
+    let mut names = vec![with_suffix(bam, ".bai"), with_suffix(bam, ".csi")];
+    if bam.extension().is_some_and(|extension| extension == "bam") {
+        names.extend([bam.with_extension("bai"), bam.with_extension("csi")]);
+    }
+    names
+}
+
+/// Takes encoded parts in order and leaves complete files.
+pub struct Sink {
+    target: Target,
+    format: Format,
+    index: Option<IndexBuilder>,
+    scheme: Option<Scheme>,
+    offset: u64,
+    level: u8,
+}
+
+/// A part of the output, encoded.
+#[derive(Default)]
+pub struct Part {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Its index entries.
+    pub fragment: Option<Fragment>,
+    /// Its records.
+    pub records: u64,
+}
+
+impl Sink {
+    /// Opens the output for a file with this header, which is written at once.
+    pub fn create(output: &Output, header: &Header, sorted: bool, report: &Report) -> Result<Self> {
+        let target = Target::open(&output.path)?;
+        let bam = output.format == Format::Bam;
+        if bam && target.file.is_terminal() {
+            return Err(Error::usage("BAM is not written to a terminal")
+                .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
+        }
+        let level = output.level.unwrap_or(if target.is_pipe() { 0 } else { DEFAULT_LEVEL });
+        if bam && target.is_pipe() {
+            match output.level {
+                None => report.note("uncompressed BAM goes into the pipe; -l sets a level"),
+                Some(0) => {}
+                Some(_) => {
+                    report.note("compressing into a pipe makes its reader inflate again; -u avoids it")
+                }
+            }
+        }
+        let scheme = match output.index {
+            Index::Auto if bam && sorted && target.names.is_some() => Some(Scheme::for_header(header)),
+            Index::Auto | Index::No => None,
+            Index::Wanted => Some(Scheme::for_header(header)),
+            Index::Kind(Kind::Bai) => Some(Scheme::bai(header)?),
+            Index::Kind(Kind::Csi) => Some(Scheme::csi(header)),
+        };
+        let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
+        let mut sink = Sink { target, format: output.format, index, scheme, offset: 0, level };
+        let mut first = Vec::new();
+        if bam {
+            let mut bytes = Vec::new();
+            bam::header::write(header, &mut bytes);
+            Encoder::new(level, None).bytes(&bytes, &mut first);
+        } else {
+            first = header.to_text();
+        }
+        sink.write(&Part { bytes: first, ..Part::default() })?;
+        Ok(sink)
+    }
+
+    /// How parts are encoded, for the threads to make their encoders from.
+    pub fn encoding<'a>(&self, header: &'a Header) -> Encoding<'a> {
+        Encoding { format: self.format, level: self.level, scheme: self.scheme, header }
+    }
+
+    /// Writes the next part.
+    pub fn write(&mut self, part: &Part) -> Result<()> {
+        self.target.write(&part.bytes)?;
+        self.offset += part.bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes the next part and takes its index entries.
+    pub fn take(&mut self, part: &mut Part) -> Result<()> {
+        if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
+            index.absorb(fragment, self.offset);
+        }
+        self.write(part)
+    }
+
+    /// Ends the output: everything is on disk and under its name, or an error says why not.
+    /// Returns the bytes of the main file.
+    pub fn finish(mut self, report: &Report) -> Result<u64> {
+        if self.format == Format::Bam {
+            self.target.write(&bgzf::EOF_BLOCK)?;
+            self.offset += bgzf::EOF_BLOCK.len() as u64;
+        }
+        self.target.sync()?;
+        let Some((_, name)) = self.target.names.clone() else { return Ok(self.offset) };
+        let index = match (self.index.take(), self.scheme) {
+            (Some(builder), Some(scheme)) => Some(write_index(builder, scheme, &name)?),
+            _ => None,
+        };
+        let index_name = index.as_ref().and_then(|index| index.names.as_ref()).map(|n| n.1.clone());
+        for stale in index_names(&name) {
+            if Some(&stale) != index_name.as_ref() && std::fs::remove_file(&stale).is_ok() {
+                report.note(&format!("removed {}, the index of an older file", stale.display()));
+            }
+        }
+        if let Some(stale) = &index_name {
+            let _ = std::fs::remove_file(stale);
+        }
+        self.target.rename()?;
+        if let Some(mut index) = index {
+            index.rename()?;
+        }
+        Ok(self.offset)
+    }
+}
+
+fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<Target> {
+    let suffix = match scheme.kind() {
+        Kind::Bai => ".bai",
+        Kind::Csi => ".csi",
+    };
+    let mut target = Target::open(&with_suffix(bam, suffix))?;
+    let mut bytes = Vec::new();
+    builder.write_to(&mut bytes)?;
+    target.write(&bytes)?;
+    target.sync()?;
+    Ok(target)
+}
+
+/// How parts are encoded.
+#[derive(Clone, Copy)]
+pub struct Encoding<'a> {
+    format: Format,
+    level: u8,
+    scheme: Option<Scheme>,
+    header: &'a Header,
+}
+
+impl<'a> Encoding<'a> {
+    /// One thread's encoder.
+    pub fn encoder(&self) -> PartEncoder<'a> {
+        match self.format {
+            Format::Bam => PartEncoder::Bam(Encoder::new(self.level, self.scheme)),
+            Format::Sam => PartEncoder::Sam(self.header),
+        }
+    }
+}
+
+/// One thread's means to encode parts.
+pub enum PartEncoder<'a> {
+    /// BGZF blocks of BAM records.
+    Bam(Encoder),
+    /// Lines of SAM text.
+    Sam(&'a Header),
+}
+
+impl PartEncoder<'_> {
+    /// Encodes the batch's records into `part`, whose memory is reused.
+    pub fn encode(&mut self, batch: &Batch, part: &mut Part) {
+        part.bytes.clear();
+        part.records = batch.len() as u64;
+        match self {
+            PartEncoder::Bam(encoder) => part.fragment = encoder.partition(batch, &mut part.bytes),
+            PartEncoder::Sam(header) => {
+                for (_, record) in batch.records() {
+                    sam::write_record(header, record, &mut part.bytes);
+                }
+            }
+        }
+    }
+}

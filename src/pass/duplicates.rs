@@ -1,0 +1,143 @@
+//! Duplicates: how they are noted while reading, and the barrier that judges them.
+
+use readmill_engine::{Budget, Crew};
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{Link, Opened};
+use readmill_format::source::{Claim, Opener, Source};
+use readmill_format::spill::Spill;
+use readmill_record::{Batch, Error, Header, Result};
+use readmill_steps::markdup::grouping::Evidence;
+use readmill_steps::markdup::join::{Joined, join};
+use readmill_steps::markdup::{self, DuplicateEnds, Ends, Marks, Mode};
+
+use super::order;
+use crate::plan::{DuplicateMode, Plan};
+use crate::report::Report;
+
+/// Decides how ends are noted. Unless the mode leaves no choice, the first chunk is looked at: where
+/// its templates stand together, mates are paired as they come; where they do not, all are joined by
+/// name. Also gives that first chunk, which is still to be read.
+pub fn prepare(
+    plan: &Plan,
+    header: &Header,
+    source: &mut Source,
+) -> Result<(Option<DuplicateEnds>, Option<Claim>)> {
+    let Some(wanted) = plan.steps.duplicates else { return Ok((None, None)) };
+    let (grouped, first) = match wanted.mode {
+        DuplicateMode::Coordinate => (false, None),
+        DuplicateMode::Template => (true, None),
+        DuplicateMode::Auto => {
+            let first = source.claim(Chunk::default())?;
+            (first.clone().is_none_or(|claim| looks_grouped(claim, source.header())), first)
+        }
+    };
+    Ok((Some(DuplicateEnds::new(header, grouped)?), first))
+}
+
+/// Whether the templates of a chunk stand together. Damage is not reported here: the chunk is read again.
+fn looks_grouped(claim: Claim, header: &Header) -> bool {
+    let mut opened = Opened::reuse(Batch::default());
+    if Opener::new(header).open(claim, &mut opened).is_err() {
+        return false;
+    }
+    let linked = Link::new(usize::MAX).link(opened);
+    let mut batch = linked.batch;
+    if readmill_format::source::check(&batch, 0, header.n_ref()).is_err() {
+        return false;
+    }
+    batch.stamp(0);
+    Evidence::of(&batch).looks_grouped()
+}
+
+/// The error of template mode on input that is not grouped.
+pub fn not_grouped() -> Error {
+    Error::input("the records of a template do not stand together, so --duplicate-mode template cannot see whole templates")
+        .hint("use --duplicate-mode coordinate, or group the input by name first")
+}
+
+/// Sorts what is in memory and writes it to the spill.
+pub fn spill(crew: Crew, ends: &mut Ends, spill: &Spill, turn: usize) -> Result<()> {
+    order::items(crew, ends.pairs.chunks_mut())?;
+    order::items(crew, ends.present.chunks_mut())?;
+    order::items(crew, ends.halves.chunks_mut())?;
+    order::items(crew, ends.fragments.chunks_mut())?;
+    ends.spill(spill, turn)
+}
+
+/// What the judgement works with.
+pub struct Court<'a> {
+    /// The threads.
+    pub crew: Crew,
+    /// Room for all that waits; what is used of it is taken by reads.
+    pub budget: &'a Budget,
+    /// The spill.
+    pub spill: &'a Spill,
+    /// Whether a template was too long to be kept together.
+    pub cut: bool,
+    /// Messages.
+    pub report: &'a Report,
+}
+
+impl Court<'_> {
+    /// Judges all ends of an input of so many records.
+    pub fn resolve(
+        &self,
+        wanted: DuplicateMode,
+        header: &Header,
+        mut ends: Ends,
+        records: u64,
+    ) -> Result<Marks> {
+        let mode = self.mode(wanted, header, &ends)?;
+        if ends.without_read_group > 0 {
+            self.report.warn(&format!(
+                "{} paired reads have no read group; they count as one unknown library",
+                ends.without_read_group
+            ));
+        }
+        if Marks::bytes(records) > self.budget.capacity() / 2 {
+            return Err(Error::usage(format!("marking {records} records does not fit into the memory"))
+                .hint("raise -m"));
+        }
+        let free =
+            |ends: &Ends| self.budget.capacity().saturating_sub(self.budget.used() + ends.bytes());
+        if !ends.halves.is_empty() && free(&ends) < ends.halves.bytes() {
+            spill(self.crew, &mut ends, self.spill, 0)?;
+        }
+        let limit = free(&ends).max(8 << 20);
+        order::items(self.crew, ends.halves.chunks_mut())?;
+        let halves = std::mem::take(&mut ends.halves);
+        let mut relieve = |pairs: &mut markdup::Sorter<6>, present: &mut markdup::Sorter<2>| {
+            if pairs.bytes() + present.bytes() > limit {
+                order::items(self.crew, pairs.chunks_mut())?;
+                order::items(self.crew, present.chunks_mut())?;
+                pairs.spill(self.spill, 0)?;
+                present.spill(self.spill, 0)?;
+            }
+            Ok(())
+        };
+        let Ends { mut pairs, mut present, mut fragments, .. } = ends;
+        let joined = Joined { pairs: &mut pairs, present: &mut present, relieve: &mut relieve };
+        join(halves, self.spill, mode == Mode::Coordinate, joined)?;
+        if fragments.is_empty() {
+            present = markdup::Sorter::default(); // paired ends matter to single reads alone
+        }
+        order::items(self.crew, pairs.chunks_mut())?;
+        order::items(self.crew, present.chunks_mut())?;
+        order::items(self.crew, fragments.chunks_mut())?;
+        markdup::resolve(pairs, present, fragments, self.spill, Marks::new(records, mode))
+    }
+
+    fn mode(&self, wanted: DuplicateMode, header: &Header, ends: &Ends) -> Result<Mode> {
+        let grouped_by_header = header
+            .lines_of(b"HD")
+            .any(|line| line.get(b"SO") == Some(b"queryname") || line.get(b"GO") == Some(b"query"));
+        let proved = ends.grouping.is_proved(grouped_by_header) && !self.cut;
+        match wanted {
+            DuplicateMode::Coordinate => Ok(Mode::Coordinate),
+            DuplicateMode::Template if proved => Ok(Mode::Template),
+            DuplicateMode::Template => Err(not_grouped()),
+            DuplicateMode::Auto if proved => Ok(Mode::Template),
+            DuplicateMode::Auto => Ok(Mode::Coordinate),
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What is wanted, checked: the one description of a run that everything else is made from.
+
+use std::path::PathBuf;
+
+use readmill_format::bam::index;
+use readmill_record::{Error, Result};
+use readmill_steps::sort::Order;
+
+use crate::memory::Memory;
+
+/// Compression level where none is given: the size users of samtools expect, at less than half of
+/// zlib's time.
+pub const DEFAULT_LEVEL: u8 = 6;
+
+/// A run of readmill.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The subcommand, as @PG names it.
+    pub command: &'static str,
+    /// Where reads come from; `-` is standard input.
+    pub input: PathBuf,
+    /// What is done to reads.
+    pub steps: Steps,
+    /// Where they go.
+    pub output: Output,
+    /// With what means.
+    pub means: Means,
+}
+
+/// The steps, in the order in which they are applied.
+#[derive(Clone, Debug, Default)]
+pub struct Steps {
+    /// Drop unmapped reads; strictly, also those without a place.
+    pub drop_unmapped: Option<Unmapped>,
+    /// Replace the dictionary by that of this SAM, BAM or .dict file.
+    pub dictionary: Option<PathBuf>,
+    /// Replace all read groups by this one.
+    pub read_group: Option<String>,
+    /// Mark duplicates.
+    pub duplicates: Option<Duplicates>,
+    /// Sort; nothing keeps the order of the input.
+    pub sort: Option<Order>,
+}
+
+/// Which reads count as unmapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmapped {
+    /// Those flagged 0x4.
+    Flagged,
+    /// Those, and all without reference sequence or position.
+    Strict,
+}
+
+/// How duplicates are marked.
+#[derive(Clone, Copy, Debug)]
+pub struct Duplicates {
+    /// Which records of a duplicate template are flagged.
+    pub mode: DuplicateMode,
+    /// Leave flagged records out of the output.
+    pub remove: bool,
+}
+
+/// Which records of a duplicate template are flagged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuplicateMode {
+    /// Template, if the input proves to be grouped by name; else coordinate.
+    Auto,
+    /// Every record of the template, as Picard does on queryname-grouped input.
+    Template,
+    /// The primary mapped records alone, as Picard does on coordinate-sorted input.
+    Coordinate,
+}
+
+/// A format of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// BAM.
+    Bam,
+    /// SAM text.
+    Sam,
+}
+
+/// Where reads go.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The file; `-` is standard output.
+    pub path: PathBuf,
+    /// Its format.
+    pub format: Format,
+    /// Compression level; nothing means the default, or 0 into a pipe.
+    pub level: Option<u8>,
+    /// Which index to write.
+    pub index: Index,
+    /// Write no @PG line.
+    pub no_pg: bool,
+}
+
+/// Which index to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// One for a BAM file sorted by coordinate: BAI, or CSI where a contig is too long for it.
+    Auto,
+    /// As `Auto`, but it is an error if there cannot be one.
+    Wanted,
+    /// This kind.
+    Kind(index::Kind),
+    /// None.
+    No,
+}
+
+/// With what means.
+#[derive(Clone, Debug)]
+pub struct Means {
+    /// Threads in all.
+    pub threads: usize,
+    /// Bytes the process may take, everything included.
+    pub memory: u64,
+    /// Where to spill; nothing means `$TMPDIR`, else beside the output.
+    pub temp_dirs: Vec<PathBuf>,
+    /// Accept a BGZF file without its EOF block.
+    pub allow_missing_eof: bool,
+    /// Say what the plan is before starting.
+    pub explain: bool,
+    /// How much to say.
+    pub verbosity: Verbosity,
+}
+
+/// How much to say on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Errors and warnings.
+    Quiet,
+    /// A start line, notes, a summary; progress on a terminal.
+    Normal,
+    /// Progress wherever it goes.
+    Verbose,
+}
+
+impl Plan {
+    /// Checks what can be checked before the input is opened.
+    pub fn check(&self) -> Result<Memory> {
+        let sorted_bam = self.steps.sort == Some(Order::Coordinate) && self.output.format == Format::Bam;
+        if matches!(self.output.index, Index::Wanted | Index::Kind(_)) {
+            if !sorted_bam {
+                return Err(Error::usage("only a BAM file sorted by coordinate can be indexed")
+                    .hint("add --sort coordinate, or drop --write-index"));
+            }
+            if self.output.path.as_os_str() == "-" {
+                return Err(Error::usage("an index needs an output file").hint("give one by -o"));
+            }
+        }
+        Memory::divide(self)
+    }
+
+    /// Whether the whole input must be seen before the first read can leave.
+    pub fn holds_everything(&self) -> bool {
+        self.steps.sort.is_some() || self.steps.duplicates.is_some()
+    }
+
+    /// The order in which reads leave.
+    pub fn order(&self) -> Order {
+        self.steps.sort.unwrap_or(Order::Input)
+    }
+
+    /// The canonical command line, for @PG: what decides the output, and nothing that does not.
+    pub fn command_line(&self) -> String {
+        let steps = &self.steps;
+        let mut words = vec!["readmill".to_string(), self.command.to_string()];
+        let mut say = |word: &str| words.push(word.to_string());
+        match steps.drop_unmapped {
+            Some(Unmapped::Flagged) => say("--drop-unmapped"),
+            Some(Unmapped::Strict) => say("--drop-unmapped-strict"),
+            None => {}
+        }
+        if let Some(dictionary) = &steps.dictionary {
+            say("--sequence-dictionary");
+            say(&dictionary.display().to_string());
+        }
+        if let Some(group) = &steps.read_group {
+            say("--read-group");
+            say(&format!("'{}'", group.replace('\t', "\\t")));
+        }
+        if let Some(duplicates) = steps.duplicates {
+            say(if duplicates.remove { "--remove-duplicates" } else { "--mark-duplicates" });
+            say("--duplicate-mode");
+            say(match duplicates.mode {
+                DuplicateMode::Auto => "auto",
+                DuplicateMode::Template => "template",
+                DuplicateMode::Coordinate => "coordinate",
+            });
+        }
+        say("--sort");
+        say(match self.order() {
+            Order::Coordinate => "coordinate",
+            Order::Input => "none",
+        });
+        words.join(" ")
+    }
+}
+
+/// Reads a size such as `512M` or `1.5G`, in units of 2^10; a bare number is bytes.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1u64,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        "T" | "TB" | "TIB" => 1 << 40,
+        _ => return Err(format!("{text:?} has no known unit; use K, M, G or T")),
+    };
+    let number: f64 = digits
+        .parse()
+        .map_err(|_| format!("{text:?} is not a size; write a number and a unit, such as 2G"))?;
+    if !(number.is_finite() && number > 0.0) {
+        return Err(format!("{text:?} is not a size above zero"));
+    }
+    Ok((number * unit as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("1.5G"), Ok(3 << 29));
+        assert_eq!(parse_size("512m"), Ok(512 << 20));
+        assert_eq!(parse_size("160MiB"), Ok(160 << 20));
+        assert_eq!(parse_size("4096"), Ok(4096));
+        for bad in ["G", "", "1.5.2G", "-1G", "1X", "0", "nanG", "infG"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+}
