@@ -10,6 +10,7 @@ mod pass;
 pub mod plan;
 pub mod report;
 mod run;
+pub mod sample;
 pub mod signal;
 
 pub use plan::Plan;

@@ -169,7 +169,7 @@ impl Sink {
         } else {
             first = header.to_text();
         }
-        sink.write(&Part { bytes: first, ..Part::default() })?;
+        sink.write_bytes(&first)?;
         Ok(sink)
     }
 
@@ -178,10 +178,10 @@ impl Sink {
         Encoding { format: self.format, level: self.level, scheme: self.scheme, header }
     }
 
-    /// Writes the next part.
-    pub fn write(&mut self, part: &Part) -> Result<()> {
-        self.target.write(&part.bytes)?;
-        self.offset += part.bytes.len() as u64;
+    /// Writes encoded bytes.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.target.write(bytes)?;
+        self.offset += bytes.len() as u64;
         Ok(())
     }
 
@@ -190,7 +190,7 @@ impl Sink {
         if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
             index.absorb(fragment, self.offset);
         }
-        self.write(part)
+        self.write_bytes(&part.bytes)
     }
 
     /// Ends the output: everything is on disk and under its name, or an error says why not.

@@ -1,6 +1,7 @@
 //! The command line: flags to a [`Plan`], nothing else.
 
 mod common;
+mod demo;
 mod markdup;
 mod prep;
 mod sort;
@@ -28,6 +29,8 @@ enum Command {
     Sort(sort::Sort),
     /// Mark duplicates
     Markdup(markdup::Markdup),
+    /// Simulate a sample and prepare it
+    Demo(demo::Demo),
 }
 
 /// Runs the command line; the exit code is 0 only when everything is complete.
@@ -54,6 +57,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Prep(it) => process(&it.plan()?),
         Command::Sort(it) => process(&it.plan()?),
         Command::Markdup(it) => process(&it.plan()?),
+        Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),
     }
 }
 

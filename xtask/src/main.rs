@@ -1,2 +1,38 @@
-//! placeholder
-fn main() {}
+//! What the project does about itself: `cargo xtask <parity|bench|data|check>`.
+
+mod bench;
+mod check;
+mod data;
+mod parity;
+mod peers;
+
+use clap::{Parser, Subcommand};
+
+/// Tasks around readmill; nothing here is part of the program.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Compare every answer with samtools and Picard
+    Parity(parity::Args),
+    /// Measure time and memory beside the peers
+    Bench(bench::Args),
+    /// Make simulated reads
+    Data(data::Args),
+    /// Check the rules of the house on the source
+    Check(check::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().task {
+        Task::Parity(args) => parity::run(args),
+        Task::Bench(args) => bench::run(args),
+        Task::Data(args) => data::run(args),
+        Task::Check(args) => check::run(args),
+    }
+}

@@ -1,0 +1,108 @@
+//! `readmill demo`: the main job on a sample made on the spot.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use readmill::plan::{
+    DuplicateMode, Duplicates, Format, Index, Means, Output, Plan, Steps, Unmapped, Verbosity,
+};
+use readmill::report::Report;
+use readmill::{memory, sample};
+use readmill_engine::Crew;
+use readmill_record::{Error, Result};
+use readmill_simulate::{Profile, Sample};
+use readmill_steps::sort::Order;
+
+/// Simulates reads of a small genome, then sorts them, marks duplicates, drops unmapped reads, and replaces
+/// read groups and the sequence dictionary, in one pass.
+#[derive(Args)]
+pub struct Demo {
+    /// Directory for the sample and the result
+    #[arg(short, long, value_name = "DIR", default_value = "readmill-demo")]
+    output: PathBuf,
+    /// Pairs of reads to simulate
+    #[arg(long, value_name = "N")]
+    pairs: Option<u64>,
+}
+
+impl Demo {
+    pub fn run(&self) -> Result<()> {
+        let dir = &self.output;
+        std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
+        let mut profile = Profile::demo();
+        if let Some(pairs) = self.pairs {
+            profile = profile.with_pairs(pairs);
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let (reads, dictionary) = (dir.join("reads.bam"), dir.join("target.dict"));
+        println!("simulating {} read pairs into {}", profile.pairs, reads.display());
+        let made = Sample::new(profile);
+        sample::write_bam(&made, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
+        write_dictionary(&made, &dictionary)?;
+
+        let prepared = dir.join("prepared.bam");
+        let plan = plan(reads, dictionary, prepared.clone(), threads);
+        println!("running: readmill {}", shown(&plan));
+        let summary = readmill::run(&plan, &Report::new(Verbosity::Normal))?;
+        println!("{} of {} reads are left in {}", summary.written, summary.read, prepared.display());
+        println!("its index is {}.bai; look at it with: samtools view {0}", prepared.display());
+        Ok(())
+    }
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Error {
+    Error::io(format!("{} cannot be written", path.display()), error)
+}
+
+/// The sample's dictionary in another order and without its last contig.
+fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
+    let write = || {
+        let mut file = BufWriter::new(File::create(path)?);
+        let text = made.header_text();
+        let mut lines: Vec<&str> = text.lines().filter(|line| line.starts_with("@SQ")).collect();
+        lines.pop();
+        lines.rotate_right(1);
+        writeln!(file, "@HD\tVN:1.6")?;
+        lines.iter().try_for_each(|line| writeln!(file, "{line}"))?;
+        file.flush()
+    };
+    write().map_err(|e| failed(path, &e))
+}
+
+fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Plan {
+    Plan {
+        command: "prep",
+        input,
+        steps: Steps {
+            drop_unmapped: Some(Unmapped::Flagged),
+            dictionary: Some(dictionary),
+            read_group: Some("ID:demo LB:lib1 SM:sample1 PL:ILLUMINA PU:unit1".into()),
+            duplicates: Some(Duplicates { mode: DuplicateMode::Auto, remove: false }),
+            sort: Some(Order::Coordinate),
+        },
+        output: Output {
+            path: output,
+            format: Format::Bam,
+            level: None,
+            index: Index::Auto,
+            no_pg: false,
+        },
+        means: Means {
+            threads,
+            memory: memory::default_limit().min(512 << 20),
+            temp_dirs: vec![std::env::temp_dir()],
+            allow_missing_eof: false,
+            explain: false,
+            verbosity: Verbosity::Normal,
+        },
+    }
+}
+
+/// The plan as a command the user can repeat.
+fn shown(plan: &Plan) -> String {
+    let words = plan.command_line();
+    let words = words.trim_start_matches("readmill ");
+    format!("{words} {} -o {} -m 512M", plan.input.display(), plan.output.path.display())
+}

@@ -1,0 +1,137 @@
+//! Duplicate marks: stated cases, and random inputs against a slow oracle.
+
+mod cases;
+mod oracle;
+mod random_reads;
+#[path = "../support/mod.rs"]
+mod support;
+
+use cases::{Case, Marks};
+use readmill::plan::{DuplicateMode, Duplicates, Steps};
+use support::Desk;
+use support::random::Random;
+
+/// Marking in this mode, and nothing else.
+fn mark(mode: DuplicateMode) -> Steps {
+    Steps { duplicates: Some(Duplicates { mode, remove: false }), ..Steps::default() }
+}
+
+/// Records flagged 0x400 in SAM text.
+fn marks(text: &str) -> Marks {
+    let flagged = support::records(text).into_iter().filter(|line| support::number(line, 1) & 0x400 != 0);
+    let mark = |line: &str| {
+        let flag = (support::number(line, 1) & !0x400).to_string();
+        [0, 1, 2, 3].map(|n| if n == 1 { flag.clone() } else { support::column(line, n).to_string() })
+    };
+    flagged.map(mark).collect()
+}
+
+/// The forms in which a case is given: as SAM, unless reading text changes what it says, and as BAM.
+fn forms(sam: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let mut forms = vec![("BAM", support::bam(sam))];
+    if !support::text_is_read_otherwise(sam) {
+        forms.push(("SAM", sam.into()));
+    }
+    forms
+}
+
+/// Where we differ from Picard on purpose: the case, the mode, and why.
+const ACCEPTED: [(&str, DuplicateMode, &str); 2] = [
+    (
+        "names and read groups that concatenate to one key",
+        DuplicateMode::Coordinate,
+        "Picard joins read group and name to one key, so that A + 1x and A1 + x clash; ours do not",
+    ),
+    (
+        "a template split over two groups of the file",
+        DuplicateMode::Template,
+        "Picard takes queryname order on trust; we refuse input that is not grouped",
+    ),
+];
+
+/// Runs a case in one mode and one order; gives what is wrong.
+fn judge(case: &Case, order: &str, sam: &str, mode: DuplicateMode, expected: &Marks) -> Vec<String> {
+    let desk = Desk::new();
+    let mut wrong = Vec::new();
+    for (form, input) in forms(sam) {
+        let said = match desk.run(&input, mark(mode), 1) {
+            Ok(text) if marks(&text) == *expected => continue,
+            Ok(text) => format!("flagged {:?}", marks(&text)),
+            Err(error) => error.to_string(),
+        };
+        wrong.push(format!("{} ({mode:?}, {order}, {form}): {said}, expected {expected:?}", case.name));
+    }
+    wrong
+}
+
+#[test]
+fn every_case_is_marked_as_picard_marks_it() {
+    use DuplicateMode::{Coordinate, Template};
+    let cases = cases::all();
+    assert_eq!(cases.len(), 182);
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let sorted = support::coordinate_sorted(&case.sam);
+        for (order, sam, mode, expected) in [
+            ("as given", &case.sam, Template, &case.template),
+            ("as given", &case.sam, Coordinate, &case.coordinate),
+            ("sorted", &sorted, Coordinate, &case.coordinate),
+        ] {
+            let found = judge(case, order, sam, mode, expected);
+            let accepted = ACCEPTED.iter().find(|it| it.0 == case.name && it.1 == mode);
+            match accepted {
+                Some(why) => assert!(!found.is_empty(), "no longer different: {why:?}"),
+                None => wrong.extend(found),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn input_that_is_not_grouped_is_refused_in_template_mode() {
+    let cases = cases::all();
+    let case = cases.iter().find(|case| case.name == ACCEPTED[1].0).expect("the case");
+    let error = Desk::new().run(case.sam.as_bytes(), mark(DuplicateMode::Template), 1).unwrap_err();
+    assert!(error.what.contains("do not stand together"), "{error}");
+}
+
+/// What is wrong with the flags of `text`, which is given as SAM, or as BAM if that is another thing.
+fn compare(desk: &Desk, text: &str, mode: DuplicateMode, whole: bool, threads: usize) -> Option<String> {
+    let expected = oracle::judge(text, whole);
+    let input = if support::text_is_read_otherwise(text) { support::bam(text) } else { text.into() };
+    let output = match desk.run(&input, mark(mode), threads) {
+        Ok(output) => output,
+        Err(error) => return Some(format!("{error}\n{text}")),
+    };
+    let flagged = |line: &&str| support::number(line, 1) & 0x400 != 0;
+    let given: Vec<bool> = support::records(&output).iter().map(flagged).collect();
+    let show = |flags: &[bool]| flags.iter().map(|&f| if f { '+' } else { '.' }).collect::<String>();
+    let wrong = format!("expected {}\ngiven    {}\n{text}", show(&expected), show(&given));
+    (given != expected).then_some(wrong)
+}
+
+#[test]
+fn random_reads_are_marked_as_the_oracle_marks_them() {
+    use DuplicateMode::{Coordinate, Template};
+    let desk = Desk::new();
+    for seed in 0..700 {
+        let mut random = Random::new(seed);
+        let grouped = random_reads::grouped(&mut random, seed % 4 == 3);
+        let (header, mut lines) = (support::split_header(&grouped).0, support::records(&grouped));
+        random.shuffle(&mut lines);
+        let shuffled = support::with_header(&header.replace("GO:query", "GO:none"), &lines);
+        let sorted = support::coordinate_sorted(&shuffled);
+        let threads = 1 + seed as usize % 3;
+        for (order, text, mode) in [
+            ("grouped", &grouped, Template),
+            ("grouped", &grouped, Coordinate),
+            ("shuffled", &shuffled, Coordinate),
+            ("sorted", &sorted, Coordinate),
+        ] {
+            if let Some(wrong) = compare(&desk, text, mode, mode == Template, threads) {
+                panic!("seed {seed}, {order}, {mode:?}:\n{wrong}");
+            }
+        }
+    }
+}

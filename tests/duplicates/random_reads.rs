@@ -1,0 +1,130 @@
+//! Small random inputs in which everything that matters to duplicates happens often: few positions, few
+//! qualities, few locations, all orientations, clips that lead to the same 5′ end.
+
+use crate::support::random::Random;
+
+/// What one read of a template is.
+struct Segment {
+    flag: u16,
+    rname: &'static str,
+    pos: usize,
+    cigar: &'static str,
+}
+
+const HEADER: &str = "@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@RG\tID:a\tLB:L1\n@RG\tID:b\tLB:L1\n\
+                      @RG\tID:c\tLB:L2\n@RG\tID:d\n@RG\tID:e\tLB:Unknown Library\n";
+
+/// SAM text grouped by name. `odd`: mapped reads without CIGAR and without position occur, too.
+pub fn grouped(random: &mut Random, odd: bool) -> String {
+    let mut text = format!("@HD\tVN:1.6\tSO:unsorted\tGO:query\n{HEADER}");
+    let mut crowd = Crowd { odd, libraries: 1 + random.below(6), spread: 1 + random.below(4) };
+    if random.once_in(3) {
+        (crowd.libraries, crowd.spread) = (1, 1);
+    }
+    for i in 0..1 + random.below(18) {
+        crowd.template(random, i, &mut text);
+    }
+    text
+}
+
+/// How much one input's reads differ.
+struct Crowd {
+    odd: bool,
+    libraries: usize,
+    spread: usize,
+}
+
+impl Crowd {
+    fn segment(&self, random: &mut Random, flag: u16) -> Segment {
+        let cigars = ["10M", "10M", "2S8M", "8M2S", "3H7M", "1H1S8M1S2H", "4M2D4M", "1M", "5M3N5M", "4M1I5M", "10S"];
+        let mut cigar = random.pick(&cigars);
+        let mut pos = [100, 91, 102, 98][random.below(self.spread)] + random.below(self.spread);
+        if self.odd && random.once_in(8) {
+            cigar = "*";
+        }
+        if self.odd && random.once_in(12) {
+            pos = 0;
+        }
+        let reverse = 0x10 * u16::from(random.once_in(2));
+        let qc_fail = 0x200 * u16::from(random.once_in(12));
+        let was_marked = 0x400 * u16::from(random.once_in(6));
+        let rname = if random.once_in(3) { "c2" } else { "c1" };
+        Segment { flag: flag | reverse | qc_fail | was_marked, rname, pos, cigar }
+    }
+
+    /// All records of one template, mostly a pair.
+    fn template(&self, random: &mut Random, i: usize, text: &mut String) {
+        let name = match random.below(4) {
+            0 => format!("r{i}"),
+            1 => format!("M{i}:1:F:1:{}:{}:40000", 1101 + random.below(2), random.below(2)),
+            2 => format!("M{i}:1:1101:{}:7", random.pick(&["5", "65535", "x"])),
+            _ => format!("M{i}:1:F:1:1101:5:6:UMI"),
+        };
+        let group = ["a", "a", "b", "c", "d", "e", "nope", ""][random.below(self.libraries + 1)];
+        let mut records = Vec::new();
+        let pairs = 1 + usize::from(random.once_in(10));
+        for _ in 0..pairs {
+            match random.below(12) {
+                0..6 => self.pair(random, &mut records),
+                6 => records.extend([self.segment(random, 0x41)].map(|it| (it, None))),
+                7 => {
+                    let mapped = self.segment(random, 0x49);
+                    let place = (mapped.rname, mapped.pos);
+                    let mate = Segment { flag: 0x85, cigar: "*", ..self.segment(random, 0) };
+                    let mate = Segment { rname: place.0, pos: place.1, ..mate };
+                    records.extend([(mapped, Some(place)), (mate, Some(place))]);
+                }
+                8 => records.extend([0x4d, 0x8d].map(|flag| {
+                    (Segment { flag, rname: "*", pos: 0, cigar: "*" }, None)
+                })),
+                _ => records.push((self.segment(random, 0), None)),
+            }
+        }
+        if random.once_in(3) {
+            let kind = random.pick(&[0x100, 0x800]);
+            records.insert(random.below(records.len() + 1), (self.segment(random, kind), None));
+        }
+        for (segment, mate) in records {
+            line(random, &name, group, &segment, mate, text);
+        }
+    }
+
+    fn pair(&self, random: &mut Random, records: &mut Vec<(Segment, Option<(&'static str, usize)>)>) {
+        let (first, last) = (self.segment(random, 0x41), self.segment(random, 0x81));
+        let mut mates = [Some((last.rname, last.pos)), Some((first.rname, first.pos))];
+        if random.once_in(20) {
+            mates[random.below(2)] = None;
+        }
+        records.extend([(first, mates[0]), (last, mates[1])]);
+        if random.once_in(2) {
+            let n = records.len();
+            records.swap(n - 2, n - 1);
+        }
+    }
+}
+
+fn line(
+    random: &mut Random,
+    name: &str,
+    group: &str,
+    segment: &Segment,
+    mate: Option<(&str, usize)>,
+    text: &mut String,
+) {
+    let Segment { flag, rname, pos, cigar } = segment;
+    let (rnext, pnext) = mate.unwrap_or(("*", 0));
+    let rnext = if rnext == *rname && rnext != "*" { "=" } else { rnext };
+    let bases = cigar
+        .split_inclusive(|c: char| c.is_ascii_alphabetic())
+        .filter(|op| op.ends_with(['M', 'I', 'S']))
+        .map(|op| op[..op.len() - 1].parse::<usize>().expect("a length"))
+        .sum::<usize>();
+    let bases = if bases == 0 { 10 } else { bases };
+    let quality = random.pick(&["I", "I", "5", "0", "/", "*"]);
+    let qual = if quality == "*" { "*".to_string() } else { quality.repeat(bases) };
+    let group = if group.is_empty() { String::new() } else { format!("\tRG:Z:{group}") };
+    *text += &format!(
+        "{name}\t{flag}\t{rname}\t{pos}\t60\t{cigar}\t{rnext}\t{pnext}\t0\t{}\t{qual}{group}\n",
+        "A".repeat(bases)
+    );
+}

@@ -1,0 +1,202 @@
+//! What the end-to-end tests share: inputs written for a test, readmill run on them, output taken apart.
+#![allow(dead_code)] // every test uses its part
+
+pub mod random;
+
+use std::ffi::OsStr;
+use std::io::{Read, pipe};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use readmill::Plan;
+use readmill::plan::{Format, Index, Means, Output, Steps, Verbosity};
+use readmill::report::Report;
+use readmill_format::{bam, bgzf, sam};
+use readmill_record::{Header, Result, edit};
+use tempfile::TempDir;
+
+/// A directory for one test's files, gone when the test is over.
+pub struct Desk(TempDir);
+
+impl Desk {
+    pub fn new() -> Self {
+        Desk(TempDir::new().expect("a temporary directory"))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, bytes).expect("a file in the temporary directory");
+        path
+    }
+
+    /// Names of the files in the directory, in order.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.0.path()).expect("the temporary directory");
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            entry.expect("an entry").file_name().to_string_lossy().into_owned()
+        };
+        let mut names: Vec<String> = entries.map(name).collect();
+        names.sort();
+        names
+    }
+
+    /// Does `steps` on `input` (SAM or BAM) and gives the SAM text that leaves, without @PG.
+    ///
+    /// This runs in the test's own process, because starting one costs many times what a small input
+    /// does. The output is a pipe, so nothing is written to disk.
+    pub fn run(&self, input: &[u8], steps: Steps, threads: usize) -> Result<String> {
+        let input = self.file("input", input);
+        let (mut reader, writer) = pipe().expect("a pipe");
+        let plan = Plan {
+            command: "prep",
+            input,
+            steps,
+            output: Output {
+                path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),
+                format: Format::Sam,
+                level: None,
+                index: Index::No,
+                no_pg: true,
+            },
+            means: Means {
+                threads,
+                memory: 128 << 20,
+                temp_dirs: vec![self.0.path().to_path_buf()],
+                allow_missing_eof: false,
+                explain: false,
+                verbosity: Verbosity::Quiet,
+            },
+        };
+        let read = std::thread::spawn(move || {
+            let mut text = String::new();
+            reader.read_to_string(&mut text).map(|_| text)
+        });
+        let done = readmill::run(&plan, &Report::new(Verbosity::Quiet));
+        drop(writer);
+        let text = read.join().expect("the reader").expect("the output is text");
+        done.map(|_| text)
+    }
+}
+
+/// What a run of the program left.
+#[derive(Debug)]
+pub struct Outcome {
+    pub code: Option<i32>,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+/// Runs the real program.
+pub fn readmill<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outcome {
+    let done = Command::new(env!("CARGO_BIN_EXE_readmill")).args(args).output().expect("readmill runs");
+    Outcome {
+        code: done.status.code(),
+        stdout: done.stdout,
+        stderr: String::from_utf8(done.stderr).expect("messages are text"),
+    }
+}
+
+/// The path as an argument.
+pub fn arg(path: &Path) -> String {
+    path.to_str().expect("a path that is text").to_string()
+}
+
+/// Header lines and records of SAM text, line ends kept.
+pub fn split_header(text: &str) -> (&str, &str) {
+    let header: usize = text.split_inclusive('\n').take_while(|l| l.starts_with('@')).map(str::len).sum();
+    text.split_at(header)
+}
+
+/// The record lines of SAM text.
+pub fn records(text: &str) -> Vec<&str> {
+    split_header(text).1.lines().collect()
+}
+
+/// A column of a record line, from 0.
+pub fn column(line: &str, n: usize) -> &str {
+    line.split('\t').nth(n).unwrap_or_else(|| panic!("column {n} of {line:?}"))
+}
+
+/// A number in a column.
+pub fn number(line: &str, n: usize) -> i64 {
+    column(line, n).parse().unwrap_or_else(|_| panic!("a number in column {n} of {line:?}"))
+}
+
+/// Record lines with this header.
+pub fn with_header(header: &str, lines: &[&str]) -> String {
+    lines.iter().fold(header.to_string(), |text, line| text + line + "\n")
+}
+
+/// Names of the reference sequences of SAM text, in order.
+pub fn references(text: &str) -> Vec<&str> {
+    let lines = split_header(text).0.lines().filter(|line| line.starts_with("@SQ"));
+    lines.filter_map(|line| line.split('\t').find_map(|field| field.strip_prefix("SN:"))).collect()
+}
+
+/// The BAM file that says exactly what SAM text says.
+///
+/// htslib, and so readmill, makes a mapped record unmapped when it reads it from text without a CIGAR
+/// or with POS 0, and takes RNAME or RNEXT away where the position is 0. In BAM such records exist,
+/// so FLAG, RNAME and RNEXT are written once more as the columns have them.
+pub fn bam(text: &str) -> Vec<u8> {
+    let header = Header::parse(split_header(text).0.as_bytes()).expect("a header");
+    let mut bytes = Vec::new();
+    bam::header::write(&header, &mut bytes);
+    for (_, verbatim) in raw_records(text) {
+        bytes.extend_from_slice(&verbatim);
+    }
+    bgzip(&bytes)
+}
+
+/// Whether reading SAM text changes what some record says.
+pub fn text_is_read_otherwise(text: &str) -> bool {
+    raw_records(text).iter().any(|(as_read, verbatim)| as_read != verbatim)
+}
+
+/// Every record as the reader of text makes it, and as its columns have it.
+fn raw_records(text: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let header = Header::parse(split_header(text).0.as_bytes()).expect("a header");
+    let ids = header.reference_ids();
+    let id = |name: &str| ids.get(name.as_bytes()).copied().unwrap_or(-1);
+    let mut parser = sam::LineParser::new(&header);
+    let record = |line: &str| {
+        let mut raw = Vec::new();
+        parser.parse(line.as_bytes(), &mut raw).unwrap_or_else(|error| panic!("{line:?}: {error}"));
+        let as_read = raw.clone();
+        let next = if column(line, 6) == "=" { 2 } else { 6 };
+        edit::set_flags(&mut raw, number(line, 1) as u16);
+        edit::set_ref_id(&mut raw, id(column(line, 2)));
+        edit::set_next_ref_id(&mut raw, id(column(line, next)));
+        (as_read, raw)
+    };
+    records(text).into_iter().map(record).collect()
+}
+
+/// Bytes as a BGZF file, whose blocks end without regard to records.
+pub fn bgzip(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    bam::Encoder::new(1, None).bytes(bytes, &mut out);
+    out.extend_from_slice(&bgzf::EOF_BLOCK);
+    out
+}
+
+/// SAM text with its records in coordinate order: (RNAME as the header has them and `*` last, POS,
+/// strand), equal ones as they were.
+pub fn coordinate_sorted(text: &str) -> String {
+    let (header, names) = (split_header(text).0, references(text));
+    let mut lines = records(text);
+    lines.sort_by_key(|line| coordinate_key(line, &names));
+    with_header(header, &lines)
+}
+
+/// Where a record stands in coordinate order.
+pub fn coordinate_key(line: &str, references: &[&str]) -> (usize, i64, bool) {
+    let rname = column(line, 2);
+    let place = references.iter().position(|name| *name == rname).unwrap_or(references.len());
+    (place, number(line, 3), number(line, 1) & 0x10 != 0)
+}
