@@ -41,6 +41,7 @@ impl Demo {
         let made = Sample::new(profile);
         sample::write_bam(&made, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
         write_dictionary(&made, &dictionary)?;
+        drop(made); // its genome is not part of the memory the pipeline is given
 
         let prepared = dir.join("prepared.bam");
         let plan = plan(reads, dictionary, prepared.clone(), threads);
