@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod allocator;
+pub mod compare;
 pub mod memory;
 pub mod output;
 mod pass;

@@ -47,14 +47,8 @@ impl Target {
             Err(_) => path.to_path_buf(),
         };
         let partial = with_suffix(&name, ".partial");
-        signal::guard(&partial);
-        match File::create(&partial) {
-            Ok(file) => Ok(Target { file, shown: path.to_path_buf(), names: Some((partial, name)) }),
-            Err(e) => {
-                signal::release(&partial);
-                Err(failed(&e))
-            }
-        }
+        let file = signal::create(&partial).map_err(|e| failed(&e))?;
+        Ok(Target { file, shown: path.to_path_buf(), names: Some((partial, name)) })
     }
 
     fn is_pipe(&self) -> bool {
@@ -117,6 +111,8 @@ pub struct Sink {
     target: Target,
     format: Format,
     index: Option<IndexBuilder>,
+    /// Whether to do without an index where the records turn out not to be in order.
+    index_is_optional: bool,
     scheme: Option<Scheme>,
     offset: u64,
     level: u8,
@@ -136,8 +132,13 @@ pub struct Part {
 impl Sink {
     /// Opens the output for a file with this header, which is written at once.
     pub fn create(output: &Output, header: &Header, sorted: bool, report: &Report) -> Result<Self> {
-        let target = Target::open(&output.path)?;
         let bam = output.format == Format::Bam;
+        let sorted = sorted || header.claims_coordinate_order();
+        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !(bam && sorted) {
+            return Err(Error::usage("only a BAM file sorted by coordinate can be indexed")
+                .hint("add --sort coordinate, or drop --write-index"));
+        }
+        let target = Target::open(&output.path)?;
         if bam && target.file.is_terminal() {
             return Err(Error::usage("BAM is not written to a terminal")
                 .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
@@ -160,7 +161,9 @@ impl Sink {
             Index::Kind(Kind::Csi) => Some(Scheme::csi(header)),
         };
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
-        let mut sink = Sink { target, format: output.format, index, scheme, offset: 0, level };
+        let index_is_optional = output.index == Index::Auto;
+        let format = output.format;
+        let mut sink = Sink { target, format, index, index_is_optional, scheme, offset: 0, level };
         let mut first = Vec::new();
         if bam {
             let mut bytes = Vec::new();
@@ -202,6 +205,10 @@ impl Sink {
         }
         self.target.sync()?;
         let Some((_, name)) = self.target.names.clone() else { return Ok(self.offset) };
+        if self.index_is_optional && self.index.as_ref().is_some_and(|index| !index.is_sorted()) {
+            report.note("no index: the header says coordinate, but the records are in another order");
+            self.index = None;
+        }
         let index = match (self.index.take(), self.scheme) {
             (Some(builder), Some(scheme)) => Some(write_index(builder, scheme, &name)?),
             _ => None,
@@ -249,7 +256,7 @@ impl<'a> Encoding<'a> {
     /// One thread's encoder.
     pub fn encoder(&self) -> PartEncoder<'a> {
         match self.format {
-            Format::Bam => PartEncoder::Bam(Encoder::new(self.level, self.scheme)),
+            Format::Bam => PartEncoder::Bam(Box::new(Encoder::new(self.level, self.scheme))),
             Format::Sam => PartEncoder::Sam(self.header),
         }
     }
@@ -258,7 +265,7 @@ impl<'a> Encoding<'a> {
 /// One thread's means to encode parts.
 pub enum PartEncoder<'a> {
     /// BGZF blocks of BAM records.
-    Bam(Encoder),
+    Bam(Box<Encoder>),
     /// Lines of SAM text.
     Sam(&'a Header),
 }

@@ -6,8 +6,6 @@ use readmill_format::bam::index;
 use readmill_record::{Error, Result};
 use readmill_steps::sort::Order;
 
-use crate::memory::Memory;
-
 /// Compression level where none is given: the size users of samtools expect, at less than half of
 /// zlib's time.
 pub const DEFAULT_LEVEL: u8 = 6;
@@ -138,18 +136,17 @@ pub enum Verbosity {
 
 impl Plan {
     /// Checks what can be checked before the input is opened.
-    pub fn check(&self) -> Result<Memory> {
-        let sorted_bam = self.steps.sort == Some(Order::Coordinate) && self.output.format == Format::Bam;
-        if matches!(self.output.index, Index::Wanted | Index::Kind(_)) {
-            if !sorted_bam {
-                return Err(Error::usage("only a BAM file sorted by coordinate can be indexed")
-                    .hint("add --sort coordinate, or drop --write-index"));
-            }
-            if self.output.path.as_os_str() == "-" {
-                return Err(Error::usage("an index needs an output file").hint("give one by -o"));
-            }
+    pub fn check(&self) -> Result<()> {
+        let output = &self.output;
+        let wants_index = matches!(output.index, Index::Wanted | Index::Kind(_));
+        if wants_index && output.path.as_os_str() == "-" {
+            return Err(Error::usage("an index needs an output file").hint("give one by -o"));
         }
-        Memory::divide(self)
+        if output.format == Format::Sam && output.level.is_some() {
+            return Err(Error::usage("SAM text is not compressed, so it has no level")
+                .hint("drop -l and -u, or write BAM"));
+        }
+        Ok(())
     }
 
     /// Whether the whole input must be seen before the first read can leave.

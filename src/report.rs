@@ -1,28 +1,40 @@
 //! What is said on standard error: a start line, notes, a summary; progress on a terminal alone.
 
 use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use readmill_engine::Progress;
 
 use crate::plan::Verbosity;
+
+/// Progress goes into a log, if it is asked for at all, as seldom as this.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Speaks to the user.
 pub struct Report {
     verbosity: Verbosity,
     bar: ProgressBar,
+    progress: Progress,
+    /// The stage, and when a line on it was last written to a log; nothing if none is wanted.
+    logged: Option<Mutex<(&'static str, Instant)>>,
 }
 
 impl Report {
     /// A report that says as much as `verbosity` asks for.
     pub fn new(verbosity: Verbosity) -> Self {
-        let shown = match verbosity {
-            Verbosity::Quiet => false,
-            Verbosity::Normal => std::io::stderr().is_terminal(),
-            Verbosity::Verbose => true,
-        };
+        let terminal = std::io::stderr().is_terminal();
+        let drawn = terminal && verbosity != Verbosity::Quiet;
         let target =
-            if shown { ProgressDrawTarget::stderr_with_hz(4) } else { ProgressDrawTarget::hidden() };
-        Report { verbosity, bar: ProgressBar::with_draw_target(None, target) }
+            if drawn { ProgressDrawTarget::stderr_with_hz(4) } else { ProgressDrawTarget::hidden() };
+        let wanted_in_log = verbosity == Verbosity::Verbose && !terminal;
+        Report {
+            verbosity,
+            bar: ProgressBar::with_draw_target(None, target),
+            progress: Progress::new(),
+            logged: wanted_in_log.then(|| Mutex::new(("", Instant::now()))),
+        }
     }
 
     /// A line for the log, unless quiet.
@@ -42,7 +54,7 @@ impl Report {
         self.bar.suspend(|| eprintln!("readmill: warning: {line}"));
     }
 
-    /// Begins a stage of `total` units, bytes or records.
+    /// Begins a stage of `total` bytes or reads.
     pub fn stage(&self, name: &'static str, total: Option<u64>, bytes: bool) {
         let unit = if bytes {
             "{bytes}/{total_bytes} {bytes_per_sec}"
@@ -51,7 +63,7 @@ impl Report {
         };
         let template = match total {
             Some(_) => format!("{{msg:>8}} [{{bar:30}}] {unit}, {{eta}} left"),
-            None => "{msg:>8} {spinner} {bytes} {bytes_per_sec}".to_string(),
+            None => "{msg:>8} {bytes} {bytes_per_sec}".to_string(),
         };
         if let Ok(style) = ProgressStyle::with_template(&template) {
             self.bar.set_style(style);
@@ -59,11 +71,29 @@ impl Report {
         self.bar.reset();
         self.bar.set_length(total.unwrap_or(0));
         self.bar.set_message(name);
+        self.progress.restart(total);
+        if let Some(logged) = &self.logged {
+            *logged.lock().unwrap_or_else(PoisonError::into_inner) = (name, Instant::now());
+            self.say(&format!("readmill: {name}"));
+        }
     }
 
     /// Notes progress of the stage.
     pub fn advance(&self, n: u64) {
         self.bar.inc(n);
+        self.progress.add(n);
+        let Some(logged) = &self.logged else { return };
+        let mut logged = logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.1.elapsed() >= LOG_INTERVAL {
+            logged.1 = Instant::now();
+            let (stage, done) = (logged.0, self.progress.done());
+            match self.progress.total() {
+                Some(total) if total > 0 => {
+                    self.say(&format!("readmill: {stage} {} %", done.saturating_mul(100) / total));
+                }
+                _ => self.say(&format!("readmill: {stage} {done}")),
+            }
+        }
     }
 
     /// Takes the progress display away.

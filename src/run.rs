@@ -45,7 +45,8 @@ pub struct Summary {
 /// Does what the plan says.
 pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
     let started = Instant::now();
-    let memory = plan.check()?;
+    plan.check()?;
+    let memory = Memory::divide(plan)?;
     announce(plan, &memory, report);
     let (input, size) = open(&plan.input)?;
     let in_input = pass::in_file(&plan.input);

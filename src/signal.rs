@@ -1,9 +1,10 @@
 //! What happens when the process is told to stop: unfinished output goes, and so does the process.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 
 /// Files that must not survive a signal.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -12,9 +13,12 @@ fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers a file that is not complete yet.
-pub fn guard(path: &Path) {
-    unfinished().push(path.to_path_buf());
+/// Makes a file that goes if a signal comes before it is [released](release).
+pub fn create(path: &Path) -> std::io::Result<File> {
+    let mut files = unfinished(); // held while the file is made, so that no signal comes between
+    let file = File::create(path)?;
+    files.push(path.to_path_buf());
+    Ok(file)
 }
 
 /// Forgets a file that is complete, or gone.
@@ -25,17 +29,29 @@ pub fn release(path: &Path) {
 /// Starts the thread that waits for SIGTERM, SIGINT and SIGHUP (it does no work, so it does not count as
 /// a thread). On one of them unfinished files are removed and the process ends with 128 + its number;
 /// spilled data has no name and goes by itself. It is done here rather than by a flag because a
-/// thread that waits for a pipe would not look at a flag.
+/// thread that waits for a pipe would not look at a flag. What was ignored at the start, as under
+/// `nohup`, stays ignored. A file-size limit becomes an error of the write that meets it.
 pub fn watch() -> std::io::Result<()> {
-    let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT, SIGHUP])?;
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+    let ignored = ignored_signals();
+    let wanted = [SIGTERM, SIGINT, SIGHUP].into_iter().filter(|n| ignored >> (n - 1) & 1 == 0);
+    let mut signals = signal_hook::iterator::Signals::new(wanted)?;
     std::thread::Builder::new().name("signals".into()).stack_size(64 << 10).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let files = unfinished();
             for path in files.iter() {
                 let _ = std::fs::remove_file(path);
             }
-            std::process::exit(128 + signal); // the lock is held: no file can be made anew
+            #[allow(clippy::disallowed_methods)] // the lock is held: no file can be made anew
+            std::process::exit(128 + signal);
         }
     })?;
     Ok(())
+}
+
+/// The signals this process was told to ignore, as a set of bits.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0)
 }

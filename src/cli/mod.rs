@@ -1,6 +1,7 @@
 //! The command line: flags to a [`Plan`], nothing else.
 
 mod common;
+mod compare;
 mod demo;
 mod markdup;
 mod prep;
@@ -29,6 +30,8 @@ enum Command {
     Sort(sort::Sort),
     /// Mark duplicates
     Markdup(markdup::Markdup),
+    /// Say how far two files agree
+    Compare(compare::Compare),
     /// Simulate a sample and prepare it
     Demo(demo::Demo),
 }
@@ -57,6 +60,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Prep(it) => process(&it.plan()?),
         Command::Sort(it) => process(&it.plan()?),
         Command::Markdup(it) => process(&it.plan()?),
+        Command::Compare(it) => it.run(),
         Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),
     }
 }

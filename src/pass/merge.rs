@@ -77,7 +77,7 @@ pub fn to_sink(
     let workers = readmill_engine::run(
         crew,
         &pass,
-        |_| merge.next(),
+        |_| merge.next_partition(),
         |_, partition| Ok(partition),
         |_, mut part: Part| {
             sink.take(&mut part)?;
@@ -138,7 +138,7 @@ pub fn to_spill(
     readmill_engine::run(
         crew,
         &pass,
-        |_| merge.next(),
+        |_| merge.next_partition(),
         |_, partition| Ok(partition),
         |_, frames: Vec<u8>| {
             spill.append(&mut extent, &frames)?;

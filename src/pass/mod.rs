@@ -7,7 +7,7 @@ pub mod merge;
 pub mod order;
 pub mod stream;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use readmill_record::{Batch, Error, Result};
 use readmill_steps::Step;
@@ -38,7 +38,7 @@ pub fn counts<'a>(workers: impl Iterator<Item = &'a Steps>) -> Vec<(&'static str
 }
 
 /// Names the input in an error about it.
-pub fn in_file(path: &PathBuf) -> impl Fn(Error) -> Error {
+pub fn in_file(path: &Path) -> impl Fn(Error) -> Error {
     move |error| match error.kind {
         readmill_record::Kind::Input => error.file(path),
         _ => error,

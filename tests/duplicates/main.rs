@@ -18,7 +18,8 @@ fn mark(mode: DuplicateMode) -> Steps {
 
 /// Records flagged 0x400 in SAM text.
 fn marks(text: &str) -> Marks {
-    let flagged = support::records(text).into_iter().filter(|line| support::number(line, 1) & 0x400 != 0);
+    let flagged =
+        support::records(text).into_iter().filter(|line| support::number(line, 1) & 0x400 != 0);
     let mark = |line: &str| {
         let flag = (support::number(line, 1) & !0x400).to_string();
         [0, 1, 2, 3].map(|n| if n == 1 { flag.clone() } else { support::column(line, n).to_string() })
@@ -111,27 +112,72 @@ fn compare(desk: &Desk, text: &str, mode: DuplicateMode, whole: bool, threads: u
     (given != expected).then_some(wrong)
 }
 
+/// A random input in three orders: grouped by name, shuffled, sorted by coordinate.
+fn orders(seed: u64) -> [(&'static str, String); 3] {
+    let mut random = Random::new(seed);
+    let grouped = random_reads::grouped(&mut random, seed % 4 == 3);
+    let (header, mut lines) = (support::split_header(&grouped).0, support::records(&grouped));
+    random.shuffle(&mut lines);
+    let shuffled = support::with_header(&header.replace("GO:query", "GO:none"), &lines);
+    let sorted = support::coordinate_sorted(&shuffled);
+    [("grouped", grouped), ("shuffled", shuffled), ("sorted", sorted)]
+}
+
 #[test]
 fn random_reads_are_marked_as_the_oracle_marks_them() {
     use DuplicateMode::{Coordinate, Template};
     let desk = Desk::new();
-    for seed in 0..700 {
-        let mut random = Random::new(seed);
-        let grouped = random_reads::grouped(&mut random, seed % 4 == 3);
-        let (header, mut lines) = (support::split_header(&grouped).0, support::records(&grouped));
-        random.shuffle(&mut lines);
-        let shuffled = support::with_header(&header.replace("GO:query", "GO:none"), &lines);
-        let sorted = support::coordinate_sorted(&shuffled);
+    let (mut reads, mut flagged, mut modes_differ) = (0, 0, 0);
+    for seed in 0..600 {
         let threads = 1 + seed as usize % 3;
-        for (order, text, mode) in [
-            ("grouped", &grouped, Template),
-            ("grouped", &grouped, Coordinate),
-            ("shuffled", &shuffled, Coordinate),
-            ("sorted", &sorted, Coordinate),
-        ] {
-            if let Some(wrong) = compare(&desk, text, mode, mode == Template, threads) {
-                panic!("seed {seed}, {order}, {mode:?}:\n{wrong}");
+        let orders = orders(seed);
+        for (order, text) in &orders {
+            if let Some(wrong) = compare(&desk, text, Coordinate, false, threads) {
+                panic!("seed {seed}, {order}, coordinate mode:\n{wrong}");
             }
+        }
+        let grouped = &orders[0].1;
+        if let Some(wrong) = compare(&desk, grouped, Template, true, threads) {
+            panic!("seed {seed}, template mode:\n{wrong}");
+        }
+        let marks = oracle::judge(grouped, true);
+        (reads, flagged) = (reads + marks.len(), flagged + marks.iter().filter(|&&mark| mark).count());
+        modes_differ += usize::from(marks != oracle::judge(grouped, false));
+    }
+    // the inputs must be worth judging
+    assert!(flagged * 10 > reads * 2 && flagged * 10 < reads * 8, "{flagged} of {reads} flagged");
+    assert!(modes_differ > 100, "{modes_differ}");
+}
+
+/// Auto is template mode where that is possible, else coordinate mode.
+#[test]
+fn the_mode_follows_the_input() {
+    let desk = Desk::new();
+    for seed in 0..150 {
+        for (order, text) in &orders(seed) {
+            let template = desk.run(&support::bam(text), mark(DuplicateMode::Template), 1);
+            assert!(template.is_ok() || *order != "grouped", "seed {seed}");
+            let coordinate = desk.run(&support::bam(text), mark(DuplicateMode::Coordinate), 1);
+            let expected = template.or(coordinate).expect("one of both modes");
+            let auto = desk.run(&support::bam(text), mark(DuplicateMode::Auto), 2).expect("a mode");
+            assert_eq!(auto, expected, "seed {seed}, {order}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn removing_leaves_out_what_marking_flags() {
+    let desk = Desk::new();
+    for seed in 0..50 {
+        for (_, text) in &orders(seed) {
+            let mode = DuplicateMode::Coordinate;
+            let remove = Some(Duplicates { mode, remove: true });
+            let removed =
+                desk.run(&support::bam(text), Steps { duplicates: remove, ..Steps::default() }, 1);
+            let marked = desk.run(&support::bam(text), mark(mode), 1).expect("marked reads");
+            let mut kept = support::records(&marked);
+            kept.retain(|line| support::number(line, 1) & 0x400 == 0);
+            assert_eq!(support::records(&removed.expect("the rest")), kept, "seed {seed}");
         }
     }
 }

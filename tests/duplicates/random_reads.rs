@@ -17,8 +17,9 @@ const HEADER: &str = "@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@RG\tID:a\tLB:
 /// SAM text grouped by name. `odd`: mapped reads without CIGAR and without position occur, too.
 pub fn grouped(random: &mut Random, odd: bool) -> String {
     let mut text = format!("@HD\tVN:1.6\tSO:unsorted\tGO:query\n{HEADER}");
-    let mut crowd = Crowd { odd, libraries: 1 + random.below(6), spread: 1 + random.below(4) };
-    if random.once_in(3) {
+    let mut most = |n| 1 + random.below(n);
+    let mut crowd = Crowd { odd, libraries: most(6), spread: most(4), cigars: most(11) };
+    if random.once_in(2) {
         (crowd.libraries, crowd.spread) = (1, 1);
     }
     for i in 0..1 + random.below(18) {
@@ -32,12 +33,25 @@ struct Crowd {
     odd: bool,
     libraries: usize,
     spread: usize,
+    cigars: usize,
 }
 
 impl Crowd {
     fn segment(&self, random: &mut Random, flag: u16) -> Segment {
-        let cigars = ["10M", "10M", "2S8M", "8M2S", "3H7M", "1H1S8M1S2H", "4M2D4M", "1M", "5M3N5M", "4M1I5M", "10S"];
-        let mut cigar = random.pick(&cigars);
+        let cigars = [
+            "10M",
+            "10M",
+            "2S8M",
+            "8M2S",
+            "3H7M",
+            "1H1S8M1S2H",
+            "4M2D4M",
+            "1M",
+            "5M3N5M",
+            "4M1I5M",
+            "10S",
+        ];
+        let mut cigar = cigars[random.below(self.cigars)];
         let mut pos = [100, 91, 102, 98][random.below(self.spread)] + random.below(self.spread);
         if self.odd && random.once_in(8) {
             cigar = "*";
@@ -74,9 +88,9 @@ impl Crowd {
                     let mate = Segment { rname: place.0, pos: place.1, ..mate };
                     records.extend([(mapped, Some(place)), (mate, Some(place))]);
                 }
-                8 => records.extend([0x4d, 0x8d].map(|flag| {
-                    (Segment { flag, rname: "*", pos: 0, cigar: "*" }, None)
-                })),
+                8 => records.extend(
+                    [0x4d, 0x8d].map(|flag| (Segment { flag, rname: "*", pos: 0, cigar: "*" }, None)),
+                ),
                 _ => records.push((self.segment(random, 0), None)),
             }
         }

@@ -7,7 +7,9 @@ use std::ffi::OsStr;
 use std::io::{Read, pipe};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use readmill::Plan;
 use readmill::plan::{Format, Index, Means, Output, Steps, Verbosity};
@@ -91,14 +93,42 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-/// Runs the real program.
+/// A run that takes longer than this hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs the real program, and ends it if it hangs.
 pub fn readmill<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outcome {
-    let done = Command::new(env!("CARGO_BIN_EXE_readmill")).args(args).output().expect("readmill runs");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("readmill starts");
+    let stdout = read_aside(child.stdout.take().expect("its output"));
+    let stderr = read_aside(child.stderr.take().expect("its messages"));
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("readmill ends") {
+            break status;
+        }
+        if started.elapsed() > PATIENCE {
+            child.kill().and_then(|()| child.wait()).expect("readmill can be ended");
+            panic!("hangs: {command:?}");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let stderr = stderr.join().expect("its messages");
     Outcome {
-        code: done.status.code(),
-        stdout: done.stdout,
-        stderr: String::from_utf8(done.stderr).expect("messages are text"),
+        code: status.code(),
+        stdout: stdout.join().expect("its output"),
+        stderr: String::from_utf8(stderr).expect("messages are text"),
     }
+}
+
+/// Reads all there is on another thread.
+fn read_aside(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        from.read_to_end(&mut bytes).expect("a pipe that can be read");
+        bytes
+    })
 }
 
 /// The path as an argument.
@@ -108,7 +138,8 @@ pub fn arg(path: &Path) -> String {
 
 /// Header lines and records of SAM text, line ends kept.
 pub fn split_header(text: &str) -> (&str, &str) {
-    let header: usize = text.split_inclusive('\n').take_while(|l| l.starts_with('@')).map(str::len).sum();
+    let header: usize =
+        text.split_inclusive('\n').take_while(|l| l.starts_with('@')).map(str::len).sum();
     text.split_at(header)
 }
 

@@ -20,7 +20,7 @@ const BATCH: usize = 1 << 20;
 /// What data to make, and where.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Read pairs; 1 million make about 220 MB of BAM
+    /// Read pairs; 1 million make about 210 MB of BAM
     #[arg(long, value_name = "N", default_value_t = 150_000)]
     pairs: u64,
     /// Seed of every random decision

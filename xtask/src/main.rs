@@ -1,4 +1,5 @@
 //! What the project does about itself: `cargo xtask <parity|bench|data|check>`.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod bench;
 mod check;

@@ -33,6 +33,7 @@
 mod board;
 mod budget;
 mod pass;
+mod phases;
 mod pool;
 mod progress;
 mod sync;

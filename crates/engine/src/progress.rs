@@ -30,6 +30,12 @@ impl Progress {
         self.done.load(Relaxed)
     }
 
+    /// Begins anew with `total` to do, if that is known.
+    pub fn restart(&self, total: Option<u64>) {
+        self.done.store(0, Relaxed);
+        self.set_total(total);
+    }
+
     /// Says how much there is to do, if that is known.
     pub fn set_total(&self, total: Option<u64>) {
         self.total.store(total.unwrap_or(UNKNOWN), Relaxed);

@@ -13,6 +13,8 @@ use shuttle::{Config, Runner};
 mod board;
 #[path = "../src/pass.rs"]
 mod pass;
+#[path = "../src/phases.rs"]
+mod phases;
 mod script;
 
 use pass as engine;

@@ -187,6 +187,11 @@ impl Header {
         self.read_references()
     }
 
+    /// Whether @HD says that records are sorted by coordinate.
+    pub fn claims_coordinate_order(&self) -> bool {
+        self.lines_of(b"HD").any(|line| line.get(b"SO") == Some(b"coordinate"))
+    }
+
     /// Sets the order in @HD as `samtools sort` does: SO always, GO and SS only where the new order
     /// has them (spec: SAM section 1.3; behaviour: samtools 1.16 and later).
     pub fn set_order(&mut self, so: &[u8], go: Option<&[u8]>, ss: Option<&[u8]>) {

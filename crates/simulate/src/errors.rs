@@ -1,8 +1,8 @@
 //! Sequencing errors: as often as the qualities say, but not evenly over read groups, cycles and
 //! neighbouring bases, so that there is something to recalibrate.
 
+use crate::bases::complement;
 use crate::fixed::Exponential;
-use crate::genome::complement;
 use crate::quality::Pool;
 use crate::rng::Rng;
 

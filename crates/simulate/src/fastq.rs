@@ -1,13 +1,24 @@
 //! Reads as FASTQ, made from the raw records so that both always agree.
 
-use crate::genome::reverse_complement;
+use crate::bases::reverse_complement;
 use crate::sample::Sample;
 use std::io::{self, Write};
 
 /// Bytes gathered before they are handed to the writer.
 const CHUNK: usize = 1 << 18;
 
-pub(crate) fn write(sample: &Sample, r1: &mut dyn Write, r2: &mut dyn Write) -> io::Result<()> {
+impl Sample {
+    /// Writes the reads of [`Sample::records`] as a sequencer gives them, 5' to 3'. Single-end
+    /// reads go to `r1` and leave nothing in `r2`.
+    ///
+    /// # Errors
+    /// What a writer reports.
+    pub fn write_fastq(&self, r1: &mut dyn Write, r2: &mut dyn Write) -> io::Result<()> {
+        write(self, r1, r2)
+    }
+}
+
+fn write(sample: &Sample, r1: &mut dyn Write, r2: &mut dyn Write) -> io::Result<()> {
     let mut records = sample.records();
     let (mut raw, mut texts) = (Vec::new(), [Vec::new(), Vec::new()]);
     while records.next(&mut raw) {

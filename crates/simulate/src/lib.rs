@@ -13,6 +13,7 @@
 //! assert!(bytes.len() > 200 * 300);
 //! ```
 
+mod bases;
 mod draw;
 mod errors;
 mod fastq;

@@ -1,7 +1,7 @@
 //! One read as it is stored: bases, qualities and alignment.
 
+use crate::bases::{complement, reverse_complement};
 use crate::errors::{self, Circumstances};
-use crate::genome::{complement, reverse_complement};
 use crate::md::{Summary, summarize};
 use crate::place::{View, op, push};
 use crate::repeats::Repeat;

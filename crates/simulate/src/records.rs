@@ -259,3 +259,10 @@ fn pair_flags(template: &Template, end: usize, read: &Read, mate: &Read) -> u16 
     }
     flags
 }
+
+impl Sample {
+    /// The records from the first template on. Every call starts anew and gives the same.
+    pub fn records(&self) -> Records<'_> {
+        Records::new(self)
+    }
+}

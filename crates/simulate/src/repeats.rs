@@ -1,7 +1,7 @@
 //! Repeats in the genome: copies of mobile elements, microsatellites and exact duplications, with
 //! a coarse map of where they are (aligners give low mapping qualities there).
 
-use crate::genome::{complement, random_bases};
+use crate::bases::{complement, random_bases};
 use crate::rng::Rng;
 
 /// Bases in one cell of the map.

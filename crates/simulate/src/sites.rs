@@ -7,7 +7,34 @@ use std::io::{self, Write};
 /// Bases in a line of FASTA.
 const LINE: usize = 60;
 
-pub(crate) fn write_fasta(sample: &Sample, w: &mut dyn Write) -> io::Result<()> {
+impl Sample {
+    /// Writes the reference as FASTA, 60 bases a line.
+    ///
+    /// # Errors
+    /// What the writer reports.
+    pub fn write_fasta(&self, w: &mut dyn Write) -> io::Result<()> {
+        write_fasta(self, w)
+    }
+
+    /// Writes the index of that FASTA file, as `samtools faidx` does.
+    ///
+    /// # Errors
+    /// What the writer reports.
+    pub fn write_fai(&self, w: &mut dyn Write) -> io::Result<()> {
+        write_fai(self, w)
+    }
+
+    /// Writes known variants as VCF 4.2, sorted: nine in ten of those the sample carries, and
+    /// some that it does not carry.
+    ///
+    /// # Errors
+    /// What the writer reports.
+    pub fn write_known_sites(&self, w: &mut dyn Write) -> io::Result<()> {
+        write_known_sites(self, w)
+    }
+}
+
+fn write_fasta(sample: &Sample, w: &mut dyn Write) -> io::Result<()> {
     let mut chunk = Vec::new();
     for (i, (name, _)) in sample.profile.contigs.iter().enumerate() {
         writeln!(w, ">{name}")?;
@@ -23,7 +50,7 @@ pub(crate) fn write_fasta(sample: &Sample, w: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-pub(crate) fn write_fai(sample: &Sample, w: &mut dyn Write) -> io::Result<()> {
+fn write_fai(sample: &Sample, w: &mut dyn Write) -> io::Result<()> {
     let mut offset = 0;
     for (i, (name, _)) in sample.profile.contigs.iter().enumerate() {
         let length = sample.contig(i).len();
@@ -34,7 +61,7 @@ pub(crate) fn write_fai(sample: &Sample, w: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn write_known_sites(sample: &Sample, w: &mut dyn Write) -> io::Result<()> {
+fn write_known_sites(sample: &Sample, w: &mut dyn Write) -> io::Result<()> {
     writeln!(w, "##fileformat=VCFv4.2")?;
     writeln!(w, "##source=readmill-simulate")?;
     for (name, length) in &sample.profile.contigs {

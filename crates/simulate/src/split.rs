@@ -1,6 +1,6 @@
 //! Supplementary records of split reads.
 
-use crate::genome::reverse_complement;
+use crate::bases::reverse_complement;
 use crate::md::{Summary, summarize};
 use crate::names::decimal;
 use crate::place::op;

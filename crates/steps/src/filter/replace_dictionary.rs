@@ -44,7 +44,7 @@ impl ReplaceDictionary {
             }
             new_ids.push(id);
         }
-        if !new_ids.iter().flatten().is_sorted() && sorted_by_coordinate(header) {
+        if !new_ids.iter().flatten().is_sorted() && header.claims_coordinate_order() {
             header.set_order(b"unknown", None, None);
         }
         header.replace(b"SQ", new_lines, &[b"RG", b"PG", b"CO"])?;
@@ -55,10 +55,6 @@ impl ReplaceDictionary {
     fn new_id(&self, ref_id: i32) -> Option<i32> {
         usize::try_from(ref_id).map_or(Some(-1), |id| self.new_ids.get(id).copied().flatten())
     }
-}
-
-fn sorted_by_coordinate(header: &Header) -> bool {
-    header.lines_of(b"HD").any(|line| line.get(b"SO") == Some(b"coordinate"))
 }
 
 impl Step for ReplaceDictionary {

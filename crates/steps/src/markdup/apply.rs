@@ -39,7 +39,10 @@ impl Step for ApplyMarks {
             let flags = RecordRef::new(raw).flags().0;
             let marked = marks.is_marked(stamp);
             *flagged += u64::from(marked);
-            edit::set_flags(raw, flags & !Flags::DUPLICATE | u16::from(marked) * Flags::DUPLICATE);
+            edit::set_flags(
+                raw,
+                if marked { flags | Flags::DUPLICATE } else { flags & !Flags::DUPLICATE },
+            );
         });
         if self.clear_dt {
             batch.rewrite(|record, out| {

@@ -65,7 +65,7 @@ impl<const N: usize> Sorter<N> {
         let mut bytes = Vec::with_capacity(READ_BACK * 64 * N);
         let chunks = Sorter { chunks: std::mem::take(&mut self.chunks), runs: Vec::new() };
         let mut items = chunks.merge(spill)?;
-        while let Some(item) = items.next()? {
+        while let Some(item) = items.next_item()? {
             item.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
             if bytes.len() >= READ_BACK * 56 * N {
                 spill.append(&mut extent, &bytes)?;
@@ -130,7 +130,7 @@ pub struct Merged<'a, const N: usize> {
 
 impl<const N: usize> Merged<'_, N> {
     /// The next item.
-    pub fn next(&mut self) -> Result<Option<[u64; N]>> {
+    pub fn next_item(&mut self) -> Result<Option<[u64; N]>> {
         let Some((item, source)) = self.tree.winner() else { return Ok(None) };
         let next = self.sources[source].next()?;
         self.tree.replace(next);

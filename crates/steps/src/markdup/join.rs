@@ -24,7 +24,7 @@ pub fn join(halves: Sorter<7>, spill: &Spill, pair: bool, into: Joined<'_>) -> R
     let mut pending = Pending::new();
     let mut previous = None;
     let mut since_relief = 0u32;
-    while let Some(half) = halves.next()? {
+    while let Some(half) = halves.next_item()? {
         if previous.is_none_or(|previous| !item::same_name(&previous, &half)) {
             leave(&mut pending, into.present);
         }

@@ -82,18 +82,18 @@ pub fn resolve(
     let mut fragments = Fragments { next: None, merged: fragments.merge(spill)?, set: Vec::new() };
     fragments.step()?;
     let mut present = present.merge(spill)?;
-    let mut other: Option<EndKey> = present.next()?;
+    let mut other: Option<EndKey> = present.next_item()?;
     let mut pairs = pairs.merge(spill)?;
     let mut set: Vec<Pair> = Vec::new();
     loop {
-        let pair = pairs.next()?;
+        let pair = pairs.next_item()?;
         let end = pair.as_ref().and_then(item::pair_end);
         // Paired ends up to this pair's, in order.
         while let Some(key) = other
             && (pair.is_none() || end.is_some_and(|end| key <= end))
         {
             fragments.paired_end(&key, &mut marks)?;
-            other = present.next()?;
+            other = present.next_item()?;
         }
         if let Some(end) = end {
             fragments.paired_end(&end, &mut marks)?;
@@ -137,7 +137,7 @@ struct Fragments<'a> {
 
 impl Fragments<'_> {
     fn step(&mut self) -> Result<()> {
-        self.next = self.merged.next()?;
+        self.next = self.merged.next_item()?;
         Ok(())
     }
 

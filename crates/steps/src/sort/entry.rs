@@ -20,7 +20,7 @@ impl Place {
     }
 
     /// Bytes of the arena record; nothing when it is too long to be noted here.
-    pub fn len(self) -> Option<usize> {
+    pub fn arena_len(self) -> Option<usize> {
         let len = self.0 & Self::LONG;
         (len < Self::LONG).then_some(len as usize)
     }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn places_hold_what_they_are_given() {
         let place = Place::new((1 << 39) - 1, 350);
-        assert_eq!((place.offset(), place.len()), ((1 << 39) - 1, Some(350)));
-        assert_eq!(Place::new(5, 1 << 24).len(), None);
+        assert_eq!((place.offset(), place.arena_len()), ((1 << 39) - 1, Some(350)));
+        assert_eq!(Place::new(5, 1 << 24).arena_len(), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Many sorted lists into one order, cut into partitions.
 //!
-//! [`Merge::next`] is serial and touches keys only: 16-byte entries of lists in memory, key columns of
+//! [`Merge::next_partition`] is serial and touches keys only: 16-byte entries of lists in memory, key columns of
 //! runs on disk. It says which records, in which order, make up the next partition. [`gather`] is
 //! parallel and moves the bytes. A partition ends with the record at which the bytes of all records
 //! so far reach the next multiple of [`PARTITION`]: a function of the records alone, so the blocks of the output
@@ -102,7 +102,7 @@ impl<'a> Merge<'a> {
     }
 
     /// Cuts the next partition; nothing at the end.
-    pub fn next(&mut self) -> Result<Option<Partition>> {
+    pub fn next_partition(&mut self) -> Result<Option<Partition>> {
         let end = (self.bytes / PARTITION + 1) * PARTITION;
         let mut picks = Vec::with_capacity(4096);
         while self.bytes < end
@@ -113,7 +113,7 @@ impl<'a> Merge<'a> {
                 Source::Memory { list, at } => {
                     let place = list[*at].place;
                     let len = place
-                        .len()
+                        .arena_len()
                         .unwrap_or_else(|| arena_record(self.arena, place).1.len() + STAMP_BYTES);
                     (place.0, len)
                 }
@@ -295,7 +295,7 @@ mod tests {
 
     fn all(mut merge: Merge<'_>, arena: &[u8], spill: &Spill) -> (Taken, Vec<u64>) {
         let (mut taken, mut cuts) = (Vec::new(), Vec::new());
-        while let Some(partition) = merge.next().unwrap() {
+        while let Some(partition) = merge.next_partition().unwrap() {
             gather(partition, arena, spill, |stamp, raw| taken.push((stamp.ordinal(), raw.to_vec())))
                 .unwrap();
             cuts.push(taken.iter().map(|r| r.1.len() as u64).sum());
@@ -333,7 +333,7 @@ mod tests {
                 }
                 let mut merge = Merge::new(&spill, &[], run.lists(), &arena).unwrap();
                 let mut extent = spill.begin(i).unwrap();
-                while let Some(partition) = merge.next().unwrap() {
+                while let Some(partition) = merge.next_partition().unwrap() {
                     let (mut frames, mut out) = (FrameWriter::default(), Vec::new());
                     gather(partition, &arena, &spill, |stamp, raw| {
                         frames.push(Order::Coordinate.key(RecordRef::new(raw), 1), stamp, raw, &mut out);
@@ -358,8 +358,8 @@ mod tests {
             lists.iter_mut().for_each(|list| list.sort_unstable_by(|a, b| b.cmp(a)));
             let mut expected: Vec<u64> = lists.concat();
             expected.sort_unstable();
-            let mut tree =
-                LoserTree::new(lists.iter_mut().map(|l| l.pop().unwrap_or(EXHAUSTED)).collect());
+            let first = lists.iter_mut().map(|list| list.pop().unwrap_or(u64::LAST)).collect();
+            let mut tree = LoserTree::new(first);
             let mut got = Vec::new();
             while let Some((key, source)) = tree.winner() {
                 got.push(key);

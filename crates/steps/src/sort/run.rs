@@ -107,7 +107,7 @@ pub fn sort_list(list: &mut Vec<Entry>, scratch: &mut Vec<Entry>) {
 pub fn arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
     let bytes = &arena[place.offset()..];
     let (stamp, rest) = bytes.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; 8], &[]));
-    let len = place.len().map_or_else(|| record_length(rest), |len| len - STAMP_BYTES);
+    let len = place.arena_len().map_or_else(|| record_length(rest), |len| len - STAMP_BYTES);
     (Stamp(u64::from_le_bytes(*stamp)), &rest[..len])
 }
 

@@ -1,12 +1,10 @@
 //! The index of a whole file, absorbed partition by partition.
 
-use std::io::Write;
-
-use readmill_record::{Error, Header, Result};
+use readmill_record::Header;
 
 use super::chunk::{Chunk, Summary, Windows, rebase};
 use super::fragment::{Fragment, Part};
-use super::{Scheme, level, write};
+use super::scheme::{Scheme, level};
 
 /// The index of one reference sequence that has records.
 #[derive(Debug)]
@@ -21,13 +19,13 @@ pub(super) struct Reference {
 /// The index of a file in the making. It holds 24 bytes for each chunk and 16 for each window of 2^14 bases.
 #[derive(Debug)]
 pub struct IndexBuilder {
-    scheme: Scheme,
-    n_ref: usize,
+    pub(super) scheme: Scheme,
+    pub(super) n_ref: usize,
     /// Those with records, in order.
-    references: Vec<Reference>,
-    unplaced: u64,
+    pub(super) references: Vec<Reference>,
+    pub(super) unplaced: u64,
     last: u64,
-    unsorted: bool,
+    pub(super) unsorted: bool,
 }
 
 impl IndexBuilder {
@@ -57,15 +55,9 @@ impl IndexBuilder {
         }
     }
 
-    /// Writes the index file. An error, rather than an index that misses records, where the records
-    /// were not in coordinate order.
-    pub fn write_to(self, writer: &mut dyn Write) -> Result<()> {
-        if self.unsorted {
-            let what = "the records are not in coordinate order and cannot be indexed";
-            return Err(Error::input(what).hint("sort the file by coordinate"));
-        }
-        write::write(writer, self.scheme, self.n_ref, self.references, self.unplaced)
-            .map_err(|error| Error::io("cannot write the index", &error))
+    /// Whether all records so far came in coordinate order, so that they can be indexed.
+    pub fn is_sorted(&self) -> bool {
+        !self.unsorted
     }
 }
 

@@ -3,7 +3,7 @@
 use readmill_record::RecordRef;
 
 use super::chunk::{Chunk, Summary, Windows};
-use super::{MAX_LEVELS, Scheme, level};
+use super::scheme::{MAX_LEVELS, Scheme, level};
 
 /// The records of one reference sequence in a partition.
 #[derive(Debug)]

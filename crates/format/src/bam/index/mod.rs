@@ -11,104 +11,11 @@
 mod builder;
 mod chunk;
 mod fragment;
+mod scheme;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use builder::IndexBuilder;
 pub use fragment::{Fragment, FragmentBuilder};
-
-use readmill_record::{Error, Header, RecordRef, Result};
-
-/// log2 of the bases in a window, which is also a bin of the lowest level.
-const MIN_SHIFT: u8 = 14;
-/// Levels below the root in a BAI.
-const BAI_DEPTH: u8 = 5;
-/// Levels, root included, of the deepest scheme: 2^14 bases * 8^6 exceed every position of BAM.
-const MAX_LEVELS: usize = 7;
-/// The longest reference sequence a BAI covers.
-const BAI_LENGTH: u32 = 1 << 29;
-
-/// The format of an index file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `.bai`
-    Bai,
-    /// `.csi`
-    Csi,
-}
-
-/// How positions map to bins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scheme {
-    kind: Kind,
-    depth: u8,
-}
-
-impl Scheme {
-    /// A BAI, or a CSI where a reference sequence is too long for one (2^29 bases).
-    pub fn for_header(header: &Header) -> Self {
-        Scheme::bai(header).unwrap_or_else(|_| Scheme::csi(header))
-    }
-
-    /// A BAI; an error where a reference sequence is too long for it.
-    pub fn bai(header: &Header) -> Result<Self> {
-        match header.references().iter().find(|reference| reference.length > BAI_LENGTH) {
-            None => Ok(Scheme { kind: Kind::Bai, depth: BAI_DEPTH }),
-            Some(long) => {
-                let name = String::from_utf8_lossy(&long.name);
-                let what = format!("{name} is too long for a BAI index ({} bases)", long.length);
-                Err(Error::usage(what).hint("write a CSI index"))
-            }
-        }
-    }
-
-    /// A CSI with windows of 2^14 bases, as deep as the longest reference sequence needs; `samtools
-    /// index -c` chooses the same depth.
-    pub fn csi(header: &Header) -> Self {
-        let longest = header.references().iter().map(|reference| reference.length).max();
-        let span = u64::from(longest.unwrap_or(0)) + 256; // htslib's allowance for overhangs
-        let depth = (0..).find(|depth| span <= 1 << (MIN_SHIFT + 3 * depth)).unwrap_or(BAI_DEPTH);
-        Scheme { kind: Kind::Csi, depth }
-    }
-
-    /// The format of the file.
-    pub fn kind(self) -> Kind {
-        self.kind
-    }
-
-    /// The first and the last window a record overlaps. Position -1 counts as 0, as in htslib; what
-    /// lies beyond the last window counts as in it, where htslib refuses to index.
-    fn windows(self, record: RecordRef<'_>) -> (u32, u32) {
-        let most = (1 << (3 * self.depth)) - 1;
-        let window = |position: i64| ((position.max(0) >> MIN_SHIFT) as u32).min(most);
-        (window(i64::from(record.pos())), window(record.end() - 1))
-    }
-
-    /// The smallest bin that holds the windows from `first` to `last`.
-    fn bin(self, first: u32, last: u32) -> u32 {
-        let up = (u32::BITS - (first ^ last).leading_zeros()).div_ceil(3);
-        first_bin(u32::from(self.depth) - up) + (first >> (3 * up))
-    }
-
-    /// The leftmost window of a bin.
-    fn first_window(self, bin: u32) -> u32 {
-        let level = level(bin) as u32;
-        (bin - first_bin(level)) << (3 * (u32::from(self.depth) - level))
-    }
-}
-
-/// The leftmost bin of a level; the root is level 0.
-fn first_bin(level: u32) -> u32 {
-    ((1 << (3 * level)) - 1) / 7
-}
-
-/// The level of a bin.
-fn level(bin: u32) -> usize {
-    ((7 * bin + 1).ilog2() / 3) as usize
-}
-
-/// The bin a bin lies in; the root has none.
-fn parent(bin: u32) -> Option<u32> {
-    bin.checked_sub(1).map(|below| below >> 3)
-}
+pub use scheme::{Kind, Scheme};

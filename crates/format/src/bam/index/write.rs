@@ -9,9 +9,11 @@ use noodles_csi::binning_index::index::reference_sequence::index::{BinnedIndex, 
 use noodles_csi::binning_index::index::reference_sequence::{Bin, Index, Metadata};
 use noodles_csi::binning_index::index::{Index as FileIndex, ReferenceSequence};
 
-use super::builder::Reference;
+use readmill_record::{Error, Result};
+
+use super::builder::{IndexBuilder, Reference};
 use super::chunk::Chunk;
-use super::{Kind, MIN_SHIFT, Scheme, parent};
+use super::scheme::{Kind, MIN_SHIFT, Scheme, parent};
 
 /// A bin whose chunks span fewer compressed bytes goes into its parent, as in htslib.
 const MIN_SPAN: u64 = 1 << 16;
@@ -19,8 +21,21 @@ const MIN_SPAN: u64 = 1 << 16;
 /// Bins with their merged chunks.
 type Bins = Vec<(u32, Vec<Chunk>)>;
 
+impl IndexBuilder {
+    /// Writes the index file. An error, rather than an index that misses records, where the records
+    /// were not in coordinate order.
+    pub fn write_to(self, writer: &mut dyn Write) -> Result<()> {
+        if self.unsorted {
+            let what = "the records are not in coordinate order and cannot be indexed";
+            return Err(Error::input(what).hint("sort the file by coordinate"));
+        }
+        write(writer, self.scheme, self.n_ref, self.references, self.unplaced)
+            .map_err(|error| Error::io("cannot write the index", &error))
+    }
+}
+
 /// Writes the index of a file with `n_ref` reference sequences, of which `references` have records.
-pub(super) fn write(
+fn write(
     writer: &mut dyn Write,
     scheme: Scheme,
     n_ref: usize,

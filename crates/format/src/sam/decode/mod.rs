@@ -2,6 +2,7 @@
 
 mod bases;
 mod number;
+mod refusal;
 mod tags;
 
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use readmill_record::{Cigar, Error, Flags, Header, Result, edit};
 use super::long_cigar;
 use bases::{Covered, append_cigar, append_qual, append_seq};
 use number::{flag, integer};
+use refusal::{refuse, shown};
 
 /// Reads lines of SAM, for one header.
 pub struct LineParser {
@@ -203,15 +205,4 @@ fn position(column: &str, text: &[u8]) -> Result<i32> {
     let one_based = integer(text).and_then(|n| i32::try_from(n).ok()).filter(|&n| n >= 0);
     let one_based = one_based.ok_or_else(|| refuse(column, text, "a number from 0 to 2147483647"))?;
     Ok(one_based - 1)
-}
-
-/// That `text` is not what `column` may contain.
-fn refuse(column: &str, text: &[u8], wanted: &str) -> Error {
-    Error::input(format!("{column} is {}, not {wanted}", shown(text)))
-}
-
-/// The start of `text`, for a message.
-fn shown(text: &[u8]) -> String {
-    let cut = if text.len() > 40 { "..." } else { "" };
-    format!("{:?}{cut}", String::from_utf8_lossy(&text[..text.len().min(40)]))
 }

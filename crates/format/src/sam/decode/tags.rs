@@ -4,7 +4,7 @@ use memchr::memchr;
 use readmill_record::{Error, Result};
 
 use super::number::{double, float, integer};
-use super::shown;
+use super::refusal::shown;
 
 /// Appends the optional fields in `text`, which tabs separate.
 pub(super) fn append(mut text: &[u8], out: &mut Vec<u8>) -> Result<()> {

@@ -1,0 +1,84 @@
+//! `readmill compare`: how far two files agree.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use readmill::compare::{self, Comparison};
+use readmill_record::tag::Tag;
+use readmill_record::{Error, Result};
+
+/// Exit code when the files do not agree as far as was asked for.
+const DIFFERENT: u8 = 4;
+
+/// Reads two SAM or BAM files in step and reports the strictest level at which they agree. @PG and @CO
+/// lines never count. The exit code is 0 if the demanded level holds, 4 if it does not.
+#[derive(Args)]
+pub struct Compare {
+    /// SAM or BAM file; - for standard input
+    a: PathBuf,
+    /// SAM or BAM file; - for standard input
+    b: PathBuf,
+    /// The level demanded
+    #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true)]
+    level: Level,
+    /// Compare records alone
+    #[arg(long)]
+    ignore_header: bool,
+    /// Bits of FLAG that may differ, such as 0x400; may be given again
+    #[arg(long, value_name = "BITS", value_parser = bits)]
+    ignore_flag: Vec<u16>,
+    /// Optional field that may differ or be absent, such as PG; may be given again
+    #[arg(long, value_name = "TAG", value_parser = tag)]
+    ignore_tag: Vec<Tag>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Level {
+    /// The same SAM text
+    #[value(name = "L0")]
+    L0,
+    /// The same, whatever the order of tags
+    #[value(name = "L1")]
+    L1,
+    /// The same, whatever the order of neighbours of equal reference sequence, position and strand
+    #[value(name = "L2")]
+    L2,
+    /// The same reads and duplicate sets, whatever their order and representatives
+    #[value(name = "L3")]
+    L3,
+}
+
+fn bits(text: &str) -> Result<u16, String> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u16::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "bits of FLAG are a number from 0 to 65535, such as 1024 or 0x400".into())
+}
+
+fn tag(text: &str) -> Result<Tag, String> {
+    text.as_bytes().try_into().map_err(|_| "a tag has two letters, such as PG".into())
+}
+
+impl Compare {
+    /// Compares, prints, and gives the exit code.
+    pub fn run(self) -> Result<ExitCode> {
+        let demanded = match self.level {
+            Level::L0 => compare::Level::L0,
+            Level::L1 => compare::Level::L1,
+            Level::L2 => compare::Level::L2,
+            Level::L3 => compare::Level::L3,
+        };
+        let verdict = compare::compare(&Comparison {
+            files: [self.a, self.b],
+            ignore_header: self.ignore_header,
+            ignore_flags: self.ignore_flag.iter().fold(0, |all, bits| all | bits),
+            ignore_tags: self.ignore_tag,
+        })?;
+        let printed = std::io::stdout().write_all(verdict.to_string().as_bytes());
+        printed.map_err(|e| Error::io("the result cannot be printed", &e))?;
+        Ok(if verdict.holds(demanded) { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
+    }
+}

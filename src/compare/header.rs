@@ -1,0 +1,76 @@
+//! Headers: levels L0 and L1; the others take what L1 takes, or do not look.
+
+use readmill_record::Header;
+
+use super::level::Level;
+
+/// How far two headers agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderVerdict {
+    /// The strictest level that holds: L0, L1 or none.
+    pub level: Option<Level>,
+    /// The first lines that differ, from each file that has one there.
+    pub first: Option<[Option<String>; 2]>,
+}
+
+/// Compares headers without their @PG and @CO lines.
+pub fn compare(headers: &[Header; 2]) -> HeaderVerdict {
+    let lines = headers.each_ref().map(lines);
+    let as_they_stand = first_difference(
+        &lines.each_ref().map(|lines| lines.iter().map(|&l| (l.to_vec(), l)).collect()),
+    );
+    if as_they_stand.is_none() {
+        return HeaderVerdict { level: Some(Level::L0), first: None };
+    }
+    match first_difference(&lines.each_ref().map(|lines| normalised(lines))) {
+        None => HeaderVerdict { level: Some(Level::L1), first: as_they_stand },
+        first => HeaderVerdict { level: None, first },
+    }
+}
+
+fn lines(header: &Header) -> Vec<&[u8]> {
+    let counts = header.lines().iter().filter(|line| !matches!(line.kind(), b"PG" | b"CO"));
+    counts.map(|line| line.text()).collect()
+}
+
+/// A line as it is compared, and as it stands in its file.
+type Compared<'a> = (Vec<u8>, &'a [u8]);
+
+/// Each line with its tags in order, and the lines by kind; lines of one kind keep their order.
+fn normalised<'a>(lines: &[&'a [u8]]) -> Vec<Compared<'a>> {
+    let sorted = |&line: &&'a [u8]| {
+        let mut parts: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
+        parts[1..].sort_unstable();
+        (parts.join(&b'\t'), line)
+    };
+    let mut lines: Vec<Compared<'_>> = lines.iter().map(sorted).collect();
+    lines.sort_by(|(a, _), (b, _)| a.get(..3).cmp(&b.get(..3)));
+    lines
+}
+
+fn first_difference([a, b]: &[Vec<Compared<'_>>; 2]) -> Option<[Option<String>; 2]> {
+    let differ = |&i: &usize| a.get(i).map(|line| &line.0) != b.get(i).map(|line| &line.0);
+    let at = (0..a.len().max(b.len())).find(differ)?;
+    let shown = |line: &Compared<'_>| String::from_utf8_lossy(line.1).into_owned();
+    Some([a, b].map(|lines| lines.get(at).map(shown)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn t(a: &str, b: &str, expected: Option<Level>) {
+        let headers = [a, b].map(|text| Header::parse(text.as_bytes()).unwrap());
+        assert_eq!(compare(&headers).level, expected, "{a} {b}");
+    }
+
+    #[test]
+    fn what_order_means() {
+        t("@SQ\tSN:a\tLN:1\n@PG\tID:x\n", "@CO\ty\n@SQ\tSN:a\tLN:1\n", Some(Level::L0));
+        t("@SQ\tSN:a\tLN:1\n", "@SQ\tLN:1\tSN:a\n", Some(Level::L1));
+        t("@SQ\tSN:a\tLN:1\n@RG\tID:g\n", "@RG\tID:g\n@SQ\tSN:a\tLN:1\n", Some(Level::L1));
+        t("@SQ\tSN:a\tLN:1\n@SQ\tSN:b\tLN:1\n", "@SQ\tSN:b\tLN:1\n@SQ\tSN:a\tLN:1\n", None);
+        t("@RG\tID:g\tSM:1\n", "@RG\tID:g\tSM:2\n", None);
+        t("@RG\tID:g\n", "", None);
+    }
+}

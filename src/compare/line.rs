@@ -1,0 +1,127 @@
+//! A record's line of SAM text in its columns.
+
+use std::cmp::Ordering;
+
+use readmill_record::tag::Tag;
+
+/// The mandatory columns.
+pub const COLUMNS: [&str; 11] =
+    ["QNAME", "FLAG", "RNAME", "POS", "MAPQ", "CIGAR", "RNEXT", "PNEXT", "TLEN", "SEQ", "QUAL"];
+
+/// Column of QNAME.
+pub const QNAME: usize = 0;
+/// Column of FLAG.
+pub const FLAG: usize = 1;
+
+/// Characters of a column that are shown.
+const SHOWN: usize = 48;
+
+/// A line of SAM text, without its line end.
+pub struct Line<'a> {
+    /// The mandatory columns.
+    pub columns: [&'a [u8]; 11],
+    /// The optional fields, sorted: their order is the only thing a `Line` forgets.
+    pub fields: Vec<&'a [u8]>,
+}
+
+impl<'a> Line<'a> {
+    /// Splits a line.
+    pub fn new(text: &'a [u8]) -> Self {
+        let mut parts = text.split(|&b| b == b'\t');
+        let columns = [(); 11].map(|()| parts.next().unwrap_or_default());
+        let mut fields: Vec<&[u8]> = parts.collect();
+        fields.sort_unstable();
+        Line { columns, fields }
+    }
+
+    /// Columns that are not the same in the other line.
+    pub fn differing_columns(&self, other: &Line<'_>) -> impl Iterator<Item = usize> {
+        (0..COLUMNS.len()).filter(|&i| self.columns[i] != other.columns[i])
+    }
+
+    /// Tags of the optional fields that only one of the lines has, or that have another value.
+    pub fn differing_tags(&self, other: &Line<'_>) -> Vec<Tag> {
+        let (mut one, mut two) = (self.fields.iter().peekable(), other.fields.iter().peekable());
+        let mut tags = Vec::new();
+        loop {
+            let order = match (one.peek(), two.peek()) {
+                (None, None) => break,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(a), Some(b)) => a.cmp(b),
+            };
+            let ahead = if order == Ordering::Greater { two.peek() } else { one.peek() };
+            let tag = ahead.and_then(|field| field.first_chunk()).copied();
+            tags.extend(tag.filter(|_| order != Ordering::Equal));
+            if order != Ordering::Greater {
+                one.next();
+            }
+            if order != Ordering::Less {
+                two.next();
+            }
+        }
+        tags.sort_unstable();
+        tags.dedup();
+        tags
+    }
+}
+
+/// The line for a person who looks for the difference to `other`: of long columns only the part where
+/// they first differ, or the start.
+pub fn shown(text: &[u8], other: Option<&[u8]>) -> String {
+    let of_other: Vec<&[u8]> = other.map_or(Vec::new(), |other| other.split(|&b| b == b'\t').collect());
+    let opposite = |i: usize, part: &[u8]| {
+        let same_tag = |field: &&&[u8]| field.get(..2) == part.get(..2);
+        let found =
+            if i < COLUMNS.len() { of_other.get(i) } else { of_other.iter().skip(11).find(same_tag) };
+        found.copied()
+    };
+    let parts = text.split(|&b| b == b'\t').enumerate();
+    parts.map(|(i, part)| window(part, opposite(i, part).unwrap_or(part))).collect::<Vec<_>>().join("\t")
+}
+
+fn window(text: &[u8], other: &[u8]) -> String {
+    if text.len() <= SHOWN {
+        return String::from_utf8_lossy(text).into_owned();
+    }
+    let same = text.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let differs = if text == other { 0 } else { same };
+    let start = differs.saturating_sub(SHOWN / 3).min(text.len() - SHOWN);
+    let end = start + SHOWN;
+    let dots = |cut: bool| if cut { "…" } else { "" };
+    let middle = String::from_utf8_lossy(&text[start..end]);
+    format!("{}{middle}{}", dots(start > 0), dots(end < text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(columns: usize, fields: &str) -> String {
+        format!("{}{fields}", vec!["x"; columns].join("\t"))
+    }
+
+    #[test]
+    fn only_the_order_of_optional_fields_is_forgotten() {
+        let (a, b) = (line(11, "\tNM:i:1\tAS:i:2"), line(11, "\tAS:i:2\tNM:i:1"));
+        let (a, b) = (Line::new(a.as_bytes()), Line::new(b.as_bytes()));
+        assert!(a.differing_tags(&b).is_empty() && a.differing_columns(&b).next().is_none());
+    }
+
+    #[test]
+    fn tags_that_differ_are_named_once() {
+        let (a, b) = (line(11, "\tNM:i:1\tAS:i:2\tXX:Z:a"), line(11, "\tAS:i:3\tNM:i:1\tYY:i:1"));
+        let (a, b) = (Line::new(a.as_bytes()), Line::new(b.as_bytes()));
+        assert_eq!(a.differing_tags(&b), [*b"AS", *b"XX", *b"YY"]);
+    }
+
+    #[test]
+    fn of_a_long_column_the_part_that_differs_is_shown() {
+        let mut other = vec![b'A'; 200];
+        other[150] = b'C';
+        assert_eq!(window(&[b'A'; 200], &other), format!("…{}…", "A".repeat(SHOWN)));
+        assert!(window(&other, &[b'A'; 200]).contains('C'));
+        assert_eq!(window(&[b'A'; 200], &[b'A'; 200]), format!("{}…", "A".repeat(SHOWN)));
+        assert_eq!(window(b"short", b"x"), "short");
+    }
+}

@@ -1,0 +1,76 @@
+//! How far two files agree: the strictest of four levels, found in one read of both in step.
+//!
+//! | level | what agrees |
+//! |---|---|
+//! | L0 | the SAM text, header included, without its @PG and @CO lines |
+//! | L1 | the same, whatever the order of tags: of the optional fields in a record, of the tags in a header line, of the kinds of header lines (lines of one kind keep their order: it numbers reference sequences) |
+//! | L2 | the same, whatever the order of neighbours of equal RNAME, POS and strand |
+//! | L3 | how often each read (QNAME, FLAG without 0x400, RNAME, POS, CIGAR, SEQ, QUAL) occurs, whatever the order, and the duplicate sets: how many mapped primary records are flagged as duplicates at each 5′ end (library, reference sequence, unclipped 5′ position, strand) |
+//!
+//! L3 looks into the header for names of reference sequences and libraries only: files in different order
+//! cannot have the same @HD.
+//!
+//! Nothing is kept but hashes of 128 bits, summed so that order does not matter, so memory is the same
+//! for any number of records at one position. Pairs of records that agree cancel out and are not even
+//! hashed.
+
+mod difference;
+mod digest;
+mod header;
+mod ignore;
+mod level;
+mod line;
+mod reads;
+mod records;
+mod step;
+mod verdict;
+
+use std::path::PathBuf;
+
+use readmill_record::tag::Tag;
+use readmill_record::{Error, Result};
+
+use ignore::Ignore;
+pub use level::Level;
+use records::Records;
+use step::InStep;
+pub use verdict::Verdict;
+
+/// Two files to compare, and what not to look at.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// The files; `-` is standard input.
+    pub files: [PathBuf; 2],
+    /// Headers may differ.
+    pub ignore_header: bool,
+    /// Bits of FLAG that may differ.
+    pub ignore_flags: u16,
+    /// Optional fields that may differ or be absent.
+    pub ignore_tags: Vec<Tag>,
+}
+
+/// Compares two files.
+pub fn compare(wanted: &Comparison) -> Result<Verdict> {
+    let [a, b] = &wanted.files;
+    if a.as_os_str() == "-" && b.as_os_str() == "-" {
+        return Err(
+            Error::usage("both files cannot be standard input").hint("give a file's name for one")
+        );
+    }
+    let (mut a, mut b) = (Records::open(a)?, Records::open(b)?);
+    let headers = [a.header().clone(), b.header().clone()];
+    let header = (!wanted.ignore_header).then(|| header::compare(&headers));
+    let [mut in_a, mut in_b] = [(); 2].map(|()| Ignore::new(wanted.ignore_flags, &wanted.ignore_tags));
+    let mut step = InStep::new(&headers);
+    loop {
+        let at = a.read();
+        match (a.next()?, b.next()?) {
+            (Some(one), Some(other)) => step.pair(at, [in_a.apply(one), in_b.apply(other)]),
+            (Some(one), None) => step.alone(at, 0, in_a.apply(one)),
+            (None, Some(other)) => step.alone(at, 1, in_b.apply(other)),
+            (None, None) => break,
+        }
+    }
+    let counts = [a.read(), b.read()];
+    Ok(Verdict { files: wanted.files.clone(), counts, header, records: step.finish() })
+}

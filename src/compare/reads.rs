@@ -1,0 +1,84 @@
+//! Level L3: reads and duplicate sets, whatever the order.
+
+use std::collections::HashMap;
+
+use readmill_record::{Flags, Header, RecordRef};
+
+use super::digest::{Balance, digest};
+use super::line::Line;
+
+/// The library of reads whose read group names none, as Picard calls it.
+const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
+
+/// Columns by which a read is recognised, FLAG apart: QNAME, RNAME, POS, CIGAR, SEQ, QUAL.
+const READ: [usize; 6] = [0, 2, 3, 5, 9, 10];
+
+/// Which reads and which duplicates one file has and the other has not.
+pub struct Reads {
+    /// Library of each read group, in each file.
+    libraries: [HashMap<Vec<u8>, Vec<u8>>; 2],
+    reads: Balance,
+    duplicates: Balance,
+}
+
+impl Reads {
+    /// For the reads of files with these headers.
+    pub fn new(headers: &[Header; 2]) -> Self {
+        let libraries = headers.each_ref().map(libraries);
+        Reads { libraries, reads: Balance::default(), duplicates: Balance::default() }
+    }
+
+    /// Whether read groups are of the same library in both files: else records of equal text may be of
+    /// different duplicate sets.
+    pub fn same_libraries(&self) -> bool {
+        self.libraries[0] == self.libraries[1]
+    }
+
+    /// Notes a record of one of the files.
+    pub fn put(&mut self, file: usize, record: RecordRef<'_>, line: &Line<'_>) {
+        let flag = (record.flags().0 & !Flags::DUPLICATE).to_le_bytes();
+        let columns = READ.iter().map(|&i| line.columns[i]);
+        self.reads.put(file, digest(columns.chain([&flag[..]])));
+        self.put_duplicate(file, record, line.columns[2]);
+    }
+
+    /// Notes a record on reference sequence `rname` if it is flagged as a duplicate. Only mapped primary
+    /// records count: another representative may well have other secondary records.
+    pub fn put_duplicate(&mut self, file: usize, record: RecordRef<'_>, rname: &[u8]) {
+        let flags = record.flags();
+        if !flags.is_duplicate() || flags.is_unmapped() || !flags.is_primary() {
+            return;
+        }
+        let named = record.read_group().and_then(|id| self.libraries[file].get(id));
+        let library = named.map_or(UNKNOWN_LIBRARY, Vec::as_slice);
+        let (end, strand) = (five_prime(record).to_le_bytes(), [u8::from(flags.is_reverse())]);
+        self.duplicates.put(file, digest([library, rname, &end, &strand]));
+    }
+
+    /// Whether every read occurs equally often in both files.
+    pub fn same_reads(&self) -> bool {
+        self.reads.is_even()
+    }
+
+    /// Whether equally many records are flagged at each 5′ end.
+    pub fn same_duplicates(&self) -> bool {
+        self.duplicates.is_even()
+    }
+}
+
+fn libraries(header: &Header) -> HashMap<Vec<u8>, Vec<u8>> {
+    let of = |line: &readmill_record::header::Line| {
+        Some((line.get(b"ID")?.to_vec(), line.get(b"LB").unwrap_or(UNKNOWN_LIBRARY).to_vec()))
+    };
+    header.lines_of(b"RG").filter_map(of).collect()
+}
+
+/// Where the read would start if it were not clipped.
+fn five_prime(record: RecordRef<'_>) -> i64 {
+    let (pos, cigar) = (i64::from(record.pos()), record.cigar());
+    if record.flags().is_reverse() {
+        pos + cigar.reference_length() - 1 + cigar.trailing_clip()
+    } else {
+        pos - cigar.leading_clip()
+    }
+}

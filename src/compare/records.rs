@@ -1,0 +1,106 @@
+//! The records of one file, one after the other.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{Link, Opened};
+use readmill_format::source::{self, Opener, Source};
+use readmill_record::{Batch, Error, Header, RecordRef, Result};
+
+/// A file being read record by record.
+pub struct Records {
+    path: PathBuf,
+    source: Source,
+    opener: Opener,
+    link: Link,
+    /// The records at hand, and how many of them have been given.
+    batch: Batch,
+    given: usize,
+    /// Records in the batches before.
+    before: u64,
+    /// Why nothing comes after the batch, if it is not the end.
+    fault: Option<Error>,
+    ended: bool,
+    /// Memory for the next chunk.
+    spare: Chunk,
+}
+
+impl Records {
+    /// Opens a file and reads its header; `-` is standard input.
+    pub fn open(path: &Path) -> Result<Self> {
+        let source = Source::open(input(path)?, false).map_err(|error| error.file(path))?;
+        let opener = Opener::new(source.header());
+        Ok(Records {
+            path: path.to_path_buf(),
+            source,
+            opener,
+            link: Link::new(i32::MAX as usize),
+            batch: Batch::default(),
+            given: 0,
+            before: 0,
+            fault: None,
+            ended: false,
+            spare: Chunk::default(),
+        })
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        self.source.header()
+    }
+
+    /// How many records have been given.
+    pub fn read(&self) -> u64 {
+        self.before + self.given as u64
+    }
+
+    /// The next record; nothing at the end of the file.
+    pub fn next(&mut self) -> Result<Option<RecordRef<'_>>> {
+        while self.given == self.batch.len() {
+            if !self.refill().map_err(|error| error.file(&self.path))? {
+                return Ok(None);
+            }
+        }
+        self.given += 1;
+        Ok(Some(self.batch.record(self.batch.spans[self.given - 1])))
+    }
+
+    /// Takes the next batch, which may be empty; says whether there was one.
+    fn refill(&mut self) -> Result<bool> {
+        if self.ended {
+            return self.fault.take().map_or(Ok(false), Err);
+        }
+        self.before += self.batch.len() as u64;
+        self.given = 0;
+        let batch = std::mem::take(&mut self.batch);
+        let linked = match self.source.claim(std::mem::take(&mut self.spare))? {
+            Some(claim) => {
+                let mut opened = Opened::reuse(batch);
+                self.spare = self.opener.open(claim, &mut opened)?;
+                self.link.link(opened)
+            }
+            None => {
+                self.ended = true;
+                self.link.finish(batch)
+            }
+        };
+        source::check(&linked.batch, linked.first, self.source.header().n_ref())?;
+        self.ended |= linked.fault.is_some();
+        (self.batch, self.fault) = (linked.batch, linked.fault);
+        Ok(true)
+    }
+}
+
+fn input(path: &Path) -> Result<Box<dyn Read + Send>> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(std::io::stdin()));
+    }
+    let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(Error::usage(format!("{} is a directory", path.display())));
+    }
+    Ok(Box::new(file))
+}

@@ -1,0 +1,182 @@
+//! Records in step: levels L0 to L2, and what L3 needs of records that differ.
+
+use readmill_format::sam;
+use readmill_record::{Flags, Header, RecordRef};
+
+use super::difference::{Difference, Tally};
+use super::digest::{Balance, digest};
+use super::level::Level;
+use super::line::Line;
+use super::reads::Reads;
+
+/// What comparing the records came to.
+#[derive(Clone, Debug, Default)]
+pub struct RecordVerdict {
+    /// The first difference that matters to L0, to L1 and to L2.
+    first: [Option<Difference>; 3],
+    /// How many records differ.
+    pub tally: Tally,
+    /// Whether both files have the same reads.
+    pub same_reads: bool,
+    /// Whether both files have the same duplicate sets.
+    pub same_duplicates: bool,
+}
+
+impl RecordVerdict {
+    /// The first difference that matters to a level; for L3, which has no place, that of L2.
+    pub fn first(&self, level: Level) -> Option<&Difference> {
+        self.first[(level as usize).min(2)].as_ref()
+    }
+
+    /// Whether the level holds.
+    pub fn holds(&self, level: Level) -> bool {
+        match level {
+            Level::L3 => self.same_reads && self.same_duplicates,
+            _ => self.first(level).is_none(),
+        }
+    }
+
+    fn note(&mut self, level: Level, difference: impl FnOnce() -> Difference) {
+        self.first[level as usize].get_or_insert_with(difference);
+    }
+}
+
+/// Two files being compared record by record.
+pub struct InStep<'a> {
+    headers: &'a [Header; 2],
+    /// Whether a reference sequence has the same number in both files: then equal bytes are equal text.
+    same_references: bool,
+    same_libraries: bool,
+    text: [Vec<u8>; 2],
+    neighbours: Neighbours,
+    reads: Reads,
+    /// Records behind the end of the other file.
+    alone: u64,
+    verdict: RecordVerdict,
+}
+
+/// Reference sequence, position, strand.
+type Place = (i32, i32, bool);
+
+/// The records at one place that follow each other. Where L2 holds, the places of both files are equal at
+/// every step, so both files' neighbours begin and end together.
+#[derive(Default)]
+struct Neighbours {
+    place: Option<Place>,
+    balance: Balance,
+    first: Option<Difference>,
+}
+
+impl<'a> InStep<'a> {
+    /// For files with these headers.
+    pub fn new(headers: &'a [Header; 2]) -> Self {
+        let reads = Reads::new(headers);
+        let [a, b] = headers.each_ref().map(|header| header.references().iter().map(|r| &r.name));
+        InStep {
+            headers,
+            same_references: a.eq(b),
+            same_libraries: reads.same_libraries(),
+            text: Default::default(),
+            neighbours: Neighbours::default(),
+            reads,
+            alone: 0,
+            verdict: RecordVerdict::default(),
+        }
+    }
+
+    /// Compares the records that both files have as number `at`.
+    pub fn pair(&mut self, at: u64, records: [RecordRef<'_>; 2]) {
+        let place = place(records[0]);
+        if self.neighbours.place != Some(place) {
+            self.end_neighbours();
+            self.neighbours.place = Some(place);
+        }
+        let equal_bytes = self.same_references && records[0].raw() == records[1].raw();
+        if equal_bytes && self.same_libraries {
+            return;
+        }
+        let mut text = std::mem::take(&mut self.text);
+        for file in [0, 1] {
+            write(&self.headers[file], records[file], &mut text[file]);
+        }
+        if text[0] != text[1] {
+            self.differ(at, records, &text);
+        } else if !self.same_libraries {
+            let line = Line::new(&text[0]);
+            (0..2).for_each(|file| self.reads.put_duplicate(file, records[file], line.columns[2]));
+        }
+        self.text = text;
+    }
+
+    fn differ(&mut self, at: u64, records: [RecordRef<'_>; 2], text: &[Vec<u8>; 2]) {
+        let difference = || Difference { place: at, lines: text.clone().map(Some) };
+        self.verdict.note(Level::L0, difference);
+        let lines = text.each_ref().map(|text| Line::new(text));
+        for file in [0, 1] {
+            self.reads.put(file, records[file], &lines[file]);
+        }
+        if !self.verdict.tally.count(lines.each_ref(), records.map(|record| record.flags())) {
+            return;
+        }
+        self.verdict.note(Level::L1, difference);
+        if self.verdict.first(Level::L2).is_some() {
+            return;
+        }
+        if by_name(&lines[0], records[0]) != by_name(&lines[1], records[1]) {
+            return self.verdict.note(Level::L2, difference);
+        }
+        self.neighbours.first.get_or_insert_with(difference);
+        for (file, line) in lines.iter().enumerate() {
+            let all = line.columns.iter().chain(&line.fields).copied();
+            self.neighbours.balance.put(file, digest(all));
+        }
+    }
+
+    /// Notes a record behind the end of the other file.
+    pub fn alone(&mut self, at: u64, file: usize, record: RecordRef<'_>) {
+        self.end_neighbours();
+        self.alone += 1;
+        let [text, _] = &mut self.text;
+        write(&self.headers[file], record, text);
+        self.reads.put(file, record, &Line::new(text));
+        if self.verdict.first(Level::L2).is_some() {
+            return;
+        }
+        let mut lines = [None, None];
+        lines[file] = Some(text.clone());
+        for level in [Level::L0, Level::L1, Level::L2] {
+            self.verdict.note(level, || Difference { place: at, lines: lines.clone() });
+        }
+    }
+
+    /// What it came to.
+    pub fn finish(mut self) -> RecordVerdict {
+        self.end_neighbours();
+        let mut verdict = self.verdict;
+        verdict.same_reads = self.alone == 0 && self.reads.same_reads();
+        verdict.same_duplicates = self.reads.same_duplicates();
+        verdict
+    }
+
+    fn end_neighbours(&mut self) {
+        let Neighbours { balance, first, .. } = std::mem::take(&mut self.neighbours);
+        if let Some(first) = first.filter(|_| !balance.is_even()) {
+            self.verdict.note(Level::L2, || first);
+        }
+    }
+}
+
+fn place(record: RecordRef<'_>) -> Place {
+    (record.ref_id(), record.pos(), record.flags().is_reverse())
+}
+
+/// RNAME, POS and strand: a place that means the same in both files.
+fn by_name<'a>(line: &Line<'a>, record: RecordRef<'_>) -> (&'a [u8], &'a [u8], u16) {
+    (line.columns[2], line.columns[3], record.flags().0 & Flags::REVERSE)
+}
+
+fn write(header: &Header, record: RecordRef<'_>, text: &mut Vec<u8>) {
+    text.clear();
+    sam::write_record(header, record, text);
+    text.pop(); // the line end
+}

@@ -1,0 +1,89 @@
+//! What the comparison says.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::header::HeaderVerdict;
+use super::level::Level;
+use super::line::shown;
+use super::step::RecordVerdict;
+
+/// How far two files agree, and what differs. `Display` says it in a few lines.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub(super) files: [PathBuf; 2],
+    pub(super) counts: [u64; 2],
+    /// Nothing where headers were not to be compared.
+    pub(super) header: Option<HeaderVerdict>,
+    pub(super) records: RecordVerdict,
+}
+
+impl Verdict {
+    /// The strictest level that holds; none if the files are different.
+    pub fn level(&self) -> Option<Level> {
+        let levels = [Level::L0, Level::L1, Level::L2, Level::L3];
+        levels.into_iter().find(|&level| self.header_holds(level) && self.records.holds(level))
+    }
+
+    /// Whether the files agree as far as `level` asks for.
+    pub fn holds(&self, level: Level) -> bool {
+        self.level().is_some_and(|reached| reached <= level)
+    }
+
+    fn header_holds(&self, level: Level) -> bool {
+        let reached = self.header.as_ref().map_or(Some(Level::L0), |header| header.level);
+        level == Level::L3 || reached.is_some_and(|reached| reached <= level)
+    }
+
+    fn write_header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(header) = &self.header else { return writeln!(f, "header: not compared") };
+        f.write_str(match header.level {
+            Some(Level::L0) => "header: equal\n",
+            Some(_) => "header: differs in order alone, first in\n",
+            None => "header: differs, first in\n",
+        })?;
+        let Some(first) = &header.first else { return Ok(()) };
+        for (i, file) in self.files.iter().enumerate() {
+            let other = first[1 - i].as_ref().map(String::as_bytes);
+            let line = first[i].as_ref().map(|line| shown(line.as_bytes(), other));
+            writeln!(f, "  {}: {}", file.display(), line.as_deref().unwrap_or("(no line here)"))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.level() {
+            Some(Level::L0) => "level: L0, the same text\n",
+            Some(Level::L1) => "level: L1, the same but for the order of tags\n",
+            Some(Level::L2) => "level: L2, the same but for the order of ties\n",
+            Some(Level::L3) => "level: L3, the same reads and duplicate sets\n",
+            None => "level: different\n",
+        })?;
+        let ([a, b], [n, m]) = (self.files.each_ref().map(|file| file.display()), self.counts);
+        writeln!(f, "records: {n} in {a}, {m} in {b}")?;
+        self.write_header(f)?;
+        // Of the differences the one that kept the next stricter level from holding says most.
+        let missed = match self.level() {
+            Some(Level::L0) => return Ok(()),
+            Some(Level::L1) => Level::L0,
+            Some(Level::L2) => Level::L1,
+            Some(Level::L3) | None => Level::L2,
+        };
+        let first =
+            [missed, Level::L1, Level::L0].into_iter().find_map(|level| self.records.first(level));
+        if let Some(first) = first {
+            first.write(&self.files, f)?;
+        }
+        if self.records.tally.records > 0 {
+            write!(f, "{}", self.records.tally)?;
+        }
+        if missed == Level::L2 {
+            let say = |same: bool| if same { "the same" } else { "not the same" };
+            writeln!(f, "reads, whatever their order: {}", say(self.records.same_reads))?;
+            writeln!(f, "duplicate sets: {}", say(self.records.same_duplicates))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,15 @@
+//! The program in front of damaged input, impossible requests, full disks and signals: it says what is
+//! wrong, where, and what to do, and it leaves nothing behind. Each test runs the binary in a place of
+//! its own.
+#![allow(clippy::unwrap_used)]
+
+mod files;
+mod inputs;
+mod outputs;
+mod program;
+mod records;
+mod shapes;
+mod signals;
+mod space;
+mod targets;
+mod usage;

@@ -1,0 +1,139 @@
+//! A place to run the binary in, and what can be said about how it ended.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// No run here takes more than a few seconds; one that takes this long hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Folders of one test: `in`, `out` and `tmp` (the program's temporary directory).
+pub struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        for name in ["in", "out", "tmp"] {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        Place { dir }
+    }
+
+    /// A file for the program to read.
+    pub fn input(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.dir.path().join("in").join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// A name in the output folder.
+    pub fn out(&self, name: &str) -> PathBuf {
+        self.dir.path().join("out").join(name)
+    }
+
+    pub fn tmp(&self) -> PathBuf {
+        self.dir.path().join("tmp")
+    }
+
+    /// The names in the output folder and the temporary folder, in order.
+    pub fn left(&self) -> Vec<String> {
+        let names = |dir: PathBuf| std::fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name());
+        let all = names(self.dir.path().join("out")).chain(names(self.tmp()));
+        let mut all: Vec<String> = all.map(|name| name.into_string().unwrap()).collect();
+        all.sort();
+        all
+    }
+
+    /// The program, to be started by hand.
+    pub fn command(&self) -> Command {
+        self.prepare(Command::new(env!("CARGO_BIN_EXE_readmill")))
+    }
+
+    /// The shell running `script`, in which `$0` is the program.
+    pub fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_readmill"));
+        self.prepare(command)
+    }
+
+    fn prepare(&self, mut command: Command) -> Command {
+        command.current_dir(self.dir.path()).env("TMPDIR", self.tmp()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn readmill<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ended {
+        self.run(self.command().args(args))
+    }
+
+    /// Runs `command` to its end.
+    pub fn run(&self, command: &mut Command) -> Ended {
+        let (out, err) = (self.log("stdout"), self.log("stderr"));
+        let file = |path: &Path| File::create(path).unwrap();
+        let child = command.stdout(file(&out)).stderr(file(&err)).spawn().unwrap();
+        let status = wait(child);
+        let stderr = String::from_utf8_lossy(&std::fs::read(err).unwrap()).into_owned();
+        Ended { status, stdout: std::fs::read(out).unwrap(), stderr }
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// What the file holds, as SAM text without header, by way of the program itself.
+    pub fn lines(&self, file: &Path) -> Vec<String> {
+        let ended = self.readmill(["prep".as_ref(), file.as_os_str(), "-O".as_ref(), "sam".as_ref()]);
+        ended.succeeds();
+        let text = String::from_utf8(ended.stdout).unwrap();
+        text.lines().filter(|line| !line.starts_with('@')).map(str::to_string).collect()
+    }
+}
+
+/// Waits for the child, and fails the test where it does not end.
+pub fn wait(mut child: Child) -> ExitStatus {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if started.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("the program did not end in {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+/// How a run ended.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+}
+
+impl Ended {
+    #[track_caller]
+    pub fn succeeds(&self) {
+        assert_eq!(self.status.code(), Some(0), "{:?}: {}", self.status, self.stderr);
+        assert!(!self.stderr.contains("error"), "{}", self.stderr);
+    }
+
+    /// Ended with `code` and one error message that contains all `words`.
+    #[track_caller]
+    pub fn fails(&self, code: i32, words: &[&str]) {
+        assert_eq!(self.status.code(), Some(code), "{:?}: {}", self.status, self.stderr);
+        let message = self.stderr.lines().find(|line| line.contains("error: "));
+        let message = message.unwrap_or_else(|| panic!("no error message in {:?}", self.stderr));
+        for word in words {
+            assert!(message.contains(word), "{word:?} is not in {message:?}");
+        }
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+    }
+}

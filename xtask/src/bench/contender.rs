@@ -1,0 +1,258 @@
+//! One way to do the work: calls of programs, in pipes, one pipe after the other; and its measurement.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::usage;
+use crate::peers::Tool;
+
+/// A program that can be called again and again.
+#[derive(Clone)]
+pub enum Program {
+    /// A program of this project, by its name and its place.
+    Own(&'static str, PathBuf),
+    /// One of its peers.
+    Peer(Tool),
+}
+
+/// A program with its arguments.
+#[derive(Clone)]
+pub struct Call {
+    program: Program,
+    arguments: Vec<OsString>,
+}
+
+impl Program {
+    /// Its name and version.
+    pub fn title(&self) -> String {
+        match self {
+            Program::Own(name, _) => name.to_string(),
+            Program::Peer(tool) => format!("{} {}", tool.name, tool.version),
+        }
+    }
+
+    fn is_java(&self) -> bool {
+        matches!(self, Program::Peer(tool) if tool.name == "picard")
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Program::Own(name, _) => name.to_string(),
+            Program::Peer(tool) if self.is_java() => format!("{} {JAVA_OPTIONS}", tool.name),
+            Program::Peer(tool) => tool.name.to_string(),
+        }
+    }
+}
+
+impl Call {
+    /// A call without arguments.
+    pub fn new(program: &Program) -> Self {
+        Call { program: program.clone(), arguments: Vec::new() }
+    }
+
+    /// Adds arguments, one a word of `words`.
+    pub fn words(mut self, words: &str) -> Self {
+        self.arguments.extend(words.split_whitespace().map(OsString::from));
+        self
+    }
+
+    /// Adds one argument.
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// Adds one argument made of a name and a path, such as `INPUT=in.bam`.
+    pub fn named(self, name: &str, path: &Path) -> Self {
+        let mut argument = OsString::from(name);
+        argument.push(path);
+        self.arg(argument)
+    }
+
+    /// The command, ready to start.
+    pub fn command(&self) -> Command {
+        let mut command = match &self.program {
+            Program::Own(_, path) => Command::new(path),
+            Program::Peer(tool) => tool.command(),
+        };
+        if self.program.is_java() {
+            command.env("JAVA_TOOL_OPTIONS", JAVA_OPTIONS);
+        }
+        command.args(&self.arguments);
+        command
+    }
+
+    /// The call as one would type it, files by their names alone.
+    fn shown(&self) -> String {
+        let mut words = vec![self.program.shown()];
+        for argument in &self.arguments {
+            let word = file_name_alone(&argument.to_string_lossy()).replace('\t', "\\t");
+            let plain = !word.contains([' ', '\\', '\'', '"', '*']);
+            words.push(if plain { word } else { format!("'{word}'") });
+        }
+        words.join(" ")
+    }
+}
+
+/// `/a/b.bam` as `b.bam`, and `INPUT=/a/b.bam` as `INPUT=b.bam`; devices stay.
+fn file_name_alone(word: &str) -> String {
+    let (name, value) = match word.split_once("=/") {
+        Some((name, _)) => word.split_at(name.len() + 1),
+        None => ("", word),
+    };
+    let file =
+        Path::new(value).file_name().filter(|_| value.starts_with('/') && !value.starts_with("/dev/"));
+    format!("{name}{}", file.map_or(value.into(), OsStr::to_string_lossy))
+}
+
+/// The memory that Java is given. Without a limit it would take a quarter of the machine's.
+const JAVA_OPTIONS: &str = "-Xmx4g";
+
+/// One way to do the work.
+pub struct Contender {
+    /// Its name in the table.
+    pub name: String,
+    /// Pipes, one after the other.
+    pub stages: Vec<Vec<Call>>,
+    /// The file that is there in the end.
+    pub output: PathBuf,
+    /// How often it is measured.
+    pub runs: usize,
+    /// Whether the one call measures itself, because its preparations do not count, and says so in its last
+    /// line: seconds of wall time and of CPU time.
+    pub measures_itself: bool,
+}
+
+/// What one run took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    /// From the first start to the last end.
+    pub wall: Duration,
+    /// User and system time of all processes.
+    pub cpu: Duration,
+    /// The largest sum, over the pipes, of the peaks of the processes in one pipe; 0 where it says nothing.
+    pub peak: u64,
+    /// Size of the output file.
+    pub bytes: u64,
+}
+
+impl Contender {
+    /// A contender of several pipes.
+    pub fn new(name: &str, runs: usize, output: PathBuf, stages: Vec<Vec<Call>>) -> Self {
+        Contender { name: name.into(), stages, output, runs, measures_itself: false }
+    }
+
+    /// The command lines, as one would type them.
+    pub fn command_lines(&self) -> Vec<String> {
+        let line = |stage: &Vec<Call>| stage.iter().map(Call::shown).collect::<Vec<_>>().join(" | ");
+        self.stages.iter().map(line).collect()
+    }
+
+    /// Does the work once; what the programs say goes to files in `directory`.
+    pub fn measure(&self, directory: &Path) -> Result<Sample> {
+        let mut sample = Sample::default();
+        let started = Instant::now();
+        for stage in &self.stages {
+            let (cpu, peak) = run_pipe(stage, directory).with_context(|| self.name.clone())?;
+            sample.cpu += cpu;
+            sample.peak = sample.peak.max(peak);
+        }
+        sample.wall = started.elapsed();
+        if self.measures_itself {
+            (sample.wall, sample.cpu) = own_figures(&directory.join("0.out"))?;
+            sample.peak = 0;
+        }
+        sample.bytes = fs::metadata(&self.output)
+            .with_context(|| format!("{} left no {}", self.name, self.output.display()))?
+            .len();
+        Ok(sample)
+    }
+}
+
+/// Runs the calls as one pipe; gives their CPU time and the sum of their peaks.
+fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
+    let mut children: Vec<Child> = Vec::new();
+    for (i, call) in calls.iter().enumerate() {
+        let mut command = call.command();
+        match children.last_mut().and_then(|child| child.stdout.take()) {
+            Some(before) => command.stdin(before),
+            None => command.stdin(Stdio::null()),
+        };
+        if i + 1 < calls.len() {
+            command.stdout(Stdio::piped());
+        } else {
+            command.stdout(File::create(directory.join(format!("{i}.out")))?);
+        }
+        command.stderr(File::create(directory.join(format!("{i}.err")))?);
+        let child = command.spawn().with_context(|| format!("cannot start {}", call.shown()))?;
+        children.push(child);
+    }
+    let (mut cpu, mut peak, mut failed) = (Duration::ZERO, 0, None);
+    for (i, child) in children.into_iter().enumerate() {
+        let (status, used) = usage::wait(child)?;
+        cpu += used.cpu;
+        peak += used.peak;
+        if !status.success() {
+            failed.get_or_insert((i, status));
+        }
+    }
+    if let Some((i, status)) = failed {
+        let said = fs::read_to_string(directory.join(format!("{i}.err"))).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().collect();
+        let tail = lines[lines.len().saturating_sub(15)..].join("\n");
+        bail!("{} failed ({status}):\n{tail}", calls[i].shown());
+    }
+    Ok((cpu, peak))
+}
+
+/// Wall and CPU time that a call said it needed.
+fn own_figures(said: &Path) -> Result<(Duration, Duration)> {
+    let text = fs::read_to_string(said)?;
+    let mut figures = text.split_whitespace().map(str::parse::<f64>);
+    match (figures.next(), figures.next()) {
+        (Some(Ok(wall)), Some(Ok(cpu))) => {
+            Ok((Duration::from_secs_f64(wall), Duration::from_secs_f64(cpu)))
+        }
+        _ => bail!("no figures in {text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Call {
+        Call::new(&Program::Own("sh", "/bin/sh".into())).arg("-c").arg(script)
+    }
+
+    #[test]
+    fn a_pipe_is_one_run_and_its_peaks_are_added() {
+        let directory = tempfile::tempdir().unwrap();
+        let output = directory.path().join("out");
+        let write = shell(&format!("cat > {}", output.display()));
+        let two = vec![vec![shell("true")], vec![shell("echo hello"), write.clone()]];
+        let sample = Contender::new("two", 1, output.clone(), two).measure(directory.path()).unwrap();
+        assert_eq!(sample.bytes, 6);
+        let (_, one) = run_pipe(&[shell("true")], directory.path()).unwrap();
+        assert!(sample.peak > one);
+    }
+
+    #[test]
+    fn a_failure_anywhere_in_a_pipe_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let calls = [shell("echo sad >&2; exit 4"), shell("cat")];
+        let error = run_pipe(&calls, directory.path()).unwrap_err().to_string();
+        assert!(error.contains("exit status: 4") && error.contains("sad"), "{error}");
+    }
+
+    #[test]
+    fn calls_are_shown_as_typed() {
+        let call = shell("a b").named("I=", Path::new("/x/in.bam")).words("-@ 2");
+        assert_eq!(call.shown(), "sh -c 'a b' I=in.bam -@ 2");
+    }
+}

@@ -1,0 +1,158 @@
+//! What is prepared before anything is measured: the data, the release build, the directory, the peers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use readmill_format::source::Source;
+use readmill_record::Header;
+
+use super::contender::{Call, Contender, Program};
+use super::machine;
+use super::options::Options;
+use crate::peers::{Peers, Tool};
+
+/// Everything the measurements need.
+pub struct Work {
+    /// The flags.
+    pub options: Options,
+    /// Where data and outputs are.
+    pub directory: PathBuf,
+    /// The input.
+    pub data: PathBuf,
+    /// The readmill that is measured.
+    pub readmill: Program,
+    /// Its version.
+    version: String,
+    /// This program, for what must not happen in this process.
+    own: Program,
+    peers: Peers,
+}
+
+impl Work {
+    /// Prepares the directory, the build and the data.
+    pub fn prepare(options: Options) -> Result<Self> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent")?;
+        let target = match std::env::var_os("CARGO_TARGET_DIR") {
+            Some(target) if !target.is_empty() => root.join(target),
+            _ => root.join("target"),
+        };
+        let directory = options.directory.clone().unwrap_or_else(|| target.join("bench"));
+        fs::create_dir_all(&directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+        let directory = directory.canonicalize()?;
+        let binary = match &options.binary {
+            Some(binary) => binary.canonicalize().with_context(|| binary.display().to_string())?,
+            None => build(root, &target)?,
+        };
+        let mut work = Work {
+            data: PathBuf::new(),
+            readmill: Program::Own("readmill", binary),
+            version: String::new(),
+            own: Program::Own("cargo xtask", std::env::current_exe()?),
+            peers: Peers::new()?,
+            directory,
+            options,
+        };
+        work.version = work.do_once(Call::new(&work.readmill).arg("--version"))?.trim().to_owned();
+        work.data = work.bring_data()?;
+        Ok(work)
+    }
+
+    /// The input in the work directory, so that command lines show it by its name.
+    fn bring_data(&self) -> Result<PathBuf> {
+        if let Some(data) = &self.options.data {
+            return data.canonicalize().with_context(|| data.display().to_string());
+        }
+        let made = self.directory.join(format!("data-{}", self.options.pairs));
+        let reads = made.join("reads.bam");
+        let stamp = made.join("complete");
+        if !stamp.exists() {
+            eprintln!("simulating {} pairs", self.options.pairs);
+            let pairs = self.options.pairs.to_string();
+            self.do_once(Call::new(&self.own).words("data --pairs").arg(pairs).arg("-o").arg(&made))?;
+            fs::write(stamp, "")?;
+        }
+        Ok(reads)
+    }
+
+    /// A file in the work directory.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// A peer, unless it cannot be had here; then a line says so.
+    pub fn peer(&self, find: impl Fn(&Peers) -> Result<Tool>) -> Option<Program> {
+        match find(&self.peers) {
+            Ok(tool) => Some(Program::Peer(tool)),
+            Err(error) => {
+                eprintln!("left out: {error:#}");
+                None
+            }
+        }
+    }
+
+    /// Runs a call that is not measured; gives what it says.
+    pub fn do_once(&self, call: Call) -> Result<String> {
+        let mut command = call.command();
+        let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+        if !output.status.success() {
+            bail!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Records and duplicates of a BAM file.
+    pub fn tally(&self, file: &Path) -> Result<String> {
+        let said = self.do_once(Call::new(&self.own).words("bench tally").arg(file))?;
+        Ok(said.trim().replace(' ', ", "))
+    }
+
+    /// The codec floor of what `contender` does; it is run once for its output.
+    pub fn floor(&self, contender: &Contender) -> Result<Contender> {
+        let kept = self.file("floor-source.bam");
+        contender.measure(&self.directory)?;
+        fs::rename(&contender.output, &kept)?;
+        let output = self.file("floor.bam");
+        let call =
+            Call::new(&self.own).words("bench floor-once").arg(&self.data).arg(&kept).arg(&output);
+        let call = call.arg(self.options.level.to_string()).arg(self.options.threads.to_string());
+        let mut floor = Contender::new("codec floor", self.options.runs, output, vec![vec![call]]);
+        floor.measures_itself = true;
+        Ok(floor)
+    }
+
+    /// The input's header.
+    pub fn header(&self) -> Result<Header> {
+        let file = fs::File::open(&self.data).with_context(|| self.data.display().to_string())?;
+        Ok(Source::open(Box::new(file), false)?.header().clone())
+    }
+
+    /// Machine, data and settings.
+    pub fn describe(&self) -> String {
+        let size = fs::metadata(&self.data).map_or(0, |meta| meta.len());
+        let Options { threads, memory, level, .. } = self.options;
+        let name = match &self.options.data {
+            Some(data) => data.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            None => format!("{} simulated pairs (`cargo xtask data`)", self.options.pairs),
+        };
+        format!(
+            "{}; {}. Input: {name}, {:.1} MB, in the page cache. {threads} threads, {memory} MiB, level {level}.",
+            self.version,
+            machine::describe(),
+            size as f64 / 1e6,
+        )
+    }
+}
+
+/// Builds readmill as users get it.
+fn build(root: &Path, target: &Path) -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["build", "--release", "--package", "readmill"];
+    let status = Command::new(cargo).current_dir(root).args(arguments).status()?;
+    if !status.success() {
+        bail!("readmill does not build");
+    }
+    Ok(target.join("release/readmill"))
+}

@@ -1,0 +1,153 @@
+//! Running readmill and the peers. A command is one line of words, as it stands in docs/parity.md, and
+//! runs in the directory of its sample, so that file names are short and hold no spaces.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::peers::{Peers, Tool};
+
+/// Files here are small, so Java starts fast rather than running fast.
+const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
+
+/// A run of readmill that takes longer than these seconds does not end; the comparison fails.
+const LIMIT: &str = "300";
+
+/// The programs.
+pub struct Commands {
+    readmill: PathBuf,
+    samtools: Tool,
+    picard: Tool,
+}
+
+impl Commands {
+    /// Builds readmill, unless one is given, and finds the peers.
+    pub fn find(readmill: Option<&Path>, peers: &Peers) -> Result<Self> {
+        let readmill = match readmill {
+            Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
+            None => build()?,
+        };
+        Ok(Commands { readmill, samtools: peers.samtools()?, picard: peers.picard()? })
+    }
+
+    /// One line that says what is compared.
+    pub fn versions(&self) -> Result<String> {
+        let own = Command::new(&self.readmill).arg("--version").output()?;
+        let own = String::from_utf8_lossy(&own.stdout).trim().to_owned();
+        let (samtools, picard) = (&self.samtools.version, &self.picard.version);
+        Ok(format!("{own} beside samtools {samtools} and Picard {picard}"))
+    }
+}
+
+/// Builds the release of this checkout.
+fn build() -> Result<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent")?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["build", "--quiet", "--release", "--package", "readmill"];
+    if !Command::new(cargo).current_dir(root).args(arguments).status()?.success() {
+        bail!("readmill does not build");
+    }
+    let target = match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(directory) if !directory.is_empty() => PathBuf::from(directory),
+        _ => root.join("target"),
+    };
+    Ok(target.join("release/readmill").canonicalize()?)
+}
+
+/// The directory of one sample, in which the programs are run.
+pub struct Place<'a> {
+    commands: &'a Commands,
+    directory: PathBuf,
+}
+
+impl<'a> Place<'a> {
+    /// Makes the directory.
+    pub fn new(commands: &'a Commands, directory: &Path) -> Result<Self> {
+        fs::create_dir_all(directory)?;
+        Ok(Place { commands, directory: directory.canonicalize()? })
+    }
+
+    /// The directory itself.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// A file of this sample.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// Runs readmill; returns what it said on standard error.
+    pub fn readmill(&self, words: &str) -> Result<String> {
+        self.finish(self.readmill_command(words))
+    }
+
+    fn readmill_command(&self, words: &str) -> Command {
+        let mut command = Command::new("timeout");
+        command.arg(LIMIT).arg(&self.commands.readmill);
+        self.words(command, words)
+    }
+
+    /// Runs readmill with a file as its standard input.
+    pub fn readmill_from(&self, input: &str, words: &str) -> Result<String> {
+        let mut command = self.readmill_command(words);
+        command.stdin(File::open(self.path(input))?);
+        self.finish(command)
+    }
+
+    /// Runs samtools.
+    pub fn samtools(&self, words: &str) -> Result<String> {
+        let mut command = self.samtools_command(words);
+        command.stdin(Stdio::null());
+        self.finish(command)
+    }
+
+    /// samtools, not started yet.
+    pub fn samtools_command(&self, words: &str) -> Command {
+        self.words(self.commands.samtools.command(), words)
+    }
+
+    /// Runs a Picard tool.
+    pub fn picard(&self, words: &str) -> Result<String> {
+        self.finish(self.picard_command(words))
+    }
+
+    /// A Picard tool, not started yet.
+    pub fn picard_command(&self, words: &str) -> Command {
+        let mut command = self.words(self.commands.picard.command(), words);
+        command.env("JAVA_TOOL_OPTIONS", JAVA);
+        command
+    }
+
+    /// The bytes of a BAM file without its compression.
+    pub fn inflated(&self, file: &str) -> Command {
+        self.words(Command::new("gzip"), &format!("-dc {file}"))
+    }
+
+    fn words(&self, mut command: Command, words: &str) -> Command {
+        command.current_dir(&self.directory).args(words.split(' ').filter(|word| !word.is_empty()));
+        command
+    }
+
+    fn finish(&self, mut command: Command) -> Result<String> {
+        let shown = shown(&command);
+        let output = command.output().with_context(|| format!("{shown} does not start"))?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if !output.status.success() {
+            let lines: Vec<&str> = said.lines().collect();
+            let last = lines[lines.len().saturating_sub(6)..].join("\n      ");
+            bail!("{shown} failed ({}):\n      {last}", output.status);
+        }
+        Ok(said)
+    }
+}
+
+/// A command as it may be typed, without the directories of the programs.
+pub fn shown(command: &Command) -> String {
+    let name = |word: &std::ffi::OsStr| word.to_string_lossy().into_owned();
+    let program = Path::new(command.get_program()).file_name().map(name).unwrap_or_default();
+    let words = command.get_args().map(name).filter(|word| !word.contains("/lib/"));
+    std::iter::once(program).chain(words).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,114 @@
+//! Files and indexes as others read them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Stdio;
+
+use anyhow::{Result, ensure};
+
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::lines::{Printed, same, same_bytes};
+
+/// The same reads in htsjdk's blocks and in htslib's.
+pub fn written_by_htsjdk(place: &Place<'_>, ledger: &mut Ledger) {
+    ledger.check("input: the same bytes from blocks of htsjdk and of htslib", || {
+        place.samtools("view --no-PG -b -o htslib.bam picard.template.bam")?;
+        let arguments = "--sort coordinate --mark-duplicates -m 1G";
+        place.readmill(&format!("prep picard.template.bam -o from-htsjdk.bam {arguments}"))?;
+        place.readmill(&format!("prep htslib.bam -o from-htslib.bam {arguments}"))?;
+        let bytes = same_bytes(place, "from-htsjdk.bam", "from-htslib.bam")?;
+        same_bytes(place, "from-htsjdk.bam.bai", "from-htslib.bam.bai")?;
+        Ok(format!("{bytes} bytes"))
+    });
+}
+
+/// Our index of one output, used by samtools, beside samtools' own.
+pub fn index(place: &Place<'_>, file: &str, ledger: &mut Ledger) {
+    ledger.check("output: samtools quickcheck", || {
+        place.samtools(&format!("quickcheck -v sorted.bam {file}")).map(|_| String::new())
+    });
+    ledger.check("index: idxstats as with samtools' own", || {
+        place.samtools(&format!("view --no-PG -b -o own.bam {file}"))?;
+        place.samtools("index own.bam")?;
+        let ours = Printed::samtools(place, &format!("idxstats {file}"))?;
+        let lines = same(ours, Printed::samtools(place, "idxstats own.bam")?, |_| true)?;
+        Ok(format!("{lines} lines"))
+    });
+    ledger.check("index: regions as with samtools' own", || {
+        let regions = regions(place, file)?;
+        let mut records = 0;
+        for region in &regions {
+            let ours = Printed::samtools(place, &format!("view {file} {region}"))?;
+            let theirs = Printed::samtools(place, &format!("view own.bam {region}"))?;
+            records += same(ours, theirs, |_| true)?;
+        }
+        Ok(format!("{} regions, {records} records", regions.len()))
+    });
+}
+
+/// Regions of every length in every contig, around the borders of the index's windows, and the unplaced.
+fn regions(place: &Place<'_>, file: &str) -> Result<Vec<String>> {
+    let mut regions = vec!["*".to_owned()];
+    for line in Printed::samtools(place, &format!("idxstats {file}"))?.text()?.lines() {
+        let mut fields = line.split('\t');
+        let (name, length) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
+        let length: u64 = length.parse()?;
+        if name == "*" {
+            continue;
+        }
+        regions.push(name.to_owned());
+        for (start, size) in [
+            (1, 1),
+            (1, 16_384),
+            (16_384, 1),
+            (16_385, 100),
+            (length / 3, 1_000),
+            (length / 2, length / 4),
+            (length.saturating_sub(200), 200),
+        ] {
+            let start = start.clamp(1, length);
+            regions.push(format!("{name}:{start}-{}", (start + size.max(1) - 1).min(length)));
+        }
+    }
+    Ok(regions)
+}
+
+/// Picard's validation of our outputs and of their sources: nothing may be wrong that was right.
+pub fn validate(place: &Place<'_>, ledger: &mut Ledger) {
+    ledger.check("output: ValidateSamFile finds nothing that samtools sort's file has not", || {
+        let (ours, theirs) = (findings(place, "coordinate.bam")?, findings(place, "samtools.bam")?);
+        no_worse(&ours, &theirs)
+    });
+    if place.path("five.bam").exists() {
+        ledger.check("five steps: ValidateSamFile finds nothing that the chain's file has not", || {
+            let (ours, theirs) = (findings(place, "five.bam")?, findings(place, "chain.bam")?);
+            no_worse(&ours, &theirs)
+        });
+    }
+}
+
+/// How often each kind of error and warning was found.
+fn findings(place: &Place<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
+    let report = place.path("validation.txt");
+    let _ = fs::remove_file(&report);
+    // Its exit code only repeats that something was found.
+    let words = format!("ValidateSamFile I={file} O=validation.txt MODE=SUMMARY");
+    place.picard_command(&words).stderr(Stdio::null()).stdout(Stdio::null()).status()?;
+    let text = fs::read_to_string(report)?;
+    ensure!(text.contains("No errors found") || text.contains("Error Type"), "no summary: {text}");
+    let found = text.lines().filter_map(|line| line.split_once('\t'));
+    Ok(found.filter_map(|(kind, count)| Some((kind.to_owned(), count.parse().ok()?))).collect())
+}
+
+fn no_worse(ours: &BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) -> Result<String> {
+    for (kind, count) in ours {
+        let other = theirs.get(kind).copied().unwrap_or(0);
+        ensure!(*count <= other, "{kind}: {count}, theirs {other}");
+    }
+    if ours.is_empty() {
+        return Ok("no errors, no warnings".to_owned());
+    }
+    let list: Vec<String> = ours.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    Ok(format!("as theirs: {}", list.join(", ")))
+}

@@ -1,0 +1,182 @@
+//! Comparisons of whole outputs: line by line as SAM text, record by record as BAM bytes.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::commands::{Place, shown};
+
+/// What a program prints, as it comes.
+pub struct Printed {
+    child: Child,
+    reader: BufReader<ChildStdout>,
+    shown: String,
+}
+
+impl Printed {
+    /// Starts the program.
+    pub fn by(mut command: Command) -> Result<Self> {
+        let shown = shown(&command);
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("{shown} does not start"))?;
+        let stdout = child.stdout.take().context("no standard output")?;
+        Ok(Printed { child, reader: BufReader::with_capacity(1 << 18, stdout), shown })
+    }
+
+    /// What samtools prints.
+    pub fn samtools(place: &Place<'_>, words: &str) -> Result<Self> {
+        Self::by(place.samtools_command(words))
+    }
+
+    /// The next line, without its end; false after the last one, where the program must have ended well.
+    pub fn line(&mut self, line: &mut Vec<u8>) -> Result<bool> {
+        line.clear();
+        if self.reader.read_until(b'\n', line)? == 0 {
+            self.ended()?;
+            return Ok(false);
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        Ok(true)
+    }
+
+    /// All that is left, as text.
+    pub fn text(mut self) -> Result<String> {
+        let mut text = String::new();
+        self.reader.read_to_string(&mut text)?;
+        self.ended()?;
+        Ok(text)
+    }
+
+    fn ended(&mut self) -> Result<()> {
+        let status = self.child.wait()?;
+        ensure!(status.success(), "{} failed ({status})", self.shown);
+        Ok(())
+    }
+}
+
+impl Drop for Printed {
+    fn drop(&mut self) {
+        // A comparison that ends early leaves a program that would wait for its reader.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Brings a line to the form that is compared; false if it is not compared at all.
+pub type Normal = fn(&mut Vec<u8>) -> bool;
+
+/// Everything but `@PG` lines.
+#[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
+pub fn without_programs(line: &mut Vec<u8>) -> bool {
+    !line.starts_with(b"@PG\t")
+}
+
+/// Records with the duplicate flag cleared.
+pub fn without_marks(line: &mut Vec<u8>) -> bool {
+    let mut fields: Vec<Vec<u8>> = line.split(|&b| b == b'\t').map(<[u8]>::to_vec).collect();
+    if let Some(flag) = fields.get_mut(1) {
+        let value: u32 = String::from_utf8_lossy(flag).parse().unwrap_or(0);
+        *flag = (value & !0x400).to_string().into_bytes();
+    }
+    *line = fields.join(&b'\t');
+    true
+}
+
+/// Records with their tags in the order of the alphabet and without PG (rows 5 and 6 of docs/parity.md).
+pub fn tags_in_order(line: &mut Vec<u8>) -> bool {
+    let mut fields: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
+    fields.retain(|field| !field.starts_with(b"PG:Z:"));
+    let first_tag = fields.len().min(11);
+    fields[first_tag..].sort_unstable();
+    *line = fields.join(&b'\t');
+    true
+}
+
+/// Compares what two programs print, line by line; returns the number of lines compared.
+pub fn same(mut ours: Printed, mut theirs: Printed, normal: Normal) -> Result<u64> {
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    let next = |printed: &mut Printed, line: &mut Vec<u8>| -> Result<bool> {
+        while printed.line(line)? {
+            if normal(line) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    for number in 1.. {
+        match (next(&mut ours, &mut one)?, next(&mut theirs, &mut other)?) {
+            (false, false) => return Ok(number - 1),
+            (true, true) if one == other => {}
+            (true, true) => {
+                bail!("line {number} differs\n   ours: {}\n theirs: {}", show(&one), show(&other))
+            }
+            (true, false) => bail!("ours has more than {} lines", number - 1),
+            (false, true) => bail!("theirs has more than {} lines", number - 1),
+        }
+    }
+    Ok(0)
+}
+
+fn show(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).into_owned()
+}
+
+/// Compares two files byte for byte.
+pub fn same_bytes(place: &Place<'_>, one: &str, other: &str) -> Result<u64> {
+    let open = |name: &str| File::open(place.path(name)).with_context(|| format!("no {name}"));
+    same_streams(&mut BufReader::new(open(one)?), &mut BufReader::new(open(other)?))
+        .with_context(|| format!("{one} and {other}"))
+}
+
+/// Compares the records of two BAM files byte for byte, whatever their headers and compression.
+pub fn same_records(place: &Place<'_>, ours: &str, theirs: &str) -> Result<u64> {
+    let mut one = Printed::by(place.inflated(ours))?;
+    let mut other = Printed::by(place.inflated(theirs))?;
+    skip_header(&mut one.reader)?;
+    skip_header(&mut other.reader)?;
+    let bytes = same_streams(&mut one.reader, &mut other.reader)?;
+    one.ended()?;
+    other.ended()?;
+    Ok(bytes)
+}
+
+fn same_streams(one: &mut impl BufRead, other: &mut impl BufRead) -> Result<u64> {
+    let mut at = 0;
+    loop {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let length = a.len().min(b.len());
+        if length == 0 {
+            ensure!(a.len() == b.len(), "one ends at byte {at}, the other does not");
+            return Ok(at);
+        }
+        if let Some(i) = (0..length).find(|&i| a[i] != b[i]) {
+            bail!("byte {} differs", at + i as u64);
+        }
+        one.consume(length);
+        other.consume(length);
+        at += length as u64;
+    }
+}
+
+/// Reads past the header of inflated BAM.
+fn skip_header(reader: &mut impl Read) -> Result<()> {
+    let number = |reader: &mut dyn Read| -> Result<u64> {
+        let mut bytes = [0; 4];
+        reader.read_exact(&mut bytes)?;
+        Ok(u64::from(u32::from_le_bytes(bytes)))
+    };
+    let skip =
+        |reader: &mut dyn Read, length| std::io::copy(&mut reader.take(length), &mut std::io::sink());
+    skip(reader, 4)?;
+    let text = number(reader)?;
+    skip(reader, text)?;
+    for _ in 0..number(reader)? {
+        let name = number(reader)?;
+        skip(reader, name + 4)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! The same bytes for any number of threads and any memory, and from a pipe; and no more memory than
+//! was given.
+
+use anyhow::{Context, Result, ensure};
+
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::lines::same_bytes;
+use super::pipeline;
+
+/// Threads and memory; the least memory that eight threads may have is 92 MiB.
+const MEANS: [(u32, &str); 6] = [(1, "36M"), (1, "64M"), (2, "64M"), (2, "4G"), (8, "96M"), (8, "4G")];
+
+/// All five steps with different means.
+pub fn compare(place: &Place<'_>, ledger: &mut Ledger) {
+    ledger.check("means: the same bytes for 1, 2, 8 threads, 36M to 4G, and from a pipe", || {
+        let dropped = pipeline::other_dictionary(place)?;
+        let steps = pipeline::five_steps();
+        let reference = "-o means.bam -@ 1 -m 1G";
+        place.readmill(&format!("prep in.bam {reference} {steps}"))?;
+        for (threads, memory) in MEANS {
+            let means = format!("-@ {threads} -m {memory}");
+            let said = place.readmill(&format!("prep in.bam -o other.bam {means} {steps}"))?;
+            within(&said).with_context(|| means.clone())?;
+            equal(place).with_context(|| means)?;
+        }
+        place.readmill_from("in.bam", &format!("prep - -o other.bam -@ 2 -m 48M {steps}"))?;
+        let bytes = equal(place)?;
+        Ok(format!("{} runs, {bytes} bytes; without {dropped}", MEANS.len() + 2))
+    });
+}
+
+/// The two numbers of the log: what was given, and the peak.
+fn within(said: &str) -> Result<()> {
+    let before =
+        |mark: &str| -> Option<u64> { said[..said.find(mark)?].rsplit(' ').next()?.parse().ok() };
+    let given = before(" MiB of memory in total").context("no memory is stated")?;
+    let peak =
+        said.split("peak memory ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+    let peak = peak.context("no peak is stated")?;
+    ensure!(peak <= given, "{peak} MiB were used of {given}");
+    Ok(())
+}
+
+fn equal(place: &Place<'_>) -> Result<u64> {
+    same_bytes(place, "other.bam.bai", "means.bam.bai")?;
+    same_bytes(place, "other.bam", "means.bam")
+}

@@ -1,0 +1,135 @@
+//! The samples: simulated ones that stress different rules, and files of the user's.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use readmill_simulate::{Flowcell, Profile, Qualities};
+
+use super::commands::Place;
+
+/// Where the reads of a sample come from.
+enum Reads {
+    Simulated(Profile),
+    File(PathBuf),
+}
+
+/// One sample.
+pub struct Sample {
+    /// Its name, also that of its directory.
+    pub name: String,
+    /// What it is for.
+    pub about: &'static str,
+    /// The one on which everything is compared, also if time is short.
+    pub is_first: bool,
+    /// Whether ties of equal score and location are frequent.
+    pub has_ties: bool,
+    /// Whether the records of a template stand together.
+    pub is_grouped: bool,
+    /// Too large for the least memory, and compared only with samtools and with itself.
+    pub is_deep: bool,
+    reads: Reads,
+}
+
+/// The simulated samples, each with so many templates; the deep one has five times as many.
+pub fn simulated(pairs: u64) -> Vec<Sample> {
+    let base = Profile::small().with_pairs(pairs);
+    let sample = |seed, name: &str, about, change: fn(&mut Profile)| {
+        let mut profile = base.clone().with_seed(seed);
+        change(&mut profile);
+        Sample {
+            name: name.to_owned(),
+            about,
+            is_first: seed == 1,
+            has_ties: profile.umi_names,
+            is_grouped: true,
+            is_deep: false,
+            reads: Reads::Simulated(profile),
+        }
+    };
+    let deep = sample(6, "deep", "five times the templates, so that little memory spills", |profile| {
+        profile.pairs *= 5;
+    });
+    vec![
+        sample(1, "default", "two libraries, full quality ladder, HiSeq names", |_| {}),
+        sample(2, "patterned", "binned qualities, x and y beyond 32767", |profile| {
+            profile.flowcell = Flowcell::Patterned;
+            profile.qualities = Qualities::Binned;
+        }),
+        sample(3, "umi", "names of eight fields have no location: ties go by order", |profile| {
+            profile.umi_names = true;
+            profile.qualities = Qualities::Binned;
+            profile.duplicates_per_mille = 300;
+        }),
+        sample(4, "single", "40 % single-end reads, 5 % half-mapped pairs", |profile| {
+            profile.single_per_mille = 400;
+            profile.half_mapped_per_mille = 50;
+        }),
+        sample(5, "broken", "15 % each half-mapped, chimeric and split; 5 % unmapped", |profile| {
+            profile.half_mapped_per_mille = 150;
+            profile.chimeric_per_mille = 150;
+            profile.supplementary_per_mille = 150;
+            profile.unmapped_per_mille = 50;
+            profile.libraries = 3;
+        }),
+        Sample { is_deep: true, ..deep },
+    ]
+}
+
+impl Sample {
+    /// A file of the user's; whether it is grouped by name is told by its header.
+    pub fn file(path: &Path) -> Result<Self> {
+        let path = path.canonicalize().with_context(|| format!("no {}", path.display()))?;
+        let header = Command::new("samtools").args(["view", "-H"]).arg(&path).output()?;
+        if !header.status.success() {
+            bail!("samtools does not read {}", path.display());
+        }
+        let header = String::from_utf8_lossy(&header.stdout);
+        let is_sorted = header.lines().next().is_some_and(|line| line.contains("\tSO:coordinate"));
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().replace(' ', "_");
+        Ok(Sample {
+            name,
+            about: "a given file",
+            is_first: true,
+            has_ties: true,
+            is_grouped: !is_sorted,
+            is_deep: false,
+            reads: Reads::File(path),
+        })
+    }
+
+    /// Puts the reads into `in.bam`, as samtools writes them.
+    pub fn make(&self, place: &Place<'_>) -> Result<()> {
+        let target = place.path("in.bam");
+        if target.exists() {
+            std::fs::remove_file(&target)?;
+        }
+        match &self.reads {
+            Reads::File(path) => Ok(std::os::unix::fs::symlink(path, target)?),
+            Reads::Simulated(profile) => write(place, profile.clone()),
+        }
+    }
+}
+
+fn write(place: &Place<'_>, profile: Profile) -> Result<()> {
+    let sample = readmill_simulate::Sample::new(profile);
+    let mut samtools = place.samtools_command("view --no-PG -b -o in.bam -");
+    let mut samtools = samtools.stdin(Stdio::piped()).spawn().context("samtools does not start")?;
+    let mut pipe = samtools.stdin.take().context("samtools has no input")?;
+    let mut bytes = Vec::new();
+    sample.raw_header(&mut bytes);
+    let mut records = sample.records();
+    while records.next(&mut bytes) {
+        if bytes.len() > 1 << 16 {
+            pipe.write_all(&bytes)?;
+            bytes.clear();
+        }
+    }
+    pipe.write_all(&bytes)?;
+    drop(pipe);
+    if !samtools.wait()?.success() {
+        bail!("samtools does not take the simulated reads");
+    }
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! The sort, beside samtools sort.
+
+use anyhow::{Result, ensure};
+
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::lines::{Printed, same, same_bytes, same_records, without_programs};
+
+/// Leaves `sorted.bam` (ours) and `samtools.bam` (theirs).
+pub fn compare(place: &Place<'_>, must_spill: bool, ledger: &mut Ledger) {
+    ledger.check("sort: header and records as samtools sort, as text", || {
+        place.samtools("sort -o samtools.bam in.bam")?;
+        place.readmill("sort in.bam -o sorted.bam -@ 2 -m 1G")?;
+        let lines = same(view(place, "sorted.bam")?, view(place, "samtools.bam")?, without_programs)?;
+        Ok(format!("{lines} lines"))
+    });
+    ledger.check("sort: records as samtools sort, byte for byte", || {
+        let bytes = same_records(place, "sorted.bam", "samtools.bam")?;
+        Ok(format!("{bytes} bytes"))
+    });
+    ledger.check("sort: the @PG lines of the input are kept, one is added to each chain", || {
+        let (ours, theirs) = (programs(place, "sorted.bam")?, programs(place, "samtools.bam")?);
+        ensure!(ours == theirs, "ours {ours:?}, theirs {theirs:?}");
+        Ok(format!("{} lines", ours.len()))
+    });
+    ledger.check("sort: SAM text as input", || {
+        place.samtools("view -h --no-PG -o in.sam in.bam")?;
+        place.samtools("sort -o samtools.from-sam.bam in.sam")?;
+        place.readmill("sort in.sam -o sorted.from-sam.bam -@ 2 -m 1G")?;
+        let (ours, theirs) = ("sorted.from-sam.bam", "samtools.from-sam.bam");
+        let lines = same(view(place, ours)?, view(place, theirs)?, without_programs)?;
+        std::fs::remove_file(place.path("in.sam"))?;
+        Ok(format!("{lines} lines"))
+    });
+    ledger.check("sort: little memory, the same bytes", || {
+        let said = place.readmill("sort in.bam -o spilled.bam -@ 1 -m 36M")?;
+        same_bytes(place, "spilled.bam", "sorted.bam")?;
+        let spilled = spilled(&said);
+        ensure!(!must_spill || !spilled.ends_with(" in 0 runs"), "nothing was spilled: {said}");
+        Ok(spilled)
+    });
+}
+
+fn view(place: &Place<'_>, file: &str) -> Result<Printed> {
+    Printed::samtools(place, &format!("view -h --no-PG {file}"))
+}
+
+/// The `@PG` lines; of those that are not in the input, only what PP names.
+fn programs(place: &Place<'_>, file: &str) -> Result<Vec<String>> {
+    let lines = |file: &str| -> Result<Vec<String>> {
+        let header = Printed::samtools(place, &format!("view -H --no-PG {file}"))?.text()?;
+        Ok(header.lines().filter(|line| line.starts_with("@PG")).map(str::to_owned).collect())
+    };
+    let input = lines("in.bam")?;
+    let previous = |line: &str| {
+        line.split('\t').find(|field| field.starts_with("PP:")).unwrap_or("no PP").to_owned()
+    };
+    let reduced = |line: String| {
+        if input.contains(&line) { line } else { format!("added, {}", previous(&line)) }
+    };
+    Ok(lines(file)?.into_iter().map(reduced).collect())
+}
+
+/// The part of the last line that says what was spilled.
+fn spilled(said: &str) -> String {
+    let line = said.lines().last().unwrap_or_default();
+    line.rsplit("; ").next().unwrap_or_default().to_owned()
+}
