@@ -13,6 +13,7 @@ pub mod report;
 mod run;
 pub mod sample;
 pub mod signal;
+mod target;
 
 pub use plan::Plan;
 pub use run::{Summary, run};

@@ -21,9 +21,10 @@ const THREAD: u64 = MIB;
 /// A compressor of level 10 to 12 keeps large match tables.
 const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
 
-/// A ticket under way. Reading: its compressed chunk, its records and their next form. Merging: its records,
-/// their compressed form and the frames they come from.
-const TICKET: u64 = 7 * MIB / 2;
+/// A ticket under way. Reading: its compressed chunk, its records and their next form, and, where all are
+/// as small as they can be, 27,000 spans, entries and ends. Merging: its records, their compressed
+/// form and the frames they come from.
+const TICKET: u64 = 9 * MIB / 2;
 
 /// Less room than this for reads would spill all the time.
 const LEAST_ROOM: u64 = 16 * MIB;
@@ -45,7 +46,8 @@ impl Memory {
     /// Divides the plan's memory, or says how much the plan needs at least.
     pub fn divide(plan: &Plan) -> Result<Self> {
         let threads = plan.means.threads.max(1);
-        let crew = Crew { threads, in_flight: 2 * threads };
+        // Enough that nobody waits for the oldest ticket; more only takes memory.
+        let crew = Crew { threads, in_flight: (2 * threads).min(threads + 4) };
         let mut division = Division::new(plan.means.memory);
         let level = plan.output.level.unwrap_or(DEFAULT_LEVEL);
         let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };

@@ -4,10 +4,6 @@
 //! and is not a regular file (`/dev/null`, a pipe) is written through. Indexes that belong to an older
 //! file of that name are removed, because readers would prefer them to the new one.
 
-use std::fs::File;
-use std::io::{IsTerminal, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
@@ -17,85 +13,7 @@ use readmill_record::{Batch, Error, Header, Result};
 
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
 use crate::report::Report;
-use crate::signal;
-
-/// Where bytes go.
-struct Target {
-    file: File,
-    shown: PathBuf,
-    /// The temporary and the final name of a regular file.
-    names: Option<(PathBuf, PathBuf)>,
-}
-
-impl Target {
-    fn open(path: &Path) -> Result<Self> {
-        let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
-        if path.as_os_str() == "-" {
-            let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(|e| failed(&e))?;
-            return Ok(Target { file: file.into(), shown: "standard output".into(), names: None });
-        }
-        let name = match std::fs::metadata(path) {
-            Ok(meta) if meta.is_file() => std::fs::canonicalize(path).map_err(|e| failed(&e))?,
-            Ok(meta) if meta.is_dir() => {
-                return Err(Error::usage(format!("{} is a directory", path.display()))
-                    .hint("give the name of a file by -o"));
-            }
-            Ok(_) => {
-                let file = File::options().write(true).open(path).map_err(|e| failed(&e))?;
-                return Ok(Target { file, shown: path.to_path_buf(), names: None });
-            }
-            Err(_) => path.to_path_buf(),
-        };
-        let partial = with_suffix(&name, ".partial");
-        let file = signal::create(&partial).map_err(|e| failed(&e))?;
-        Ok(Target { file, shown: path.to_path_buf(), names: Some((partial, name)) })
-    }
-
-    fn is_pipe(&self) -> bool {
-        self.file.metadata().is_ok_and(|meta| meta.file_type().is_fifo())
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(|e| self.error(&e))
-    }
-
-    fn error(&self, error: &std::io::Error) -> Error {
-        Error::io(format!("writing {} failed", self.shown.display()), error)
-    }
-
-    /// Makes sure the bytes are on disk; a device or pipe has none.
-    fn sync(&self) -> Result<()> {
-        match self.names {
-            Some(_) => self.file.sync_all().map_err(|e| self.error(&e)),
-            None => Ok(()),
-        }
-    }
-
-    fn rename(&mut self) -> Result<()> {
-        if let Some((partial, name)) = &self.names {
-            std::fs::rename(partial, name).map_err(|e| self.error(&e))?;
-            signal::release(partial);
-            self.names = None;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some((partial, _)) = &self.names {
-            let _ = std::fs::remove_file(partial);
-            signal::release(partial);
-        }
-    }
-}
-
-/// `path` with `suffix` after its whole name.
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
+use crate::target::{Target, with_suffix};
 
 /// Every name under which readers look for an index of `bam`.
 fn index_names(bam: &Path) -> Vec<PathBuf> {
@@ -139,7 +57,7 @@ impl Sink {
                 .hint("add --sort coordinate, or drop --write-index"));
         }
         let target = Target::open(&output.path)?;
-        if bam && target.file.is_terminal() {
+        if bam && target.is_terminal() {
             return Err(Error::usage("BAM is not written to a terminal")
                 .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
         }
@@ -154,7 +72,7 @@ impl Sink {
             }
         }
         let scheme = match output.index {
-            Index::Auto if bam && sorted && target.names.is_some() => Some(Scheme::for_header(header)),
+            Index::Auto if bam && sorted && target.is_file() => Some(Scheme::for_header(header)),
             Index::Auto | Index::No => None,
             Index::Wanted => Some(Scheme::for_header(header)),
             Index::Kind(Kind::Bai) => Some(Scheme::bai(header)?),
@@ -204,7 +122,7 @@ impl Sink {
             self.offset += bgzf::EOF_BLOCK.len() as u64;
         }
         self.target.sync()?;
-        let Some((_, name)) = self.target.names.clone() else { return Ok(self.offset) };
+        let Some(name) = self.target.name().map(Path::to_path_buf) else { return Ok(self.offset) };
         if self.index_is_optional && self.index.as_ref().is_some_and(|index| !index.is_sorted()) {
             report.note("no index: the header says coordinate, but the records are in another order");
             self.index = None;
@@ -213,34 +131,36 @@ impl Sink {
             (Some(builder), Some(scheme)) => Some(write_index(builder, scheme, &name)?),
             _ => None,
         };
-        let index_name = index.as_ref().and_then(|index| index.names.as_ref()).map(|n| n.1.clone());
+        let own = index.as_ref().map(|(path, _)| path);
         for stale in index_names(&name) {
-            if Some(&stale) != index_name.as_ref() && std::fs::remove_file(&stale).is_ok() {
+            if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() {
                 report.note(&format!("removed {}, the index of an older file", stale.display()));
             }
         }
-        if let Some(stale) = &index_name {
-            let _ = std::fs::remove_file(stale);
+        if let Some(older) = index.as_ref().and_then(|(_, index)| index.name()) {
+            let _ = std::fs::remove_file(older); // no new file beside an old index, not for a moment
         }
         self.target.rename()?;
-        if let Some(mut index) = index {
+        if let Some((_, mut index)) = index {
             index.rename()?;
         }
         Ok(self.offset)
     }
 }
 
-fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<Target> {
+/// Writes the index of `bam` under its temporary name; gives its path, too.
+fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, Target)> {
     let suffix = match scheme.kind() {
         Kind::Bai => ".bai",
         Kind::Csi => ".csi",
     };
-    let mut target = Target::open(&with_suffix(bam, suffix))?;
+    let path = with_suffix(bam, suffix);
+    let mut target = Target::open(&path)?;
     let mut bytes = Vec::new();
     builder.write_to(&mut bytes)?;
     target.write(&bytes)?;
     target.sync()?;
-    Ok(target)
+    Ok((path, target))
 }
 
 /// How parts are encoded.

@@ -1,6 +1,6 @@
 //! What is said on standard error: a start line, notes, a summary; progress on a terminal alone.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,11 @@ use crate::plan::Verbosity;
 
 /// Progress goes into a log, if it is asked for at all, as seldom as this.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Writes a line to standard error; that it cannot be written is no reason to stop.
+pub fn log(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
 
 /// Speaks to the user.
 pub struct Report {
@@ -40,7 +45,7 @@ impl Report {
     /// A line for the log, unless quiet.
     pub fn say(&self, line: &str) {
         if self.verbosity != Verbosity::Quiet {
-            self.bar.suspend(|| eprintln!("{line}"));
+            self.bar.suspend(|| log(line));
         }
     }
 
@@ -51,7 +56,7 @@ impl Report {
 
     /// Something the user should look into; said even when quiet.
     pub fn warn(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("readmill: warning: {line}"));
+        self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
     }
 
     /// Begins a stage of `total` bytes or reads.

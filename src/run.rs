@@ -23,7 +23,14 @@ use crate::pass::ingest::{Feed, Ingest, Pools};
 use crate::pass::merge::{self, Merged, Written};
 use crate::pass::{self, duplicates, order, stream};
 use crate::plan::{DuplicateMode, Plan, Unmapped};
-use crate::report::Report;
+use crate::report::{Report, log};
+use crate::target;
+
+/// How often the header's text is in memory, at most, in one form or another.
+const HEADER_COPIES: u64 = 6;
+
+/// Bytes the header of a dictionary may take.
+const MOST_DICTIONARY: usize = 64 << 20;
 
 /// What a run did.
 #[derive(Debug, Default)]
@@ -50,7 +57,9 @@ pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
     announce(plan, &memory, report);
     let (input, size) = open(&plan.input)?;
     let in_input = pass::in_file(&plan.input);
-    let source = Source::open(input, plan.means.allow_missing_eof).map_err(&in_input)?;
+    target::check_distinct(&plan.input, &plan.output.path)?;
+    let most = (memory.room / 8) as usize;
+    let source = Source::open(input, plan.means.allow_missing_eof, most).map_err(&in_input)?;
     let input_header = source.header().clone();
     let mut header = input_header.clone();
     let steps = steps(plan, &mut header)?;
@@ -84,8 +93,9 @@ fn steps(plan: &Plan, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
     }
     if let Some(path) = &plan.steps.dictionary {
         let (input, _) = open(path)?;
-        let source = Source::open(input, true).map_err(pass::in_file(path))?;
-        steps.push(Box::new(ReplaceDictionary::new(source.header(), header)?));
+        let source = Source::open(input, true, MOST_DICTIONARY).map_err(pass::in_file(path))?;
+        let step = ReplaceDictionary::new(source.header(), header).map_err(|e| e.file(path))?;
+        steps.push(Box::new(step));
     }
     if let Some(group) = &plan.steps.read_group {
         steps.push(Box::new(ReplaceReadGroup::new(group, header)?));
@@ -114,6 +124,13 @@ impl Job<'_> {
     fn sink(&self) -> Result<Sink> {
         let sorted = self.plan.steps.sort == Some(sort::Order::Coordinate);
         Sink::create(&self.plan.output, &self.header, sorted, self.report)
+    }
+
+    /// The room that the header leaves: its text, lines, tables and copies.
+    fn room(&self) -> Result<u64> {
+        let header = HEADER_COPIES * self.header.to_text().len() as u64;
+        let left = self.memory.room.checked_sub(header).filter(|&left| left >= self.memory.room / 4);
+        left.ok_or_else(|| Error::usage("the header leaves no room for reads").hint("raise -m"))
     }
 
     fn max_record(&self) -> usize {
@@ -146,7 +163,7 @@ impl Job<'_> {
         let waiting = Waiting {
             crew: self.memory.crew,
             sort,
-            budget: Budget::new(self.memory.room),
+            budget: Budget::new(self.room()?),
             spill: Spill::new(&self.plan.means.temp_dirs),
         };
         let mut feed = Feed::new(source, first, self.max_record());
@@ -185,27 +202,25 @@ impl Job<'_> {
             report: self.report,
             pools: Pools::new(crew),
         };
-        let mut held = Held::new(self.memory.room)?;
-        let mut counted = Vec::new();
-        loop {
-            let before = feed.records();
-            ingest.fill(crew, feed, &mut held, &mut counted)?;
-            if feed.ended() {
-                break;
-            }
+        let mut held = Held::new(waiting.budget.capacity())?;
+        while !feed.ended() {
+            ingest.fill(crew, feed, &mut held)?;
+            // A chunk found no room because of what others had reserved and since given back, or
+            // because the memory is full.
             let (capacity, used) = (waiting.budget.capacity(), waiting.budget.used());
-            if used == feed.held() && feed.records() == before {
-                return Err(
-                    Error::usage("a chunk of the input does not fit into the memory").hint("raise -m")
-                );
+            let wanted = ingest.waiting_for(feed).max(capacity / 4);
+            if feed.ended() || capacity.saturating_sub(used) >= wanted {
+                continue;
             }
-            if used > capacity / 4 * 3 {
-                held.spill(waiting, feed.held())?;
+            if held.is_empty() {
+                return Err(Error::usage("a chunk of the input does not fit into the memory")
+                    .file(&self.plan.input)
+                    .hint("raise -m"));
             }
+            held.spill(waiting, feed.held())?;
         }
         order::entries(crew, &mut held.run)?;
         held.records = feed.records();
-        held.counts = pass::counts(counted.iter());
         Ok(held)
     }
 
@@ -266,14 +281,14 @@ fn announce(plan: &Plan, memory: &Memory, report: &Report) {
         plan.means.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
     ));
     if plan.means.explain {
-        eprintln!("plan: {}", plan.command_line());
+        log(&format!("plan: {}", plan.command_line()));
         for (name, bytes) in memory.division.shares() {
-            eprintln!("  {:>7} MiB  {name}", mib(*bytes));
+            log(&format!("  {:>7} MiB  {name}", mib(*bytes)));
         }
-        eprintln!(
+        log(&format!(
             "  {:>7} MiB  reads and duplicate ends that wait; beyond it they are spilled",
             mib(memory.room)
-        );
+        ));
     }
 }
 

@@ -53,7 +53,10 @@ fn same_bytes(input: &[u8], command: &str, format: &str) -> (usize, usize) {
     for (threads, memory) in MEANS {
         let output = desk.path(&format!("out.{format}"));
         let mut args = words(&command.replace("DICT", &arg(&desk.path("new.dict"))));
-        args.extend([arg(&input), "-o".into(), arg(&output), "-l".into(), "1".into()]);
+        args.extend([arg(&input), "-o".into(), arg(&output)]);
+        if format == "bam" {
+            args.extend(["-l".into(), "1".into()]);
+        }
         args.extend(["-@".into(), threads.to_string()]);
         let memory = memory.map_or_else(|| least_memory(&args), str::to_string);
         args.extend(["-m".into(), memory.clone()]);

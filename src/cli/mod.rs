@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use readmill::Plan;
-use readmill::report::Report;
+use readmill::report::{Report, log};
 use readmill_record::{Error, Kind};
 
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
@@ -78,6 +78,6 @@ fn fail(error: &Error) -> ExitCode {
         Kind::Io => 3,
         Kind::BrokenPipe => return ExitCode::from(141), // the reader has left: nothing to say
     };
-    eprintln!("readmill: error: {error}");
+    log(&format!("readmill: error: {error}"));
     ExitCode::from(code)
 }

@@ -9,6 +9,9 @@ use readmill_format::chain::{Link, Opened};
 use readmill_format::source::{self, Opener, Source};
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
 
+/// Bytes a header, or a line of SAM, may take.
+const MOST_HEADER: usize = 256 << 20;
+
 /// A file being read record by record.
 pub struct Records {
     path: PathBuf,
@@ -30,7 +33,7 @@ pub struct Records {
 impl Records {
     /// Opens a file and reads its header; `-` is standard input.
     pub fn open(path: &Path) -> Result<Self> {
-        let source = Source::open(input(path)?, false).map_err(|error| error.file(path))?;
+        let source = Source::open(input(path)?, false, MOST_HEADER).map_err(|error| error.file(path))?;
         let opener = Opener::new(source.header());
         Ok(Records {
             path: path.to_path_buf(),

@@ -7,7 +7,7 @@ use readmill_steps::markdup::Ends;
 use readmill_steps::sort::{Merge, Run, RunSort, SpilledRun, frame};
 
 use super::merge::{self, Merged};
-use super::{duplicates, order};
+use super::{Counts, duplicates, order};
 
 /// What waiting needs.
 pub struct Waiting {
@@ -34,7 +34,7 @@ pub struct Held {
     /// Records read.
     pub records: u64,
     /// What the steps counted.
-    pub counts: Vec<(&'static str, u64)>,
+    pub counts: Counts,
 }
 
 /// Memory a run takes while it is merged: the frame being read, the one its partition still holds, keys.
@@ -47,6 +47,11 @@ impl Held {
             .map_err(|e| Error::io(format!("{} MiB of memory are not to be had", room >> 20), &e))?;
         let (runs, run, ends, counts) = Default::default();
         Ok(Held { runs, arena, run, ends, records: 0, counts })
+    }
+
+    /// Whether nothing is in memory that could be written out.
+    pub fn is_empty(&self) -> bool {
+        self.run.is_empty() && self.ends.bytes() == 0
     }
 
     /// Writes what is in memory as a sorted run, and its ends as sorted items. `kept` bytes of room stay taken.

@@ -142,15 +142,14 @@ impl Ingest<'_> {
         bytes + bytes.div_ceil(SMALLEST_RECORD as u64) * each
     }
 
+    /// Room that the next chunk waits for.
+    pub fn waiting_for(&self, feed: &Feed) -> u64 {
+        feed.waiting.as_ref().map_or(0, |claim| self.bound(claim.bound() as u64))
+    }
+
     /// Reads until the input ends or the memory is full.
-    pub fn fill(
-        &self,
-        crew: Crew,
-        feed: &mut Feed,
-        waits: &mut Held,
-        counted: &mut Vec<Steps>,
-    ) -> Result<()> {
-        let Held { arena, run, ends, .. } = waits;
+    pub fn fill(&self, crew: Crew, feed: &mut Feed, waits: &mut Held) -> Result<()> {
+        let Held { arena, run, ends, counts, .. } = waits;
         let filling = Filling { ingest: self, arena };
         let Feed { source, link, waiting, held, ended } = feed;
         let (mut full, mut last_held) = (false, *held);
@@ -204,7 +203,7 @@ impl Ingest<'_> {
                 Ok(())
             },
         )?;
-        counted.extend(workers.into_iter().map(|worker| worker.steps));
+        super::count(counts, workers.iter().map(|worker| &worker.steps));
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use readmill_steps::Step;
 use readmill_steps::sort::frame::FrameWriter;
 use readmill_steps::sort::{Merge, Partition, RunSort, SpilledRun, merge};
 
-use super::Steps;
+use super::{Counts, Steps};
 use crate::output::{Encoding, Part, PartEncoder, Sink};
 use crate::report::Report;
 
@@ -25,7 +25,7 @@ pub struct Written {
     /// Records written.
     pub records: u64,
     /// What the steps counted.
-    pub counts: Vec<(&'static str, u64)>,
+    pub counts: Counts,
 }
 
 struct ToSink<'a> {
@@ -87,7 +87,8 @@ pub fn to_sink(
             Ok(())
         },
     )?;
-    let counts = super::counts(workers.iter().map(|worker| &worker.1));
+    let mut counts = Counts::new();
+    super::count(&mut counts, workers.iter().map(|worker| &worker.1));
     Ok(Written { records, counts })
 }
 

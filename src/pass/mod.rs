@@ -25,22 +25,23 @@ pub fn apply(steps: &mut Steps, batch: &mut Batch) -> Result<()> {
     steps.iter_mut().try_for_each(|step| step.apply(batch))
 }
 
-/// What all copies of the steps counted, by name, in order of first mention.
-pub fn counts<'a>(workers: impl Iterator<Item = &'a Steps>) -> Vec<(&'static str, u64)> {
-    let mut sums: Vec<(&'static str, u64)> = Vec::new();
+/// Numbers by name, in order of first mention.
+pub type Counts = Vec<(&'static str, u64)>;
+
+/// Adds what all copies of the steps counted.
+pub fn count<'a>(sums: &mut Counts, workers: impl Iterator<Item = &'a Steps>) {
     for (name, n) in workers.flatten().flat_map(|step| step.counts()) {
         match sums.iter_mut().find(|sum| sum.0 == name) {
             Some(sum) => sum.1 += n,
             None => sums.push((name, n)),
         }
     }
-    sums
 }
 
 /// Names the input in an error about it.
 pub fn in_file(path: &Path) -> impl Fn(Error) -> Error {
-    move |error| match error.kind {
-        readmill_record::Kind::Input => error.file(path),
-        _ => error,
+    move |error| {
+        let placed = error.place.record.is_some() || error.place.offset.is_some();
+        if placed || error.kind == readmill_record::Kind::Input { error.file(path) } else { error }
     }
 }

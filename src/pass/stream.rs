@@ -7,8 +7,8 @@ use readmill_format::source::{self, Claim, Opener, Source};
 use readmill_record::{Batch, Error, Header, Result};
 use readmill_steps::Step;
 
-use super::Steps;
 use super::merge::Written;
+use super::{Counts, Steps};
 use crate::output::{Encoding, Part, PartEncoder, Sink};
 use crate::report::Report;
 
@@ -103,6 +103,7 @@ pub fn to_sink(
             Ok(())
         },
     )?;
-    let counts = super::counts(workers.iter().map(|worker| &worker.1));
+    let mut counts = Counts::new();
+    super::count(&mut counts, workers.iter().map(|worker| &worker.1));
     Ok((read, Written { records, counts }))
 }

@@ -26,7 +26,7 @@ struct End<'a> {
 
 /// Two mates: what makes their set, what makes the representative, their lines.
 struct Pair<'a> {
-    set: (&'a str, (usize, i64), (usize, i64), (bool, bool)),
+    set: (&'a str, [(usize, i64); 2], (bool, bool)),
     rank: (i64, [i64; 3], usize, usize),
     lines: [usize; 2],
 }
@@ -59,7 +59,7 @@ pub fn judge(text: &str, whole_templates: bool) -> Vec<bool> {
     }
     let mut flagged = vec![false; lines.len()];
     for a in &pairs {
-        if pairs.iter().any(|b| a.set == b.set && b.rank < a.rank) {
+        if pairs.iter().any(|b| a.set == b.set && (b.rank, b.lines) < (a.rank, a.lines)) {
             a.lines.iter().for_each(|&line| flagged[line] = true);
         }
     }
@@ -123,7 +123,7 @@ fn pair<'a>(seen: End<'a>, arriving: End<'a>) -> Pair<'a> {
         strands = (false, true);
     }
     Pair {
-        set: (library, place(&one), place(&two), strands),
+        set: (library, [place(&one), place(&two)], strands),
         rank: (-score, location, one.index, two.index),
         lines: [one.line, two.line],
     }

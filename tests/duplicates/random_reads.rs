@@ -18,7 +18,8 @@ const HEADER: &str = "@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@RG\tID:a\tLB:
 pub fn grouped(random: &mut Random, odd: bool) -> String {
     let mut text = format!("@HD\tVN:1.6\tSO:unsorted\tGO:query\n{HEADER}");
     let mut most = |n| 1 + random.below(n);
-    let mut crowd = Crowd { odd, libraries: most(6), spread: most(4), cigars: most(11) };
+    let mut crowd =
+        Crowd { odd, libraries: most(6), spread: most(4), cigars: most(11), qualities: most(5) };
     if random.once_in(2) {
         (crowd.libraries, crowd.spread) = (1, 1);
     }
@@ -34,35 +35,40 @@ struct Crowd {
     libraries: usize,
     spread: usize,
     cigars: usize,
+    qualities: usize,
 }
 
+/// CIGARs: bases clipped before, covered, clipped behind.
+const CIGARS: [(&str, usize, usize, usize); 11] = [
+    ("10M", 0, 10, 0),
+    ("2S8M", 2, 8, 0),
+    ("8M2S", 0, 8, 2),
+    ("1M", 0, 1, 0),
+    ("3H7M", 3, 7, 0),
+    ("1H1S8M1S2H", 2, 8, 3),
+    ("4M2D4M", 0, 10, 0),
+    ("5M3N5M", 0, 13, 0),
+    ("4M1I5M", 0, 9, 0),
+    ("1S1M", 1, 1, 0),
+    ("1M3S", 0, 1, 3),
+];
+
 impl Crowd {
+    /// A read whose 5′ end is one of a few, by whatever POS and CIGAR.
     fn segment(&self, random: &mut Random, flag: u16) -> Segment {
-        let cigars = [
-            "10M",
-            "10M",
-            "2S8M",
-            "8M2S",
-            "3H7M",
-            "1H1S8M1S2H",
-            "4M2D4M",
-            "1M",
-            "5M3N5M",
-            "4M1I5M",
-            "10S",
-        ];
-        let mut cigar = cigars[random.below(self.cigars)];
-        let mut pos = [100, 91, 102, 98][random.below(self.spread)] + random.below(self.spread);
+        let (mut cigar, before, covered, behind) = CIGARS[random.below(self.cigars)];
+        let reverse = 0x10 * u16::from(random.once_in(2));
+        let five_prime = 100 + random.below(self.spread);
+        let mut pos = if reverse > 0 { five_prime + 1 - covered - behind } else { five_prime + before };
         if self.odd && random.once_in(8) {
             cigar = "*";
         }
         if self.odd && random.once_in(12) {
             pos = 0;
         }
-        let reverse = 0x10 * u16::from(random.once_in(2));
         let qc_fail = 0x200 * u16::from(random.once_in(12));
         let was_marked = 0x400 * u16::from(random.once_in(6));
-        let rname = if random.once_in(3) { "c2" } else { "c1" };
+        let rname = if random.once_in(5) { "c2" } else { "c1" };
         Segment { flag: flag | reverse | qc_fail | was_marked, rname, pos, cigar }
     }
 
@@ -76,19 +82,23 @@ impl Crowd {
         };
         let group = ["a", "a", "b", "c", "d", "e", "nope", ""][random.below(self.libraries + 1)];
         let mut records = Vec::new();
-        let pairs = 1 + usize::from(random.once_in(10));
+        let pairs = 1 + usize::from(random.once_in(5));
         for _ in 0..pairs {
-            match random.below(12) {
+            match random.below(13) {
                 0..6 => self.pair(random, &mut records),
-                6 => records.extend([self.segment(random, 0x41)].map(|it| (it, None))),
-                7 => {
+                6..8 => {
+                    let mate =
+                        random.pick(&[None, Some(("c1", 300)), Some(("c1", 300)), Some(("c2", 1))]);
+                    records.push((self.segment(random, 0x41), mate)); // which is not in the file
+                }
+                8 => {
                     let mapped = self.segment(random, 0x49);
                     let place = (mapped.rname, mapped.pos);
                     let mate = Segment { flag: 0x85, cigar: "*", ..self.segment(random, 0) };
                     let mate = Segment { rname: place.0, pos: place.1, ..mate };
                     records.extend([(mapped, Some(place)), (mate, Some(place))]);
                 }
-                8 => records.extend(
+                9 => records.extend(
                     [0x4d, 0x8d].map(|flag| (Segment { flag, rname: "*", pos: 0, cigar: "*" }, None)),
                 ),
                 _ => records.push((self.segment(random, 0), None)),
@@ -99,7 +109,7 @@ impl Crowd {
             records.insert(random.below(records.len() + 1), (self.segment(random, kind), None));
         }
         for (segment, mate) in records {
-            line(random, &name, group, &segment, mate, text);
+            line(random, (&name, group), &segment, mate, self.qualities, text);
         }
     }
 
@@ -119,10 +129,10 @@ impl Crowd {
 
 fn line(
     random: &mut Random,
-    name: &str,
-    group: &str,
+    (name, group): (&str, &str),
     segment: &Segment,
     mate: Option<(&str, usize)>,
+    qualities: usize,
     text: &mut String,
 ) {
     let Segment { flag, rname, pos, cigar } = segment;
@@ -134,7 +144,7 @@ fn line(
         .map(|op| op[..op.len() - 1].parse::<usize>().expect("a length"))
         .sum::<usize>();
     let bases = if bases == 0 { 10 } else { bases };
-    let quality = random.pick(&["I", "I", "5", "0", "/", "*"]);
+    let quality = ["/", "I", "5", "0", "*"][random.below(qualities)];
     let qual = if quality == "*" { "*".to_string() } else { quality.repeat(bases) };
     let group = if group.is_empty() { String::new() } else { format!("\tRG:Z:{group}") };
     *text += &format!(

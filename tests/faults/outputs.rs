@@ -110,7 +110,6 @@ fn a_full_standard_output_is_an_error() {
 }
 
 #[test]
-#[ignore = "defect: a message that cannot be written is a panic (101)"]
 fn a_log_that_cannot_be_written_does_not_stop_the_work() {
     let place = place_with(100);
     let ended = place.run(&mut place.shell("\"$0\" sort in/x.bam -o out/x.bam 2>/dev/full"));

@@ -15,9 +15,6 @@ use crate::sam::LineParser;
 /// Bytes of SAM text opened together.
 const TEXT_CHUNK: usize = 1 << 19;
 
-/// Bytes a SAM line may take.
-const MAX_LINE: usize = 1 << 30;
-
 /// Bytes looked at to tell the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
 
@@ -25,7 +22,7 @@ type Input = Box<dyn Read + Send>;
 
 enum Kind {
     Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
-    Sam { text: Input, rest: Vec<u8>, ended: bool },
+    Sam { text: Input, rest: Vec<u8>, ended: bool, most: usize },
 }
 
 /// An input being read.
@@ -72,7 +69,9 @@ pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
 
 impl Source {
     /// Reads the header of `input`.
-    pub fn open(mut input: Input, allow_missing_eof: bool) -> Result<Self> {
+    ///
+    /// The header, and any line of SAM, may take `most` bytes.
+    pub fn open(mut input: Input, allow_missing_eof: bool, most: usize) -> Result<Self> {
         let mut peek = Vec::new();
         let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
@@ -88,12 +87,12 @@ impl Source {
                 .hint("compress it: bgzip, or samtools view -b"));
         }
         if !peek.starts_with(&[0x1f, 0x8b]) {
-            return Self::sam(whole, Vec::new());
+            return Self::sam(whole, Vec::new(), most);
         }
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
-            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new());
+            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new(), most);
         }
-        Self::bgzf(BlockReader::new(whole, allow_missing_eof))
+        Self::bgzf(BlockReader::new(whole, allow_missing_eof), most)
     }
 
     /// The header.
@@ -101,15 +100,13 @@ impl Source {
         &self.header
     }
 
-    fn bgzf(mut blocks: BlockReader<Input>) -> Result<Self> {
+    fn bgzf(mut blocks: BlockReader<Input>, most: usize) -> Result<Self> {
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
         let mut ended = false;
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
-                return Self::sam(
-                    Box::new(Inflating { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }),
-                    bytes,
-                );
+                let rest = Inflating { blocks, chunk, inflater, bytes: Vec::new(), at: 0 };
+                return Self::sam(Box::new(rest), bytes, most);
             }
             if let Some((header, taken)) = bam_header::parse(&bytes)? {
                 let rest = bytes.split_off(taken);
@@ -118,6 +115,9 @@ impl Source {
             if ended {
                 return Err(Error::input("the file ends inside its header").hint("get the file again"));
             }
+            if bytes.len() > most {
+                return Err(too_long("the header", most));
+            }
             ended = !blocks.next_chunk(&mut chunk)?;
             if !ended {
                 inflater.chunk(&chunk, &mut bytes)?;
@@ -125,21 +125,25 @@ impl Source {
         }
     }
 
-    fn sam(mut text: Input, mut rest: Vec<u8>) -> Result<Self> {
-        let mut ended = false;
-        let mut parsed = 0;
+    fn sam(mut text: Input, mut rest: Vec<u8>, most: usize) -> Result<Self> {
+        let (mut ended, mut complete, mut searched, mut end) = (false, 0, 0, 0);
         // The header is every leading line that starts with '@'.
-        let end = loop {
-            let complete = memchr::memrchr(b'\n', &rest).map_or(0, |at| at + 1);
+        loop {
+            complete =
+                memchr::memrchr(b'\n', &rest[searched..]).map_or(complete, |at| searched + at + 1);
+            searched = rest.len();
             let limit = if ended { rest.len() } else { complete };
-            while parsed < limit && rest[parsed] == b'@' {
-                parsed += memchr::memchr(b'\n', &rest[parsed..limit]).map_or(limit - parsed, |n| n + 1);
+            while end < limit && rest[end] == b'@' {
+                end += memchr::memchr(b'\n', &rest[end..limit]).map_or(limit - end, |n| n + 1);
             }
-            if ended || rest.get(parsed).is_some_and(|&b| b != b'@') {
-                break parsed;
+            if ended || rest.get(end).is_some_and(|&b| b != b'@') {
+                break;
+            }
+            if rest.len() > most {
+                return Err(too_long("the header", most));
             }
             ended = fill(&mut text, &mut rest, TEXT_CHUNK)?;
-        };
+        }
         let mut lines = rest[end..].split(|&b| b == b'\n');
         let first = lines.next().unwrap_or_default();
         let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // of a long line, the start
@@ -149,7 +153,7 @@ impl Source {
         }
         let header = Header::parse(&rest[..end])?;
         let rest = rest.split_off(end);
-        Ok(Source { header, kind: Kind::Sam { text, rest, ended } })
+        Ok(Source { header, kind: Kind::Sam { text, rest, ended, most } })
     }
 
     /// Takes the next piece of the input, in the memory of `reuse` where it can; nothing at the end.
@@ -166,26 +170,34 @@ impl Source {
                 let mut chunk = reuse;
                 Ok(blocks.next_chunk(&mut chunk)?.then_some(Claim::Blocks(chunk)))
             }
-            Kind::Sam { text, rest, ended } => {
+            Kind::Sam { text, rest, ended, most } => {
+                let mut searched = 0;
                 loop {
                     if !*ended && rest.len() < TEXT_CHUNK {
                         *ended = fill(text, rest, TEXT_CHUNK - rest.len())?;
                     }
-                    let whole = memchr::memrchr(b'\n', rest).map_or(0, |at| at + 1);
+                    let whole =
+                        memchr::memrchr(b'\n', &rest[searched..]).map_or(0, |at| searched + at + 1);
                     let cut = if *ended { rest.len() } else { whole };
                     if cut > 0 || *ended {
                         let tail = rest.split_off(cut);
                         let lines = std::mem::replace(rest, tail);
                         return Ok((!lines.is_empty()).then_some(Claim::Text(lines)));
                     }
-                    if rest.len() > MAX_LINE {
-                        return Err(Error::input("a line is longer than 1 GiB"));
+                    if rest.len() > *most {
+                        return Err(too_long("a line", *most));
                     }
+                    searched = rest.len();
                     *ended = fill(text, rest, TEXT_CHUNK)?; // one line longer than a chunk
                 }
             }
         }
     }
+}
+
+fn too_long(what: &str, most: usize) -> Error {
+    Error::input(format!("{what} is longer than {} MiB, which do not fit into the memory", most >> 20))
+        .hint("raise -m")
 }
 
 /// Appends `n` bytes, fewer only at the end; says whether that was reached.

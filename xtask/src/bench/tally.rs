@@ -12,7 +12,7 @@ use readmill_record::Batch;
 /// Says how many records a BAM file has, and how many of them are flagged as duplicates.
 pub fn run(file: &Path) -> Result<()> {
     let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let mut source = Source::open(Box::new(input), false)?;
+    let mut source = Source::open(Box::new(input), false, usize::MAX)?;
     let mut opener = Opener::new(source.header());
     let (mut link, mut chunk, mut batch) = (Link::new(1 << 30), Chunk::default(), Batch::default());
     let (mut records, mut duplicates) = (0, 0);

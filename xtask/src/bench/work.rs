@@ -126,7 +126,7 @@ impl Work {
     /// The input's header.
     pub fn header(&self) -> Result<Header> {
         let file = fs::File::open(&self.data).with_context(|| self.data.display().to_string())?;
-        Ok(Source::open(Box::new(file), false)?.header().clone())
+        Ok(Source::open(Box::new(file), false, usize::MAX)?.header().clone())
     }
 
     /// Machine, data and settings.

@@ -12,8 +12,9 @@ use crate::peers::{Peers, Tool};
 /// Files here are small, so Java starts fast rather than running fast.
 const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
-/// A run of readmill that takes longer than these seconds does not end; the comparison fails.
-const LIMIT: &str = "300";
+/// A run of readmill that takes five minutes, or 12 GiB of addresses, does not end; it fails here before it
+/// takes the machine with it.
+const LIMITED: &str = "ulimit -v 12582912; exec timeout 300 \"$@\"";
 
 /// The programs.
 pub struct Commands {
@@ -85,8 +86,8 @@ impl<'a> Place<'a> {
     }
 
     fn readmill_command(&self, words: &str) -> Command {
-        let mut command = Command::new("timeout");
-        command.arg(LIMIT).arg(&self.commands.readmill);
+        let mut command = Command::new("sh");
+        command.args(["-c", LIMITED, "sh"]).arg(&self.commands.readmill);
         self.words(command, words)
     }
 
@@ -144,10 +145,11 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A command as it may be typed, without the directories of the programs.
+/// A command as it may be typed: from the program's own name on.
 pub fn shown(command: &Command) -> String {
-    let name = |word: &std::ffi::OsStr| word.to_string_lossy().into_owned();
-    let program = Path::new(command.get_program()).file_name().map(name).unwrap_or_default();
-    let words = command.get_args().map(name).filter(|word| !word.contains("/lib/"));
-    std::iter::once(program).chain(words).collect::<Vec<_>>().join(" ")
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_program = |word: &String| word.ends_with("/readmill") || word.starts_with("picard.");
+    let first = words.iter().position(is_program).unwrap_or(0);
+    words[first..].join(" ")
 }

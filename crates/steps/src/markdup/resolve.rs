@@ -79,60 +79,64 @@ pub fn resolve(
     spill: &Spill,
     mut marks: Marks,
 ) -> Result<Marks> {
-    let mut fragments = Fragments { next: None, merged: fragments.merge(spill)?, set: Vec::new() };
+    let mut fragments = Fragments { next: None, merged: fragments.merge(spill)?, set: None };
     fragments.step()?;
     let mut present = present.merge(spill)?;
     let mut other: Option<EndKey> = present.next_item()?;
     let mut pairs = pairs.merge(spill)?;
-    let mut set: Vec<Pair> = Vec::new();
-    loop {
-        let pair = pairs.next_item()?;
-        let end = pair.as_ref().and_then(item::pair_end);
-        // Paired ends up to this pair's, in order.
-        while let Some(key) = other
-            && (pair.is_none() || end.is_some_and(|end| key <= end))
-        {
-            fragments.paired_end(&key, &mut marks)?;
-            other = present.next_item()?;
-        }
-        if let Some(end) = end {
+    let mut set: Option<Set<Pair>> = None;
+    while let Some(pair) = pairs.next_item()? {
+        if let Some(end) = item::pair_end(&pair) {
+            // Paired ends up to this pair's, in order.
+            while let Some(key) = other.filter(|key| *key <= end) {
+                fragments.paired_end(&key, &mut marks)?;
+                other = present.next_item()?;
+            }
             fragments.paired_end(&end, &mut marks)?;
         }
-        if set.first().is_some_and(|first| pair.is_none_or(|pair| !item::same_set(first, &pair))) {
-            close_pairs(&mut set, &mut marks);
+        match &mut set {
+            Some(set) if item::same_set(&set.first, &pair) => {
+                let loser = set.add(pair, marks.mode, item::pairs_tie, |p| item::pair_ordinals(p).2);
+                marks.mark_pair(&loser);
+            }
+            _ => set = Some(Set::new(pair)),
         }
-        let Some(pair) = pair else { break };
-        set.push(pair);
+    }
+    while let Some(key) = other {
+        fragments.paired_end(&key, &mut marks)?;
+        other = present.next_item()?;
     }
     fragments.finish(&mut marks)?;
     Ok(marks)
 }
 
-/// Marks all pairs of a set but the one that stays.
-fn close_pairs(set: &mut Vec<Pair>, marks: &mut Marks) {
-    let keep = keeper(set, item::pairs_tie, |pair| item::pair_ordinals(pair).2, marks.mode);
-    for (i, pair) in set.iter().enumerate() {
-        if i != keep {
-            marks.mark_pair(pair);
-        }
-    }
-    set.clear();
+/// A duplicate set as it goes by: only who stays so far is held, however many there are.
+struct Set<T> {
+    /// The first in order: nobody scores better.
+    first: T,
+    /// Who stays so far: the first, or one that ties with it.
+    kept: T,
 }
 
-/// The first of the set, or in template mode the one of its ties that comes first in the input.
-fn keeper<T>(set: &[T], tie: fn(&T, &T) -> bool, template: fn(&T) -> u64, mode: Mode) -> usize {
-    if mode == Mode::Coordinate {
-        return 0;
+impl<T: Copy> Set<T> {
+    fn new(first: T) -> Self {
+        Set { first, kept: first }
     }
-    let ties = set.iter().take_while(|item| tie(&set[0], item)).enumerate();
-    ties.min_by_key(|(_, item)| template(item)).map_or(0, |(i, _)| i)
+
+    /// Adds the next in order and gives the one that is a duplicate: the new one, unless in template
+    /// mode it ties with the first and its template comes earlier in the input.
+    fn add(&mut self, item: T, mode: Mode, tie: fn(&T, &T) -> bool, template: fn(&T) -> u64) -> T {
+        let earlier =
+            mode == Mode::Template && tie(&self.first, &item) && template(&item) < template(&self.kept);
+        if earlier { std::mem::replace(&mut self.kept, item) } else { item }
+    }
 }
 
 /// Fragments in order, judged set by set as paired ends go by.
 struct Fragments<'a> {
     merged: Merged<'a, 4>,
     next: Option<Fragment>,
-    set: Vec<Fragment>,
+    set: Option<Set<Fragment>>,
 }
 
 impl Fragments<'_> {
@@ -150,7 +154,7 @@ impl Fragments<'_> {
                 break;
             }
             if end == *key {
-                self.close(marks);
+                self.set = None;
                 marks.mark_fragment(&fragment);
             } else {
                 self.add(fragment, marks);
@@ -162,21 +166,14 @@ impl Fragments<'_> {
 
     fn add(&mut self, fragment: Fragment, marks: &mut Marks) {
         let end = item::fragment_end(&fragment);
-        if self.set.first().is_some_and(|first| item::fragment_end(first) != end) {
-            self.close(marks);
-        }
-        self.set.push(fragment);
-    }
-
-    fn close(&mut self, marks: &mut Marks) {
-        let template = |fragment: &Fragment| item::fragment_ordinals(fragment).1;
-        let keep = keeper(&self.set, item::fragments_tie, template, marks.mode);
-        for (i, fragment) in self.set.iter().enumerate() {
-            if i != keep {
-                marks.mark_fragment(fragment);
+        match &mut self.set {
+            Some(set) if item::fragment_end(&set.first) == end => {
+                let template = |fragment: &Fragment| item::fragment_ordinals(fragment).1;
+                let loser = set.add(fragment, marks.mode, item::fragments_tie, template);
+                marks.mark_fragment(&loser);
             }
+            _ => self.set = Some(Set::new(fragment)),
         }
-        self.set.clear();
     }
 
     fn finish(&mut self, marks: &mut Marks) -> Result<()> {
@@ -184,7 +181,6 @@ impl Fragments<'_> {
             self.add(fragment, marks);
             self.step()?;
         }
-        self.close(marks);
         Ok(())
     }
 }
