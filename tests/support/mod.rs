@@ -1,4 +1,5 @@
 //! What the end-to-end tests share: inputs written for a test, readmill run on them, output taken apart.
+#![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 #![allow(dead_code)] // every test uses its part
 
 pub mod random;

@@ -1,6 +1,6 @@
 //! From inflated chunks to whole records: the chain that leads from each record to the next.
 //!
-//! A record may start anywhere and reach over any number of chunks. [`open`] runs in parallel: it
+//! A record may start anywhere and reach over any number of chunks. [`Opened::guess`] runs in parallel: it
 //! guesses where the first record of its chunk starts (htslib begins blocks with a record, htsjdk does
 //! not) and hops from there. [`Link`] runs serially, in order: one comparison tells whether the guess
 //! was right; a wrong one is hopped again. The record that straddles the border, and the records of
@@ -300,8 +300,11 @@ mod tests {
         raw
     }
 
+    /// Ordinals and bytes of a batch's records.
+    type Taken = Vec<(u64, Vec<u8>)>;
+
     /// Feeds `bytes` in pieces of `size`; gives the records of each batch, or the fault.
-    fn feed(bytes: &[u8], size: usize) -> Result<Vec<Vec<(u64, Vec<u8>)>>> {
+    fn feed(bytes: &[u8], size: usize) -> Result<Vec<Taken>> {
         let (mut link, mut batches) = (Link::new(1 << 20), Vec::new());
         let mut take = |linked: Linked| {
             let mut batch = linked.batch;

@@ -91,6 +91,14 @@ impl<'a> Place<'a> {
         self.words(command, words)
     }
 
+    /// The least memory readmill accepts for a command, such as `38M`, as its refusal of less says.
+    pub fn least_memory(&self, words: &str) -> Result<String> {
+        let output = self.readmill_command(&format!("{words} -m 1M")).output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let least = said.split("at least -m ").nth(1).and_then(|rest| rest.split(' ').next());
+        Ok(least.with_context(|| format!("no least memory is stated: {said}"))?.to_owned())
+    }
+
     /// Runs readmill with a file as its standard input.
     pub fn readmill_from(&self, input: &str, words: &str) -> Result<String> {
         let mut command = self.readmill_command(words);

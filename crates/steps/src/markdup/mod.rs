@@ -9,7 +9,7 @@
 //! | ends from a batch of reads | [`ends`] |
 //! | all ends, in memory and on disk | [`collect`] |
 //! | mates that were not neighbours, joined by name | [`join`] |
-//! | which templates are duplicates | [`resolve`] |
+//! | which templates are duplicates | [`mod@resolve`] |
 //! | flags on records | [`apply`] |
 //!
 //! Read 5′ positions decide (rules numbered in `docs/parity.md`): pairs with equal library, ends and
