@@ -1,52 +1,21 @@
 //! Simulated samples as files, for the demonstration, tests and benchmarks.
+//!
+//! The reads are simulated serially (that is what makes a seed mean something) and compressed on all
+//! threads. Beside the genome, one byte a base, only the batches under way are held.
 
 use std::path::Path;
 
-use readmill_engine::{Crew, Pass};
+use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bam::Encoder;
-use readmill_record::{Batch, Error, Header, Result, Stamp};
+use readmill_record::{Batch, Error, Header, Result, Span, Stamp};
 use readmill_simulate::Sample;
 
 use crate::output::Sink;
 use crate::plan::{Format, Index, Output, Verbosity};
 use crate::report::Report;
 
-/// Bytes of records that are encoded together.
-const PART: usize = 1 << 20;
-
-struct Encode {
-    level: u8,
-}
-
-impl Pass for Encode {
-    type Input = Vec<u8>;
-    type Opened = Vec<u8>;
-    type Linked = Vec<u8>;
-    type Output = Vec<u8>;
-    type Worker = (Encoder, Batch);
-    type Error = Error;
-
-    fn worker(&self) -> Self::Worker {
-        (Encoder::new(self.level, None), Batch::default())
-    }
-
-    fn open(&self, _: &mut Self::Worker, records: Vec<u8>) -> Result<Vec<u8>> {
-        Ok(records)
-    }
-
-    fn work(&self, (encoder, batch): &mut Self::Worker, records: Vec<u8>) -> Result<Vec<u8>> {
-        batch.clear();
-        let mut rest = &records[..];
-        while let Some(size) = rest.first_chunk::<4>() {
-            let (record, behind) = rest.split_at(u32::from_le_bytes(*size) as usize + 4);
-            batch.push(record, Stamp::default());
-            rest = behind;
-        }
-        let mut out = Vec::new();
-        encoder.partition(batch, &mut out);
-        Ok(out)
-    }
-}
+/// Bytes of records simulated, and then compressed, together.
+const BATCH: usize = 1 << 20;
 
 /// Writes the sample's reads, in the order an aligner gives them, as a BAM file.
 pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<()> {
@@ -60,17 +29,92 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
         no_pg: true,
     };
     let mut sink = Sink::create(&output, &header, false, &report)?;
+    let (batches, parts) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
     let mut records = sample.records();
     readmill_engine::run(
         crew,
-        &Encode { level },
-        |_| {
-            let mut part = Vec::with_capacity(PART + (1 << 16));
-            while part.len() < PART && records.next(&mut part) {}
-            Ok((!part.is_empty()).then_some(part))
+        &Compress { level, batches: &batches, parts: &parts },
+        |_| Ok(simulate(&mut records, batches.take().unwrap_or_default())),
+        |_, batch| Ok(batch),
+        |_, part: Vec<u8>| {
+            sink.write_bytes(&part)?;
+            parts.put(part);
+            Ok(())
         },
-        |_, records| Ok(records),
-        |_, bytes| sink.write_bytes(&bytes),
     )?;
     sink.finish(&report).map(drop)
+}
+
+/// The next templates in the memory of `batch`, or nothing when there are no more.
+fn simulate(records: &mut readmill_simulate::Records<'_>, mut batch: Batch) -> Option<Batch> {
+    batch.clear();
+    while batch.bytes.len() < BATCH && records.next(&mut batch.bytes) {}
+    (!batch.bytes.is_empty()).then_some(batch)
+}
+
+/// Finds the records of a batch and compresses them.
+struct Compress<'a> {
+    level: u8,
+    batches: &'a Pool<Batch>,
+    parts: &'a Pool<Vec<u8>>,
+}
+
+impl Pass for Compress<'_> {
+    type Input = Batch;
+    type Opened = Batch;
+    type Linked = Batch;
+    type Output = Vec<u8>;
+    type Worker = Encoder;
+    type Error = Error;
+
+    fn worker(&self) -> Encoder {
+        Encoder::new(self.level, None)
+    }
+
+    fn open(&self, _: &mut Encoder, mut batch: Batch) -> Result<Batch> {
+        let Batch { bytes, spans, .. } = &mut batch;
+        let mut start = 0;
+        while let Some(size) = bytes[start..].first_chunk::<4>() {
+            let len = u32::from_le_bytes(*size) + 4;
+            spans.push(Span { start: start as u32, len, stamp: Stamp::default() });
+            start += len as usize;
+        }
+        Ok(batch)
+    }
+
+    fn work(&self, encoder: &mut Encoder, batch: Batch) -> Result<Vec<u8>> {
+        let mut part = self.parts.take().unwrap_or_default();
+        part.clear();
+        encoder.partition(&batch, &mut part);
+        self.batches.put(batch);
+        Ok(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
+    use readmill_simulate::Profile;
+    use std::fs::File;
+
+    #[test]
+    fn the_file_holds_the_header_and_every_record_in_order() {
+        let sample = Sample::new(Profile::small().with_pairs(3000).with_seed(7));
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("reads.bam");
+        write_bam(&sample, &path, 1, Crew { threads: 2, in_flight: 4 }).unwrap();
+
+        let mut expected = Vec::new();
+        sample.raw_header(&mut expected);
+        let mut records = sample.records();
+        while records.next(&mut expected) {}
+        let mut reader = BlockReader::new(File::open(&path).unwrap(), false);
+        let (mut chunk, mut inflater, mut all) = (Chunk::default(), Inflater::default(), Vec::new());
+        while reader.next_chunk(&mut chunk).unwrap() {
+            inflater.chunk(&chunk, &mut all).unwrap();
+        }
+        assert!(all.len() > 2 * BATCH, "several batches are wanted");
+        assert!(all == expected);
+    }
 }
