@@ -243,7 +243,8 @@ impl Job<'_> {
             crew: waiting.crew,
             budget: &waiting.budget,
             spill: &waiting.spill,
-            cut: cut || !noted.may_be_grouped(),
+            judged: noted.may_be_grouped(),
+            cut,
             report: self.report,
         };
         let ends = std::mem::take(&mut held.ends);

@@ -72,6 +72,8 @@ pub struct Court<'a> {
     pub budget: &'a Budget,
     /// The spill.
     pub spill: &'a Spill,
+    /// Whether it was looked at whether the input is grouped by name.
+    pub judged: bool,
     /// Whether a template was too long to be kept together.
     pub cut: bool,
     /// Messages.
@@ -131,10 +133,15 @@ impl Court<'_> {
         let grouped_by_header = header
             .lines_of(b"HD")
             .any(|line| line.get(b"SO") == Some(b"queryname") || line.get(b"GO") == Some(b"query"));
-        let proved = ends.grouping.is_proved(grouped_by_header) && !self.cut;
+        let grouped = self.judged && ends.grouping.is_proved(grouped_by_header);
+        let proved = grouped && !self.cut;
         match wanted {
             DuplicateMode::Coordinate => Ok(Mode::Coordinate),
             DuplicateMode::Template if proved => Ok(Mode::Template),
+            DuplicateMode::Template if grouped => Err(Error::input(
+                "the records of one template take more than 1 MiB and cannot be held together",
+            )
+            .hint("use --duplicate-mode coordinate")),
             DuplicateMode::Template => Err(not_grouped()),
             DuplicateMode::Auto if proved => Ok(Mode::Template),
             DuplicateMode::Auto => Ok(Mode::Coordinate),
