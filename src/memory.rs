@@ -4,6 +4,8 @@
 //! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
 //! reads and duplicate ends; when it is full, it is spilled.
 
+use std::path::{Path, PathBuf};
+
 use readmill_engine::{Crew, Division};
 use readmill_record::{Error, Result};
 
@@ -28,6 +30,9 @@ const TICKET: u64 = 9 * MIB / 2;
 
 /// Less room than this for reads would spill all the time.
 const LEAST_ROOM: u64 = 16 * MIB;
+
+/// An entry has 39 bits for a place in the arena.
+const MOST_ROOM: u64 = (1 << 39) - 1;
 
 /// What is used when `-m` is not given.
 pub const DEFAULT: u64 = 2 << 30;
@@ -54,7 +59,7 @@ impl Memory {
         division.take("program", PROGRAM);
         division.take("threads and their codecs", thread * threads as u64);
         division.take("batches under way", TICKET * crew.in_flight as u64);
-        let room = division.remainder().unwrap_or(0);
+        let room = division.remainder().unwrap_or(0).min(MOST_ROOM);
         if room < LEAST_ROOM {
             let least = (division.needed() + LEAST_ROOM).div_ceil(MIB);
             return Err(Error::usage(format!(
@@ -67,12 +72,36 @@ impl Memory {
     }
 }
 
-/// What `-m` is when it is not given: [`DEFAULT`], or three quarters of what the control group allows.
+/// What `-m` is when it is not given: [`DEFAULT`], or three quarters of what the control groups this
+/// process is in allow.
 pub fn default_limit() -> u64 {
-    let limit = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"]
-        .iter()
-        .find_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
-    limit.map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3))
+    let limit =
+        group_files().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
+    limit.min().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3))
+}
+
+/// Where the limits of this process's control groups stand: its own and those of all groups above it, in
+/// both versions of control groups.
+fn group_files() -> impl Iterator<Item = PathBuf> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own: Vec<(PathBuf, &str)> = groups
+        .lines()
+        .filter_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+            let (root, file) = match controllers {
+                "" => ("/sys/fs/cgroup", "memory.max"),
+                _ if controllers.split(',').any(|name| name == "memory") => {
+                    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+                }
+                _ => return None,
+            };
+            Some((Path::new(root).join(path.trim_start_matches('/')), file))
+        })
+        .collect();
+    own.into_iter().flat_map(|(group, file)| {
+        let above: Vec<PathBuf> = group.ancestors().map(|group| group.join(file)).collect();
+        above
+    })
 }
 
 /// The process's peak resident memory so far, in bytes.

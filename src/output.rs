@@ -57,6 +57,10 @@ impl Sink {
                 .hint("add --sort coordinate, or drop --write-index"));
         }
         let target = Target::open(&output.path)?;
+        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !target.is_file() {
+            let what = format!("{} is not a file, so it has no index", output.path.display());
+            return Err(Error::usage(what).hint("drop --write-index"));
+        }
         if bam && target.is_terminal() {
             return Err(Error::usage("BAM is not written to a terminal")
                 .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
@@ -132,7 +136,8 @@ impl Sink {
             _ => None,
         };
         let own = index.as_ref().map(|(path, _)| path);
-        for stale in index_names(&name) {
+        let beside_link = index_names(self.target.path()).into_iter();
+        for stale in beside_link.chain(index_names(&name)) {
             if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() {
                 report.note(&format!("removed {}, the index of an older file", stale.display()));
             }

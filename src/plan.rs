@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use readmill_format::bam::index;
 use readmill_record::{Error, Result};
+use readmill_steps::filter::replace_read_group::canonical;
 use readmill_steps::sort::Order;
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
@@ -175,10 +176,15 @@ impl Plan {
         }
         if let Some(group) = &steps.read_group {
             say("--read-group");
-            say(&format!("'{}'", group.replace('\t', "\\t")));
+            let line = canonical(group).unwrap_or_else(|_| group.clone());
+            say(&format!("'{}'", line.replace('\t', "\\t")));
         }
         if let Some(duplicates) = steps.duplicates {
-            say(if duplicates.remove { "--remove-duplicates" } else { "--mark-duplicates" });
+            match duplicates.remove {
+                true => say("--remove-duplicates"),
+                false if self.command == "markdup" => {}
+                false => say("--mark-duplicates"),
+            }
             say("--duplicate-mode");
             say(match duplicates.mode {
                 DuplicateMode::Auto => "auto",
@@ -186,11 +192,13 @@ impl Plan {
                 DuplicateMode::Coordinate => "coordinate",
             });
         }
-        say("--sort");
-        say(match self.order() {
-            Order::Coordinate => "coordinate",
-            Order::Input => "none",
-        });
+        if self.command != "sort" {
+            say("--sort");
+            say(match self.order() {
+                Order::Coordinate => "coordinate",
+                Order::Input => "none",
+            });
+        }
         words.join(" ")
     }
 }

@@ -134,7 +134,7 @@ impl Job<'_> {
     }
 
     fn max_record(&self) -> usize {
-        (self.memory.room / 4) as usize
+        (self.memory.room / 5).min(1 << 30) as usize
     }
 
     /// Steps alone: nothing is held.
@@ -175,9 +175,15 @@ impl Job<'_> {
         if let (Some(wanted), Some(noted)) = (self.plan.steps.duplicates, &noted) {
             let clear_dt = held.ends.has_dt;
             let marks = self.judge(&waiting, wanted.mode, noted, feed.cut_templates(), &mut held)?;
+            self.report.say(&format!(
+                "readmill: {} pairs and {} single reads are duplicates",
+                marks.pairs, marks.fragments
+            ));
             summary.mode = Some(marks.mode());
             steps.push(Box::new(ApplyMarks::new(Arc::new(marks), wanted.remove, clear_dt)));
         }
+        let marks = summary.mode.map_or(0, |_| Marks::bytes(read));
+        held.make_room(&waiting, marks)?;
         let written = self.merge(&waiting, held, &steps, &mut sink)?;
         sink.finish(self.report)?;
         summary.counts.extend(written.counts);
@@ -202,8 +208,9 @@ impl Job<'_> {
             report: self.report,
             pools: Pools::new(crew),
         };
-        let mut held = Held::new(waiting.budget.capacity())?;
+        let mut held = Held::new();
         while !feed.ended() {
+            held.reserve(waiting.budget.capacity())?;
             ingest.fill(crew, feed, &mut held)?;
             // A chunk found no room because of what others had reserved and since given back, or
             // because the memory is full.
@@ -255,11 +262,10 @@ impl Job<'_> {
     fn merge(
         &self,
         waiting: &Waiting,
-        mut held: Held,
+        held: Held,
         steps: &[Box<dyn Step>],
         sink: &mut Sink,
     ) -> Result<Written> {
-        held.make_room(waiting)?;
         self.report.stage("writing", Some(held.records), false);
         let sealed = held.arena.seal();
         let merge = Merge::new(&waiting.spill, &held.runs, held.run.lists(), sealed.bytes())?;

@@ -1,6 +1,7 @@
 //! What happens when the process is told to stop: unfinished output goes, and so does the process.
 
 use std::fs::{File, TryLockError};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,10 +17,17 @@ fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
 /// Makes a file that goes if a signal comes before it is [released](release).
 pub fn create(path: &Path) -> std::io::Result<File> {
     let mut files = unfinished(); // held while the file is made, so that no signal comes between
-    let file = File::options().write(true).create(true).truncate(false).open(path)?;
-    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-        return Err(std::io::Error::other("another run is writing it"));
-    }
+    let file = loop {
+        let file = File::options().write(true).create(true).truncate(false).open(path)?;
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(std::io::Error::other("another run is writing it"));
+        }
+        // Between opening and locking, another run may have finished and renamed what was opened.
+        let (opened, there) = (file.metadata()?, std::fs::metadata(path));
+        if there.is_ok_and(|there| (there.dev(), there.ino()) == (opened.dev(), opened.ino())) {
+            break file;
+        }
+    };
     file.set_len(0)?;
     files.push(path.to_path_buf());
     Ok(file)

@@ -47,6 +47,11 @@ impl Target {
         Ok(target)
     }
 
+    /// The path as it was given.
+    pub fn path(&self) -> &Path {
+        &self.shown
+    }
+
     /// The name of a regular file.
     pub fn name(&self) -> Option<&Path> {
         self.names.as_ref().map(|(_, name)| name.as_path())
@@ -88,6 +93,9 @@ impl Target {
     pub fn rename(&mut self) -> Result<()> {
         if let Some((partial, name)) = &self.names {
             std::fs::rename(partial, name).map_err(|e| self.error(&e))?;
+            if let Some(dir) = name.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+                let _ = File::open(dir).and_then(|dir| dir.sync_all()); // not every file system can
+            }
             signal::release(partial);
             self.names = None;
         }

@@ -46,7 +46,7 @@ pub struct Io {
     /// Accept a BAM file that lacks its EOF block
     #[arg(long)]
     allow_missing_eof: bool,
-    /// Say how the memory is divided and what is expected before starting
+    /// Say what will be done and how the memory is divided before starting
     #[arg(long)]
     explain: bool,
     /// Say nothing but warnings and errors

@@ -105,5 +105,6 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
 fn shown(plan: &Plan) -> String {
     let words = plan.command_line();
     let words = words.trim_start_matches("readmill ");
-    format!("{words} {} -o {} -m 512M", plan.input.display(), plan.output.path.display())
+    let (input, output) = (plan.input.display(), plan.output.path.display());
+    format!("{words} {input} -o {output} -m {}M", plan.means.memory >> 20)
 }

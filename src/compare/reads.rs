@@ -51,7 +51,7 @@ impl Reads {
         }
         let named = record.read_group().and_then(|id| self.libraries[file].get(id));
         let library = named.map_or(UNKNOWN_LIBRARY, Vec::as_slice);
-        let (end, strand) = (five_prime(record).to_le_bytes(), [u8::from(flags.is_reverse())]);
+        let (end, strand) = (record.five_prime().to_le_bytes(), [u8::from(flags.is_reverse())]);
         self.duplicates.put(file, digest([library, rname, &end, &strand]));
     }
 
@@ -71,14 +71,4 @@ fn libraries(header: &Header) -> HashMap<Vec<u8>, Vec<u8>> {
         Some((line.get(b"ID")?.to_vec(), line.get(b"LB").unwrap_or(UNKNOWN_LIBRARY).to_vec()))
     };
     header.lines_of(b"RG").filter_map(of).collect()
-}
-
-/// Where the read would start if it were not clipped.
-fn five_prime(record: RecordRef<'_>) -> i64 {
-    let (pos, cigar) = (i64::from(record.pos()), record.cigar());
-    if record.flags().is_reverse() {
-        pos + cigar.reference_length() - 1 + cigar.trailing_clip()
-    } else {
-        pos - cigar.leading_clip()
-    }
 }

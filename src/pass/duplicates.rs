@@ -40,13 +40,17 @@ fn looks_grouped(claim: Claim, header: &Header) -> bool {
     if Opener::new(header).open(claim, &mut opened).is_err() {
         return false;
     }
-    let linked = Link::new(usize::MAX).link(opened);
-    let mut batch = linked.batch;
-    if readmill_format::source::check(&batch, 0, header.n_ref()).is_err() {
-        return false;
-    }
-    batch.stamp(0);
-    Evidence::of(&batch).looks_grouped()
+    let mut link = Link::new(usize::MAX);
+    let evidence = |mut batch: Batch| {
+        let sound = readmill_format::source::check(&batch, 0, header.n_ref()).is_ok();
+        batch.stamp(0);
+        if sound { Evidence::of(&batch) } else { Evidence::default() }
+    };
+    let complete = evidence(link.link(opened).batch);
+    // A chunk of a single template, which the link holds back, is judged by that one.
+    let judged =
+        if complete.is_empty() { evidence(link.finish(Batch::default()).batch) } else { complete };
+    judged.looks_grouped()
 }
 
 /// The error of template mode on input that is not grouped.
@@ -61,6 +65,7 @@ pub fn spill(crew: Crew, ends: &mut Ends, spill: &Spill, turn: usize) -> Result<
     order::items(crew, ends.present.chunks_mut())?;
     order::items(crew, ends.halves.chunks_mut())?;
     order::items(crew, ends.fragments.chunks_mut())?;
+    order::items(crew, ends.incomplete.chunks_mut())?;
     ends.spill(spill, turn)
 }
 
@@ -89,10 +94,12 @@ impl Court<'_> {
         mut ends: Ends,
         records: u64,
     ) -> Result<Marks> {
+        order::items(self.crew, ends.incomplete.chunks_mut())?;
+        ends.compare_incomplete(self.spill)?;
         let mode = self.mode(wanted, header, &ends)?;
         if ends.without_read_group > 0 {
             self.report.warn(&format!(
-                "{} paired reads have no read group; they count as one unknown library",
+                "{} paired reads have no read group, or one the header lacks; they count as one unknown library",
                 ends.without_read_group
             ));
         }
@@ -100,6 +107,7 @@ impl Court<'_> {
             return Err(Error::usage(format!("marking {records} records does not fit into the memory"))
                 .hint("raise -m"));
         }
+        self.budget.settle(0, Marks::bytes(records)); // until the end of the run
         let free =
             |ends: &Ends| self.budget.capacity().saturating_sub(self.budget.used() + ends.bytes());
         if !ends.halves.is_empty() && free(&ends) < ends.halves.bytes() {

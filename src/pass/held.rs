@@ -41,12 +41,19 @@ pub struct Held {
 const RUN_BYTES: u64 = (5 * frame::FRAME / 2) as u64;
 
 impl Held {
-    /// Nothing yet, in an arena of `room` bytes.
-    pub fn new(room: u64) -> Result<Self> {
-        let arena = Arena::new(room as usize)
-            .map_err(|e| Error::io(format!("{} MiB of memory are not to be had", room >> 20), &e))?;
+    /// Nothing yet, and no memory for it.
+    pub fn new() -> Self {
         let (runs, run, ends, counts) = Default::default();
-        Ok(Held { runs, arena, run, ends, records: 0, counts })
+        Held { runs, arena: Arena::empty(), run, ends, records: 0, counts }
+    }
+
+    /// Takes `room` bytes of address space for reads, unless that has been done since the last spill.
+    pub fn reserve(&mut self, room: u64) -> Result<()> {
+        if self.arena.capacity() == 0 {
+            self.arena = Arena::new(room as usize)
+                .map_err(|e| Error::io(format!("{} MiB of memory are not to be had", room >> 20), &e))?;
+        }
+        Ok(())
     }
 
     /// Whether nothing is in memory that could be written out.
@@ -54,7 +61,8 @@ impl Held {
         self.run.is_empty() && self.ends.bytes() == 0
     }
 
-    /// Writes what is in memory as a sorted run, and its ends as sorted items. `kept` bytes of room stay taken.
+    /// Writes what is in memory as a sorted run, and its ends as sorted items, and gives the memory back
+    /// to the system. `kept` bytes of room stay taken.
     pub fn spill(&mut self, waiting: &Waiting, kept: u64) -> Result<()> {
         let Waiting { crew, sort, budget, spill } = waiting;
         order::entries(*crew, &mut self.run)?;
@@ -65,7 +73,8 @@ impl Held {
         let from = Merged { arena: sealed.bytes(), spill };
         let turn = self.runs.len();
         self.runs.push(merge::to_spill(*crew, merge, from, *sort, spill, turn)?);
-        self.arena = sealed.reset();
+        drop(sealed);
+        drop(run);
         duplicates::spill(*crew, &mut self.ends, spill, turn)?;
         budget.release(budget.used().saturating_sub(kept));
         if self.runs.len() as u64 * RUN_BYTES > budget.capacity() / 2 {
@@ -84,11 +93,10 @@ impl Held {
     }
 
     /// Makes sure that the runs on disk can be merged beside what is in memory.
-    pub fn make_room(&mut self, waiting: &Waiting) -> Result<()> {
+    pub fn make_room(&mut self, waiting: &Waiting, marks: u64) -> Result<()> {
         let needed = self.runs.len() as u64 * RUN_BYTES + waiting.budget.used();
         if !self.runs.is_empty() && !self.run.is_empty() && needed > waiting.budget.capacity() {
-            self.spill(waiting, 0)?;
-            self.arena = Arena::empty();
+            self.spill(waiting, marks)?;
         }
         Ok(())
     }

@@ -17,8 +17,8 @@ use super::Steps;
 use super::held::Held;
 use crate::report::Report;
 
-/// Bytes of the smallest possible record, for bounds on their number.
-const SMALLEST_RECORD: usize = 38;
+/// Bytes of the smallest possible record (one without a name), for bounds on their number.
+const SMALLEST_RECORD: usize = 37;
 
 /// What ingest works with, shared by all threads.
 pub struct Ingest<'a> {

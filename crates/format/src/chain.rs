@@ -14,6 +14,9 @@ use readmill_record::{Batch, Error, RecordRef, Result, Stamp, batch::Span};
 /// count as grouped by name.
 const MAX_WAITING: usize = 1 << 20;
 
+/// Larger buffers are given back rather than used again.
+const MOST_REUSED: usize = 4 << 20;
+
 /// How many records in a row must look right for a guess. (A wrong guess costs time, never truth.)
 const CHAIN: usize = 4;
 
@@ -33,6 +36,9 @@ pub struct Opened {
 impl Opened {
     /// An empty chunk in the memory of `batch`.
     pub fn reuse(mut batch: Batch) -> Self {
+        if batch.bytes.capacity() > MOST_REUSED {
+            batch = Batch::default(); // one large record must not be paid for until the end
+        }
         batch.clear();
         Opened { batch, ..Opened::default() }
     }
@@ -174,6 +180,7 @@ impl Link {
         let fault = fault.map(|fault| fault.record(self.next + batch.len() as u64));
         let keep = if fault.is_some() { batch.len() } else { self.complete_templates(&batch) };
         self.waiting.clear();
+        self.waiting.shrink_to(MOST_REUSED);
         self.lengths.clear();
         for &span in &batch.spans[keep..] {
             self.waiting.extend_from_slice(batch.record(span).raw());

@@ -2,8 +2,8 @@
 //!
 //! Filling: any thread allocates from a shared [`Arena`] by moving one atomic cursor; it gets a
 //! slice nobody else has. Reading: [`Arena::seal`] takes the arena by value, so no such slice can
-//! be alive any more, and the records become plain shared bytes. [`Sealed::reset`] starts over with
-//! the same memory. There is no allocation, lock or free per record.
+//! be alive any more, and the records become plain shared bytes. Dropping it gives all memory back at
+//! once. There is no allocation, lock or free per record.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -79,18 +79,6 @@ impl Sealed {
     pub fn bytes(&self) -> &[u8] {
         self.map.as_ref().map_or(&[], |map| &map[..self.used])
     }
-
-    /// Goes on filling behind what is there.
-    pub fn unseal(self) -> Arena {
-        let arena = Arena::over(self.map);
-        arena.used.store(self.used, Relaxed);
-        arena
-    }
-
-    /// Starts over with the same memory.
-    pub fn reset(self) -> Arena {
-        Arena::over(self.map)
-    }
 }
 
 /// Tells the processor that the record at `offset` will be needed soon. No effect beyond speed.
@@ -129,8 +117,7 @@ mod tests {
         for piece in sealed.bytes().chunks(64) {
             assert!(piece[0] != 0 && piece.iter().all(|&b| b == piece[0]));
         }
-        let again = sealed.reset();
-        assert_eq!(again.used(), 0);
-        assert!(again.alloc(usize::MAX).is_none());
+        assert!(Arena::new(10).unwrap().alloc(usize::MAX).is_none());
+        assert!(Arena::empty().alloc(1).is_none());
     }
 }

@@ -224,6 +224,8 @@ impl Header {
             previous.push(ends().last().and_then(id));
         }
         let mut counter = 0;
+        let printable = |c: char| if c.is_control() { '?' } else { c };
+        let command_line: String = command_line.chars().map(printable).collect();
         for before in previous {
             let mut id = name.to_string();
             while !taken.insert(id.clone().into_bytes()) {

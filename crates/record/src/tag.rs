@@ -59,7 +59,7 @@ fn value_length(kind: u8, bytes: &[u8]) -> Option<usize> {
         b'B' => {
             let head = bytes.first_chunk::<5>()?;
             let count = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
-            let each = width(head[0]).filter(|_| head[0] != b'A')?;
+            let each = width(head[0]).filter(|_| !matches!(head[0], b'A' | b'd'))?;
             5usize.checked_add(count.checked_mul(each)?)?
         }
         _ => width(kind)?,

@@ -208,6 +208,17 @@ impl<'a> RecordRef<'a> {
         self.field(tag::RG).filter(|field| field.kind == b'Z').map(|field| field.value)
     }
 
+    /// The unclipped 5′ position, 0-based: soft and hard clips count as aligned. It may lie outside the
+    /// reference sequence.
+    pub fn five_prime(self) -> i64 {
+        let (pos, cigar) = (i64::from(self.pos()), self.cigar());
+        if self.flags().is_reverse() {
+            pos + cigar.reference_length() - 1 + cigar.trailing_clip()
+        } else {
+            pos - cigar.leading_clip()
+        }
+    }
+
     /// One past the last reference base, 0-based; a record without reference bases counts as one base
     /// long, as index formats have it.
     pub fn end(self) -> i64 {

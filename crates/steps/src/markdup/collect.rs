@@ -11,8 +11,11 @@ use crate::sort::merge::LoserTree;
 /// Items of one chunk; a chunk never grows beyond, so nothing is ever copied to make room.
 const CHUNK: usize = 1 << 16;
 
-/// Items read back from a run at a time.
+/// Items written to a run, and read back from it, at a time.
 const READ_BACK: usize = 512;
+
+/// More runs than this are merged into one: while they are read, each has a buffer of up to 28 KiB.
+const MOST_RUNS: usize = 64;
 
 /// Items of one kind, sorted in parts.
 pub struct Sorter<const N: usize> {
@@ -48,7 +51,7 @@ impl<const N: usize> Sorter<N> {
 
     /// Bytes of memory its items take.
     pub fn bytes(&self) -> u64 {
-        self.chunks.iter().map(|chunk| (chunk.capacity() * 8 * N) as u64).sum()
+        self.chunks.iter().map(|chunk| (chunk.len() * 8 * N) as u64).sum()
     }
 
     /// The chunks, to be sorted one by one.
@@ -56,25 +59,34 @@ impl<const N: usize> Sorter<N> {
         &mut self.chunks
     }
 
-    /// Writes what is in memory, whose chunks must be sorted, as one sorted run.
+    /// Writes what is in memory, whose chunks must be sorted, as one sorted run. So many runs that their
+    /// buffers would count are first merged into one.
     pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
-        if self.chunks.is_empty() {
-            return Ok(());
+        if !self.chunks.is_empty() {
+            let chunks = Self { chunks: std::mem::take(&mut self.chunks), runs: Vec::new() };
+            self.runs.push(chunks.write(spill, turn)?);
         }
+        if self.runs.len() >= MOST_RUNS {
+            let runs = Self { chunks: Vec::new(), runs: std::mem::take(&mut self.runs) };
+            self.runs.push(runs.write(spill, turn)?);
+        }
+        Ok(())
+    }
+
+    /// Writes all items as one sorted run.
+    fn write(self, spill: &Spill, turn: usize) -> Result<Extent> {
+        let mut items = self.merge(spill)?;
         let mut extent = spill.begin(turn)?;
-        let mut bytes = Vec::with_capacity(READ_BACK * 64 * N);
-        let chunks = Sorter { chunks: std::mem::take(&mut self.chunks), runs: Vec::new() };
-        let mut items = chunks.merge(spill)?;
+        let mut bytes = Vec::with_capacity(READ_BACK * 8 * N);
         while let Some(item) = items.next_item()? {
             item.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-            if bytes.len() >= READ_BACK * 56 * N {
+            if bytes.len() == READ_BACK * 8 * N {
                 spill.append(&mut extent, &bytes)?;
                 bytes.clear();
             }
         }
         spill.append(&mut extent, &bytes)?;
-        self.runs.push(extent);
-        Ok(())
+        Ok(extent)
     }
 
     /// All items in order; the chunks must be sorted.
@@ -149,6 +161,8 @@ pub struct Ends {
     pub halves: Sorter<7>,
     /// Reads that are not paired.
     pub fragments: Sorter<4>,
+    /// Hashes of the names of stretches without their mate.
+    pub incomplete: Sorter<1>,
     /// Whether the input is grouped by name.
     pub grouping: Grouping,
     /// Paired reads without a read group.
@@ -172,13 +186,19 @@ impl Ends {
         self.halves.extend(&part.halves);
         self.fragments.extend(&part.fragments);
         self.grouping.add(&part.evidence);
+        if self.grouping.is_scattered() {
+            self.incomplete = Sorter::default(); // nothing is left to be proved
+        } else {
+            self.incomplete.extend(part.evidence.incomplete());
+        }
         self.without_read_group += part.without_read_group;
         self.has_dt |= part.has_dt;
     }
 
     /// Bytes of memory all items take.
     pub fn bytes(&self) -> u64 {
-        self.pairs.bytes() + self.present.bytes() + self.halves.bytes() + self.fragments.bytes()
+        let mates = self.pairs.bytes() + self.present.bytes() + self.halves.bytes();
+        mates + self.fragments.bytes() + self.incomplete.bytes()
     }
 
     /// Writes everything in memory, whose chunks must be sorted, to the spill.
@@ -186,6 +206,21 @@ impl Ends {
         self.pairs.spill(spill, turn)?;
         self.present.spill(spill, turn)?;
         self.halves.spill(spill, turn)?;
-        self.fragments.spill(spill, turn)
+        self.fragments.spill(spill, turn)?;
+        self.incomplete.spill(spill, turn)
+    }
+
+    /// Compares all incomplete stretches, whose chunks must be sorted: two of one name are a template
+    /// that was scattered.
+    pub fn compare_incomplete(&mut self, spill: &Spill) -> Result<()> {
+        let mut names = std::mem::take(&mut self.incomplete).merge(spill)?;
+        let mut before = None;
+        while let Some(name) = names.next_item()? {
+            if before.replace(name) == Some(name) {
+                self.grouping.note_scattered();
+                break;
+            }
+        }
+        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use super::location::Location;
 use super::score::score;
 
 /// Most bytes one record can leave: a half and a fragment, and the hash of its name.
-pub const MOST_BYTES: usize = size_of::<Half>() + size_of::<Fragment>() + 24;
+pub const MOST_BYTES: usize = size_of::<Half>() + size_of::<Fragment>() + 8;
 
 /// The library of reads whose read group names none.
 const UNKNOWN_LIBRARY: u16 = 0;
@@ -107,12 +107,17 @@ impl DuplicateEnds {
             if flags.is_unmapped() || !flags.is_primary() {
                 continue;
             }
-            let read = self.read(record, stamp, group);
+            let (read, known) = self.read(record, stamp, group);
             if !flags.is_paired() || flags.is_mate_unmapped() {
                 part.fragments.push(item::fragment(&read));
                 continue;
             }
-            part.without_read_group += u64::from(group.is_none());
+            part.without_read_group += u64::from(!known);
+            if record.qname() == b"*" {
+                let lone = (read.next_ref_id >= 0).then(|| item::end_key(&read.end));
+                part.present.extend(lone); // nothing says which read is its mate
+                continue;
+            }
             if read.next_ref_id < 0 {
                 part.fragments.push(item::fragment(&read)); // its mate is nowhere: it is judged alone, too
             }
@@ -145,17 +150,18 @@ impl DuplicateEnds {
         group
     }
 
-    fn read(&self, record: RecordRef<'_>, stamp: Stamp, group: Option<&[u8]>) -> Read {
+    /// What is known of a read, and whether its read group is in the header.
+    fn read(&self, record: RecordRef<'_>, stamp: Stamp, group: Option<&[u8]>) -> (Read, bool) {
         let known = group.map(|id| self.read_groups.get(id).copied());
         let unknown = (self.read_groups.len() as u16, UNKNOWN_LIBRARY);
         let (index, library) = known.map_or((0, UNKNOWN_LIBRARY), |found| found.unwrap_or(unknown));
         let location = Location::parse(record.qname());
         let flags = record.flags();
-        Read {
+        let read = Read {
             end: End {
                 library,
                 ref_id: record.ref_id(),
-                five_prime: five_prime(record),
+                five_prime: record.five_prime(),
                 reverse: flags.is_reverse(),
             },
             pos: record.pos(),
@@ -166,17 +172,8 @@ impl DuplicateEnds {
             next_ref_id: record.next_ref_id(),
             ordinal: stamp.ordinal(),
             lead: (stamp.ordinal() - stamp.template()) as u32,
-        }
-    }
-}
-
-/// The unclipped 5′ position: clips, soft and hard, count; the rest of the CIGAR does for reverse reads.
-fn five_prime(record: RecordRef<'_>) -> i64 {
-    let (pos, cigar) = (i64::from(record.pos()), record.cigar());
-    if record.flags().is_reverse() {
-        pos + cigar.reference_length() - 1 + cigar.trailing_clip()
-    } else {
-        pos - cigar.leading_clip()
+        };
+        (read, known.flatten().is_some())
     }
 }
 

@@ -9,14 +9,15 @@ use std::collections::HashSet;
 
 use readmill_record::Batch;
 
-/// More incomplete stretches than this are not remembered; the input then counts as not grouped.
-const MOST_INCOMPLETE: usize = 1 << 20;
+/// The first so many incomplete stretches are compared at once, so that input that is not grouped is
+/// usually noticed in its first chunks; all of them are compared at the end.
+const COMPARED_AT_ONCE: usize = 1 << 14;
 
 /// What one batch shows.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// Hashes of the names of stretches without their mate.
-    incomplete: Vec<u64>,
+    incomplete: Vec<[u64; 1]>,
     /// Stretches without any primary record.
     without_primary: u64,
     /// Stretches in all.
@@ -40,10 +41,20 @@ impl Evidence {
             if primaries == 0 {
                 evidence.without_primary += 1;
             } else if paired && primaries % 2 == 1 && name != b"*" {
-                evidence.incomplete.push(xxhash_rust::xxh3::xxh3_64(name));
+                evidence.incomplete.push([xxhash_rust::xxh3::xxh3_64(name)]);
             }
         }
         evidence
+    }
+
+    /// Whether there was anything to judge.
+    pub fn is_empty(&self) -> bool {
+        self.templates == 0
+    }
+
+    /// Hashes of the names of stretches without their mate.
+    pub fn incomplete(&self) -> &[[u64; 1]] {
+        &self.incomplete
     }
 
     /// Whether the batch looks as if it came from grouped input.
@@ -53,14 +64,14 @@ impl Evidence {
 
     /// Bytes it holds.
     pub fn bytes(&self) -> u64 {
-        24 * self.incomplete.len() as u64
+        size_of_val(&self.incomplete[..]) as u64
     }
 }
 
 /// What the whole input shows.
 #[derive(Debug, Default)]
 pub struct Grouping {
-    incomplete: HashSet<u64>,
+    first: HashSet<u64>,
     without_primary: u64,
     scattered: bool,
 }
@@ -69,13 +80,15 @@ impl Grouping {
     /// Adds what a batch showed.
     pub fn add(&mut self, evidence: &Evidence) {
         self.without_primary += evidence.without_primary;
-        for &name in &evidence.incomplete {
-            self.scattered |= !self.incomplete.insert(name) || self.incomplete.len() > MOST_INCOMPLETE;
-            if self.scattered {
-                self.incomplete = HashSet::new();
-                return;
-            }
+        let room = COMPARED_AT_ONCE - self.first.len();
+        for &[name] in evidence.incomplete.iter().take(room) {
+            self.scattered |= !self.first.insert(name);
         }
+    }
+
+    /// Notes that two incomplete stretches have the same name.
+    pub fn note_scattered(&mut self) {
+        self.scattered = true;
     }
 
     /// Whether a template is known to be scattered.
@@ -83,8 +96,9 @@ impl Grouping {
         self.scattered
     }
 
-    /// Whether the input is proved to be grouped. A stretch of only secondary or supplementary records
-    /// proves nothing; there the header's word is taken.
+    /// Whether the input is proved to be grouped, once all incomplete stretches have been compared. A
+    /// stretch of only secondary or supplementary records proves nothing; there the header's word is
+    /// taken.
     pub fn is_proved(&self, header_says_grouped: bool) -> bool {
         !self.scattered && (self.without_primary == 0 || header_says_grouped)
     }

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
-use readmill_record::{Result, Stamp};
+use readmill_record::{Error, Result, Stamp};
 
 use super::entry::{Entry, Place};
 use super::frame::{Frame, RunReader, SpilledRun};
@@ -28,6 +28,12 @@ pub struct Partition {
     picks: Vec<u64>,
     /// For each spilled source it touches: the frames from its first record on.
     spilled: Vec<(u32, Spool)>,
+}
+
+/// Keys and records of the spill must agree; a read that is missing must not go unnoticed.
+fn lost() -> Error {
+    let error = std::io::Error::other("a record is missing");
+    Error::io("reading back what was spilled failed", &error)
 }
 
 /// Frames to be read through from an offset in the first.
@@ -169,8 +175,9 @@ pub fn gather(
         if pick & SPILLED == 0 {
             let (stamp, raw) = arena_record(arena, Place(pick));
             each(stamp, raw);
-        } else if let Some(Some(spool)) = spools.get_mut((pick & !SPILLED) as usize) {
-            spool.take(spill, &mut each)?;
+        } else {
+            let spool = spools.get_mut((pick & !SPILLED) as usize).and_then(Option::as_mut);
+            spool.ok_or_else(lost)?.take(spill, &mut each)?;
         }
     }
     Ok(())
@@ -180,7 +187,7 @@ impl Spool {
     /// Hands over the next record.
     fn take(&mut self, spill: &Spill, each: &mut impl FnMut(Stamp, &[u8])) -> Result<()> {
         loop {
-            let Some(frame) = self.frames.first() else { return Ok(()) };
+            let frame = self.frames.first().ok_or_else(lost)?;
             let records = frame.records(spill)?;
             if self.offset < records.len() {
                 let (stamp, raw) = arena_record(records, Place::new(self.offset, usize::MAX));

@@ -32,11 +32,6 @@ impl RunSort {
         RunSort { order, n_ref }
     }
 
-    /// The order.
-    pub fn order(&self) -> Order {
-        self.order
-    }
-
     /// The key of a record.
     pub fn key(&self, record: RecordRef<'_>) -> u64 {
         self.order.key(record, self.n_ref)
