@@ -169,7 +169,7 @@ impl Job<'_> {
         let mut feed = Feed::new(source, first, self.max_record());
 
         let mut held = self.ingest(&waiting, &mut feed, noted.as_ref())?;
-        let (runs, read, counts) = (held.runs.len(), held.records, std::mem::take(&mut held.counts));
+        let (read, counts) = (held.records, std::mem::take(&mut held.counts));
         let mut summary = Summary { read, counts, ..Summary::default() };
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
         if let (Some(wanted), Some(noted)) = (self.plan.steps.duplicates, &noted) {
@@ -184,12 +184,12 @@ impl Job<'_> {
         }
         let marks = summary.mode.map_or(0, |_| Marks::bytes(read));
         held.make_room(&waiting, marks)?;
+        summary.runs = held.runs.len();
         let written = self.merge(&waiting, held, &steps, &mut sink)?;
         sink.finish(self.report)?;
         summary.counts.extend(written.counts);
         summary.written = written.records;
         summary.spilled = waiting.spill.written();
-        summary.runs = runs;
         Ok(summary)
     }
 
