@@ -62,7 +62,10 @@ fn same_bytes(input: &[u8], command: &str, format: &str) -> (usize, usize) {
         args.extend(["-m".into(), memory.clone()]);
         let done = readmill(&args);
         assert_eq!(done.code, Some(0), "{command}, {threads} threads, {memory}: {}", done.stderr);
-        let runs = runs(&done);
+        let limit = readmill::plan::parse_size(&memory).expect("a size") >> 20;
+        let peak = number_after(&done, &["peak", "memory"]);
+        assert!(peak <= limit as usize, "{command}, {threads} threads: {peak} MiB with {memory}");
+        let runs = number_after(&done, &["spilled", "in"]);
         (most, least) = (most.max(runs), least.min(runs));
         let names = desk.names();
         let written = names.iter().filter(|name| name.starts_with("out"));
@@ -77,11 +80,11 @@ fn same_bytes(input: &[u8], command: &str, format: &str) -> (usize, usize) {
     (most, least)
 }
 
-/// The spilled runs that the summary tells of.
-fn runs(done: &Outcome) -> usize {
+/// The number that the summary gives after these words.
+fn number_after(done: &Outcome, before: &[&str]) -> usize {
     let words: Vec<&str> = done.stderr.split_whitespace().collect();
-    let at = words.windows(2).position(|pair| pair == ["spilled", "in"]).expect("a summary");
-    words[at + 2].parse().expect("a number of runs")
+    let at = words.windows(before.len()).position(|pair| pair == before).expect("a summary");
+    words[at + before.len()].parse().expect("a number")
 }
 
 /// Sequences of the sample: one is dropped, the others are turned round.

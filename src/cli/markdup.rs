@@ -8,9 +8,12 @@ use readmill_record::Result;
 use super::common::Io;
 use super::prep::{DuplicateFlags, SortOrder};
 
-/// Marks duplicates exactly as Picard MarkDuplicates does. The order of the input is kept, unless
-/// another is asked for.
+/// Flags of marking alone.
 #[derive(Args)]
+#[command(
+    after_help = "Flags are those of Picard MarkDuplicates 3.4. The order of the input is kept, unless \
+another is asked for."
+)]
 pub struct Markdup {
     #[command(flatten)]
     io: Io,

@@ -10,9 +10,12 @@ use readmill_steps::sort::Order;
 
 use super::common::Io;
 
-/// Steps are applied in this order, whatever the order of the flags: drop unmapped reads, replace the
-/// sequence dictionary, replace read groups, mark duplicates, sort.
+/// Flags of any combination of steps.
 #[derive(Args)]
+#[command(
+    after_help = "Steps are applied in this order, whatever the order of the flags: drop unmapped reads, \
+replace the sequence dictionary, replace read groups, mark duplicates, sort."
+)]
 pub struct Prep {
     #[command(flatten)]
     io: Io,

@@ -8,8 +8,9 @@ use readmill_steps::sort::Order;
 
 use super::common::Io;
 
-/// Sorts by coordinate exactly as samtools sort does.
+/// Flags of the sort alone.
 #[derive(Args)]
+#[command(after_help = "The order is by coordinate, exactly that of samtools sort.")]
 pub struct Sort {
     #[command(flatten)]
     io: Io,
