@@ -14,7 +14,7 @@ use crate::plan::{DEFAULT_LEVEL, Plan};
 const MIB: u64 = 1 << 20;
 
 /// Code, libraries, standard streams, the header's tables, allocator slack. (Measured: a run of an
-/// empty file peaks at 6 MiB.)
+/// empty file peaks at 5 MiB.)
 const PROGRAM: u64 = 12 * MIB;
 
 /// A thread's stack as far as it is used, and its codecs up to level 9.
