@@ -5,6 +5,7 @@
 
 pub mod allocator;
 pub mod compare;
+mod inputs;
 pub mod memory;
 pub mod output;
 mod pass;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_engine::{Crew, Division};
 use readmill_record::{Error, Result};
+use readmill_steps::sort::Entry;
 
 use crate::plan::{DEFAULT_LEVEL, Plan};
 
@@ -37,12 +38,49 @@ const MOST_ROOM: u64 = (1 << 39) - 1;
 /// What is used when `-m` is not given.
 pub const DEFAULT: u64 = 2 << 30;
 
+/// About how many lists of entries fill the room: few enough to be merged at once.
+const LISTS: u64 = 64;
+
+/// About how many bytes a read takes while it waits, for the length of lists.
+const READ_BYTES: u64 = 400;
+
+/// Sizes that follow from the room. No output depends on them.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Entries that are sorted together. (Longer lists leave the cache while they are sorted, shorter ones
+    /// make more of them to merge.)
+    pub list: usize,
+    /// Bytes of records in a frame of a run on disk.
+    pub frame: usize,
+}
+
+impl Sizes {
+    fn of(room: u64) -> Self {
+        let list = (room / (LISTS * READ_BYTES)).clamp(1 << 14, 1 << 20);
+        // A hundred runs, of each of which two frames and a half are in memory, take a quarter of the room.
+        let frame = (room / 1000).clamp(16 << 10, 256 << 10);
+        Sizes { list: 1 << list.ilog2(), frame: 1 << frame.ilog2() }
+    }
+
+    /// Scratch to sort a list in.
+    fn scratch(self) -> u64 {
+        (self.list * size_of::<Entry>()) as u64
+    }
+
+    /// Memory a run takes while it is merged: the frame being read, the one its partition still holds, keys.
+    pub fn run_bytes(self) -> u64 {
+        5 * self.frame as u64 / 2
+    }
+}
+
 /// The division of a plan's memory.
 pub struct Memory {
     /// Threads, and tickets under way.
     pub crew: Crew,
     /// Bytes for waiting reads and duplicate ends.
     pub room: u64,
+    /// Sizes of lists and frames.
+    pub sizes: Sizes,
     /// The shares, for `--explain`.
     pub division: Division,
 }
@@ -59,6 +97,8 @@ impl Memory {
         division.take("program", PROGRAM);
         division.take("threads and their codecs", thread * threads as u64);
         division.take("batches under way", TICKET * crew.in_flight as u64);
+        let sizes = Sizes::of(division.remainder().unwrap_or(0));
+        division.take("sorting", sizes.scratch() * threads as u64);
         let room = division.remainder().unwrap_or(0).min(MOST_ROOM);
         if room < LEAST_ROOM {
             let least = (division.needed() + LEAST_ROOM).div_ceil(MIB);
@@ -68,7 +108,7 @@ impl Memory {
             ))
             .hint("raise -m, or use fewer threads"));
         }
-        Ok(Memory { crew, room, division })
+        Ok(Memory { crew, room, sizes, division })
     }
 }
 

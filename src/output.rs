@@ -5,7 +5,9 @@
 //! file of that name are removed, because readers would prefer them to the new one.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use readmill_engine::Pool;
 use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::{bgzf, sam};
@@ -13,7 +15,7 @@ use readmill_record::{Batch, Error, Header, Result};
 
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
 use crate::report::Report;
-use crate::target::{Target, with_suffix};
+use crate::target::{Positioned, Target, with_suffix};
 
 /// Every name under which readers look for an index of `bam`.
 fn index_names(bam: &Path) -> Vec<PathBuf> {
@@ -98,9 +100,16 @@ impl Sink {
         Ok(sink)
     }
 
-    /// How parts are encoded, for the threads to make their encoders from.
-    pub fn encoding<'a>(&self, header: &'a Header) -> Encoding<'a> {
-        Encoding { format: self.format, level: self.level, scheme: self.scheme, header }
+    /// What threads need to encode parts, of which `in_flight` are under way.
+    pub fn writer<'a>(&self, header: &'a Header, in_flight: usize) -> Writer<'a> {
+        Writer {
+            format: self.format,
+            level: self.level,
+            scheme: self.scheme,
+            header,
+            parts: Pool::new(in_flight),
+            behind: self.target.positioned().map(|file| (file, Mutex::default())),
+        }
     }
 
     /// Writes encoded bytes.
@@ -110,20 +119,32 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes the next part and takes its index entries.
-    pub fn take(&mut self, part: &mut Part) -> Result<()> {
+    /// Takes the next part: gives its bytes their place in the file and takes its index entries. A pipe gets
+    /// the bytes at once; into a file they are written by [`Writer::write_behind`], on any thread.
+    pub fn take(&mut self, mut part: Part, writer: &Writer<'_>) -> Result<()> {
         if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
             index.absorb(fragment, self.offset);
         }
-        self.write_bytes(&part.bytes)
+        match &writer.behind {
+            Some((_, queue)) => {
+                let offset = self.offset;
+                self.offset += part.bytes.len() as u64;
+                queue.lock().unwrap_or_else(PoisonError::into_inner).push((offset, part));
+            }
+            None => {
+                self.write_bytes(&part.bytes)?;
+                writer.parts.put(part);
+            }
+        }
+        Ok(())
     }
 
     /// Ends the output: everything is on disk and under its name, or an error says why not.
     /// Returns the bytes of the main file.
     pub fn finish(mut self, report: &Report) -> Result<u64> {
+        self.target.move_to(self.offset)?;
         if self.format == Format::Bam {
-            self.target.write(&bgzf::EOF_BLOCK)?;
-            self.offset += bgzf::EOF_BLOCK.len() as u64;
+            self.write_bytes(&bgzf::EOF_BLOCK)?;
         }
         self.target.sync()?;
         let Some(name) = self.target.name().map(Path::to_path_buf) else { return Ok(self.offset) };
@@ -168,21 +189,40 @@ fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(Pat
     Ok((path, target))
 }
 
-/// How parts are encoded.
-#[derive(Clone, Copy)]
-pub struct Encoding<'a> {
+/// How parts are encoded and written, for all threads.
+pub struct Writer<'a> {
     format: Format,
     level: u8,
     scheme: Option<Scheme>,
     header: &'a Header,
+    parts: Pool<Part>,
+    /// The file, where bytes can be written at any place of it, and what is to be written where.
+    behind: Option<(Positioned, Mutex<Vec<(u64, Part)>>)>,
 }
 
-impl<'a> Encoding<'a> {
+impl<'a> Writer<'a> {
     /// One thread's encoder.
     pub fn encoder(&self) -> PartEncoder<'a> {
         match self.format {
             Format::Bam => PartEncoder::Bam(Box::new(Encoder::new(self.level, self.scheme))),
             Format::Sam => PartEncoder::Sam(self.header),
+        }
+    }
+
+    /// An empty part.
+    pub fn part(&self) -> Part {
+        self.parts.take().unwrap_or_default()
+    }
+
+    /// Writes what has been given its place and waits. Whoever is about to encode does this first, so that
+    /// parts are written on all threads and few of them wait; and it is done once more at the end.
+    pub fn write_behind(&self) -> Result<()> {
+        let Some((file, queue)) = &self.behind else { return Ok(()) };
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some((offset, part)) = next else { return Ok(()) };
+            file.write_at(&part.bytes, offset)?;
+            self.parts.put(part);
         }
     }
 }

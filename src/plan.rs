@@ -16,8 +16,8 @@ pub const DEFAULT_LEVEL: u8 = 6;
 pub struct Plan {
     /// The subcommand, as @PG names it.
     pub command: &'static str,
-    /// Where reads come from; `-` is standard input.
-    pub input: PathBuf,
+    /// Where reads come from, one after the other; `-` is standard input.
+    pub inputs: Vec<PathBuf>,
     /// What is done to reads.
     pub steps: Steps,
     /// Where they go.
@@ -143,6 +143,9 @@ impl Plan {
         if wants_index && output.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
         }
+        if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+            return Err(Error::usage("standard input can be read only once").hint("give - once"));
+        }
         if output.format == Format::Sam && output.level.is_some() {
             return Err(Error::usage("SAM text is not compressed, so it has no level")
                 .hint("drop -l and -u, or write BAM"));
@@ -192,12 +195,9 @@ impl Plan {
                 DuplicateMode::Coordinate => "coordinate",
             });
         }
-        if self.command != "sort" {
+        if self.command != "sort" || self.order() != Order::Coordinate {
             say("--sort");
-            say(match self.order() {
-                Order::Coordinate => "coordinate",
-                Order::Input => "none",
-            });
+            say(&self.order().name());
         }
         words.join(" ")
     }

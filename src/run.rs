@@ -1,27 +1,26 @@
 //! A plan becomes passes: the whole program.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use readmill_engine::Budget;
 use readmill_format::source::Source;
 use readmill_format::spill::Spill;
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Header, Kind, Result};
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
 use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Marks, Mode};
-use readmill_steps::sort::{Merge, RunSort};
+use readmill_steps::sort::{Keyer, Merge, RunSort};
 use readmill_steps::{Step, sort};
 
+use crate::inputs::{self, Inputs, Rules};
 use crate::memory::{self, Memory};
 use crate::output::Sink;
 use crate::pass::duplicates::Court;
+use crate::pass::feed::Feed;
 use crate::pass::held::{Held, Waiting};
-use crate::pass::ingest::{Feed, Ingest, Pools};
-use crate::pass::merge::{self, Merged, Written};
-use crate::pass::{self, duplicates, order, stream};
+use crate::pass::ingest::{Buffers, Ingest, Stop};
+use crate::pass::merge;
+use crate::pass::{duplicates, stream};
 use crate::plan::{DuplicateMode, Plan, Unmapped};
 use crate::report::{Report, log};
 use crate::target;
@@ -55,34 +54,23 @@ pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
     plan.check()?;
     let memory = Memory::divide(plan)?;
     announce(plan, &memory, report);
-    let (input, size) = open(&plan.input)?;
-    let in_input = pass::in_file(&plan.input);
-    target::check_distinct(&plan.input, &plan.output.path)?;
+    for input in &plan.inputs {
+        target::check_distinct(input, &plan.output.path)?;
+    }
     let most = (memory.room / 8) as usize;
-    let source = Source::open(input, plan.means.allow_missing_eof, most).map_err(&in_input)?;
-    let input_header = source.header().clone();
-    let mut header = input_header.clone();
+    let rules = Rules { allow_missing_eof: plan.means.allow_missing_eof, most };
+    let inputs = Inputs::open(&plan.inputs, rules)?;
+    let mut header = inputs.header().clone();
     let steps = steps(plan, &mut header)?;
-    let job = Job { plan, memory, report, input_header, header, steps, size };
-    let summary = if plan.holds_everything() { job.hold(source) } else { job.pass_through(source) };
+    let job = Job { plan, memory, report, header, steps };
+    let summary = if plan.holds_everything() { job.hold(inputs) } else { job.pass_through(inputs) };
     report.done();
-    let summary = summary.map_err(in_input)?;
+    let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
+        ([one], Kind::Input) => error.file(one), // what is wrong with all of it, not with a record
+        _ => error,
+    })?;
     conclude(&summary, started, report);
     Ok(summary)
-}
-
-/// The input as a stream, and its size if it has one.
-fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
-    if path.as_os_str() == "-" {
-        return Ok((Box::new(std::io::stdin()), None));
-    }
-    let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
-    let file = File::open(path).map_err(failed)?;
-    let meta = file.metadata().map_err(failed)?;
-    if meta.is_dir() {
-        return Err(Error::usage(format!("{} is a directory", path.display())));
-    }
-    Ok((Box::new(file), meta.is_file().then_some(meta.len())))
 }
 
 /// The steps that are applied while reading, in their fixed order; they edit the header as they are made.
@@ -92,16 +80,17 @@ fn steps(plan: &Plan, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
         steps.push(Box::new(DropUnmapped::new(which == Unmapped::Strict)));
     }
     if let Some(path) = &plan.steps.dictionary {
-        let (input, _) = open(path)?;
-        let source = Source::open(input, true, MOST_DICTIONARY).map_err(pass::in_file(path))?;
+        let (file, _) = inputs::open(path)?;
+        let source = Source::open(file, true, MOST_DICTIONARY).map_err(|e| e.file(path))?;
         let step = ReplaceDictionary::new(source.header(), header).map_err(|e| e.file(path))?;
         steps.push(Box::new(step));
     }
     if let Some(group) = &plan.steps.read_group {
         steps.push(Box::new(ReplaceReadGroup::new(group, header)?));
     }
-    if plan.steps.sort == Some(sort::Order::Coordinate) {
-        header.set_order(b"coordinate", None, None);
+    if let Some(order) = plan.order().header(true) {
+        let (go, ss) = (order.go.map(str::as_bytes), order.ss.as_deref().map(str::as_bytes));
+        header.set_order(order.so.as_bytes(), go, ss);
     }
     if !plan.output.no_pg {
         header.add_program("readmill", env!("CARGO_PKG_VERSION"), &plan.command_line());
@@ -114,10 +103,8 @@ struct Job<'a> {
     plan: &'a Plan,
     memory: Memory,
     report: &'a Report,
-    input_header: Header,
     header: Header,
     steps: Vec<Box<dyn Step>>,
-    size: Option<u64>,
 }
 
 impl Job<'_> {
@@ -126,9 +113,9 @@ impl Job<'_> {
         Sink::create(&self.plan.output, &self.header, sorted, self.report)
     }
 
-    /// The room that the header leaves: its text, lines, tables and copies.
-    fn room(&self) -> Result<u64> {
-        let header = HEADER_COPIES * self.header.to_text().len() as u64;
+    /// The room that headers leave: their text, lines, tables and copies.
+    fn room(&self, inputs: &Inputs) -> Result<u64> {
+        let header = HEADER_COPIES * inputs.header_bytes() as u64;
         let left = self.memory.room.checked_sub(header).filter(|&left| left >= self.memory.room / 4);
         left.ok_or_else(|| Error::usage("the header leaves no room for reads").hint("raise -m"))
     }
@@ -138,35 +125,31 @@ impl Job<'_> {
     }
 
     /// Steps alone: nothing is held.
-    fn pass_through(self, source: Source) -> Result<Summary> {
+    fn pass_through(self, inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
-        self.report.stage("reading", self.size, true);
+        self.report.stage("reading", inputs.size(), true);
         let crew = self.memory.crew;
-        let (read, written) = stream::to_sink(
-            crew,
-            source,
-            self.max_record(),
-            &self.steps,
-            &self.header,
-            &mut sink,
-            self.report,
-        )?;
+        let feed = Feed::new(inputs, self.max_record(), crew);
+        let (read, written) =
+            stream::to_sink(crew, feed, &self.steps, &self.header, &mut sink, self.report)?;
         sink.finish(self.report)?;
         Ok(Summary { read, written: written.records, counts: written.counts, ..Summary::default() })
     }
 
     /// Steps that need the whole input: ingest, resolve, merge.
-    fn hold(self, mut source: Source) -> Result<Summary> {
+    fn hold(self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
-        let sort = RunSort::new(self.plan.order(), self.header.n_ref());
-        let (noted, first) = duplicates::prepare(self.plan, &self.header, &mut source)?;
+        let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
+        let noted = duplicates::prepare(self.plan, &self.header, &mut inputs)?;
         let waiting = Waiting {
             crew: self.memory.crew,
             sort,
-            budget: Budget::new(self.room()?),
-            spill: Spill::new(&self.plan.means.temp_dirs),
+            budget: Budget::new(self.room(&inputs)?),
+            spill: Arc::new(Spill::new(&self.plan.means.temp_dirs)),
+            sizes: self.memory.sizes,
         };
-        let mut feed = Feed::new(source, first, self.max_record());
+        let input_header = inputs.header().clone();
+        let mut feed = Feed::new(inputs, self.max_record(), waiting.crew);
 
         let mut held = self.ingest(&waiting, &mut feed, noted.as_ref())?;
         let (read, counts) = (held.records, std::mem::take(&mut held.counts));
@@ -174,7 +157,13 @@ impl Job<'_> {
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
         if let (Some(wanted), Some(noted)) = (self.plan.steps.duplicates, &noted) {
             let clear_dt = held.ends.has_dt;
-            let marks = self.judge(&waiting, wanted.mode, noted, feed.cut_templates(), &mut held)?;
+            let marks = self.judge(
+                &waiting,
+                wanted.mode,
+                noted,
+                (&input_header, feed.link.was_cut()),
+                &mut held,
+            )?;
             self.report.say(&format!(
                 "readmill: {} pairs and {} single reads are duplicates",
                 marks.pairs, marks.fragments
@@ -182,10 +171,12 @@ impl Job<'_> {
             summary.mode = Some(marks.mode());
             steps.push(Box::new(ApplyMarks::new(Arc::new(marks), wanted.remove, clear_dt)));
         }
-        let marks = summary.mode.map_or(0, |_| Marks::bytes(read));
-        held.make_room(&waiting, marks)?;
-        summary.runs = held.runs.len();
-        let written = self.merge(&waiting, held, &steps, &mut sink)?;
+        let sources = held.into_sources(&waiting)?;
+        summary.runs = sources.runs.len();
+        self.report.stage("writing", Some(read), false);
+        let merge = Merge::new(Arc::new(sources));
+        let crew = waiting.crew;
+        let written = merge::to_sink(crew, merge, &steps, &self.header, &mut sink, self.report)?;
         sink.finish(self.report)?;
         summary.counts.extend(written.counts);
         summary.written = written.records;
@@ -193,41 +184,32 @@ impl Job<'_> {
         Ok(summary)
     }
 
-    /// The only read of the input. Whenever the memory is full, what it holds becomes a sorted run on disk.
+    /// The only read of the input. What does not fit into the memory becomes sorted runs on disk.
     fn ingest(&self, waiting: &Waiting, feed: &mut Feed, noted: Option<&DuplicateEnds>) -> Result<Held> {
-        self.report.stage("reading", self.size, true);
-        let crew = waiting.crew;
+        self.report.stage("reading", feed.intake.inputs.size(), true);
         let wanted = self.plan.steps.duplicates.map(|duplicates| duplicates.mode);
         let ingest = Ingest {
-            input_header: &self.input_header,
             steps: &self.steps,
-            sort: waiting.sort,
+            waiting,
             ends: noted,
             must_be_grouped: wanted == Some(DuplicateMode::Template),
-            budget: &waiting.budget,
             report: self.report,
-            pools: Pools::new(crew),
+            readers: feed.readers(),
+            buffers: Buffers::new(waiting.crew.in_flight),
         };
-        let mut held = Held::new();
-        while !feed.ended() {
-            held.reserve(waiting.budget.capacity())?;
-            ingest.fill(crew, feed, &mut held)?;
-            // A chunk found no room because of what others had reserved and since given back, or
-            // because the memory is full.
-            let (capacity, used) = (waiting.budget.capacity(), waiting.budget.used());
-            let wanted = ingest.waiting_for(feed).max(capacity / 4);
-            if feed.ended() || capacity.saturating_sub(used) >= wanted {
-                continue;
+        let (mut held, mut held_back) = (Held::new(waiting), 0);
+        while ingest.fill(feed, &mut held_back, &mut held)? != Stop::Ended {
+            if held.has_too_many_runs(waiting) {
+                held.consolidate(waiting)?;
+            } else if held.ends.bytes() > 0 {
+                held.spill_ends(waiting)?;
+            } else {
+                return Err(
+                    Error::usage("a piece of the input does not fit into the memory").hint("raise -m")
+                );
             }
-            if held.is_empty() {
-                return Err(Error::usage("a chunk of the input does not fit into the memory")
-                    .file(&self.plan.input)
-                    .hint("raise -m"));
-            }
-            held.spill(waiting, feed.held())?;
         }
-        order::entries(crew, &mut held.run)?;
-        held.records = feed.records();
+        held.records = feed.link.records();
         Ok(held)
     }
 
@@ -237,13 +219,13 @@ impl Job<'_> {
         waiting: &Waiting,
         wanted: DuplicateMode,
         noted: &DuplicateEnds,
-        cut: bool,
+        (header, cut): (&Header, bool),
         held: &mut Held,
     ) -> Result<Marks> {
         self.report.stage("marking", None, true);
         let free = waiting.budget.capacity().saturating_sub(waiting.budget.used());
         if !held.ends.halves.is_empty() && free < waiting.budget.capacity() / 4 {
-            held.spill(waiting, 0)?;
+            held.spill(waiting)?;
         }
         waiting.budget.release(held.ends.bytes().min(waiting.budget.used()));
         let court = Court {
@@ -255,22 +237,16 @@ impl Job<'_> {
             report: self.report,
         };
         let ends = std::mem::take(&mut held.ends);
-        court.resolve(wanted, &self.input_header, ends, held.records)
+        court.resolve(wanted, header, ends, held.records)
     }
+}
 
-    /// Everything in order into the output.
-    fn merge(
-        &self,
-        waiting: &Waiting,
-        held: Held,
-        steps: &[Box<dyn Step>],
-        sink: &mut Sink,
-    ) -> Result<Written> {
-        self.report.stage("writing", Some(held.records), false);
-        let sealed = held.arena.seal();
-        let merge = Merge::new(&waiting.spill, &held.runs, held.run.lists(), sealed.bytes())?;
-        let from = Merged { arena: sealed.bytes(), spill: &waiting.spill };
-        merge::to_sink(waiting.crew, merge, from, steps, &self.header, sink, self.report)
+/// The inputs, in few words.
+fn shown_inputs(plan: &Plan) -> String {
+    match &plan.inputs[..] {
+        [] => String::new(),
+        [one] => one.display().to_string(),
+        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
     }
 }
 
@@ -281,7 +257,7 @@ fn announce(plan: &Plan, memory: &Memory, report: &Report) {
         "readmill {} {}: {} -> {}; {} threads in total, {} MiB of memory in total, temporary files in {}",
         env!("CARGO_PKG_VERSION"),
         plan.command,
-        plan.input.display(),
+        shown_inputs(plan),
         plan.output.path.display(),
         memory.crew.threads,
         mib(plan.means.memory),

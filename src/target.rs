@@ -1,9 +1,9 @@
 //! A file that is complete under its name, or not there at all.
 
 use std::fs::File;
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
@@ -77,6 +77,21 @@ impl Target {
         self.file.write_all(bytes).map_err(|e| self.error(&e))
     }
 
+    /// The file, to be written at any place of it on any thread; nothing for devices and pipes.
+    pub fn positioned(&self) -> Option<Positioned> {
+        self.names.as_ref()?;
+        let file = self.file.try_clone().ok()?;
+        Some(Positioned { file, shown: self.shown.clone() })
+    }
+
+    /// Goes on writing at `offset`; a device or pipe is there already.
+    pub fn move_to(&mut self, offset: u64) -> Result<()> {
+        match self.names {
+            Some(_) => self.file.seek(SeekFrom::Start(offset)).map(drop).map_err(|e| self.error(&e)),
+            None => Ok(()),
+        }
+    }
+
     fn error(&self, error: &std::io::Error) -> Error {
         Error::io(format!("writing {} failed", self.shown.display()), error)
     }
@@ -109,6 +124,20 @@ impl Drop for Target {
             let _ = std::fs::remove_file(partial);
             signal::release(partial);
         }
+    }
+}
+
+/// A regular file that is written at given places.
+pub struct Positioned {
+    file: File,
+    shown: PathBuf,
+}
+
+impl Positioned {
+    /// Writes `bytes` at `offset`.
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let written = self.file.write_all_at(bytes, offset);
+        written.map_err(|e| Error::io(format!("writing {} failed", self.shown.display()), &e))
     }
 }
 

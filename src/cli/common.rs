@@ -6,11 +6,10 @@ use clap::{Args, ValueEnum};
 use readmill::memory;
 use readmill::plan::{self, Format, Index, Means, Output, Verbosity};
 use readmill_format::bam::index::Kind;
-use readmill_record::{Error, Result};
 
 #[derive(Args)]
 pub struct Io {
-    /// Input: SAM or BAM, told by content; - for standard input
+    /// Input: SAM or BAM, told by content; - for standard input. Several are read one after the other, under one header
     #[arg(value_name = "IN", required = true)]
     input: Vec<PathBuf>,
     /// Output file; - or nothing for standard output
@@ -35,7 +34,7 @@ pub struct Io {
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
     /// Threads in all, not in addition [default: what this process may use]
-    #[arg(short = '@', long, visible_short_alias = 't', value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Memory of the whole process in all, such as 512M or 1.5G [default: 2G, or 3/4 of what the control group allows if that is less]
     #[arg(short, long, value_name = "SIZE", value_parser = plan::parse_size)]
@@ -70,12 +69,9 @@ enum IndexKind {
 }
 
 impl Io {
-    /// The one input.
-    pub fn input(&self) -> Result<PathBuf> {
-        match &self.input[..] {
-            [input] => Ok(input.clone()),
-            _ => Err(Error::usage("several inputs are not merged yet").hint("give one input")),
-        }
+    /// The inputs.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        self.input.clone()
     }
 
     pub fn output(&self) -> Output {

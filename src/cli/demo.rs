@@ -75,7 +75,7 @@ fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
 fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Plan {
     Plan {
         command: "prep",
-        input,
+        inputs: vec![input],
         steps: Steps {
             drop_unmapped: Some(Unmapped::Flagged),
             dictionary: Some(dictionary),
@@ -105,6 +105,6 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
 fn shown(plan: &Plan) -> String {
     let words = plan.command_line();
     let words = words.trim_start_matches("readmill ");
-    let (input, output) = (plan.input.display(), plan.output.path.display());
+    let (input, output) = (plan.inputs[0].display(), plan.output.path.display());
     format!("{words} {input} -o {output} -m {}M", plan.means.memory >> 20)
 }

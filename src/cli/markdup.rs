@@ -6,7 +6,8 @@ use readmill::plan::Steps;
 use readmill_record::Result;
 
 use super::common::Io;
-use super::prep::{DuplicateFlags, SortOrder};
+use super::prep::DuplicateFlags;
+use super::sort::OutputOrder;
 
 /// Flags of marking alone.
 #[derive(Args)]
@@ -17,9 +18,8 @@ another is asked for."
 pub struct Markdup {
     #[command(flatten)]
     io: Io,
-    /// Order of the output
-    #[arg(long, value_name = "ORDER", default_value = "none")]
-    sort: SortOrder,
+    #[command(flatten)]
+    sort: OutputOrder,
     #[command(flatten)]
     duplicates: DuplicateFlags,
 }
@@ -30,7 +30,7 @@ impl Markdup {
         let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };
         Ok(Plan {
             command: "markdup",
-            input: self.io.input()?,
+            inputs: self.io.inputs(),
             steps,
             output: self.io.output(),
             means: self.io.means(),

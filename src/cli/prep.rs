@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 use readmill::Plan;
 use readmill::plan::{DuplicateMode, Duplicates, Steps, Unmapped};
 use readmill_record::Result;
-use readmill_steps::sort::Order;
 
 use super::common::Io;
+use super::sort::OutputOrder;
 
 /// Flags of any combination of steps.
 #[derive(Args)]
@@ -19,9 +19,8 @@ replace the sequence dictionary, replace read groups, mark duplicates, sort."
 pub struct Prep {
     #[command(flatten)]
     io: Io,
-    /// Order of the output
-    #[arg(long, value_name = "ORDER", default_value = "none")]
-    sort: SortOrder,
+    #[command(flatten)]
+    sort: OutputOrder,
     #[command(flatten)]
     duplicates: DuplicateFlags,
     /// Mark duplicates
@@ -39,23 +38,6 @@ pub struct Prep {
     /// Replace, reorder and filter reference sequences by the dictionary of this SAM, BAM or .dict file; reads on others are removed
     #[arg(long, value_name = "FILE", alias = "replace-reference-sequences")]
     sequence_dictionary: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub enum SortOrder {
-    /// By reference sequence, position and strand, as samtools sort
-    Coordinate,
-    /// The order of the input
-    None,
-}
-
-impl SortOrder {
-    pub fn order(self) -> Option<Order> {
-        match self {
-            SortOrder::Coordinate => Some(Order::Coordinate),
-            SortOrder::None => None,
-        }
-    }
 }
 
 #[derive(Args)]
@@ -110,7 +92,7 @@ impl Prep {
         };
         Ok(Plan {
             command: "prep",
-            input: self.io.input()?,
+            inputs: self.io.inputs(),
             steps,
             output: self.io.output(),
             means: self.io.means(),

@@ -1,9 +1,8 @@
 //! Duplicates: how they are noted while reading, and the barrier that judges them.
 
 use readmill_engine::{Budget, Crew};
-use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{Link, Opened};
-use readmill_format::source::{Claim, Opener, Source};
+use readmill_format::source::{self, Claim, Opener};
 use readmill_format::spill::Spill;
 use readmill_record::{Batch, Error, Header, Result};
 use readmill_steps::markdup::grouping::Evidence;
@@ -11,30 +10,30 @@ use readmill_steps::markdup::join::{Joined, join};
 use readmill_steps::markdup::{self, DuplicateEnds, Ends, Marks, Mode};
 
 use super::order;
+use crate::inputs::{Inputs, Next};
 use crate::plan::{DuplicateMode, Plan};
 use crate::report::Report;
 
-/// Decides how ends are noted. Unless the mode leaves no choice, the first chunk is looked at: where
+/// Decides how ends are noted. Unless the mode leaves no choice, the first piece is looked at: where
 /// its templates stand together, mates are paired as they come; where they do not, all are joined by
-/// name. Also gives that first chunk, which is still to be read.
-pub fn prepare(
-    plan: &Plan,
-    header: &Header,
-    source: &mut Source,
-) -> Result<(Option<DuplicateEnds>, Option<Claim>)> {
-    let Some(wanted) = plan.steps.duplicates else { return Ok((None, None)) };
-    let (grouped, first) = match wanted.mode {
-        DuplicateMode::Coordinate => (false, None),
-        DuplicateMode::Template => (true, None),
+/// name.
+pub fn prepare(plan: &Plan, header: &Header, inputs: &mut Inputs) -> Result<Option<DuplicateEnds>> {
+    let Some(wanted) = plan.steps.duplicates else { return Ok(None) };
+    let grouped = match wanted.mode {
+        DuplicateMode::Coordinate => false,
+        DuplicateMode::Template => true,
         DuplicateMode::Auto => {
-            let first = source.claim(Chunk::default())?;
-            (first.clone().is_none_or(|claim| looks_grouped(claim, source.header())), first)
+            let list = inputs.list();
+            match inputs.peek()? {
+                Some(Next::Piece(input, claim)) => looks_grouped(claim.clone(), &list[*input].header),
+                Some(Next::End(_)) | None => true,
+            }
         }
     };
-    Ok((Some(DuplicateEnds::new(header, grouped)?), first))
+    DuplicateEnds::new(header, grouped).map(Some)
 }
 
-/// Whether the templates of a chunk stand together. Damage is not reported here: the chunk is read again.
+/// Whether the templates of a piece stand together. Damage is not reported here: the piece is read again.
 fn looks_grouped(claim: Claim, header: &Header) -> bool {
     let mut opened = Opened::reuse(Batch::default());
     if Opener::new(header).open(claim, &mut opened).is_err() {
@@ -42,12 +41,12 @@ fn looks_grouped(claim: Claim, header: &Header) -> bool {
     }
     let mut link = Link::new(usize::MAX);
     let evidence = |mut batch: Batch| {
-        let sound = readmill_format::source::check(&batch, 0, header.n_ref()).is_ok();
+        let sound = source::check(&batch, 0, header.n_ref()).is_ok();
         batch.stamp(0);
         if sound { Evidence::of(&batch) } else { Evidence::default() }
     };
     let complete = evidence(link.link(opened).batch);
-    // A chunk of a single template, which the link holds back, is judged by that one.
+    // A piece of a single template, which the link holds back, is judged by that one.
     let judged =
         if complete.is_empty() { evidence(link.finish(Batch::default()).batch) } else { complete };
     judged.looks_grouped()

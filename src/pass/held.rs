@@ -1,13 +1,15 @@
 //! What waits for the end of the input: reads in memory and on disk, and duplicate ends.
 
+use std::sync::Arc;
+
 use readmill_engine::{Budget, Crew};
 use readmill_format::spill::Spill;
 use readmill_record::{Arena, Error, Result};
 use readmill_steps::markdup::Ends;
-use readmill_steps::sort::{Merge, Run, RunSort, SpilledRun, frame};
+use readmill_steps::sort::{List, Merge, Run, RunSort, Sources, SpilledRun};
 
-use super::merge::{self, Merged};
-use super::{Counts, duplicates, order};
+use super::{Counts, duplicates, merge, order};
+use crate::memory::Sizes;
 
 /// What waiting needs.
 pub struct Waiting {
@@ -18,17 +20,23 @@ pub struct Waiting {
     /// Room in memory.
     pub budget: Budget,
     /// Room on disk.
-    pub spill: Spill,
+    pub spill: Arc<Spill>,
+    /// Sizes of lists and frames.
+    pub sizes: Sizes,
 }
 
 /// What waits.
 pub struct Held {
     /// Sorted runs on disk, oldest first.
     pub runs: Vec<SpilledRun>,
+    /// How many runs were written in all.
+    pub spilled: usize,
     /// The newest reads.
-    pub arena: Arena,
+    pub arena: Arc<Arena>,
     /// Their entries.
     pub run: Run,
+    /// Room that both take.
+    pub bytes: u64,
     /// Ends of all reads.
     pub ends: Ends,
     /// Records read.
@@ -37,67 +45,103 @@ pub struct Held {
     pub counts: Counts,
 }
 
-/// Memory a run takes while it is merged: the frame being read, the one its partition still holds, keys.
-const RUN_BYTES: u64 = (5 * frame::FRAME / 2) as u64;
-
 impl Held {
     /// Nothing yet, and no memory for it.
-    pub fn new() -> Self {
-        let (runs, run, ends, counts) = Default::default();
-        Held { runs, arena: Arena::empty(), run, ends, records: 0, counts }
+    pub fn new(waiting: &Waiting) -> Self {
+        let (runs, spilled, bytes, ends, records, counts) = Default::default();
+        let (arena, run) = (Arc::new(Arena::empty()), Run::new(waiting.sizes.list));
+        Held { runs, spilled, arena, run, bytes, ends, records, counts }
     }
 
-    /// Takes `room` bytes of address space for reads, unless that has been done since the last spill.
-    pub fn reserve(&mut self, room: u64) -> Result<()> {
-        if self.arena.capacity() == 0 {
-            self.arena = Arena::new(room as usize)
-                .map_err(|e| Error::io(format!("{} MiB of memory are not to be had", room >> 20), &e))?;
+    /// Takes a run, unless it is empty.
+    pub fn push(&mut self, run: SpilledRun) {
+        if !run.frames().is_empty() {
+            self.runs.push(run);
+            self.spilled += 1;
         }
+    }
+
+    /// Memory that the runs on disk take while they are merged, their indexes included.
+    fn merging_bytes(&self, waiting: &Waiting) -> u64 {
+        let frames = self.runs.len() as u64 * waiting.sizes.run_bytes();
+        frames + self.runs.iter().map(SpilledRun::index_bytes).sum::<u64>()
+    }
+
+    /// Whether the runs on disk are so many that merging them would take half the memory.
+    pub fn has_too_many_runs(&self, waiting: &Waiting) -> bool {
+        self.runs.len() > 1 && self.merging_bytes(waiting) > waiting.budget.capacity() / 2
+    }
+
+    /// Writes the ends as sorted items.
+    pub fn spill_ends(&mut self, waiting: &Waiting) -> Result<()> {
+        let bytes = self.ends.bytes();
+        duplicates::spill(waiting.crew, &mut self.ends, &waiting.spill, self.spilled)?;
+        waiting.budget.release(bytes.min(waiting.budget.used()));
         Ok(())
     }
 
-    /// Whether nothing is in memory that could be written out.
-    pub fn is_empty(&self) -> bool {
-        self.run.is_empty() && self.ends.bytes() == 0
+    /// Sorts the lists in memory and takes all that waits to be merged; the memory is given back when the
+    /// merge lets go of it.
+    fn sources(&mut self, waiting: &Waiting) -> Result<Sources> {
+        let arena = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
+        let arena = Arc::into_inner(arena).ok_or_else(still_filled)?;
+        let sealed = Arc::new(arena.seal());
+        let unsorted = self.run.take();
+        let keyer = Arc::clone(waiting.sort.keyer());
+        let lists: Vec<List> = order::lists(waiting.crew, unsorted, |list, scratch| {
+            List::sort(list, sealed.bytes(), &keyer, scratch)
+        })?;
+        Ok(Sources { spill: Arc::clone(&waiting.spill), keyer, runs: Vec::new(), lists, sealed })
     }
 
-    /// Writes what is in memory as a sorted run, and its ends as sorted items, and gives the memory back
-    /// to the system. `kept` bytes of room stay taken.
-    pub fn spill(&mut self, waiting: &Waiting, kept: u64) -> Result<()> {
-        let Waiting { crew, sort, budget, spill } = waiting;
-        order::entries(*crew, &mut self.run)?;
-        let run = std::mem::take(&mut self.run);
-        let arena = std::mem::replace(&mut self.arena, Arena::empty());
-        let sealed = arena.seal();
-        let merge = Merge::new(spill, &[], run.lists(), sealed.bytes())?;
-        let from = Merged { arena: sealed.bytes(), spill };
-        let turn = self.runs.len();
-        self.runs.push(merge::to_spill(*crew, merge, from, *sort, spill, turn)?);
-        drop(sealed);
-        drop(run);
-        duplicates::spill(*crew, &mut self.ends, spill, turn)?;
-        budget.release(budget.used().saturating_sub(kept));
-        if self.runs.len() as u64 * RUN_BYTES > budget.capacity() / 2 {
-            self.consolidate(waiting)?;
-        }
+    /// Writes the reads in memory as a sorted run.
+    pub fn spill(&mut self, waiting: &Waiting) -> Result<()> {
+        let sources = self.sources(waiting)?;
+        let run = merge::to_spill(waiting, Merge::new(Arc::new(sources)), self.spilled)?;
+        waiting.budget.settle(std::mem::take(&mut self.bytes), run.index_bytes());
+        self.push(run);
         Ok(())
     }
 
     /// Merges all runs on disk into one, because each takes memory when it is merged.
-    fn consolidate(&mut self, waiting: &Waiting) -> Result<()> {
-        let Waiting { crew, sort, spill, .. } = waiting;
-        let merge = Merge::new(spill, &self.runs, &[], &[])?;
-        let from = Merged { arena: &[], spill };
-        self.runs = vec![merge::to_spill(*crew, merge, from, *sort, spill, 0)?];
+    pub fn consolidate(&mut self, waiting: &Waiting) -> Result<()> {
+        let runs = std::mem::take(&mut self.runs);
+        let index: u64 = runs.iter().map(SpilledRun::index_bytes).sum();
+        let extents: Vec<_> = runs.iter().map(SpilledRun::extent).collect();
+        let sources = Sources {
+            spill: Arc::clone(&waiting.spill),
+            keyer: Arc::clone(waiting.sort.keyer()),
+            runs,
+            lists: Vec::new(),
+            sealed: Arc::new(Arena::empty().seal()),
+        };
+        let run = merge::to_spill(waiting, Merge::new(Arc::new(sources)), self.spilled)?;
+        extents.iter().for_each(|extent| waiting.spill.free(extent));
+        waiting.budget.settle(index, run.index_bytes());
+        self.runs.push(run);
         Ok(())
     }
 
-    /// Makes sure that the runs on disk can be merged beside what is in memory.
-    pub fn make_room(&mut self, waiting: &Waiting, marks: u64) -> Result<()> {
-        let needed = self.runs.len() as u64 * RUN_BYTES + waiting.budget.used();
-        if !self.runs.is_empty() && !self.run.is_empty() && needed > waiting.budget.capacity() {
-            self.spill(waiting, marks)?;
+    /// Takes everything, to be merged into the output. What is in memory is written out first if it leaves no
+    /// room to merge what is on disk.
+    pub fn into_sources(mut self, waiting: &Waiting) -> Result<Sources> {
+        while self.has_too_many_runs(waiting) {
+            self.consolidate(waiting)?;
         }
-        Ok(())
+        let frames = self.runs.len() as u64 * waiting.sizes.run_bytes();
+        if !self.runs.is_empty()
+            && !self.run.is_empty()
+            && frames + waiting.budget.used() > waiting.budget.capacity()
+        {
+            self.spill(waiting)?;
+        }
+        let mut sources = self.sources(waiting)?;
+        sources.runs = self.runs;
+        Ok(sources)
     }
+}
+
+/// A ticket held the arena beyond the pass it belonged to.
+pub fn still_filled() -> Error {
+    Error::io("the memory of the reads is still in use", &std::io::Error::other("this is a bug"))
 }

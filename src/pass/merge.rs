@@ -1,24 +1,16 @@
-//! Merging: partitions of the final order, gathered and encoded on all threads, written in order. The
-//! same merge writes a full arena, or several runs, to the spill as one sorted run.
+//! Merging: ranges of the final order, put in order on all threads, cut into partitions, gathered and encoded
+//! on all threads. The same merge writes reads to the spill as one sorted run.
 
 use readmill_engine::{Crew, Pass, Pool};
-use readmill_format::spill::{Extent, Spill};
-use readmill_record::{Batch, Error, Header, RecordRef, Result};
+use readmill_record::{Batch, Error, Header, Result};
 use readmill_steps::Step;
-use readmill_steps::sort::frame::FrameWriter;
-use readmill_steps::sort::{Merge, Partition, RunSort, SpilledRun, merge};
+use readmill_steps::sort::{Cutter, Frames, Merge, Ordered, Partition, Range, RunSort, SpilledRun};
 
+use super::held::Waiting;
+use super::turnover::Scratch;
 use super::{Counts, Steps};
-use crate::output::{Encoding, Part, PartEncoder, Sink};
+use crate::output::{Part, PartEncoder, Sink, Writer};
 use crate::report::Report;
-
-/// Where merged records come from.
-pub struct Merged<'a> {
-    /// The arena's bytes.
-    pub arena: &'a [u8],
-    /// The spill.
-    pub spill: &'a Spill,
-}
 
 /// What leaves the merge.
 pub struct Written {
@@ -29,34 +21,46 @@ pub struct Written {
 }
 
 struct ToSink<'a> {
-    from: Merged<'a>,
     steps: &'a [Box<dyn Step>],
-    encoding: Encoding<'a>,
-    parts: Pool<Part>,
+    writer: Writer<'a>,
 }
 
+/// One thread's batch, steps and encoder.
+type Worker<'a> = (Batch, Steps, PartEncoder<'a>);
+
 impl<'a> Pass for ToSink<'a> {
-    type Input = Partition;
-    type Opened = Partition;
-    type Linked = Partition;
-    type Output = Part;
-    type Worker = (Batch, Steps, PartEncoder<'a>);
+    /// A range, or the end of all.
+    type Input = Option<Range>;
+    type Opened = Option<Ordered>;
+    type Linked = Vec<Partition>;
+    type Output = Vec<Part>;
+    type Worker = Worker<'a>;
     type Error = Error;
 
     fn worker(&self) -> Self::Worker {
-        (Batch::with_capacity(9 << 17), super::fork(self.steps), self.encoding.encoder())
+        (Batch::with_capacity(9 << 17), super::fork(self.steps), self.writer.encoder())
     }
 
-    fn open(&self, _: &mut Self::Worker, partition: Partition) -> Result<Partition> {
-        Ok(partition)
+    fn open(&self, _: &mut Self::Worker, range: Option<Range>) -> Result<Option<Ordered>> {
+        range.map(Range::order).transpose()
     }
 
-    fn work(&self, worker: &mut Self::Worker, partition: Partition) -> Result<Part> {
+    fn work(&self, worker: &mut Self::Worker, partitions: Vec<Partition>) -> Result<Vec<Part>> {
+        self.writer.write_behind()?;
+        partitions.into_iter().map(|partition| self.encode(worker, &partition)).collect()
+    }
+}
+
+impl<'a> ToSink<'a> {
+    fn encode(&self, worker: &mut Worker<'a>, partition: &Partition) -> Result<Part> {
         let (batch, steps, encoder) = worker;
         batch.clear();
-        merge::gather(partition, self.from.arena, self.from.spill, |stamp, raw| batch.push(raw, stamp))?;
+        partition.gather(|stamp, raw| {
+            batch.push(raw, stamp);
+            Ok(())
+        })?;
         super::apply(steps, batch)?;
-        let mut part = self.parts.take().unwrap_or_default();
+        let mut part = self.writer.part();
         encoder.encode(batch, &mut part);
         Ok(part)
     }
@@ -65,87 +69,85 @@ impl<'a> Pass for ToSink<'a> {
 /// Merges into the output.
 pub fn to_sink(
     crew: Crew,
-    mut merge: Merge<'_>,
-    from: Merged<'_>,
+    mut merge: Merge,
     steps: &[Box<dyn Step>],
     header: &Header,
     sink: &mut Sink,
     report: &Report,
 ) -> Result<Written> {
-    let mut records = 0;
-    let pass = ToSink { from, steps, encoding: sink.encoding(header), parts: Pool::new(crew.in_flight) };
+    let (mut records, mut cutter, mut ended) = (0, Cutter::default(), false);
+    let pass = ToSink { steps, writer: sink.writer(header, crew.in_flight) };
     let workers = readmill_engine::run(
         crew,
         &pass,
-        |_| merge.next_partition(),
-        |_, partition| Ok(partition),
-        |_, mut part: Part| {
-            sink.take(&mut part)?;
-            records += part.records;
-            report.advance(part.records);
-            pass.parts.put(part);
+        |_| {
+            let range = merge.next_range();
+            let end = range.is_none() && !std::mem::replace(&mut ended, range.is_none());
+            Ok((range.is_some() || end).then_some(range))
+        },
+        |_, ordered| {
+            Ok(match ordered {
+                Some(ordered) => cutter.cut(ordered),
+                None => Vec::from_iter(cutter.finish()),
+            })
+        },
+        |_, parts: Vec<Part>| {
+            for part in parts {
+                records += part.records;
+                report.advance(part.records);
+                sink.take(part, &pass.writer)?;
+            }
             Ok(())
         },
     )?;
+    pass.writer.write_behind()?;
     let mut counts = Counts::new();
     super::count(&mut counts, workers.iter().map(|worker| &worker.1));
     Ok(Written { records, counts })
 }
 
 struct ToSpill<'a> {
-    from: Merged<'a>,
-    sort: RunSort,
-    frames: Pool<Vec<u8>>,
+    sort: &'a RunSort,
+    frame: usize,
+    frames: Pool<Frames>,
 }
 
 impl Pass for ToSpill<'_> {
-    type Input = Partition;
-    type Opened = Partition;
-    type Linked = Partition;
-    type Output = Vec<u8>;
-    type Worker = FrameWriter;
+    type Input = Range;
+    type Opened = Ordered;
+    type Linked = Ordered;
+    type Output = Frames;
+    type Worker = Scratch;
     type Error = Error;
 
-    fn worker(&self) -> FrameWriter {
-        FrameWriter::default()
+    fn worker(&self) -> Scratch {
+        Scratch::new(self.frame)
     }
 
-    fn open(&self, _: &mut FrameWriter, partition: Partition) -> Result<Partition> {
-        Ok(partition)
+    fn open(&self, _: &mut Scratch, range: Range) -> Result<Ordered> {
+        range.order()
     }
 
-    fn work(&self, writer: &mut FrameWriter, partition: Partition) -> Result<Vec<u8>> {
-        let mut out = self.frames.take().unwrap_or_default();
-        out.clear();
-        merge::gather(partition, self.from.arena, self.from.spill, |stamp, raw| {
-            writer.push(self.sort.key(RecordRef::new(raw)), stamp, raw, &mut out);
-        })?;
-        writer.close(&mut out);
-        Ok(out)
+    fn work(&self, scratch: &mut Scratch, range: Ordered) -> Result<Frames> {
+        scratch.pack(range, self.sort, self.frames.take().unwrap_or_default())
     }
 }
 
 /// Merges into one sorted run of the spill.
-pub fn to_spill(
-    crew: Crew,
-    mut merge: Merge<'_>,
-    from: Merged<'_>,
-    sort: RunSort,
-    spill: &Spill,
-    turn: usize,
-) -> Result<SpilledRun> {
-    let mut extent: Extent = spill.begin(turn)?;
-    let pass = ToSpill { from, sort, frames: Pool::new(crew.in_flight) };
+pub fn to_spill(waiting: &Waiting, mut merge: Merge, turn: usize) -> Result<SpilledRun> {
+    let mut run = SpilledRun::new(waiting.spill.begin(turn)?);
+    let frames = Pool::new(waiting.crew.in_flight);
+    let pass = ToSpill { sort: &waiting.sort, frame: waiting.sizes.frame, frames };
     readmill_engine::run(
-        crew,
+        waiting.crew,
         &pass,
-        |_| merge.next_partition(),
-        |_, partition| Ok(partition),
-        |_, frames: Vec<u8>| {
-            spill.append(&mut extent, &frames)?;
+        |_| Ok(merge.next_range()),
+        |_, ordered| Ok(ordered),
+        |_, mut frames: Frames| {
+            run.append(&waiting.spill, &mut frames)?;
             pass.frames.put(frames);
             Ok(())
         },
     )?;
-    Ok(SpilledRun { extent })
+    Ok(run)
 }

@@ -1,15 +1,15 @@
 //! The passes of a run: where the engine, which knows only threads, meets steps and formats.
 
 pub mod duplicates;
+pub mod feed;
 pub mod held;
 pub mod ingest;
 pub mod merge;
 pub mod order;
 pub mod stream;
+pub mod turnover;
 
-use std::path::Path;
-
-use readmill_record::{Batch, Error, Result};
+use readmill_record::{Batch, Result};
 use readmill_steps::Step;
 
 /// A thread's own copies of the steps.
@@ -35,13 +35,5 @@ pub fn count<'a>(sums: &mut Counts, workers: impl Iterator<Item = &'a Steps>) {
             Some(sum) => sum.1 += n,
             None => sums.push((name, n)),
         }
-    }
-}
-
-/// Names the input in an error about it.
-pub fn in_file(path: &Path) -> impl Fn(Error) -> Error {
-    move |error| {
-        let placed = error.place.record.is_some() || error.place.offset.is_some();
-        if placed || error.kind == readmill_record::Kind::Input { error.file(path) } else { error }
     }
 }

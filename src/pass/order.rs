@@ -1,20 +1,22 @@
 //! Sorting many lists, each on some thread.
 
+use std::marker::PhantomData;
+
 use readmill_engine::{Crew, Pass};
 use readmill_record::{Error, Result};
-use readmill_steps::sort::{Run, run};
 
-struct SortLists<F>(F);
+struct SortLists<F, T, U>(F, PhantomData<fn(T) -> U>);
 
-impl<T, F> Pass for SortLists<(F, std::marker::PhantomData<fn() -> T>)>
+impl<F, T, U> Pass for SortLists<F, T, U>
 where
     T: Send,
-    F: Fn(&mut Vec<T>, &mut Vec<T>) + Sync,
+    U: Send,
+    F: Fn(Vec<T>, &mut Vec<T>) -> U + Sync,
 {
     type Input = Vec<T>;
     type Opened = Vec<T>;
     type Linked = Vec<T>;
-    type Output = Vec<T>;
+    type Output = U;
     type Worker = Vec<T>;
     type Error = Error;
 
@@ -26,38 +28,36 @@ where
         Ok(list)
     }
 
-    fn work(&self, scratch: &mut Vec<T>, mut list: Vec<T>) -> Result<Vec<T>> {
-        self.0.0(&mut list, scratch);
-        Ok(list)
+    fn work(&self, scratch: &mut Vec<T>, list: Vec<T>) -> Result<U> {
+        Ok(self.0(list, scratch))
     }
 }
 
 /// Sorts every list with `sort`, which may use a second list as scratch.
-fn lists<T: Send>(
+pub fn lists<T: Send, U: Send>(
     crew: Crew,
-    lists: &mut Vec<Vec<T>>,
-    sort: impl Fn(&mut Vec<T>, &mut Vec<T>) + Sync,
-) -> Result<()> {
-    let mut unsorted = std::mem::take(lists).into_iter();
+    lists: Vec<Vec<T>>,
+    sort: impl Fn(Vec<T>, &mut Vec<T>) -> U + Sync,
+) -> Result<Vec<U>> {
+    let (mut unsorted, mut sorted) = (lists.into_iter(), Vec::new());
     readmill_engine::run(
         crew,
-        &SortLists((sort, std::marker::PhantomData)),
+        &SortLists(sort, PhantomData),
         |_| Ok(unsorted.next()),
         |_, list| Ok(list),
         |_, list| {
-            lists.push(list);
+            sorted.push(list);
             Ok(())
         },
     )?;
-    Ok(())
-}
-
-/// Sorts the entries of a run.
-pub fn entries(crew: Crew, run: &mut Run) -> Result<()> {
-    lists(crew, run.lists_mut(), run::sort_list)
+    Ok(sorted)
 }
 
 /// Sorts the chunks of packed items.
 pub fn items<const N: usize>(crew: Crew, chunks: &mut Vec<Vec<[u64; N]>>) -> Result<()> {
-    lists(crew, chunks, |chunk, _| chunk.sort_unstable())
+    *chunks = lists(crew, std::mem::take(chunks), |mut chunk, _| {
+        chunk.sort_unstable();
+        chunk
+    })?;
+    Ok(())
 }

@@ -28,7 +28,7 @@ fn works_in_the_least_memory(steps: &str) {
     let place = Place::new();
     place.input("x.bam", bam(&many(30_000, 1_000)));
     let mut outputs = Vec::new();
-    for (threads, memory) in [("1", "2G"), ("1", "38M"), ("2", "48M"), ("64", "398M")] {
+    for (threads, memory) in [("1", "2G"), ("1", "40M"), ("2", "50M"), ("64", "424M")] {
         let args = ["in/x.bam", "-o", "out/x.bam", "-@", threads, "-m", memory];
         place.readmill(steps.split(' ').chain(args)).succeeds();
         outputs.push(std::fs::read(place.out("x.bam")).unwrap());

@@ -65,7 +65,7 @@ fn while_passing_through() {
 
 #[test]
 fn after_spilling() {
-    let args = ["markdup", "-", "-o", "out/x.bam", "-m", "38M", "-@", "1", "-T", "tmp"];
+    let args = ["markdup", "-", "-o", "out/x.bam", "-m", "40M", "-@", "1", "-T", "tmp"];
     stops(&args, &[enough(), many(2_000, 20_000)].concat());
 }
 

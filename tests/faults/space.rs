@@ -6,7 +6,7 @@ use crate::files::{bam, many};
 use crate::program::Place;
 
 /// Least memory of one thread, and an input that does not fit into it.
-const LITTLE: [&str; 4] = ["-m", "38M", "-@", "1"];
+const LITTLE: [&str; 4] = ["-m", "40M", "-@", "1"];
 
 fn place_with_much() -> Place {
     let place = Place::new();
@@ -56,7 +56,7 @@ fn an_output_on_a_full_disk() {
 fn a_spill_on_a_full_disk() {
     let place = place_with_much();
     let script =
-        "\"$0\" sort in/x.bam -l 1 -m 38M -@ 1 -o out/x.bam -T small; code=$?; ls -A small; exit $code";
+        "\"$0\" sort in/x.bam -l 1 -m 40M -@ 1 -o out/x.bam -T small; code=$?; ls -A small; exit $code";
     let noise = noisy_input();
     place.input("x.bam", &noise);
     let Some(ended) = with_small_disk(&place, script) else { return };
@@ -91,7 +91,7 @@ fn a_limit_on_the_size_of_files() {
 fn a_limit_on_the_size_of_files_that_the_spill_meets() {
     let place = place_with_much();
     place.input("x.bam", noisy_input());
-    let script = "ulimit -f 1000; exec \"$0\" sort in/x.bam -m 38M -@ 1 -o /dev/null";
+    let script = "ulimit -f 1000; exec \"$0\" sort in/x.bam -m 40M -@ 1 -o /dev/null";
     place.run(&mut place.shell(script)).fails(3, &["spill", "File too large", "-T"]);
     assert_eq!(place.left(), [""; 0]);
     assert!(Path::new("/dev/null").exists());

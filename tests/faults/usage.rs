@@ -21,7 +21,9 @@ fn flags_that_do_not_exist_or_make_no_sense() {
     refused("sort IN -o OUT.bam -@ many", &["many"]);
     refused("sort IN -o OUT.bam -l 13", &["13"]);
     refused("sort IN -o OUT.bam -u -l 3", &["--uncompressed"]);
-    refused("sort IN IN -o OUT.bam", &["several inputs", "give one"]);
+    refused("sort - IN - -o OUT.bam", &["standard input", "once"]);
+    refused("sort IN -n -N -o OUT.bam", &["--natural"]);
+    refused("sort IN -t toolong -o OUT.bam", &["toolong"]);
     refused("prep IN -o OUT.bam --sort", &["--sort"]);
     refused("prep IN -o OUT.bam --sort sideways", &["sideways"]);
     refused("sort -o OUT.bam", &["required"]);

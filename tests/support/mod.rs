@@ -57,7 +57,7 @@ impl Desk {
         let (mut reader, writer) = pipe().expect("a pipe");
         let plan = Plan {
             command: "prep",
-            input,
+            inputs: vec![input],
             steps,
             output: Output {
                 path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),

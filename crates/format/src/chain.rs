@@ -119,8 +119,10 @@ pub struct Link {
     waiting: Vec<u8>,
     /// Lengths of the waiting records.
     lengths: Vec<u32>,
-    /// Number of the next record that leaves in a batch.
+    /// Number of the next record that leaves in a batch, over all inputs.
     next: u64,
+    /// Number of the first record of this input.
+    base: u64,
     /// Whether a template had to be cut.
     cut: bool,
     /// Memory for the next batch's spans.
@@ -132,8 +134,10 @@ pub struct Link {
 pub struct Linked {
     /// The records, not yet checked or stamped.
     pub batch: Batch,
-    /// Number of the first record.
+    /// Number of the first record, over all inputs.
     pub first: u64,
+    /// Its number in its own input.
+    pub number: u64,
     /// Why there are no more records after these, if it is not the end of the input.
     pub fault: Option<Error>,
 }
@@ -142,7 +146,7 @@ impl Link {
     /// A link that refuses records of more than `max_record` bytes.
     pub fn new(max_record: usize) -> Self {
         let (waiting, lengths, spare) = Default::default();
-        Link { waiting, lengths, next: 0, cut: false, spare, max_record }
+        Link { waiting, lengths, next: 0, base: 0, cut: false, spare, max_record }
     }
 
     /// Whether some template was too long to be kept together.
@@ -177,7 +181,7 @@ impl Link {
         }
         let Opened { mut batch, exit, fault, .. } = opened;
         self.put_waiting_first(&mut batch, border);
-        let fault = fault.map(|fault| fault.record(self.next + batch.len() as u64));
+        let fault = fault.map(|fault| fault.record(self.next - self.base + batch.len() as u64));
         let keep = if fault.is_some() { batch.len() } else { self.complete_templates(&batch) };
         self.waiting.clear();
         self.waiting.shrink_to(MOST_REUSED);
@@ -190,20 +194,22 @@ impl Link {
         self.give(batch, keep, fault)
     }
 
-    /// Ends the chain: the last templates, and a fault when a record is cut short.
+    /// Ends the input: the last templates, and a fault when a record is cut short. Another input may follow.
     pub fn finish(&mut self, mut batch: Batch) -> Linked {
         batch.clear();
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
         let fault = (whole < self.waiting.len()).then(|| {
             Error::input("the file ends inside a record")
-                .record(self.next + self.lengths.len() as u64)
+                .record(self.next - self.base + self.lengths.len() as u64)
                 .hint("it is truncated: get it again")
         });
         self.put_waiting_first(&mut batch, 0);
         self.waiting.clear();
         self.lengths.clear();
         let keep = batch.len();
-        self.give(batch, keep, fault)
+        let linked = self.give(batch, keep, fault);
+        self.base = self.next;
+        linked
     }
 
     /// What waited goes behind the chunk's own bytes, and before its records in order.
@@ -221,7 +227,7 @@ impl Link {
     }
 
     fn fail(&mut self, fault: Error, mut batch: Batch) -> Linked {
-        let fault = fault.record(self.next + self.lengths.len() as u64);
+        let fault = fault.record(self.next - self.base + self.lengths.len() as u64);
         batch.clear();
         self.put_waiting_first(&mut batch, 0);
         let keep = batch.len();
@@ -232,7 +238,7 @@ impl Link {
         batch.spans.truncate(keep);
         let first = self.next;
         self.next += keep as u64;
-        Linked { batch, first, fault }
+        Linked { batch, first, number: first - self.base, fault }
     }
 
     /// Completes the partial record behind the whole waiting ones from the front of `chunk`, and says

@@ -63,6 +63,14 @@ impl Spill {
         Ok(())
     }
 
+    /// Gives the disk space of an extent back, where the file system can do that.
+    pub fn free(&self, extent: &Extent) {
+        use rustix::fs::{FallocateFlags, fallocate};
+        let Some(file) = self.files.get().and_then(|files| files.get(extent.file)) else { return };
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let _ = fallocate(file, hole, extent.start, extent.end - extent.start);
+    }
+
     /// Reads from `at` on into `into`, which must lie in the extent.
     pub fn read(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
         debug_assert!(at >= extent.start && at + into.len() as u64 <= extent.end);

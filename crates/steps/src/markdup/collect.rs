@@ -6,7 +6,7 @@ use readmill_record::Result;
 use super::ends::EndsPart;
 use super::grouping::Grouping;
 use super::item::{EndKey, Fragment, Half, Pair};
-use crate::sort::merge::LoserTree;
+use crate::sort::tournament::LoserTree;
 
 /// Items of one chunk; a chunk never grows beyond, so nothing is ever copied to make room.
 const CHUNK: usize = 1 << 16;

@@ -1,66 +1,158 @@
 //! Sorted records on disk.
 //!
-//! A spilled run is a sequence of frames, each of about [`FRAME`] bytes of arena records. A frame is
-//! its header (four little-endian `u32`: records, bytes of the key column, compressed bytes, raw
-//! bytes), the key column (for each record the difference of its key to the one before, then the
-//! length of its arena record, both LEB128), and the arena records in LZ4. The merge walks key columns
-//! serially and cheaply; only who gathers records decompresses them.
+//! A spilled run is a sequence of frames, and an index of them in memory. A frame is a key column (for
+//! each record its key, as differences to the one before, and the length of its arena record, all
+//! LEB128) and the arena records, compressed. Whoever merges reads a frame once, checks its sum, and
+//! shares it with its neighbours.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::{Error, Result, Stamp};
 
-use super::run::{STAMP_BYTES, record_length};
+use super::key::Key;
+use super::run::STAMP_BYTES;
 
-/// Bytes of arena records after which a frame is closed. Small enough that one frame for each of a
-/// hundred runs is a few MiB, large enough for LZ4.
-pub const FRAME: usize = 64 << 10;
+/// What the index knows of a frame.
+#[derive(Clone, Debug)]
+pub struct FrameEntry {
+    /// Key of its first record.
+    pub key: Key,
+    /// The rest of that key.
+    pub tail: Box<[u8]>,
+    /// Bytes of its arena records.
+    pub raw: u32,
+    at: u64,
+    column: u32,
+    packed: u32,
+    crc: u32,
+}
 
-const HEADER: usize = 16;
+/// A sorted run on disk.
+#[derive(Debug)]
+pub struct SpilledRun {
+    extent: Extent,
+    frames: Vec<FrameEntry>,
+}
+
+impl SpilledRun {
+    /// A run whose frames will go to `extent`.
+    pub fn new(extent: Extent) -> Self {
+        SpilledRun { extent, frames: Vec::new() }
+    }
+
+    /// Appends frames, and leaves none.
+    pub fn append(&mut self, spill: &Spill, frames: &mut Frames) -> Result<()> {
+        let base = self.extent.end - self.extent.start;
+        spill.append(&mut self.extent, &frames.bytes)?;
+        frames.bytes.clear();
+        self.frames.extend(frames.index.drain(..).map(|mut frame| {
+            frame.at += base;
+            frame
+        }));
+        Ok(())
+    }
+
+    /// The index.
+    pub fn frames(&self) -> &[FrameEntry] {
+        &self.frames
+    }
+
+    /// Where it lies.
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Bytes of memory the index takes.
+    pub fn index_bytes(&self) -> u64 {
+        let tails: usize = self.frames.iter().map(|frame| frame.tail.len()).sum();
+        (self.frames.capacity() * size_of::<FrameEntry>() + tails) as u64
+    }
+
+    fn read(&self, spill: &Spill, number: usize) -> Result<Loaded> {
+        let frame = &self.frames[number];
+        let mut bytes = vec![0; (frame.column + frame.packed) as usize];
+        spill.read(&self.extent, self.extent.start + frame.at, &mut bytes)?;
+        if crc32fast::hash(&bytes) != frame.crc {
+            return Err(damaged());
+        }
+        let mut records = vec![0; frame.raw as usize];
+        match lz4_flex::block::decompress_into(&bytes[frame.column as usize..], &mut records) {
+            Ok(n) if n == records.len() => {}
+            _ => return Err(damaged()),
+        }
+        bytes.truncate(frame.column as usize);
+        bytes.shrink_to_fit();
+        Ok(Loaded { column: bytes, records })
+    }
+}
+
+/// Frames on their way to the disk.
+#[derive(Default)]
+pub struct Frames {
+    bytes: Vec<u8>,
+    index: Vec<FrameEntry>,
+}
 
 /// Collects sorted records into frames.
-#[derive(Default)]
 pub struct FrameWriter {
-    keys: Vec<u8>,
+    column: Vec<u8>,
     records: Vec<u8>,
-    count: u32,
-    previous: u64,
+    first: Option<(Key, Box<[u8]>)>,
+    previous: Key,
+    size: usize,
 }
 
 impl FrameWriter {
-    /// Adds the next record in order; a frame that is full is appended to `out`.
-    pub fn push(&mut self, key: u64, stamp: Stamp, raw: &[u8], out: &mut Vec<u8>) {
-        leb128(key - self.previous, &mut self.keys);
-        leb128((STAMP_BYTES + raw.len()) as u64, &mut self.keys);
+    /// Frames of about `size` bytes of arena records.
+    pub fn new(size: usize) -> Self {
+        let (column, records, first, previous) = Default::default();
+        FrameWriter { column, records, first, previous, size }
+    }
+
+    /// Adds the next record in order; a frame that is full goes to `out`.
+    pub fn push(&mut self, key: Key, tail: &[u8], stamp: Stamp, raw: &[u8], out: &mut Frames) {
+        if self.first.is_none() {
+            self.first = Some((key, tail.into()));
+            self.previous = Key::default();
+        }
+        leb128(key.0[0] - self.previous.0[0], &mut self.column);
+        leb128(key.0[1], &mut self.column);
+        leb128((STAMP_BYTES + raw.len()) as u64, &mut self.column);
+        if !key.is_decided() {
+            leb128(tail.len() as u64, &mut self.column);
+            self.column.extend_from_slice(tail);
+        }
         self.previous = key;
         self.records.extend_from_slice(&stamp.0.to_le_bytes());
         self.records.extend_from_slice(raw);
-        self.count += 1;
-        if self.records.len() >= FRAME {
+        if self.records.len() >= self.size {
             self.close(out);
         }
     }
 
-    /// Appends what is left as a last, smaller frame.
-    pub fn close(&mut self, out: &mut Vec<u8>) {
-        if self.count == 0 {
-            return;
-        }
-        let start = out.len();
-        let body = start + HEADER + self.keys.len();
-        out.resize(body + lz4_flex::block::get_maximum_output_size(self.records.len()), 0);
+    /// Ends the frame that is open, if one is.
+    pub fn close(&mut self, out: &mut Frames) {
+        let Some((key, tail)) = self.first.take() else { return };
+        let start = out.bytes.len();
+        let body = start + self.column.len();
+        out.bytes.extend_from_slice(&self.column);
+        out.bytes.resize(body + lz4_flex::block::get_maximum_output_size(self.records.len()), 0);
         // Compression fails only for lack of room, and there is room for the worst case.
-        let n = lz4_flex::block::compress_into(&self.records, &mut out[body..]).unwrap_or_default();
-        out.truncate(body + n);
-        let header = [self.count, self.keys.len() as u32, n as u32, self.records.len() as u32];
-        for (i, number) in header.iter().enumerate() {
-            out[start + 4 * i..][..4].copy_from_slice(&number.to_le_bytes());
-        }
-        out[start + HEADER..body].copy_from_slice(&self.keys);
-        self.keys.clear();
+        let n =
+            lz4_flex::block::compress_into(&self.records, &mut out.bytes[body..]).unwrap_or_default();
+        out.bytes.truncate(body + n);
+        out.index.push(FrameEntry {
+            key,
+            tail,
+            raw: self.records.len() as u32,
+            at: start as u64,
+            column: self.column.len() as u32,
+            packed: n as u32,
+            crc: crc32fast::hash(&out.bytes[start..]),
+        });
+        self.column.clear();
         self.records.clear();
-        (self.count, self.previous) = (0, 0);
     }
 }
 
@@ -85,116 +177,76 @@ fn read_leb128(bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// A sorted run on disk.
-#[derive(Clone, Copy, Debug)]
-pub struct SpilledRun {
-    /// Its frames, back to back.
-    pub extent: Extent,
+/// A frame, read by the first who needs it and kept while anyone does.
+pub struct Frame {
+    /// Number of its run.
+    pub run: usize,
+    /// Its number in the run.
+    pub number: usize,
+    loaded: OnceLock<Result<Loaded>>,
 }
 
-/// One frame's records, decompressed by the first who needs them and kept while anyone does.
-pub struct Frame {
-    extent: Extent,
-    at: u64,
-    compressed: usize,
-    raw: usize,
-    bytes: OnceLock<Result<Vec<u8>>>,
+/// What a frame holds.
+pub struct Loaded {
+    column: Vec<u8>,
+    /// The arena records.
+    pub records: Vec<u8>,
 }
 
 impl Frame {
-    /// The arena records.
-    pub fn records(&self, spill: &Spill) -> Result<&[u8]> {
-        let loaded = self.bytes.get_or_init(|| {
-            let mut compressed = vec![0; self.compressed];
-            spill.read(&self.extent, self.at, &mut compressed)?;
-            let mut raw = vec![0; self.raw];
-            match lz4_flex::block::decompress_into(&compressed, &mut raw) {
-                Ok(n) if n == self.raw => Ok(raw),
-                _ => Err(damaged()),
-            }
-        });
-        loaded.as_ref().map(Vec::as_slice).map_err(Clone::clone)
+    /// Frame `number` of run `run`, not yet read.
+    pub fn new(run: usize, number: usize) -> Self {
+        Frame { run, number, loaded: OnceLock::new() }
+    }
+
+    /// What it holds.
+    pub fn load(&self, spill: &Spill, runs: &[SpilledRun]) -> Result<&Loaded> {
+        self.loaded
+            .get_or_init(|| runs[self.run].read(spill, self.number))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 }
 
-fn damaged() -> Error {
+/// The error of what is not as it was written.
+pub fn damaged() -> Error {
     let error = std::io::Error::other("the spilled data came back changed");
     Error::io("reading back what was spilled failed", &error)
         .hint("check the temporary directory's disk")
 }
 
-/// Walks the keys of a spilled run.
-pub struct RunReader<'a> {
-    spill: &'a Spill,
-    extent: Extent,
-    /// Where the next frame starts.
-    next: u64,
-    /// The key column of the current frame, and how much of it is used.
-    column: Vec<u8>,
-    used: usize,
-    left: u32,
-    key: u64,
-    frame: Option<Arc<Frame>>,
+/// Walks a frame's keys.
+pub struct Column<'a> {
+    rest: &'a [u8],
+    key: Key,
 }
 
-impl<'a> RunReader<'a> {
-    /// Starts at the run's first record.
-    pub fn new(spill: &'a Spill, run: SpilledRun) -> Self {
-        let extent = run.extent;
-        let (column, used, left, key, frame) = Default::default();
-        RunReader { spill, extent, next: extent.start, column, used, left, key, frame }
+/// What a column says of a record: its key, the rest of it, and the bytes of its arena record.
+pub type Row<'a> = (Key, &'a [u8], usize);
+
+impl<'a> Column<'a> {
+    /// Starts before the frame's first record.
+    pub fn new(loaded: &'a Loaded) -> Self {
+        Column { rest: &loaded.column, key: Key::default() }
     }
 
-    /// Key and arena length of the next record, and whether it opens a new frame.
-    pub fn next_record(&mut self) -> Result<Option<(u64, usize, bool)>> {
-        let opens = self.left == 0;
-        if opens && !self.next_frame()? {
+    /// The next record; nothing at the end.
+    pub fn next_row(&mut self) -> Result<Option<Row<'a>>> {
+        if self.rest.is_empty() {
             return Ok(None);
         }
-        let mut rest = &self.column[self.used..];
-        let (delta, len) = read_leb128(&mut rest).zip(read_leb128(&mut rest)).ok_or_else(damaged)?;
-        self.used = self.column.len() - rest.len();
-        self.left -= 1;
-        self.key = self.key.checked_add(delta).ok_or_else(damaged)?;
-        Ok(Some((self.key, len as usize, opens)))
+        self.row().map(Some).ok_or_else(damaged)
     }
 
-    /// The frame the last record is in.
-    pub fn frame(&self) -> Option<&Arc<Frame>> {
-        self.frame.as_ref()
-    }
-
-    fn next_frame(&mut self) -> Result<bool> {
-        if self.next >= self.extent.end {
-            self.frame = None;
-            return Ok(false);
+    fn row(&mut self) -> Option<Row<'a>> {
+        let high = self.key.0[0].checked_add(read_leb128(&mut self.rest)?)?;
+        self.key = Key([high, read_leb128(&mut self.rest)?]);
+        let len = read_leb128(&mut self.rest)? as usize;
+        let mut tail = &[][..];
+        if !self.key.is_decided() {
+            let n = read_leb128(&mut self.rest)? as usize;
+            (tail, self.rest) = self.rest.split_at_checked(n)?;
         }
-        let mut header = [0; HEADER];
-        self.spill.read(&self.extent, self.next, &mut header)?;
-        let number = |i: usize| {
-            u32::from_le_bytes([header[4 * i], header[4 * i + 1], header[4 * i + 2], header[4 * i + 3]])
-        };
-        let (count, keys, compressed, raw) = (number(0), number(1), number(2), number(3));
-        let body = self.next + (HEADER as u64) + u64::from(keys);
-        if count == 0 || body + u64::from(compressed) > self.extent.end {
-            return Err(damaged());
-        }
-        self.column.resize(keys as usize, 0);
-        self.spill.read(&self.extent, self.next + HEADER as u64, &mut self.column)?;
-        self.frame = Some(Arc::new(Frame {
-            extent: self.extent,
-            at: body,
-            compressed: compressed as usize,
-            raw: raw as usize,
-            bytes: OnceLock::new(),
-        }));
-        (self.used, self.left, self.key) = (0, count, 0);
-        self.next = body + u64::from(compressed);
-        Ok(true)
+        Some((self.key, tail, len))
     }
-}
-
-/// Bytes of the arena record that starts `bytes`.
-pub fn arena_length(bytes: &[u8]) -> usize {
-    STAMP_BYTES + bytes.get(STAMP_BYTES..).map_or(0, record_length)
 }

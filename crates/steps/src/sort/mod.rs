@@ -1,22 +1,33 @@
-//! Sorting: each read leaves a 16-byte entry beside its bytes in the arena; entries are sorted, bytes are
+//! Sorting: each read leaves an entry beside its bytes in the arena; entries are sorted, bytes are
 //! not. What does not fit is written out as sorted runs, and everything is merged once at the end.
 //!
 //! | step | file |
 //! |---|---|
-//! | a record's place in the order as a number | [`key`] |
+//! | a record's place in the order as bytes | [`key`] |
 //! | entries, sorted in lists by radix | [`entry`] |
 //! | records into the arena, entries into lists | [`run`] |
 //! | sorted records on disk | [`frame`] |
-//! | many sorted lists into one order, cut into partitions | [`merge`] |
+//! | runs and lists, as rows of blocks | [`sources`] |
+//! | the order divided into ranges, serially, block by block | [`merge`] |
+//! | the records of a range put in order, in parallel | [`range`] |
+//! | partitions of the output cut from ranges | [`partition`] |
+//! | the tournament that merges | [`tournament`] |
 
 pub mod entry;
 pub mod frame;
 pub mod key;
 pub mod merge;
+pub mod partition;
+pub mod range;
 pub mod run;
+pub mod sources;
+pub mod tournament;
 
 pub use entry::Entry;
-pub use frame::SpilledRun;
-pub use key::Order;
-pub use merge::{Merge, Partition};
-pub use run::{Run, RunSort};
+pub use frame::{FrameWriter, Frames, SpilledRun};
+pub use key::{Key, Keyer, Order};
+pub use merge::Merge;
+pub use partition::{Cutter, Partition};
+pub use range::{Ordered, Range};
+pub use run::{List, Run, RunSort};
+pub use sources::Sources;

@@ -1,17 +1,15 @@
 //! Records into the arena, entries into lists.
 //!
 //! An arena record is its stamp (8 bytes) followed by the BAM record. Entries are kept in lists of
-//! at most [`LIST`] entries in input order; each list is sorted on its own, on any thread, and a run is
-//! as many lists as fill the memory.
+//! bounded length in input order; each list is sorted on its own, on any thread, and a run is as many
+//! lists as fill the memory.
 
-use readmill_record::{Arena, Batch, RecordRef, Stamp};
+use std::sync::Arc;
+
+use readmill_record::{Arena, Batch, Error, RecordRef, Result, Stamp};
 
 use super::entry::{self, Entry, Place};
-use super::key::Order;
-
-/// Entries of one list: 4 MiB. (Larger lists make fewer of them to merge, but leave the cache while
-/// they are sorted.)
-pub const LIST: usize = 1 << 18;
+use super::key::Keyer;
 
 /// Bytes an arena record takes beside the BAM record.
 pub const STAMP_BYTES: usize = 8;
@@ -20,57 +18,70 @@ pub const STAMP_BYTES: usize = 8;
 pub const OVERHEAD: usize = STAMP_BYTES + size_of::<Entry>();
 
 /// Takes batches into an arena, on any thread.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct RunSort {
-    order: Order,
-    n_ref: i32,
+    keyer: Arc<Keyer>,
 }
 
 impl RunSort {
-    /// Sorts into `order` reads of a file with `n_ref` reference sequences.
-    pub fn new(order: Order, n_ref: i32) -> Self {
-        RunSort { order, n_ref }
+    /// Sorts by the keys of `keyer`.
+    pub fn new(keyer: Keyer) -> Self {
+        RunSort { keyer: Arc::new(keyer) }
     }
 
-    /// The key of a record.
-    pub fn key(&self, record: RecordRef<'_>) -> u64 {
-        self.order.key(record, self.n_ref)
+    /// What makes the keys.
+    pub fn keyer(&self) -> &Arc<Keyer> {
+        &self.keyer
     }
 
-    /// Copies the batch's records into the arena and appends their entries to `entries`. False, and
-    /// nothing done, when the arena has no room: reservation should have prevented that.
-    #[must_use]
-    pub fn accept(&self, arena: &Arena, batch: &Batch, entries: &mut Vec<Entry>) -> bool {
+    /// Copies the batch's records into the arena and appends their entries to `entries`. An arena
+    /// without room is an error: reservation should have prevented it.
+    pub fn accept(
+        &self,
+        arena: &Arena,
+        batch: &Batch,
+        entries: &mut Vec<Entry>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<()> {
         let bytes = batch.record_bytes() as usize + STAMP_BYTES * batch.len();
-        let Some((mut offset, mut room)) = arena.alloc(bytes) else { return false };
+        let Some((mut offset, mut room)) = arena.alloc(bytes) else {
+            return Err(Error::usage("the reads at hand do not fit into the memory").hint("raise -m"));
+        };
         entries.reserve(batch.len());
         for (stamp, record) in batch.records() {
+            let key = self.keyer.key(record, scratch);
+            let key = key.map_err(|e| e.record(stamp.ordinal()).qname(record.qname()))?;
             let len = STAMP_BYTES + record.raw().len();
             let (into, rest) = room.split_at_mut(len);
             into[..STAMP_BYTES].copy_from_slice(&stamp.0.to_le_bytes());
             into[STAMP_BYTES..].copy_from_slice(record.raw());
-            entries.push(Entry { key: self.key(record), place: Place::new(offset, len) });
+            entries.push(Entry { key, place: Place::new(offset, len) });
             (offset, room) = (offset + len, rest);
         }
-        true
+        Ok(())
     }
 }
 
 /// The entries of what is in the arena.
-#[derive(Default)]
 pub struct Run {
     lists: Vec<Vec<Entry>>,
+    list: usize,
 }
 
 impl Run {
+    /// An empty run whose lists have `list` entries.
+    pub fn new(list: usize) -> Self {
+        Run { lists: Vec::new(), list }
+    }
+
     /// Appends a batch's entries; batches come in input order.
     pub fn push(&mut self, mut entries: &[Entry]) {
         while !entries.is_empty() {
-            if self.lists.last().is_none_or(|list| list.len() == LIST) {
-                self.lists.push(Vec::with_capacity(LIST));
+            if self.lists.last().is_none_or(|list| list.len() == self.list) {
+                self.lists.push(Vec::with_capacity(self.list));
             }
             if let Some(list) = self.lists.last_mut() {
-                let (now, later) = entries.split_at(entries.len().min(LIST - list.len()));
+                let (now, later) = entries.split_at(entries.len().min(self.list - list.len()));
                 list.extend_from_slice(now);
                 entries = later;
             }
@@ -82,20 +93,54 @@ impl Run {
         self.lists.is_empty()
     }
 
-    /// The lists, to be sorted one by one.
-    pub fn lists_mut(&mut self) -> &mut Vec<Vec<Entry>> {
-        &mut self.lists
-    }
-
-    /// The lists in input order.
-    pub fn lists(&self) -> &[Vec<Entry>] {
-        &self.lists
+    /// Takes the lists in input order, to be sorted one by one, and leaves none.
+    pub fn take(&mut self) -> Vec<Vec<Entry>> {
+        std::mem::take(&mut self.lists)
     }
 }
 
-/// Sorts one list.
-pub fn sort_list(list: &mut Vec<Entry>, scratch: &mut Vec<Entry>) {
-    entry::sort(list, scratch);
+/// Entries of a block: what the merge moves over without looking at each.
+const BLOCK: usize = 128;
+
+/// A sorted list, and how many bytes of records each of its blocks stands for.
+#[derive(Default)]
+pub struct List {
+    entries: Vec<Entry>,
+    blocks: Vec<u64>,
+}
+
+impl List {
+    /// Sorts `entries`, which lie in `arena`.
+    pub fn sort(mut entries: Vec<Entry>, arena: &[u8], keyer: &Keyer, scratch: &mut Vec<Entry>) -> Self {
+        entry::sort(&mut entries, scratch);
+        let ties = |a: &Entry, b: &Entry| a.key == b.key && !a.key.is_decided();
+        for group in entries.chunk_by_mut(ties).filter(|group| group.len() > 1) {
+            group.sort_by_cached_key(|entry| tail(keyer, arena, entry.place));
+        }
+        let len = |entry: &Entry| record_bytes(arena, entry.place) as u64;
+        let blocks = entries.chunks(BLOCK).map(|block| block.iter().map(len).sum()).collect();
+        List { entries, blocks }
+    }
+
+    /// The entries in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Bytes of the records of a block.
+    pub fn block_bytes(&self, block: usize) -> u64 {
+        self.blocks.get(block).copied().unwrap_or(0)
+    }
+
+    /// The entries of a block start here; behind the last block, where the list ends.
+    pub fn block_start(&self, block: usize) -> usize {
+        (block * BLOCK).min(self.entries.len())
+    }
 }
 
 /// The stamp and the record at `place` of the arena's bytes.
@@ -106,7 +151,19 @@ pub fn arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
     (Stamp(u64::from_le_bytes(*stamp)), &rest[..len])
 }
 
+/// Bytes of the record at `place`, without its stamp.
+pub fn record_bytes(arena: &[u8], place: Place) -> usize {
+    place.arena_len().map_or_else(|| arena_record(arena, place).1.len(), |len| len - STAMP_BYTES)
+}
+
 /// Bytes of the BAM record that starts `bytes`.
 pub fn record_length(bytes: &[u8]) -> usize {
     bytes.first_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize + 4)
+}
+
+/// The part of its key that an entry does not hold.
+pub fn tail(keyer: &Keyer, arena: &[u8], place: Place) -> Vec<u8> {
+    let mut tail = Vec::new();
+    keyer.tail(RecordRef::new(arena_record(arena, place).1), &mut tail);
+    tail
 }

@@ -1,0 +1,127 @@
+//! Changes to a header: other lines of a kind, another order, one more program.
+
+use std::collections::HashSet;
+
+use super::{Header, Line};
+use crate::error::Result;
+
+impl Header {
+    /// Replaces all lines of a kind by `new`, which stand where the first of them stood, else before
+    /// the first line of a kind in `before`, else at the end.
+    pub fn replace(&mut self, kind: &[u8; 2], new: Vec<Line>, before: &[&[u8; 2]]) -> Result<()> {
+        let first_of = |kinds: &[&[u8; 2]]| {
+            self.lines.iter().position(|line| kinds.iter().any(|k| line.kind() == *k))
+        };
+        let at = first_of(&[kind]).or_else(|| first_of(before)).unwrap_or(self.lines.len());
+        let tail = self.lines.split_off(at);
+        self.lines.extend(new);
+        self.lines.extend(tail.into_iter().filter(|line| line.kind() != kind));
+        self.read_references()
+    }
+
+    /// Whether @HD says that records are sorted by coordinate.
+    pub fn claims_coordinate_order(&self) -> bool {
+        self.lines_of(b"HD").any(|line| line.get(b"SO") == Some(b"coordinate"))
+    }
+
+    /// Sets the order in @HD as `samtools sort` does: SO always, GO and SS only where the new order
+    /// has them (spec: SAM section 1.3; behaviour: samtools 1.16 and later).
+    pub fn set_order(&mut self, so: &[u8], go: Option<&[u8]>, ss: Option<&[u8]>) {
+        if self.lines_of(b"HD").next().is_none() {
+            self.lines.insert(0, Line::new("@HD\tVN:1.6"));
+        }
+        for line in self.lines.iter_mut().filter(|line| line.kind() == b"HD") {
+            line.set(b"SO", so);
+            for (tag, value) in [(b"GO", go), (b"SS", ss)] {
+                match value {
+                    Some(value) => line.set(tag, value),
+                    None => line.remove(tag),
+                }
+            }
+        }
+    }
+
+    /// Appends a @PG line for each chain of programs, as `samtools` does: one for every chain of two
+    /// or more programs; without such a chain, one after the last program.
+    pub fn add_program(&mut self, name: &str, version: &str, command_line: &str) {
+        let of = |tag| self.lines_of(b"PG").filter_map(move |l| l.get(tag)).map(<[u8]>::to_vec);
+        let mut taken: HashSet<Vec<u8>> = of(b"ID").collect();
+        let named_as_previous: HashSet<Vec<u8>> = of(b"PP").collect();
+        let is_end = |line: &&Line| line.get(b"ID").is_some_and(|id| !named_as_previous.contains(id));
+        let id = |line: &Line| line.get(b"ID").map(<[u8]>::to_vec);
+        let ends = || self.lines_of(b"PG").filter(is_end);
+        let mut previous: Vec<Option<Vec<u8>>> =
+            ends().filter(|line| line.get(b"PP").is_some()).map(id).collect();
+        if previous.is_empty() {
+            previous.push(ends().last().and_then(id));
+        }
+        let mut counter = 0;
+        let printable = |c: char| if c.is_control() { '?' } else { c };
+        let command_line: String = command_line.chars().map(printable).collect();
+        for before in previous {
+            let mut id = name.to_string();
+            while !taken.insert(id.clone().into_bytes()) {
+                counter += 1;
+                id = format!("{name}.{counter}");
+            }
+            let mut line = format!("@PG\tID:{id}\tPN:{name}").into_bytes();
+            if let Some(before) = before {
+                line.extend_from_slice(b"\tPP:");
+                line.extend_from_slice(&before);
+            }
+            line.extend_from_slice(format!("\tVN:{version}\tCL:{command_line}").as_bytes());
+            self.lines.push(Line::new(line));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(text: &str) -> Header {
+        Header::parse(text.as_bytes()).unwrap()
+    }
+
+    fn text(header: &Header) -> String {
+        String::from_utf8(header.to_text()).unwrap()
+    }
+
+    #[test]
+    fn the_order_is_set_as_samtools_sets_it() {
+        let mut h = header("@HD\tVN:1.4\tSO:unsorted\tGO:query\tSS:x\n@CO\tc\n");
+        h.set_order(b"coordinate", None, None);
+        assert_eq!(text(&h), "@HD\tVN:1.4\tSO:coordinate\n@CO\tc\n");
+        let mut h = header("@CO\tc\n");
+        h.set_order(b"coordinate", None, None);
+        assert_eq!(text(&h), "@HD\tVN:1.6\tSO:coordinate\n@CO\tc\n");
+    }
+
+    #[test]
+    fn programs_are_chained() {
+        let cases = [
+            ("", "@PG\tID:p\tPN:p\tVN:1\tCL:x\n"),
+            ("@PG\tID:a\n@PG\tID:b\n", "@PG\tID:p\tPN:p\tPP:b\tVN:1\tCL:x\n"),
+            ("@PG\tID:a\n@PG\tID:p\tPP:a\n", "@PG\tID:p.1\tPN:p\tPP:p\tVN:1\tCL:x\n"),
+            (
+                "@PG\tID:a\n@PG\tID:b\tPP:a\n@PG\tID:c\n@PG\tID:d\tPP:c\n@PG\tID:lone\n",
+                "@PG\tID:p\tPN:p\tPP:b\tVN:1\tCL:x\n@PG\tID:p.1\tPN:p\tPP:d\tVN:1\tCL:x\n",
+            ),
+        ];
+        for (before, added) in cases {
+            let mut h = header(before);
+            h.add_program("p", "1", "x");
+            assert_eq!(text(&h), format!("{before}{added}"));
+        }
+    }
+
+    #[test]
+    fn lines_are_replaced_in_place() {
+        let mut h = header("@HD\tVN:1\n@RG\tID:a\n@CO\tx\n@RG\tID:b\n@PG\tID:p\n");
+        h.replace(b"RG", vec![Line::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
+        assert_eq!(text(&h), "@HD\tVN:1\n@RG\tID:n\n@CO\tx\n@PG\tID:p\n");
+        let mut h = header("@HD\tVN:1\n@CO\tx\n@PG\tID:p\n");
+        h.replace(b"RG", vec![Line::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
+        assert_eq!(text(&h), "@HD\tVN:1\n@RG\tID:n\n@CO\tx\n@PG\tID:p\n");
+    }
+}

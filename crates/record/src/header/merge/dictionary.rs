@@ -1,0 +1,134 @@
+//! One dictionary of reference sequences for several inputs.
+//!
+//! Sequences of one name are one; their lengths, and their MD5 sums where given, must agree. The order
+//! is that of first appearance, except that every input's own order is kept: chr2 of the second input
+//! comes between chr1 and chr3 of the first if that is where the second has it. An input whose order
+//! contradicts those before it has no say in the order.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+use crate::error::{Error, Result};
+use crate::header::{Header, Line};
+
+/// A sequence as the first input that has it describes it.
+struct Sequence<'a> {
+    line: &'a Line,
+    length: u32,
+    input: usize,
+    /// M5, and the first input that gives it.
+    md5: Option<(&'a [u8], usize)>,
+}
+
+/// The dictionary of all inputs.
+pub(super) struct Dictionary {
+    /// The @SQ lines.
+    pub lines: Vec<Line>,
+    /// The new indexes of each input's sequences, where they change.
+    pub ref_ids: Vec<Option<Vec<i32>>>,
+}
+
+/// Merges the dictionaries.
+pub(super) fn merge(headers: &[Header]) -> Result<Dictionary> {
+    let mut sequences: Vec<Sequence<'_>> = Vec::new();
+    let mut by_name: HashMap<&[u8], usize> = HashMap::new();
+    let mut chains: Vec<Vec<usize>> = Vec::new();
+    for (input, header) in headers.iter().enumerate() {
+        let mut chain = Vec::with_capacity(header.references().len());
+        for (line, reference) in header.lines_of(b"SQ").zip(header.references()) {
+            let at = *by_name.entry(&reference.name).or_insert(sequences.len());
+            if at == sequences.len() {
+                sequences.push(Sequence { line, length: reference.length, input, md5: None });
+            }
+            sequences[at].take(line, reference.length, input)?;
+            chain.push(at);
+        }
+        chains.push(chain);
+    }
+    let order = arrange(&chains, sequences.len());
+    let mut new_id = vec![0i32; sequences.len()];
+    for (id, &sequence) in order.iter().enumerate() {
+        new_id[sequence] = id as i32;
+    }
+    let ref_ids = chains.iter().map(|chain| {
+        let changed = chain.iter().enumerate().any(|(old, &s)| new_id[s] != old as i32);
+        changed.then(|| chain.iter().map(|&s| new_id[s]).collect())
+    });
+    let lines = order.iter().map(|&s| sequences[s].line.clone());
+    Ok(Dictionary { lines: lines.collect(), ref_ids: ref_ids.collect() })
+}
+
+impl<'a> Sequence<'a> {
+    /// Checks that another input means the same sequence.
+    fn take(&mut self, line: &'a Line, length: u32, input: usize) -> Result<()> {
+        let name = || String::from_utf8_lossy(line.get(b"SN").unwrap_or_default()).into_owned();
+        let hint = "inputs of one run must be aligned to the same reference";
+        if length != self.length {
+            return Err(Error::usage(format!(
+                "reference sequence {} has {} bases in input {} and {length} in input {}",
+                name(),
+                self.length,
+                self.input + 1,
+                input + 1,
+            ))
+            .hint(hint));
+        }
+        let Some(md5) = line.get(b"M5") else { return Ok(()) };
+        let (first, given) = *self.md5.get_or_insert((md5, input));
+        if !first.eq_ignore_ascii_case(md5) {
+            return Err(Error::usage(format!(
+                "reference sequence {} has the MD5 sum {} in input {} and {} in input {}",
+                name(),
+                String::from_utf8_lossy(first),
+                given + 1,
+                String::from_utf8_lossy(md5),
+                input + 1,
+            ))
+            .hint(hint));
+        }
+        Ok(())
+    }
+}
+
+/// An order of the numbers below `n` that keeps that of every chain, if the chains allow it; else that
+/// of every chain which agrees with the chains kept before it.
+fn arrange(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
+    let mut seen = HashSet::new();
+    let chains: Vec<&[usize]> =
+        chains.iter().map(Vec::as_slice).filter(|&chain| seen.insert(chain)).collect();
+    if let Some(order) = order_of(&chains, n) {
+        return order;
+    }
+    let (mut kept, mut order) = (Vec::new(), (0..n).collect());
+    for chain in chains {
+        kept.push(chain);
+        match order_of(&kept, n) {
+            Some(found) => order = found,
+            None => drop(kept.pop()),
+        }
+    }
+    order
+}
+
+/// The order that keeps all chains and otherwise puts smaller numbers first, unless they contradict
+/// each other.
+fn order_of(chains: &[&[usize]], n: usize) -> Option<Vec<usize>> {
+    let mut before = vec![0u32; n];
+    let mut after: Vec<Vec<usize>> = vec![Vec::new(); n];
+    for (&a, &b) in chains.iter().flat_map(|chain| chain.iter().zip(chain.iter().skip(1))) {
+        after[a].push(b);
+        before[b] += 1;
+    }
+    let mut ready: BinaryHeap<_> = (0..n).filter(|&s| before[s] == 0).map(Reverse).collect();
+    let mut order = Vec::with_capacity(n);
+    while let Some(Reverse(next)) = ready.pop() {
+        order.push(next);
+        for &s in &after[next] {
+            before[s] -= 1;
+            if before[s] == 0 {
+                ready.push(Reverse(s));
+            }
+        }
+    }
+    (order.len() == n).then_some(order)
+}

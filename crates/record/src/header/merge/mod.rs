@@ -1,0 +1,113 @@
+//! One header for several inputs that are read one after the other.
+//!
+//! The rules, those of Picard MergeSamFiles where it has one:
+//!
+//! - One input keeps its header as it is. Otherwise lines are grouped by kind: @HD, @SQ, @RG, @PG,
+//!   unknown kinds, @CO.
+//! - @HD is the first there is. What it says about order is withdrawn (`SO:unsorted`, no GO, no SS):
+//!   sorted inputs one after the other are not sorted.
+//! - @SQ: all sequences, so that every input's own order is kept where the inputs do not contradict each
+//!   other (`dictionary.rs`). A line is that of the first input that has the sequence.
+//! - @RG, @PG: equal ones are one; of others that share an ID all but the first get a suffix, `ID.1`,
+//!   `ID.2` (`groups.rs`).
+//! - @CO: all. Unknown lines, and @RG and @PG without ID: each text once.
+//!
+//! Nothing is drawn by lot: the result is a function of the headers and their order.
+
+#[cfg(test)]
+mod any;
+mod dictionary;
+mod groups;
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use super::{Header, Line};
+use crate::error::Result;
+use dictionary::Dictionary;
+use groups::{Kind, has_id};
+
+pub use names::{Fate, Names};
+
+/// A header for several inputs, and what their records have to change to fit it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// The header.
+    pub header: Header,
+    /// For each input, in order.
+    pub renames: Vec<Renames>,
+}
+
+/// What the records of one input have to change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renames {
+    /// The new index of each reference sequence; nothing where all keep theirs.
+    pub ref_ids: Option<Vec<i32>>,
+    /// The new IDs of read groups, for `RG:Z`.
+    pub read_groups: Names,
+    /// The new IDs of programs, for `PG:Z`.
+    pub programs: Names,
+}
+
+impl Renames {
+    /// Whether records stay as they are, whatever they hold.
+    pub fn is_identity(&self) -> bool {
+        self.ref_ids.is_none() && self.read_groups.is_identity() && self.programs.is_identity()
+    }
+}
+
+impl Header {
+    /// One header for inputs with these headers, read one after the other. An error says which inputs
+    /// (counted from 1) take one name for two reference sequences.
+    pub fn merge(headers: &[Header]) -> Result<Merged> {
+        if let [one] = headers {
+            return Ok(Merged { header: one.clone(), renames: vec![Renames::default()] });
+        }
+        let Dictionary { lines: sequences, ref_ids } = dictionary::merge(headers)?;
+        let (programs, program_names) = groups::merge(headers, Kind::Program, None);
+        let (groups, group_names) = groups::merge(headers, Kind::ReadGroup, Some(&program_names));
+        let all = || headers.iter().flat_map(Header::lines);
+        let mut seen = HashSet::new();
+        let unknown = all().filter(|line| is_unknown(line) && seen.insert(line.text()));
+        let mut lines: Vec<Line> =
+            all().find(|line| line.kind() == b"HD").cloned().into_iter().collect();
+        lines.extend(sequences);
+        lines.extend(groups);
+        lines.extend(programs);
+        lines.extend(unknown.cloned());
+        lines.extend(all().filter(|line| line.kind() == b"CO").cloned());
+        let mut header = Header { lines, references: Vec::new() };
+        header.read_references()?;
+        header.withdraw_order();
+        let names = group_names.into_iter().zip(program_names);
+        let renames = ref_ids.into_iter().zip(names).map(|(ref_ids, (read_groups, programs))| Renames {
+            ref_ids,
+            read_groups,
+            programs,
+        });
+        Ok(Merged { header, renames: renames.collect() })
+    }
+
+    /// Makes @HD, if there is one, promise no order.
+    fn withdraw_order(&mut self) {
+        let promises = |line: &Line| {
+            let order = line.get(b"SO").unwrap_or(b"unknown");
+            let none = matches!(order, b"unsorted" | b"unknown");
+            !none || line.get(b"GO").is_some() || line.get(b"SS").is_some()
+        };
+        if self.lines_of(b"HD").any(promises) {
+            self.set_order(b"unsorted", None, None);
+        }
+    }
+}
+
+/// Whether a line is of no kind that is merged in its own way.
+fn is_unknown(line: &Line) -> bool {
+    match line.kind() {
+        b"HD" | b"SQ" | b"CO" => false,
+        b"RG" | b"PG" => !has_id(line),
+        _ => true,
+    }
+}

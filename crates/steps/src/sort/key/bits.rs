@@ -1,0 +1,190 @@
+//! Full keys are written as bits, most significant first; what is kept of them differs.
+
+/// Bytes of a full key that a [`Key`] holds.
+const HEAD: usize = 15;
+
+/// The first 15 bytes of a full key, big-endian, and a byte that is 0 when there are no more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(pub [u64; 2]);
+
+impl Key {
+    /// Comes after every key.
+    pub const LAST: Key = Key([u64::MAX; 2]);
+
+    /// The key that stands for a full key.
+    pub fn of(full: &[u8]) -> Self {
+        let mut bytes = [0; HEAD + 1];
+        let n = full.len().min(HEAD);
+        bytes[..n].copy_from_slice(&full[..n]);
+        bytes[HEAD] = u8::from(full.len() > HEAD);
+        Key::from_bits(u128::from_be_bytes(bytes))
+    }
+
+    fn from_bits(bits: u128) -> Self {
+        Key([(bits >> 64) as u64, bits as u64])
+    }
+
+    /// Whether the key says all there is to say.
+    pub fn is_decided(self) -> bool {
+        self.0[1] as u8 == 0
+    }
+}
+
+/// Takes the bits of a full key.
+pub trait Bits {
+    /// Appends the lowest `bits` (at most 64) of `value`, which has no others.
+    fn put(&mut self, value: u64, bits: u32);
+
+    /// Whether whatever follows is of no interest.
+    fn is_full(&self) -> bool;
+
+    /// Appends text without NUL, and the end of it, which comes before every byte.
+    fn put_text(&mut self, text: &[u8]) {
+        self.put_bytes(text.iter().copied());
+    }
+
+    /// The same for bytes other than 0.
+    fn put_bytes(&mut self, bytes: impl Iterator<Item = u8>) {
+        for byte in bytes {
+            if self.is_full() {
+                return;
+            }
+            self.put(u64::from(byte), 8);
+        }
+        self.put(0, 8);
+    }
+}
+
+/// Bits that numbers up to `largest` take.
+pub fn bits_of(largest: u64) -> u32 {
+    u64::BITS - largest.leading_zeros()
+}
+
+const HEAD_BITS: u32 = 8 * HEAD as u32;
+
+/// Keeps the first 15 bytes.
+#[derive(Default)]
+pub struct Head {
+    bits: u128,
+    used: u32,
+}
+
+impl Head {
+    /// What was kept.
+    pub fn key(self) -> Key {
+        Key::from_bits(self.bits << 8 | u128::from(self.used > HEAD_BITS))
+    }
+}
+
+impl Bits for Head {
+    #[inline]
+    fn put(&mut self, value: u64, bits: u32) {
+        debug_assert!(bits == 64 || value >> bits == 0);
+        let end = self.used + bits;
+        if end <= HEAD_BITS {
+            self.bits |= u128::from(value) << (HEAD_BITS - end);
+            self.used = end;
+        } else if !self.is_full() {
+            self.bits |= u128::from(value) >> (end - HEAD_BITS);
+            self.used = HEAD_BITS + 1;
+        }
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.used > HEAD_BITS
+    }
+}
+
+/// Keeps what follows the first 15 bytes.
+pub struct Rest<'a> {
+    bytes: &'a mut Vec<u8>,
+    /// Bits that do not make a byte yet.
+    bits: u64,
+    used: u32,
+}
+
+impl<'a> Rest<'a> {
+    /// Will leave them in `bytes`.
+    pub fn new(bytes: &'a mut Vec<u8>) -> Self {
+        bytes.clear();
+        Rest { bytes, bits: 0, used: 0 }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.used = 0;
+    }
+
+    /// Pads the last byte, and leaves out what a [`Head`] keeps.
+    pub fn end(mut self) {
+        self.put(0, (8 - self.used) % 8);
+        self.bytes.drain(..self.bytes.len().min(HEAD));
+    }
+}
+
+impl Bits for Rest<'_> {
+    fn put(&mut self, value: u64, bits: u32) {
+        if bits > 32 {
+            self.put(value >> 32, bits - 32);
+            return self.put(value & u64::from(u32::MAX), 32);
+        }
+        self.bits = self.bits << bits | value;
+        self.used += bits;
+        while self.used >= 8 {
+            self.used -= 8;
+            self.bytes.push((self.bits >> self.used) as u8);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Head and rest of the same bits.
+    fn both(puts: &[(u64, u32)]) -> (Key, Vec<u8>) {
+        let (mut head, mut bytes) = (Head::default(), vec![9]);
+        let mut rest = Rest::new(&mut bytes);
+        for &(value, bits) in puts {
+            head.put(value, bits);
+            rest.put(value, bits);
+        }
+        rest.end();
+        (head.key(), bytes)
+    }
+
+    #[test]
+    fn fifteen_bytes_are_decided_and_one_bit_more_is_not() {
+        let (key, rest) = both(&[(0xab, 8), (u64::MAX, 64), (1, 48)]);
+        assert_eq!(key, Key([0xabff_ffff_ffff_ffff, 0xff00_0000_0000_0100]));
+        assert!(key.is_decided() && rest.is_empty());
+        let (key, rest) = both(&[(0xab, 8), (u64::MAX, 64), (1, 48), (1, 1)]);
+        assert_eq!(key, Key([0xabff_ffff_ffff_ffff, 0xff00_0000_0000_0101]));
+        assert_eq!((key.is_decided(), rest), (false, vec![0x80]));
+    }
+
+    #[test]
+    fn a_value_may_lie_across_the_border() {
+        let (key, rest) = both(&[(0, 64), (0x123, 52), (0xabcd, 16), (5, 3)]);
+        assert_eq!(key, Key([0, 0x0000_0000_0012_3a01]));
+        assert_eq!(rest, [0xbc, 0xda]);
+    }
+
+    #[test]
+    fn both_agree_with_the_key_of_the_bytes() {
+        let text = b"a text longer than fifteen bytes";
+        let (mut head, mut bytes) = (Head::default(), Vec::new());
+        head.put_text(text);
+        let mut rest = Rest::new(&mut bytes);
+        rest.put_text(text);
+        rest.end();
+        assert_eq!(head.key(), Key::of(text));
+        assert_eq!(bytes, b"han fifteen bytes\0");
+    }
+}

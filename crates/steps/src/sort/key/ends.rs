@@ -1,0 +1,146 @@
+//! The ends of a template as `samtools sort --template-coordinate` sees them: reference sequence, unclipped
+//! 5′ position, strand. Hard clips are passed over, only soft clips are counted. (samtools 1.24, `bam.c`)
+
+use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
+use readmill_record::tag::Field;
+use readmill_record::{Error, Header, RecordRef, Result};
+
+use super::bits::{Bits, bits_of};
+
+/// An end of a template.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// 0 for -1, 1 for the first reference sequence.
+    pub reference: u64,
+    /// Unclipped 5′ position, 1-based.
+    pub position: i64,
+    /// Strand.
+    pub reverse: bool,
+}
+
+impl End {
+    /// The end of what is not mapped, or not there.
+    pub const UNMAPPED: End = End { reference: u64::MAX, position: i64::MAX, reverse: false };
+
+    fn new(ref_id: i32, position: i64, reverse: bool) -> Self {
+        End { reference: (i64::from(ref_id) + 1).cast_unsigned(), position, reverse }
+    }
+
+    /// That of the record itself.
+    pub fn own(record: RecordRef<'_>) -> Self {
+        let flags = record.flags();
+        if flags.is_unmapped() {
+            return Self::UNMAPPED;
+        }
+        let (cigar, reverse) = (record.cigar(), flags.is_reverse());
+        let position = if reverse {
+            record.end() + soft_clip(cigar.ops().rev())
+        } else {
+            i64::from(record.pos()) + 1 - soft_clip(cigar.ops())
+        };
+        End::new(record.ref_id(), position, reverse)
+    }
+
+    /// That of its mate, whose CIGAR is in `field`.
+    pub fn of_mate(record: RecordRef<'_>, field: Option<Field<'_>>) -> Result<Self> {
+        let flags = record.flags();
+        if !flags.is_paired() || flags.is_mate_unmapped() {
+            return Ok(Self::UNMAPPED);
+        }
+        let field = field.ok_or_else(|| {
+            Error::input("template-coordinate order needs the CIGAR of the mate in the MC field")
+                .hint("add it, for example with samtools fixmate")
+        })?;
+        let (cigar, start) = (text(Some(field))?, i64::from(record.next_pos()));
+        let reverse = flags.is_mate_reverse();
+        let position = if reverse {
+            start.saturating_add(mate_reach(cigar))
+        } else {
+            start.saturating_add(1).saturating_sub(mate_clip(cigar))
+        };
+        Ok(End::new(record.next_ref_id(), position, reverse))
+    }
+}
+
+/// The value of a field of text, empty if there is none.
+pub fn text(field: Option<Field<'_>>) -> Result<&[u8]> {
+    match field {
+        None => Ok(b""),
+        Some(Field { kind: b'Z' | b'H', value, .. }) => Ok(value),
+        Some(field) => {
+            let [a, b] = field.tag.map(char::from);
+            let what = format!("template-coordinate order needs {a}{b} to be text (type Z)");
+            Err(Error::input(what).hint("correct the field or remove it, or choose another order"))
+        }
+    }
+}
+
+/// Bases soft-clipped before any operator that is not a clip.
+fn soft_clip(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
+    let clips = ops.take_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP);
+    clips.filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| i64::from(n)).sum()
+}
+
+/// The operators of a CIGAR in text, read as samtools reads them: one without a number counts once, and a
+/// number without an operator does not.
+fn operators(text: &[u8]) -> impl Iterator<Item = (u8, i64)> + '_ {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (number, from) = rest.split_at(digits);
+        let add = |n: i64, byte: &u8| n.saturating_mul(10).saturating_add(i64::from(byte - b'0'));
+        let n = if digits == 0 { 1 } else { number.iter().fold(0, add) };
+        let (&op, after) = from.split_first()?;
+        rest = after;
+        (op != b'*' || digits > 0).then_some((op, n))
+    })
+}
+
+/// Bases soft-clipped at the start of the mate.
+fn mate_clip(cigar: &[u8]) -> i64 {
+    let clips = operators(cigar).take_while(|&(op, _)| op == b'S' || op == b'H');
+    clips.filter(|&(op, _)| op == b'S').fold(0, |sum: i64, (_, n)| sum.saturating_add(n))
+}
+
+/// Bases from the mate's position to its end, those soft-clipped there included.
+fn mate_reach(cigar: &[u8]) -> i64 {
+    let (mut reach, mut started) = (0i64, false);
+    for (op, n) in operators(cigar) {
+        let aligned = matches!(op, b'M' | b'D' | b'N' | b'=' | b'X');
+        started |= aligned;
+        if aligned || op == b'S' && started {
+            reach = reach.saturating_add(n);
+        }
+    }
+    reach
+}
+
+/// Writes unclipped positions in few bits. Those far outside every reference sequence take 64 more.
+pub struct Positions {
+    high: i64,
+    bits: u32,
+}
+
+impl Positions {
+    /// How far outside a position is not yet far.
+    const MARGIN: i64 = 1 << 16;
+
+    /// Positions on the reference sequences of `header`.
+    pub fn new(header: &Header) -> Self {
+        let longest = header.references().iter().map(|reference| reference.length).max();
+        let high = i64::from(longest.unwrap_or(0)) + Self::MARGIN;
+        Positions { high, bits: bits_of((high + Self::MARGIN + 3).cast_unsigned()) }
+    }
+
+    /// Appends a position; `i64::MAX` is that of an unmapped end.
+    pub fn put(&self, position: i64, key: &mut impl Bits) {
+        let far = match position {
+            i64::MAX => return key.put((self.high + Self::MARGIN + 3).cast_unsigned(), self.bits),
+            p if p < -Self::MARGIN => 0,
+            p if p > self.high => self.high + Self::MARGIN + 2,
+            p => return key.put((p + Self::MARGIN + 1).cast_unsigned(), self.bits),
+        };
+        key.put(far.cast_unsigned(), self.bits);
+        key.put(position.cast_unsigned() ^ 1 << 63, 64);
+    }
+}

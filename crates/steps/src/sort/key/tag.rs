@@ -1,0 +1,150 @@
+//! By an optional field, as `samtools sort -t`; read in 1.24, `bam_sort.c`.
+//!
+//! Records without the field; then `A` by its byte; then arrays, all equal; then `Z` and `H` by their
+//! text; then numbers by their value, whatever their type. Equal ones by position, or by name.
+//!
+//! samtools gives NaN no place: it is neither equal to nor less than anything, itself included. Here all
+//! NaN are equal and last.
+
+use readmill_record::tag::{Field, Tag};
+use readmill_record::{Header, RecordRef};
+
+use super::bits::Bits;
+use super::coordinate::Coordinate;
+use super::name::{Names, Style};
+use super::order::Within;
+use super::value;
+
+/// Writes a field, then position or name, into keys.
+pub struct ByTag {
+    tag: Tag,
+    within: Second,
+}
+
+enum Second {
+    Coordinate(Coordinate),
+    Name(Names),
+}
+
+impl ByTag {
+    /// Keys of `tag`, and of `within` where it is equal.
+    pub fn new(tag: Tag, within: Within, header: &Header) -> Self {
+        let within = match within {
+            Within::Coordinate => Second::Coordinate(Coordinate::new(header)),
+            Within::Natural => Second::Name(Names::new(Style::Natural)),
+            Within::Lexicographic => Second::Name(Names::new(Style::Lexicographic)),
+        };
+        ByTag { tag, within }
+    }
+
+    /// The names in keys, if there are any.
+    pub fn names(&self) -> Option<&Names> {
+        match &self.within {
+            Second::Name(names) => Some(names),
+            Second::Coordinate(_) => None,
+        }
+    }
+
+    /// Appends the key of `record`.
+    pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) {
+        put_field(record.field(self.tag), key);
+        match &self.within {
+            Second::Coordinate(coordinate) => coordinate.put(record, key),
+            Second::Name(names) => names.put_read(record, key),
+        }
+    }
+}
+
+fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
+    let Some(field) = field else { return key.put(0, 3) };
+    match field.kind {
+        b'A' => key.put(1 << 8 | u64::from(field.value[0]), 3 + 8),
+        b'B' => key.put(2, 3),
+        b'Z' | b'H' => {
+            key.put(3, 3);
+            key.put_text(field.value);
+        }
+        _ => {
+            key.put(4, 3);
+            key.put(place(value::number(field).unwrap_or(f64::NAN)), 64);
+        }
+    }
+}
+
+/// A number that compares as `value` does.
+fn place(value: f64) -> u64 {
+    if value.is_nan() {
+        return u64::MAX;
+    }
+    let bits = (value + 0.0).to_bits(); // -0 is 0
+    if value < 0.0 { !bits } else { bits | 1 << 63 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Read, header};
+    use super::super::{Key, Keyer, Order};
+    use super::*;
+
+    fn key(within: Within, read: &Read<'_>) -> Key {
+        let keyer = Keyer::new(Order::Tag { tag: *b"XX", within }, &header(3));
+        keyer.key(RecordRef::new(&read.raw()), &mut Vec::new()).unwrap()
+    }
+
+    #[test]
+    fn fields_are_ordered_as_stated() {
+        let in_order: [&[u8]; 19] = [
+            b"XYc\x01",
+            b"XXAA",
+            b"XXAa",
+            b"XXBc\x01\0\0\0\x05",
+            b"XXZ\0",
+            b"XXH1A\0",
+            b"XXZ1a\0",
+            b"XXZ1a \0",
+            b"XXZ1ab\0",
+            b"XXf\x00\x00\x80\xff",                 // -inf
+            b"XXi\x00\x00\x00\x80",                 // -2^31
+            b"XXd\x00\x00\x00\x00\x00\x00\xf0\xbf", // -1
+            b"XXf\x00\x00\x00\xbf",                 // -0.5
+            b"XXC\x00",
+            b"XXf\x00\x00\x80\x3e", // 0.25
+            b"XXs\x01\x00",
+            b"XXI\xff\xff\xff\xff",
+            b"XXf\x00\x00\x80\x7f", // inf
+            b"XXf\x00\x00\xc0\x7f", // NaN
+        ];
+        let reads = in_order.map(|fields| Read { fields, ..Read::default() });
+        for within in [Within::Coordinate, Within::Natural, Within::Lexicographic] {
+            let keys: Vec<Key> = reads.iter().map(|read| key(within, read)).collect();
+            assert!(keys.is_sorted_by(|a, b| a < b), "{keys:x?}");
+        }
+    }
+
+    #[test]
+    fn equal_fields_are_ordered_by_what_is_within() {
+        let equal: [&[&[u8]]; 5] = [
+            &[b"", b"XYZa\0"],
+            &[b"XXZ1\0", b"XXH1\0", b"XXZ1\0XXZ0\0"],
+            &[b"XXc\x02", b"XXI\x02\0\0\0", b"XXf\0\0\0\x40"],
+            &[b"XXc\0", b"XXf\0\0\0\x80"], // -0
+            &[b"XXBc\0\0\0\0", b"XXBS\x01\0\0\0\x07\0"],
+        ];
+        for fields in equal {
+            for (&a, &b) in fields.iter().zip(fields.iter().cycle().skip(1)) {
+                let early = Read { fields: a, pos: 4, qname: b"x9", ..Read::default() };
+                let late = Read { fields: b, ref_id: -1, pos: 3, qname: b"x10", ..Read::default() };
+                assert!(key(Within::Coordinate, &early) < key(Within::Coordinate, &late));
+                assert!(key(Within::Natural, &early) < key(Within::Natural, &late));
+                assert!(key(Within::Lexicographic, &early) > key(Within::Lexicographic, &late));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_and_a_position_are_decided() {
+        let keyer = Keyer::new(Order::parse("tag:XX").unwrap(), &header(200));
+        let raw = Read { fields: b"XXC\x09", ref_id: 199, pos: i32::MAX, ..Read::default() }.raw();
+        assert!(keyer.key(RecordRef::new(&raw), &mut Vec::new()).unwrap().is_decided());
+    }
+}

@@ -1,0 +1,285 @@
+//! By both ends of a template, as `samtools sort --template-coordinate`; read in 1.24, `bam_sort.c` and
+//! `bam.c`.
+//!
+//! A record knows two ends: its own, if it is mapped, and that of its mate, if that is. An end is
+//! reference sequence, unclipped 5′ position and strand. From 1.24 on hard clips are passed over and only
+//! soft clips are counted; versions up to 1.23 counted both, and order templates with hard clips
+//! otherwise. The lower end is the first; a record whose own end is not the lower one is the *upper* of
+//! its pair. Then records are ordered by
+//!
+//! 1. reference sequence of the first, then of the second end; an end that is not mapped is last,
+//! 2. position of the first, then of the second end,
+//! 3. strand of the first, then of the second end, reverse before forward,
+//! 4. library, that is `LB` of the read group, none first,
+//! 5. `CB`, then `MI` without a trailing `/` and one character,
+//! 6. name, byte by byte,
+//! 7. lower before upper.
+//!
+//! A mapped end whose reference sequence is -1, which a valid file does not have, comes first; samtools
+//! puts it before or after unmapped ones, whichever way its subtraction overflows.
+
+use std::collections::HashMap;
+
+use readmill_record::tag::{self, Field, Tag};
+use readmill_record::{Header, RecordRef, Result};
+
+use super::bits::{Bits, bits_of};
+use super::ends::{End, Positions, text};
+use super::name::{Names, Style};
+
+/// The fields that count.
+const FIELDS: [Tag; 4] = [tag::MC, tag::RG, *b"CB", *b"MI"];
+
+/// Writes both ends of a template into keys.
+pub struct Templates {
+    /// Rank of the library of each read group that has one.
+    libraries: HashMap<Vec<u8>, u64>,
+    library_bits: u32,
+    /// What an unmapped end has for a reference sequence.
+    no_reference: u64,
+    reference_bits: u32,
+    positions: Positions,
+    names: Names,
+}
+
+impl Templates {
+    /// Keys for a file with `header`.
+    pub fn new(header: &Header) -> Self {
+        let mut groups: HashMap<Vec<u8>, &[u8]> = HashMap::new();
+        for line in header.lines_of(b"RG") {
+            if let (Some(id), Some(library)) = (line.get(b"ID"), line.get(b"LB")) {
+                groups.entry(id.to_vec()).or_insert(library);
+            }
+        }
+        let mut ranks: Vec<&[u8]> = groups.values().copied().chain([&b""[..]]).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let rank = |library| ranks.partition_point(|other| *other < library) as u64;
+        let no_reference = header.n_ref() as u64 + 1;
+        Templates {
+            libraries: groups.into_iter().map(|(id, library)| (id, rank(library))).collect(),
+            library_bits: bits_of(ranks.len() as u64 - 1),
+            no_reference,
+            reference_bits: bits_of(no_reference),
+            positions: Positions::new(header),
+            names: Names::new(Style::Lexicographic),
+        }
+    }
+
+    /// The names in keys.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Appends the key of `record`.
+    pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) -> Result<()> {
+        let [mate_cigar, group, cell, molecule] = fields(record);
+        let (own, mate) = (End::own(record), End::of_mate(record, mate_cigar)?);
+        let (cell, molecule) = (text(cell)?, text(molecule)?);
+        let of = |end: End| (end.reference, end.position);
+        let upper = of(own) > of(mate) || of(own) == of(mate) && own.reverse;
+        let (first, second) = if upper { (mate, own) } else { (own, mate) };
+        for end in [first, second] {
+            key.put(end.reference.min(self.no_reference), self.reference_bits);
+        }
+        for end in [first, second] {
+            self.positions.put(end.position, key);
+        }
+        for end in [first, second] {
+            key.put(u64::from(!end.reverse), 1);
+        }
+        key.put(self.library(group), self.library_bits);
+        put_optional(cell, key, |byte| byte);
+        put_optional(without_suffix(molecule), key, signed);
+        self.names.put(record.qname(), key);
+        key.put(u64::from(upper), 1);
+        Ok(())
+    }
+
+    fn library(&self, group: Option<Field<'_>>) -> u64 {
+        let id = group.filter(|group| group.kind == b'Z').map(|group| group.value);
+        id.and_then(|id| self.libraries.get(id)).copied().unwrap_or(0)
+    }
+}
+
+/// The first of each of [`FIELDS`].
+fn fields(record: RecordRef<'_>) -> [Option<Field<'_>>; FIELDS.len()] {
+    let mut found = [None; FIELDS.len()];
+    for field in record.fields() {
+        if let Some(i) = FIELDS.iter().position(|&tag| tag == field.tag) {
+            found[i].get_or_insert(field);
+        }
+    }
+    found
+}
+
+/// A molecular identifier without the `/A` or `/B` that tells its strands apart.
+fn without_suffix(molecule: &[u8]) -> &[u8] {
+    match molecule {
+        [molecule @ .., b'/', _] => molecule,
+        _ => molecule,
+    }
+}
+
+/// Orders bytes as signed ones, as samtools compares `MI` where C's `char` is signed; never 0.
+fn signed(byte: u8) -> u8 {
+    if byte < 0x80 { byte | 0x80 } else { byte - 0x80 + 1 }
+}
+
+/// Appends text that is mostly absent: a bit says so.
+fn put_optional(text: &[u8], key: &mut impl Bits, each: impl Fn(u8) -> u8) {
+    key.put(u64::from(!text.is_empty()), 1);
+    if !text.is_empty() {
+        key.put_bytes(text.iter().map(|&byte| each(byte)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Read, header};
+    use super::super::{Key, Keyer, Order};
+    use super::*;
+
+    const PAIR: u16 = 0x1;
+    const REVERSE: u16 = 0x10;
+    const MATE_REVERSE: u16 = 0x20;
+
+    fn header_with(groups: &str) -> Header {
+        let mut text = header(3).to_text();
+        text.extend_from_slice(groups.as_bytes());
+        Header::parse(&text).unwrap()
+    }
+
+    fn full(header: &Header, read: &Read<'_>) -> Result<(Key, Vec<u8>)> {
+        let keyer = Keyer::new(Order::TemplateCoordinate, header);
+        let (raw, mut tail) = (read.raw(), Vec::new());
+        let key = keyer.key(RecordRef::new(&raw), &mut Vec::new())?;
+        keyer.tail(RecordRef::new(&raw), &mut tail);
+        Ok((key, tail))
+    }
+
+    fn assert_in_order(header: &Header, reads: &[Read<'_>]) {
+        let keys: Vec<_> = reads.iter().map(|read| full(header, read).unwrap()).collect();
+        for (i, pair) in keys.windows(2).enumerate() {
+            assert!(pair[0] < pair[1], "{i}: {pair:x?}");
+        }
+    }
+
+    /// A mapped read at `pos` whose mate is mapped at `next_pos`.
+    fn pair<'a>(flags: u16, pos: i32, next_pos: i32, fields: &'a [u8]) -> Read<'a> {
+        let flags = PAIR | flags;
+        Read { flags, pos, next_ref_id: 0, next_pos, cigar: &[(0, 10)], fields, ..Read::default() }
+    }
+
+    const MC: &[u8] = b"MCZ10M\0";
+
+    #[test]
+    fn parts_of_the_key_count_in_the_order_stated() {
+        let other = |ref_id, next_ref_id, pos| Read { ref_id, next_ref_id, ..pair(0, pos, 5, MC) };
+        assert_in_order(
+            &header(3),
+            &[
+                pair(0, 3, 7, MC),
+                pair(MATE_REVERSE, 3, 7, MC), // reaches to 17
+                pair(0, 4, 9, MC),
+                other(0, 1, 900),
+                other(0, 2, 2),
+                Read { flags: PAIR | 0x8, ..pair(0, 1, 7, b"") },
+                other(1, 1, 0),
+                other(-1, -1, 0).with_flags(PAIR | 0x4 | 0x8),
+            ],
+        );
+    }
+
+    #[test]
+    fn reverse_comes_before_forward_and_lower_before_upper() {
+        // First ends at 10, second ends at 30, in 1-based positions.
+        let second_at = |pos, next, flags| pair(flags, pos, next, MC);
+        assert_in_order(
+            &header(3),
+            &[
+                second_at(0, 20, REVERSE | MATE_REVERSE),
+                second_at(20, 0, REVERSE | MATE_REVERSE),
+                second_at(0, 29, REVERSE),
+                second_at(29, 0, MATE_REVERSE),
+                second_at(9, 20, MATE_REVERSE),
+                second_at(20, 9, REVERSE),
+                second_at(9, 29, 0),
+                second_at(29, 9, 0),
+            ],
+        );
+    }
+
+    #[test]
+    fn soft_clips_count_and_hard_clips_do_not() {
+        let at = |pos, cigar, flags| Read { cigar, flags, pos, ..Read::default() };
+        let header = header(1);
+        let same = |a: Read<'_>, b: Read<'_>| {
+            assert_eq!(full(&header, &a).unwrap(), full(&header, &b).unwrap());
+        };
+        same(at(10, &[(0, 5)], 0), at(14, &[(5, 9), (4, 3), (5, 1), (4, 1), (0, 5)], 0));
+        same(at(10, &[(0, 10)], REVERSE), at(10, &[(4, 4), (0, 7), (4, 3), (5, 50)], REVERSE));
+        same(pair(0, 10, 40, MC), pair(0, 10, 44, b"MCZ50H4S6M\0"));
+        same(pair(MATE_REVERSE, 10, 40, MC), pair(MATE_REVERSE, 10, 40, b"MCZ3S2M2I4D2N2S9H\0"));
+        same(pair(0, 10, 40, b"MCZ*\0"), pair(0, 10, 40, b"MCHM\0"));
+    }
+
+    #[test]
+    fn libraries_cells_and_molecules_are_compared_as_stated() {
+        let header = header_with("@RG\tID:a\tLB:zoo\n@RG\tID:b\tLB:ant\n@RG\tID:c\n@RG\tID:d\tLB:zoo\n");
+        let with = |fields| Read { fields, ..Read::default() };
+        assert_in_order(
+            &header,
+            &[
+                with(b"RGZc\0"),
+                with(b"RGZnone\0MIZ/A\0").with_qname(b"s"),
+                with(b"RGZb\0"),
+                with(b"RGZa\0"),
+                with(b"RGZd\0").with_qname(b"s"),
+                with(b"RGZa\0MIZx\xf0\0"),
+                with(b"RGZa\0MIZx1/A\0"),
+                with(b"RGZd\0MIZx1/B\0").with_qname(b"s"),
+                with(b"RGZa\0MIZx1/\0"),
+                with(b"RGZa\0MIZx10\0"),
+                with(b"RGZa\0CBZAC\0"),
+                with(b"RGZa\0CBZAC-1\0MIZ2\0"),
+                with(b"RGZa\0CBZAC\xf0\0"),
+            ],
+        );
+    }
+
+    #[test]
+    fn far_positions_keep_their_order() {
+        let at = |pos, cigar| Read { pos, cigar, ..Read::default() };
+        let most = &[(4, (1 << 28) - 1); 40];
+        assert_in_order(
+            &header(1),
+            &[
+                at(0, most),
+                at(1, most),
+                at(0, &[(4, 65538)]),
+                at(0, &[(4, 65537)]),
+                at(0, &[(4, 65536)]),
+                at(1000 + 65534, &[]),
+                at(1000 + 65535, &[]),
+                at(1000 + 65536, &[]),
+                at(i32::MAX, &[]),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        for (fields, message) in [
+            (&b""[..], "the CIGAR of the mate in the MC field"),
+            (b"MCi\0\0\0\0", "needs MC to be text"),
+            (b"MCZ*\0CBA-", "needs CB to be text"),
+            (b"MCZ*\0MIc\x07", "needs MI to be text"),
+        ] {
+            let error = full(&header(1), &pair(0, 1, 1, fields)).unwrap_err();
+            assert!(error.to_string().contains(message), "{error}");
+            assert!(error.hint.is_some());
+        }
+        assert!(full(&header(1), &pair(0x8, 1, 1, b"")).is_ok(), "the mate is unmapped");
+    }
+}

@@ -1,0 +1,142 @@
+//! Ordered ranges, cut into the partitions that the output is made of.
+//!
+//! A partition ends with the record at which the bytes of all records so far reach the next multiple of
+//! [`PARTITION`]: a function of the records alone, so the blocks of the output are the same
+//! whatever the memory, the runs and the threads were. Cutting is serial and looks at sums only.
+
+use std::sync::Arc;
+
+use readmill_record::{Result, Stamp, arena};
+
+use super::entry::Place;
+use super::frame::damaged;
+use super::range::{Ordered, SPILLED};
+use super::run::{STAMP_BYTES, arena_record};
+
+/// Bytes of BAM records after which a partition is cut. (One MiB, not the four of the first sketch: a
+/// partition in work is held two to three times over, and 8 threads must fit into 160 MiB.)
+pub const PARTITION: u64 = 1 << 20;
+
+/// The records of one partition, in order.
+#[derive(Default)]
+pub struct Partition {
+    pieces: Vec<Piece>,
+}
+
+/// Some consecutive records of a range.
+struct Piece {
+    range: Arc<Ordered>,
+    from: usize,
+    to: usize,
+}
+
+/// Cuts partitions from ranges that come in order.
+#[derive(Default)]
+pub struct Cutter {
+    /// Bytes of all records so far.
+    bytes: u64,
+    open: Partition,
+}
+
+impl Cutter {
+    /// Takes the next range; gives the partitions that end in it.
+    pub fn cut(&mut self, range: Ordered) -> Vec<Partition> {
+        let (range, mut done, mut from) = (Arc::new(range), Vec::new(), 0usize);
+        let Some(&bytes) = range.ends.last() else { return done };
+        loop {
+            // The partition under way began below this multiple, even where a record larger than a
+            // partition has passed several.
+            let begun = self.bytes + from.checked_sub(1).map_or(0, |last| range.ends[last]);
+            let limit = (begun / PARTITION + 1) * PARTITION - self.bytes;
+            let to = range.ends.partition_point(|&end| end < limit) + 1;
+            let whole = to <= range.ends.len();
+            let to = to.min(range.ends.len());
+            if from < to {
+                self.open.pieces.push(Piece { range: Arc::clone(&range), from, to });
+            }
+            if !whole {
+                break;
+            }
+            done.push(std::mem::take(&mut self.open));
+            from = to;
+        }
+        self.bytes += bytes;
+        done
+    }
+
+    /// The last partition.
+    pub fn finish(&mut self) -> Option<Partition> {
+        let last = std::mem::take(&mut self.open);
+        (!last.pieces.is_empty()).then_some(last)
+    }
+}
+
+impl From<Ordered> for Partition {
+    /// All records of a range, for whom it does not matter where it ends.
+    fn from(range: Ordered) -> Self {
+        let to = range.picks.len();
+        Partition { pieces: vec![Piece { range: Arc::new(range), from: 0, to }] }
+    }
+}
+
+impl Partition {
+    /// Hands each record, in order, to `each`.
+    pub fn gather(&self, mut each: impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
+        self.pieces.iter().try_for_each(|piece| piece.gather(&mut each))
+    }
+}
+
+/// How many picks ahead the processor is told which memory it will need.
+const AHEAD: usize = 8;
+
+/// Where a spool is being read: frame, and offset in it.
+type Cursor = (usize, usize);
+
+impl Piece {
+    fn gather(&self, each: &mut impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
+        let Piece { range, from, to } = self;
+        let arena = range.sources.sealed.bytes();
+        let mut cursors: Vec<Cursor> = range.spools.iter().map(|spool| (0, spool.offset)).collect();
+        for (i, &pick) in range.picks[..*from].iter().enumerate() {
+            if pick & SPILLED != 0 {
+                let start = i.checked_sub(1).map_or(0, |before| range.ends[before]);
+                let spool = (pick & !SPILLED) as usize;
+                self.settle(spool, &mut cursors[spool])?;
+                cursors[spool].1 += (range.ends[i] - start) as usize + STAMP_BYTES;
+            }
+        }
+        let picks = &range.picks[*from..*to];
+        for (i, &pick) in picks.iter().enumerate() {
+            if let Some(&ahead) = picks.get(i + AHEAD)
+                && ahead & SPILLED == 0
+            {
+                arena::prefetch(arena, Place(ahead).offset());
+            }
+            if pick & SPILLED == 0 {
+                let (stamp, raw) = arena_record(arena, Place(pick));
+                each(stamp, raw)?;
+            } else {
+                let spool = (pick & !SPILLED) as usize;
+                let records = self.settle(spool, &mut cursors[spool])?;
+                let offset = &mut cursors[spool].1;
+                let (stamp, raw) = arena_record(records, Place::new(*offset, usize::MAX));
+                each(stamp, raw)?;
+                *offset += STAMP_BYTES + raw.len();
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a cursor that has reached the end of a frame to the next; gives the frame's records.
+    fn settle(&self, spool: usize, (frame, offset): &mut Cursor) -> Result<&[u8]> {
+        let (sources, frames) = (&self.range.sources, &self.range.spools[spool].frames);
+        loop {
+            let records =
+                &frames.get(*frame).ok_or_else(damaged)?.load(&sources.spill, &sources.runs)?.records;
+            if *offset < records.len() {
+                return Ok(records);
+            }
+            (*frame, *offset) = (*frame + 1, 0);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What is merged: sorted runs on disk, and sorted lists in memory.
+//!
+//! Sources are numbered oldest first, runs before lists, so that equal records keep input order when
+//! the source with the lower number goes first. Each source is a row of blocks (frames of a run, a few
+//! entries of a list), of which the first key and the bytes are known without looking inside.
+
+use std::sync::Arc;
+
+use readmill_format::spill::Spill;
+use readmill_record::Sealed;
+
+use super::frame::SpilledRun;
+use super::key::{Key, Keyer};
+use super::run::{self, List, STAMP_BYTES};
+
+/// Everything that is merged.
+pub struct Sources {
+    /// Where runs lie.
+    pub spill: Arc<Spill>,
+    /// Makes the rest of a key.
+    pub keyer: Arc<Keyer>,
+    /// Runs on disk, oldest first.
+    pub runs: Vec<SpilledRun>,
+    /// Lists in memory, oldest first.
+    pub lists: Vec<List>,
+    /// What the lists' entries point into.
+    pub sealed: Arc<Sealed>,
+}
+
+/// A place in the order of all records: before the first record of a block of some source.
+#[derive(Clone, Debug)]
+pub struct Border {
+    /// That record's key.
+    pub key: Key,
+    /// The rest of it.
+    pub tail: Vec<u8>,
+    /// Its source.
+    pub source: usize,
+    /// Its block.
+    pub block: usize,
+}
+
+impl Border {
+    /// Whether a record of another source comes before the border.
+    pub fn is_behind(&self, source: usize, key: Key, tail: impl FnOnce() -> Vec<u8>) -> bool {
+        let mut order = key.cmp(&self.key);
+        if order.is_eq() && !key.is_decided() {
+            order = tail().cmp(&self.tail);
+        }
+        order.then(source.cmp(&self.source)).is_lt()
+    }
+}
+
+impl Sources {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.runs.len() + self.lists.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The list that is source `source`, if it is one.
+    pub fn list(&self, source: usize) -> Option<&List> {
+        self.lists.get(source.checked_sub(self.runs.len())?)
+    }
+
+    /// Number of blocks of a source.
+    pub fn blocks(&self, source: usize) -> usize {
+        self.list(source).map_or_else(|| self.runs[source].frames().len(), List::blocks)
+    }
+
+    /// Bytes of the records of a block, or about that.
+    pub fn block_bytes(&self, source: usize, block: usize) -> u64 {
+        match self.list(source) {
+            Some(list) => list.block_bytes(block),
+            None => u64::from(self.runs[source].frames()[block].raw),
+        }
+    }
+
+    /// The first key of a block; behind the last block, one that comes after all.
+    pub fn block_key(&self, source: usize, block: usize) -> Key {
+        let key = match self.list(source) {
+            Some(list) => list.entries().get(list.block_start(block)).map(|entry| entry.key),
+            None => self.runs[source].frames().get(block).map(|frame| frame.key),
+        };
+        key.unwrap_or(Key::LAST)
+    }
+
+    /// The rest of a block's first key; nothing where the key is decided.
+    pub fn block_tail(&self, source: usize, block: usize) -> Vec<u8> {
+        let tail = match self.list(source) {
+            Some(list) => list
+                .entries()
+                .get(list.block_start(block))
+                .filter(|entry| !entry.key.is_decided())
+                .map(|entry| run::tail(&self.keyer, self.sealed.bytes(), entry.place)),
+            None => self.runs[source].frames().get(block).map(|frame| frame.tail.to_vec()),
+        };
+        tail.unwrap_or_default()
+    }
+
+    /// Where the border cuts list `source`, which it meets in one of the given blocks: how many of the
+    /// list's entries come before it.
+    pub fn cut(&self, list: &List, source: usize, block: usize, border: &Border) -> usize {
+        if source == border.source {
+            return list.block_start(border.block);
+        }
+        let start = list.block_start(block);
+        let entries = &list.entries()[start..list.block_start(block + 1)];
+        let tail = |place| run::tail(&self.keyer, self.sealed.bytes(), place);
+        start
+            + entries.partition_point(|entry| border.is_behind(source, entry.key, || tail(entry.place)))
+    }
+}
+
+/// Bytes of the record in an arena record of `len` bytes.
+pub fn record_bytes(len: usize) -> u64 {
+    len.saturating_sub(STAMP_BYTES) as u64
+}

@@ -1,0 +1,163 @@
+//! The inputs of a run, read one after the other as if they were one.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use readmill_format::bgzf::Chunk;
+use readmill_format::source::{Claim, Source};
+use readmill_record::{Error, Header, Kind, Result};
+use readmill_steps::filter::Reconcile;
+
+/// What stays known of an input once its header is read.
+pub struct Input {
+    /// Its file; `-` is standard input.
+    pub path: PathBuf,
+    /// Its own header.
+    pub header: Header,
+    /// What makes its reads fit the common header; nothing where they do.
+    pub reconcile: Option<Reconcile>,
+    /// Its size, where it has one.
+    size: Option<u64>,
+}
+
+impl Input {
+    /// Names the file in an error about its content.
+    pub fn named(&self) -> impl Fn(Error) -> Error + '_ {
+        |error| {
+            let placed = error.place.record.is_some() || error.place.offset.is_some();
+            if placed || error.kind == Kind::Input { error.file(&self.path) } else { error }
+        }
+    }
+}
+
+/// What is to be read next of the input of that number.
+pub enum Next {
+    /// A piece of it.
+    Piece(usize, Claim),
+    /// Its end.
+    End(usize),
+}
+
+/// All inputs, one of which is being read.
+pub struct Inputs {
+    list: Arc<[Input]>,
+    header: Header,
+    at: usize,
+    /// Opened sources, those that are read already or again when it is their turn left out.
+    sources: Vec<Option<Source>>,
+    rules: Rules,
+    waiting: Option<Next>,
+}
+
+/// How inputs are opened.
+#[derive(Clone, Copy)]
+pub struct Rules {
+    /// Accept a BGZF file without its EOF block.
+    pub allow_missing_eof: bool,
+    /// Bytes that a header, or a line of SAM, may take.
+    pub most: usize,
+}
+
+impl Inputs {
+    /// Reads all headers and makes one of them. Files that can be opened again are closed until it is
+    /// their turn, so that any number of them can be read.
+    pub fn open(paths: &[PathBuf], rules: Rules) -> Result<Self> {
+        let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+        for path in paths {
+            let (input, size) = open(path)?;
+            let source = Source::open(input, rules.allow_missing_eof, rules.most);
+            let source = source.map_err(|e| e.file(path))?;
+            headers.push(source.header().clone());
+            files.push((path.clone(), size));
+            sources.push(Some(source).filter(|_| sources.is_empty() || size.is_none()));
+        }
+        let merged = Header::merge(&headers)?;
+        let list = files.into_iter().zip(headers).zip(merged.renames);
+        let list = list.map(|(((path, size), header), renames)| {
+            let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
+            Input { path, header, reconcile, size }
+        });
+        Ok(Inputs { list: list.collect(), header: merged.header, at: 0, sources, rules, waiting: None })
+    }
+
+    /// The header of all.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The inputs.
+    pub fn list(&self) -> Arc<[Input]> {
+        Arc::clone(&self.list)
+    }
+
+    /// Bytes of all headers.
+    pub fn header_bytes(&self) -> usize {
+        let own: usize = self.list.iter().map(|input| input.header.to_text().len()).sum();
+        if self.list.len() == 1 { own } else { own + self.header.to_text().len() }
+    }
+
+    /// Bytes of all inputs, where they have a size.
+    pub fn size(&self) -> Option<u64> {
+        self.list.iter().map(|input| input.size).sum()
+    }
+
+    /// Looks at the next piece without taking it.
+    pub fn peek(&mut self) -> Result<Option<&Next>> {
+        if self.waiting.is_none() {
+            self.waiting = self.next(Chunk::default())?;
+        }
+        Ok(self.waiting.as_ref())
+    }
+
+    /// Puts back what was taken last and cannot be used yet.
+    pub fn put_back(&mut self, next: Next) {
+        self.waiting = Some(next);
+    }
+
+    /// Takes what is next, in the memory of `reuse` where it can; nothing after the end of the last input.
+    pub fn next(&mut self, reuse: Chunk) -> Result<Option<Next>> {
+        if let Some(next) = self.waiting.take() {
+            return Ok(Some(next));
+        }
+        let at = self.at;
+        let Some(input) = self.list.get(at) else { return Ok(None) };
+        let source = match &mut self.sources[at] {
+            Some(source) => source,
+            closed => closed.insert(reopen(input, self.rules)?),
+        };
+        Ok(Some(match source.claim(reuse).map_err(input.named())? {
+            Some(claim) => Next::Piece(at, claim),
+            None => {
+                self.sources[at] = None;
+                self.at += 1;
+                Next::End(at)
+            }
+        }))
+    }
+}
+
+/// Opens a file again whose header was read before.
+fn reopen(input: &Input, rules: Rules) -> Result<Source> {
+    let (file, _) = open(&input.path)?;
+    let source = Source::open(file, rules.allow_missing_eof, rules.most).map_err(input.named())?;
+    if *source.header() != input.header {
+        return Err(Error::input("the file was changed while others were read").file(&input.path));
+    }
+    Ok(source)
+}
+
+/// A file or pipe as a stream, and its size if it has one.
+pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
+    if path.as_os_str() == "-" {
+        return Ok((Box::new(std::io::stdin()), None));
+    }
+    let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
+    let file = File::open(path).map_err(failed)?;
+    let meta = file.metadata().map_err(failed)?;
+    if meta.is_dir() {
+        return Err(Error::usage(format!("{} is a directory", path.display())));
+    }
+    Ok((Box::new(file), meta.is_file().then_some(meta.len())))
+}

@@ -1,0 +1,103 @@
+//! The claimer: what each ticket does.
+
+use std::sync::{Arc, Mutex};
+
+use readmill_engine::Ticket;
+use readmill_format::source;
+use readmill_record::{Arena, Error, Result};
+
+use super::ticket::Claimed;
+use super::{Ingest, Shared, lock};
+use crate::pass::feed::Intake;
+
+/// Says what each ticket does.
+pub struct Claimer<'a> {
+    ingest: &'a Ingest<'a>,
+    shared: &'a Mutex<Shared>,
+    /// Where records go now.
+    pub arena: Arc<Arena>,
+    /// Room in use by reads at which the next run begins: what is left must do for reading on meanwhile.
+    enough: u64,
+    /// The last ticket that took from an input.
+    last_piece: Option<Ticket>,
+    /// Whether the last ticket was for the run that goes to disk.
+    alternate: bool,
+    /// Whether all inputs have been read.
+    pub ended: bool,
+    stopped: bool,
+}
+
+impl<'a> Claimer<'a> {
+    pub fn new(ingest: &'a Ingest<'a>, arena: Arc<Arena>, shared: &'a Mutex<Shared>) -> Self {
+        let capacity = ingest.waiting.budget.capacity();
+        let pieces = ingest.waiting.crew.in_flight as u64 * ingest.bound(source::MAX_CLAIM as u64);
+        let enough = capacity - pieces.max(capacity / 8).min(capacity / 2);
+        let (last_piece, alternate, ended, stopped) = Default::default();
+        Claimer { ingest, shared, arena, enough, last_piece, alternate, ended, stopped }
+    }
+
+    /// What the next ticket does; nothing when the pass is to end.
+    pub fn claim(&mut self, ticket: Ticket, intake: &mut Intake) -> Result<Option<Claimed>> {
+        self.alternate = !self.alternate;
+        let budget = &self.ingest.waiting.budget;
+        let mut shared = lock(self.shared);
+        let at_rest = shared.turnover.is_at_rest();
+        self.stopped |= at_rest && (shared.too_many_runs || shared.ends > budget.capacity() / 4);
+        let no_more = self.ended || self.stopped;
+        if no_more || self.alternate {
+            if let Some(task) = shared.turnover.next_task() {
+                return Ok(Some(Claimed::Turnover(task)));
+            }
+            if no_more {
+                return Ok((!at_rest).then_some(Claimed::Idle));
+            }
+        }
+        if at_rest && shared.reads >= self.enough {
+            return Ok(Some(self.turn_over(&mut shared)));
+        }
+        drop(shared); // reading may take its time
+
+        let Some(next) = intake.claim()? else {
+            self.ended = true;
+            return Ok(Some(Claimed::Idle));
+        };
+        let room = self.ingest.bound(next.bound());
+        if budget.try_reserve(room) {
+            self.ingest.report.advance(next.read_bytes());
+            self.last_piece = Some(ticket);
+            return Ok(Some(Claimed::Piece(next, room, self.arena()?)));
+        }
+        intake.inputs.put_back(next);
+        // Once all pieces before this one are committed, they have given back what they did not need.
+        let in_flight = self.ingest.waiting.crew.in_flight as u64;
+        let settled = self.last_piece.is_none_or(|last| last + in_flight <= ticket);
+        let mut shared = lock(self.shared);
+        if let Some(task) = shared.turnover.next_task() {
+            return Ok(Some(Claimed::Turnover(task)));
+        }
+        if !(at_rest && settled) {
+            return Ok(Some(Claimed::Idle));
+        }
+        if shared.reads > 0 {
+            return Ok(Some(self.turn_over(&mut shared)));
+        }
+        self.stopped = true;
+        Ok(None)
+    }
+
+    /// The arena of now; a new one after a turnover.
+    fn arena(&mut self) -> Result<Arc<Arena>> {
+        if self.arena.capacity() == 0 {
+            let room = self.ingest.waiting.budget.capacity();
+            let arena = Arena::new(room as usize)
+                .map_err(|e| Error::io(format!("{} MiB of memory are not to be had", room >> 20), &e))?;
+            self.arena = Arc::new(arena);
+        }
+        Ok(Arc::clone(&self.arena))
+    }
+
+    fn turn_over(&mut self, shared: &mut Shared) -> Claimed {
+        let full = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
+        Claimed::Turnover(shared.turnover.begin(full))
+    }
+}

@@ -1,0 +1,216 @@
+//! The only read of the input: pieces in, reads into the arena; when that is nearly full, a fresh one is begun
+//! and the old one goes to disk in the same pass ([`super::turnover`]).
+//!
+//! Room is reserved when a piece is claimed, in claim order, for the most it can need; what it turns out not to
+//! need is given back when it is committed. A run is a contiguous range of pieces. A piece that finds no
+//! room waits for the tickets before it to give back what they did not need, or for a run to be written; it is
+//! the claimer alone who waits, by claiming tickets that do nothing, of which there are never more than
+//! may be in flight.
+//!
+//! | phase | file |
+//! |---|---|
+//! | what a ticket is | [`ticket`] |
+//! | what each ticket does | [`claim`] |
+//! | what it leaves behind | [`commit`] |
+
+mod claim;
+mod commit;
+mod ticket;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_engine::{Pass, Pool};
+use readmill_record::{Arena, Error, Result};
+use readmill_steps::markdup::{DuplicateEnds, EndsPart};
+use readmill_steps::sort::{Entry, Frames, run};
+use readmill_steps::{Step, markdup};
+
+use super::Steps;
+use super::feed::{Feed, Reader, Readers, Stretch};
+use super::held::{Held, Waiting};
+use super::turnover::{self, Turnover};
+use crate::report::Report;
+use claim::Claimer;
+use commit::Committer;
+use ticket::{Claimed, Done, Left, Open, Ready, Room};
+
+/// Bytes of the smallest possible record (one without a name), for bounds on their number.
+const SMALLEST_RECORD: usize = 37;
+
+/// What ingest works with, shared by all threads.
+pub struct Ingest<'a> {
+    /// The steps.
+    pub steps: &'a [Box<dyn Step>],
+    /// How reads are sorted, and where they wait.
+    pub waiting: &'a Waiting,
+    /// What is noted for duplicates.
+    pub ends: Option<&'a DuplicateEnds>,
+    /// Whether reads of one template must stand together.
+    pub must_be_grouped: bool,
+    /// Progress.
+    pub report: &'a Report,
+    /// Opens and checks what is read.
+    pub readers: Readers,
+    /// Buffers that tickets hand on.
+    pub buffers: Buffers,
+}
+
+/// Buffers that tickets hand on.
+pub struct Buffers {
+    entries: Pool<Vec<Entry>>,
+    frames: Pool<Frames>,
+}
+
+impl Buffers {
+    /// As many of each as tickets are under way.
+    pub fn new(in_flight: usize) -> Self {
+        Buffers { entries: Pool::new(in_flight), frames: Pool::new(in_flight) }
+    }
+}
+
+/// Why reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// All inputs have ended.
+    Ended,
+    /// Runs, ends or the next piece need room that writing a run does not make.
+    NoRoom,
+}
+
+/// A thread's scratch.
+pub struct Worker {
+    reader: Reader,
+    steps: Steps,
+    ends: Option<markdup::Scratch>,
+    key: Vec<u8>,
+    turnover: turnover::Scratch,
+}
+
+/// What the claimer and the committer share.
+pub struct Shared {
+    turnover: Turnover,
+    /// Room that the reads in the current arena take, and all ends.
+    reads: u64,
+    ends: u64,
+    too_many_runs: bool,
+}
+
+impl Shared {
+    fn new(waiting: &Waiting, held: &Held) -> Self {
+        let turnover = Turnover::new(waiting.sort.clone(), Arc::clone(&waiting.spill));
+        Shared { turnover, reads: held.bytes, ends: held.ends.bytes(), too_many_runs: false }
+    }
+}
+
+fn lock<'a>(shared: &'a Mutex<Shared>) -> MutexGuard<'a, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Ingest<'_> {
+    /// Room needed for `bytes` of records, at most.
+    fn bound(&self, bytes: u64) -> u64 {
+        let growth: usize = self.steps.iter().map(|step| step.growth()).sum();
+        let ends = if self.ends.is_some() { markdup::MOST_BYTES } else { 0 };
+        let each = (run::OVERHEAD + growth + ends) as u64;
+        bytes + bytes.div_ceil(SMALLEST_RECORD as u64) * each
+    }
+
+    /// Reads until the inputs end, or until something has to be done before reading on. `held_back` is the
+    /// room of the records that the link holds back.
+    pub fn fill(&self, feed: &mut Feed, held_back: &mut u64, held: &mut Held) -> Result<Stop> {
+        let keyer = self.waiting.sort.keyer();
+        let shared = Mutex::new(Shared::new(self.waiting, held));
+        let arena = std::mem::replace(&mut held.arena, Arc::new(Arena::empty()));
+        let mut claimer = Claimer::new(self, arena, &shared);
+        let mut committer =
+            Committer { ingest: self, held, shared: &shared, had: *held_back, writing: None };
+        let Feed { intake, link } = feed;
+        let link = |_, open| {
+            Ok(match open {
+                Open::Piece(piece, reserved, arena) => {
+                    let stretch = self.readers.link(link, piece);
+                    stretch.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
+                    *held_back = self.bound(link.waiting_bytes());
+                    Ready::Stretch(stretch, Room { reserved, held_back: *held_back }, arena)
+                }
+                Open::Turnover(opened) => Ready::Turnover(opened),
+                Open::Idle => Ready::Idle,
+            })
+        };
+        let workers = readmill_engine::run(
+            self.waiting.crew,
+            &Filling(self),
+            |ticket| claimer.claim(ticket, intake),
+            link,
+            |_, done| committer.commit(done),
+        )?;
+        let (arena, ended) = (claimer.arena, claimer.ended);
+        super::count(&mut held.counts, workers.iter().map(|worker| &worker.steps));
+        held.arena = arena;
+        Ok(if ended { Stop::Ended } else { Stop::NoRoom })
+    }
+
+    /// Checks records, applies the steps, and copies what is left into the arena.
+    fn take(&self, worker: &mut Worker, stretch: Stretch, room: Room, arena: &Arena) -> Result<Left> {
+        let mut batch = worker.reader.check(stretch)?;
+        let mut ends = EndsPart::default();
+        if let Some(scratch) = &mut worker.ends {
+            scratch.judge(&batch, &mut ends);
+        }
+        super::apply(&mut worker.steps, &mut batch)?;
+        if let (Some(noted), Some(scratch)) = (self.ends, &mut worker.ends) {
+            noted.accept(scratch, &batch, &mut ends);
+        }
+        let mut entries = self.buffers.entries.take().unwrap_or_default();
+        entries.clear();
+        self.waiting.sort.accept(arena, &batch, &mut entries, &mut worker.key)?;
+        let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
+        self.readers.reuse(batch);
+        Ok(Left { entries, ends, reads, room })
+    }
+}
+
+struct Filling<'a>(&'a Ingest<'a>);
+
+impl Pass for Filling<'_> {
+    type Input = Claimed;
+    type Opened = Open;
+    type Linked = Ready;
+    type Output = Done;
+    type Worker = Worker;
+    type Error = Error;
+
+    fn worker(&self) -> Worker {
+        let Ingest { readers, steps, ends, waiting, .. } = self.0;
+        Worker {
+            reader: readers.reader(),
+            steps: super::fork(steps),
+            ends: ends.map(DuplicateEnds::scratch),
+            key: Vec::new(),
+            turnover: turnover::Scratch::new(waiting.sizes.frame),
+        }
+    }
+
+    fn open(&self, worker: &mut Worker, claimed: Claimed) -> Result<Open> {
+        Ok(match claimed {
+            Claimed::Piece(next, reserved, arena) => {
+                Open::Piece(worker.reader.open(next)?, reserved, arena)
+            }
+            Claimed::Turnover(task) => Open::Turnover(worker.turnover.open(task, &self.0.waiting.sort)?),
+            Claimed::Idle => Open::Idle,
+        })
+    }
+
+    fn work(&self, worker: &mut Worker, ready: Ready) -> Result<Done> {
+        Ok(match ready {
+            Ready::Stretch(stretch, room, arena) => {
+                Done::Stretch(self.0.take(worker, stretch, room, &arena)?)
+            }
+            Ready::Turnover(opened) => {
+                let frames = || self.0.buffers.frames.take().unwrap_or_default();
+                Done::Turnover(worker.turnover.work(opened, &self.0.waiting.sort, frames)?)
+            }
+            Ready::Idle => Done::Idle,
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! What a ticket is, phase by phase.
+
+use std::sync::Arc;
+
+use readmill_record::Arena;
+use readmill_steps::markdup::EndsPart;
+use readmill_steps::sort::Entry;
+
+use crate::inputs::Next;
+use crate::pass::feed::{Piece, Stretch};
+use crate::pass::turnover::{self, Task};
+
+/// What a ticket claims.
+pub enum Claimed {
+    /// A piece of an input, the room it may take, and where its records go.
+    Piece(Next, u64, Arc<Arena>),
+    /// Something for the run that goes to disk.
+    Turnover(Task),
+    /// Nothing.
+    Idle,
+}
+
+/// After the first parallel phase.
+pub enum Open {
+    Piece(Piece, u64, Arc<Arena>),
+    Turnover(turnover::Opened),
+    Idle,
+}
+
+/// After the link.
+pub enum Ready {
+    Stretch(Stretch, Room, Arc<Arena>),
+    Turnover(turnover::Opened),
+    Idle,
+}
+
+/// Room in memory that belongs to a ticket.
+#[derive(Clone, Copy)]
+pub struct Room {
+    /// What it may take at most.
+    pub reserved: u64,
+    /// What the records take that its link holds back.
+    pub held_back: u64,
+}
+
+/// What a ticket leaves behind.
+pub enum Done {
+    Stretch(Left),
+    Turnover(turnover::Done),
+    Idle,
+}
+
+/// What records leave behind.
+pub struct Left {
+    pub entries: Vec<Entry>,
+    pub ends: EndsPart,
+    /// Room the records take.
+    pub reads: u64,
+    pub room: Room,
+}

@@ -1,0 +1,125 @@
+//! Finding programs, asking the system's packages for what is absent, and running package clients.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+/// The program's place, after installing its package where it is absent and this process may.
+pub fn on_path_or_apt(program: &str, package: &str) -> Result<PathBuf> {
+    if let Some(found) = on_path(program) {
+        return Ok(found);
+    }
+    apt(&format!("{program} is not on the PATH"), package)?;
+    on_path(program)
+        .with_context(|| format!("package {package} is installed, yet {program} is not on the PATH"))
+}
+
+/// Sees to it that the C compiler finds a header, by installing its package where it is absent and
+/// this process may.
+pub fn header_or_apt(compiler: &Path, header: &str, package: &str) -> Result<()> {
+    let is_found = || {
+        let mut command = Command::new(compiler);
+        command.args(["-fsyntax-only", "-include", header, "-x", "c", "/dev/null"]);
+        let status = command.stdin(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if is_found() {
+        return Ok(());
+    }
+    apt(&format!("the C compiler does not find {header}"), package)?;
+    if !is_found() {
+        bail!("package {package} is installed, yet the C compiler does not find {header}");
+    }
+    Ok(())
+}
+
+/// Installs a package of the system, or says what the user can do about `lack`.
+fn apt(lack: &str, package: &str) -> Result<()> {
+    if !is_root() || on_path("apt-get").is_none() {
+        bail!("{lack}; install it, for instance with: sudo apt-get install {package}");
+    }
+    eprintln!("peers: apt-get install {package}");
+    // A stale list still serves often enough; the install says what is wrong if not.
+    let _ = run(Command::new("apt-get").args(["-q", "update"]));
+    run(Command::new("apt-get")
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .args(["-q", "install", "-y", package]))
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|directory| directory.join(program)).find(
+        |path| {
+            fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+        },
+    )
+}
+
+fn is_root() -> bool {
+    output_of(Command::new("id").arg("-u")).is_ok_and(|text| text.trim() == "0")
+}
+
+/// Cargo: the one that runs this program, where one does.
+pub fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+/// Runs a package client; what it prints goes to stderr and becomes part of the error.
+pub fn run(command: &mut Command) -> Result<()> {
+    let shown = format!("{command:?}");
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {shown}"))?;
+    if !output.status.success() {
+        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.push_str(&String::from_utf8_lossy(&output.stderr));
+        let lines: Vec<&str> = text.lines().collect();
+        let tail = lines[lines.len().saturating_sub(15)..].join("\n");
+        bail!("{shown} failed ({}):\n{tail}", output.status);
+    }
+    Ok(())
+}
+
+/// What a command prints, stdout and stderr together, however it ends.
+pub fn output_of(command: &mut Command) -> Result<String> {
+    let shown = format!("{command:?}");
+    let output =
+        command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {shown}"))?;
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    Ok(text)
+}
+
+/// The first word that starts with a digit behind the word `mark`.
+pub fn word_after(text: &str, mark: &str) -> Option<String> {
+    let mut words = text.split_whitespace().skip_while(|word| *word != mark).skip(1);
+    words.find(|word| word.starts_with(|first: char| first.is_ascii_digit())).map(str::to_owned)
+}
+
+/// A directory with nothing in it; what an install that was cut short left there goes.
+pub fn fresh_directory(path: &Path) -> Result<()> {
+    if path.exists() {
+        fs::remove_dir_all(path).with_context(|| format!("cannot clear {}", path.display()))?;
+    }
+    fs::create_dir_all(path).with_context(|| format!("cannot make {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::word_after;
+
+    #[test]
+    fn versions_are_read_from_what_the_tools_print() {
+        assert_eq!(
+            word_after("samtools 1.16.1\nUsing htslib 1.16", "samtools").as_deref(),
+            Some("1.16.1")
+        );
+        assert_eq!(word_after("\nsambamba 1.0.0\n by", "sambamba").as_deref(), Some("1.0.0"));
+        assert_eq!(
+            word_after("elprep version 5.1.3 compiled with go1.26", "version").as_deref(),
+            Some("5.1.3")
+        );
+        assert_eq!(word_after("nothing", "version"), None);
+    }
+}
