@@ -111,6 +111,12 @@ impl Inputs {
         Ok(self.waiting.as_ref())
     }
 
+    /// Bytes of BAM records in all inputs, about, as the first promises; nothing where that cannot be told.
+    pub fn expected_bytes(&self) -> Option<u64> {
+        let expansion = self.sources.first()?.as_ref()?.expansion()?;
+        self.size().map(|size| (size as f64 * expansion) as u64)
+    }
+
     /// Puts back what was taken last and cannot be used yet.
     pub fn put_back(&mut self, next: Next) {
         self.waiting = Some(next);

@@ -5,6 +5,7 @@
 
 pub mod allocator;
 pub mod compare;
+mod forecast;
 mod inputs;
 pub mod memory;
 pub mod output;

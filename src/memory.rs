@@ -66,11 +66,6 @@ impl Sizes {
     fn scratch(self) -> u64 {
         (self.list * size_of::<Entry>()) as u64
     }
-
-    /// Memory a run takes while it is merged: the frame being read, the one its partition still holds, keys.
-    pub fn run_bytes(self) -> u64 {
-        5 * self.frame as u64 / 2
-    }
 }
 
 /// The division of a plan's memory.

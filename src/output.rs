@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use readmill_engine::Pool;
 use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
 use readmill_format::bam::{self, Encoder};
-use readmill_format::{bgzf, sam};
+use readmill_format::bgzf::{self, Codec};
+use readmill_format::sam;
 use readmill_record::{Batch, Error, Header, Result};
 
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
@@ -35,6 +36,7 @@ pub struct Sink {
     index_is_optional: bool,
     scheme: Option<Scheme>,
     offset: u64,
+    codec: Codec,
     level: u8,
 }
 
@@ -50,7 +52,7 @@ pub struct Part {
 }
 
 impl Sink {
-    /// Opens the output for a file with this header, which is written at once.
+    /// Opens the output for a file with this header, or one that differs in its order alone.
     pub fn create(output: &Output, header: &Header, sorted: bool, report: &Report) -> Result<Self> {
         let bam = output.format == Format::Bam;
         let sorted = sorted || header.claims_coordinate_order();
@@ -86,24 +88,28 @@ impl Sink {
         };
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;
-        let format = output.format;
-        let mut sink = Sink { target, format, index, index_is_optional, scheme, offset: 0, level };
+        let Output { format, codec, .. } = *output;
+        Ok(Sink { target, format, index, index_is_optional, scheme, offset: 0, codec, level })
+    }
+
+    /// Writes the header, which comes first.
+    pub fn begin(&mut self, header: &Header) -> Result<()> {
         let mut first = Vec::new();
-        if bam {
+        if self.format == Format::Bam {
             let mut bytes = Vec::new();
             bam::header::write(header, &mut bytes);
-            Encoder::new(level, None).bytes(&bytes, &mut first);
+            Encoder::new(self.codec, self.level, None).bytes(&bytes, &mut first);
         } else {
             first = header.to_text();
         }
-        sink.write_bytes(&first)?;
-        Ok(sink)
+        self.write_bytes(&first)
     }
 
     /// What threads need to encode parts, of which `in_flight` are under way.
     pub fn writer<'a>(&self, header: &'a Header, in_flight: usize) -> Writer<'a> {
         Writer {
             format: self.format,
+            codec: self.codec,
             level: self.level,
             scheme: self.scheme,
             header,
@@ -189,22 +195,26 @@ fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(Pat
     Ok((path, target))
 }
 
+/// A part and its offset in the file.
+type Placed = (u64, Part);
+
 /// How parts are encoded and written, for all threads.
 pub struct Writer<'a> {
     format: Format,
+    codec: Codec,
     level: u8,
     scheme: Option<Scheme>,
     header: &'a Header,
     parts: Pool<Part>,
     /// The file, where bytes can be written at any place of it, and what is to be written where.
-    behind: Option<(Positioned, Mutex<Vec<(u64, Part)>>)>,
+    behind: Option<(Positioned, Mutex<Vec<Placed>>)>,
 }
 
 impl<'a> Writer<'a> {
     /// One thread's encoder.
     pub fn encoder(&self) -> PartEncoder<'a> {
         match self.format {
-            Format::Bam => PartEncoder::Bam(Box::new(Encoder::new(self.level, self.scheme))),
+            Format::Bam => PartEncoder::Bam(Box::new(Encoder::new(self.codec, self.level, self.scheme))),
             Format::Sam => PartEncoder::Sam(self.header),
         }
     }

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use readmill_format::bam::index;
+use readmill_format::bgzf::Codec;
+use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Error, Result};
 use readmill_steps::filter::replace_read_group::canonical;
 use readmill_steps::sort::Order;
@@ -10,6 +12,9 @@ use readmill_steps::sort::Order;
 /// Compression level where none is given: the size users of samtools expect, at less than half of
 /// zlib's time.
 pub const DEFAULT_LEVEL: u8 = 6;
+
+/// Compression level of `--fast`.
+pub const FAST_LEVEL: u8 = 1;
 
 /// A run of readmill.
 #[derive(Clone, Debug)]
@@ -86,6 +91,8 @@ pub struct Output {
     pub path: PathBuf,
     /// Its format.
     pub format: Format,
+    /// What compresses BAM.
+    pub codec: Codec,
     /// Compression level; nothing means the default, or 0 into a pipe.
     pub level: Option<u8>,
     /// Which index to write.
@@ -116,6 +123,8 @@ pub struct Means {
     pub memory: u64,
     /// Where to spill; nothing means `$TMPDIR`, else beside the output.
     pub temp_dirs: Vec<PathBuf>,
+    /// What compresses what is spilled.
+    pub spill_codec: SpillCodec,
     /// Accept a BGZF file without its EOF block.
     pub allow_missing_eof: bool,
     /// Say what the plan is before starting.

@@ -7,11 +7,12 @@ use readmill_engine::Budget;
 use readmill_format::source::Source;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
+use readmill_steps::Step;
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
 use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Marks, Mode};
-use readmill_steps::sort::{Keyer, Merge, RunSort};
-use readmill_steps::{Step, sort};
+use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort};
 
+use crate::forecast;
 use crate::inputs::{self, Inputs, Rules};
 use crate::memory::{self, Memory};
 use crate::output::Sink;
@@ -88,14 +89,19 @@ fn steps(plan: &Plan, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
     if let Some(group) = &plan.steps.read_group {
         steps.push(Box::new(ReplaceReadGroup::new(group, header)?));
     }
-    if let Some(order) = plan.order().header(true) {
-        let (go, ss) = (order.go.map(str::as_bytes), order.ss.as_deref().map(str::as_bytes));
-        header.set_order(order.so.as_bytes(), go, ss);
-    }
+    set_order(header, plan.order(), true);
     if !plan.output.no_pg {
         header.add_program("readmill", env!("CARGO_PKG_VERSION"), &plan.command_line());
     }
     Ok(steps)
+}
+
+/// Says in the header in which order reads leave.
+fn set_order(header: &mut Header, order: Order, any_placed: bool) {
+    if let Some(order) = order.header(any_placed) {
+        let (go, ss) = (order.go.map(str::as_bytes), order.ss.as_deref().map(str::as_bytes));
+        header.set_order(order.so.as_bytes(), go, ss);
+    }
 }
 
 /// A run with its input open and its header settled.
@@ -109,7 +115,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     fn sink(&self) -> Result<Sink> {
-        let sorted = self.plan.steps.sort == Some(sort::Order::Coordinate);
+        let sorted = self.plan.order() == Order::Coordinate;
         Sink::create(&self.plan.output, &self.header, sorted, self.report)
     }
 
@@ -127,6 +133,7 @@ impl Job<'_> {
     /// Steps alone: nothing is held.
     fn pass_through(self, inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
+        sink.begin(&self.header)?;
         self.report.stage("reading", inputs.size(), true);
         let crew = self.memory.crew;
         let feed = Feed::new(inputs, self.max_record(), crew);
@@ -137,7 +144,7 @@ impl Job<'_> {
     }
 
     /// Steps that need the whole input: ingest, resolve, merge.
-    fn hold(self, mut inputs: Inputs) -> Result<Summary> {
+    fn hold(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
         let noted = duplicates::prepare(self.plan, &self.header, &mut inputs)?;
@@ -146,8 +153,10 @@ impl Job<'_> {
             sort,
             budget: Budget::new(self.room(&inputs)?),
             spill: Arc::new(Spill::new(&self.plan.means.temp_dirs)),
-            sizes: self.memory.sizes,
+            list: self.memory.sizes.list,
+            framing: Framing { size: self.memory.sizes.frame, codec: self.plan.means.spill_codec },
         };
+        self.foretell(&mut inputs, &waiting)?;
         let input_header = inputs.header().clone();
         let mut feed = Feed::new(inputs, self.max_record(), waiting.crew);
 
@@ -171,7 +180,12 @@ impl Job<'_> {
             summary.mode = Some(marks.mode());
             steps.push(Box::new(ApplyMarks::new(Arc::new(marks), wanted.remove, clear_dt)));
         }
+        if self.plan.order() == Order::Minhash {
+            steps.push(Box::new(Minimise));
+            set_order(&mut self.header, Order::Minhash, held.any_placed);
+        }
         let sources = held.into_sources(&waiting)?;
+        sink.begin(&self.header)?;
         summary.runs = sources.runs.len();
         self.report.stage("writing", Some(read), false);
         let merge = Merge::new(Arc::new(sources));
@@ -182,6 +196,23 @@ impl Job<'_> {
         summary.written = written.records;
         summary.spilled = waiting.spill.written();
         Ok(summary)
+    }
+
+    /// Says what the run will need, if that is asked for, and refuses what the disk cannot hold.
+    fn foretell(&self, inputs: &mut Inputs, waiting: &Waiting) -> Result<()> {
+        let marks = self.plan.steps.duplicates.is_some();
+        let explain = self.plan.means.explain;
+        let Some(expected) = forecast::forecast(inputs, waiting, marks)? else {
+            if explain {
+                log("  the size of the input is unknown, and so is what will be spilled");
+            }
+            return Ok(());
+        };
+        let available = forecast::check_space(&expected, waiting)?;
+        if explain {
+            expected.explain(available);
+        }
+        Ok(())
     }
 
     /// The only read of the input. What does not fit into the memory becomes sorted runs on disk.

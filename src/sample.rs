@@ -7,6 +7,7 @@ use std::path::Path;
 
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bam::Encoder;
+use readmill_format::bgzf::Codec;
 use readmill_record::{Batch, Error, Header, Result, Span, Stamp};
 use readmill_simulate::Sample;
 
@@ -24,11 +25,13 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
     let output = Output {
         path: path.to_path_buf(),
         format: Format::Bam,
+        codec: Codec::default(),
         level: Some(level),
         index: Index::No,
         no_pg: true,
     };
     let mut sink = Sink::create(&output, &header, false, &report)?;
+    sink.begin(&header)?;
     let (batches, parts) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
     let mut records = sample.records();
     readmill_engine::run(
@@ -68,7 +71,7 @@ impl Pass for Compress<'_> {
     type Error = Error;
 
     fn worker(&self) -> Encoder {
-        Encoder::new(self.level, None)
+        Encoder::new(Codec::default(), self.level, None)
     }
 
     fn open(&self, _: &mut Encoder, mut batch: Batch) -> Result<Batch> {

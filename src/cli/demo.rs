@@ -11,6 +11,8 @@ use readmill::plan::{
 use readmill::report::Report;
 use readmill::{memory, sample};
 use readmill_engine::Crew;
+use readmill_format::bgzf::Codec;
+use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Error, Result};
 use readmill_simulate::{Profile, Sample};
 use readmill_steps::sort::Order;
@@ -86,6 +88,7 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
         output: Output {
             path: output,
             format: Format::Bam,
+            codec: Codec::default(),
             level: None,
             index: Index::Auto,
             no_pg: false,
@@ -94,6 +97,7 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
             threads,
             memory: memory::default_limit().min(512 << 20),
             temp_dirs: vec![std::env::temp_dir()],
+            spill_codec: SpillCodec::default(),
             allow_missing_eof: false,
             explain: false,
             verbosity: Verbosity::Normal,

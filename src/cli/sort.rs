@@ -30,15 +30,18 @@ pub struct Sort {
     /// By both ends of the template, for tools that group reads by UMI; needs MC fields
     #[arg(long, conflicts_with_all = ["natural", "lexicographic", "tag"])]
     template_coordinate: bool,
-    /// Order by name: coordinate, queryname, natural, lexicographic, template-coordinate, tag:XX
-    #[arg(long, value_name = "ORDER", value_parser = Order::parse, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate"])]
+    /// By position, and reads without one by their smallest k-mer, which may be reverse complemented for it
+    #[arg(short = 'M', long, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate"])]
+    minhash: bool,
+    /// Order by its name: coordinate, queryname, natural, lexicographic, template-coordinate, minhash, tag:XX
+    #[arg(long, value_name = "ORDER", value_parser = Order::parse, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate", "minhash"])]
     sort: Option<Order>,
 }
 
 /// The order of the output, where sorting is one step of several.
 #[derive(Args)]
 pub struct OutputOrder {
-    /// Order of the output: coordinate, queryname (Picard's), natural, lexicographic, template-coordinate, tag:XX (tag:XX:natural …), or none for that of the input
+    /// Order of the output: coordinate, queryname (Picard's), natural, lexicographic, template-coordinate, minhash, tag:XX (tag:XX:natural …), or none for that of the input
     #[arg(long, value_name = "ORDER", default_value = "none", value_parser = Order::parse)]
     sort: Order,
 }
@@ -65,12 +68,14 @@ impl Sort {
             (_, true, _) => Order::Natural,
             (_, _, true) => Order::Lexicographic,
             _ if self.template_coordinate => Order::TemplateCoordinate,
+            _ if self.minhash => Order::Minhash,
             _ => self.sort.unwrap_or(Order::Coordinate),
         }
     }
 
     pub fn plan(&self) -> Result<Plan> {
-        let steps = Steps { sort: Some(self.order()), ..Steps::default() };
+        let order = Some(self.order()).filter(|&order| order != Order::Input);
+        let steps = Steps { sort: order, ..Steps::default() };
         Ok(Plan {
             command: "sort",
             inputs: self.io.inputs(),

@@ -1,15 +1,14 @@
 //! Duplicates: how they are noted while reading, and the barrier that judges them.
 
 use readmill_engine::{Budget, Crew};
-use readmill_format::chain::{Link, Opened};
-use readmill_format::source::{self, Claim, Opener};
 use readmill_format::spill::Spill;
-use readmill_record::{Batch, Error, Header, Result};
+use readmill_record::{Error, Header, Result};
 use readmill_steps::markdup::grouping::Evidence;
 use readmill_steps::markdup::join::{Joined, join};
 use readmill_steps::markdup::{self, DuplicateEnds, Ends, Marks, Mode};
 
 use super::order;
+use crate::forecast::first_batch;
 use crate::inputs::{Inputs, Next};
 use crate::plan::{DuplicateMode, Plan};
 use crate::report::Report;
@@ -25,31 +24,15 @@ pub fn prepare(plan: &Plan, header: &Header, inputs: &mut Inputs) -> Result<Opti
         DuplicateMode::Auto => {
             let list = inputs.list();
             match inputs.peek()? {
-                Some(Next::Piece(input, claim)) => looks_grouped(claim.clone(), &list[*input].header),
+                Some(Next::Piece(input, claim)) => {
+                    let first = first_batch(claim.clone(), &list[*input].header);
+                    first.is_some_and(|batch| Evidence::of(&batch).looks_grouped())
+                }
                 Some(Next::End(_)) | None => true,
             }
         }
     };
     DuplicateEnds::new(header, grouped).map(Some)
-}
-
-/// Whether the templates of a piece stand together. Damage is not reported here: the piece is read again.
-fn looks_grouped(claim: Claim, header: &Header) -> bool {
-    let mut opened = Opened::reuse(Batch::default());
-    if Opener::new(header).open(claim, &mut opened).is_err() {
-        return false;
-    }
-    let mut link = Link::new(usize::MAX);
-    let evidence = |mut batch: Batch| {
-        let sound = source::check(&batch, 0, header.n_ref()).is_ok();
-        batch.stamp(0);
-        if sound { Evidence::of(&batch) } else { Evidence::default() }
-    };
-    let complete = evidence(link.link(opened).batch);
-    // A piece of a single template, which the link holds back, is judged by that one.
-    let judged =
-        if complete.is_empty() { evidence(link.finish(Batch::default()).batch) } else { complete };
-    judged.looks_grouped()
 }
 
 /// The error of template mode on input that is not grouped.

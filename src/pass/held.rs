@@ -6,10 +6,9 @@ use readmill_engine::{Budget, Crew};
 use readmill_format::spill::Spill;
 use readmill_record::{Arena, Error, Result};
 use readmill_steps::markdup::Ends;
-use readmill_steps::sort::{List, Merge, Run, RunSort, Sources, SpilledRun};
+use readmill_steps::sort::{Framing, List, Merge, Run, RunSort, Sources, SpilledRun};
 
 use super::{Counts, duplicates, merge, order};
-use crate::memory::Sizes;
 
 /// What waiting needs.
 pub struct Waiting {
@@ -21,8 +20,17 @@ pub struct Waiting {
     pub budget: Budget,
     /// Room on disk.
     pub spill: Arc<Spill>,
-    /// Sizes of lists and frames.
-    pub sizes: Sizes,
+    /// Entries of a list.
+    pub list: usize,
+    /// How frames on disk are made.
+    pub framing: Framing,
+}
+
+impl Waiting {
+    /// Memory a run takes while it is merged: the frame being read, the one its partition still holds, keys.
+    pub fn run_bytes(&self) -> u64 {
+        5 * self.framing.size as u64 / 2
+    }
 }
 
 /// What waits.
@@ -41,6 +49,8 @@ pub struct Held {
     pub ends: Ends,
     /// Records read.
     pub records: u64,
+    /// Whether any read has a reference sequence.
+    pub any_placed: bool,
     /// What the steps counted.
     pub counts: Counts,
 }
@@ -48,9 +58,9 @@ pub struct Held {
 impl Held {
     /// Nothing yet, and no memory for it.
     pub fn new(waiting: &Waiting) -> Self {
-        let (runs, spilled, bytes, ends, records, counts) = Default::default();
-        let (arena, run) = (Arc::new(Arena::empty()), Run::new(waiting.sizes.list));
-        Held { runs, spilled, arena, run, bytes, ends, records, counts }
+        let (runs, spilled, bytes, ends, records, any_placed, counts) = Default::default();
+        let (arena, run) = (Arc::new(Arena::empty()), Run::new(waiting.list));
+        Held { runs, spilled, arena, run, bytes, ends, records, any_placed, counts }
     }
 
     /// Takes a run, unless it is empty.
@@ -63,7 +73,7 @@ impl Held {
 
     /// Memory that the runs on disk take while they are merged, their indexes included.
     fn merging_bytes(&self, waiting: &Waiting) -> u64 {
-        let frames = self.runs.len() as u64 * waiting.sizes.run_bytes();
+        let frames = self.runs.len() as u64 * waiting.run_bytes();
         frames + self.runs.iter().map(SpilledRun::index_bytes).sum::<u64>()
     }
 
@@ -128,7 +138,7 @@ impl Held {
         while self.has_too_many_runs(waiting) {
             self.consolidate(waiting)?;
         }
-        let frames = self.runs.len() as u64 * waiting.sizes.run_bytes();
+        let frames = self.runs.len() as u64 * waiting.run_bytes();
         if !self.runs.is_empty()
             && !self.run.is_empty()
             && frames + waiting.budget.used() > waiting.budget.capacity()

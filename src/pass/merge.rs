@@ -4,7 +4,9 @@
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_record::{Batch, Error, Header, Result};
 use readmill_steps::Step;
-use readmill_steps::sort::{Cutter, Frames, Merge, Ordered, Partition, Range, RunSort, SpilledRun};
+use readmill_steps::sort::{
+    Cutter, Frames, Framing, Merge, Ordered, Partition, Range, RunSort, SpilledRun,
+};
 
 use super::held::Waiting;
 use super::turnover::Scratch;
@@ -108,7 +110,7 @@ pub fn to_sink(
 
 struct ToSpill<'a> {
     sort: &'a RunSort,
-    frame: usize,
+    framing: Framing,
     frames: Pool<Frames>,
 }
 
@@ -121,7 +123,7 @@ impl Pass for ToSpill<'_> {
     type Error = Error;
 
     fn worker(&self) -> Scratch {
-        Scratch::new(self.frame)
+        Scratch::new(self.framing)
     }
 
     fn open(&self, _: &mut Scratch, range: Range) -> Result<Ordered> {
@@ -135,9 +137,9 @@ impl Pass for ToSpill<'_> {
 
 /// Merges into one sorted run of the spill.
 pub fn to_spill(waiting: &Waiting, mut merge: Merge, turn: usize) -> Result<SpilledRun> {
-    let mut run = SpilledRun::new(waiting.spill.begin(turn)?);
+    let mut run = SpilledRun::new(waiting.spill.begin(turn)?, waiting.framing.codec);
     let frames = Pool::new(waiting.crew.in_flight);
-    let pass = ToSpill { sort: &waiting.sort, frame: waiting.sizes.frame, frames };
+    let pass = ToSpill { sort: &waiting.sort, framing: waiting.framing, frames };
     readmill_engine::run(
         waiting.crew,
         &pass,

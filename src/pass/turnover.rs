@@ -10,7 +10,7 @@ use std::sync::Arc;
 use readmill_format::spill::Spill;
 use readmill_record::{Arena, Error, RecordRef, Result, Sealed};
 use readmill_steps::sort::{
-    Entry, FrameWriter, Frames, List, Merge, Ordered, Partition, Range, RunSort, Sources,
+    Entry, FrameWriter, Frames, Framing, List, Merge, Ordered, Partition, Range, RunSort, Sources,
 };
 
 /// A run on its way to disk: what its tasks are and which come next.
@@ -158,9 +158,9 @@ impl Turnover {
 }
 
 impl Scratch {
-    /// For frames of about `frame` bytes.
-    pub fn new(frame: usize) -> Self {
-        Scratch { entries: Vec::new(), writer: FrameWriter::new(frame), key: Vec::new() }
+    /// For frames as `framing` says.
+    pub fn new(framing: Framing) -> Self {
+        Scratch { entries: Vec::new(), writer: FrameWriter::new(framing), key: Vec::new() }
     }
 
     /// The first parallel phase of a task.

@@ -1,6 +1,6 @@
 //! Bytes of inputs, made by hand so that they can be wrong in any way.
 
-use readmill_format::bgzf::{Deflater, EOF_BLOCK};
+use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 
 /// The header of most inputs here.
 pub const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:1000000\n@SQ\tSN:chr2\tLN:500000\n";
@@ -59,7 +59,7 @@ pub fn bam_header(text: &str) -> Vec<u8> {
 /// One BGZF block.
 pub fn block(payload: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    Deflater::new(1).block(payload, &mut out);
+    Deflater::new(Codec::default(), 1).block(payload, &mut out);
     out
 }
 

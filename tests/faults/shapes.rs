@@ -1,6 +1,6 @@
 //! Files that look odd and are right: every one survives sorting.
 
-use readmill_format::bgzf::{Deflater, EOF_BLOCK};
+use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 
 use crate::files::{HEADER, bam, bam_header, bgzf, block, blocks, many, raw_record, record};
 use crate::program::Place;
@@ -98,7 +98,7 @@ fn blocks_of_any_size_in_any_place() {
     let largest_inflated = [blocks(&payload, 65_536).concat(), EOF_BLOCK.to_vec()].concat();
     assert_eq!(sorted("x.bam", &largest_inflated, "1G"), expected);
 
-    let mut stored = Deflater::new(0);
+    let mut stored = Deflater::new(Codec::default(), 0);
     let mut largest_stored = Vec::new();
     payload.chunks(65_505).for_each(|piece| stored.block(piece, &mut largest_stored));
     assert_eq!(largest_stored[16..18], [0xff, 0xff], "a block of 65,536 bytes in the file");

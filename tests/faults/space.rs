@@ -60,7 +60,14 @@ fn a_spill_on_a_full_disk() {
     let noise = noisy_input();
     place.input("x.bam", &noise);
     let Some(ended) = with_small_disk(&place, script) else { return };
-    ended.fails(3, &["small", "No space left on device"]);
+    ended.fails(3, &["will be spilled", "small has", "MiB free", "No space left on device", "-T"]);
+    assert_eq!(String::from_utf8(ended.stdout).unwrap(), "");
+    assert_eq!(place.left(), [""; 0]);
+
+    // Of a pipe nobody knows how much will come.
+    let piped = script.replace("\"$0\" sort in/x.bam", "cat in/x.bam | \"$0\" sort -");
+    let Some(ended) = with_small_disk(&place, &piped) else { return };
+    ended.fails(3, &["spilling in small failed", "No space left on device", "-T"]);
     assert_eq!(String::from_utf8(ended.stdout).unwrap(), "");
     assert_eq!(place.left(), [""; 0]);
 }

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 use readmill::Plan;
 use readmill::plan::{Format, Index, Means, Output, Steps, Verbosity};
 use readmill::report::Report;
+use readmill_format::bgzf::Codec;
+use readmill_format::squeeze::SpillCodec;
 use readmill_format::{bam, bgzf, sam};
 use readmill_record::{Header, Result, edit};
 use tempfile::TempDir;
@@ -62,6 +64,7 @@ impl Desk {
             output: Output {
                 path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),
                 format: Format::Sam,
+                codec: Codec::default(),
                 level: None,
                 index: Index::No,
                 no_pg: true,
@@ -70,6 +73,7 @@ impl Desk {
                 threads,
                 memory: 128 << 20,
                 temp_dirs: vec![self.0.path().to_path_buf()],
+                spill_codec: SpillCodec::default(),
                 allow_missing_eof: false,
                 explain: false,
                 verbosity: Verbosity::Quiet,
@@ -212,7 +216,7 @@ fn raw_records(text: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
 /// Bytes as a BGZF file, whose blocks end without regard to records.
 pub fn bgzip(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    bam::Encoder::new(1, None).bytes(bytes, &mut out);
+    bam::Encoder::new(Codec::default(), 1, None).bytes(bytes, &mut out);
     out.extend_from_slice(&bgzf::EOF_BLOCK);
     out
 }

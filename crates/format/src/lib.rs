@@ -7,3 +7,4 @@ pub mod chain;
 pub mod sam;
 pub mod source;
 pub mod spill;
+pub mod squeeze;

@@ -100,6 +100,17 @@ impl Source {
         &self.header
     }
 
+    /// Bytes of BAM records per byte of the input, as far as it has been read; unknown for SAM.
+    pub fn expansion(&self) -> Option<f64> {
+        match &self.kind {
+            Kind::Bam { blocks, .. } => {
+                let (compressed, inflated) = blocks.sizes();
+                Some(inflated as f64 / compressed.max(1) as f64)
+            }
+            Kind::Sam { .. } => None,
+        }
+    }
+
     fn bgzf(mut blocks: BlockReader<Input>, most: usize) -> Result<Self> {
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
         let mut ended = false;

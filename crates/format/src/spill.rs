@@ -46,6 +46,22 @@ impl Spill {
         self.written.load(Relaxed)
     }
 
+    /// The directories.
+    pub fn dirs(&self) -> &[PathBuf] {
+        &self.dirs
+    }
+
+    /// Bytes that the file systems of the directories have free for this user: the least of them times their
+    /// number, because runs go to each in turn. Nothing where a system does not say.
+    pub fn available(&self) -> Option<u64> {
+        let free = |dir: &PathBuf| {
+            let system = rustix::fs::statvfs(dir).ok()?;
+            Some(system.f_bavail.saturating_mul(system.f_frsize))
+        };
+        let free: Option<Vec<u64>> = self.dirs.iter().map(free).collect();
+        free?.into_iter().min().map(|least| least.saturating_mul(self.dirs.len() as u64))
+    }
+
     /// An empty extent at the end of the file that is `turn`'s.
     pub fn begin(&self, turn: usize) -> Result<Extent> {
         let files = self.files()?;

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
+use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Arena, Batch, Header, RecordRef, Sealed, Stamp, edit};
 use readmill_steps::sort::{
-    Cutter, FrameWriter, Frames, Keyer, List, Merge, Order, Partition, Run, RunSort, Sources, SpilledRun,
+    Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Order, Partition, Run, RunSort, Sources,
+    SpilledRun,
 };
 
 /// What comes out: ordinals and records, and the bytes after each partition.
@@ -59,10 +61,11 @@ fn spill_run(
     sealed: Sealed,
     lists: Vec<List>,
 ) -> SpilledRun {
-    let mut run = SpilledRun::new(spill.begin(turn).unwrap());
+    let codec = SpillCodec::ALL[turn % SpillCodec::ALL.len()];
+    let mut run = SpilledRun::new(spill.begin(turn).unwrap(), codec);
     let sources = sources(sort, spill, Vec::new(), sealed, lists);
     let mut merge = Merge::new(Arc::new(sources));
-    let (mut writer, mut tail) = (FrameWriter::new(20_000), Vec::new());
+    let (mut writer, mut tail) = (FrameWriter::new(Framing { size: 20_000, codec }), Vec::new());
     while let Some(range) = merge.next_range() {
         let mut out = Frames::default();
         let records = Partition::from(range.order().unwrap());

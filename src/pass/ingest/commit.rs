@@ -42,6 +42,7 @@ impl Committer<'_> {
         ingest.waiting.budget.settle(left.room.reserved + self.had, needs);
         self.had = left.room.held_back;
         held.bytes += left.reads;
+        held.any_placed |= left.placed;
         ingest.buffers.entries.put(left.entries);
         let mut shared = lock(self.shared);
         (shared.reads, shared.ends) = (held.bytes, held.ends.bytes());
@@ -53,7 +54,7 @@ impl Committer<'_> {
         let waiting = ingest.waiting;
         match (done, writing.as_mut()) {
             (turnover::Done::Turn, _) => {
-                let run = SpilledRun::new(waiting.spill.begin(held.spilled)?);
+                let run = SpilledRun::new(waiting.spill.begin(held.spilled)?, waiting.framing.codec);
                 *writing = Some((run, std::mem::take(&mut held.bytes)));
                 lock(shared).turnover.turned(held.run.take())?;
             }

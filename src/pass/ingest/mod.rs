@@ -109,7 +109,8 @@ fn lock<'a>(shared: &'a Mutex<Shared>) -> MutexGuard<'a, Shared> {
 impl Ingest<'_> {
     /// Room needed for `bytes` of records, at most.
     fn bound(&self, bytes: u64) -> u64 {
-        let growth: usize = self.steps.iter().map(|step| step.growth()).sum();
+        let steps: usize = self.steps.iter().map(|step| step.growth()).sum();
+        let growth = steps + self.readers.growth();
         let ends = if self.ends.is_some() { markdup::MOST_BYTES } else { 0 };
         let each = (run::OVERHEAD + growth + ends) as u64;
         bytes + bytes.div_ceil(SMALLEST_RECORD as u64) * each
@@ -165,8 +166,9 @@ impl Ingest<'_> {
         entries.clear();
         self.waiting.sort.accept(arena, &batch, &mut entries, &mut worker.key)?;
         let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
+        let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
         self.readers.reuse(batch);
-        Ok(Left { entries, ends, reads, room })
+        Ok(Left { entries, ends, reads, placed, room })
     }
 }
 
@@ -187,7 +189,7 @@ impl Pass for Filling<'_> {
             steps: super::fork(steps),
             ends: ends.map(DuplicateEnds::scratch),
             key: Vec::new(),
-            turnover: turnover::Scratch::new(waiting.sizes.frame),
+            turnover: turnover::Scratch::new(waiting.framing),
         }
     }
 

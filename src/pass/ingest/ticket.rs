@@ -56,5 +56,7 @@ pub struct Left {
     pub ends: EndsPart,
     /// Room the records take.
     pub reads: u64,
+    /// Whether one of them has a reference sequence.
+    pub placed: bool,
     pub room: Room,
 }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use readmill_engine::{Crew, Pass, Pool};
-use readmill_format::bgzf::{BlockReader, Chunk, Deflater, EOF_BLOCK, Inflater};
+use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater};
 
 use super::usage;
 
@@ -145,7 +145,7 @@ impl<'a> Pass for Deflate<'a> {
     type Error = io::Error;
 
     fn worker(&self) -> Deflater {
-        Deflater::new(self.level)
+        Deflater::new(Codec::default(), self.level)
     }
 
     fn open(&self, _: &mut Deflater, inflated: &'a Inflated) -> io::Result<&'a Inflated> {
@@ -173,7 +173,7 @@ mod tests {
     fn the_same_blocks_come_out() {
         let directory = tempfile::tempdir().unwrap();
         let (from, to) = (directory.path().join("from"), directory.path().join("to"));
-        let (mut deflater, mut bytes) = (Deflater::new(6), Vec::new());
+        let (mut deflater, mut bytes) = (Deflater::new(Codec::default(), 6), Vec::new());
         for n in 1..300usize {
             let block: Vec<u8> = (0..n * 97 % 60_000 + 1).map(|i| ((i * n) >> 3) as u8).collect();
             deflater.block(&block, &mut bytes);

@@ -6,21 +6,58 @@
 use readmill_record::{Batch, RecordRef};
 
 use super::index::{Fragment, FragmentBuilder, Scheme};
-use crate::bgzf::{BLOCK_PAYLOAD, Deflater};
+use crate::bgzf::{BLOCK_PAYLOAD, Codec, Deflater};
 
 /// One thread's encoder.
 pub struct Encoder {
     deflater: Deflater,
-    block: Vec<u8>,
+    block: Block,
     index: Option<FragmentBuilder>,
 }
 
+/// The block being filled. Records that stand back to back in the batch, as they do unless a step has dropped
+/// or rewritten some, are compressed where they are.
+#[derive(Default)]
+struct Block {
+    /// Where its bytes stand in the batch, as long as they stand in one piece.
+    piece: std::ops::Range<usize>,
+    /// Its bytes, once they do not.
+    copied: Vec<u8>,
+}
+
+impl Block {
+    fn len(&self) -> usize {
+        self.piece.len() + self.copied.len()
+    }
+
+    /// Adds the bytes of `batch` in `range`.
+    fn push(&mut self, batch: &[u8], range: std::ops::Range<usize>) {
+        if self.len() == 0 {
+            self.piece = range;
+        } else if self.copied.is_empty() && self.piece.end == range.start {
+            self.piece.end = range.end;
+        } else {
+            self.copied.extend_from_slice(&batch[std::mem::take(&mut self.piece)]);
+            self.copied.extend_from_slice(&batch[range]);
+        }
+    }
+
+    /// Compresses what it holds, and is empty.
+    fn close(&mut self, batch: &[u8], deflater: &mut Deflater, out: &mut Vec<u8>) {
+        if self.len() > 0 {
+            let piece = &batch[std::mem::take(&mut self.piece)];
+            deflater.block(if piece.is_empty() { &self.copied } else { piece }, out);
+            self.copied.clear();
+        }
+    }
+}
+
 impl Encoder {
-    /// An encoder at a compression level (0 to 12), which notes index entries if given a scheme.
-    pub fn new(level: u8, index: Option<Scheme>) -> Self {
+    /// An encoder by a codec at a level (0 to 12), which notes index entries if given a scheme.
+    pub fn new(codec: Codec, level: u8, index: Option<Scheme>) -> Self {
         Encoder {
-            deflater: Deflater::new(level),
-            block: Vec::with_capacity(BLOCK_PAYLOAD),
+            deflater: Deflater::new(codec, level),
+            block: Block::default(),
             index: index.map(FragmentBuilder::new),
         }
     }
@@ -37,20 +74,20 @@ impl Encoder {
     pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Option<Fragment> {
         let base = out.len();
         let mut open: Option<(RecordRef<'_>, u64)> = None;
-        for (_, record) in batch.records() {
-            let raw = record.raw();
-            if self.block.len() + raw.len() > BLOCK_PAYLOAD {
-                self.close_block(out);
+        for &span in &batch.spans {
+            let (from, len) = (span.start as usize, span.len as usize);
+            if self.block.len() + len > BLOCK_PAYLOAD {
+                self.block.close(&batch.bytes, &mut self.deflater, out);
             }
             let start = ((out.len() - base) as u64) << 16 | self.block.len() as u64;
-            self.note(open.replace((record, start)), start);
-            if raw.len() <= BLOCK_PAYLOAD {
-                self.block.extend_from_slice(raw);
+            self.note(open.replace((batch.record(span), start)), start);
+            if len <= BLOCK_PAYLOAD {
+                self.block.push(&batch.bytes, from..from + len);
             } else {
-                self.bytes(raw, out);
+                self.bytes(&batch.bytes[from..from + len], out);
             }
         }
-        self.close_block(out);
+        self.block.close(&batch.bytes, &mut self.deflater, out);
         self.note(open, ((out.len() - base) as u64) << 16);
         self.index.as_mut().map(FragmentBuilder::finish)
     }
@@ -58,13 +95,6 @@ impl Encoder {
     fn note(&mut self, done: Option<(RecordRef<'_>, u64)>, end: u64) {
         if let (Some(index), Some((record, start))) = (&mut self.index, done) {
             index.add(record, start, end);
-        }
-    }
-
-    fn close_block(&mut self, out: &mut Vec<u8>) {
-        if !self.block.is_empty() {
-            self.deflater.block(&self.block, out);
-            self.block.clear();
         }
     }
 }

@@ -1,61 +1,182 @@
-//! Deflating one block at a time by libdeflate.
-
-use libdeflater::{CompressionLvl, Compressor};
+//! Deflating one block at a time, by the codec of choice.
 
 use super::MAX_BLOCK;
+use super::codec::{Codec, Compress};
 
-/// One thread's compressor.
+/// One thread's maker of blocks.
 pub struct Deflater {
-    compressor: Compressor,
+    /// Nothing where payloads are stored.
+    compressor: Option<Box<dyn Compress>>,
+    /// Room for one block.
+    block: Box<[u8]>,
 }
 
 /// BGZF's gzip header up to BSIZE.
 const HEADER: [u8; 16] = [0x1f, 0x8b, 0x08, 0x04, 0, 0, 0, 0, 0, 0xff, 0x06, 0, b'B', b'C', 0x02, 0];
 
+/// Bytes before the deflate data, and after it.
+const BEFORE: usize = HEADER.len() + 2;
+const AFTER: usize = 8;
+
+/// Bytes that storing adds to a payload.
+const STORING: usize = 5;
+
+/// Bytes more than the payload that a compressor may write before it has to give up.
+const SLACK: usize = 64;
+
 impl Deflater {
-    /// A compressor of `level` 0 (stored) to 12 (smallest); a level outside means the nearest.
-    pub fn new(level: u8) -> Self {
-        let level = CompressionLvl::new(i32::from(level.min(12))).unwrap_or_default();
-        Deflater { compressor: Compressor::new(level) }
+    /// A maker of blocks at `level` 0 (stored) to 12 (smallest); [`super::codec`] says what they are to a codec.
+    /// A level above means 12.
+    pub fn new(codec: Codec, level: u8) -> Self {
+        match level.min(12) {
+            0 => Self::by(None),
+            level => Self::at_own_level(codec, codec.own_level(level)),
+        }
     }
 
-    /// Appends `payload`, of at most [`super::BLOCK_PAYLOAD`] bytes, to `out` as one block.
-    pub fn block(&mut self, payload: &[u8], out: &mut Vec<u8>) {
-        let start = out.len();
-        let room = HEADER.len() + 2 + self.compressor.deflate_compress_bound(payload.len()) + 8;
-        out.resize(start + room, 0);
-        let data = &mut out[start + 18..];
-        // libdeflate fails only when the room is smaller than its own bound.
-        let n = self.compressor.deflate_compress(payload, data).unwrap_or_default();
-        debug_assert!(n > 0);
-        out.truncate(start + 18 + n);
-        out.extend_from_slice(&crc32fast::hash(payload).to_le_bytes());
-        out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
-        let size = out.len() - start;
-        debug_assert!(size <= MAX_BLOCK);
-        out[start..start + 16].copy_from_slice(&HEADER);
-        out[start + 16..start + 18].copy_from_slice(&((size - 1) as u16).to_le_bytes());
+    /// A maker of blocks at one of [`Codec::own_levels`].
+    pub fn at_own_level(codec: Codec, own_level: u8) -> Self {
+        Self::by(Some(codec.compressor(own_level)))
     }
+
+    fn by(compressor: Option<Box<dyn Compress>>) -> Self {
+        Deflater { compressor, block: vec![0; MAX_BLOCK].into() }
+    }
+
+    /// Appends `payload`, of at most [`super::BLOCK_PAYLOAD`] bytes, to `out` as one block. (As much as a block may
+    /// hold is possible only where it compresses: there must be room to store it.)
+    pub fn block(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+        let (before, data) = self.block.split_at_mut(BEFORE);
+        let most = (payload.len() + SLACK).min(data.len() - AFTER);
+        let room = &mut data[..most];
+        let compressed = self.compressor.as_mut().and_then(|it| it.compress(payload, room));
+        let n = match compressed {
+            Some(n) if n <= payload.len() + STORING => n,
+            _ => store(payload, data),
+        };
+        let size = BEFORE + n + AFTER;
+        before[..HEADER.len()].copy_from_slice(&HEADER);
+        before[HEADER.len()..].copy_from_slice(&((size - 1) as u16).to_le_bytes());
+        data[n..n + 4].copy_from_slice(&crc32fast::hash(payload).to_le_bytes());
+        data[n + 4..n + AFTER].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        out.extend_from_slice(&self.block[..size]);
+    }
+}
+
+/// Writes `payload` as DEFLATE's one stored block to the start of `out`.
+fn store(payload: &[u8], out: &mut [u8]) -> usize {
+    let length = payload.len() as u16;
+    out[0] = 1; // the last block, stored
+    out[1..3].copy_from_slice(&length.to_le_bytes());
+    out[3..STORING].copy_from_slice(&(!length).to_le_bytes());
+    out[STORING..STORING + payload.len()].copy_from_slice(payload);
+    STORING + payload.len()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bgzf::BLOCK_PAYLOAD;
+    use crate::bgzf::{BLOCK_PAYLOAD, Block, Chunk, Inflater};
+
+    /// Bytes of which `alphabet` different ones come up.
+    fn noise(seed: u64, alphabet: u64, length: usize) -> Vec<u8> {
+        let mut state = seed;
+        std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 33) % alphabet) as u8
+        })
+        .take(length)
+        .collect()
+    }
+
+    /// What compressors find easy and hard, short and long.
+    fn payloads() -> Vec<Vec<u8>> {
+        let text: Vec<u8> =
+            b"read:1:1101\t99\tchr1\t1000\t60\t".iter().cycle().take(40_000).copied().collect();
+        let mut mixed = noise(3, 4, 30_000);
+        mixed.extend_from_slice(&noise(4, 256, 20_000));
+        mixed.extend_from_slice(&text[..BLOCK_PAYLOAD - 50_000]);
+        vec![
+            Vec::new(),
+            vec![7],
+            b"ACGT".to_vec(),
+            vec![0; BLOCK_PAYLOAD],
+            noise(1, 256, BLOCK_PAYLOAD),
+            noise(2, 256, 300),
+            noise(5, 40, BLOCK_PAYLOAD),
+            text,
+            mixed,
+        ]
+    }
+
+    /// Does `check` for every codec and level, the codecs' own levels included.
+    fn with_all(check: impl Fn(&str, &dyn Fn() -> Deflater)) {
+        for &codec in Codec::available() {
+            for level in 0..=13 {
+                check(&format!("{codec} {level}"), &|| Deflater::new(codec, level));
+            }
+            for level in codec.own_levels() {
+                check(&format!("{codec}'s own {level}"), &|| Deflater::at_own_level(codec, level));
+            }
+        }
+    }
+
+    fn block(deflater: &mut Deflater, payload: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        deflater.block(payload, &mut out);
+        out
+    }
+
+    fn inflated(bytes: Vec<u8>, length: usize) -> Vec<u8> {
+        let block =
+            Block { start: 0, header: BEFORE as u16, size: bytes.len() as u32, inflated: length as u32 };
+        let chunk = Chunk { compressed: bytes, blocks: vec![block], offset: 0, inflated: length };
+        let mut out = Vec::new();
+        Inflater::default().chunk(&chunk, &mut out).unwrap();
+        out
+    }
 
     #[test]
-    fn bytes_that_cannot_be_compressed_still_fit_a_block() {
-        let mut state = 1u64;
-        let noise: Vec<u8> = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 56) as u8
-        })
-        .take(BLOCK_PAYLOAD)
-        .collect();
-        for level in 0..=12 {
-            let mut out = Vec::new();
-            Deflater::new(level).block(&noise, &mut out);
-            assert!(out.len() <= MAX_BLOCK, "level {level}: {}", out.len());
-        }
+    fn what_is_deflated_comes_back_and_fits_a_block() {
+        with_all(|name, make| {
+            let mut deflater = make();
+            for payload in payloads() {
+                let bytes = block(&mut deflater, &payload);
+                assert!(
+                    bytes.len() <= payload.len() + BEFORE + STORING + AFTER,
+                    "{name}: {}",
+                    bytes.len()
+                );
+                assert!(bytes.len() <= MAX_BLOCK, "{name}: {}", bytes.len());
+                assert!(inflated(bytes, payload.len()) == payload, "{name}");
+            }
+        });
+    }
+
+    #[test]
+    fn a_block_depends_on_its_payload_alone() {
+        with_all(|name, make| {
+            let mut used = make();
+            for payload in payloads().iter().chain(payloads().iter().rev()) {
+                assert!(block(&mut used, payload) == block(&mut make(), payload), "{name}");
+            }
+        });
+    }
+
+    #[test]
+    fn level_0_stores_the_same_bytes_whatever_the_codec() {
+        let all: Vec<_> = Codec::available()
+            .iter()
+            .map(|&codec| block(&mut Deflater::new(codec, 0), b"read"))
+            .collect();
+        let expected = b"\x22\0\x01\x04\0\xfb\xffread";
+        assert!(all.iter().all(|bytes| bytes[16..27] == *expected && bytes == &all[0]), "{all:x?}");
+    }
+
+    #[test]
+    fn what_no_codec_makes_smaller_is_stored() {
+        let payload = noise(1, 256, BLOCK_PAYLOAD);
+        let stored = block(&mut Deflater::new(Codec::default(), 0), &payload);
+        with_all(|name, make| assert!(block(&mut make(), &payload).len() <= stored.len(), "{name}"));
     }
 }

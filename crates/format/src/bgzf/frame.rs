@@ -52,9 +52,10 @@ impl Chunk {
         (self.offset, self.inflated) = (offset, 0);
     }
 
-    fn is_full(&self) -> bool {
+    /// Whether blocks of so many compressed bytes are enough.
+    fn is_full(&self, compressed: usize) -> bool {
         self.inflated >= CHUNK_INFLATED
-            || self.compressed.len() >= CHUNK_COMPRESSED
+            || compressed >= CHUNK_COMPRESSED
             || self.blocks.len() >= CHUNK_BLOCKS
     }
 }
@@ -62,88 +63,87 @@ impl Chunk {
 /// Reads a file chunk by chunk.
 pub struct BlockReader<R> {
     input: R,
-    buffer: Vec<u8>,
-    start: usize,
-    end: usize,
+    /// What was read beyond the last chunk.
+    beyond: Vec<u8>,
     offset: u64,
+    inflated: u64,
     last_was_eof_block: bool,
     allow_missing_eof: bool,
 }
 
-/// Bytes asked of the system at a time.
-const READ_SIZE: usize = 256 << 10;
+/// Bytes asked of the system at a time, straight into the chunk. What is read beyond its end is copied
+/// into the next one, so this is a part of a chunk.
+const READ_SIZE: usize = 64 << 10;
 
 impl<R: Read> BlockReader<R> {
     /// Reads `input` from its first block on. A file that does not end with the empty EOF block is
     /// refused, unless `allow_missing_eof`.
     pub fn new(input: R, allow_missing_eof: bool) -> Self {
+        let beyond = Vec::new();
         BlockReader {
             input,
-            buffer: vec![0; READ_SIZE + MAX_BLOCK],
-            start: 0,
-            end: 0,
+            beyond,
             offset: 0,
+            inflated: 0,
             last_was_eof_block: false,
             allow_missing_eof,
         }
     }
 
-    /// Makes `n` bytes available, or as many as there are left.
-    fn fill(&mut self, n: usize) -> Result<&[u8]> {
-        if self.end - self.start < n {
-            self.buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-            while self.end < n {
-                match self.input.read(&mut self.buffer[self.end..]) {
-                    Ok(0) => break,
-                    Ok(got) => self.end += got,
-                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                    Err(e) => return Err(Error::io("reading failed", &e).offset(self.offset)),
-                }
+    /// Compressed bytes read so far, and what they inflate to.
+    pub fn sizes(&self) -> (u64, u64) {
+        (self.offset, self.inflated)
+    }
+
+    /// The `n` bytes of `chunk` from `start` on, which are read if they have not been; fewer only at the
+    /// end of the file.
+    fn need<'a>(&mut self, chunk: &'a mut Chunk, start: usize, n: usize) -> Result<&'a [u8]> {
+        let bytes = &mut chunk.compressed;
+        while bytes.len() < start + n {
+            match (&mut self.input).take(READ_SIZE as u64).read_to_end(bytes) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(e) => return Err(Error::io("reading failed", &e).offset(self.offset)),
             }
         }
-        Ok(&self.buffer[self.start..self.end.min(self.start + n)])
+        Ok(&bytes[start..bytes.len().min(start + n)])
     }
 
     /// Reads the next chunk into `chunk`; false at the end of the file.
     pub fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         chunk.clear(self.offset);
-        while !chunk.is_full() {
-            let Some((header, size)) = self.next_header()? else { break };
-            let offset = self.offset;
-            let member = self.fill(size)?;
-            if member.len() < size {
-                return Err(truncated(offset));
-            }
-            let inflated = u32::from_le_bytes([
-                member[size - 4],
-                member[size - 3],
-                member[size - 2],
-                member[size - 1],
-            ]);
+        chunk.compressed.append(&mut self.beyond);
+        let mut start = 0;
+        while !chunk.is_full(start) {
+            let Some((header, size)) = self.next_header(chunk, start)? else { break };
+            let member = self.need(chunk, start, size)?;
+            let footer = member.last_chunk::<4>().filter(|_| member.len() == size);
+            let inflated = u32::from_le_bytes(*footer.ok_or_else(|| truncated(self.offset))?);
             if inflated as usize > MAX_BLOCK {
-                return Err(Error::input("a BGZF block claims to hold more than 64 KiB").offset(offset));
+                let what = "a BGZF block claims to hold more than 64 KiB";
+                return Err(Error::input(what).offset(self.offset));
             }
-            let is_eof_block = member == EOF_BLOCK;
+            self.last_was_eof_block = member == EOF_BLOCK;
             chunk.blocks.push(Block {
-                start: chunk.compressed.len() as u32,
+                start: start as u32,
                 header: header as u16,
                 size: size as u32,
                 inflated,
             });
-            chunk.compressed.extend_from_slice(member);
             chunk.inflated += inflated as usize;
-            self.start += size;
+            self.inflated += u64::from(inflated);
+            start += size;
             self.offset += size as u64;
-            self.last_was_eof_block = is_eof_block;
         }
+        self.beyond.extend_from_slice(&chunk.compressed[start..]);
+        chunk.compressed.truncate(start);
         Ok(!chunk.blocks.is_empty())
     }
 
     /// Length of the gzip header and of the whole member that starts here; nothing at the end.
-    fn next_header(&mut self) -> Result<Option<(usize, usize)>> {
+    fn next_header(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
         let (offset, complete) = (self.offset, self.last_was_eof_block || self.allow_missing_eof);
-        let fixed = self.fill(12)?;
+        let fixed = self.need(chunk, start, 12)?;
         if fixed.is_empty() {
             if complete {
                 return Ok(None);
@@ -160,7 +160,7 @@ impl<R: Read> BlockReader<R> {
         }
         let header = 12 + usize::from(u16::from_le_bytes([fixed[10], fixed[11]]));
         let plain = fixed[3] == 4;
-        let head = self.fill(header)?;
+        let head = self.need(chunk, start, header)?;
         if head.len() < header {
             return Err(truncated(offset));
         }
@@ -193,11 +193,11 @@ fn truncated(offset: u64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bgzf::{BLOCK_PAYLOAD, Deflater, Inflater};
+    use crate::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, Inflater};
 
     fn file(payload: &[u8], eof: bool) -> Vec<u8> {
         let mut out = Vec::new();
-        let mut deflater = Deflater::new(1);
+        let mut deflater = Deflater::new(Codec::default(), 1);
         for piece in payload.chunks(BLOCK_PAYLOAD) {
             deflater.block(piece, &mut out);
         }

@@ -1,9 +1,11 @@
 //! BGZF: gzip members of at most 64 KiB that say their own length (SAM specification, section 4.1).
 
+pub mod codec;
 pub mod deflate;
 pub mod frame;
 pub mod inflate;
 
+pub use codec::Codec;
 pub use deflate::Deflater;
 pub use frame::{Block, BlockReader, Chunk};
 pub use inflate::Inflater;

@@ -1,5 +1,6 @@
 //! Makes the reads of one input fit a header that was merged from several.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use readmill_record::header::{Fate, Names, Renames};
@@ -18,25 +19,52 @@ const PG: Tag = *b"PG";
 /// positions do not change, so bins do not, either.
 #[derive(Clone)]
 pub struct Reconcile {
-    renames: Arc<Renames>,
+    /// The new index of each reference sequence.
+    ref_ids: Option<Arc<[i32]>>,
+    /// The tags whose IDs may change.
+    names: Arc<[(Tag, Names)]>,
     removed: u64,
 }
 
 impl Reconcile {
     /// The step for the input that these renames belong to.
     pub fn new(renames: Renames) -> Self {
-        Reconcile { renames: Arc::new(renames), removed: 0 }
+        let names = [(tag::RG, renames.read_groups), (PG, renames.programs)];
+        Reconcile {
+            ref_ids: renames.ref_ids.map(Arc::from),
+            names: names.into_iter().filter(|(_, names)| !names.is_identity()).collect(),
+            removed: 0,
+        }
     }
 
     /// Whether it never changes a read, so that it can be left out.
     pub fn is_identity(&self) -> bool {
-        self.renames.is_identity()
+        self.ref_ids.is_none() && self.names.is_empty()
     }
 }
 
-/// The ID that a record gives in `tag`.
-fn id_in(record: RecordRef<'_>, tag: Tag) -> Option<&[u8]> {
-    record.field(tag).filter(|field| field.kind == b'Z').map(|field| field.value)
+/// Shows the IDs that a record gives in the tags of `names`: which tag, the ID, and where the field
+/// stands among the optional fields. Of fields that share a tag, which should not be, the first counts.
+fn each_id<'a>(
+    names: &[(Tag, Names)],
+    record: RecordRef<'a>,
+    mut show: impl FnMut(usize, &'a [u8], Range<usize>),
+) {
+    let bytes = record.field_bytes();
+    let (mut fields, mut start, mut missing) = (record.fields(), 0, (1u8 << names.len()) - 1);
+    while missing != 0
+        && let Some(field) = fields.next()
+    {
+        let end = bytes.len() - fields.rest().len();
+        let which = names.iter().position(|(tag, _)| *tag == field.tag);
+        if let Some(which) = which.filter(|which| missing >> which & 1 == 1) {
+            missing &= !(1 << which);
+            if field.kind == b'Z' {
+                show(which, field.value, start..end);
+            }
+        }
+        start = end;
+    }
 }
 
 /// Writes reference indexes anew; none stays none.
@@ -50,33 +78,42 @@ fn renumber(batch: &mut Batch, new_ids: &[i32]) {
     });
 }
 
-/// Gives `tag` the new IDs. Returns how many records lost it.
-fn rename(batch: &mut Batch, tag: Tag, names: &Names) -> Result<u64> {
-    let mut kept: &[u8] = b""; // neighbours mostly name the same group
-    let stays = |(_, record)| match id_in(record, tag) {
-        Some(id) if id != kept => {
-            let stays = names.fate(id) == Fate::Keep;
-            kept = if stays { id } else { kept };
-            stays
-        }
-        _ => true,
-    };
-    let mut removed = 0;
-    if batch.records().all(stays) {
-        return Ok(removed);
-    }
-    batch.rewrite(|record, out| {
-        match id_in(record, tag).map(|id| names.fate(id)) {
-            Some(Fate::Become(id)) => edit::copy_with_text(record, tag, id, out),
-            Some(Fate::Remove) => {
-                edit::copy_without(record, tag, out);
-                removed += 1;
+/// Whether all IDs of all records stay.
+fn all_stay(batch: &Batch, names: &[(Tag, Names)]) -> bool {
+    let mut last: [&[u8]; 2] = [b"", b""]; // neighbours mostly name the same groups
+    batch.records().all(|(_, record)| {
+        let mut stays = true;
+        each_id(names, record, |which, id, _| {
+            if id != last[which] {
+                last[which] = id;
+                stays &= names[which].1.fate(id) == Fate::Keep;
             }
-            Some(Fate::Keep) | None => out.extend_from_slice(record.raw()),
+        });
+        stays
+    })
+}
+
+/// Appends the record with its new IDs. Returns how many fields it lost.
+fn rename(record: RecordRef<'_>, names: &[(Tag, Names)], out: &mut Vec<u8>) -> u64 {
+    let (raw, fields, start) = (record.raw(), record.fields_start(), out.len());
+    let (mut copied, mut removed) = (0, 0);
+    each_id(names, record, |which, id, place| {
+        let (tag, names) = &names[which];
+        let fate = names.fate(id);
+        if fate == Fate::Keep {
+            return;
         }
-        Ok(())
-    })?;
-    Ok(removed)
+        out.extend_from_slice(&raw[copied..fields + place.start]);
+        copied = fields + place.end;
+        if let Fate::Become(id) = fate {
+            edit::append_text(out, start, *tag, id);
+        } else {
+            removed += 1;
+        }
+    });
+    out.extend_from_slice(&raw[copied..]);
+    edit::close(out, start);
+    removed
 }
 
 impl Step for Reconcile {
@@ -89,19 +126,21 @@ impl Step for Reconcile {
     }
 
     fn growth(&self) -> usize {
-        self.renames.read_groups.growth() + self.renames.programs.growth()
+        self.names.iter().map(|(_, names)| names.growth()).sum()
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        if let Some(new_ids) = &self.renames.ref_ids {
+        if let Some(new_ids) = &self.ref_ids {
             renumber(batch, new_ids);
         }
-        for (tag, names) in [(tag::RG, &self.renames.read_groups), (PG, &self.renames.programs)] {
-            if !names.is_identity() {
-                self.removed += rename(batch, tag, names)?;
-            }
+        if self.names.is_empty() || all_stay(batch, &self.names) {
+            return Ok(());
         }
-        Ok(())
+        let (names, removed) = (&self.names, &mut self.removed);
+        batch.rewrite(|record, out| {
+            *removed += rename(record, names, out);
+            Ok(())
+        })
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
@@ -166,7 +205,7 @@ mod tests {
             record(0, 1, b"NMc\x01RGZg\0ASc\x02PGZp\0SAZ3,1,+,1M,0,0;\0"),
             record(-1, -1, b""),
             record(1, -1, b"RGZnobody's\0PGZp\0"),
-            record(1, 0, b"RGAgPGZq\0"),
+            record(1, 0, b"RGAgPGZq\0PGZp\0"),
         ];
         assert_eq!(first.growth(), 0);
         assert_eq!(
@@ -175,7 +214,7 @@ mod tests {
                 record(0, 2, b"NMc\x01RGZg\0ASc\x02PGZp\0SAZ3,1,+,1M,0,0;\0"),
                 record(-1, -1, b""),
                 record(2, -1, b"RGZnobody's\0PGZp\0"),
-                record(2, 0, b"RGAgPGZq\0"),
+                record(2, 0, b"RGAgPGZq\0PGZp\0"),
             ]
         );
         assert_eq!(second.growth(), 4);
@@ -185,7 +224,7 @@ mod tests {
                 record(0, 1, b"NMc\x01RGZg.1\0ASc\x02PGZp.1\0SAZ3,1,+,1M,0,0;\0"),
                 record(-1, -1, b""),
                 record(1, -1, b"RGZnobody's\0PGZp.1\0"),
-                record(1, 0, b"RGAgPGZq\0"),
+                record(1, 0, b"RGAgPGZq\0PGZp\0"),
             ]
         );
         assert_eq!((first.removed, second.removed), (0, 0));

@@ -8,10 +8,20 @@
 use std::sync::OnceLock;
 
 use readmill_format::spill::{Extent, Spill};
+use readmill_format::squeeze::{SpillCodec, Squeezer};
 use readmill_record::{Error, Result, Stamp};
 
 use super::key::Key;
 use super::run::STAMP_BYTES;
+
+/// How frames are made. No output depends on it.
+#[derive(Clone, Copy, Debug)]
+pub struct Framing {
+    /// About how many bytes of arena records a frame holds.
+    pub size: usize,
+    /// What compresses them.
+    pub codec: SpillCodec,
+}
 
 /// What the index knows of a frame.
 #[derive(Clone, Debug)]
@@ -32,13 +42,14 @@ pub struct FrameEntry {
 #[derive(Debug)]
 pub struct SpilledRun {
     extent: Extent,
+    codec: SpillCodec,
     frames: Vec<FrameEntry>,
 }
 
 impl SpilledRun {
-    /// A run whose frames will go to `extent`.
-    pub fn new(extent: Extent) -> Self {
-        SpilledRun { extent, frames: Vec::new() }
+    /// A run whose frames, compressed by `codec`, will go to `extent`.
+    pub fn new(extent: Extent, codec: SpillCodec) -> Self {
+        SpilledRun { extent, codec, frames: Vec::new() }
     }
 
     /// Appends frames, and leaves none.
@@ -77,10 +88,7 @@ impl SpilledRun {
             return Err(damaged());
         }
         let mut records = vec![0; frame.raw as usize];
-        match lz4_flex::block::decompress_into(&bytes[frame.column as usize..], &mut records) {
-            Ok(n) if n == records.len() => {}
-            _ => return Err(damaged()),
-        }
+        self.codec.decompress(&bytes[frame.column as usize..], &mut records)?;
         bytes.truncate(frame.column as usize);
         bytes.shrink_to_fit();
         Ok(Loaded { column: bytes, records })
@@ -94,6 +102,13 @@ pub struct Frames {
     index: Vec<FrameEntry>,
 }
 
+impl Frames {
+    /// Bytes they take on disk.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+}
+
 /// Collects sorted records into frames.
 pub struct FrameWriter {
     column: Vec<u8>,
@@ -101,13 +116,15 @@ pub struct FrameWriter {
     first: Option<(Key, Box<[u8]>)>,
     previous: Key,
     size: usize,
+    squeezer: Squeezer,
 }
 
 impl FrameWriter {
-    /// Frames of about `size` bytes of arena records.
-    pub fn new(size: usize) -> Self {
+    /// Frames as `framing` says.
+    pub fn new(framing: Framing) -> Self {
         let (column, records, first, previous) = Default::default();
-        FrameWriter { column, records, first, previous, size }
+        let (size, squeezer) = (framing.size, Squeezer::new(framing.codec));
+        FrameWriter { column, records, first, previous, size, squeezer }
     }
 
     /// Adds the next record in order; a frame that is full goes to `out`.
@@ -135,20 +152,16 @@ impl FrameWriter {
     pub fn close(&mut self, out: &mut Frames) {
         let Some((key, tail)) = self.first.take() else { return };
         let start = out.bytes.len();
-        let body = start + self.column.len();
         out.bytes.extend_from_slice(&self.column);
-        out.bytes.resize(body + lz4_flex::block::get_maximum_output_size(self.records.len()), 0);
-        // Compression fails only for lack of room, and there is room for the worst case.
-        let n =
-            lz4_flex::block::compress_into(&self.records, &mut out.bytes[body..]).unwrap_or_default();
-        out.bytes.truncate(body + n);
+        let body = out.bytes.len();
+        self.squeezer.compress(&self.records, &mut out.bytes);
         out.index.push(FrameEntry {
             key,
             tail,
             raw: self.records.len() as u32,
             at: start as u64,
             column: self.column.len() as u32,
-            packed: n as u32,
+            packed: (out.bytes.len() - body) as u32,
             crc: crc32fast::hash(&out.bytes[start..]),
         });
         self.column.clear();

@@ -12,11 +12,13 @@
 //! | the records of a range put in order, in parallel | [`range`] |
 //! | partitions of the output cut from ranges | [`partition`] |
 //! | the tournament that merges | [`tournament`] |
+//! | what `-M` changes in reads | [`Minimise`] |
 
 pub mod entry;
 pub mod frame;
 pub mod key;
 pub mod merge;
+mod minimise;
 pub mod partition;
 pub mod range;
 pub mod run;
@@ -24,9 +26,10 @@ pub mod sources;
 pub mod tournament;
 
 pub use entry::Entry;
-pub use frame::{FrameWriter, Frames, SpilledRun};
+pub use frame::{FrameWriter, Frames, Framing, SpilledRun};
 pub use key::{Key, Keyer, Order};
 pub use merge::Merge;
+pub use minimise::Minimise;
 pub use partition::{Cutter, Partition};
 pub use range::{Ordered, Range};
 pub use run::{List, Run, RunSort};

@@ -63,9 +63,9 @@ impl Range {
                 Walk { sources: &sources, run: spool.run, frames: &spool.frames, column: None, border };
             field.enter_run(walk, number, low, &mut spool.offset)?;
         }
-        for source in sources.runs.len()..sources.len() {
+        for (source, &(first, last)) in blocks.iter().enumerate().skip(sources.runs.len()) {
             let Some(list) = sources.list(source) else { continue };
-            let (first, last) = (blocks[source].0 as usize, blocks[source].1 as usize);
+            let (first, last) = (first as usize, last as usize);
             let start = low.map_or(0, |low| sources.cut(list, source, first, low));
             let end = high.map_or(list.entries().len(), |high| sources.cut(list, source, last, high));
             field.enter_list(&sources, &list.entries()[start..end]);

@@ -1,0 +1,162 @@
+//! The codecs that deflate blocks, behind one small trait.
+//!
+//! Levels are libdeflate's, 0 to 12. Each codec has levels of its own; those asked for become
+//!
+//! | level | libdeflate | zlib | igzip |
+//! |---|---|---|---|
+//! | 0 | stored | stored | stored |
+//! | 1 | 1 | 1 | 1 |
+//! | 2 to 6 | the same | the same | 2 |
+//! | 7 to 9 | the same | the same | 3 |
+//! | 10 to 12 | the same | 9 | 3 |
+//!
+//! "Stored" is the same bytes whatever the codec. igzip's own level 0 is left out: it is a sixth faster than
+//! its level 1 and makes files a quarter larger. On much data its level 3 is both slower and larger than its
+//! level 2, so nobody gets it without asking for small files.
+
+#[cfg(feature = "igzip")]
+mod igzip;
+mod libdeflate;
+mod zlib;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use readmill_record::Error;
+
+/// One thread's compressor of whole payloads. What comes out depends on the payload alone, not on those before.
+pub trait Compress: Send {
+    /// Writes `payload` as raw DEFLATE to the start of `out` and gives its length; nothing where it does not
+    /// fit.
+    fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize>;
+}
+
+/// A library that deflates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Codec {
+    /// libdeflate: the smallest files for the time at every level.
+    #[default]
+    Libdeflate,
+    /// zlib-rs, which is zlib-ng in Rust. It has zlib's levels and makes other bytes than zlib does.
+    ZlibRs,
+    /// igzip of ISA-L: twice as fast as libdeflate at level 1. What it writes may differ between processors
+    /// with different instructions.
+    #[cfg(feature = "igzip")]
+    Igzip,
+}
+
+/// The name by which igzip is asked for, also where it is not built in.
+const IGZIP: &str = "igzip";
+
+impl Codec {
+    /// The codecs of this build.
+    pub const fn available() -> &'static [Codec] {
+        &[
+            Codec::Libdeflate,
+            Codec::ZlibRs,
+            #[cfg(feature = "igzip")]
+            Codec::Igzip,
+        ]
+    }
+
+    /// The name by which it is asked for.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Codec::Libdeflate => "libdeflate",
+            Codec::ZlibRs => "zlib",
+            #[cfg(feature = "igzip")]
+            Codec::Igzip => IGZIP,
+        }
+    }
+
+    /// The library's own levels, without those that only store.
+    pub const fn own_levels(self) -> RangeInclusive<u8> {
+        match self {
+            Codec::Libdeflate => 1..=12,
+            Codec::ZlibRs => 1..=9,
+            #[cfg(feature = "igzip")]
+            Codec::Igzip => 0..=3,
+        }
+    }
+
+    /// The library's own level for `level`, which is 1 to 12.
+    pub fn own_level(self, level: u8) -> u8 {
+        match self {
+            Codec::Libdeflate | Codec::ZlibRs => {
+                level.clamp(*self.own_levels().start(), *self.own_levels().end())
+            }
+            #[cfg(feature = "igzip")]
+            Codec::Igzip => match level {
+                0..=1 => 1,
+                2..=6 => 2,
+                _ => 3,
+            },
+        }
+    }
+
+    /// A compressor at one of the library's own levels.
+    pub(super) fn compressor(self, own_level: u8) -> Box<dyn Compress> {
+        match self {
+            Codec::Libdeflate => Box::new(libdeflate::Libdeflate::new(own_level)),
+            Codec::ZlibRs => Box::new(zlib::Zlib::new(own_level)),
+            #[cfg(feature = "igzip")]
+            Codec::Igzip => Box::new(igzip::Igzip::new(own_level)),
+        }
+    }
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Codec {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        if let Some(codec) = Codec::available().iter().find(|codec| codec.name() == text) {
+            return Ok(*codec);
+        }
+        if text == IGZIP {
+            return Err(Error::usage("this build is without igzip").hint(
+                "install ISA-L (libisal-dev, isa-l-devel, isa-l) and build with --features igzip, \
+                 or use libdeflate",
+            ));
+        }
+        let names: Vec<&str> = Codec::available().iter().map(|codec| codec.name()).collect();
+        Err(Error::usage(format!("there is no codec {text:?}; there are {}", names.join(", "))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codecs_go_by_their_names() {
+        for &codec in Codec::available() {
+            assert_eq!(codec.to_string().parse::<Codec>().unwrap(), codec);
+        }
+        let error = "gzip".parse::<Codec>().unwrap_err().to_string();
+        assert!(error.contains("libdeflate, zlib"), "{error}");
+    }
+
+    #[cfg(not(feature = "igzip"))]
+    #[test]
+    fn a_codec_that_is_not_built_in_says_how_to_get_it() {
+        let error = "igzip".parse::<Codec>().unwrap_err();
+        assert_eq!(error.kind, readmill_record::error::Kind::Usage);
+        assert!(error.to_string().contains("--features igzip"), "{error}");
+    }
+
+    #[test]
+    fn levels_become_those_of_the_library() {
+        let own = |codec: Codec| -> Vec<u8> { (1..=12).map(|level| codec.own_level(level)).collect() };
+        assert_eq!(own(Codec::Libdeflate), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+        assert_eq!(own(Codec::ZlibRs), [1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 9]);
+        #[cfg(feature = "igzip")]
+        assert_eq!(own(Codec::Igzip), [1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3]);
+    }
+}

@@ -1,0 +1,131 @@
+//! What a run will need, told from the sizes of its inputs and their first piece.
+
+use readmill_format::chain::{Link, Opened};
+use readmill_format::source::{self, Claim, Opener};
+use readmill_record::{Batch, Error, Header, Result};
+use readmill_steps::sort::{FrameWriter, Frames, Key, run};
+
+use crate::inputs::{Inputs, Next};
+use crate::pass::held::Waiting;
+use crate::report::log;
+
+/// Bytes that duplicate ends take for each record, where duplicates are marked: half a pair.
+const ENDS: u64 = 24;
+
+/// A run is written when so much of the room is full.
+const FULL: f64 = 7.0 / 8.0;
+
+/// What is expected of a run. All figures are estimates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// Records of all inputs.
+    pub records: u64,
+    /// Bytes of all records, uncompressed.
+    pub bytes: u64,
+    /// Runs that go to disk.
+    pub runs: u64,
+    /// How often runs on disk are merged into one before the end.
+    pub merges: u64,
+    /// Bytes on disk at most.
+    pub disk: u64,
+}
+
+impl Forecast {
+    /// Writes what is expected to the log.
+    pub fn explain(&self, available: Option<u64>) {
+        log(&format!("  expected: {} records of {} MiB", self.records, self.bytes >> 20));
+        if self.runs == 0 {
+            log("  expected: all of it fits into the memory, nothing is spilled");
+            return;
+        }
+        let free = available.map_or("unknown".to_string(), |free| format!("{} MiB", free >> 20));
+        log(&format!(
+            "  expected: {} runs on disk and the rest in memory; {} MiB of disk, {free} free",
+            self.runs,
+            self.disk >> 20,
+        ));
+        if self.merges > 0 {
+            log(&format!(
+                "  expected: runs are merged {} times before the end; more -m avoids it",
+                self.merges
+            ));
+        }
+    }
+}
+
+/// The first piece of an input, as checked records; nothing where it is damaged, which reading will tell.
+pub fn first_batch(claim: Claim, header: &Header) -> Option<Batch> {
+    let mut opened = Opened::reuse(Batch::default());
+    Opener::new(header).open(claim, &mut opened).ok()?;
+    let mut link = Link::new(usize::MAX);
+    let mut batch = link.link(opened).batch;
+    if batch.is_empty() {
+        batch = link.finish(Batch::default()).batch; // a piece of a single template
+    }
+    source::check(&batch, 0, header.n_ref()).ok()?;
+    batch.stamp(0);
+    Some(batch)
+}
+
+/// Foretells a run that holds all reads of `inputs`; nothing where their size is unknown.
+pub fn forecast(inputs: &mut Inputs, waiting: &Waiting, marks: bool) -> Result<Option<Forecast>> {
+    let list = inputs.list();
+    let first = match inputs.peek()? {
+        Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input].header),
+        Some(Next::End(_)) | None => None,
+    };
+    let Some((bytes, batch)) = inputs.expected_bytes().zip(first.filter(|batch| !batch.is_empty()))
+    else {
+        return Ok(None);
+    };
+    let each = batch.record_bytes() as f64 / batch.len() as f64;
+    let records = (bytes as f64 / each) as u64;
+    let ends = if marks { records * ENDS } else { 0 };
+    let held = bytes + records * run::OVERHEAD as u64;
+    Ok(Some(spread(records, bytes, held, ends, waiting, packed(&batch, waiting))))
+}
+
+/// How many runs `held` bytes of reads and `ends` bytes of ends make, of which each byte takes `packed`
+/// bytes on disk.
+fn spread(records: u64, bytes: u64, held: u64, ends: u64, waiting: &Waiting, packed: f64) -> Forecast {
+    let full = ((waiting.budget.capacity() as f64 * FULL) as u64).saturating_sub(ends).max(1 << 20);
+    let spilled_ends = if ends > waiting.budget.capacity() / 4 { ends } else { 0 };
+    let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
+    let most = (waiting.budget.capacity() / 2 / waiting.run_bytes()).max(2);
+    let merges = runs.saturating_sub(1) / (most - 1).max(1);
+    let run = (full as f64 * packed) as u64;
+    // While runs are merged into one, they are on disk twice.
+    let disk = run * runs * if merges > 0 { 2 } else { 1 } + spilled_ends;
+    Forecast { records, bytes, runs, merges, disk }
+}
+
+/// Bytes on disk for each byte of reads, told from some of them in the order of the input.
+fn packed(batch: &Batch, waiting: &Waiting) -> f64 {
+    let (mut writer, mut frames) = (FrameWriter::new(waiting.framing), Frames::default());
+    for (stamp, record) in batch.records() {
+        writer.push(Key::default(), &[], stamp, record.raw(), &mut frames);
+    }
+    writer.close(&mut frames);
+    frames.bytes() as f64 / batch.record_bytes().max(1) as f64
+}
+
+/// Refuses to begin what the disk cannot hold; gives what it has free.
+pub fn check_space(forecast: &Forecast, waiting: &Waiting) -> Result<Option<u64>> {
+    let available = waiting.spill.available();
+    match available.filter(|&free| forecast.runs > 0 && free < forecast.disk) {
+        None => Ok(available),
+        Some(free) => {
+            let dirs: Vec<String> =
+                waiting.spill.dirs().iter().map(|dir| dir.display().to_string()).collect();
+            let what = format!(
+                "about {} MiB will be spilled, and {} has {} MiB free",
+                forecast.disk >> 20,
+                dirs.join(", "),
+                free >> 20
+            );
+            let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
+            Err(Error::io(what, &full)
+                .hint("give temporary directories with more space by -T, or more memory by -m"))
+        }
+    }
+}
