@@ -3,6 +3,7 @@
 use readmill_format::chain::{Link, Opened};
 use readmill_format::source::{self, Claim, Opener};
 use readmill_record::{Batch, Error, Header, Result};
+use readmill_steps::sort::frame::FrameEntry;
 use readmill_steps::sort::{FrameWriter, Frames, Key, run};
 
 use crate::inputs::{Inputs, Next};
@@ -11,9 +12,6 @@ use crate::report::log;
 
 /// Bytes that duplicate ends take for each record, where duplicates are marked: half a pair.
 const ENDS: u64 = 24;
-
-/// A run is written when so much of the room is full.
-const FULL: f64 = 7.0 / 8.0;
 
 /// What is expected of a run. All figures are estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,10 +86,11 @@ pub fn forecast(inputs: &mut Inputs, waiting: &Waiting, marks: bool) -> Result<O
 /// How many runs `held` bytes of reads and `ends` bytes of ends make, of which each byte takes `packed`
 /// bytes on disk.
 fn spread(records: u64, bytes: u64, held: u64, ends: u64, waiting: &Waiting, packed: f64) -> Forecast {
-    let full = ((waiting.budget.capacity() as f64 * FULL) as u64).saturating_sub(ends).max(1 << 20);
+    let full = waiting.enough().saturating_sub(ends).max(1 << 20);
     let spilled_ends = if ends > waiting.budget.capacity() / 4 { ends } else { 0 };
     let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
-    let most = (waiting.budget.capacity() / 2 / waiting.run_bytes()).max(2);
+    let index = full / waiting.framing.size as u64 * size_of::<FrameEntry>() as u64;
+    let most = (waiting.budget.capacity() / 2 / (waiting.framing.merging_bytes() + index)).max(2);
     let merges = runs.saturating_sub(1) / (most - 1).max(1);
     let run = (full as f64 * packed) as u64;
     // While runs are merged into one, they are on disk twice.

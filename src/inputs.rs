@@ -8,6 +8,7 @@ use std::sync::Arc;
 use readmill_format::bgzf::Chunk;
 use readmill_format::source::{Claim, Source};
 use readmill_record::{Error, Header, Kind, Result};
+use readmill_steps::Step;
 use readmill_steps::filter::Reconcile;
 
 /// What stays known of an input once its header is read.
@@ -101,6 +102,12 @@ impl Inputs {
     /// Bytes of all inputs, where they have a size.
     pub fn size(&self) -> Option<u64> {
         self.list.iter().map(|input| input.size).sum()
+    }
+
+    /// Most bytes by which a record may grow to fit the common header.
+    pub fn growth(&self) -> usize {
+        let steps = self.list.iter().filter_map(|input| input.reconcile.as_ref());
+        steps.map(Step::growth).max().unwrap_or(0)
     }
 
     /// Looks at the next piece without taking it.

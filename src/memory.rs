@@ -57,8 +57,9 @@ pub struct Sizes {
 impl Sizes {
     fn of(room: u64) -> Self {
         let list = (room / (LISTS * READ_BYTES)).clamp(1 << 14, 1 << 20);
-        // A hundred runs, of each of which two frames and a half are in memory, take a quarter of the room.
-        let frame = (room / 1000).clamp(16 << 10, 256 << 10);
+        // A hundred runs, of each of which two frames and a half are in memory, take a quarter of the room at
+        // most. Larger frames than these are compressed hardly better.
+        let frame = (room / 1000).clamp(16 << 10, 64 << 10);
         Sizes { list: 1 << list.ilog2(), frame: 1 << frame.ilog2() }
     }
 

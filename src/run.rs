@@ -7,10 +7,10 @@ use readmill_engine::Budget;
 use readmill_format::source::Source;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
-use readmill_steps::Step;
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
 use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Marks, Mode};
 use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort};
+use readmill_steps::{Step, markdup, sort};
 
 use crate::forecast;
 use crate::inputs::{self, Inputs, Rules};
@@ -126,6 +126,13 @@ impl Job<'_> {
         left.ok_or_else(|| Error::usage("the header leaves no room for reads").hint("raise -m"))
     }
 
+    /// Most bytes a record takes beside itself while it waits.
+    fn beside(&self, inputs: &Inputs, marks: bool) -> u64 {
+        let steps: usize = self.steps.iter().map(|step| step.growth()).sum();
+        let ends = if marks { markdup::MOST_BYTES } else { 0 };
+        (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
+    }
+
     fn max_record(&self) -> usize {
         (self.memory.room / 5).min(1 << 30) as usize
     }
@@ -153,6 +160,7 @@ impl Job<'_> {
             sort,
             budget: Budget::new(self.room(&inputs)?),
             spill: Arc::new(Spill::new(&self.plan.means.temp_dirs)),
+            beside: self.beside(&inputs, noted.is_some()),
             list: self.memory.sizes.list,
             framing: Framing { size: self.memory.sizes.frame, codec: self.plan.means.spill_codec },
         };
@@ -184,9 +192,9 @@ impl Job<'_> {
             steps.push(Box::new(Minimise));
             set_order(&mut self.header, Order::Minhash, held.any_placed);
         }
+        summary.runs = held.spilled;
         let sources = held.into_sources(&waiting)?;
         sink.begin(&self.header)?;
-        summary.runs = sources.runs.len();
         self.report.stage("writing", Some(read), false);
         let merge = Merge::new(Arc::new(sources));
         let crew = waiting.crew;

@@ -99,12 +99,6 @@ impl Readers {
         Reader { shared: self.clone(), opener: None, reconcile }
     }
 
-    /// Most bytes by which a record may grow to fit the common header.
-    pub fn growth(&self) -> usize {
-        let steps = self.inputs.iter().filter_map(|input| input.reconcile.as_ref());
-        steps.map(Step::growth).max().unwrap_or(0)
-    }
-
     /// Links a piece to those before it.
     pub fn link(&self, link: &mut Link, piece: Piece) -> Stretch {
         let linked = match piece.opened {

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use readmill_engine::{Budget, Crew};
+use readmill_format::source;
 use readmill_format::spill::Spill;
 use readmill_record::{Arena, Error, Result};
 use readmill_steps::markdup::Ends;
 use readmill_steps::sort::{Framing, List, Merge, Run, RunSort, Sources, SpilledRun};
 
 use super::{Counts, duplicates, merge, order};
+
+/// Bytes of the smallest possible record (one without a name), for bounds on their number.
+const SMALLEST_RECORD: u64 = 37;
 
 /// What waiting needs.
 pub struct Waiting {
@@ -20,6 +24,8 @@ pub struct Waiting {
     pub budget: Budget,
     /// Room on disk.
     pub spill: Arc<Spill>,
+    /// Most bytes a record takes beside itself.
+    pub beside: u64,
     /// Entries of a list.
     pub list: usize,
     /// How frames on disk are made.
@@ -27,9 +33,16 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Memory a run takes while it is merged: the frame being read, the one its partition still holds, keys.
-    pub fn run_bytes(&self) -> u64 {
-        5 * self.framing.size as u64 / 2
+    /// Room that records of `bytes` bytes need, at most.
+    pub fn bound(&self, bytes: u64) -> u64 {
+        bytes + bytes.div_ceil(SMALLEST_RECORD) * self.beside
+    }
+
+    /// Room in use by reads at which they become a run: what is left must do for reading on meanwhile.
+    pub fn enough(&self) -> u64 {
+        let capacity = self.budget.capacity();
+        let pieces = self.crew.in_flight as u64 * self.bound(source::MAX_CLAIM as u64);
+        capacity - pieces.max(capacity / 8).min(capacity / 2)
     }
 }
 
@@ -55,6 +68,9 @@ pub struct Held {
     pub counts: Counts,
 }
 
+/// Frames of runs that were merged from others are no larger than this.
+const MOST_FRAME: usize = 1 << 20;
+
 impl Held {
     /// Nothing yet, and no memory for it.
     pub fn new(waiting: &Waiting) -> Self {
@@ -72,14 +88,13 @@ impl Held {
     }
 
     /// Memory that the runs on disk take while they are merged, their indexes included.
-    fn merging_bytes(&self, waiting: &Waiting) -> u64 {
-        let frames = self.runs.len() as u64 * waiting.run_bytes();
-        frames + self.runs.iter().map(SpilledRun::index_bytes).sum::<u64>()
+    fn merging_bytes(&self) -> u64 {
+        self.runs.iter().map(|run| run.framing().merging_bytes() + run.index_bytes()).sum()
     }
 
     /// Whether the runs on disk are so many that merging them would take half the memory.
     pub fn has_too_many_runs(&self, waiting: &Waiting) -> bool {
-        self.runs.len() > 1 && self.merging_bytes(waiting) > waiting.budget.capacity() / 2
+        self.runs.len() > 1 && self.merging_bytes() > waiting.budget.capacity() / 2
     }
 
     /// Writes the ends as sorted items.
@@ -107,17 +122,26 @@ impl Held {
     /// Writes the reads in memory as a sorted run.
     pub fn spill(&mut self, waiting: &Waiting) -> Result<()> {
         let sources = self.sources(waiting)?;
-        let run = merge::to_spill(waiting, Merge::new(Arc::new(sources)), self.spilled)?;
+        let run =
+            merge::to_spill(waiting, waiting.framing, Merge::new(Arc::new(sources)), self.spilled)?;
         waiting.budget.settle(std::mem::take(&mut self.bytes), run.index_bytes());
         self.push(run);
         Ok(())
     }
 
-    /// Merges all runs on disk into one, because each takes memory when it is merged.
+    /// Merges the newest runs on disk into one, because each takes memory when it is merged: those that came of
+    /// as many merges as the last. Its frames are larger, so that its index is smaller. Runs of one kind
+    /// are merged when there are many, so each read is written again as often as the logarithm of the
+    /// number of runs.
     pub fn consolidate(&mut self, waiting: &Waiting) -> Result<()> {
-        let runs = std::mem::take(&mut self.runs);
+        let Some(size) = self.runs.last().map(|run| run.framing().size) else { return Ok(()) };
+        let kind = |run: &SpilledRun| run.framing().size == size;
+        let kept = self.runs.iter().rposition(|run| !kind(run)).map_or(0, |last| last + 1);
+        let kept = if self.runs.len() - kept < 2 { kept.saturating_sub(1) } else { kept };
+        let runs = self.runs.split_off(kept);
         let index: u64 = runs.iter().map(SpilledRun::index_bytes).sum();
         let extents: Vec<_> = runs.iter().map(SpilledRun::extent).collect();
+        let largest = runs.iter().map(|run| run.framing().size).max().unwrap_or(size);
         let sources = Sources {
             spill: Arc::clone(&waiting.spill),
             keyer: Arc::clone(waiting.sort.keyer()),
@@ -125,7 +149,8 @@ impl Held {
             lists: Vec::new(),
             sealed: Arc::new(Arena::empty().seal()),
         };
-        let run = merge::to_spill(waiting, Merge::new(Arc::new(sources)), self.spilled)?;
+        let framing = Framing { size: (4 * largest).min(MOST_FRAME), ..waiting.framing };
+        let run = merge::to_spill(waiting, framing, Merge::new(Arc::new(sources)), self.spilled)?;
         extents.iter().for_each(|extent| waiting.spill.free(extent));
         waiting.budget.settle(index, run.index_bytes());
         self.runs.push(run);
@@ -138,7 +163,7 @@ impl Held {
         while self.has_too_many_runs(waiting) {
             self.consolidate(waiting)?;
         }
-        let frames = self.runs.len() as u64 * waiting.run_bytes();
+        let frames: u64 = self.runs.iter().map(|run| run.framing().merging_bytes()).sum();
         if !self.runs.is_empty()
             && !self.run.is_empty()
             && frames + waiting.budget.used() > waiting.budget.capacity()

@@ -136,10 +136,15 @@ impl Pass for ToSpill<'_> {
 }
 
 /// Merges into one sorted run of the spill.
-pub fn to_spill(waiting: &Waiting, mut merge: Merge, turn: usize) -> Result<SpilledRun> {
-    let mut run = SpilledRun::new(waiting.spill.begin(turn)?, waiting.framing.codec);
+pub fn to_spill(
+    waiting: &Waiting,
+    framing: Framing,
+    mut merge: Merge,
+    turn: usize,
+) -> Result<SpilledRun> {
+    let mut run = SpilledRun::new(waiting.spill.begin(turn)?, framing);
     let frames = Pool::new(waiting.crew.in_flight);
-    let pass = ToSpill { sort: &waiting.sort, framing: waiting.framing, frames };
+    let pass = ToSpill { sort: &waiting.sort, framing, frames };
     readmill_engine::run(
         waiting.crew,
         &pass,
@@ -151,5 +156,5 @@ pub fn to_spill(waiting: &Waiting, mut merge: Merge, turn: usize) -> Result<Spil
             Ok(())
         },
     )?;
-    Ok(run)
+    Ok(run.complete())
 }

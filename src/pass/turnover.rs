@@ -78,7 +78,7 @@ pub enum Done {
 pub struct Scratch {
     entries: Vec<Entry>,
     writer: FrameWriter,
-    key: Vec<u8>,
+    tail: Vec<u8>,
 }
 
 impl Turnover {
@@ -160,7 +160,7 @@ impl Turnover {
 impl Scratch {
     /// For frames as `framing` says.
     pub fn new(framing: Framing) -> Self {
-        Scratch { entries: Vec::new(), writer: FrameWriter::new(framing), key: Vec::new() }
+        Scratch { entries: Vec::new(), writer: FrameWriter::new(framing), tail: Vec::new() }
     }
 
     /// The first parallel phase of a task.
@@ -192,16 +192,16 @@ impl Scratch {
 
     /// Packs a range into frames.
     pub fn pack(&mut self, range: Ordered, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
-        let Scratch { writer, key: scratch, .. } = self;
+        let Scratch { writer, tail, .. } = self;
         Partition::from(range).gather(|stamp, raw| {
             let record = RecordRef::new(raw);
-            let key = sort.keyer().key(record, scratch)?;
+            let key = sort.keyer().key(record)?;
             if key.is_decided() {
-                scratch.clear();
+                tail.clear();
             } else {
-                sort.keyer().tail(record, scratch);
+                sort.keyer().tail(record, tail);
             }
-            writer.push(key, scratch, stamp, raw, &mut frames);
+            writer.push(key, tail, stamp, raw, &mut frames);
             Ok(())
         })?;
         writer.close(&mut frames);

@@ -16,7 +16,7 @@ pub enum SpillCodec {
     Lz4,
     /// Zstandard at its level 1: two thirds of LZ4's size for one and a half times its time.
     Zstd,
-    /// None: three times LZ4's size and next to no time.
+    /// None: twice LZ4's size and next to no time.
     None,
 }
 
@@ -81,6 +81,8 @@ pub struct Squeezer {
     codec: SpillCodec,
     /// Zstandard's memory, which is kept from frame to frame: 300 KB where frames are 64 KiB.
     zstd: Option<Compressor<'static>>,
+    /// Room for a compressed frame, which need not be cleared for each.
+    packed: Vec<u8>,
 }
 
 impl Squeezer {
@@ -90,7 +92,7 @@ impl Squeezer {
             SpillCodec::Zstd => Compressor::new(ZSTD_LEVEL).ok(),
             SpillCodec::Lz4 | SpillCodec::None => None,
         };
-        Squeezer { codec, zstd }
+        Squeezer { codec, zstd, packed: Vec::new() }
     }
 
     /// The codec that takes apart what this makes.
@@ -100,25 +102,21 @@ impl Squeezer {
 
     /// Appends `frame`, compressed, to `out`; never more bytes than it has.
     pub fn compress(&mut self, frame: &[u8], out: &mut Vec<u8>) {
-        let start = out.len();
+        let room = match self.codec {
+            SpillCodec::Lz4 => lz4_flex::block::get_maximum_output_size(frame.len()),
+            SpillCodec::Zstd => zstd::zstd_safe::compress_bound(frame.len()),
+            SpillCodec::None => 0,
+        };
+        if self.packed.len() < room {
+            self.packed.resize(room, 0);
+        }
         let n = match (self.codec, &mut self.zstd) {
-            (SpillCodec::Lz4, _) => {
-                out.resize(start + lz4_flex::block::get_maximum_output_size(frame.len()), 0);
-                lz4_flex::block::compress_into(frame, &mut out[start..]).ok()
-            }
-            (_, Some(zstd)) => {
-                out.resize(start + zstd::zstd_safe::compress_bound(frame.len()), 0);
-                zstd.compress_to_buffer(frame, &mut out[start..]).ok()
-            }
+            (SpillCodec::Lz4, _) => lz4_flex::block::compress_into(frame, &mut self.packed).ok(),
+            (_, Some(zstd)) => zstd.compress_to_buffer(frame, &mut self.packed[..]).ok(),
             (_, None) => None,
         };
-        match n.filter(|n| *n < frame.len()) {
-            Some(n) => out.truncate(start + n),
-            None => {
-                out.truncate(start);
-                out.extend_from_slice(frame);
-            }
-        }
+        let packed = n.filter(|n| *n < frame.len()).map(|n| &self.packed[..n]);
+        out.extend_from_slice(packed.unwrap_or(frame));
     }
 }
 

@@ -45,7 +45,7 @@ fn in_memory(sort: &RunSort, records: &[Vec<u8>], first: u64, list: usize) -> (S
     for (i, raw) in records.iter().enumerate() {
         let (mut batch, mut entries) = (Batch::default(), Vec::new());
         batch.push(raw, Stamp::new(first + i as u64, 0));
-        sort.accept(&arena, &batch, &mut entries, &mut Vec::new()).unwrap();
+        sort.accept(&arena, &batch, &mut entries).unwrap();
         run.push(&entries);
     }
     let sealed = arena.seal();
@@ -62,15 +62,16 @@ fn spill_run(
     lists: Vec<List>,
 ) -> SpilledRun {
     let codec = SpillCodec::ALL[turn % SpillCodec::ALL.len()];
-    let mut run = SpilledRun::new(spill.begin(turn).unwrap(), codec);
+    let framing = Framing { size: 20_000, codec };
+    let mut run = SpilledRun::new(spill.begin(turn).unwrap(), framing);
     let sources = sources(sort, spill, Vec::new(), sealed, lists);
     let mut merge = Merge::new(Arc::new(sources));
-    let (mut writer, mut tail) = (FrameWriter::new(Framing { size: 20_000, codec }), Vec::new());
+    let (mut writer, mut tail) = (FrameWriter::new(framing), Vec::new());
     while let Some(range) = merge.next_range() {
         let mut out = Frames::default();
         let records = Partition::from(range.order().unwrap());
         let gathered = records.gather(|stamp, raw| {
-            let key = sort.keyer().key(RecordRef::new(raw), &mut tail)?;
+            let key = sort.keyer().key(RecordRef::new(raw))?;
             sort.keyer().tail(RecordRef::new(raw), &mut tail);
             writer.push(key, &tail, stamp, raw, &mut out);
             Ok(())

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 
 use readmill_engine::Ticket;
-use readmill_format::source;
 use readmill_record::{Arena, Error, Result};
 
 use super::ticket::Claimed;
@@ -16,7 +15,7 @@ pub struct Claimer<'a> {
     shared: &'a Mutex<Shared>,
     /// Where records go now.
     pub arena: Arc<Arena>,
-    /// Room in use by reads at which the next run begins: what is left must do for reading on meanwhile.
+    /// Room in use by reads at which they become a run.
     enough: u64,
     /// The last ticket that took from an input.
     last_piece: Option<Ticket>,
@@ -29,9 +28,7 @@ pub struct Claimer<'a> {
 
 impl<'a> Claimer<'a> {
     pub fn new(ingest: &'a Ingest<'a>, arena: Arc<Arena>, shared: &'a Mutex<Shared>) -> Self {
-        let capacity = ingest.waiting.budget.capacity();
-        let pieces = ingest.waiting.crew.in_flight as u64 * ingest.bound(source::MAX_CLAIM as u64);
-        let enough = capacity - pieces.max(capacity / 8).min(capacity / 2);
+        let enough = ingest.waiting.enough();
         let (last_piece, alternate, ended, stopped) = Default::default();
         Claimer { ingest, shared, arena, enough, last_piece, alternate, ended, stopped }
     }
@@ -61,7 +58,7 @@ impl<'a> Claimer<'a> {
             self.ended = true;
             return Ok(Some(Claimed::Idle));
         };
-        let room = self.ingest.bound(next.bound());
+        let room = self.ingest.waiting.bound(next.bound());
         if budget.try_reserve(room) {
             self.ingest.report.advance(next.read_bytes());
             self.last_piece = Some(ticket);

@@ -54,7 +54,7 @@ impl Committer<'_> {
         let waiting = ingest.waiting;
         match (done, writing.as_mut()) {
             (turnover::Done::Turn, _) => {
-                let run = SpilledRun::new(waiting.spill.begin(held.spilled)?, waiting.framing.codec);
+                let run = SpilledRun::new(waiting.spill.begin(held.spilled)?, waiting.framing);
                 *writing = Some((run, std::mem::take(&mut held.bytes)));
                 lock(shared).turnover.turned(held.run.take())?;
             }
@@ -66,6 +66,7 @@ impl Committer<'_> {
             (turnover::Done::Frames(_), None) => {}
             (turnover::Done::Close, _) => {
                 if let Some((run, bytes)) = writing.take() {
+                    let run = run.complete();
                     waiting.budget.settle(bytes, run.index_bytes());
                     held.push(run);
                 }

@@ -34,9 +34,6 @@ use claim::Claimer;
 use commit::Committer;
 use ticket::{Claimed, Done, Left, Open, Ready, Room};
 
-/// Bytes of the smallest possible record (one without a name), for bounds on their number.
-const SMALLEST_RECORD: usize = 37;
-
 /// What ingest works with, shared by all threads.
 pub struct Ingest<'a> {
     /// The steps.
@@ -82,7 +79,6 @@ pub struct Worker {
     reader: Reader,
     steps: Steps,
     ends: Option<markdup::Scratch>,
-    key: Vec<u8>,
     turnover: turnover::Scratch,
 }
 
@@ -107,15 +103,6 @@ fn lock<'a>(shared: &'a Mutex<Shared>) -> MutexGuard<'a, Shared> {
 }
 
 impl Ingest<'_> {
-    /// Room needed for `bytes` of records, at most.
-    fn bound(&self, bytes: u64) -> u64 {
-        let steps: usize = self.steps.iter().map(|step| step.growth()).sum();
-        let growth = steps + self.readers.growth();
-        let ends = if self.ends.is_some() { markdup::MOST_BYTES } else { 0 };
-        let each = (run::OVERHEAD + growth + ends) as u64;
-        bytes + bytes.div_ceil(SMALLEST_RECORD as u64) * each
-    }
-
     /// Reads until the inputs end, or until something has to be done before reading on. `held_back` is the
     /// room of the records that the link holds back.
     pub fn fill(&self, feed: &mut Feed, held_back: &mut u64, held: &mut Held) -> Result<Stop> {
@@ -131,7 +118,7 @@ impl Ingest<'_> {
                 Open::Piece(piece, reserved, arena) => {
                     let stretch = self.readers.link(link, piece);
                     stretch.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
-                    *held_back = self.bound(link.waiting_bytes());
+                    *held_back = self.waiting.bound(link.waiting_bytes());
                     Ready::Stretch(stretch, Room { reserved, held_back: *held_back }, arena)
                 }
                 Open::Turnover(opened) => Ready::Turnover(opened),
@@ -164,7 +151,7 @@ impl Ingest<'_> {
         }
         let mut entries = self.buffers.entries.take().unwrap_or_default();
         entries.clear();
-        self.waiting.sort.accept(arena, &batch, &mut entries, &mut worker.key)?;
+        self.waiting.sort.accept(arena, &batch, &mut entries)?;
         let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
         let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
         self.readers.reuse(batch);
@@ -188,7 +175,6 @@ impl Pass for Filling<'_> {
             reader: readers.reader(),
             steps: super::fork(steps),
             ends: ends.map(DuplicateEnds::scratch),
-            key: Vec::new(),
             turnover: turnover::Scratch::new(waiting.framing),
         }
     }

@@ -23,6 +23,14 @@ pub struct Framing {
     pub codec: SpillCodec,
 }
 
+impl Framing {
+    /// Bytes of memory it takes to merge a run of such frames, its index left out: the frame being read, the one
+    /// that the range before still holds, keys.
+    pub fn merging_bytes(self) -> u64 {
+        5 * self.size as u64 / 2
+    }
+}
+
 /// What the index knows of a frame.
 #[derive(Clone, Debug)]
 pub struct FrameEntry {
@@ -42,14 +50,14 @@ pub struct FrameEntry {
 #[derive(Debug)]
 pub struct SpilledRun {
     extent: Extent,
-    codec: SpillCodec,
+    framing: Framing,
     frames: Vec<FrameEntry>,
 }
 
 impl SpilledRun {
-    /// A run whose frames, compressed by `codec`, will go to `extent`.
-    pub fn new(extent: Extent, codec: SpillCodec) -> Self {
-        SpilledRun { extent, codec, frames: Vec::new() }
+    /// A run whose frames, made as `framing` says, will go to `extent`.
+    pub fn new(extent: Extent, framing: Framing) -> Self {
+        SpilledRun { extent, framing, frames: Vec::new() }
     }
 
     /// Appends frames, and leaves none.
@@ -74,6 +82,17 @@ impl SpilledRun {
         self.extent
     }
 
+    /// Gives back the memory that only more frames would need.
+    pub fn complete(mut self) -> Self {
+        self.frames.shrink_to_fit();
+        self
+    }
+
+    /// How its frames are made.
+    pub fn framing(&self) -> Framing {
+        self.framing
+    }
+
     /// Bytes of memory the index takes.
     pub fn index_bytes(&self) -> u64 {
         let tails: usize = self.frames.iter().map(|frame| frame.tail.len()).sum();
@@ -88,7 +107,7 @@ impl SpilledRun {
             return Err(damaged());
         }
         let mut records = vec![0; frame.raw as usize];
-        self.codec.decompress(&bytes[frame.column as usize..], &mut records)?;
+        self.framing.codec.decompress(&bytes[frame.column as usize..], &mut records)?;
         bytes.truncate(frame.column as usize);
         bytes.shrink_to_fit();
         Ok(Loaded { column: bytes, records })

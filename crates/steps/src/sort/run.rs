@@ -36,20 +36,14 @@ impl RunSort {
 
     /// Copies the batch's records into the arena and appends their entries to `entries`. An arena
     /// without room is an error: reservation should have prevented it.
-    pub fn accept(
-        &self,
-        arena: &Arena,
-        batch: &Batch,
-        entries: &mut Vec<Entry>,
-        scratch: &mut Vec<u8>,
-    ) -> Result<()> {
+    pub fn accept(&self, arena: &Arena, batch: &Batch, entries: &mut Vec<Entry>) -> Result<()> {
         let bytes = batch.record_bytes() as usize + STAMP_BYTES * batch.len();
         let Some((mut offset, mut room)) = arena.alloc(bytes) else {
             return Err(Error::usage("the reads at hand do not fit into the memory").hint("raise -m"));
         };
         entries.reserve(batch.len());
         for (stamp, record) in batch.records() {
-            let key = self.keyer.key(record, scratch);
+            let key = self.keyer.key(record);
             let key = key.map_err(|e| e.record(stamp.ordinal()).qname(record.qname()))?;
             let len = STAMP_BYTES + record.raw().len();
             let (into, rest) = room.split_at_mut(len);

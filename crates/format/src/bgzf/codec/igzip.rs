@@ -1,20 +1,26 @@
-//! igzip, the DEFLATE of ISA-L, from the library that the system has. `unsafe` because it is C.
+//! igzip, the DEFLATE of ISA-L, from the library that the system has. `unsafe` because it is C, and because of
+//! where its stream has to lie.
+//!
+//! Up to ISA-L 2.32 at least, the assembler of its levels 1 and 2 hashes, for the third byte of a payload, bits 16 to
+//! 47 of the stream's address instead of the payload (`write_first_byte` shifts the register that holds the stream).
+//! What it writes is right, but a match more or less is found, so about one block in some thousands would differ
+//! from thread to thread and from run to run. So streams are put where these bits hash to zero.
+
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use isal_sys::igzip_lib as isal;
 
-use super::Compress;
+use super::compress::Compress;
 
 /// igzip's stateless compression, with the memory it needs.
 pub(super) struct Igzip {
-    stream: Box<isal::isal_zstream>,
+    stream: Place,
     /// Match tables and tokens; a block's worth of tokens fits, so a payload becomes one DEFLATE block.
     tables: Vec<u8>,
-    level: u8,
+    level: u32,
 }
-
-// SAFETY: the stream's pointers are set at the start of each call, from what the call was given and from `tables`,
-// which the struct owns; its Huffman tables are constants of the library. So nothing is shared with other threads.
-unsafe impl Send for Igzip {}
 
 impl Igzip {
     pub(super) fn new(level: u8) -> Self {
@@ -24,34 +30,113 @@ impl Igzip {
             2 => (2, isal::ISAL_DEF_LVL2_DEFAULT),
             _ => (3, isal::ISAL_DEF_LVL3_DEFAULT),
         };
-        let mut stream = Box::<isal::isal_zstream>::new_uninit();
-        // SAFETY: the pointer is valid for one stream. A stream is integers, arrays of them, and pointers that may
-        // be null, so zeros are a valid one.
-        let stream = unsafe {
-            stream.as_mut_ptr().write_bytes(0, 1);
-            stream.assume_init()
-        };
-        Igzip { stream, tables: vec![0; size as usize], level }
+        Igzip { stream: Place::new(), tables: vec![0; size as usize], level }
     }
 }
 
 impl Compress for Igzip {
     fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize> {
-        let (room, length) = (u32::try_from(out.len()).ok()?, u32::try_from(payload.len()).ok()?);
-        let stream = &mut *self.stream;
-        // SAFETY: both calls get a whole stream. They leave no trace of the payload before: the first sets all fields
-        // below, the second all that is left.
+        let (length, room) = (u32::try_from(payload.len()).ok()?, u32::try_from(out.len()).ok()?);
+        // SAFETY: the place holds a stream, and nobody else has it.
+        let stream = unsafe { self.stream.0.as_mut() };
+        // SAFETY: both calls get a whole stream. They leave no trace of the payload before.
         unsafe {
             isal::isal_deflate_stateless_init(stream);
             isal::isal_deflate_reset(stream);
         }
-        stream.level = u32::from(self.level);
+        stream.level = self.level;
         (stream.level_buf, stream.level_buf_size) = (self.tables.as_mut_ptr(), self.tables.len() as u32);
         stream.end_of_stream = 1;
         (stream.next_in, stream.avail_in) = (payload.as_ptr().cast_mut(), length);
         (stream.next_out, stream.avail_out) = (out.as_mut_ptr(), room);
-        // SAFETY: `payload`, which is only read, `out` and `tables` are live, and are as long as the stream says.
+        // SAFETY: `payload`, which is only read, `out` and `tables` are live, and as long as the stream says.
         let result = unsafe { isal::isal_deflate_stateless(stream) };
         (result == isal::COMP_OK as i32).then_some(stream.total_out as usize)
+    }
+}
+
+/// Memory for one stream, at an address that does no harm.
+struct Place(NonNull<isal::isal_zstream>);
+
+/// Bytes of a place.
+const PLACE: usize = size_of::<isal::isal_zstream>();
+
+/// The next address to try, shifted right by 16. So far up there is nothing else, usually.
+static NEXT: AtomicU32 = AtomicU32::new(0x2000_0000);
+
+/// Addresses that are tried before any other will do, and igzip's bytes may differ.
+const TRIES: usize = 16;
+
+impl Place {
+    fn new() -> Self {
+        let mut place = Self::map(0);
+        for _ in 0..TRIES {
+            let wanted = harmless_address();
+            let tried = Self::map(wanted);
+            if tried.0.as_ptr().addr() == wanted {
+                place = tried;
+                break;
+            }
+        }
+        place
+    }
+
+    /// A stream of zeros at `address` if there is nothing, else anywhere.
+    fn map(address: usize) -> Self {
+        let (access, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let hint = std::ptr::without_provenance_mut::<c_void>(address);
+        // SAFETY: without MAP_FIXED the address is a hint, so no memory that is in use is touched.
+        let at = unsafe { libc::mmap(hint, PLACE, access, kind, -1, 0) };
+        match NonNull::new(at.cast()) {
+            // A stream is integers, arrays of them, and pointers that may be null: zeros are a valid one.
+            Some(stream) if at != libc::MAP_FAILED => Place(stream),
+            _ => std::alloc::handle_alloc_error(std::alloc::Layout::new::<isal::isal_zstream>()),
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // SAFETY: the place was mapped with this length, and its stream goes with it.
+        unsafe { libc::munmap(self.0.as_ptr().cast(), PLACE) };
+    }
+}
+
+// SAFETY: the memory belongs to this place alone. The pointers in the stream are used during `compress` only, which
+// sets them; its Huffman tables are constants of the library.
+unsafe impl Send for Place {}
+
+/// An address of which bits 16 to 47 hash to zero as igzip hashes (CRC-32C), in the 15 bits that its tables use.
+fn harmless_address() -> usize {
+    loop {
+        let high = NEXT.fetch_add(1, Relaxed);
+        let hash = (0..32).fold(high, |crc, _| (crc >> 1) ^ (0x82f6_3b78 * (crc & 1)));
+        if hash & 0x7fff == 0 {
+            return (high as usize) << 16;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// igzip's hash of the third byte was that of the stream's address.
+    #[test]
+    fn bytes_do_not_depend_on_where_a_stream_lies() {
+        let payload = b"**%*%%*****%*%%%****NMC";
+        let mut kept = Vec::new();
+        for level in 0..=3 {
+            let mut seen = Vec::new();
+            for _ in 0..100 {
+                let (mut igzip, mut out) = (Igzip::new(level), [0; 100]);
+                let n = igzip.compress(payload, &mut out).unwrap();
+                seen.push(out[..n].to_vec());
+                kept.push(igzip);
+            }
+            seen.dedup();
+            assert_eq!(seen.len(), 1, "level {level}");
+        }
     }
 }

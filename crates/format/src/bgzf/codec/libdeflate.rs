@@ -2,7 +2,7 @@
 
 use libdeflater::{CompressionLvl, Compressor};
 
-use super::Compress;
+use super::compress::Compress;
 
 pub(super) struct Libdeflate(Compressor);
 

@@ -14,6 +14,7 @@
 //! its level 1 and makes files a quarter larger. On much data its level 3 is both slower and larger than its
 //! level 2, so nobody gets it without asking for small files.
 
+mod compress;
 #[cfg(feature = "igzip")]
 mod igzip;
 mod libdeflate;
@@ -23,25 +24,19 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+pub use compress::Compress;
 use readmill_record::Error;
-
-/// One thread's compressor of whole payloads. What comes out depends on the payload alone, not on those before.
-pub trait Compress: Send {
-    /// Writes `payload` as raw DEFLATE to the start of `out` and gives its length; nothing where it does not
-    /// fit.
-    fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize>;
-}
 
 /// A library that deflates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codec {
-    /// libdeflate: the smallest files for the time at every level.
+    /// libdeflate: the smallest files for the time at most levels.
     #[default]
     Libdeflate,
     /// zlib-rs, which is zlib-ng in Rust. It has zlib's levels and makes other bytes than zlib does.
     ZlibRs,
-    /// igzip of ISA-L: twice as fast as libdeflate at level 1. What it writes may differ between processors
-    /// with different instructions.
+    /// igzip of ISA-L: twice as fast as libdeflate at level 1. Its bytes may differ between kinds of processors
+    /// and versions of ISA-L.
     #[cfg(feature = "igzip")]
     Igzip,
 }
@@ -120,9 +115,8 @@ impl FromStr for Codec {
             return Ok(*codec);
         }
         if text == IGZIP {
-            return Err(Error::usage("this build is without igzip").hint(
-                "install ISA-L (libisal-dev, isa-l-devel, isa-l) and build with --features igzip, \
-                 or use libdeflate",
+            return Err(Error::usage("this build has no codec igzip").hint(
+                "use libdeflate, or install ISA-L (libisal-dev) and build with --features igzip",
             ));
         }
         let names: Vec<&str> = Codec::available().iter().map(|codec| codec.name()).collect();

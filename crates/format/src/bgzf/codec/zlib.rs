@@ -2,7 +2,7 @@
 
 use flate2::{Compression, FlushCompress, Status};
 
-use super::Compress;
+use super::compress::Compress;
 
 pub(super) struct Zlib {
     stream: flate2::Compress,
@@ -30,6 +30,53 @@ impl Compress for Zlib {
                 // its pending bytes were, and goes wrong in the next one.
                 self.stream = stream(self.level);
                 None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compressed(zlib: &mut Zlib, payload: &[u8]) -> Vec<u8> {
+        let mut out = [0; 100];
+        let n = zlib.compress(payload, &mut out).unwrap();
+        out[..n].to_vec()
+    }
+
+    /// zlib-rs and zlib-ng once looked at what the payload before had left in the window.
+    #[test]
+    fn the_window_of_the_payload_before_is_not_looked_at() {
+        for level in 1..=9 {
+            let (payload, mut used) = (b"\0AAAA\0AAAAAAAA", Zlib::new(level));
+            compressed(&mut used, &[b'B'; 15]);
+            assert_eq!(
+                compressed(&mut used, payload),
+                compressed(&mut Zlib::new(level), payload),
+                "{level}"
+            );
+        }
+    }
+
+    /// What zlib-rs 0.6.8 keeps of a stream that had not ended spoilt the next one, or panicked.
+    #[test]
+    fn a_payload_that_did_not_fit_leaves_nothing_behind() {
+        let mut state = 1u32;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(1664525).wrapping_add(1013904223);
+            (state >> 24) as u8
+        })
+        .take(60_000)
+        .collect();
+        for level in 1..=9 {
+            let mut used = Zlib::new(level);
+            for room in [20_000, 50_000, 59_000] {
+                assert_eq!(used.compress(&noise, &mut vec![0; room]), None);
+                let (mut one, mut other) = (vec![0; 70_000], vec![0; 70_000]);
+                let n = used.compress(&noise, &mut one);
+                assert_eq!(n, Zlib::new(level).compress(&noise, &mut other), "{level}, {room}");
+                assert!(one == other, "{level}, {room}");
             }
         }
     }

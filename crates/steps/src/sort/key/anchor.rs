@@ -14,18 +14,22 @@
 //! R never ends within A: its end is a symbol that A, being without its own, does not have.
 
 use super::bits::Bits;
-use super::symbols::Symbols;
+use super::symbols::{Symbols, word};
 
 /// Most nibbles of an anchor, so that 2n fits a byte.
 const LIMIT: usize = 120;
 
+/// Stands behind the anchor: a nibble with which nothing continues what is read in one piece.
+const NOTHING: u8 = 15;
+
 /// A name that others are compared with.
 pub struct Anchor {
+    /// The name, as far as it goes, and 16 bytes more.
     name: Vec<u8>,
     /// For each number of leading bytes: the byte and the nibble at which the symbol starts that decides
     /// what comes next. A number may go on after its last byte here, so that is the number itself.
     starts: Vec<(u8, u8)>,
-    /// Nibbles, two a byte, and eight bytes more.
+    /// Nibbles, two a byte, and as many of [`NOTHING`] as a window may reach beyond.
     nibbles: Vec<u8>,
     n: u32,
 }
@@ -38,27 +42,32 @@ impl Anchor {
 
     /// As many symbols of `name` as fit.
     pub fn new<const NATURAL: bool>(name: &[u8]) -> Self {
-        let mut symbols = Symbols::<NATURAL>::new(name);
-        let (mut nibbles, mut starts) = (Vec::new(), vec![(0, 0)]);
-        while !symbols.rest().is_empty() {
-            let (byte, n) = (name.len() - symbols.rest().len(), nibbles.len());
-            push(&mut nibbles, symbols.next());
-            while !symbols.at_border() {
-                push(&mut nibbles, symbols.next());
+        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+        let name = &name[..name.len().min(usize::from(u8::MAX))];
+        let (mut nibbles, mut starts, mut byte) = (Vec::new(), vec![(0, 0)], 0);
+        while byte < name.len() {
+            let digits = name[byte..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let number = NATURAL && digits > 0;
+            let (end, n) = (byte + if number { digits } else { 1 }, nibbles.len());
+            let mut symbols = Symbols::<NATURAL>::new(&name[..end], byte);
+            while !symbols.ended() {
+                let (value, count) = symbols.next();
+                nibbles.extend((0..count).rev().map(|i| (value >> (4 * i)) as u8 & 15));
             }
-            if symbols.ended() || nibbles.len() > LIMIT {
+            nibbles.pop(); // the end
+            if nibbles.len() > LIMIT {
                 nibbles.truncate(n);
                 break;
             }
-            let end = name.len() - symbols.rest().len();
-            let number = NATURAL && name[byte].is_ascii_digit();
-            let start = if number { (byte as u8, n as u8) } else { (end as u8, nibbles.len() as u8) };
-            starts.extend((byte..end).map(|_| start));
+            let start = if number { (byte, n) } else { (end, nibbles.len()) };
+            starts.extend((byte..end).map(|_| (start.0 as u8, start.1 as u8)));
+            byte = end;
         }
         let n = nibbles.len() as u32;
-        nibbles.resize(nibbles.len().next_multiple_of(2) + 16, 0);
+        nibbles.resize(nibbles.len().next_multiple_of(2) + 16, NOTHING);
         let nibbles = nibbles.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
-        Anchor { name: name[..starts.len() - 1].to_vec(), starts, nibbles, n }
+        let name = [&name[..byte], &[0; 16]].concat();
+        Anchor { name, starts, nibbles, n }
     }
 
     /// `count` nibbles from the one at `at` on.
@@ -67,10 +76,11 @@ impl Anchor {
         u64::from_be_bytes(bytes) << (at % 2 * 4) >> (u64::BITS - 4 * count)
     }
 
-    /// Appends `name` as it compares with the anchor.
+    /// Appends `name`, behind which a NUL and more may follow, as it compares with the anchor.
     pub fn put<const NATURAL: bool>(&self, name: &[u8], key: &mut impl Bits) {
-        let (byte, nibble) = self.starts[shared(&self.name, name)];
-        let mut symbols = Symbols::<NATURAL>::new(&name[usize::from(byte)..]);
+        let alike = shared(&self.name, name).min(self.starts.len() - 1);
+        let (byte, nibble) = self.starts[alike];
+        let mut symbols = Symbols::<NATURAL>::new(name, usize::from(byte));
         let mut at = u32::from(nibble);
         while at < self.n {
             let (value, count) = symbols.next();
@@ -79,44 +89,42 @@ impl Anchor {
                 at += count;
                 continue;
             }
-            let differing = u64::BITS - (value ^ ours).leading_zeros();
-            let left = differing.div_ceil(4);
+            // If the anchor ends before they differ, `at` becomes n, and so does what is written.
+            let left = (u64::BITS - (value ^ ours).leading_zeros()).div_ceil(4);
             at += count - left;
-            let compares = if value < ours { at } else { 2 * self.n - at };
-            key.put(u64::from(compares), 8);
-            key.put(value & ((1 << (4 * left)) - 1), 4 * left);
-            return rest(symbols, key);
+            let compares = u64::from(if value < ours { at } else { 2 * self.n - at });
+            let value = value & ((1 << (4 * left)) - 1);
+            key.put(compares << (4 * left) | value, 8 + 4 * left);
+            return put_rest(symbols, key);
         }
         key.put(u64::from(self.n), 8);
-        rest(symbols, key);
+        put_rest(symbols, key);
     }
 }
 
-fn push(nibbles: &mut Vec<u8>, (value, count): (u64, u32)) {
-    nibbles.extend((0..count).rev().map(|i| (value >> (4 * i)) as u8 & 15));
-}
-
 /// Appends the symbols that are left, the end included.
-fn rest<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut impl Bits) {
+fn put_rest<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut impl Bits) {
     while !symbols.ended() && !key.is_full() {
         let (value, count) = symbols.next();
         key.put(value, 4 * count);
     }
 }
 
-/// Number of leading bytes that are the same.
+/// Number of leading bytes that are the same. They are compared by 16, as names of a run mostly have more
+/// than 16 in common and less than 32.
 fn shared(a: &[u8], b: &[u8]) -> usize {
-    let words = a.chunks_exact(8).zip(b.chunks_exact(8));
+    let most = a.len().min(b.len());
     let mut alike = 0;
-    for (a, b) in words {
-        let word = |bytes: &[u8]| bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let differing = word(a) ^ word(b);
+    while alike < most {
+        let low = word(a, alike) ^ word(b, alike);
+        let high = word(a, alike + 8) ^ word(b, alike + 8);
+        let differing = u128::from(high) << 64 | u128::from(low);
+        alike += differing.trailing_zeros() as usize / 8;
         if differing != 0 {
-            return alike + differing.trailing_zeros() as usize / 8;
+            break;
         }
-        alike += 8;
     }
-    alike + a[alike..].iter().zip(&b[alike..]).take_while(|(a, b)| a == b).count()
+    alike.min(most)
 }
 
 #[cfg(test)]

@@ -129,18 +129,62 @@ impl Positions {
     pub fn new(header: &Header) -> Self {
         let longest = header.references().iter().map(|reference| reference.length).max();
         let high = i64::from(longest.unwrap_or(0)) + Self::MARGIN;
-        Positions { high, bits: bits_of((high + Self::MARGIN + 3).cast_unsigned()) }
+        Positions { high, bits: bits_of((high + Self::MARGIN + 2).cast_unsigned()) }
     }
 
-    /// Appends a position; `i64::MAX` is that of an unmapped end.
+    /// Appends a position.
     pub fn put(&self, position: i64, key: &mut impl Bits) {
         let far = match position {
-            i64::MAX => return key.put((self.high + Self::MARGIN + 3).cast_unsigned(), self.bits),
             p if p < -Self::MARGIN => 0,
             p if p > self.high => self.high + Self::MARGIN + 2,
             p => return key.put((p + Self::MARGIN + 1).cast_unsigned(), self.bits),
         };
         key.put(far.cast_unsigned(), self.bits);
         key.put(position.cast_unsigned() ^ 1 << 63, 64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bits::{Head, Key};
+    use super::super::testing::header;
+    use super::*;
+
+    #[test]
+    fn positions_near_the_reference_take_few_bits() {
+        let positions = Positions::new(&header(1)); // -65,536 to 66,536: 18 bits
+        let key = |position| {
+            let mut head = Head::default();
+            positions.put(position, &mut head);
+            head.key()
+        };
+        let bits = |code: u128, more: i64| {
+            let all = code << 110 | u128::from(more.cast_unsigned() ^ 1 << 63) << 46;
+            Key([(all >> 64) as u64, all as u64])
+        };
+        const NO_MORE: i64 = i64::MIN;
+        assert_eq!(key(i64::MIN + 1), bits(0, i64::MIN + 1));
+        assert_eq!(key(-65537), bits(0, -65537));
+        assert_eq!(key(-65536), bits(1, NO_MORE));
+        assert_eq!(key(0), bits(65537, NO_MORE));
+        assert_eq!(key(66536), bits(132073, NO_MORE));
+        assert_eq!(key(66537), bits(132074, 66537));
+        assert_eq!(key(i64::MAX), bits(132074, i64::MAX));
+    }
+
+    #[test]
+    fn the_cigar_of_the_mate_is_read_as_samtools_reads_it() {
+        for (cigar, clip, reach) in [
+            ("", 0, 0),
+            ("*", 0, 0),
+            ("10M", 0, 10),
+            ("3H4S5H6S7M8I9D1N2S3H4S", 10, 7 + 9 + 1 + 2 + 4),
+            ("5S", 5, 0),
+            ("SM3", 1, 1),
+            ("2S1P3S4=5X", 2, 9),
+            ("99999999999999999999S1M", i64::MAX, 1),
+        ] {
+            assert_eq!((mate_clip(cigar.as_bytes()), mate_reach(cigar.as_bytes())), (clip, reach));
+        }
     }
 }

@@ -164,7 +164,7 @@ mod tests {
 
     fn key(raw: &[u8]) -> Key {
         let keyer = Keyer::new(Order::Minhash, &header(3));
-        keyer.key(RecordRef::new(raw), &mut Vec::new()).unwrap()
+        keyer.key(RecordRef::new(raw)).unwrap()
     }
 
     /// The twenty bases whose mixed number is 0: MIX, 78beef7878.
@@ -178,6 +178,7 @@ mod tests {
         assert_eq!(found(&format!("ACC{SMALLEST}{SMALLEST}")), at(0, 3, false));
         assert_eq!(found("TCAGTCAGAACACAACTCAG"), at(0, 0, true));
         assert_eq!(found("TCAGTCAGAACACAACTCAGAC"), at(0, 2, true));
+        assert_eq!(found("TCAGTCAGAACACAACTCAGTCAGTCAGAACACAACTCAG"), at(0, 20, true));
         assert_eq!(found(&SMALLEST[1..]), at(u64::MAX, -19, false));
         assert_eq!(found(""), at(u64::MAX, -19, false));
     }
@@ -217,7 +218,7 @@ mod tests {
             unplaced("ACGT", 0),
             unplaced("AC", 0x10),
             unplaced(&format!("A{SMALLEST}"), 0),
-            unplaced(&format!("A{SMALLEST}"), 0x10),
+            unplaced("TCAGTCAGAACACAACTCAGA", 0), // on the other strand
             unplaced(&format!("AA{SMALLEST}"), 0),
             unplaced("TTTTTTTTTTTTTTTTTTTT", 0x10),
         ];

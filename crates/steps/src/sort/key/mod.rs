@@ -95,7 +95,7 @@ impl Keyer {
     }
 
     /// The key of a record. An error names what the order needs and the record lacks.
-    pub fn key(&self, record: RecordRef<'_>, _scratch: &mut Vec<u8>) -> Result<Key> {
+    pub fn key(&self, record: RecordRef<'_>) -> Result<Key> {
         if let Parts::Coordinate(coordinate) = &self.parts {
             return Ok(Key([coordinate.number(record), 0]));
         }
@@ -125,5 +125,40 @@ impl Keyer {
             Parts::Minimisers(minimisers) => minimisers.put(record, key),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{Read, header};
+    use super::*;
+
+    fn key(keyer: &Keyer, qname: &[u8]) -> Key {
+        keyer.key(RecordRef::new(&Read { qname, ..Read::default() }.raw())).unwrap()
+    }
+
+    #[test]
+    fn an_anchor_counts_once_and_before_the_first_key() {
+        let new = || Keyer::new(Order::Natural, &header(1));
+        let (early, late, twice) = (new(), new(), new());
+        early.set_anchor(b"x:1");
+        let before = key(&late, b"x:2");
+        late.set_anchor(b"x:1");
+        twice.set_anchor(b"x:1");
+        twice.set_anchor(b"y");
+        assert_eq!(key(&late, b"x:2"), before);
+        assert_ne!(key(&early, b"x:2"), before);
+        assert_eq!(key(&early, b"x:2"), key(&twice, b"x:2"));
+    }
+
+    #[test]
+    fn no_key_comes_after_the_last() {
+        for order in
+            ["none", "coordinate", "natural", "lexicographic", "queryname", "template-coordinate"]
+        {
+            let keyer = Keyer::new(Order::parse(order).unwrap(), &header(1));
+            keyer.set_anchor(b"!");
+            assert!(key(&keyer, &[0xff; 254]) < Key::LAST, "{order}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::sync::OnceLock;
 
+use readmill_record::view::FIXED;
 use readmill_record::{Flags, RecordRef};
 
 use super::anchor::Anchor;
@@ -39,8 +40,9 @@ impl Names {
         });
     }
 
-    /// Appends a name.
-    pub fn put(&self, name: &[u8], key: &mut impl Bits) {
+    /// Appends the name of `record`.
+    pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) {
+        let name = &record.raw()[FIXED..]; // and all that follows its NUL
         let anchor = self.anchor.get_or_init(Anchor::none);
         match self.style {
             Style::Natural => anchor.put::<true>(name, key),
@@ -50,7 +52,7 @@ impl Names {
 
     /// Appends name and segment.
     pub fn put_read(&self, record: RecordRef<'_>, key: &mut impl Bits) {
-        self.put(record.qname(), key);
+        self.put(record, key);
         let Flags(flags) = record.flags();
         let segment = flags & (Flags::FIRST | Flags::LAST);
         let secondary = (flags & Flags::SECONDARY) >> 3;

@@ -16,7 +16,7 @@ use super::value;
 
 /// Appends the key of `record`.
 pub fn put(names: &Names, record: RecordRef<'_>, key: &mut impl Bits) {
-    names.put(record.qname(), key);
+    names.put(record, key);
     let flags = record.flags();
     let segment = match (flags.is_paired(), flags.0 & (Flags::FIRST | Flags::LAST)) {
         (false, _) => 4,
@@ -81,8 +81,7 @@ mod tests {
     #[test]
     fn names_compare_by_bytes() {
         let keyer = Keyer::new(Order::Queryname, &readmill_record::Header::default());
-        let key =
-            |qname| keyer.key(RecordRef::new(&Read { qname, ..Read::default() }.raw()), &mut Vec::new());
+        let key = |qname| keyer.key(RecordRef::new(&Read { qname, ..Read::default() }.raw()));
         assert!(key(b"x10").unwrap() < key(b"x9").unwrap());
     }
 }

@@ -13,24 +13,26 @@
 //! Leading zeros of a number do not count: `x1` and `x01` are the same name. Bytes compare unsigned, and
 //! as in C a NUL ends a name.
 
-/// One symbol of a name, or a piece of one: its nibbles, and how many.
-pub type Symbol = (u64, u32);
+/// Symbols that were read at once, or a part of one: their nibbles, and how many; at most twelve.
+pub type Piece = (u64, u32);
 
-/// The longest number that is written in one piece.
-const SHORT: usize = 10;
+/// The longest number that is read in one piece.
+const SHORT: u32 = 10;
 
 /// Walks the symbols of a name.
-pub struct Symbols<'a, const NATURAL: bool> {
-    rest: &'a [u8],
+pub struct Symbols<'a, const IS_NATURAL: bool> {
+    name: &'a [u8],
+    at: usize,
     /// Digits of a long number still to come.
-    digits: usize,
+    digits: u32,
     ended: bool,
 }
 
-impl<'a, const NATURAL: bool> Symbols<'a, NATURAL> {
-    /// The symbols of `name`.
-    pub fn new(name: &'a [u8]) -> Self {
-        Symbols { rest: name, digits: 0, ended: false }
+impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
+    /// The symbols of `name` from the one that starts at byte `at` on. Where a NUL ends it, more may follow
+    /// in the same slice; that is faster.
+    pub fn new(name: &'a [u8], at: usize) -> Self {
+        Symbols { name, at, digits: 0, ended: false }
     }
 
     /// Whether the end of the name was given out.
@@ -38,67 +40,175 @@ impl<'a, const NATURAL: bool> Symbols<'a, NATURAL> {
         self.ended
     }
 
-    /// Whether the next symbol starts with the next byte.
-    pub fn at_border(&self) -> bool {
-        self.digits == 0
-    }
-
-    /// Bytes not yet walked.
-    pub fn rest(&self) -> &'a [u8] {
-        self.rest
-    }
-
-    /// The next symbol; after the last byte, the end.
+    /// What comes next; after the last byte, the end.
     #[inline]
-    pub fn next(&mut self) -> Symbol {
-        if NATURAL && self.digits > 0 {
+    pub fn next(&mut self) -> Piece {
+        if IS_NATURAL && self.digits > 0 {
             return self.more_digits();
         }
-        let Some((&byte, rest)) = self.rest.split_first() else { return self.end() };
-        if NATURAL && byte.is_ascii_digit() {
-            return self.number();
+        let byte = self.name.get(self.at).copied().unwrap_or(0);
+        match (byte, IS_NATURAL) {
+            (b'0'..=b'9', true) => return self.number(),
+            (b'0'..=b':', false) => return self.digits_and_colons(),
+            _ => self.at += 1,
         }
-        self.rest = rest;
-        let value = u64::from(byte);
+        self.ended = byte == 0;
         match byte {
-            0 => self.end(),
-            1..b'0' => (1 << 8 | value, 3),
-            b'0'..=b'9' => (value - u64::from(b'0') + 2, 1),
-            b':' => (if NATURAL { 14 } else { 12 }, 1),
-            _ => (if NATURAL { 15 } else { 13 } << 8 | value, 3),
+            0 => (0, 1),
+            1..b'0' => (1 << 8 | u64::from(byte), 3),
+            b':' => (14, 1),
+            _ if IS_NATURAL => (15 << 8 | u64::from(byte), 3),
+            _ => (13 << 8 | u64::from(byte), 3),
         }
     }
 
-    fn end(&mut self) -> Symbol {
-        self.ended = true;
-        (0, 1)
-    }
-
-    /// A number, or how long it is.
+    /// A number and the colon or the end behind it; or how long the number is.
     #[inline]
-    fn number(&mut self) -> Symbol {
-        let (mut value, mut digits) = (0, 0);
-        let mut rest = self.rest;
-        while let Some((&byte @ b'0'..=b'9', after)) = rest.split_first() {
-            value = value << 4 | u64::from(byte - b'0');
-            digits += usize::from(digits > 0 || byte != b'0');
-            rest = after;
+    fn number(&mut self) -> Piece {
+        let word = word(self.name, self.at) ^ ZEROS;
+        let length = up_to(word, 9);
+        if length == 8 {
+            return self.long_number();
         }
-        if digits <= SHORT {
-            self.rest = rest;
-            return ((digits as u64 + 2) << (4 * digits) | value, digits as u32 + 1);
-        }
-        let start = self.rest.len() - rest.len() - digits;
-        self.rest = &self.rest[start..];
-        self.digits = digits;
-        (13 << 8 | digits as u64, 3)
+        let digits = first(word, length);
+        // Most numbers have no zeros in front.
+        let (value, count) = if word & 0xff != 0 { short(digits, length) } else { trimmed(digits) };
+        let byte = (word >> (8 * length)) as u8 ^ b'0';
+        let (colon, end) = (byte == b':', byte == 0);
+        self.at += length as usize + usize::from(colon);
+        self.ended = end;
+        let more = u32::from(colon | end);
+        ((value << (4 * more)) | (14 * u64::from(colon)), count + more)
     }
 
-    fn more_digits(&mut self) -> Symbol {
-        let (now, rest) = self.rest.split_at(self.digits.min(SHORT));
-        self.rest = rest;
-        self.digits -= now.len();
-        let value = now.iter().fold(0, |value, byte| value << 4 | u64::from(byte - b'0'));
-        (value, now.len() as u32)
+    /// Up to eight of them, which are 2 to 12 as they are 0 to 10 above the byte `0`, and the end behind
+    /// fewer than eight.
+    #[inline]
+    fn digits_and_colons(&mut self) -> Piece {
+        let word = word(self.name, self.at) ^ ZEROS;
+        let length = up_to(word, 10);
+        self.at += length as usize;
+        let value = first(word.wrapping_add(0x0202_0202_0202_0202), length);
+        self.ended = length < 8 && (word >> (8 * (length % 8))) as u8 == b'0';
+        let end = u32::from(self.ended);
+        (value << (4 * end), length + end)
+    }
+
+    /// A number of eight digits or more, leading zeros included.
+    #[cold]
+    fn long_number(&mut self) -> Piece {
+        let rest = &self.name[self.at..];
+        let zeros = rest.iter().take_while(|&&byte| byte == b'0').count();
+        let digits = rest[zeros..].iter().take_while(|byte| byte.is_ascii_digit()).count() as u32;
+        self.at += zeros;
+        self.digits = digits;
+        if digits > SHORT {
+            return (13 << 8 | u64::from(digits), 3);
+        }
+        short(if digits > 0 { self.more_digits().0 } else { 0 }, digits)
+    }
+
+    fn more_digits(&mut self) -> Piece {
+        let n = self.digits.min(SHORT);
+        let (from, to) = (self.at, self.at + n as usize);
+        (self.at, self.digits) = (to, self.digits - n);
+        let digits = self.name[from..to].iter();
+        (digits.fold(0, |value, byte| value << 4 | u64::from(byte - b'0')), n)
+    }
+}
+
+/// The symbol of a number of at most ten digits, given a nibble each.
+#[inline]
+fn short(nibbles: u64, digits: u32) -> Piece {
+    (u64::from(digits + 2) << (4 * digits) | nibbles, digits + 1)
+}
+
+/// The same where zeros may be in front.
+fn trimmed(nibbles: u64) -> Piece {
+    short(nibbles, (u64::BITS - nibbles.leading_zeros()).div_ceil(4))
+}
+
+/// Eight times the byte `0`.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// Eight bytes of `name` from the one at `at` on, the first lowest; zeros behind the last.
+#[inline]
+pub fn word(name: &[u8], at: usize) -> u64 {
+    match name.get(at..at + 8) {
+        Some(&[a, b, c, d, e, f, g, h]) => u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => last_word(name, at),
+    }
+}
+
+#[cold]
+fn last_word(name: &[u8], at: usize) -> u64 {
+    let rest = name.get(at..).unwrap_or_default();
+    rest.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// Number of bytes before the first that is above `most`, which is less than 128.
+#[inline]
+fn up_to(word: u64, most: u64) -> u32 {
+    // A byte above overflows into its highest bit, and from there at most into later bytes.
+    let above = (word.wrapping_add((127 - most) * 0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080;
+    above.trailing_zeros() / 8
+}
+
+/// The lower nibbles of the first `length` bytes, of which there is at least one, side by side.
+#[inline]
+fn first(word: u64, length: u32) -> u64 {
+    let bytes = (word << (u64::BITS - 8 * length)).swap_bytes() & 0x0f0f_0f0f_0f0f_0f0f;
+    let pairs = (bytes | bytes >> 4) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
+    (fours | fours >> 16) & 0xffff_ffff
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The symbols of a name as hexadecimal digits.
+    fn symbols<const IS_NATURAL: bool>(name: &[u8]) -> String {
+        let (mut symbols, mut text) = (Symbols::<IS_NATURAL>::new(name, 0), String::new());
+        while !symbols.ended() {
+            let (value, count) = symbols.next();
+            text.push_str(&format!("{value:0width$x}", width = count as usize));
+        }
+        text
+    }
+
+    #[test]
+    fn names_are_written_as_stated() {
+        for (name, natural, lexicographic) in [
+            ("", "0", "0"),
+            ("a", "f610", "d610"),
+            ("!/:;", "12112fef3b0", "12112fcd3b0"),
+            ("0", "20", "20"),
+            ("00100:0", "5100e20", "22322c20"),
+            ("1234567", "912345670", "34567890"),
+            ("12345678:", "a12345678e0", "3456789ac0"),
+            ("12:45:7890", "412e445e678900", "34c67c9ab20"),
+        ] {
+            assert_eq!(symbols::<true>(name.as_bytes()), natural, "{name}");
+            assert_eq!(symbols::<false>(name.as_bytes()), lexicographic, "{name}");
+            let beyond = [name.as_bytes(), b"\x007:x9"].concat();
+            assert_eq!(symbols::<true>(&beyond), natural, "{name} and more behind its NUL");
+            assert_eq!(symbols::<false>(&beyond), lexicographic, "{name} and more behind its NUL");
+        }
+    }
+
+    #[test]
+    fn numbers_of_every_length_are_written() {
+        for digits in 0..40usize {
+            for zeros in usize::from(digits == 0)..12 {
+                let number: String = "1234567890".chars().cycle().take(digits).collect();
+                let head =
+                    if digits > 10 { format!("d{digits:02x}") } else { format!("{:x}", digits + 2) };
+                for (behind, symbol) in [("", ""), (":", "e"), ("x", "f78"), ("-", "12d")] {
+                    let name = format!("{}{number}{behind}", "0".repeat(zeros));
+                    assert_eq!(symbols::<true>(name.as_bytes()), format!("{head}{number}{symbol}0"));
+                }
+            }
+        }
     }
 }

@@ -66,18 +66,28 @@ fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
         }
         _ => {
             key.put(4, 3);
-            key.put(place(value::number(field).unwrap_or(f64::NAN)), 64);
+            put_number(value::number(field).unwrap_or(f64::NAN), key);
         }
     }
 }
 
-/// A number that compares as `value` does.
-fn place(value: f64) -> u64 {
-    if value.is_nan() {
-        return u64::MAX;
-    }
+/// Appends a number: as bits that compare as numbers do, and of those the lower 40 only where they are
+/// not all alike. They are 0 for integers up to 8192, and 1 for negative ones.
+fn put_number(value: f64, key: &mut impl Bits) {
     let bits = (value + 0.0).to_bits(); // -0 is 0
-    if value < 0.0 { !bits } else { bits | 1 << 63 }
+    let place = match value {
+        _ if value.is_nan() => u64::MAX,
+        _ if value < 0.0 => !bits,
+        _ => bits | 1 << 63,
+    };
+    const LOWER: u32 = 40;
+    const ONES: u64 = (1 << LOWER) - 1;
+    key.put(place >> LOWER, u64::BITS - LOWER);
+    match place & ONES {
+        0 => key.put(0, 2),
+        ONES => key.put(2, 2),
+        lower => key.put(1 << LOWER | lower, 2 + LOWER),
+    }
 }
 
 #[cfg(test)]
@@ -88,12 +98,12 @@ mod tests {
 
     fn key(within: Within, read: &Read<'_>) -> Key {
         let keyer = Keyer::new(Order::Tag { tag: *b"XX", within }, &header(3));
-        keyer.key(RecordRef::new(&read.raw()), &mut Vec::new()).unwrap()
+        keyer.key(RecordRef::new(&read.raw())).unwrap()
     }
 
     #[test]
     fn fields_are_ordered_as_stated() {
-        let in_order: [&[u8]; 19] = [
+        let in_order: [&[u8]; 25] = [
             b"XYc\x01",
             b"XXAA",
             b"XXAa",
@@ -105,11 +115,17 @@ mod tests {
             b"XXZ1ab\0",
             b"XXf\x00\x00\x80\xff",                 // -inf
             b"XXi\x00\x00\x00\x80",                 // -2^31
+            b"XXi\x01\x00\x00\x80",                 // -2^31 + 1
+            b"XXd\x01\x00\x00\x00\x00\x00\xf0\xbf", // less than -1 by the last bit
             b"XXd\x00\x00\x00\x00\x00\x00\xf0\xbf", // -1
             b"XXf\x00\x00\x00\xbf",                 // -0.5
             b"XXC\x00",
             b"XXf\x00\x00\x80\x3e", // 0.25
             b"XXs\x01\x00",
+            b"XXd\x01\x00\x00\x00\x00\x00\xf0\x3f", // more than 1 by the last bit
+            b"XXd\xff\xff\xff\xff\xff\x00\xf0\x3f", // and by the lower 40
+            b"XXs\x02\x00",
+            b"XXI\xfe\xff\xff\xff",
             b"XXI\xff\xff\xff\xff",
             b"XXf\x00\x00\x80\x7f", // inf
             b"XXf\x00\x00\xc0\x7f", // NaN
@@ -145,6 +161,6 @@ mod tests {
     fn a_number_and_a_position_are_decided() {
         let keyer = Keyer::new(Order::parse("tag:XX").unwrap(), &header(200));
         let raw = Read { fields: b"XXC\x09", ref_id: 199, pos: i32::MAX, ..Read::default() }.raw();
-        assert!(keyer.key(RecordRef::new(&raw), &mut Vec::new()).unwrap().is_decided());
+        assert!(keyer.key(RecordRef::new(&raw)).unwrap().is_decided());
     }
 }

@@ -30,6 +30,9 @@ use super::name::{Names, Style};
 /// The fields that count.
 const FIELDS: [Tag; 4] = [tag::MC, tag::RG, *b"CB", *b"MI"];
 
+/// Bits of the distance between ends that are near each other.
+const NEAR_BITS: u32 = 10;
+
 /// Writes both ends of a template into keys.
 pub struct Templates {
     /// Rank of the library of each read group that has one.
@@ -79,21 +82,39 @@ impl Templates {
         let of = |end: End| (end.reference, end.position);
         let upper = of(own) > of(mate) || of(own) == of(mate) && own.reverse;
         let (first, second) = if upper { (mate, own) } else { (own, mate) };
-        for end in [first, second] {
-            key.put(end.reference.min(self.no_reference), self.reference_bits);
-        }
-        for end in [first, second] {
-            self.positions.put(end.position, key);
-        }
-        for end in [first, second] {
-            key.put(u64::from(!end.reverse), 1);
-        }
+        self.put_ends(first, second, key);
         key.put(self.library(group), self.library_bits);
         put_optional(cell, key, |byte| byte);
         put_optional(without_suffix(molecule), key, signed);
-        self.names.put(record.qname(), key);
+        self.names.put(record, key);
         key.put(u64::from(upper), 1);
         Ok(())
+    }
+
+    /// Appends both ends. The second is not before the first, and mostly near it.
+    fn put_ends(&self, first: End, second: End, key: &mut impl Bits) {
+        let reference = |end: End| end.reference.min(self.no_reference);
+        key.put(reference(first), self.reference_bits);
+        let together = first.reference == second.reference;
+        key.put(u64::from(!together), 1);
+        if !together {
+            key.put(reference(second), self.reference_bits);
+        }
+        if first != End::UNMAPPED {
+            self.positions.put(first.position, key);
+        }
+        if second != End::UNMAPPED {
+            let distance = second.position.saturating_sub(first.position).cast_unsigned();
+            let near = together && distance < 1 << NEAR_BITS;
+            key.put(u64::from(!near), 1);
+            if near {
+                key.put(distance, NEAR_BITS);
+            } else {
+                self.positions.put(second.position, key);
+            }
+        }
+        key.put(u64::from(!first.reverse), 1);
+        key.put(u64::from(!second.reverse), 1);
     }
 
     fn library(&self, group: Option<Field<'_>>) -> u64 {
@@ -153,7 +174,7 @@ mod tests {
     fn full(header: &Header, read: &Read<'_>) -> Result<(Key, Vec<u8>)> {
         let keyer = Keyer::new(Order::TemplateCoordinate, header);
         let (raw, mut tail) = (read.raw(), Vec::new());
-        let key = keyer.key(RecordRef::new(&raw), &mut Vec::new())?;
+        let key = keyer.key(RecordRef::new(&raw))?;
         keyer.tail(RecordRef::new(&raw), &mut tail);
         Ok((key, tail))
     }
@@ -206,6 +227,20 @@ mod tests {
                 second_at(20, 9, REVERSE),
                 second_at(9, 29, 0),
                 second_at(29, 9, 0),
+            ],
+        );
+    }
+
+    #[test]
+    fn of_ends_at_one_position_the_forward_one_is_first() {
+        let pair = |flags| Read { cigar: &[(0, 1)], ..pair(flags, 5, 5, b"MCZ1M\0") };
+        assert_in_order(
+            &header(1),
+            &[
+                pair(REVERSE | MATE_REVERSE),
+                pair(MATE_REVERSE), // forward, reverse, lower
+                pair(REVERSE),      // the same, upper
+                pair(0),
             ],
         );
     }
