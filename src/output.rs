@@ -4,6 +4,7 @@
 //! and is not a regular file (`/dev/null`, a pipe) is written through. Indexes that belong to an older
 //! file of that name are removed, because readers would prefer them to the new one.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -36,6 +37,8 @@ pub struct Sink {
     index_is_optional: bool,
     scheme: Option<Scheme>,
     offset: u64,
+    /// Bytes of the header.
+    header: u64,
     codec: Codec,
     level: u8,
 }
@@ -89,7 +92,7 @@ impl Sink {
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;
         let Output { format, codec, .. } = *output;
-        Ok(Sink { target, format, index, index_is_optional, scheme, offset: 0, codec, level })
+        Ok(Sink { target, format, index, index_is_optional, scheme, offset: 0, header: 0, codec, level })
     }
 
     /// Writes the header, which comes first.
@@ -102,7 +105,26 @@ impl Sink {
         } else {
             first = header.to_text();
         }
-        self.write_bytes(&first)
+        self.write_bytes(&first)?;
+        self.header = self.offset;
+        Ok(())
+    }
+
+    /// Whether what has been written can be read and written again.
+    pub fn can_restart(&self) -> bool {
+        self.format == Format::Bam && self.target.is_file()
+    }
+
+    /// The records written so far, as BGZF blocks.
+    pub fn written(&self) -> Result<impl Read + Send + use<>> {
+        self.target.read_from(self.header, self.offset - self.header)
+    }
+
+    /// Forgets everything written.
+    pub fn restart(&mut self, header: &Header) -> Result<()> {
+        self.offset = 0;
+        self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
+        self.target.restart()
     }
 
     /// What threads need to encode parts, of which `in_flight` are under way.
@@ -163,7 +185,8 @@ impl Sink {
             _ => None,
         };
         let own = index.as_ref().map(|(path, _)| path);
-        let beside_link = index_names(self.target.path()).into_iter();
+        let shown = std::path::absolute(self.target.path()).unwrap_or_else(|_| name.clone());
+        let beside_link = index_names(&shown).into_iter();
         for stale in beside_link.chain(index_names(&name)) {
             if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() {
                 report.note(&format!("removed {}, the index of an older file", stale.display()));

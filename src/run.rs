@@ -21,6 +21,7 @@ use crate::pass::feed::Feed;
 use crate::pass::held::{Held, Waiting};
 use crate::pass::ingest::{Buffers, Ingest, Stop};
 use crate::pass::merge;
+use crate::pass::prefix::{self, Prefix};
 use crate::pass::{duplicates, stream};
 use crate::plan::{DuplicateMode, Plan, Unmapped};
 use crate::report::{Report, log};
@@ -168,7 +169,7 @@ impl Job<'_> {
         let input_header = inputs.header().clone();
         let mut feed = Feed::new(inputs, self.max_record(), waiting.crew);
 
-        let mut held = self.ingest(&waiting, &mut feed, noted.as_ref())?;
+        let mut held = self.ingest(&waiting, &mut feed, noted.as_ref(), &mut sink)?;
         let (read, counts) = (held.records, std::mem::take(&mut held.counts));
         let mut summary = Summary { read, counts, ..Summary::default() };
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
@@ -193,15 +194,24 @@ impl Job<'_> {
             set_order(&mut self.header, Order::Minhash, held.any_placed);
         }
         summary.runs = held.spilled;
-        let sources = held.into_sources(&waiting)?;
-        sink.begin(&self.header)?;
+        let mut sources = held.take_sources(&waiting)?;
+        let mut prefix = std::mem::take(&mut held.prefix);
+        if !prefix.is_before(&sources) {
+            self.report.stage("taking back", None, true);
+            sources.runs.insert(0, prefix::take_back(&waiting, &self.header, &mut sink)?);
+            prefix = Prefix::default();
+        }
+        if prefix.is_empty() {
+            sink.begin(&self.header)?;
+        }
         self.report.stage("writing", Some(read), false);
         let merge = Merge::new(Arc::new(sources));
         let crew = waiting.crew;
-        let written = merge::to_sink(crew, merge, &steps, &self.header, &mut sink, self.report)?;
+        let Prefix { cutter, records: before, .. } = prefix;
+        let written = merge::to_sink(crew, merge, &steps, &self.header, &mut sink, cutter, self.report)?;
         sink.finish(self.report)?;
         summary.counts.extend(written.counts);
-        summary.written = written.records;
+        summary.written = before + written.records;
         summary.spilled = waiting.spill.written();
         Ok(summary)
     }
@@ -224,20 +234,30 @@ impl Job<'_> {
     }
 
     /// The only read of the input. What does not fit into the memory becomes sorted runs on disk.
-    fn ingest(&self, waiting: &Waiting, feed: &mut Feed, noted: Option<&DuplicateEnds>) -> Result<Held> {
+    fn ingest(
+        &self,
+        waiting: &Waiting,
+        feed: &mut Feed,
+        noted: Option<&DuplicateEnds>,
+        sink: &mut Sink,
+    ) -> Result<Held> {
         self.report.stage("reading", feed.intake.inputs.size(), true);
         let wanted = self.plan.steps.duplicates.map(|duplicates| duplicates.mode);
+        // Reads can leave before all have come where nothing but the order is asked for.
+        let early = noted.is_none() && self.plan.order() != Order::Minhash && sink.can_restart();
+        let writer = early.then(|| sink.writer(&self.header, waiting.crew.in_flight));
         let ingest = Ingest {
             steps: &self.steps,
             waiting,
             ends: noted,
             must_be_grouped: wanted == Some(DuplicateMode::Template),
+            writer: writer.as_ref(),
             report: self.report,
             readers: feed.readers(),
             buffers: Buffers::new(waiting.crew.in_flight),
         };
         let (mut held, mut held_back) = (Held::new(waiting), 0);
-        while ingest.fill(feed, &mut held_back, &mut held)? != Stop::Ended {
+        while ingest.fill(feed, &mut held_back, &mut held, (sink, &self.header))? != Stop::Ended {
             if held.has_too_many_runs(waiting) {
                 held.consolidate(waiting)?;
             } else if held.ends.bytes() > 0 {

@@ -1,7 +1,7 @@
 //! A file that is complete under its name, or not there at all.
 
 use std::fs::File;
-use std::io::{IsTerminal, Seek, SeekFrom, Write};
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -82,6 +82,23 @@ impl Target {
         self.names.as_ref()?;
         let file = self.file.try_clone().ok()?;
         Some(Positioned { file, shown: self.shown.clone() })
+    }
+
+    /// Reads `n` bytes of what has been written to a regular file, from `offset` on.
+    pub fn read_from(&self, offset: u64, n: u64) -> Result<impl Read + Send + use<>> {
+        let name = self.names.as_ref().map_or(&self.shown, |(partial, _)| partial);
+        let open = || {
+            let mut file = File::open(name)?;
+            file.seek(SeekFrom::Start(offset))?;
+            Ok(file.take(n))
+        };
+        open().map_err(|e| Error::io(format!("{} cannot be read back", name.display()), &e))
+    }
+
+    /// Empties a regular file.
+    pub fn restart(&mut self) -> Result<()> {
+        self.file.set_len(0).map_err(|e| self.error(&e))?;
+        self.move_to(0)
     }
 
     /// Goes on writing at `offset`; a device or pipe is there already.

@@ -9,6 +9,7 @@ use readmill_record::{Arena, Error, Result};
 use readmill_steps::markdup::Ends;
 use readmill_steps::sort::{Framing, List, Merge, Run, RunSort, Sources, SpilledRun};
 
+use super::prefix::Prefix;
 use super::{Counts, duplicates, merge, order};
 
 /// Bytes of the smallest possible record (one without a name), for bounds on their number.
@@ -62,6 +63,8 @@ pub struct Held {
     pub ends: Ends,
     /// Records read.
     pub records: u64,
+    /// What has gone into the output already.
+    pub prefix: Prefix,
     /// Whether any read has a reference sequence.
     pub any_placed: bool,
     /// What the steps counted.
@@ -74,9 +77,9 @@ const MOST_FRAME: usize = 1 << 20;
 impl Held {
     /// Nothing yet, and no memory for it.
     pub fn new(waiting: &Waiting) -> Self {
-        let (runs, spilled, bytes, ends, records, any_placed, counts) = Default::default();
+        let (runs, spilled, bytes, ends, records, prefix, any_placed, counts) = Default::default();
         let (arena, run) = (Arc::new(Arena::empty()), Run::new(waiting.list));
-        Held { runs, spilled, arena, run, bytes, ends, records, any_placed, counts }
+        Held { runs, spilled, arena, run, bytes, ends, records, prefix, any_placed, counts }
     }
 
     /// Takes a run, unless it is empty.
@@ -159,7 +162,7 @@ impl Held {
 
     /// Takes everything, to be merged into the output. What is in memory is written out first if it leaves no
     /// room to merge what is on disk.
-    pub fn into_sources(mut self, waiting: &Waiting) -> Result<Sources> {
+    pub fn take_sources(&mut self, waiting: &Waiting) -> Result<Sources> {
         while self.has_too_many_runs(waiting) {
             self.consolidate(waiting)?;
         }
@@ -171,7 +174,7 @@ impl Held {
             self.spill(waiting)?;
         }
         let mut sources = self.sources(waiting)?;
-        sources.runs = self.runs;
+        sources.runs = std::mem::take(&mut self.runs);
         Ok(sources)
     }
 }

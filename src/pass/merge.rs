@@ -68,16 +68,17 @@ impl<'a> ToSink<'a> {
     }
 }
 
-/// Merges into the output.
+/// Merges into the output, whose partitions `cutter` cuts.
 pub fn to_sink(
     crew: Crew,
     mut merge: Merge,
     steps: &[Box<dyn Step>],
     header: &Header,
     sink: &mut Sink,
+    mut cutter: Cutter,
     report: &Report,
 ) -> Result<Written> {
-    let (mut records, mut cutter, mut ended) = (0, Cutter::default(), false);
+    let (mut records, mut ended) = (0, false);
     let pass = ToSink { steps, writer: sink.writer(header, crew.in_flight) };
     let workers = readmill_engine::run(
         crew,
@@ -131,7 +132,7 @@ impl Pass for ToSpill<'_> {
     }
 
     fn work(&self, scratch: &mut Scratch, range: Ordered) -> Result<Frames> {
-        scratch.pack(range, self.sort, self.frames.take().unwrap_or_default())
+        scratch.pack(&Partition::from(range), self.sort, self.frames.take().unwrap_or_default())
     }
 }
 

@@ -6,6 +6,7 @@ pub mod held;
 pub mod ingest;
 pub mod merge;
 pub mod order;
+pub mod prefix;
 pub mod stream;
 pub mod turnover;
 

@@ -1,17 +1,22 @@
 //! Memory that is full goes to disk while reading goes on in fresh memory.
 //!
 //! What was read is sorted list by list, merged range by range and written as one run, by tickets of the
-//! very pass that reads: the claimer hands out the tasks of a [`Turnover`] in turns with chunks of the input, so
+//! very pass that reads: the claimer hands out the tasks of a [`Turnover`] in turns with pieces of the input, so
 //! a process that writes into our input does not wait for our disk. Tickets are committed in the order
 //! in which they were claimed; that is how one stage knows that the one before is complete.
+//!
+//! Reads that came sorted go into the output instead of a run ([`super::prefix`]).
 
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
-use readmill_record::{Arena, Error, RecordRef, Result, Sealed};
+use readmill_record::{Arena, Batch, RecordRef, Result, Sealed, Stamp};
 use readmill_steps::sort::{
-    Entry, FrameWriter, Frames, Framing, List, Merge, Ordered, Partition, Range, RunSort, Sources,
+    Cutter, Entry, FrameWriter, Frames, Framing, List, Merge, Ordered, Partition, Range, RunSort,
+    Sources,
 };
+
+use super::held;
 
 /// A run on its way to disk: what its tasks are and which come next.
 pub struct Turnover {
@@ -33,9 +38,18 @@ enum Stage {
         all: usize,
     },
     /// Ranges are ordered and written.
-    Writing(Merge),
+    Writing(Merge, To),
     /// The last ranges are under way.
     Closing,
+}
+
+/// Where a turnover's reads go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// Into a run.
+    Run,
+    /// Into the output.
+    Output,
 }
 
 /// What a ticket does for a turnover.
@@ -44,10 +58,10 @@ pub enum Task {
     Turn,
     /// Sorts a list.
     Sort(Vec<Entry>, Arc<Sealed>),
-    /// Orders a range and packs it into frames.
-    Write(Range),
+    /// Orders a range and writes it.
+    Write(Range, To),
     /// Ends the run, once all its ranges are written.
-    Close,
+    Close(To),
 }
 
 /// A task after its first parallel phase.
@@ -57,21 +71,37 @@ pub enum Opened {
     /// A sorted list.
     Sorted(List),
     /// A range in order.
-    Ordered(Ordered),
+    Ordered(Ordered, To),
     /// Nothing to do before it is its turn.
-    Close,
+    Close(To),
 }
 
-/// What a task leaves.
-pub enum Done {
-    /// The old memory may be sealed.
+/// A task after the link.
+pub enum Linked {
+    /// Nothing to do before it is its turn.
     Turn,
     /// A sorted list.
     Sorted(List),
-    /// Frames of the run.
-    Frames(Frames),
-    /// The run is complete.
-    Close,
+    /// Records for the run.
+    Records(Ordered),
+    /// Partitions of the output.
+    Partitions(Vec<Partition>),
+    /// The end, and records for the run that do not fill a partition of the output.
+    Close(Option<Partition>),
+}
+
+impl Opened {
+    /// Cuts what goes into the output.
+    pub fn link(self, cutter: &mut Cutter) -> Linked {
+        match self {
+            Opened::Turn => Linked::Turn,
+            Opened::Sorted(list) => Linked::Sorted(list),
+            Opened::Ordered(range, To::Run) => Linked::Records(range),
+            Opened::Ordered(range, To::Output) => Linked::Partitions(cutter.cut(range)),
+            Opened::Close(To::Run) => Linked::Close(None),
+            Opened::Close(To::Output) => Linked::Close(cutter.finish()),
+        }
+    }
 }
 
 /// A thread's scratch.
@@ -104,11 +134,12 @@ impl Turnover {
             Stage::Sorting { sealed, unsorted, .. } => {
                 unsorted.next().map(|list| Task::Sort(list, Arc::clone(sealed)))
             }
-            Stage::Writing(merge) => match merge.next_range() {
-                Some(range) => Some(Task::Write(range)),
+            Stage::Writing(merge, to) => match merge.next_range() {
+                Some(range) => Some(Task::Write(range, *to)),
                 None => {
+                    let to = *to;
                     self.stage = Stage::Closing;
-                    Some(Task::Close)
+                    Some(Task::Close(to))
                 }
             },
             Stage::Rest | Stage::Turning(_) | Stage::Closing => None,
@@ -117,38 +148,33 @@ impl Turnover {
 
     /// No ticket fills the old memory any more; these are its lists.
     pub fn turned(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
-        let Stage::Turning(arena) = std::mem::replace(&mut self.stage, Stage::Rest) else {
-            return Ok(());
-        };
-        let arena =
-            Arc::into_inner(arena).ok_or_else(|| Error::usage("memory was still being filled"))?;
-        let (sealed, all) = (Arc::new(arena.seal()), lists.len());
-        self.stage = Stage::Sorting { sealed, unsorted: lists.into_iter(), lists: Vec::new(), all };
-        self.merge_if_sorted();
+        if let Stage::Turning(arena) = std::mem::replace(&mut self.stage, Stage::Rest) {
+            let arena = Arc::into_inner(arena).ok_or_else(held::still_filled)?;
+            let (sealed, all) = (Arc::new(arena.seal()), lists.len());
+            self.stage = Stage::Sorting { sealed, unsorted: lists.into_iter(), lists: Vec::new(), all };
+        }
         Ok(())
     }
 
-    /// The next list is sorted.
-    pub fn sorted(&mut self, list: List) {
-        if let Stage::Sorting { lists, .. } = &mut self.stage {
-            lists.push(list);
+    /// The next list is sorted. Once all are, they are given to be merged: [`Turnover::write`] is next.
+    pub fn sorted(&mut self, list: List) -> Option<Sources> {
+        let Stage::Sorting { sealed, lists, all, .. } = &mut self.stage else { return None };
+        lists.push(list);
+        if lists.len() < *all {
+            return None;
         }
-        self.merge_if_sorted();
+        Some(Sources {
+            spill: Arc::clone(&self.spill),
+            keyer: Arc::clone(self.sort.keyer()),
+            runs: Vec::new(),
+            lists: std::mem::take(lists),
+            sealed: Arc::clone(sealed),
+        })
     }
 
-    fn merge_if_sorted(&mut self) {
-        if let Stage::Sorting { sealed, lists, all, .. } = &mut self.stage
-            && lists.len() == *all
-        {
-            let sources = Sources {
-                spill: Arc::clone(&self.spill),
-                keyer: Arc::clone(self.sort.keyer()),
-                runs: Vec::new(),
-                lists: std::mem::take(lists),
-                sealed: Arc::clone(sealed),
-            };
-            self.stage = Stage::Writing(Merge::new(Arc::new(sources)));
-        }
+    /// Everything that is merged, and where it goes.
+    pub fn write(&mut self, merge: Merge, to: To) {
+        self.stage = Stage::Writing(merge, to);
     }
 
     /// The run is complete.
@@ -170,41 +196,40 @@ impl Scratch {
             Task::Sort(list, sealed) => {
                 Opened::Sorted(List::sort(list, sealed.bytes(), sort.keyer(), &mut self.entries))
             }
-            Task::Write(range) => Opened::Ordered(range.order()?),
-            Task::Close => Opened::Close,
+            Task::Write(range, to) => Opened::Ordered(range.order()?, to),
+            Task::Close(to) => Opened::Close(to),
         })
     }
 
-    /// The second parallel phase.
-    pub fn work(
-        &mut self,
-        opened: Opened,
-        sort: &RunSort,
-        frames: impl FnOnce() -> Frames,
-    ) -> Result<Done> {
-        Ok(match opened {
-            Opened::Turn => Done::Turn,
-            Opened::Sorted(list) => Done::Sorted(list),
-            Opened::Ordered(range) => Done::Frames(self.pack(range, sort, frames())?),
-            Opened::Close => Done::Close,
-        })
-    }
-
-    /// Packs a range into frames.
-    pub fn pack(&mut self, range: Ordered, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
-        let Scratch { writer, tail, .. } = self;
-        Partition::from(range).gather(|stamp, raw| {
-            let record = RecordRef::new(raw);
-            let key = sort.keyer().key(record)?;
-            if key.is_decided() {
-                tail.clear();
-            } else {
-                sort.keyer().tail(record, tail);
-            }
-            writer.push(key, tail, stamp, raw, &mut frames);
-            Ok(())
-        })?;
-        writer.close(&mut frames);
+    /// Packs records, which are in order, into frames.
+    pub fn pack(&mut self, records: &Partition, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
+        records.gather(|stamp, raw| self.push(RecordRef::new(raw), stamp, sort, &mut frames))?;
+        self.writer.close(&mut frames);
         Ok(frames)
+    }
+
+    /// Packs the records of a batch, which are in order, into frames.
+    pub fn pack_batch(&mut self, batch: &Batch, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
+        for (stamp, record) in batch.records() {
+            self.push(record, stamp, sort, &mut frames)?;
+        }
+        self.writer.close(&mut frames);
+        Ok(frames)
+    }
+
+    fn push(
+        &mut self,
+        record: RecordRef<'_>,
+        stamp: Stamp,
+        sort: &RunSort,
+        frames: &mut Frames,
+    ) -> Result<()> {
+        let key = sort.keyer().key(record)?;
+        self.tail.clear();
+        if !key.is_decided() {
+            sort.keyer().tail(record, &mut self.tail);
+        }
+        self.writer.push(key, &self.tail, stamp, record.raw(), frames);
+        Ok(())
     }
 }

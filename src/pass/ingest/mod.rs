@@ -20,19 +20,21 @@ mod ticket;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_engine::{Pass, Pool};
-use readmill_record::{Arena, Error, Result};
+use readmill_record::{Arena, Batch, Error, Header, Result};
 use readmill_steps::markdup::{DuplicateEnds, EndsPart};
-use readmill_steps::sort::{Entry, Frames, run};
+use readmill_steps::sort::{Entry, Frames, Partition, run};
 use readmill_steps::{Step, markdup};
 
 use super::Steps;
 use super::feed::{Feed, Reader, Readers, Stretch};
 use super::held::{Held, Waiting};
+use super::prefix;
 use super::turnover::{self, Turnover};
+use crate::output::{PartEncoder, Sink, Writer};
 use crate::report::Report;
 use claim::Claimer;
 use commit::Committer;
-use ticket::{Claimed, Done, Left, Open, Ready, Room};
+use ticket::{Claimed, Done, Left, Open, Ready, Room, TurnoverDone};
 
 /// What ingest works with, shared by all threads.
 pub struct Ingest<'a> {
@@ -44,6 +46,8 @@ pub struct Ingest<'a> {
     pub ends: Option<&'a DuplicateEnds>,
     /// Whether reads of one template must stand together.
     pub must_be_grouped: bool,
+    /// What encodes reads for the output as soon as memory is full; nothing where reads cannot leave yet.
+    pub writer: Option<&'a Writer<'a>>,
     /// Progress.
     pub report: &'a Report,
     /// Opens and checks what is read.
@@ -75,11 +79,13 @@ pub enum Stop {
 }
 
 /// A thread's scratch.
-pub struct Worker {
+pub struct Worker<'a> {
     reader: Reader,
     steps: Steps,
     ends: Option<markdup::Scratch>,
     turnover: turnover::Scratch,
+    /// What is needed to encode for the output, once it is.
+    encoder: Option<(Batch, PartEncoder<'a>)>,
 }
 
 /// What the claimer and the committer share.
@@ -102,16 +108,23 @@ fn lock<'a>(shared: &'a Mutex<Shared>) -> MutexGuard<'a, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Ingest<'_> {
+impl<'a> Ingest<'a> {
     /// Reads until the inputs end, or until something has to be done before reading on. `held_back` is the
     /// room of the records that the link holds back.
-    pub fn fill(&self, feed: &mut Feed, held_back: &mut u64, held: &mut Held) -> Result<Stop> {
+    /// Reads that come sorted may go into the output, which is a sink and the header for it.
+    pub fn fill(
+        &self,
+        feed: &mut Feed,
+        held_back: &mut u64,
+        held: &mut Held,
+        output: (&mut Sink, &Header),
+    ) -> Result<Stop> {
         let keyer = self.waiting.sort.keyer();
         let shared = Mutex::new(Shared::new(self.waiting, held));
         let arena = std::mem::replace(&mut held.arena, Arc::new(Arena::empty()));
         let mut claimer = Claimer::new(self, arena, &shared);
-        let mut committer =
-            Committer { ingest: self, held, shared: &shared, had: *held_back, writing: None };
+        let mut cutter = std::mem::take(&mut held.prefix.cutter);
+        let mut committer = Committer::new(self, held, &shared, output, *held_back);
         let Feed { intake, link } = feed;
         let link = |_, open| {
             Ok(match open {
@@ -121,7 +134,7 @@ impl Ingest<'_> {
                     *held_back = self.waiting.bound(link.waiting_bytes());
                     Ready::Stretch(stretch, Room { reserved, held_back: *held_back }, arena)
                 }
-                Open::Turnover(opened) => Ready::Turnover(opened),
+                Open::Turnover(opened) => Ready::Turnover(opened.link(&mut cutter)),
                 Open::Idle => Ready::Idle,
             })
         };
@@ -134,12 +147,19 @@ impl Ingest<'_> {
         )?;
         let (arena, ended) = (claimer.arena, claimer.ended);
         super::count(&mut held.counts, workers.iter().map(|worker| &worker.steps));
-        held.arena = arena;
+        (held.arena, held.prefix.cutter) = (arena, cutter);
+        self.writer.map_or(Ok(()), Writer::write_behind)?;
         Ok(if ended { Stop::Ended } else { Stop::NoRoom })
     }
 
     /// Checks records, applies the steps, and copies what is left into the arena.
-    fn take(&self, worker: &mut Worker, stretch: Stretch, room: Room, arena: &Arena) -> Result<Left> {
+    fn take(
+        &self,
+        worker: &mut Worker<'a>,
+        stretch: Stretch,
+        room: Room,
+        arena: &Arena,
+    ) -> Result<Left> {
         let mut batch = worker.reader.check(stretch)?;
         let mut ends = EndsPart::default();
         if let Some(scratch) = &mut worker.ends {
@@ -159,27 +179,54 @@ impl Ingest<'_> {
     }
 }
 
-struct Filling<'a>(&'a Ingest<'a>);
+impl<'a> Ingest<'a> {
+    /// What a task of the turnover leaves.
+    fn turn_over(&self, worker: &mut Worker<'a>, linked: turnover::Linked) -> Result<TurnoverDone> {
+        let Worker { turnover, encoder, .. } = worker;
+        let sort = &self.waiting.sort;
+        let mut pack = |records: &Partition| {
+            turnover.pack(records, sort, self.buffers.frames.take().unwrap_or_default())
+        };
+        Ok(match (linked, self.writer) {
+            (turnover::Linked::Turn, _) => TurnoverDone::Turn,
+            (turnover::Linked::Sorted(list), _) => TurnoverDone::Sorted(list),
+            (turnover::Linked::Records(range), _) => TurnoverDone::Frames(pack(&range.into())?),
+            (turnover::Linked::Partitions(partitions), Some(writer)) => {
+                let fresh = || (Batch::default(), writer.encoder());
+                let (batch, encoder) = encoder.get_or_insert_with(fresh);
+                let encoded = prefix::encode(&partitions, sort, batch, encoder, writer)?;
+                TurnoverDone::Encoded(encoded)
+            }
+            (turnover::Linked::Partitions(_), None) => TurnoverDone::Close(None), // nobody asks for it
+            (turnover::Linked::Close(rest), _) => {
+                TurnoverDone::Close(rest.as_ref().map(pack).transpose()?)
+            }
+        })
+    }
+}
 
-impl Pass for Filling<'_> {
+struct Filling<'r, 'a>(&'r Ingest<'a>);
+
+impl<'a> Pass for Filling<'_, 'a> {
     type Input = Claimed;
     type Opened = Open;
     type Linked = Ready;
     type Output = Done;
-    type Worker = Worker;
+    type Worker = Worker<'a>;
     type Error = Error;
 
-    fn worker(&self) -> Worker {
+    fn worker(&self) -> Worker<'a> {
         let Ingest { readers, steps, ends, waiting, .. } = self.0;
         Worker {
             reader: readers.reader(),
             steps: super::fork(steps),
             ends: ends.map(DuplicateEnds::scratch),
             turnover: turnover::Scratch::new(waiting.framing),
+            encoder: None,
         }
     }
 
-    fn open(&self, worker: &mut Worker, claimed: Claimed) -> Result<Open> {
+    fn open(&self, worker: &mut Worker<'a>, claimed: Claimed) -> Result<Open> {
         Ok(match claimed {
             Claimed::Piece(next, reserved, arena) => {
                 Open::Piece(worker.reader.open(next)?, reserved, arena)
@@ -189,15 +236,12 @@ impl Pass for Filling<'_> {
         })
     }
 
-    fn work(&self, worker: &mut Worker, ready: Ready) -> Result<Done> {
+    fn work(&self, worker: &mut Worker<'a>, ready: Ready) -> Result<Done> {
         Ok(match ready {
             Ready::Stretch(stretch, room, arena) => {
                 Done::Stretch(self.0.take(worker, stretch, room, &arena)?)
             }
-            Ready::Turnover(opened) => {
-                let frames = || self.0.buffers.frames.take().unwrap_or_default();
-                Done::Turnover(worker.turnover.work(opened, &self.0.waiting.sort, frames)?)
-            }
+            Ready::Turnover(linked) => Done::Turnover(self.0.turn_over(worker, linked)?),
             Ready::Idle => Done::Idle,
         })
     }

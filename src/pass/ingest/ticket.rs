@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use readmill_record::Arena;
 use readmill_steps::markdup::EndsPart;
-use readmill_steps::sort::Entry;
+use readmill_steps::sort::{Entry, Frames, List};
 
 use crate::inputs::Next;
 use crate::pass::feed::{Piece, Stretch};
+use crate::pass::prefix::Encoded;
 use crate::pass::turnover::{self, Task};
 
 /// What a ticket claims.
@@ -30,7 +31,7 @@ pub enum Open {
 /// After the link.
 pub enum Ready {
     Stretch(Stretch, Room, Arc<Arena>),
-    Turnover(turnover::Opened),
+    Turnover(turnover::Linked),
     Idle,
 }
 
@@ -46,8 +47,22 @@ pub struct Room {
 /// What a ticket leaves behind.
 pub enum Done {
     Stretch(Left),
-    Turnover(turnover::Done),
+    Turnover(TurnoverDone),
     Idle,
+}
+
+/// What a task of the turnover leaves behind.
+pub enum TurnoverDone {
+    /// The old memory may be sealed.
+    Turn,
+    /// A sorted list.
+    Sorted(List),
+    /// Frames of the run.
+    Frames(Frames),
+    /// Parts of the output.
+    Encoded(Encoded),
+    /// The end, and frames of what does not fill a partition of the output.
+    Close(Option<Frames>),
 }
 
 /// What records leave behind.

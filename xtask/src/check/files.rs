@@ -10,7 +10,12 @@ const TEST_FILE_LINES: usize = 800;
 const FUNCTION_LINES: usize = 100;
 
 /// The leaf files in which `unsafe` may stand; tests may use it anywhere, with their reasons.
-const UNSAFE: [&str; 3] = ["crates/record/src/arena.rs", "src/allocator.rs", "xtask/src/bench/usage.rs"];
+const UNSAFE: [&str; 4] = [
+    "crates/format/src/bgzf/codec/igzip.rs",
+    "crates/record/src/arena.rs",
+    "src/allocator.rs",
+    "xtask/src/bench/usage.rs",
+];
 
 /// Macros that mark what is not done yet.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];

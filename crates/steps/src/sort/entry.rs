@@ -40,11 +40,12 @@ pub struct Entry {
 const DIGIT_BITS: u32 = 11;
 
 /// Sorts by key; equal keys keep their order. Least significant digit first, and only over the bits in
-/// which the keys differ, which for coordinates are a few more than the length of a contig takes.
-pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) {
-    let Some(&first) = entries.first() else { return };
+/// which the keys differ, which for coordinates are a few more than the length of a contig takes. Says
+/// whether they were in order already.
+pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
+    let Some(&first) = entries.first() else { return true };
     if entries.is_sorted_by_key(|entry| entry.key) {
-        return;
+        return true;
     }
     let mut differing = entries.iter().fold([0; 2], |bits, entry| {
         std::array::from_fn(|word| bits[word] | (entry.key.0[word] ^ first.key.0[word]))
@@ -58,6 +59,7 @@ pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) {
             differing[word] &= !(digit << shift);
         }
     }
+    false
 }
 
 /// Distributes `from` into `to` by the lowest digit of what `number` gives.

@@ -64,9 +64,11 @@ impl Cutter {
         done
     }
 
-    /// The last partition.
+    /// What has come since the last partition was cut: the last partition, unless more comes. If those records
+    /// are to come again, they are not counted twice.
     pub fn finish(&mut self) -> Option<Partition> {
         let last = std::mem::take(&mut self.open);
+        self.bytes -= last.pieces.iter().map(Piece::bytes).sum::<u64>();
         (!last.pieces.is_empty()).then_some(last)
     }
 }
@@ -93,6 +95,11 @@ const AHEAD: usize = 8;
 type Cursor = (usize, usize);
 
 impl Piece {
+    fn bytes(&self) -> u64 {
+        let end = |to: usize| to.checked_sub(1).map_or(0, |last| self.range.ends[last]);
+        end(self.to) - end(self.from)
+    }
+
     fn gather(&self, each: &mut impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
         let Piece { range, from, to } = self;
         let arena = range.sources.sealed.bytes();

@@ -101,24 +101,31 @@ const BLOCK: usize = 128;
 pub struct List {
     entries: Vec<Entry>,
     blocks: Vec<u64>,
+    /// Whether its keys were in order before it was sorted.
+    was_sorted: bool,
 }
 
 impl List {
     /// Sorts `entries`, which lie in `arena`.
     pub fn sort(mut entries: Vec<Entry>, arena: &[u8], keyer: &Keyer, scratch: &mut Vec<Entry>) -> Self {
-        entry::sort(&mut entries, scratch);
+        let was_sorted = entry::sort(&mut entries, scratch);
         let ties = |a: &Entry, b: &Entry| a.key == b.key && !a.key.is_decided();
         for group in entries.chunk_by_mut(ties).filter(|group| group.len() > 1) {
             group.sort_by_cached_key(|entry| tail(keyer, arena, entry.place));
         }
         let len = |entry: &Entry| record_bytes(arena, entry.place) as u64;
         let blocks = entries.chunks(BLOCK).map(|block| block.iter().map(len).sum()).collect();
-        List { entries, blocks }
+        List { entries, blocks, was_sorted }
     }
 
     /// The entries in order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Whether its keys were in order before it was sorted.
+    pub fn was_sorted(&self) -> bool {
+        self.was_sorted
     }
 
     /// Number of blocks.

@@ -4,6 +4,7 @@
 //! the source with the lower number goes first. Each source is a row of blocks (frames of a run, a few
 //! entries of a list), of which the first key and the bytes are known without looking inside.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
@@ -52,6 +53,21 @@ impl Border {
 }
 
 impl Sources {
+    /// Whether all lists were in order before they were sorted, each behind the one before.
+    pub fn were_sorted(&self) -> bool {
+        let keys = |list: &List| Some((list.entries().first()?.key, list.entries().last()?.key));
+        let ends: Vec<(Key, Key)> = self.lists.iter().filter_map(keys).collect();
+        self.lists.iter().all(List::was_sorted) && ends.windows(2).all(|pair| pair[0].1 <= pair[1].0)
+    }
+
+    /// Whether no record comes before one with this key, which was read before all of them.
+    pub fn follow(&self, key: Key, tail: &[u8]) -> bool {
+        (0..self.len()).all(|source| match self.block_key(source, 0).cmp(&key) {
+            Ordering::Equal if !key.is_decided() => self.block_tail(source, 0)[..] >= *tail,
+            order => order.is_ge(),
+        })
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.runs.len() + self.lists.len()

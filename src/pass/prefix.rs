@@ -1,0 +1,181 @@
+//! Reads that come sorted go into the output as soon as memory is full, so that sorting what is sorted costs
+//! no more than a copy.
+//!
+//! It is a guess, made of keys alone: a full memory whose reads came in order is written as the output
+//! would have it, in the hope that no later read belongs before its end. Where one does, what was written
+//! becomes a run like others ([`take_back`]), and the output is begun anew.
+
+use readmill_engine::{Crew, Pass, Pool};
+use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
+use readmill_format::chain::{Link, Linked, Opened};
+use readmill_record::{Batch, Error, Header, RecordRef, Result};
+use readmill_steps::sort::{Cutter, Frames, Key, Partition, RunSort, Sources, SpilledRun};
+
+use super::held::Waiting;
+use super::turnover::Scratch;
+use crate::output::{Part, PartEncoder, Sink, Writer};
+
+/// The key of a read, with what does not fit into it.
+pub type FullKey = (Key, Vec<u8>);
+
+/// What has been written into the output.
+#[derive(Default)]
+pub struct Prefix {
+    /// Cuts the partitions; the records behind the last one go into a run.
+    pub cutter: Cutter,
+    /// Key of the last read written.
+    last: Option<FullKey>,
+    /// Reads written.
+    pub records: u64,
+}
+
+/// Partitions of the output, encoded, and the key of their last read.
+pub struct Encoded {
+    parts: Vec<Part>,
+    last: Option<FullKey>,
+}
+
+impl Prefix {
+    /// Whether anything has been written.
+    pub fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// Whether all of `sources` belongs behind what has been written.
+    pub fn is_before(&self, sources: &Sources) -> bool {
+        self.last.as_ref().is_none_or(|(key, tail)| sources.follow(*key, tail))
+    }
+
+    /// Writes partitions.
+    pub fn write(
+        &mut self,
+        encoded: Encoded,
+        header: &Header,
+        sink: &mut Sink,
+        writer: &Writer<'_>,
+    ) -> Result<()> {
+        let Some(last) = encoded.last else { return Ok(()) };
+        if self.is_empty() {
+            sink.begin(header)?;
+        }
+        self.last = Some(last);
+        for part in encoded.parts {
+            self.records += part.records;
+            sink.take(part, writer)?;
+        }
+        Ok(())
+    }
+}
+
+/// Encodes partitions of the output.
+pub fn encode(
+    partitions: &[Partition],
+    sort: &RunSort,
+    batch: &mut Batch,
+    encoder: &mut PartEncoder<'_>,
+    writer: &Writer<'_>,
+) -> Result<Encoded> {
+    writer.write_behind()?;
+    let mut encoded = Encoded { parts: Vec::new(), last: None };
+    for partition in partitions {
+        batch.clear();
+        partition.gather(|stamp, raw| {
+            batch.push(raw, stamp);
+            Ok(())
+        })?;
+        let mut part = writer.part();
+        encoder.encode(batch, &mut part);
+        encoded.parts.push(part);
+        if let Some(&last) = batch.spans.last() {
+            encoded.last = Some(full_key(sort, batch.record(last))?);
+        }
+    }
+    Ok(encoded)
+}
+
+fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
+    let (key, mut tail) = (sort.keyer().key(record)?, Vec::new());
+    if !key.is_decided() {
+        sort.keyer().tail(record, &mut tail);
+    }
+    Ok((key, tail))
+}
+
+/// Makes a run of what has been written, and empties the output. Where reads came from is forgotten: nothing
+/// behind the sort may need it.
+pub fn take_back(waiting: &Waiting, header: &Header, sink: &mut Sink) -> Result<SpilledRun> {
+    let mut blocks = BlockReader::new(sink.written()?, true);
+    let mut run = SpilledRun::new(waiting.spill.begin(0)?, waiting.framing);
+    let mut link = Link::new(usize::MAX);
+    let pass = ReadBack::new(waiting, header);
+    let mut ended = false;
+    readmill_engine::run(
+        waiting.crew,
+        &pass,
+        |_| {
+            let mut chunk: Chunk = pass.chunks.take().unwrap_or_default();
+            let more = blocks.next_chunk(&mut chunk)?;
+            let end = !more && !std::mem::replace(&mut ended, !more);
+            Ok((more || end).then_some(chunk).map(|chunk| more.then_some(chunk)))
+        },
+        |_, opened| {
+            Ok(match opened {
+                Some(opened) => link.link(opened),
+                None => link.finish(Batch::default()),
+            })
+        },
+        |_, mut frames: Frames| {
+            run.append(&waiting.spill, &mut frames)?;
+            pass.frames.put(frames);
+            Ok(())
+        },
+    )?;
+    sink.restart(header)?;
+    Ok(run.complete())
+}
+
+struct ReadBack<'a> {
+    waiting: &'a Waiting,
+    n_ref: i32,
+    chunks: Pool<Chunk>,
+    batches: Pool<Batch>,
+    frames: Pool<Frames>,
+}
+
+impl<'a> ReadBack<'a> {
+    fn new(waiting: &'a Waiting, header: &Header) -> Self {
+        let Crew { in_flight: n, .. } = waiting.crew;
+        let (chunks, batches, frames) = (Pool::new(n), Pool::new(n), Pool::new(n));
+        ReadBack { waiting, n_ref: header.n_ref(), chunks, batches, frames }
+    }
+}
+
+impl Pass for ReadBack<'_> {
+    type Input = Option<Chunk>;
+    type Opened = Option<Opened>;
+    type Linked = Linked;
+    type Output = Frames;
+    type Worker = (Inflater, Scratch);
+    type Error = Error;
+
+    fn worker(&self) -> Self::Worker {
+        (Inflater::default(), Scratch::new(self.waiting.framing))
+    }
+
+    fn open(&self, worker: &mut Self::Worker, chunk: Option<Chunk>) -> Result<Option<Opened>> {
+        let Some(chunk) = chunk else { return Ok(None) };
+        let mut opened = Opened::reuse(self.batches.take().unwrap_or_default());
+        worker.0.chunk(&chunk, opened.bytes_mut())?;
+        self.chunks.put(chunk);
+        opened.guess(self.n_ref);
+        Ok(Some(opened))
+    }
+
+    fn work(&self, worker: &mut Self::Worker, linked: Linked) -> Result<Frames> {
+        linked.fault.map_or(Ok(()), Err)?;
+        let frames = self.frames.take().unwrap_or_default();
+        let frames = worker.1.pack_batch(&linked.batch, &self.waiting.sort, frames)?;
+        self.batches.put(linked.batch);
+        Ok(frames)
+    }
+}
