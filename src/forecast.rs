@@ -26,6 +26,8 @@ pub struct Forecast {
     pub merges: u64,
     /// Bytes on disk at most.
     pub disk: u64,
+    /// Whether the first reads come sorted and may leave early: nothing is spilled if all others do, too.
+    pub sorted: bool,
 }
 
 impl Forecast {
@@ -42,6 +44,9 @@ impl Forecast {
             self.runs,
             self.disk >> 20,
         ));
+        if self.sorted {
+            log("  the first reads come sorted: if all do, nothing is spilled");
+        }
         if self.merges > 0 {
             log(&format!(
                 "  expected: runs are merged {} times before the end; more -m avoids it",
@@ -66,7 +71,13 @@ pub fn first_batch(claim: Claim, header: &Header) -> Option<Batch> {
 }
 
 /// Foretells a run that holds all reads of `inputs`; nothing where their size is unknown.
-pub fn forecast(inputs: &mut Inputs, waiting: &Waiting, marks: bool) -> Result<Option<Forecast>> {
+/// `early` says that reads which come sorted may leave before all have come.
+pub fn forecast(
+    inputs: &mut Inputs,
+    waiting: &Waiting,
+    marks: bool,
+    early: bool,
+) -> Result<Option<Forecast>> {
     let list = inputs.list();
     let first = match inputs.peek()? {
         Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input].header),
@@ -80,7 +91,14 @@ pub fn forecast(inputs: &mut Inputs, waiting: &Waiting, marks: bool) -> Result<O
     let records = (bytes as f64 / each) as u64;
     let ends = if marks { records * ENDS } else { 0 };
     let held = bytes + records * run::OVERHEAD as u64;
-    Ok(Some(spread(records, bytes, held, ends, waiting, packed(&batch, waiting))))
+    let expected = spread(records, bytes, held, ends, waiting, packed(&batch, waiting));
+    Ok(Some(Forecast { sorted: early && is_sorted(&batch, waiting), ..expected }))
+}
+
+fn is_sorted(batch: &Batch, waiting: &Waiting) -> bool {
+    let keyer = waiting.sort.keyer();
+    batch.records().take(1).for_each(|(_, first)| keyer.set_anchor(first.qname()));
+    batch.records().map(|(_, record)| keyer.key(record).ok()).is_sorted()
 }
 
 /// How many runs `held` bytes of reads and `ends` bytes of ends make, of which each byte takes `packed`
@@ -95,7 +113,7 @@ fn spread(records: u64, bytes: u64, held: u64, ends: u64, waiting: &Waiting, pac
     let run = (full as f64 * packed) as u64;
     // While runs are merged into one, they are on disk twice.
     let disk = run * runs * if merges > 0 { 2 } else { 1 } + spilled_ends;
-    Forecast { records, bytes, runs, merges, disk }
+    Forecast { records, bytes, runs, merges, disk, sorted: false }
 }
 
 /// Bytes on disk for each byte of reads, told from some of them in the order of the input.
@@ -111,7 +129,7 @@ fn packed(batch: &Batch, waiting: &Waiting) -> f64 {
 /// Refuses to begin what the disk cannot hold; gives what it has free.
 pub fn check_space(forecast: &Forecast, waiting: &Waiting) -> Result<Option<u64>> {
     let available = waiting.spill.available();
-    match available.filter(|&free| forecast.runs > 0 && free < forecast.disk) {
+    match available.filter(|&free| forecast.runs > 0 && !forecast.sorted && free < forecast.disk) {
         None => Ok(available),
         Some(free) => {
             let dirs: Vec<String> =

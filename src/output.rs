@@ -185,10 +185,10 @@ impl Sink {
             _ => None,
         };
         let own = index.as_ref().map(|(path, _)| path);
-        let shown = std::path::absolute(self.target.path()).unwrap_or_else(|_| name.clone());
-        let beside_link = index_names(&shown).into_iter();
+        let beside_link = index_names(self.target.path()).into_iter();
         for stale in beside_link.chain(index_names(&name)) {
-            if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() {
+            let replaced = std::path::absolute(&stale).ok().as_ref() == own;
+            if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() && !replaced {
                 report.note(&format!("removed {}, the index of an older file", stale.display()));
             }
         }

@@ -165,7 +165,7 @@ impl Job<'_> {
             list: self.memory.sizes.list,
             framing: Framing { size: self.memory.sizes.frame, codec: self.plan.means.spill_codec },
         };
-        self.foretell(&mut inputs, &waiting)?;
+        self.foretell(&mut inputs, &waiting, &sink)?;
         let input_header = inputs.header().clone();
         let mut feed = Feed::new(inputs, self.max_record(), waiting.crew);
 
@@ -216,11 +216,19 @@ impl Job<'_> {
         Ok(summary)
     }
 
+    /// Whether reads may go into the output before all have come: nothing but the order is asked for, and the
+    /// output can be begun anew.
+    fn may_leave_early(&self, sink: &Sink) -> bool {
+        let alone = self.plan.steps.duplicates.is_none() && self.plan.order() != Order::Minhash;
+        alone && sink.can_restart()
+    }
+
     /// Says what the run will need, if that is asked for, and refuses what the disk cannot hold.
-    fn foretell(&self, inputs: &mut Inputs, waiting: &Waiting) -> Result<()> {
+    fn foretell(&self, inputs: &mut Inputs, waiting: &Waiting, sink: &Sink) -> Result<()> {
         let marks = self.plan.steps.duplicates.is_some();
         let explain = self.plan.means.explain;
-        let Some(expected) = forecast::forecast(inputs, waiting, marks)? else {
+        let Some(expected) = forecast::forecast(inputs, waiting, marks, self.may_leave_early(sink))?
+        else {
             if explain {
                 log("  the size of the input is unknown, and so is what will be spilled");
             }
@@ -243,9 +251,8 @@ impl Job<'_> {
     ) -> Result<Held> {
         self.report.stage("reading", feed.intake.inputs.size(), true);
         let wanted = self.plan.steps.duplicates.map(|duplicates| duplicates.mode);
-        // Reads can leave before all have come where nothing but the order is asked for.
-        let early = noted.is_none() && self.plan.order() != Order::Minhash && sink.can_restart();
-        let writer = early.then(|| sink.writer(&self.header, waiting.crew.in_flight));
+        let writer =
+            self.may_leave_early(sink).then(|| sink.writer(&self.header, waiting.crew.in_flight));
         let ingest = Ingest {
             steps: &self.steps,
             waiting,

@@ -23,7 +23,8 @@ fn file(places: &[(char, usize)]) -> Vec<u8> {
     for (i, (rname, pos)) in places.iter().enumerate() {
         // Hardly compressed when it is spilled, so that the number of MiB tells what was.
         let filler: String = (0..40).map(|_| format!("{:08x}", random.below(1 << 32))).collect();
-        writeln!(text, "read:{i}\t0\t{rname}\t{pos}\t9\t3M\t*\t0\t0\tACG\tIII\tXX:Z:{filler}").unwrap();
+        writeln!(text, "read:{i}\t0\t{rname}\t{pos}\t9\t3M\t*\t0\t0\tACG\tIII\tXX:Z:{filler}")
+            .expect("text grows");
     }
     bam(&text)
 }
@@ -32,7 +33,7 @@ fn file(places: &[(char, usize)]) -> Vec<u8> {
 /// and the runs that were spilled with little.
 fn sorted(places: &[(char, usize)], order: &str) -> (u64, u64) {
     let desk = Desk::new();
-    let input = desk.file("in.bam", &file(places));
+    let input = desk.file("in.bam", file(places));
     let mut spilled = (0, 0);
     let mut outputs = Vec::new();
     for memory in ["1G", "50M"] {
@@ -40,14 +41,14 @@ fn sorted(places: &[(char, usize)], order: &str) -> (u64, u64) {
         let args = ["sort", &arg(&input), "-o", &arg(&output), "-@", "2", "-l", "1", "-m", memory];
         let Outcome { code, stderr, .. } = readmill(args.into_iter().chain(order.split_whitespace()));
         assert_eq!(code, Some(0), "{stderr}");
-        let words: Vec<&str> = stderr.lines().last().unwrap().split_whitespace().collect();
+        let words: Vec<&str> = stderr.lines().last().expect("a summary").split_whitespace().collect();
         let number = |word: &str, before: usize| {
-            let at = words.iter().position(|w| *w == word).unwrap();
-            words[at - before].parse().unwrap()
+            let at = words.iter().position(|w| *w == word).expect("a word of the summary");
+            words[at - before].parse().expect("a number")
         };
         spilled = (number("spilled", 2), number("runs", 1));
         let index = std::fs::read(desk.path("out.bam.bai")).ok();
-        outputs.push((std::fs::read(output).unwrap(), index));
+        outputs.push((std::fs::read(output).expect("the output"), index));
     }
     assert!(outputs[0] == outputs[1], "{order}");
     spilled

@@ -79,7 +79,7 @@ fn noisy_input() -> Vec<u8> {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         b'!' + (state >> 57) as u8 % 90
     };
-    let records = (0..1_500).flat_map(|i| {
+    let records = (0..1_500).rev().flat_map(|i| {
         let filler: Vec<u8> = std::iter::repeat_with(&mut letter).take(20_000).collect();
         crate::files::record(&format!("r{i}"), 0, i, &[b"XXZ", &filler[..], b"\0"].concat())
     });
