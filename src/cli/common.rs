@@ -47,8 +47,8 @@ pub struct Io {
     /// Threads in all, not in addition [default: what this process may use]
     #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Memory of the whole process in all, such as 512M or 1.5G [default: 2G, or 3/4 of what the control group allows if that is less]
-    #[arg(short, long, value_name = "SIZE", value_parser = plan::parse_size)]
+    /// Memory of the whole process in all, such as 512M or 1.5G [default: auto, which is 2G, or 3/4 of what the control group allows if that is less]
+    #[arg(short, long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<u64>,
     /// Where to spill what does not fit; may be given again [default: $TMPDIR, else beside the output]
     #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
@@ -77,6 +77,11 @@ enum OutputFormat {
 enum IndexKind {
     Bai,
     Csi,
+}
+
+/// A size, or `auto` for the default.
+fn parse_memory(text: &str) -> std::result::Result<u64, String> {
+    if text == "auto" { Ok(memory::default_limit()) } else { plan::parse_size(text) }
 }
 
 impl Io {
