@@ -7,7 +7,7 @@ use readmill_steps::sort::frame::FrameEntry;
 use readmill_steps::sort::{FrameWriter, Frames, Key, run};
 
 use crate::inputs::{Inputs, Next};
-use crate::pass::held::Waiting;
+use crate::pass::waiting::Waiting;
 use crate::report::log;
 
 /// Bytes that duplicate ends take for each record, where duplicates are marked: half a pair.

@@ -2,50 +2,13 @@
 
 use std::sync::Arc;
 
-use readmill_engine::{Budget, Crew};
-use readmill_format::source;
-use readmill_format::spill::Spill;
-use readmill_record::{Arena, Error, Result};
+use readmill_record::{Arena, Result};
 use readmill_steps::markdup::Ends;
-use readmill_steps::sort::{Framing, List, Merge, Run, RunSort, Sources, SpilledRun};
+use readmill_steps::sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
 use super::prefix::Prefix;
+use super::waiting::{Waiting, still_filled};
 use super::{Counts, duplicates, merge, order};
-
-/// Bytes of the smallest possible record (one without a name), for bounds on their number.
-const SMALLEST_RECORD: u64 = 37;
-
-/// What waiting needs.
-pub struct Waiting {
-    /// The threads.
-    pub crew: Crew,
-    /// How reads are sorted.
-    pub sort: RunSort,
-    /// Room in memory.
-    pub budget: Budget,
-    /// Room on disk.
-    pub spill: Arc<Spill>,
-    /// Most bytes a record takes beside itself.
-    pub beside: u64,
-    /// Entries of a list.
-    pub list: usize,
-    /// How frames on disk are made.
-    pub framing: Framing,
-}
-
-impl Waiting {
-    /// Room that records of `bytes` bytes need, at most.
-    pub fn bound(&self, bytes: u64) -> u64 {
-        bytes + bytes.div_ceil(SMALLEST_RECORD) * self.beside
-    }
-
-    /// Room in use by reads at which they become a run: what is left must do for reading on meanwhile.
-    pub fn enough(&self) -> u64 {
-        let capacity = self.budget.capacity();
-        let pieces = self.crew.in_flight as u64 * self.bound(source::MAX_CLAIM as u64);
-        capacity - pieces.max(capacity / 8).min(capacity / 2)
-    }
-}
 
 /// What waits.
 pub struct Held {
@@ -177,9 +140,4 @@ impl Held {
         sources.runs = std::mem::take(&mut self.runs);
         Ok(sources)
     }
-}
-
-/// A ticket held the arena beyond the pass it belonged to.
-pub fn still_filled() -> Error {
-    Error::io("the memory of the reads is still in use", &std::io::Error::other("this is a bug"))
 }

@@ -8,8 +8,8 @@ use readmill_steps::sort::{
     Cutter, Frames, Framing, Merge, Ordered, Partition, Range, RunSort, SpilledRun,
 };
 
-use super::held::Waiting;
 use super::turnover::Scratch;
+use super::waiting::Waiting;
 use super::{Counts, Steps};
 use crate::output::{Part, PartEncoder, Sink, Writer};
 use crate::report::Report;

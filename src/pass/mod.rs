@@ -9,6 +9,7 @@ pub mod order;
 pub mod prefix;
 pub mod stream;
 pub mod turnover;
+pub mod waiting;
 
 use readmill_record::{Batch, Result};
 use readmill_steps::Step;

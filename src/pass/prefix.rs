@@ -11,8 +11,8 @@ use readmill_format::chain::{Link, Linked, Opened};
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
 use readmill_steps::sort::{Cutter, Frames, Key, Partition, RunSort, Sources, SpilledRun};
 
-use super::held::Waiting;
 use super::turnover::Scratch;
+use super::waiting::Waiting;
 use crate::output::{Part, PartEncoder, Sink, Writer};
 
 /// The key of a read, with what does not fit into it.

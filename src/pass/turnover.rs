@@ -16,7 +16,7 @@ use readmill_steps::sort::{
     Sources,
 };
 
-use super::held;
+use super::waiting;
 
 /// A run on its way to disk: what its tasks are and which come next.
 pub struct Turnover {
@@ -149,7 +149,7 @@ impl Turnover {
     /// No ticket fills the old memory any more; these are its lists.
     pub fn turned(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
         if let Stage::Turning(arena) = std::mem::replace(&mut self.stage, Stage::Rest) {
-            let arena = Arc::into_inner(arena).ok_or_else(held::still_filled)?;
+            let arena = Arc::into_inner(arena).ok_or_else(waiting::still_filled)?;
             let (sealed, all) = (Arc::new(arena.seal()), lists.len());
             self.stage = Stage::Sorting { sealed, unsorted: lists.into_iter(), lists: Vec::new(), all };
         }

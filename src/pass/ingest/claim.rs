@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use readmill_engine::Ticket;
 use readmill_record::{Arena, Error, Result};
 
+use super::state::{Ingest, Shared, lock};
 use super::ticket::Claimed;
-use super::{Ingest, Shared, lock};
 use crate::pass::feed::Intake;
 
 /// Says what each ticket does.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use readmill_record::{Header, Result};
 use readmill_steps::sort::{Frames, Merge, Sources, SpilledRun};
 
+use super::state::{Ingest, Shared, lock};
 use super::ticket::{Done, Left, TurnoverDone};
-use super::{Ingest, Shared, lock};
 use crate::output::Sink;
 use crate::pass::duplicates;
 use crate::pass::held::Held;

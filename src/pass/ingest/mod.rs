@@ -9,65 +9,35 @@
 //!
 //! | phase | file |
 //! |---|---|
+//! | what all phases share | [`state`] |
 //! | what a ticket is | [`ticket`] |
 //! | what each ticket does | [`claim`] |
 //! | what it leaves behind | [`commit`] |
 
 mod claim;
 mod commit;
+mod state;
 mod ticket;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use readmill_engine::{Pass, Pool};
+use readmill_engine::Pass;
 use readmill_record::{Arena, Batch, Error, Header, Result};
+use readmill_steps::markdup;
 use readmill_steps::markdup::{DuplicateEnds, EndsPart};
-use readmill_steps::sort::{Entry, Frames, Partition, run};
-use readmill_steps::{Step, markdup};
+use readmill_steps::sort::{Partition, run};
 
 use super::Steps;
-use super::feed::{Feed, Reader, Readers, Stretch};
-use super::held::{Held, Waiting};
+use super::feed::{Feed, Reader, Stretch};
+use super::held::Held;
 use super::prefix;
-use super::turnover::{self, Turnover};
+use super::turnover;
 use crate::output::{PartEncoder, Sink, Writer};
-use crate::report::Report;
 use claim::Claimer;
 use commit::Committer;
+use state::Shared;
+pub use state::{Buffers, Ingest};
 use ticket::{Claimed, Done, Left, Open, Ready, Room, TurnoverDone};
-
-/// What ingest works with, shared by all threads.
-pub struct Ingest<'a> {
-    /// The steps.
-    pub steps: &'a [Box<dyn Step>],
-    /// How reads are sorted, and where they wait.
-    pub waiting: &'a Waiting,
-    /// What is noted for duplicates.
-    pub ends: Option<&'a DuplicateEnds>,
-    /// Whether reads of one template must stand together.
-    pub must_be_grouped: bool,
-    /// What encodes reads for the output as soon as memory is full; nothing where reads cannot leave yet.
-    pub writer: Option<&'a Writer<'a>>,
-    /// Progress.
-    pub report: &'a Report,
-    /// Opens and checks what is read.
-    pub readers: Readers,
-    /// Buffers that tickets hand on.
-    pub buffers: Buffers,
-}
-
-/// Buffers that tickets hand on.
-pub struct Buffers {
-    entries: Pool<Vec<Entry>>,
-    frames: Pool<Frames>,
-}
-
-impl Buffers {
-    /// As many of each as tickets are under way.
-    pub fn new(in_flight: usize) -> Self {
-        Buffers { entries: Pool::new(in_flight), frames: Pool::new(in_flight) }
-    }
-}
 
 /// Why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,26 +56,6 @@ pub struct Worker<'a> {
     turnover: turnover::Scratch,
     /// What is needed to encode for the output, once it is.
     encoder: Option<(Batch, PartEncoder<'a>)>,
-}
-
-/// What the claimer and the committer share.
-pub struct Shared {
-    turnover: Turnover,
-    /// Room that the reads in the current arena take, and all ends.
-    reads: u64,
-    ends: u64,
-    too_many_runs: bool,
-}
-
-impl Shared {
-    fn new(waiting: &Waiting, held: &Held) -> Self {
-        let turnover = Turnover::new(waiting.sort.clone(), Arc::clone(&waiting.spill));
-        Shared { turnover, reads: held.bytes, ends: held.ends.bytes(), too_many_runs: false }
-    }
-}
-
-fn lock<'a>(shared: &'a Mutex<Shared>) -> MutexGuard<'a, Shared> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'a> Ingest<'a> {

@@ -13,7 +13,7 @@ use super::frame::Frame;
 use super::key::Key;
 use super::partition::PARTITION;
 use super::range::Range;
-use super::sources::{Border, Sources};
+use super::sources::{Border, Sources, wins};
 use super::tournament::LoserTree;
 
 /// Divides the order of all records into ranges.
@@ -29,15 +29,6 @@ pub struct Merge {
     frames: Vec<Arc<Frame>>,
     low: Option<Arc<Border>>,
     ended: bool,
-}
-
-/// Whether key `a` of a source comes before key `b` of another. `tails` has the rest of each source's.
-pub(super) fn wins(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
-    let mut order = a.0.cmp(&b.0);
-    if order.is_eq() && !a.0.is_decided() && a.0 != Key::LAST {
-        order = tails[a.1 as usize].cmp(&tails[b.1 as usize]);
-    }
-    order.then(a.1.cmp(&b.1)).is_lt()
 }
 
 impl Merge {

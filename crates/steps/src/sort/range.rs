@@ -10,9 +10,8 @@ use readmill_record::Result;
 use super::entry::Entry;
 use super::frame::{Column, Frame, Row};
 use super::key::Key;
-use super::merge::wins;
 use super::run;
-use super::sources::{Border, Sources, record_bytes};
+use super::sources::{Border, Sources, record_bytes, wins};
 use super::tournament::LoserTree;
 
 /// Records between two borders, not yet in order.

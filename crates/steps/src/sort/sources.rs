@@ -132,6 +132,16 @@ impl Sources {
     }
 }
 
+/// Whether key `a` of a source comes before key `b` of another, for a tournament. `tails` has the rest of each
+/// source's key.
+pub fn wins(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
+    let mut order = a.0.cmp(&b.0);
+    if order.is_eq() && !a.0.is_decided() && a.0 != Key::LAST {
+        order = tails[a.1 as usize].cmp(&tails[b.1 as usize]);
+    }
+    order.then(a.1.cmp(&b.1)).is_lt()
+}
+
 /// Bytes of the record in an arena record of `len` bytes.
 pub fn record_bytes(len: usize) -> u64 {
     len.saturating_sub(STAMP_BYTES) as u64

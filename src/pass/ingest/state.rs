@@ -1,0 +1,68 @@
+//! What ingest works with, and what its serial phases share.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_engine::Pool;
+use readmill_steps::Step;
+use readmill_steps::markdup::DuplicateEnds;
+use readmill_steps::sort::{Entry, Frames};
+
+use crate::output::Writer;
+use crate::pass::feed::Readers;
+use crate::pass::held::Held;
+use crate::pass::turnover::Turnover;
+use crate::pass::waiting::Waiting;
+use crate::report::Report;
+
+/// What ingest works with, shared by all threads.
+pub struct Ingest<'a> {
+    /// The steps.
+    pub steps: &'a [Box<dyn Step>],
+    /// How reads are sorted, and where they wait.
+    pub waiting: &'a Waiting,
+    /// What is noted for duplicates.
+    pub ends: Option<&'a DuplicateEnds>,
+    /// Whether reads of one template must stand together.
+    pub must_be_grouped: bool,
+    /// What encodes reads for the output as soon as memory is full; nothing where reads cannot leave yet.
+    pub writer: Option<&'a Writer<'a>>,
+    /// Progress.
+    pub report: &'a Report,
+    /// Opens and checks what is read.
+    pub readers: Readers,
+    /// Buffers that tickets hand on.
+    pub buffers: Buffers,
+}
+
+/// Buffers that tickets hand on.
+pub struct Buffers {
+    pub entries: Pool<Vec<Entry>>,
+    pub frames: Pool<Frames>,
+}
+
+impl Buffers {
+    /// As many of each as tickets are under way.
+    pub fn new(in_flight: usize) -> Self {
+        Buffers { entries: Pool::new(in_flight), frames: Pool::new(in_flight) }
+    }
+}
+
+/// What the claimer and the committer share.
+pub struct Shared {
+    pub turnover: Turnover,
+    /// Room that the reads in the current arena take, and all ends.
+    pub reads: u64,
+    pub ends: u64,
+    pub too_many_runs: bool,
+}
+
+impl Shared {
+    pub fn new(waiting: &Waiting, held: &Held) -> Self {
+        let turnover = Turnover::new(waiting.sort.clone(), Arc::clone(&waiting.spill));
+        Shared { turnover, reads: held.bytes, ends: held.ends.bytes(), too_many_runs: false }
+    }
+}
+
+pub fn lock<'a>(shared: &'a Mutex<Shared>) -> MutexGuard<'a, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
