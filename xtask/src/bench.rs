@@ -4,13 +4,23 @@
 //! the machine hits them alike. This process stays small, because Linux counts a parent's memory for its
 //! children: data is made, counted and compressed in processes of their own.
 
+mod batches;
+mod chains;
+mod codecs;
 mod contender;
+mod drive;
 mod floor;
 mod jobs;
 mod machine;
+mod memory;
 mod options;
+mod phases;
+mod serial;
+mod sorters;
+mod spill;
 mod table;
 mod tally;
+mod told;
 mod usage;
 mod work;
 
@@ -32,15 +42,26 @@ enum Bench {
     /// Sort, mark duplicates, drop unmapped reads, replace read groups and the dictionary: readmill, elPrep,
     /// samtools, Picard and the codec floor
     FiveSteps(Options),
-    /// Sort by coordinate: readmill, samtools, sambamba, elPrep, Picard and the codec floor
+    /// Sort in any order: readmill, samtools, fgumi, sambamba, elPrep, Picard and the codec floor
     Sort(Options),
-    /// readmill's sort beside its codec floor alone
+    /// readmill's sort beside its codec floor alone, without and with the codec of what it spills
     Floor(Options),
+    /// Sort what is sorted already: readmill beside a copy by readmill and samtools, with much and little memory
+    Sorted(Options),
+    /// readmill's sort with the least memory to 4 GiB: peak, spill, time, and whether the output is the same
+    Memory(Options),
+    /// The serial phases of a sort, and what they allow on many cores, at levels 1 and 6
+    Serial(Options),
     /// readmill's sort of the same reads as samtools and as Picard write them
     Input(Options),
+    /// All codecs and levels on blocks of BAM files, without any peer
+    Codecs(Options),
     /// One measurement of the codec floor
     #[command(hide = true)]
     FloorOnce(floor::Args),
+    /// One sort on one thread with a clock around each serial call
+    #[command(hide = true)]
+    SerialOnce(drive::Args),
     /// Counts records and duplicates
     #[command(hide = true)]
     Tally {
@@ -53,10 +74,15 @@ enum Bench {
 pub fn run(args: Args) -> Result<()> {
     match args.bench {
         Bench::FiveSteps(options) => jobs::five_steps(&Work::prepare(options)?),
-        Bench::Sort(options) => jobs::sort(&Work::prepare(options)?),
-        Bench::Floor(options) => jobs::floor(&Work::prepare(options)?),
+        Bench::Sort(options) => jobs::sort(&mut Work::prepare(options)?),
+        Bench::Floor(options) => jobs::floor(&mut Work::prepare(options)?),
+        Bench::Sorted(options) => jobs::sorted(&mut Work::prepare(options)?),
+        Bench::Memory(options) => memory::run(&mut Work::prepare(options)?),
+        Bench::Serial(options) => serial::run(&mut Work::prepare(options)?),
         Bench::Input(options) => jobs::input(&Work::prepare(options)?),
+        Bench::Codecs(options) => codecs::run(&Work::prepare(options)?),
         Bench::FloorOnce(args) => floor::run(&args),
+        Bench::SerialOnce(args) => drive::run(&args),
         Bench::Tally { file } => tally::run(&file),
     }
 }

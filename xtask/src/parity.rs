@@ -4,20 +4,28 @@
 //! files; each comparison is one line, `ok` or `FAIL`. What is compared, against what and why some
 //! differences are accepted is told in docs/parity.md.
 
+mod cases;
 mod commands;
 mod duplicates;
 mod files;
+mod index_file;
+mod indexes;
 mod ledger;
 mod lines;
 mod marks;
+mod mates;
 mod memory;
 mod odd;
+mod orders;
 mod pipeline;
+mod random;
+mod raw;
 mod samples;
+mod several;
 mod sort;
 mod ties;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 
@@ -35,6 +43,10 @@ pub struct Args {
     /// Templates in each simulated sample [default: 100000, or 20000 with --quick]
     #[arg(long, value_name = "N")]
     pairs: Option<u64>,
+    /// Small random inputs in each order, sets of several inputs, and small files to index [default: 1000, 1000
+    /// and 300; 300, 100 and 40 with --quick]
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
     /// Small samples and fewer starts of Java, for CI
     #[arg(long)]
     quick: bool,
@@ -44,9 +56,35 @@ pub struct Args {
     /// Compare this program instead of building the one of this checkout
     #[arg(long, value_name = "PROGRAM")]
     readmill: Option<PathBuf>,
+    /// Compare these parts alone
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    only: Vec<Part>,
     /// Keep the files in this directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+}
+
+/// A part of the comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    /// Records as no aligner writes them
+    Odd,
+    /// Small random inputs in every order
+    Cases,
+    /// Several inputs, with equal and with clashing headers
+    Several,
+    /// Indexes of odd files
+    Indexes,
+    /// Samples in every order
+    Orders,
+    /// Samples in coordinate order, with duplicates marked, and through all steps
+    Samples,
+}
+
+impl Args {
+    fn has(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
 }
 
 /// Compares; an error if anything differs that should not.
@@ -56,20 +94,20 @@ pub fn run(args: Args) -> Result<()> {
     let temporary = tempfile::Builder::new().prefix("readmill-parity").tempdir()?;
     let root = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
 
-    let pairs = args.pairs.unwrap_or(if args.quick { 20_000 } else { 100_000 });
-    let mut samples = if args.only_data { Vec::new() } else { samples::simulated(pairs) };
-    for path in &args.data {
-        samples.push(Sample::file(path)?);
-    }
     let mut ledger = Ledger::default();
     if !args.only_data {
-        odd::compare(&Place::new(&commands, &root.join("odd"))?, &mut ledger);
+        small(&args, &commands, &root, &mut ledger)?;
     }
-    for sample in &samples {
+    for sample in samples(&args)? {
         let place = Place::new(&commands, &root.join(&sample.name))?;
         sample.make(&place)?;
         ledger.title(&sample.name, sample.about);
-        compare(&place, sample, args.quick, &mut ledger);
+        if args.has(Part::Samples) {
+            compare(&place, &sample, args.quick, &mut ledger);
+        }
+        if args.has(Part::Orders) && is_ordered(&args, &sample) {
+            orders::compare(&place, sample.is_deep, !args.quick, &mut ledger);
+        }
         if args.keep.is_none() {
             std::fs::remove_dir_all(place.directory())?;
         }
@@ -83,12 +121,48 @@ pub fn run(args: Args) -> Result<()> {
     }
 }
 
+/// What needs no sample.
+fn small(args: &Args, commands: &Commands, root: &Path, ledger: &mut Ledger) -> Result<()> {
+    let number = |quick, all| args.cases.unwrap_or(if args.quick { quick } else { all });
+    let place = |name| Place::new(commands, &root.join(name));
+    if args.has(Part::Odd) {
+        odd::compare(&place("odd")?, ledger);
+    }
+    if args.has(Part::Cases) {
+        cases::compare(&place("cases")?, number(300, 1_000), ledger);
+    }
+    if args.has(Part::Several) {
+        several::compare(&place("several")?, number(100, 1_000), ledger);
+    }
+    if args.has(Part::Indexes) {
+        indexes::odd(&place("indexes")?, number(40, 300), ledger);
+    }
+    Ok(())
+}
+
+/// The samples that are compared on.
+fn samples(args: &Args) -> Result<Vec<Sample>> {
+    let pairs = args.pairs.unwrap_or(if args.quick { 20_000 } else { 100_000 });
+    let mut samples = if args.only_data { Vec::new() } else { samples::simulated(pairs) };
+    for path in &args.data {
+        samples.push(Sample::file(path)?);
+    }
+    samples
+        .retain(|sample| args.has(Part::Samples) || args.has(Part::Orders) && is_ordered(args, sample));
+    Ok(samples)
+}
+
+/// Whether a sample is sorted in every order.
+fn is_ordered(args: &Args, sample: &Sample) -> bool {
+    sample.has_all_kinds || sample.is_deep || !args.quick
+}
+
 /// All comparisons on one sample. Later ones use the files of earlier ones.
 fn compare(place: &Place<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger) {
     let every = !quick;
     sort::compare(place, sample.is_deep, ledger);
     if sample.is_deep {
-        files::index(place, "sorted.bam", ledger);
+        indexes::compare(place, "sorted.bam", quick, ledger);
         return memory::compare(place, ledger);
     }
     duplicates::coordinate(place, every || sample.has_ties, ledger);
@@ -99,7 +173,7 @@ fn compare(place: &Place<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger)
     if sample.is_grouped && (every || sample.is_first) {
         pipeline::compare(place, ledger);
     }
-    files::index(place, "coordinate.bam", ledger);
+    indexes::compare(place, "coordinate.bam", quick, ledger);
     if every || sample.is_first {
         files::validate(place, ledger);
     }

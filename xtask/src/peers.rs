@@ -59,7 +59,6 @@ impl Peers {
     }
 
     /// samtools at [`samtools::VERSION`], built from source with the libdeflate that readmill uses.
-    #[allow(dead_code, reason = "nothing measures against it yet")]
     pub fn newest_samtools(&self) -> Result<Tool> {
         let _installing = self.installing("samtools")?;
         samtools::install(&self.cache)
@@ -74,7 +73,6 @@ impl Peers {
     }
 
     /// fgumi at [`fgumi::VERSION`], built by Cargo.
-    #[allow(dead_code, reason = "nothing measures against it yet")]
     pub fn fgumi(&self) -> Result<Tool> {
         let _installing = self.installing("fgumi")?;
         fgumi::install(&self.cache)

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::told::Told;
 use super::usage;
 use crate::peers::Tool;
 
@@ -114,6 +115,7 @@ fn file_name_alone(word: &str) -> String {
 const JAVA_OPTIONS: &str = "-Xmx4g";
 
 /// One way to do the work.
+#[derive(Clone)]
 pub struct Contender {
     /// Its name in the table.
     pub name: String,
@@ -139,12 +141,19 @@ pub struct Sample {
     pub peak: u64,
     /// Size of the output file.
     pub bytes: u64,
+    /// What readmill says of its run; nothing of others.
+    pub told: Option<Told>,
 }
 
 impl Contender {
     /// A contender of several pipes.
     pub fn new(name: &str, runs: usize, output: PathBuf, stages: Vec<Vec<Call>>) -> Self {
         Contender { name: name.into(), stages, output, runs, measures_itself: false }
+    }
+
+    /// A contender that is one call which measures itself.
+    pub fn own_clock(name: &str, runs: usize, output: PathBuf, call: Call) -> Self {
+        Contender { measures_itself: true, ..Contender::new(name, runs, output, vec![vec![call]]) }
     }
 
     /// The command lines, as one would type them.
@@ -170,6 +179,8 @@ impl Contender {
         sample.bytes = fs::metadata(&self.output)
             .with_context(|| format!("{} left no {}", self.name, self.output.display()))?
             .len();
+        let log = fs::read(directory.join("0.err")).unwrap_or_default();
+        sample.told = Told::of(&String::from_utf8_lossy(&log));
         Ok(sample)
     }
 }

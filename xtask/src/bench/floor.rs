@@ -2,7 +2,8 @@
 //! both files, and do nothing else; same codec, level, threads and runner as readmill.
 //!
 //! The bytes to deflate come from an output that exists already. They are brought into memory before the
-//! clock starts, as the sort has them in memory, too.
+//! clock starts, as the sort has them in memory, too. Where a run has spilled there is a second floor, which
+//! adds the codec of the spill ([`super::spill`]).
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,7 +15,10 @@ use anyhow::{Context, Result};
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater};
 
+use super::contender::Contender;
+use super::spill::Spill;
 use super::usage;
+use super::work::Work;
 
 /// What the floor is measured on.
 #[derive(clap::Args)]
@@ -29,6 +33,34 @@ pub struct Args {
     level: u8,
     /// Threads in all
     threads: usize,
+    /// MiB that were spilled, compressed
+    #[arg(long, value_name = "MIB", requires = "runs")]
+    spilled: Option<u64>,
+    /// Runs in which they were
+    #[arg(long, value_name = "N")]
+    runs: Option<usize>,
+}
+
+/// The name of the floor in tables.
+pub const NAME: &str = "codec floor";
+
+/// The floors of what `contender` does, without and, if it spills, with the spill. It is run once for its
+/// output.
+pub fn contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> {
+    let (kept, output) = (work.file("floor-source.bam"), work.file("floor.bam"));
+    let told = contender.measure(&work.directory)?.told;
+    std::fs::rename(&contender.output, &kept)?;
+    let of = |name: &str, spill: &str| {
+        let call = work.own_call("bench floor-once").arg(&work.data).arg(&kept).arg(&output);
+        let call = call.arg(work.options.level.to_string()).arg(work.options.threads.to_string());
+        Contender::own_clock(name, work.options.runs, output.clone(), call.words(spill))
+    };
+    let mut floors = vec![of(NAME, "")];
+    if let Some(told) = told.filter(|told| told.spilled > 0) {
+        let spill = format!("--spilled {} --runs {}", told.spilled, told.runs);
+        floors.push(of(&format!("{NAME} with spill"), &spill));
+    }
+    Ok(floors)
 }
 
 /// The blocks of one chunk, inflated.
@@ -42,13 +74,22 @@ struct Inflated {
 pub fn run(args: &Args) -> Result<()> {
     let crew = Crew { threads: args.threads, in_flight: 2 * args.threads };
     let blocks = load(&args.output)?;
+    let directory = args.to.parent().unwrap_or(Path::new("."));
+    let spill = args
+        .spilled
+        .map(|mib| Spill::prepare(&args.output, args.runs.unwrap_or(1), mib << 20, directory));
+    let spill = spill.transpose()?;
     let used = usage::own()?.cpu;
     let started = Instant::now();
     inflate(crew, &args.input)?;
+    let spilled = spill.as_ref().map(|spill| spill.pass(crew)).transpose()?;
     deflate(crew, &blocks, args.level, &args.to)?;
     let wall = started.elapsed();
     let cpu = usage::own()?.cpu - used;
     println!("{} {}", wall.as_secs_f64(), cpu.as_secs_f64());
+    if let Some((raw, packed)) = spilled {
+        eprintln!("{raw} bytes of records were spilled as {packed}");
+    }
     Ok(())
 }
 

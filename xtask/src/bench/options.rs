@@ -2,23 +2,39 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
+
 /// What all measurements share.
 #[derive(clap::Args, Clone)]
 pub struct Options {
-    /// Reads as an aligner leaves them; simulated if not given
+    /// Reads as an aligner leaves them; simulated if not given. --order template-coordinate needs MC fields
     #[arg(long, value_name = "FILE.bam")]
     pub data: Option<PathBuf>,
     /// Read pairs to simulate where there is no file
     #[arg(long, value_name = "N", default_value_t = 300_000, conflicts_with = "data")]
     pub pairs: u64,
     /// Measurements of each contender
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     pub runs: usize,
     /// Measurements of Picard, which is slow; 0 leaves it out
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub picard_runs: usize,
-    /// Memory for readmill, and for the peers that can be told, in M or G (2^20 or 2^30 bytes)
-    #[arg(short, long, value_name = "SIZE", default_value = "1G", value_parser = mebibytes)]
+    /// The peers to measure
+    #[arg(
+        long,
+        value_name = "PEERS",
+        value_delimiter = ',',
+        default_value = "samtools,fgumi,sambamba,elprep,picard"
+    )]
+    pub peers: Vec<Peer>,
+    /// The order of the output, where the sort alone is measured
+    #[arg(long, value_name = "ORDER", default_value = "coordinate")]
+    pub order: Order,
+    /// Memory in all, for those that can be told, in M or G (2^20 or 2^30 bytes); each one's default if not given
+    #[arg(short, long = "memory", value_name = "SIZE", value_parser = mebibytes)]
+    pub limit: Option<u64>,
+    /// MiB for what is only prepared, not measured.
+    #[arg(skip = 1024u64)]
     pub memory: u64,
     /// Compression level of the output, for those that can be told
     #[arg(short, long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=12))]
@@ -32,6 +48,45 @@ pub struct Options {
     /// Directory for data and outputs [default: target/bench]
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
+}
+
+/// A program readmill is measured beside.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Peer {
+    Samtools,
+    Fgumi,
+    Sambamba,
+    Elprep,
+    Picard,
+}
+
+/// An order that peers have, too.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// By position
+    Coordinate,
+    /// By name, numbers in it by their value
+    Natural,
+    /// By name, byte by byte
+    Lexicographic,
+    /// By both ends of the template
+    TemplateCoordinate,
+}
+
+impl Order {
+    /// The name by which readmill is asked for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Coordinate => "coordinate",
+            Order::Natural => "natural",
+            Order::Lexicographic => "lexicographic",
+            Order::TemplateCoordinate => "template-coordinate",
+        }
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&n| n > 0).ok_or_else(|| format!("{text:?} is not a number above zero"))
 }
 
 /// Reads `512M` or `1.5G` as MiB.
@@ -48,7 +103,7 @@ fn mebibytes(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::mebibytes;
+    use super::*;
 
     #[test]
     fn sizes_have_units() {
@@ -56,5 +111,13 @@ mod tests {
         assert_eq!(mebibytes("1.5g"), Ok(1536));
         assert_eq!(mebibytes("512M"), Ok(512));
         assert!(["", "G", "5", "0M", "-1G", "1X"].iter().all(|text| mebibytes(text).is_err()));
+    }
+
+    #[test]
+    fn orders_have_the_names_of_their_flags() {
+        for order in Order::value_variants() {
+            let flag = order.to_possible_value();
+            assert_eq!(flag.unwrap().get_name(), order.name());
+        }
     }
 }

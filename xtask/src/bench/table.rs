@@ -1,20 +1,53 @@
 //! Rounds of measurements, their medians, and the table.
 
+use std::path::Path;
+
 use anyhow::Result;
 
 use super::contender::{Contender, Sample};
+use super::floor;
 use super::work::Work;
 
 /// A contender's figures.
-struct Row {
+pub struct Row {
     name: String,
-    samples: Vec<Sample>,
+    /// One for each time it was measured.
+    pub samples: Vec<Sample>,
     /// Records and duplicates in its output.
     holds: String,
 }
 
-/// Measures all contenders in turns and prints the table; the first one is what the others are compared with.
+/// Measures all contenders in turns and prints the table; the first one is what the others are compared with,
+/// and the floor.
 pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()> {
+    let rows = rounds(work, contenders, |row, output| {
+        row.holds = work.tally(output)?;
+        Ok(())
+    })?;
+    println!("### {title}\n\n{}\n", work.describe());
+    println!(
+        "| | n | wall s (least–most) | × | × floor | CPU s | × | × floor | peak MB | × | GBh | × | output MB | MiB spilled, runs | records, duplicates |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    if let Some(first) = rows.first() {
+        let floor = rows.iter().find(|row| row.name == floor::NAME).map(Figures::of);
+        let (first, floor) = (Figures::of(first), floor.unwrap_or_default());
+        for row in &rows {
+            println!("{}", Figures::of(row).line(row, &first, &floor));
+        }
+    }
+    println!("\nMedians; × is the ratio to the first row, × floor that to the codec floor.");
+    say_ratios(&rows);
+    print_commands(contenders);
+    Ok(())
+}
+
+/// Measures all contenders in turns. In the first round `look` may look at each output before it is removed.
+pub fn rounds(
+    work: &Work,
+    contenders: &[Contender],
+    mut look: impl FnMut(&mut Row, &Path) -> Result<()>,
+) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = contenders
         .iter()
         .map(|it| Row { name: it.name.clone(), samples: Vec::new(), holds: String::new() })
@@ -25,30 +58,36 @@ pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()>
         for (contender, row) in running {
             let sample = contender.measure(&work.directory)?;
             eprintln!("round {}: {}: {:.2} s", round + 1, row.name, sample.wall.as_secs_f64());
+            row.samples.push(sample);
             if round == 0 {
-                row.holds = work.tally(&contender.output)?;
+                look(row, &contender.output)?;
             }
             // What is not on disk yet never has to go there.
             std::fs::remove_file(&contender.output)?;
-            row.samples.push(sample);
         }
     }
-    print(title, work, contenders, &rows);
-    Ok(())
+    Ok(rows)
 }
 
-fn print(title: &str, work: &Work, contenders: &[Contender], rows: &[Row]) {
-    println!("### {title}\n");
-    println!("{}\n", work.describe());
-    println!(
-        "| | n | wall s (least–most) | × | CPU s | × | peak MB | × | GBh | × | output MB | records, duplicates |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
-    let Some(base) = rows.first().map(Figures::of) else { return };
-    for row in rows {
-        println!("{}", Figures::of(row).line(row, &base));
+/// What the first contender is above each floor.
+fn say_ratios(rows: &[Row]) {
+    let Some((first, others)) = rows.split_first() else { return };
+    let own = Figures::of(first);
+    for floor in others.iter().filter(|row| row.name.starts_with(floor::NAME)) {
+        let figures = Figures::of(floor);
+        println!(
+            "{} takes {} × the wall time and {} × the CPU time of the {}.",
+            first.name,
+            ratio(own.wall, figures.wall),
+            ratio(own.cpu, figures.cpu),
+            floor.name,
+        );
     }
-    println!("\nMedians; × is the ratio to the first row.\n\n```sh");
+}
+
+/// Prints the command lines.
+pub fn print_commands(contenders: &[Contender]) {
+    println!("\n```sh");
     for contender in contenders {
         println!("# {}", contender.name);
         for line in contender.command_lines() {
@@ -58,7 +97,13 @@ fn print(title: &str, work: &Work, contenders: &[Contender], rows: &[Row]) {
     println!("```");
 }
 
+/// `mine / other`, or a dash where one of them is not known.
+fn ratio(mine: f64, other: f64) -> String {
+    if mine > 0.0 && other > 0.0 { format!("{:.2}", mine / other) } else { "–".into() }
+}
+
 /// Medians, in seconds and 10^6 bytes; wall hours times 10^9 bytes.
+#[derive(Default)]
 struct Figures {
     wall: f64,
     least: f64,
@@ -88,31 +133,37 @@ impl Figures {
         }
     }
 
-    fn line(&self, row: &Row, base: &Figures) -> String {
-        let ratio = |mine: f64, other: f64| {
-            if mine > 0.0 && other > 0.0 { format!("{:.2}", mine / other) } else { "–".into() }
-        };
+    fn line(&self, row: &Row, base: &Figures, floor: &Figures) -> String {
         let or_dash = |value: f64, shown: String| if value > 0.0 { shown } else { "–".into() };
         let cells = [
             row.name.clone(),
             row.samples.len().to_string(),
             format!("{:.2} ({:.2}–{:.2})", self.wall, self.least, self.most),
             ratio(self.wall, base.wall),
+            ratio(self.wall, floor.wall),
             format!("{:.2}", self.cpu),
             ratio(self.cpu, base.cpu),
+            ratio(self.cpu, floor.cpu),
             or_dash(self.peak, format!("{:.0}", self.peak)),
             ratio(self.peak, base.peak),
             or_dash(self.gbh, format!("{:.5}", self.gbh)),
             ratio(self.gbh, base.gbh),
             format!("{:.1}", self.size),
+            spilled(row),
             row.holds.clone(),
         ];
         format!("| {} |", cells.join(" | "))
     }
 }
 
+/// What the first run says that it spilled. (How much it is may depend on how the threads were timed.)
+fn spilled(row: &Row) -> String {
+    let told = row.samples.first().and_then(|sample| sample.told);
+    told.map_or("–".into(), |told| format!("{}, {}", told.spilled, told.runs))
+}
+
 /// The middle of sorted values, or the mean of the two in the middle.
-fn median(values: &[f64]) -> f64 {
+pub fn median(values: &[f64]) -> f64 {
     match values.len() {
         0 => 0.0,
         n if n % 2 == 1 => values[n / 2],
@@ -123,6 +174,7 @@ fn median(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::told::Told;
     use std::time::Duration;
 
     fn row(name: &str, walls: &[u64], peak: u64) -> Row {
@@ -131,21 +183,21 @@ mod tests {
             cpu: Duration::from_secs(2 * wall),
             peak,
             bytes: 5_000_000,
+            told: Some(Told { peak: 242, spilled: 7, runs: 2 }).filter(|_| name == "readmill"),
         };
         Row { name: name.into(), samples: walls.iter().map(sample).collect(), holds: "9, 1".into() }
     }
 
     #[test]
     fn a_line_has_medians_and_ratios() {
-        let base = Figures::of(&row("readmill", &[36, 30, 90], 1_000_000_000));
-        let other = row("other", &[72, 72], 500_000_000);
+        let first = row("readmill", &[36, 30, 90], 1_000_000_000);
+        let (base, other) = (Figures::of(&first), row("other", &[72, 72], 500_000_000));
+        let floor = Figures::of(&row("floor", &[18], 0));
         assert_eq!(
-            Figures::of(&other).line(&other, &base),
-            "| other | 2 | 72.00 (72.00–72.00) | 2.00 | 144.00 | 2.00 | 500 | 0.50 | 0.01000 | 1.00 | 5.0 | 9, 1 |"
+            Figures::of(&other).line(&other, &base, &floor),
+            "| other | 2 | 72.00 (72.00–72.00) | 2.00 | 4.00 | 144.00 | 2.00 | 4.00 | 500 | 0.50 | 0.01000 | 1.00 | 5.0 | – | 9, 1 |"
         );
-        let floor = row("floor", &[18], 0);
-        assert!(
-            Figures::of(&floor).line(&floor, &base).contains("| 0.50 | 36.00 | 0.50 | – | – | – | – |")
-        );
+        assert!(base.line(&first, &base, &Figures::default()).contains("| 1.00 | – |"));
+        assert!(base.line(&first, &base, &floor).contains("| 7, 2 | 9, 1 |"));
     }
 }

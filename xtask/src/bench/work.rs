@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use readmill_format::source::Source;
 use readmill_record::Header;
 
-use super::contender::{Call, Contender, Program};
-use super::machine;
-use super::options::Options;
-use crate::peers::{Peers, Tool};
+use super::contender::{Call, Program};
+use super::options::{Options, Peer};
+use super::{batches, machine, told};
+use crate::peers::Peers;
 
 /// Everything the measurements need.
 pub struct Work {
@@ -71,7 +70,7 @@ impl Work {
         if !stamp.exists() {
             eprintln!("simulating {} pairs", self.options.pairs);
             let pairs = self.options.pairs.to_string();
-            self.do_once(Call::new(&self.own).words("data --pairs").arg(pairs).arg("-o").arg(&made))?;
+            self.do_once(self.own_call("data --pairs").arg(pairs).arg("-o").arg(&made))?;
             fs::write(stamp, "")?;
         }
         Ok(reads)
@@ -82,15 +81,24 @@ impl Work {
         self.directory.join(name)
     }
 
-    /// A peer, unless it cannot be had here; then a line says so.
-    pub fn peer(&self, find: impl Fn(&Peers) -> Result<Tool>) -> Option<Program> {
-        match find(&self.peers) {
-            Ok(tool) => Some(Program::Peer(tool)),
-            Err(error) => {
-                eprintln!("left out: {error:#}");
-                None
-            }
-        }
+    /// A peer, unless it is not asked for or cannot be had here; then a line says so.
+    pub fn peer(&self, peer: Peer) -> Option<Program> {
+        let is_wanted =
+            self.options.peers.contains(&peer) && (peer != Peer::Picard || self.options.picard_runs > 0);
+        let tool = match peer {
+            _ if !is_wanted => return None,
+            Peer::Samtools => self.peers.newest_samtools(),
+            Peer::Fgumi => self.peers.fgumi(),
+            Peer::Sambamba => self.peers.sambamba(),
+            Peer::Elprep => self.peers.elprep(),
+            Peer::Picard => self.peers.picard(),
+        };
+        tool.map(Program::Peer).inspect_err(|error| eprintln!("left out: {error:#}")).ok()
+    }
+
+    /// A call of this program, for what must not happen in this process.
+    pub fn own_call(&self, words: &str) -> Call {
+        Call::new(&self.own).words(words)
     }
 
     /// Runs a call that is not measured; gives what it says.
@@ -105,43 +113,38 @@ impl Work {
 
     /// Records and duplicates of a BAM file.
     pub fn tally(&self, file: &Path) -> Result<String> {
-        let said = self.do_once(Call::new(&self.own).words("bench tally").arg(file))?;
+        let said = self.do_once(self.own_call("bench tally").arg(file))?;
         Ok(said.trim().replace(' ', ", "))
     }
 
-    /// The codec floor of what `contender` does; it is run once for its output.
-    pub fn floor(&self, contender: &Contender) -> Result<Contender> {
-        let kept = self.file("floor-source.bam");
-        contender.measure(&self.directory)?;
-        fs::rename(&contender.output, &kept)?;
-        let output = self.file("floor.bam");
-        let call =
-            Call::new(&self.own).words("bench floor-once").arg(&self.data).arg(&kept).arg(&output);
-        let call = call.arg(self.options.level.to_string()).arg(self.options.threads.to_string());
-        let mut floor = Contender::new("codec floor", self.options.runs, output, vec![vec![call]]);
-        floor.measures_itself = true;
-        Ok(floor)
+    /// MiB that readmill needs at least for a sort.
+    pub fn least_memory(&self) -> Result<u64> {
+        let Options { threads, level, .. } = self.options;
+        let call = Call::new(&self.readmill).arg("sort").arg(&self.data).arg("-o");
+        let call = call.arg(self.file("none.bam")).words(&format!("-m 1M -@ {threads} -l {level}"));
+        let said = call.command().output().context("cannot start readmill")?.stderr;
+        told::least_memory(&String::from_utf8_lossy(&said))
     }
 
     /// The input's header.
     pub fn header(&self) -> Result<Header> {
-        let file = fs::File::open(&self.data).with_context(|| self.data.display().to_string())?;
-        Ok(Source::open(Box::new(file), false, usize::MAX)?.header().clone())
+        Ok(batches::open(&self.data)?.header().clone())
     }
 
-    /// Machine, data and settings.
+    /// Machine and data.
     pub fn describe(&self) -> String {
         let size = fs::metadata(&self.data).map_or(0, |meta| meta.len());
-        let Options { threads, memory, level, .. } = self.options;
+        let file = self.data.file_name().unwrap_or_default().to_string_lossy();
         let name = match &self.options.data {
-            Some(data) => data.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            None => format!("{} simulated pairs (`cargo xtask data`)", self.options.pairs),
+            Some(_) => file.into_owned(),
+            None => format!("{file} of {} simulated pairs (`cargo xtask data`)", self.options.pairs),
         };
         format!(
-            "{}; {}. Input: {name}, {:.1} MB, in the page cache. {threads} threads, {memory} MiB, level {level}.",
+            "{}; {}. Input: {name}, {:.1} MB, in the page cache. {} threads.",
             self.version,
             machine::describe(),
             size as f64 / 1e6,
+            self.options.threads,
         )
     }
 }

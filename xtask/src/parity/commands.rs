@@ -1,11 +1,12 @@
 //! Running readmill and the peers. A command is one line of words, as it stands in docs/parity.md, and
 //! runs in the directory of its sample, so that file names are short and hold no spaces.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::peers::{Peers, Tool};
 
@@ -16,10 +17,28 @@ const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 /// takes the machine with it.
 const LIMITED: &str = "ulimit -v 12582912; exec timeout 300 \"$@\"";
 
+/// The shell of the script engine that Picard brings along, and a script for it: it calls one tool after
+/// the other, by the lines of a file, and prints their exit codes, -1 for those that throw.
+const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
+const EACH: &str = r#"
+var lines = new java.util.Scanner(new java.io.File(arguments[0]));
+while (lines.hasNextLine()) {
+    var words = String(lines.nextLine()).split(" ");
+    var tool = new (Java.type("picard.sam." + words[0]))();
+    var given = ["QUIET=true", "VERBOSITY=ERROR", "VALIDATION_STRINGENCY=SILENT"].concat(words.slice(1));
+    try {
+        print(tool.instanceMain(Java.to(given, "java.lang.String[]")));
+    } catch (refused) {
+        print(-1);
+    }
+}
+"#;
+
 /// The programs.
 pub struct Commands {
     readmill: PathBuf,
     samtools: Tool,
+    newest: Tool,
     picard: Tool,
 }
 
@@ -30,15 +49,16 @@ impl Commands {
             Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
             None => build()?,
         };
-        Ok(Commands { readmill, samtools: peers.samtools()?, picard: peers.picard()? })
+        let (samtools, newest) = (peers.samtools()?, peers.newest_samtools()?);
+        Ok(Commands { readmill, samtools, newest, picard: peers.picard()? })
     }
 
     /// One line that says what is compared.
     pub fn versions(&self) -> Result<String> {
         let own = Command::new(&self.readmill).arg("--version").output()?;
         let own = String::from_utf8_lossy(&own.stdout).trim().to_owned();
-        let (samtools, picard) = (&self.samtools.version, &self.picard.version);
-        Ok(format!("{own} beside samtools {samtools} and Picard {picard}"))
+        let samtools = [&self.samtools.version[..], &self.newest.version].join(" and ");
+        Ok(format!("{own} beside samtools {samtools} and Picard {}", self.picard.version))
     }
 }
 
@@ -85,7 +105,8 @@ impl<'a> Place<'a> {
         self.finish(self.readmill_command(words))
     }
 
-    fn readmill_command(&self, words: &str) -> Command {
+    /// readmill, not started yet.
+    pub fn readmill_command(&self, words: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", LIMITED, "sh"]).arg(&self.commands.readmill);
         self.words(command, words)
@@ -106,7 +127,19 @@ impl<'a> Place<'a> {
         self.finish(command)
     }
 
-    /// Runs samtools.
+    /// Runs samtools 1.24, whose orders are the reference.
+    pub fn newest(&self, words: &str) -> Result<String> {
+        let mut command = self.newest_command(words);
+        command.stdin(Stdio::null());
+        self.finish(command)
+    }
+
+    /// samtools 1.24, not started yet.
+    pub fn newest_command(&self, words: &str) -> Command {
+        self.words(self.commands.newest.command(), words)
+    }
+
+    /// Runs samtools of the system.
     pub fn samtools(&self, words: &str) -> Result<String> {
         let mut command = self.samtools_command(words);
         command.stdin(Stdio::null());
@@ -130,6 +163,25 @@ impl<'a> Place<'a> {
         command
     }
 
+    /// Runs tools of Picard's package `picard.sam` one after the other in one process, since Java starts slowly.
+    /// Each call is the tool's name and its arguments. Returns their exit codes.
+    pub fn picard_each(&self, calls: &[String]) -> Result<Vec<i32>> {
+        let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+        fs::write(self.path("picard.calls"), lines)?;
+        fs::write(self.path("picard.js"), EACH)?;
+        let mut tool = self.commands.picard.clone();
+        if let Some(main) = tool.arguments.last_mut() {
+            *main = OsString::from(SHELL);
+        }
+        let mut command = self.words(tool.command(), "picard.js -- picard.calls");
+        command.env("JAVA_TOOL_OPTIONS", JAVA).stdin(Stdio::null());
+        let output = self.output(command)?;
+        let codes = String::from_utf8_lossy(&output.stdout).into_owned();
+        let codes: Vec<i32> = codes.lines().filter_map(|line| line.trim().parse().ok()).collect();
+        ensure!(codes.len() == calls.len(), "{} of {} calls of Picard ended", codes.len(), calls.len());
+        Ok(codes)
+    }
+
     /// The bytes of a BAM file without its compression.
     pub fn inflated(&self, file: &str) -> Command {
         self.words(Command::new("gzip"), &format!("-dc {file}"))
@@ -140,16 +192,20 @@ impl<'a> Place<'a> {
         command
     }
 
-    fn finish(&self, mut command: Command) -> Result<String> {
+    fn finish(&self, command: Command) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.output(command)?.stderr).into_owned())
+    }
+
+    fn output(&self, mut command: Command) -> Result<Output> {
         let shown = shown(&command);
         let output = command.output().with_context(|| format!("{shown} does not start"))?;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
         if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
             let lines: Vec<&str> = said.lines().collect();
             let last = lines[lines.len().saturating_sub(6)..].join("\n      ");
             bail!("{shown} failed ({}):\n      {last}", output.status);
         }
-        Ok(said)
+        Ok(output)
     }
 }
 

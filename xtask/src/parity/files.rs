@@ -1,4 +1,4 @@
-//! Files and indexes as others read them.
+//! Files as others write and read them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 
 use super::commands::Place;
 use super::ledger::Ledger;
-use super::lines::{Printed, same, same_bytes};
+use super::lines::same_bytes;
 
 /// The same reads in htsjdk's blocks and in htslib's.
 pub fn written_by_htsjdk(place: &Place<'_>, ledger: &mut Ledger) {
@@ -21,57 +21,6 @@ pub fn written_by_htsjdk(place: &Place<'_>, ledger: &mut Ledger) {
         same_bytes(place, "from-htsjdk.bam.bai", "from-htslib.bam.bai")?;
         Ok(format!("{bytes} bytes"))
     });
-}
-
-/// Our index of one output, used by samtools, beside samtools' own.
-pub fn index(place: &Place<'_>, file: &str, ledger: &mut Ledger) {
-    ledger.check("output: samtools quickcheck", || {
-        place.samtools(&format!("quickcheck -v sorted.bam {file}")).map(|_| String::new())
-    });
-    ledger.check("index: idxstats as with samtools' own", || {
-        place.samtools(&format!("view --no-PG -b -o own.bam {file}"))?;
-        place.samtools("index own.bam")?;
-        let ours = Printed::samtools(place, &format!("idxstats {file}"))?;
-        let lines = same(ours, Printed::samtools(place, "idxstats own.bam")?, |_| true)?;
-        Ok(format!("{lines} lines"))
-    });
-    ledger.check("index: regions as with samtools' own", || {
-        let regions = regions(place, file)?;
-        let mut records = 0;
-        for region in &regions {
-            let ours = Printed::samtools(place, &format!("view {file} {region}"))?;
-            let theirs = Printed::samtools(place, &format!("view own.bam {region}"))?;
-            records += same(ours, theirs, |_| true)?;
-        }
-        Ok(format!("{} regions, {records} records", regions.len()))
-    });
-}
-
-/// Regions of every length in every contig, around the borders of the index's windows, and the unplaced.
-fn regions(place: &Place<'_>, file: &str) -> Result<Vec<String>> {
-    let mut regions = vec!["*".to_owned()];
-    for line in Printed::samtools(place, &format!("idxstats {file}"))?.text()?.lines() {
-        let mut fields = line.split('\t');
-        let (name, length) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
-        let length: u64 = length.parse()?;
-        if name == "*" {
-            continue;
-        }
-        regions.push(name.to_owned());
-        for (start, size) in [
-            (1, 1),
-            (1, 16_384),
-            (16_384, 1),
-            (16_385, 100),
-            (length / 3, 1_000),
-            (length / 2, length / 4),
-            (length.saturating_sub(200), 200),
-        ] {
-            let start = start.clamp(1, length);
-            regions.push(format!("{name}:{start}-{}", (start + size.max(1) - 1).min(length)));
-        }
-    }
-    Ok(regions)
 }
 
 /// Picard's validation of our outputs and of their sources: nothing may be wrong that was right.

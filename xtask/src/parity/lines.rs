@@ -30,6 +30,11 @@ impl Printed {
         Self::by(place.samtools_command(words))
     }
 
+    /// What samtools 1.24 prints.
+    pub fn newest(place: &Place<'_>, words: &str) -> Result<Self> {
+        Self::by(place.newest_command(words))
+    }
+
     /// The next line, without its end; false after the last one, where the program must have ended well.
     pub fn line(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         line.clear();
@@ -49,6 +54,14 @@ impl Printed {
         self.reader.read_to_string(&mut text)?;
         self.ended()?;
         Ok(text)
+    }
+
+    /// All bytes that are left.
+    pub fn bytes(mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.reader.read_to_end(&mut bytes)?;
+        self.ended()?;
+        Ok(bytes)
     }
 
     fn ended(&mut self) -> Result<()> {

@@ -25,6 +25,8 @@ pub struct Sample {
     pub is_first: bool,
     /// Whether ties of equal score and location are frequent.
     pub has_ties: bool,
+    /// Whether unplaced, half-mapped and split templates are frequent.
+    pub has_all_kinds: bool,
     /// Whether the records of a template stand together.
     pub is_grouped: bool,
     /// Too large for the least memory, and compared only with samtools and with itself.
@@ -43,6 +45,7 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
             about,
             is_first: seed == 1,
             has_ties: profile.umi_names,
+            has_all_kinds: profile.unmapped_per_mille > base.unmapped_per_mille,
             is_grouped: true,
             is_deep: false,
             reads: Reads::Simulated(profile),
@@ -93,6 +96,7 @@ impl Sample {
             about: "a given file",
             is_first: true,
             has_ties: true,
+            has_all_kinds: true,
             is_grouped: !is_sorted,
             is_deep: false,
             reads: Reads::File(path),
