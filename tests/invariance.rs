@@ -1,23 +1,31 @@
 //! Output, and the error where there is one, depend on the input and the plan: not on threads, not on
-//! memory, not on how often was spilled.
+//! memory, not on how often was spilled, nor on what compresses the spill.
 
 mod support;
 
+use readmill_record::{RecordRef, edit};
 use readmill_simulate::{Profile, Sample};
+use support::random::Random;
 use support::{Desk, Outcome, arg, bgzip, readmill};
 
-/// Threads and memory; no memory stands for the least the plan accepts.
-const MEANS: [(usize, Option<&str>); 9] = [
-    (1, Some("2G")),
-    (1, None),
-    (2, None),
-    (2, Some("256M")),
-    (3, None),
-    (3, Some("2G")),
-    (8, None),
-    (8, Some("256M")),
-    (8, Some("2G")),
+/// Threads, memory, and what compresses the spill; no memory stands for the least the plan accepts.
+type Means = (usize, Option<&'static str>, &'static str);
+
+const MEANS: [Means; 9] = [
+    (1, Some("2G"), "lz4"),
+    (1, None, "lz4"),
+    (2, None, "zstd"),
+    (2, Some("256M"), "lz4"),
+    (3, None, "none"),
+    (3, Some("2G"), "lz4"),
+    (8, None, "lz4"),
+    (8, Some("256M"), "zstd"),
+    (8, Some("2G"), "none"),
 ];
+
+/// Fewer, with which every order is tried.
+const FEW_MEANS: [Means; 5] =
+    [(1, Some("2G"), "lz4"), (1, None, "zstd"), (2, None, "none"), (3, None, "lz4"), (8, None, "lz4")];
 
 /// The inflated BAM file of a simulated sample, in which templates stand together.
 fn sample(pairs: u64) -> Vec<u8> {
@@ -42,22 +50,28 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_string).collect()
 }
 
+/// Runs a command on one input with all the means.
+fn same_bytes(input: &[u8], command: &str, format: &str) -> (usize, usize) {
+    same_bytes_with(&MEANS, &[input.to_vec()], command, format)
+}
+
 /// Runs a command with each of the means, in one format, into a file that must come out the same,
 /// index and all. Gives the number of runs spilled with the least memory and with the most.
-fn same_bytes(input: &[u8], command: &str, format: &str) -> (usize, usize) {
+fn same_bytes_with(means: &[Means], inputs: &[Vec<u8>], command: &str, format: &str) -> (usize, usize) {
     let desk = Desk::new();
-    let input = desk.file("in", input);
+    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&desk.file(&format!("in.{i}"), input)));
+    let inputs: Vec<String> = inputs.collect();
     desk.file("new.dict", DICTIONARY);
     let mut first: Option<Vec<Vec<u8>>> = None;
     let (mut most, mut least) = (0, usize::MAX);
-    for (threads, memory) in MEANS {
+    for &(threads, memory, codec) in means {
         let output = desk.path(&format!("out.{format}"));
         let mut args = words(&command.replace("DICT", &arg(&desk.path("new.dict"))));
-        args.extend([arg(&input), "-o".into(), arg(&output)]);
+        args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&output)]));
         if format == "bam" {
             args.extend(["-l".into(), "1".into()]);
         }
-        args.extend(["-@".into(), threads.to_string()]);
+        args.extend(["-@".into(), threads.to_string(), "--spill-codec".into(), codec.into()]);
         let memory = memory.map_or_else(|| least_memory(&args), str::to_string);
         args.extend(["-m".into(), memory.clone()]);
         let done = readmill(&args);
@@ -100,6 +114,101 @@ fn sorting_is_invariant() {
     }
 }
 
+/// The records of a sample in another order. Each has in MC the CIGAR of its mate, where that is mapped.
+fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let profile = Profile { unmapped_per_mille: unmapped, umi_names: true, ..Profile::small() };
+    let sample = Sample::new(profile.with_pairs(pairs));
+    let (mut header, mut records, mut template) = (Vec::new(), Vec::new(), Vec::new());
+    sample.raw_header(&mut header);
+    let mut source = sample.records();
+    while source.next(&mut template) {
+        let mut rest = &template[..];
+        let mut raw: Vec<Vec<u8>> = Vec::new();
+        while let Some(size) = rest.first_chunk::<4>() {
+            let (record, after) = rest.split_at(4 + u32::from_le_bytes(*size) as usize);
+            raw.push(record.to_vec());
+            rest = after;
+        }
+        let cigar = |last: u16| -> String {
+            let is_it = |record: &RecordRef<'_>| record.flags().0 & 0x880 == last;
+            let mate = raw.iter().map(|raw| RecordRef::new(raw)).find(is_it);
+            let ops = mate.iter().flat_map(|mate| mate.cigar().ops());
+            ops.map(|(op, n)| format!("{n}{}", char::from(b"MIDNSHP=X"[op as usize]))).collect()
+        };
+        let cigars = [cigar(0), cigar(0x80)];
+        for mut record in raw {
+            let flags = RecordRef::new(&record).flags().0;
+            if flags & 0x9 == 0x1 {
+                let mate = &cigars[usize::from(flags & 0x80 == 0)];
+                edit::append_text(&mut record, 0, *b"MC", mate.as_bytes());
+                edit::close(&mut record, 0);
+            }
+            records.push(record);
+        }
+        template.clear();
+    }
+    Random::new(pairs).shuffle(&mut records);
+    (header, records)
+}
+
+/// An order with few means: it spills with the least memory, and with much it does not.
+#[track_caller]
+fn order_is_invariant(flags: &str) {
+    let (header, records) = shuffled(36_000, 50);
+    let input = bgzip(&[header, records.concat()].concat());
+    let (most, least) = same_bytes_with(&FEW_MEANS, &[input], &format!("sort {flags}"), "bam");
+    assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
+}
+
+#[test]
+fn orders_by_name_are_invariant() {
+    for flags in ["-n", "-N", "--sort queryname"] {
+        order_is_invariant(flags);
+    }
+}
+
+#[test]
+fn orders_by_a_field_are_invariant() {
+    for flags in ["-t RX", "-t AS -n", "-t MD -N"] {
+        order_is_invariant(flags);
+    }
+}
+
+#[test]
+fn orders_by_both_ends_and_by_minimiser_are_invariant() {
+    for flags in ["--template-coordinate", "-M"] {
+        order_is_invariant(flags);
+    }
+}
+
+/// The records of one sample in three files: two of BAM, whose read groups clash with those of the third,
+/// of text.
+fn several(pairs: u64) -> [Vec<u8>; 3] {
+    let (header, records) = shuffled(pairs, 10);
+    let third = records.len() / 3;
+    let bytes = |records: &[Vec<u8>]| [header.clone(), records.concat()].concat();
+    let (one, rest) = records.split_at(third);
+    let (other, last) = rest.split_at(third);
+    let text = Desk::new().run(&bgzip(&bytes(last)), readmill::plan::Steps::default(), 2);
+    let text = text.expect("SAM text").replace("\tSM:SIM1", "\tSM:another");
+    [bgzip(&bytes(one)), text.into_bytes(), bgzip(&bytes(other))]
+}
+
+#[test]
+fn several_inputs_are_invariant() {
+    let inputs = several(36_000);
+    for (command, format) in [
+        ("sort", "bam"),
+        ("sort --template-coordinate", "sam"),
+        ("prep --mark-duplicates --sort natural --duplicate-mode coordinate", "bam"),
+    ] {
+        let (most, least) = same_bytes_with(&FEW_MEANS, &inputs, command, format);
+        assert!(most >= 2 && least == 0, "{command}: {most} runs spilled at most, {least} at least");
+    }
+    let (most, _) = same_bytes_with(&FEW_MEANS, &several(8_000), "prep --drop-unmapped", "bam");
+    assert_eq!(most, 0);
+}
+
 #[test]
 fn marking_is_invariant() {
     let input = bgzip(&sample(40_000));
@@ -135,18 +244,19 @@ fn steps_that_hold_nothing_are_invariant() {
 }
 
 /// What is said of a bad file with each number of threads; all must agree, and leave no output.
-fn same_error(input: &[u8], command: &str) -> String {
+fn same_error(inputs: &[&[u8]], command: &str) -> String {
     let desk = Desk::new();
-    let input = desk.file("in", input);
+    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&desk.file(&format!("in.{i}"), input)));
+    let inputs: Vec<String> = inputs.collect();
     let mut said: Option<String> = None;
     for threads in [1, 2, 3, 8] {
         let mut args = words(command);
-        args.extend([arg(&input), "-o".into(), arg(&desk.path("out.bam"))]);
+        args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&desk.path("out.bam"))]));
         args.extend(["-q".into(), "-@".into(), threads.to_string()]);
         args.extend(["-m".into(), least_memory(&args)]);
         let Outcome { code, stderr, .. } = readmill(&args);
         assert_eq!(code, Some(2), "{threads} threads: {stderr}");
-        assert_eq!(desk.names(), ["in"], "{threads} threads leave something behind");
+        assert_eq!(desk.names().len(), inputs.len(), "{threads} threads leave something behind");
         let said = said.get_or_insert_with(|| stderr.clone());
         assert_eq!(*said, stderr, "{threads} threads");
     }
@@ -180,8 +290,11 @@ fn the_first_bad_record_of_bam_is_reported() {
             bytes[starts[i] + 4..][..4].copy_from_slice(&999i32.to_le_bytes()); // the reference sequence
         }
         for command in COMMANDS {
-            let said = same_error(&bgzip(&bytes), command);
+            let (good, damaged) = (bgzip(&good), bgzip(&bytes));
+            let said = same_error(&[&damaged], command);
             assert!(said.contains(&format!("record {} ", bad[0] + 1)), "{bad:?}: {said}");
+            let said = same_error(&[&good, &damaged, &damaged], command);
+            assert!(said.contains(&format!("in.1: record {} ", bad[0] + 1)), "{bad:?}: {said}");
         }
     }
 }
@@ -198,7 +311,7 @@ fn the_first_bad_record_of_text_is_reported() {
             lines[i] = "bad\t0\tchr1\tx\t60\t1M\t*\t0\t0\tA\tI";
         }
         for command in COMMANDS {
-            let said = same_error(support::with_header(header, &lines).as_bytes(), command);
+            let said = same_error(&[support::with_header(header, &lines).as_bytes()], command);
             assert!(said.contains(&format!("record {} ", bad[0] + 1)), "{bad:?}: {said}");
         }
     }

@@ -1,4 +1,6 @@
-//! Coordinate order is a stable sort by (reference sequence, none last; POS; strand), and nothing else.
+//! Orders from end to end. That by coordinate is a stable sort by (reference sequence, none last; POS;
+//! strand), and nothing else. For the others one example states what samtools 1.24 and Picard 3.4.0 answered;
+//! `cargo xtask parity` compares with the tools themselves.
 
 mod support;
 
@@ -101,3 +103,63 @@ fn unplaced_reads_come_last_by_position_and_strand() {
     ];
     assert_eq!(names, expected);
 }
+
+/// Called A to M below, in this order.
+const EXAMPLE: [&str; 13] = [
+    "x10\t99\ta\t50\t9\t4M\t=\t90\t0\t*\t*\tRG:Z:g\tMC:Z:4M\tXX:i:3",
+    "x10\t147\ta\t90\t9\t4M\t=\t50\t0\t*\t*\tRG:Z:g\tMC:Z:4M\tXX:f:0.5",
+    "x9\t83\ta\t50\t9\t4M\t=\t90\t0\t*\t*\tRG:Z:h\tMC:Z:4M\tXX:Z:T",
+    "x9\t163\ta\t90\t9\t4M\t=\t50\t0\t*\t*\tRG:Z:h\tMC:Z:4M",
+    "x09\t65\ta\t48\t9\t4M\tb\t7\t0\t*\t*\tMC:Z:2S4M\tXX:A:q",
+    "x09\t129\tb\t7\t9\t2S4M\ta\t48\t0\t*\t*\tMC:Z:4M\tXX:B:c,1",
+    "x9\t2115\tb\t7\t9\t4H4M\ta\t90\t0\t*\t*\tMC:Z:4M\tXX:i:3",
+    "x9\t355\ta\t50\t9\t4M\t=\t90\t0\t*\t*\tMC:Z:4M\tXX:Z:S",
+    "y\t77\t*\t0\t9\t*\t*\t0\t0\tTCAGTCAGAACACAACTCAGAC\t*\tXX:i:3",
+    "y\t141\t*\t0\t9\t*\t*\t0\t0\tCTGAGTTGTGTTCTGACTGA\t*",
+    "x:1\t73\tb\t3\t9\t4M\t=\t3\t0\t*\t*\tXX:Z:T",
+    "x:1\t133\tb\t3\t9\t*\t=\t3\t0\tCTGAGTTGTGTTCTGACTGA\t*\tMC:Z:4M",
+    "x\t16\ta\t50\t9\t4M\t*\t0\t0\t*\t*\tXX:i:3",
+];
+
+const EXAMPLE_HEADER: &str = "@SQ\tSN:a\tLN:900\n@SQ\tSN:b\tLN:900\n@RG\tID:g\tLB:z\n@RG\tID:h\tLB:y\n";
+
+#[test]
+fn each_order_is_the_one_that_samtools_and_picard_gave() {
+    let desk = Desk::new();
+    let text =
+        support::with_header(&format!("@HD\tVN:1.5\tSO:unsorted\tGO:query\n{EXAMPLE_HEADER}"), &EXAMPLE);
+    for (order, first_line, expected) in [
+        ("coordinate", "SO:coordinate", "EAHCMDBKLFGIJ"),
+        ("natural", "SO:queryname SS:queryname:natural", "MCEGHDFABKLIJ"),
+        ("lexicographic", "SO:queryname SS:queryname:lexicographical", "MEFABCGHDKLIJ"),
+        ("queryname", "SO:queryname", "MEFABGHCDKLIJ"),
+        ("tag:XX", "SO:unsorted SS:unsorted:XX:coordinate", "DLJEFHCKBAMGI"),
+        ("tag:XX:natural", "SO:unsorted SS:unsorted:XX:queryname:natural", "DLJEFHCKBMGAI"),
+        (
+            "tag:XX:lexicographic",
+            "SO:unsorted SS:unsorted:XX:queryname:lexicographical",
+            "DLJEFHCKBMAGI",
+        ),
+        ("template-coordinate", "SO:unsorted GO:query SS:unsorted:template-coordinate", "HABCDEFGMKLIJ"),
+        ("minhash", "SO:coordinate SS:coordinate:minhash", "EAHCMDBKLFGJI"),
+    ] {
+        let sort = Order::parse(order).expect("an order");
+        let sorted = desk.run(text.as_bytes(), Steps { sort: Some(sort), ..Steps::default() }, 2);
+        let sorted = sorted.unwrap_or_else(|error| panic!("{order}: {error}"));
+        let header = format!("@HD\tVN:1.5\t{}\n{EXAMPLE_HEADER}", first_line.replace(' ', "\t"));
+        assert_eq!(support::split_header(&sorted).0, header, "{order}");
+        let letter = |line: &str| match EXAMPLE.iter().position(|&read| read == line) {
+            Some(i) => char::from(b'A' + i as u8),
+            None => {
+                // Turned to the strand of its smallest k-mer.
+                assert_eq!((order, line), ("minhash", EXAMPLE_TURNED));
+                'I'
+            }
+        };
+        let found: String = support::records(&sorted).into_iter().map(letter).collect();
+        assert_eq!(found, expected, "{order}");
+    }
+}
+
+/// Read I as `samtools sort -M` writes it.
+const EXAMPLE_TURNED: &str = "y\t93\t*\t0\t9\t*\t*\t0\t0\tGTCTGAGTTGTGTTCTGACTGA\t*\tXX:i:3";

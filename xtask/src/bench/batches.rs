@@ -1,0 +1,42 @@
+//! All records of a BAM file, one batch after the other, on one thread.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{Link, Linked, Opened};
+use readmill_format::source::{Opener, Source};
+use readmill_record::Batch;
+
+/// A BAM file, its header read.
+pub fn open(file: &Path) -> Result<Source> {
+    let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
+    Source::open(Box::new(input), false, usize::MAX).with_context(|| file.display().to_string())
+}
+
+/// Hands each batch of the file to `take`.
+pub fn each(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
+    let mut source = open(file)?;
+    let mut opener = Opener::new(source.header());
+    let (mut link, mut chunk, mut batch) = (Link::new(1 << 30), Chunk::default(), Batch::default());
+    loop {
+        let claim = source.claim(std::mem::take(&mut chunk))?;
+        let ended = claim.is_none();
+        let linked = match claim {
+            Some(claim) => {
+                let mut opened = Opened::reuse(std::mem::take(&mut batch));
+                chunk = opener.open(claim, &mut opened)?;
+                link.link(opened)
+            }
+            None => link.finish(std::mem::take(&mut batch)),
+        };
+        let Linked { batch: linked, fault, .. } = linked;
+        fault.map_or(Ok(()), Err)?;
+        take(&linked);
+        batch = linked;
+        if ended {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Five steps: how each program, or chain of programs, is asked for them.
+//!
+//! Each peer does the job the fast way its manual allows: pipes of uncompressed BAM, its own threads, the same
+//! memory where it can be told. samtools' `-@` and `-m` are given to every program of its chain that has them,
+//! so its pipe may use more than the threads and memory that readmill is given.
+
+use anyhow::Result;
+use readmill_record::header::Line;
+
+use super::contender::{Call, Contender, Program};
+use super::sorters::{Sorting, picard_tool, samtools_sort};
+use super::work::Work;
+
+/// The read group that replaces all others.
+const GROUP: [&str; 5] = ["ID:bench", "LB:lib1", "PL:ILLUMINA", "PU:unit1", "SM:sample1"];
+
+/// Writes the header with the new dictionary, with and without the old read groups, for whoever needs it whole.
+/// The new dictionary has the old names and one more field.
+pub fn write_headers(work: &Work) -> Result<()> {
+    let mut header = work.header()?;
+    let mut lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
+    lines.iter_mut().for_each(|line| line.set(b"AS", b"bench"));
+    header.replace(b"SQ", lines.clone(), &[])?;
+    std::fs::write(work.file("header.sam"), header.to_text())?;
+    header.replace(b"RG", Vec::new(), &[])?;
+    std::fs::write(work.file("header-without-groups.sam"), header.to_text())?;
+    let mut dictionary = b"@HD\tVN:1.6\n".to_vec();
+    for line in &lines {
+        dictionary.extend_from_slice(line.text());
+        dictionary.push(b'\n');
+    }
+    Ok(std::fs::write(work.file("new.dict"), dictionary)?)
+}
+
+/// readmill.
+pub fn prep(work: &Work) -> Contender {
+    let output = work.file("readmill.bam");
+    let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&output);
+    let call = call.words("--sort coordinate --mark-duplicates --drop-unmapped --read-group");
+    let call = call.arg(GROUP.join(" ")).arg("--sequence-dictionary").arg(work.file("new.dict"));
+    let call = Sorting::of(work).means(call).words("--no-index");
+    Contender::new("readmill", work.options.runs, output, vec![vec![call]])
+}
+
+/// elPrep does all at once.
+pub fn elprep(work: &Work, program: &Program) -> Contender {
+    let output = work.file("elprep.bam");
+    let call = Call::new(program).arg("filter").arg(&work.data).arg(&output);
+    let call = call.words("--mark-duplicates --filter-unmapped-reads");
+    let call = call.arg("--replace-read-group").arg(GROUP.join(" "));
+    let call = call.arg("--replace-reference-sequences").arg(work.file("new.dict"));
+    let call =
+        call.words(&format!("--sorting-order coordinate --nr-of-threads {}", work.options.threads));
+    Contender::new(&program.title(), work.options.runs, output, vec![vec![call]])
+}
+
+/// reheader comes first because it copies compressed blocks; all that follows is uncompressed.
+pub fn samtools(work: &Work, program: &Program) -> Contender {
+    let (threads, level) = (work.options.threads, work.options.level.min(9));
+    let output = work.file("samtools.bam");
+    let call = || Call::new(program);
+    let pipe = vec![
+        call().arg("reheader").arg(work.file("header-without-groups.sam")).arg(&work.data),
+        call().words(&format!("view -@ {threads} -u -F 4 -")),
+        call().words("fixmate -m -u - -"),
+        call()
+            .words("addreplacerg -u -m overwrite_all -r")
+            .arg(format!("@RG\t{}", GROUP.join("\t")))
+            .arg("-"),
+        samtools_sort(work, program, work.options.limit).words("-u -"),
+        call()
+            .words(&format!("markdup -@ {threads} --output-fmt bam,level={level} -T"))
+            .arg(work.file("samtools.markdup"))
+            .arg("-")
+            .arg(&output),
+    ];
+    Contender::new(&format!("{} chain", program.title()), work.options.runs, output, vec![pipe])
+}
+
+/// MarkDuplicates reads its input twice, so a file stands before it; that file is compressed lightly.
+pub fn picard(work: &Work, program: &Program) -> Contender {
+    let (sorted, output) = (work.file("picard.sorted.bam"), work.file("picard.bam"));
+    let pipe = "INPUT=/dev/stdin OUTPUT=/dev/stdout COMPRESSION_LEVEL=0";
+    let groups: Vec<String> =
+        GROUP.iter().map(|field| format!("RG{}", field.replace(':', "="))).collect();
+    let sorting = vec![
+        picard_tool(program, "ViewSam").words("ALIGNMENT_STATUS=Aligned").named("INPUT=", &work.data),
+        picard_tool(program, "ReplaceSamHeader").words(pipe).named("HEADER=", &work.file("header.sam")),
+        picard_tool(program, "AddOrReplaceReadGroups")
+            .words("INPUT=/dev/stdin SORT_ORDER=coordinate COMPRESSION_LEVEL=1")
+            .words(&groups.join(" "))
+            .named("TMP_DIR=", &work.directory)
+            .named("OUTPUT=", &sorted),
+    ];
+    let marking = picard_tool(program, "MarkDuplicates")
+        .words("ASSUME_SORT_ORDER=coordinate")
+        .arg(format!("COMPRESSION_LEVEL={}", work.options.level.min(9)))
+        .named("INPUT=", &sorted)
+        .named("METRICS_FILE=", &work.file("picard.metrics"))
+        .named("TMP_DIR=", &work.directory)
+        .named("OUTPUT=", &output);
+    Contender::new(
+        &format!("{} chain", program.title()),
+        work.options.picard_runs,
+        output,
+        vec![sorting, vec![marking]],
+    )
+}

@@ -1,0 +1,320 @@
+//! One sort on one thread, with a clock around each call that readmill makes serially.
+//!
+//! These are the calls of the passes in `src/pass`, on the same types, with the same sizes: a claim, what is done to
+//! it in parallel, its link, and so on, ticket by ticket. Left out is what the runner and the progress display do
+//! between them, which is done once for a ticket, not for a record; and that runs on disk are merged before the
+//! end where there are very many.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use readmill::memory::{self, Memory};
+use readmill::plan::{Format, Index, Means, Output, Plan, Steps, Verbosity};
+use readmill_engine::Budget;
+use readmill_format::bam::Encoder;
+use readmill_format::bam::index::{IndexBuilder, Scheme};
+use readmill_format::bgzf::{Chunk, Codec};
+use readmill_format::chain::{Link, Linked, Opened};
+use readmill_format::source::{self, Opener, Source};
+use readmill_format::spill::Spill;
+use readmill_format::squeeze::SpillCodec;
+use readmill_record::{Arena, Batch, Header, RecordRef};
+use readmill_steps::sort::{
+    self, Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Ordered, Partition, Run, RunSort,
+    Sources, SpilledRun,
+};
+
+use super::options::Order;
+use super::phases::{Phases, timed};
+use super::{batches, usage};
+
+/// What is sorted, and how.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The input
+    input: PathBuf,
+    /// The output, left without its end
+    to: PathBuf,
+    /// Compression level
+    level: u8,
+    /// Order of the output
+    order: Order,
+    /// MiB of memory that readmill would be given; its default if not given
+    memory: Option<u64>,
+    /// Threads that readmill would be given, which take some of it
+    #[arg(short = '@', long, default_value_t = 2)]
+    threads: usize,
+}
+
+impl Args {
+    /// How readmill would divide its memory.
+    fn divide(&self) -> Result<Memory> {
+        let memory = self.memory.map_or_else(memory::default_limit, |mib| mib << 20);
+        Ok(Memory::divide(&plan(memory, self.threads, self.level))?)
+    }
+}
+
+/// A sort, as far as its memory goes.
+fn plan(memory: u64, threads: usize, level: u8) -> Plan {
+    let (path, codec) = (PathBuf::new(), Codec::default());
+    Plan {
+        command: "sort",
+        inputs: Vec::new(),
+        steps: Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() },
+        output: Output {
+            path,
+            format: Format::Bam,
+            codec,
+            level: Some(level),
+            index: Index::Auto,
+            no_pg: false,
+        },
+        means: Means {
+            threads,
+            memory,
+            temp_dirs: Vec::new(),
+            spill_codec: SpillCodec::default(),
+            allow_missing_eof: false,
+            explain: false,
+            verbosity: Verbosity::Quiet,
+        },
+    }
+}
+
+/// The sort under way.
+struct Drive {
+    header: Header,
+    order: Order,
+    sort: RunSort,
+    spill: Arc<Spill>,
+    memory: Memory,
+    budget: Budget,
+    arena: Arena,
+    run: Run,
+    runs: Vec<SpilledRun>,
+}
+
+/// Sorts once and prints records, and the phases of reading, of writing runs and of merging.
+pub fn run(args: &Args) -> Result<()> {
+    let source = batches::open(&args.input)?;
+    let header = source.header().clone();
+    let directory = args.to.parent().unwrap_or(&args.to);
+    let mut drive = Drive::new(args.divide()?, args.order, header, directory)?;
+    let (records, reading, spilling) = drive.read(source)?;
+    let file = File::create(&args.to).with_context(|| format!("cannot write {}", args.to.display()))?;
+    let merging = drive.merge(file, args.level)?;
+    println!("{records}\n{reading}\n{spilling}\n{merging}");
+    Ok(())
+}
+
+fn cpu() -> Result<std::time::Duration> {
+    Ok(usage::own()?.cpu)
+}
+
+impl Drive {
+    fn new(memory: Memory, order: Order, header: Header, directory: &Path) -> Result<Self> {
+        let keys = sort::Order::parse(order.name()).map_err(anyhow::Error::msg)?;
+        Ok(Drive {
+            sort: RunSort::new(Keyer::new(keys, &header)),
+            order,
+            spill: Arc::new(Spill::new(&[directory.to_path_buf()])),
+            budget: Budget::new(u64::MAX),
+            arena: Arena::empty(),
+            run: Run::new(memory.sizes.list),
+            runs: Vec::new(),
+            memory,
+            header,
+        })
+    }
+
+    fn framing(&self) -> Framing {
+        Framing { size: self.memory.sizes.frame, codec: SpillCodec::default() }
+    }
+
+    /// An arena with room for all that is reserved, and for one piece more than that.
+    fn new_arena(&self) -> Result<Arena> {
+        Ok(Arena::new(self.memory.room as usize + 4 * source::MAX_CLAIM)?)
+    }
+
+    /// Reads everything; gives the number of records, and the phases of reading and of writing runs.
+    fn read(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
+        let (mut reading, mut spilling, before) = (Phases::default(), Phases::default(), cpu()?);
+        let (mut link, mut opener) = (Link::new(1 << 30), Opener::new(&self.header));
+        let (mut chunk, mut batch) = (Chunk::default(), Batch::default());
+        let mut entries = Vec::new();
+        self.arena = self.new_arena()?;
+        loop {
+            if self.is_nearly_full() {
+                self.write_run(&mut spilling)?;
+            }
+            let claim = timed(&mut reading.claim, || {
+                let claim = source.claim(std::mem::take(&mut chunk))?;
+                let bound = claim.as_ref().map_or(0, |claim| claim.bound() as u64);
+                let _ = self.budget.try_reserve(bound);
+                anyhow::Ok((claim, bound))
+            });
+            let (claim, bound) = claim?;
+            let ended = claim.is_none();
+            let opened = match claim {
+                Some(claim) => {
+                    let mut opened = Opened::reuse(std::mem::take(&mut batch));
+                    chunk = opener.open(claim, &mut opened)?;
+                    Some(opened)
+                }
+                None => None,
+            };
+            let linked = timed(&mut reading.link, || {
+                let linked = match opened {
+                    Some(opened) => link.link(opened),
+                    None => link.finish(std::mem::take(&mut batch)),
+                };
+                let first = linked.batch.records().next();
+                first.into_iter().for_each(|(_, read)| self.sort.keyer().set_anchor(read.qname()));
+                linked
+            });
+            let Linked { batch: mut records, first, number, fault } = linked;
+            source::check(&records, number, self.header.n_ref())?;
+            fault.map_or(Ok(()), Err)?;
+            records.stamp(first);
+            entries.clear();
+            self.sort.accept(&self.arena, &records, &mut entries)?;
+            let needs = records.record_bytes() + (sort::run::OVERHEAD * records.len()) as u64;
+            timed(&mut reading.commit, || {
+                self.run.push(&entries);
+                self.budget.settle(bound, needs);
+            });
+            reading.tickets += 1;
+            batch = records;
+            if ended {
+                break;
+            }
+        }
+        reading.cpu = cpu()? - before - spilling.cpu;
+        Ok((link.records(), reading, spilling))
+    }
+
+    /// Whether a run is to be written before reading on: readmill leaves room for what is under way.
+    fn is_nearly_full(&self) -> bool {
+        let (room, in_flight) = (self.memory.room, self.memory.crew.in_flight as u64);
+        let pieces = 2 * source::MAX_CLAIM as u64 * in_flight; // with what their records cost beside themselves
+        self.budget.used() >= room - pieces.max(room / 8).min(room / 2)
+    }
+
+    /// All that is in memory, its lists sorted, to be merged with `runs`.
+    fn sources(&mut self, runs: Vec<SpilledRun>) -> Sources {
+        let arena = std::mem::replace(&mut self.arena, Arena::empty());
+        let sealed = Arc::new(arena.seal());
+        let (keyer, mut scratch) = (Arc::clone(self.sort.keyer()), Vec::new());
+        let unsorted = self.run.take().into_iter();
+        let lists =
+            unsorted.map(|list| List::sort(list, sealed.bytes(), &keyer, &mut scratch)).collect();
+        Sources { spill: Arc::clone(&self.spill), keyer, runs, lists, sealed }
+    }
+
+    /// Writes what is in memory as one run.
+    fn write_run(&mut self, phases: &mut Phases) -> Result<()> {
+        let before = cpu()?;
+        let mut merge = Merge::new(Arc::new(self.sources(Vec::new())));
+        let mut run = SpilledRun::new(self.spill.begin(self.runs.len())?, self.framing());
+        let (mut writer, mut frames) = (FrameWriter::new(self.framing()), Frames::default());
+        while let Some(range) = timed(&mut phases.claim, || merge.next_range()) {
+            self.pack(range.order()?, &mut writer, &mut frames)?;
+            timed(&mut phases.commit, || run.append(&self.spill, &mut frames))?;
+            phases.tickets += 1;
+        }
+        self.runs.push(run.complete());
+        self.budget.release(self.budget.used());
+        self.arena = self.new_arena()?;
+        phases.cpu += cpu()? - before;
+        Ok(())
+    }
+
+    fn pack(&self, range: Ordered, writer: &mut FrameWriter, frames: &mut Frames) -> Result<()> {
+        let mut rest = Vec::new();
+        Partition::from(range).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            let key = self.sort.keyer().key(record)?;
+            rest.clear();
+            if !key.is_decided() {
+                self.sort.keyer().tail(record, &mut rest);
+            }
+            writer.push(key, &rest, stamp, raw, frames);
+            Ok(())
+        })?;
+        writer.close(frames);
+        Ok(())
+    }
+
+    /// Merges everything into `file`.
+    fn merge(mut self, mut file: File, level: u8) -> Result<Phases> {
+        let (mut phases, before) = (Phases::default(), cpu()?);
+        let runs = std::mem::take(&mut self.runs);
+        let mut merge = Merge::new(Arc::new(self.sources(runs)));
+        let scheme = (self.order == Order::Coordinate).then(|| Scheme::for_header(&self.header));
+        let mut index = scheme.map(|scheme| IndexBuilder::new(scheme, &self.header));
+        let mut encoder = Encoder::new(Codec::default(), level, scheme);
+        let (mut cutter, mut offset, mut ended) = (Cutter::default(), 0, false);
+        let (mut batch, mut bytes) = (Batch::default(), Vec::new());
+        while !ended {
+            let range = timed(&mut phases.claim, || merge.next_range());
+            ended = range.is_none();
+            let ordered = range.map(sort::Range::order).transpose()?;
+            let partitions = timed(&mut phases.link, || match ordered {
+                Some(ordered) => cutter.cut(ordered),
+                None => Vec::from_iter(cutter.finish()),
+            });
+            for partition in partitions {
+                batch.clear();
+                partition.gather(|stamp, raw| {
+                    batch.push(raw, stamp);
+                    Ok(())
+                })?;
+                bytes.clear();
+                let fragment = encoder.partition(&batch, &mut bytes);
+                file.write_all(&bytes)?;
+                timed(&mut phases.commit, || {
+                    if let (Some(index), Some(fragment)) = (&mut index, fragment) {
+                        index.absorb(fragment, offset);
+                    }
+                    offset += bytes.len() as u64;
+                });
+            }
+            phases.tickets += 1;
+        }
+        phases.cpu = cpu()? - before;
+        Ok(phases)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_phases_are_seen_with_and_without_a_spill() {
+        let directory = tempfile::tempdir().unwrap();
+        let (input, to) = (directory.path().join("in.bam"), directory.path().join("out.bam"));
+        let profile = readmill_simulate::Profile::small().with_pairs(100_000);
+        let crew = readmill_engine::Crew { threads: 1, in_flight: 1 };
+        let sample = readmill_simulate::Sample::new(profile);
+        readmill::sample::write_bam(&sample, &input, 1, crew).unwrap();
+        let mut sizes = Vec::new();
+        for mib in [1024, 64] {
+            let source = batches::open(&input).unwrap();
+            let (header, memory) = (source.header().clone(), Memory::divide(&plan(mib << 20, 2, 1)));
+            let drive = Drive::new(memory.unwrap(), Order::Natural, header, directory.path());
+            let mut drive = drive.unwrap();
+            let (records, reading, spilling) = drive.read(source).unwrap();
+            assert!(records >= 200_000 && reading.cpu > reading.claim && !reading.serial().is_zero());
+            assert_eq!(drive.runs.is_empty(), mib == 1024);
+            assert_eq!(spilling.tickets == 0, mib == 1024);
+            let merging = drive.merge(File::create(&to).unwrap(), 1).unwrap();
+            assert!(merging.tickets > 9 && merging.cpu > merging.serial());
+            sizes.push(std::fs::metadata(&to).unwrap().len());
+        }
+        assert_eq!(sizes[0], sizes[1]);
+    }
+}

@@ -1,0 +1,119 @@
+//! Small random inputs, one file each, in every order.
+
+pub mod reads;
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::orders::{Asked, ORDERS, Of};
+use super::random::Random;
+use super::raw::{Reads, beside};
+use reads::Oracle;
+
+/// Most reads of an input.
+const MOST: u64 = 40;
+
+/// Sorts so many inputs in every order; one half of them is read as SAM text, one as BAM.
+pub fn compare(place: &Place<'_>, cases: u64, ledger: &mut Ledger) {
+    ledger.title("cases", "small random inputs in every order");
+    ledger.check("cases: inputs for samtools and for Picard", || {
+        let mut records = 0;
+        for case in 0..cases {
+            for oracle in [Oracle::Samtools, Oracle::Picard] {
+                records += make(place, case, oracle)?;
+            }
+        }
+        Ok(format!("{} inputs, {records} records", 2 * cases))
+    });
+    for asked in ORDERS {
+        ledger.check(&format!("cases: {}", asked.title("XX")), || match asked.of {
+            Of::Picard => beside_picard(place, asked, cases),
+            _ => beside_samtools(place, asked, cases),
+        });
+    }
+    ledger.check("cases: template-coordinate without MC is refused by both", || without_mc(place));
+}
+
+fn stem(case: u64, oracle: Oracle) -> String {
+    match oracle {
+        Oracle::Samtools => format!("case-{case}"),
+        Oracle::Picard => format!("picard-{case}"),
+    }
+}
+
+/// Writes an input as SAM, and as BAM where that is what is read. Returns the number of its records.
+fn make(place: &Place<'_>, case: u64, oracle: Oracle) -> Result<usize> {
+    let random = &mut Random::new(2 * case + u64::from(oracle == Oracle::Picard));
+    let mut text = reads::header(random).into_bytes();
+    let reads = reads::reads(random, oracle, MOST);
+    text.extend_from_slice(&reads);
+    let stem = stem(case, oracle);
+    fs::write(place.path(&format!("{stem}.sam")), text)?;
+    if is_bam(case) || oracle == Oracle::Picard {
+        place.newest(&format!("view --no-PG -b -o {stem}.bam {stem}.sam"))?;
+    }
+    Ok(reads.iter().filter(|&&byte| byte == b'\n').count())
+}
+
+fn is_bam(case: u64) -> bool {
+    case % 2 == 1
+}
+
+fn beside_samtools(place: &Place<'_>, asked: Asked, cases: u64) -> Result<String> {
+    let mut records = 0;
+    for case in 0..cases {
+        let stem = stem(case, Oracle::Samtools);
+        let (input, format, level) = match is_bam(case) {
+            true => (format!("{stem}.bam"), "bam", "-l 1"),
+            false => (format!("{stem}.sam"), "sam", ""),
+        };
+        let options = format!("-O {format} {level} {input}");
+        let ours = asked.readmill(place, "XX", &options);
+        let theirs = asked.samtools(place, "XX", &options).context("no order of samtools")?;
+        let left = beside([ours, theirs])?;
+        let (ours, theirs) = (left[0].reads()?, left[1].reads()?);
+        ours.same(&theirs).with_context(|| format!("{} {input}", asked.flags("XX")))?;
+        records += ours.records.len();
+    }
+    Ok(format!("{cases} inputs, {records} records"))
+}
+
+fn beside_picard(place: &Place<'_>, asked: Asked, cases: u64) -> Result<String> {
+    let calls = (0..cases).map(|case| {
+        let stem = stem(case, Oracle::Picard);
+        format!("SortSam I={stem}.bam O={stem}.theirs.bam SORT_ORDER=queryname")
+    });
+    let codes = place.picard_each(&calls.collect::<Vec<_>>())?;
+    let mut records = 0;
+    for (case, code) in codes.iter().enumerate() {
+        let stem = stem(case as u64, Oracle::Picard);
+        ensure!(*code == 0, "SortSam failed on {stem}.bam");
+        let ours = asked.readmill(place, "", &format!("-O bam -l 1 {stem}.bam"));
+        let ours = beside([ours])?[0].reads()?;
+        let theirs = Reads::of(&fs::read(place.path(&format!("{stem}.theirs.bam")))?)?;
+        let (ours, theirs) = (ours.without_bins(), theirs.without_bins());
+        ours.same_records(&theirs).with_context(|| format!("{stem}.bam"))?;
+        let order = |reads: &Reads| -> Option<String> {
+            let line = reads.header.iter().find(|line| line.starts_with("@HD\t"))?;
+            line.split('\t').find(|field| field.starts_with("SO:")).map(str::to_owned)
+        };
+        ensure!(order(&ours) == order(&theirs), "{stem}.bam: {:?}", theirs.header);
+        records += ours.records.len();
+    }
+    Ok(format!("{cases} inputs, {records} records"))
+}
+
+fn without_mc(place: &Place<'_>) -> Result<String> {
+    let text = "@SQ\tSN:a\tLN:5000\nr\t65\ta\t1\t0\t1M\t=\t7\t0\t*\t*\n";
+    fs::write(place.path("without-mc.sam"), text)?;
+    let options = "--template-coordinate -O sam without-mc.sam";
+    let ours = place.readmill_command(&format!("sort {options}"));
+    let left = beside([ours, place.newest_command(&format!("sort {options}"))])?;
+    let [ours, theirs] = &left[..] else { anyhow::bail!("two programs ran") };
+    ensure!(!ours.succeeded && !theirs.succeeded, "one of them took it");
+    ensure!(ours.output.is_empty() && ours.said.contains("MC"), "it said: {}", ours.said);
+    Ok(ours.said.lines().last().unwrap_or_default().to_owned())
+}

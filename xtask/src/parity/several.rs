@@ -1,0 +1,199 @@
+//! Several inputs in one run. With equal headers they are sorted as their concatenation; with different ones
+//! they mean what they mean after `samtools merge` and Picard's MergeSamFiles.
+
+mod headers;
+mod meaning;
+
+use std::fs;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+
+use super::cases::reads::{self, Oracle};
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::orders::{Asked, ORDERS, Of};
+use super::random::Random;
+use super::raw::beside;
+use meaning::Meaning;
+
+/// Compares on so many random sets of inputs.
+pub fn compare(place: &Place<'_>, sets: u64, ledger: &mut Ledger) {
+    ledger.title("several", "inputs with equal headers, and with headers that clash");
+    let equal = (sets / 3).max(1);
+    ledger.check("several: sets of two to four inputs with equal headers", || {
+        (0..equal).try_for_each(|set| make_equal(place, set))?;
+        Ok(format!("{equal} sets"))
+    });
+    for asked in ORDERS.into_iter().filter(|asked| asked.of != Of::System) {
+        ledger.check(&format!("several: {}, of samtools cat", asked.title("XX")), || {
+            let mut records = 0;
+            for set in 0..equal {
+                records += concatenated(place, asked, set).with_context(|| format!("set {set}"))?;
+            }
+            Ok(format!("{equal} sets, {records} records"))
+        });
+    }
+    ledger.check("several: files and standard input, as files", || from_a_pipe(place));
+    ledger.check("several: headers that clash mean what they mean after samtools merge", || {
+        let mut tally = Tally::default();
+        for set in 0..sets {
+            merged_by_samtools(place, set, &mut tally).with_context(|| format!("set {set}"))?;
+        }
+        Ok(tally.said(sets))
+    });
+    ledger.check("several: headers that clash mean what they mean after MergeSamFiles", || {
+        merged_by_picard(place, sets)
+    });
+    ledger.check("several: one name for sequences of two lengths is refused", || two_lengths(place));
+}
+
+/// The files of a set. They say in their names which are read as BAM.
+fn files(set: u64, kind: &str) -> Vec<String> {
+    let file =
+        |i: u64| format!("{kind}-{set}.{i}.{}", if (set + i).is_multiple_of(2) { "bam" } else { "sam" });
+    (0..2 + set % 3).map(file).collect()
+}
+
+/// Writes a set with one header, and its concatenation.
+fn make_equal(place: &Place<'_>, set: u64) -> Result<()> {
+    let mut random = Random::new(set);
+    let header = reads::header(&mut random);
+    let (files, mut all) = (files(set, "equal"), Vec::new());
+    for file in &files {
+        let stem = &file[..file.len() - 4];
+        let mut text = header.clone().into_bytes();
+        text.extend(reads::reads(&mut random, Oracle::Picard, 20));
+        fs::write(place.path(&format!("{stem}.sam")), text)?;
+        place.newest(&format!("view --no-PG -b -o {stem}.bam {stem}.sam"))?;
+        all.push(format!("{stem}.bam"));
+    }
+    place.newest(&format!("cat --no-PG -o equal-{set}.bam {}", all.join(" "))).map(drop)
+}
+
+fn concatenated(place: &Place<'_>, asked: Asked, set: u64) -> Result<usize> {
+    let ours = asked.readmill(place, "XX", &format!("-O bam -l 1 {}", files(set, "equal").join(" ")));
+    let options = format!("-O bam -l 1 equal-{set}.bam");
+    // Picard is beside the same sort of one input elsewhere.
+    let theirs = asked.samtools(place, "XX", &options);
+    let theirs = theirs.unwrap_or_else(|| asked.readmill(place, "XX", &options));
+    let left = beside([ours, theirs])?;
+    let (mut ours, mut theirs) = (left[0].reads()?, left[1].reads()?);
+    // Every input's comments are kept; samtools cat keeps those of the first. And a common @HD says nothing
+    // of an order until the sort does, so its fields may stand in another order.
+    for reads in [&mut ours, &mut theirs] {
+        reads.header.retain(|line| !line.starts_with("@CO\t"));
+        for line in reads.header.iter_mut().filter(|line| line.starts_with("@HD\t")) {
+            let mut fields: Vec<&str> = line.split('\t').collect();
+            fields[1..].sort_unstable();
+            *line = fields.join("\t");
+        }
+    }
+    ours.same(&theirs)?;
+    Ok(ours.records.len())
+}
+
+fn from_a_pipe(place: &Place<'_>) -> Result<String> {
+    let files = files(2, "equal");
+    ensure!(files.len() == 4, "a set of four");
+    for (at, file) in files.iter().enumerate() {
+        let mut words = files.clone();
+        words[at] = "-".to_owned();
+        place.readmill(&format!("sort -n {} -o files.bam", files.join(" ")))?;
+        place.readmill_from(file, &format!("sort -n {} -o piped.bam", words.join(" ")))?;
+        super::lines::same_bytes(place, "piped.bam", "files.bam")?;
+    }
+    Ok(format!("{} places", files.len()))
+}
+
+/// What came out over many sets.
+#[derive(Default)]
+struct Tally {
+    records: usize,
+    renamed: usize,
+    in_order: u64,
+}
+
+impl Tally {
+    fn said(&self, sets: u64) -> String {
+        let Tally { records, renamed, in_order } = self;
+        format!(
+            "{sets} sets, {records} records, {renamed} IDs renamed; {in_order} in the same order, too"
+        )
+    }
+}
+
+/// Writes the inputs of a set, each sorted by its own dictionary; returns the files and their headers.
+fn make_clashing(place: &Place<'_>, set: u64, oracle: Oracle) -> Result<(Vec<String>, Vec<String>)> {
+    let kind = if oracle == Oracle::Picard { "picard" } else { "clash" };
+    let mut random = Random::new(2 * set + u64::from(oracle == Oracle::Picard));
+    let (mut files, mut headers) = (Vec::new(), Vec::new());
+    for i in 0..2 + set % 3 {
+        let file = format!("{kind}-{set}.{i}.bam");
+        let header = headers::header(&mut random, oracle);
+        let text = headers::with_reads(&mut random, &header, oracle);
+        fs::write(place.path("unsorted.sam"), text)?;
+        place.newest(&format!("sort --no-PG -O bam -o {file} unsorted.sam"))?;
+        files.push(file);
+        headers.push(header);
+    }
+    Ok((files, headers))
+}
+
+fn merged_by_samtools(place: &Place<'_>, set: u64, tally: &mut Tally) -> Result<()> {
+    let (files, headers) = make_clashing(place, set, Oracle::Samtools)?;
+    let files = files.join(" ");
+    let left = beside([
+        place.readmill_command(&format!("sort --no-PG -O sam {files}")),
+        place.newest_command(&format!("merge --no-PG -O sam -o - {files}")),
+    ])?;
+    let (ours, theirs) = (Meaning::of(&left[0].reads()?)?, Meaning::of(&left[1].reads()?)?);
+    ours.same(&theirs)?;
+    let keeps = |header: &String| ours.keeps_order_of(header) && theirs.keeps_order_of(header);
+    if ours.sequences == theirs.sequences && headers.iter().all(keeps) {
+        ensure!(ours.records == theirs.records, "the records are the same, in another order");
+        tally.in_order += 1;
+    }
+    tally.records += ours.records.len();
+    tally.renamed += ours.renamed(&headers);
+    Ok(())
+}
+
+fn merged_by_picard(place: &Place<'_>, sets: u64) -> Result<String> {
+    let (mut calls, mut inputs) = (Vec::new(), Vec::new());
+    for set in 0..sets {
+        let (files, _) = make_clashing(place, set, Oracle::Picard)?;
+        let list: Vec<String> = files.iter().map(|file| format!("I={file}")).collect();
+        let rules = "SORT_ORDER=coordinate MERGE_SEQUENCE_DICTIONARIES=true COMPRESSION_LEVEL=1";
+        calls.push(format!("MergeSamFiles {} O=picard-{set}.merged.bam {rules}", list.join(" ")));
+        inputs.push(files.join(" "));
+    }
+    let codes = place.picard_each(&calls)?;
+    let (mut records, mut accepted) = (0, 0);
+    for (set, files) in inputs.iter().enumerate().filter(|(set, _)| codes[*set] == 0) {
+        let left = beside([
+            place.readmill_command(&format!("sort --no-PG -O sam {files}")),
+            place.newest_command(&format!("view --no-PG -h picard-{set}.merged.bam")),
+        ])?;
+        let (ours, theirs) = (Meaning::of(&left[0].reads()?)?, Meaning::of(&left[1].reads()?)?);
+        ours.same(&theirs).with_context(|| format!("set {set}"))?;
+        ensure!(ours.sequences == theirs.sequences, "set {set}: sequences in another order");
+        records += ours.records.len();
+        accepted += 1;
+    }
+    ensure!(accepted > 0, "Picard refused all");
+    Ok(format!(
+        "{accepted} of {sets} sets that Picard accepts, {records} records, the same dictionaries"
+    ))
+}
+
+fn two_lengths(place: &Place<'_>) -> Result<String> {
+    for (i, length) in [100, 200].into_iter().enumerate() {
+        fs::write(place.path(&format!("length-{i}.sam")), format!("@SQ\tSN:a\tLN:{length}\n"))?;
+    }
+    let mut command = place.readmill_command("sort length-0.sam length-1.sam -O sam");
+    command.stderr(Stdio::piped());
+    let left = beside([command])?;
+    ensure!(!left[0].succeeded && left[0].output.is_empty(), "it was taken");
+    Ok(left[0].said.lines().last().unwrap_or_default().to_owned())
+}
