@@ -8,7 +8,7 @@ use readmill_steps::sort::{FrameWriter, Frames, Key, run};
 
 use crate::inputs::{Inputs, Next};
 use crate::pass::waiting::Waiting;
-use crate::report::log;
+use crate::report::{Report, log};
 
 /// Bytes that duplicate ends take for each record, where duplicates are marked: half a pair.
 const ENDS: u64 = 24;
@@ -126,23 +126,23 @@ fn packed(batch: &Batch, waiting: &Waiting) -> f64 {
     frames.bytes() as f64 / batch.record_bytes().max(1) as f64
 }
 
-/// Refuses to begin what the disk cannot hold; gives what it has free.
-pub fn check_space(forecast: &Forecast, waiting: &Waiting) -> Result<Option<u64>> {
+/// An estimate may be wrong by this factor before something is refused because of it.
+const CERTAIN: u64 = 3;
+
+/// Refuses to begin what the disk can never hold, and warns of what it may not hold; gives what it has free.
+pub fn check_space(expected: &Forecast, waiting: &Waiting, report: &Report) -> Result<Option<u64>> {
     let available = waiting.spill.available();
-    match available.filter(|&free| forecast.runs > 0 && !forecast.sorted && free < forecast.disk) {
-        None => Ok(available),
-        Some(free) => {
-            let dirs: Vec<String> =
-                waiting.spill.dirs().iter().map(|dir| dir.display().to_string()).collect();
-            let what = format!(
-                "about {} MiB will be spilled, and {} has {} MiB free",
-                forecast.disk >> 20,
-                dirs.join(", "),
-                free >> 20
-            );
-            let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
-            Err(Error::io(what, &full)
-                .hint("give temporary directories with more space by -T, or more memory by -m"))
-        }
+    let Some(free) = available.filter(|&free| expected.runs > 0 && free < expected.disk) else {
+        return Ok(available);
+    };
+    let dirs: Vec<String> = waiting.spill.dirs().iter().map(|dir| dir.display().to_string()).collect();
+    let (disk, dirs) = (expected.disk >> 20, dirs.join(", "));
+    let what = format!("about {disk} MiB will be spilled, and {dirs} has {} MiB free", free >> 20);
+    if expected.sorted || free.saturating_mul(CERTAIN) >= expected.disk {
+        report.warn(&what);
+        return Ok(available);
     }
+    let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
+    Err(Error::io(what, &full)
+        .hint("give temporary directories with more space by -T, or more memory by -m"))
 }

@@ -74,7 +74,7 @@ impl Inputs {
             files.push((path.clone(), size));
             sources.push(Some(source).filter(|_| sources.is_empty() || size.is_none()));
         }
-        let merged = Header::merge(&headers)?;
+        let merged = Header::merge(&headers).map_err(|error| with_names(error, paths))?;
         let list = files.into_iter().zip(headers).zip(merged.renames);
         let list = list.map(|(((path, size), header), renames)| {
             let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
@@ -149,6 +149,14 @@ impl Inputs {
             }
         }))
     }
+}
+
+/// Calls inputs by their names where the merging of headers counts them.
+fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
+    for (i, path) in paths.iter().enumerate().rev() {
+        error.what = error.what.replace(&format!("input {}", i + 1), &path.display().to_string());
+    }
+    error
 }
 
 /// Opens a file again whose header was read before.

@@ -9,7 +9,7 @@ use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
 use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Marks, Mode};
-use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort};
+use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
 use readmill_steps::{Step, markdup, sort};
 
 use crate::forecast;
@@ -194,20 +194,10 @@ impl Job<'_> {
             steps.push(Box::new(Minimise));
             set_order(&mut self.header, Order::Minhash, held.any_placed);
         }
+        let (sources, prefix) = self.behind_prefix(&waiting, &mut held, &mut sink)?;
         summary.runs = held.spilled;
-        let mut sources = held.take_sources(&waiting)?;
-        let mut prefix = std::mem::take(&mut held.prefix);
-        if !prefix.is_before(&sources) {
-            self.report.stage("taking back", None, true);
-            sources.runs.insert(0, prefix::take_back(&waiting, &self.header, &mut sink)?);
-            prefix = Prefix::default();
-        }
-        if prefix.is_empty() {
-            sink.begin(&self.header)?;
-        }
         self.report.stage("writing", Some(read), false);
-        let merge = Merge::new(Arc::new(sources));
-        let crew = waiting.crew;
+        let (crew, merge) = (waiting.crew, Merge::new(Arc::new(sources)));
         let Prefix { cutter, records: before, .. } = prefix;
         let written = merge::to_sink(crew, merge, &steps, &self.header, &mut sink, cutter, self.report)?;
         sink.finish(self.report)?;
@@ -215,6 +205,28 @@ impl Job<'_> {
         summary.written = before + written.records;
         summary.spilled = waiting.spill.written();
         Ok(summary)
+    }
+
+    /// All that is left to be merged, behind what is in the output already. If some of it belongs before that, the
+    /// output is begun anew.
+    fn behind_prefix(
+        &self,
+        waiting: &Waiting,
+        held: &mut Held,
+        sink: &mut Sink,
+    ) -> Result<(Sources, Prefix)> {
+        let mut sources = held.take_sources(waiting)?;
+        let mut prefix = std::mem::take(&mut held.prefix);
+        if !prefix.is_before(&sources) {
+            self.report.stage("taking back", None, true);
+            sources.runs.insert(0, prefix::take_back(waiting, &self.header, sink)?);
+            held.spilled += 1;
+            prefix = Prefix::default();
+        }
+        if prefix.is_empty() {
+            sink.begin(&self.header)?;
+        }
+        Ok((sources, prefix))
     }
 
     /// Whether reads may go into the output before all have come: nothing but the order is asked for, and the
@@ -235,7 +247,7 @@ impl Job<'_> {
             }
             return Ok(());
         };
-        let available = forecast::check_space(&expected, waiting)?;
+        let available = forecast::check_space(&expected, waiting, self.report)?;
         if explain {
             expected.explain(available);
         }

@@ -18,7 +18,7 @@ fn unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
 pub fn create(path: &Path) -> std::io::Result<File> {
     let mut files = unfinished(); // held while the file is made, so that no signal comes between
     let file = loop {
-        let file = File::options().write(true).create(true).truncate(false).open(path)?;
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(std::io::Error::other("another run is writing it"));
         }

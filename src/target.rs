@@ -84,15 +84,12 @@ impl Target {
         Some(Positioned { file, shown: self.shown.clone() })
     }
 
-    /// Reads `n` bytes of what has been written to a regular file, from `offset` on.
+    /// Reads `n` bytes of what has been written to a regular file, from `offset` on. Nothing may be written
+    /// meanwhile.
     pub fn read_from(&self, offset: u64, n: u64) -> Result<impl Read + Send + use<>> {
-        let name = self.names.as_ref().map_or(&self.shown, |(partial, _)| partial);
-        let open = || {
-            let mut file = File::open(name)?;
-            file.seek(SeekFrom::Start(offset))?;
-            Ok(file.take(n))
-        };
-        open().map_err(|e| Error::io(format!("{} cannot be read back", name.display()), &e))
+        let mut file = self.file.try_clone().map_err(|e| self.error(&e))?;
+        file.seek(SeekFrom::Start(offset)).map_err(|e| self.error(&e))?;
+        Ok(file.take(n))
     }
 
     /// Empties a regular file.

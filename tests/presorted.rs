@@ -17,12 +17,12 @@ fn in_order() -> Vec<(char, usize)> {
     (0..READS).map(|i| if i < READS / 2 { ('a', i / 2 + 9) } else { ('b', i + 1) }).collect()
 }
 
-fn file(places: &[(char, usize)]) -> Vec<u8> {
+fn file(places: &[(char, usize)], words: usize) -> Vec<u8> {
     let mut text = HEADER.to_string();
     let mut random = Random::new(1);
     for (i, (rname, pos)) in places.iter().enumerate() {
         // Hardly compressed when it is spilled, so that the number of MiB tells what was.
-        let filler: String = (0..40).map(|_| format!("{:08x}", random.below(1 << 32))).collect();
+        let filler: String = (0..words).map(|_| format!("{:08x}", random.below(1 << 32))).collect();
         writeln!(text, "read:{i}\t0\t{rname}\t{pos}\t9\t3M\t*\t0\t0\tACG\tIII\tXX:Z:{filler}")
             .expect("text grows");
     }
@@ -32,8 +32,12 @@ fn file(places: &[(char, usize)]) -> Vec<u8> {
 /// Sorts with little memory and with much; the files and their indexes must be the same. Gives the MiB
 /// and the runs that were spilled with little.
 fn sorted(places: &[(char, usize)], order: &str) -> (u64, u64) {
+    sorted_file(file(places, 40), order)
+}
+
+fn sorted_file(file: Vec<u8>, order: &str) -> (u64, u64) {
     let desk = Desk::new();
-    let input = desk.file("in.bam", file(places));
+    let input = desk.file("in.bam", file);
     let mut spilled = (0, 0);
     let mut outputs = Vec::new();
     for memory in ["1G", "50M"] {
@@ -100,4 +104,22 @@ fn sorted_then_unsorted_then_from_the_start() {
     sorted(&places, "");
     places.extend(in_order());
     sorted(&places, "");
+}
+
+/// Sorted again after a run: that run belongs before what is in memory.
+#[test]
+fn sorted_stretches_with_unsorted_ones_between() {
+    let mut places = in_order();
+    places[20_000..60_000].reverse();
+    let (_, runs) = sorted(&places, "");
+    assert!(runs > 1, "{runs} runs");
+}
+
+/// No rest is left when the last partition ends with the memory.
+#[test]
+fn records_larger_than_a_partition() {
+    let mut places: Vec<(char, usize)> = (0..60).map(|i| ('a', 1000 + i)).collect();
+    places[14..34].reverse();
+    places.push(('b', 1));
+    sorted_file(file(&places, 150_000), "");
 }

@@ -147,16 +147,22 @@ impl Reader {
         Ok(Piece { input: number, opened: Some(opened) })
     }
 
-    /// Checks and numbers the records, and makes them fit the common header.
-    pub fn check(&mut self, stretch: Stretch) -> Result<Batch> {
+    /// Checks and numbers the records, makes them fit the common header, and gives them to `then`. An error of
+    /// any of it names their input and their number in it.
+    pub fn check<T>(&mut self, stretch: Stretch, then: impl FnOnce(Batch) -> Result<T>) -> Result<T> {
         let Linked { mut batch, first, number, fault } = stretch.linked;
         let input = &self.shared.inputs[stretch.input];
         source::check(&batch, number, input.header.n_ref()).map_err(input.named())?;
         fault.map_or(Ok(()), Err).map_err(input.named())?;
         batch.stamp(first);
-        if let Some(step) = &mut self.reconcile[stretch.input] {
-            step.apply(&mut batch)?;
-        }
-        Ok(batch)
+        let reconciled = match &mut self.reconcile[stretch.input] {
+            Some(step) => step.apply(&mut batch),
+            None => Ok(()),
+        };
+        reconciled.and_then(|()| then(batch)).map_err(|mut error| {
+            let before = first - number; // records of the inputs before this one
+            error.place.record = error.place.record.map(|record| record.saturating_sub(before));
+            input.named()(error)
+        })
     }
 }

@@ -137,7 +137,7 @@ impl Held {
             self.spill(waiting)?;
         }
         let mut sources = self.sources(waiting)?;
-        sources.runs = std::mem::take(&mut self.runs);
+        sources.runs = self.prefix.rest.take().into_iter().chain(self.runs.drain(..)).collect();
         Ok(sources)
     }
 }

@@ -9,19 +9,25 @@ use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 use readmill_format::chain::{Link, Linked, Opened};
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
-use readmill_steps::sort::{Cutter, Frames, Key, Partition, RunSort, Sources, SpilledRun};
+use readmill_steps::sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
 use super::turnover::Scratch;
-use super::waiting::Waiting;
+use super::waiting::{self, Waiting};
 use crate::output::{Part, PartEncoder, Sink, Writer};
+
+/// Frames of the run that is made of what was written: it can be as long as the input, and its index should
+/// be short.
+const LARGE_FRAME: usize = 256 << 10;
 
 /// The key of a read, with what does not fit into it.
 pub type FullKey = (Key, Vec<u8>);
 
-/// What has been written into the output.
+/// What has been written into the output, and what follows it at once.
 #[derive(Default)]
 pub struct Prefix {
-    /// Cuts the partitions; the records behind the last one go into a run.
+    /// The records that do not fill a partition yet: whatever is merged next begins with them.
+    pub rest: Option<SpilledRun>,
+    /// Cuts the partitions.
     pub cutter: Cutter,
     /// Key of the last read written.
     last: Option<FullKey>,
@@ -29,10 +35,10 @@ pub struct Prefix {
     pub records: u64,
 }
 
-/// Partitions of the output, encoded, and the key of their last read.
+/// Partitions of the output, encoded, and the keys of their first and last read.
 pub struct Encoded {
     parts: Vec<Part>,
-    last: Option<FullKey>,
+    ends: Option<(FullKey, FullKey)>,
 }
 
 impl Prefix {
@@ -54,9 +60,12 @@ impl Prefix {
         sink: &mut Sink,
         writer: &Writer<'_>,
     ) -> Result<()> {
-        let Some(last) = encoded.last else { return Ok(()) };
+        let Some((first, last)) = encoded.ends else { return Ok(()) };
         if self.is_empty() {
             sink.begin(header)?;
+        }
+        if self.last.as_ref().is_some_and(|before| first < *before) {
+            return Err(waiting::bug("reads would leave in the wrong order"));
         }
         self.last = Some(last);
         for part in encoded.parts {
@@ -76,7 +85,7 @@ pub fn encode(
     writer: &Writer<'_>,
 ) -> Result<Encoded> {
     writer.write_behind()?;
-    let mut encoded = Encoded { parts: Vec::new(), last: None };
+    let mut encoded = Encoded { parts: Vec::new(), ends: None };
     for partition in partitions {
         batch.clear();
         partition.gather(|stamp, raw| {
@@ -86,8 +95,13 @@ pub fn encode(
         let mut part = writer.part();
         encoder.encode(batch, &mut part);
         encoded.parts.push(part);
-        if let Some(&last) = batch.spans.last() {
-            encoded.last = Some(full_key(sort, batch.record(last))?);
+        if let [first, .., last] | [first @ last] = batch.spans[..] {
+            let last = full_key(sort, batch.record(last))?;
+            let first = match encoded.ends.take() {
+                Some((first, _)) => first,
+                None => full_key(sort, batch.record(first))?,
+            };
+            encoded.ends = Some((first, last));
         }
     }
     Ok(encoded)
@@ -101,13 +115,15 @@ fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
     Ok((key, tail))
 }
 
-/// Makes a run of what has been written, and empties the output. Where reads came from is forgotten: nothing
-/// behind the sort may need it.
+/// Makes a run of what has been written, and empties the output. Where in the input reads came from is
+/// forgotten; what may ask for that (flags of duplicates, for one) must not be among the steps behind the sort
+/// where reads leave early, see `may_leave_early` in `run.rs`.
 pub fn take_back(waiting: &Waiting, header: &Header, sink: &mut Sink) -> Result<SpilledRun> {
     let mut blocks = BlockReader::new(sink.written()?, true);
-    let mut run = SpilledRun::new(waiting.spill.begin(0)?, waiting.framing);
+    let framing = Framing { size: waiting.framing.size.max(LARGE_FRAME), ..waiting.framing };
+    let mut run = SpilledRun::new(waiting.spill.begin(0)?, framing);
     let mut link = Link::new(usize::MAX);
-    let pass = ReadBack::new(waiting, header);
+    let pass = ReadBack::new(waiting, framing, header);
     let mut ended = false;
     readmill_engine::run(
         waiting.crew,
@@ -131,11 +147,14 @@ pub fn take_back(waiting: &Waiting, header: &Header, sink: &mut Sink) -> Result<
         },
     )?;
     sink.restart(header)?;
-    Ok(run.complete())
+    let run = run.complete();
+    waiting.budget.settle(0, run.index_bytes());
+    Ok(run)
 }
 
 struct ReadBack<'a> {
     waiting: &'a Waiting,
+    framing: Framing,
     n_ref: i32,
     chunks: Pool<Chunk>,
     batches: Pool<Batch>,
@@ -143,10 +162,10 @@ struct ReadBack<'a> {
 }
 
 impl<'a> ReadBack<'a> {
-    fn new(waiting: &'a Waiting, header: &Header) -> Self {
+    fn new(waiting: &'a Waiting, framing: Framing, header: &Header) -> Self {
         let Crew { in_flight: n, .. } = waiting.crew;
         let (chunks, batches, frames) = (Pool::new(n), Pool::new(n), Pool::new(n));
-        ReadBack { waiting, n_ref: header.n_ref(), chunks, batches, frames }
+        ReadBack { waiting, framing, n_ref: header.n_ref(), chunks, batches, frames }
     }
 }
 
@@ -159,7 +178,7 @@ impl Pass for ReadBack<'_> {
     type Error = Error;
 
     fn worker(&self) -> Self::Worker {
-        (Inflater::default(), Scratch::new(self.waiting.framing))
+        (Inflater::default(), Scratch::new(self.framing))
     }
 
     fn open(&self, worker: &mut Self::Worker, chunk: Option<Chunk>) -> Result<Option<Opened>> {

@@ -36,9 +36,11 @@ impl<'a> Pass for Through<'a> {
     fn work(&self, worker: &mut Self::Worker, stretch: Stretch) -> Result<(Part, u64)> {
         self.writer.write_behind()?;
         let (reader, steps, encoder) = worker;
-        let mut batch = reader.check(stretch)?;
-        let read = batch.len() as u64;
-        super::apply(steps, &mut batch)?;
+        let (batch, read) = reader.check(stretch, |mut batch| {
+            let read = batch.len() as u64;
+            super::apply(steps, &mut batch)?;
+            Ok((batch, read))
+        })?;
         let mut part = self.writer.part();
         encoder.encode(&batch, &mut part);
         self.readers.reuse(batch);

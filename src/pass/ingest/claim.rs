@@ -19,7 +19,7 @@ pub struct Claimer<'a> {
     enough: u64,
     /// The last ticket that took from an input.
     last_piece: Option<Ticket>,
-    /// Whether the last ticket was for the run that goes to disk.
+    /// Turns with each ticket: every other one is offered to the run that goes to disk first.
     alternate: bool,
     /// Whether all inputs have been read.
     pub ended: bool,

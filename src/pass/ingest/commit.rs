@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use readmill_format::spill::Extent;
 use readmill_record::{Header, Result};
 use readmill_steps::sort::{Frames, Merge, Sources, SpilledRun};
 
@@ -27,6 +28,8 @@ pub struct Committer<'a> {
     /// Their run, and whether that is only what does not fill a partition of the output.
     writing: Option<SpilledRun>,
     to: To,
+    /// Where the rest of the prefix lay that is merged into the output now.
+    consumed: Option<Extent>,
 }
 
 impl<'a> Committer<'a> {
@@ -37,8 +40,8 @@ impl<'a> Committer<'a> {
         (sink, header): (&'a mut Sink, &'a Header),
         had: u64,
     ) -> Self {
-        let (leaving, writing, to) = (0, None, To::Run);
-        Committer { ingest, held, shared, sink, header, had, leaving, writing, to }
+        let (leaving, writing, to, consumed) = (0, None, To::Run, None);
+        Committer { ingest, held, shared, sink, header, had, leaving, writing, to, consumed }
     }
 
     pub fn commit(&mut self, done: Done) -> Result<()> {
@@ -76,15 +79,7 @@ impl<'a> Committer<'a> {
             }
             TurnoverDone::Sorted(list) => {
                 let sources = lock(self.shared).turnover.sorted(list);
-                if let Some(mut sources) = sources {
-                    self.to = self.destination(&sources);
-                    if self.to == To::Output {
-                        sources.runs = std::mem::take(&mut self.held.runs);
-                        let index = sources.runs.iter().map(SpilledRun::index_bytes).sum();
-                        self.ingest.waiting.budget.release(index);
-                    }
-                    lock(self.shared).turnover.write(Merge::new(Arc::new(sources)), self.to);
-                }
+                sources.into_iter().for_each(|sources| self.begin_writing(sources));
             }
             TurnoverDone::Frames(frames) => self.append(frames)?,
             TurnoverDone::Encoded(encoded) => {
@@ -100,13 +95,24 @@ impl<'a> Committer<'a> {
         Ok(())
     }
 
-    /// Whether reads that are to leave the memory go into the output: they came sorted, as did all before
-    /// them, of which there is no run but the end of what is in the output.
+    /// All lists are sorted: now they are merged, into a run or into the output.
+    fn begin_writing(&mut self, mut sources: Sources) {
+        self.to = self.destination(&sources);
+        if self.to == To::Output
+            && let Some(rest) = self.held.prefix.rest.take()
+        {
+            self.ingest.waiting.budget.release(rest.index_bytes());
+            self.consumed = Some(rest.extent());
+            sources.runs.push(rest);
+        }
+        lock(self.shared).turnover.write(Merge::new(Arc::new(sources)), self.to);
+    }
+
+    /// Reads that are to leave the memory go into the output if they came sorted, as did all before them, of
+    /// which there never was a run.
     fn destination(&self, sources: &Sources) -> To {
-        let prefix = &self.held.prefix;
-        let all_before = if prefix.is_empty() { 0 } else { 1 };
-        let sorted = self.held.runs.len() <= all_before && sources.were_sorted();
-        let follows = sorted && prefix.is_before(sources);
+        let sorted = self.held.spilled == 0 && sources.were_sorted();
+        let follows = sorted && self.held.prefix.is_before(sources);
         if self.ingest.writer.is_some() && follows { To::Output } else { To::Run }
     }
 
@@ -130,7 +136,10 @@ impl<'a> Committer<'a> {
         waiting.budget.settle(std::mem::take(&mut self.leaving), index);
         match self.to {
             To::Run => run.into_iter().for_each(|run| self.held.push(run)),
-            To::Output => self.held.runs.extend(run),
+            To::Output => {
+                self.held.prefix.rest = run.filter(|run| !run.frames().is_empty());
+                self.consumed.take().into_iter().for_each(|extent| waiting.spill.free(&extent));
+            }
         }
         let mut shared = lock(self.shared);
         shared.too_many_runs = self.held.has_too_many_runs(waiting);

@@ -1,5 +1,5 @@
 //! The only read of the input: pieces in, reads into the arena; when that is nearly full, a fresh one is begun
-//! and the old one goes to disk in the same pass ([`super::turnover`]).
+//! and the old one goes to disk, or sorted reads into the output, in the same pass ([`super::turnover`]).
 //!
 //! Room is reserved when a piece is claimed, in claim order, for the most it can need; what it turns out not to
 //! need is given back when it is committed. A run is a contiguous range of pieces. A piece that finds no
@@ -32,6 +32,7 @@ use super::feed::{Feed, Reader, Stretch};
 use super::held::Held;
 use super::prefix;
 use super::turnover;
+use super::waiting;
 use crate::output::{PartEncoder, Sink, Writer};
 use claim::Claimer;
 use commit::Committer;
@@ -110,22 +111,24 @@ impl<'a> Ingest<'a> {
         room: Room,
         arena: &Arena,
     ) -> Result<Left> {
-        let mut batch = worker.reader.check(stretch)?;
-        let mut ends = EndsPart::default();
-        if let Some(scratch) = &mut worker.ends {
-            scratch.judge(&batch, &mut ends);
-        }
-        super::apply(&mut worker.steps, &mut batch)?;
-        if let (Some(noted), Some(scratch)) = (self.ends, &mut worker.ends) {
-            noted.accept(scratch, &batch, &mut ends);
-        }
-        let mut entries = self.buffers.entries.take().unwrap_or_default();
-        entries.clear();
-        self.waiting.sort.accept(arena, &batch, &mut entries)?;
-        let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
-        let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
-        self.readers.reuse(batch);
-        Ok(Left { entries, ends, reads, placed, room })
+        let Worker { reader, steps, ends: scratch, .. } = worker;
+        reader.check(stretch, |mut batch| {
+            let mut ends = EndsPart::default();
+            if let Some(scratch) = scratch {
+                scratch.judge(&batch, &mut ends);
+            }
+            super::apply(steps, &mut batch)?;
+            if let (Some(noted), Some(scratch)) = (self.ends, scratch) {
+                noted.accept(scratch, &batch, &mut ends);
+            }
+            let mut entries = self.buffers.entries.take().unwrap_or_default();
+            entries.clear();
+            self.waiting.sort.accept(arena, &batch, &mut entries)?;
+            let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
+            let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
+            self.readers.reuse(batch);
+            Ok(Left { entries, ends, reads, placed, room })
+        })
     }
 }
 
@@ -147,7 +150,9 @@ impl<'a> Ingest<'a> {
                 let encoded = prefix::encode(&partitions, sort, batch, encoder, writer)?;
                 TurnoverDone::Encoded(encoded)
             }
-            (turnover::Linked::Partitions(_), None) => TurnoverDone::Close(None), // nobody asks for it
+            (turnover::Linked::Partitions(_), None) => {
+                return Err(waiting::bug("reads are to leave, and nobody can write them"));
+            }
             (turnover::Linked::Close(rest), _) => {
                 TurnoverDone::Close(rest.as_ref().map(pack).transpose()?)
             }

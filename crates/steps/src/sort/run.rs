@@ -93,14 +93,24 @@ impl Run {
     }
 }
 
-/// Entries of a block: what the merge moves over without looking at each.
+/// Most entries of a block: what the merge moves over without looking at each.
 const BLOCK: usize = 128;
+
+/// A block ends with the record that reaches this many bytes, so that long records make no larger ranges.
+const BLOCK_BYTES: u64 = 64 << 10;
+
+/// Where a block starts in its list, and the bytes of its records.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    start: u32,
+    bytes: u64,
+}
 
 /// A sorted list, and how many bytes of records each of its blocks stands for.
 #[derive(Default)]
 pub struct List {
     entries: Vec<Entry>,
-    blocks: Vec<u64>,
+    blocks: Vec<Block>,
     /// Whether its keys were in order before it was sorted.
     was_sorted: bool,
 }
@@ -113,8 +123,7 @@ impl List {
         for group in entries.chunk_by_mut(ties).filter(|group| group.len() > 1) {
             group.sort_by_cached_key(|entry| tail(keyer, arena, entry.place));
         }
-        let len = |entry: &Entry| record_bytes(arena, entry.place) as u64;
-        let blocks = entries.chunks(BLOCK).map(|block| block.iter().map(len).sum()).collect();
+        let blocks = blocks(&entries, arena);
         List { entries, blocks, was_sorted }
     }
 
@@ -135,13 +144,30 @@ impl List {
 
     /// Bytes of the records of a block.
     pub fn block_bytes(&self, block: usize) -> u64 {
-        self.blocks.get(block).copied().unwrap_or(0)
+        self.blocks.get(block).map_or(0, |block| block.bytes)
     }
 
     /// The entries of a block start here; behind the last block, where the list ends.
     pub fn block_start(&self, block: usize) -> usize {
-        (block * BLOCK).min(self.entries.len())
+        self.blocks.get(block).map_or(self.entries.len(), |block| block.start as usize)
     }
+}
+
+/// Divides sorted entries into blocks.
+fn blocks(entries: &[Entry], arena: &[u8]) -> Vec<Block> {
+    let mut blocks = Vec::with_capacity(entries.len() / BLOCK + 1);
+    let mut open = Block { start: 0, bytes: 0 };
+    for (i, entry) in entries.iter().enumerate() {
+        open.bytes += record_bytes(arena, entry.place) as u64;
+        if i + 1 - open.start as usize == BLOCK || open.bytes >= BLOCK_BYTES {
+            blocks.push(open);
+            open = Block { start: i as u32 + 1, bytes: 0 };
+        }
+    }
+    if (open.start as usize) < entries.len() {
+        blocks.push(open);
+    }
+    blocks
 }
 
 /// The stamp and the record at `place` of the arena's bytes.
