@@ -159,11 +159,9 @@ fn sequences_are_those_of_all_inputs() {
     desk.file("4.sam", "@SQ\tSN:a\tLN:800\n");
     let refused = run(&desk, "sort -q", &["1.sam", "4.sam"]);
     assert_eq!(refused.code, Some(1));
-    assert!(
-        refused.stderr.contains("a has 900 bases in input 1 and 800 in input 2"),
-        "{}",
-        refused.stderr
-    );
+    for words in ["a has 900 bases in ", "1.sam and 800 in ", "4.sam"] {
+        assert!(refused.stderr.contains(words), "{}", refused.stderr);
+    }
     assert!(refused.stdout.is_empty());
 }
 
