@@ -53,7 +53,7 @@ fn reads(header: &str, list: &str) -> String {
     list.split_whitespace().map(read).fold(header.to_string(), |text, line| text + &line)
 }
 
-/// Three inputs: SAM, BAM, and SAM again; places are shared.
+/// Three inputs: SAM, BAM, and SAM again; some places are equal.
 fn three(desk: &Desk) -> [&'static str; 3] {
     desk.file("1.sam", reads(HEADER, "x10:a:5 q:b:1 x1:a:5"));
     desk.file("2.bam", bam(&reads(HEADER, "x2:a:5 z:a:1")));

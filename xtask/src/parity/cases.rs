@@ -1,16 +1,17 @@
 //! Small random inputs, one file each, in every order.
 
+pub mod picard;
 pub mod reads;
 
 use std::fs;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 use super::commands::Place;
 use super::ledger::Ledger;
 use super::orders::{Asked, ORDERS, Of};
 use super::random::Random;
-use super::raw::{Reads, beside};
+use super::raw::beside;
 use reads::Oracle;
 
 /// Most reads of an input.
@@ -82,27 +83,9 @@ fn beside_samtools(place: &Place<'_>, asked: Asked, cases: u64) -> Result<String
 }
 
 fn beside_picard(place: &Place<'_>, asked: Asked, cases: u64) -> Result<String> {
-    let calls = (0..cases).map(|case| {
-        let stem = stem(case, Oracle::Picard);
-        format!("SortSam I={stem}.bam O={stem}.theirs.bam SORT_ORDER=queryname")
-    });
-    let codes = place.picard_each(&calls.collect::<Vec<_>>())?;
-    let mut records = 0;
-    for (case, code) in codes.iter().enumerate() {
-        let stem = stem(case as u64, Oracle::Picard);
-        ensure!(*code == 0, "SortSam failed on {stem}.bam");
-        let ours = asked.readmill(place, "", &format!("-O bam -l 1 {stem}.bam"));
-        let ours = beside([ours])?[0].reads()?;
-        let theirs = Reads::of(&fs::read(place.path(&format!("{stem}.theirs.bam")))?)?;
-        let (ours, theirs) = (ours.without_bins(), theirs.without_bins());
-        ours.same_records(&theirs).with_context(|| format!("{stem}.bam"))?;
-        let order = |reads: &Reads| -> Option<String> {
-            let line = reads.header.iter().find(|line| line.starts_with("@HD\t"))?;
-            line.split('\t').find(|field| field.starts_with("SO:")).map(str::to_owned)
-        };
-        ensure!(order(&ours) == order(&theirs), "{stem}.bam: {:?}", theirs.header);
-        records += ours.records.len();
-    }
+    let file = |case| format!("{}.bam", stem(case, Oracle::Picard));
+    let inputs: Vec<(String, String)> = (0..cases).map(|case| (file(case), file(case))).collect();
+    let records = picard::queryname(place, asked, &inputs)?;
     Ok(format!("{cases} inputs, {records} records"))
 }
 
@@ -112,7 +95,7 @@ fn without_mc(place: &Place<'_>) -> Result<String> {
     let options = "--template-coordinate -O sam without-mc.sam";
     let ours = place.readmill_command(&format!("sort {options}"));
     let left = beside([ours, place.newest_command(&format!("sort {options}"))])?;
-    let [ours, theirs] = &left[..] else { anyhow::bail!("two programs ran") };
+    let [ours, theirs] = &left[..] else { bail!("two programs ran") };
     ensure!(!ours.succeeded && !theirs.succeeded, "one of them took it");
     ensure!(ours.output.is_empty() && ours.said.contains("MC"), "it said: {}", ours.said);
     Ok(ours.said.lines().last().unwrap_or_default().to_owned())

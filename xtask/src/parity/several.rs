@@ -9,6 +9,7 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 
+use super::cases::picard;
 use super::cases::reads::{self, Oracle};
 use super::commands::Place;
 use super::ledger::Ledger;
@@ -20,17 +21,20 @@ use meaning::Meaning;
 /// Compares on so many random sets of inputs.
 pub fn compare(place: &Place<'_>, sets: u64, ledger: &mut Ledger) {
     ledger.title("several", "inputs with equal headers, and with headers that clash");
-    let equal = (sets / 3).max(1);
+    let equal = (sets / 3).max(3);
     ledger.check("several: sets of two to four inputs with equal headers", || {
         (0..equal).try_for_each(|set| make_equal(place, set))?;
         Ok(format!("{equal} sets"))
     });
     for asked in ORDERS.into_iter().filter(|asked| asked.of != Of::System) {
         ledger.check(&format!("several: {}, of samtools cat", asked.title("XX")), || {
-            let mut records = 0;
-            for set in 0..equal {
-                records += concatenated(place, asked, set).with_context(|| format!("set {set}"))?;
-            }
+            let records = match asked.of {
+                Of::Picard => {
+                    let input = |set| (files(set, "equal").join(" "), format!("equal-{set}.bam"));
+                    picard::queryname(place, asked, &(0..equal).map(input).collect::<Vec<_>>())?
+                }
+                _ => concatenated(place, asked, equal)?,
+            };
             Ok(format!("{equal} sets, {records} records"))
         });
     }
@@ -71,26 +75,29 @@ fn make_equal(place: &Place<'_>, set: u64) -> Result<()> {
     place.newest(&format!("cat --no-PG -o equal-{set}.bam {}", all.join(" "))).map(drop)
 }
 
-fn concatenated(place: &Place<'_>, asked: Asked, set: u64) -> Result<usize> {
-    let ours = asked.readmill(place, "XX", &format!("-O bam -l 1 {}", files(set, "equal").join(" ")));
-    let options = format!("-O bam -l 1 equal-{set}.bam");
-    // Picard is beside the same sort of one input elsewhere.
-    let theirs = asked.samtools(place, "XX", &options);
-    let theirs = theirs.unwrap_or_else(|| asked.readmill(place, "XX", &options));
-    let left = beside([ours, theirs])?;
-    let (mut ours, mut theirs) = (left[0].reads()?, left[1].reads()?);
-    // Every input's comments are kept; samtools cat keeps those of the first. And a common @HD says nothing
-    // of an order until the sort does, so its fields may stand in another order.
-    for reads in [&mut ours, &mut theirs] {
-        reads.header.retain(|line| !line.starts_with("@CO\t"));
-        for line in reads.header.iter_mut().filter(|line| line.starts_with("@HD\t")) {
-            let mut fields: Vec<&str> = line.split('\t').collect();
-            fields[1..].sort_unstable();
-            *line = fields.join("\t");
+/// Sorts sets beside samtools, which sorts their concatenation. Returns the number of records.
+fn concatenated(place: &Place<'_>, asked: Asked, sets: u64) -> Result<usize> {
+    let mut records = 0;
+    for set in 0..sets {
+        let files = files(set, "equal").join(" ");
+        let ours = asked.readmill(place, "XX", &format!("-O bam -l 1 {files}"));
+        let theirs = asked.samtools(place, "XX", &format!("-O bam -l 1 equal-{set}.bam"));
+        let left = beside([ours, theirs.context("no order of samtools")?])?;
+        let (mut ours, mut theirs) = (left[0].reads()?, left[1].reads()?);
+        // Every input's comments are kept; samtools cat keeps those of the first. And a common @HD says
+        // nothing of an order until the sort does, so its fields may stand in another order.
+        for reads in [&mut ours, &mut theirs] {
+            reads.header.retain(|line| !line.starts_with("@CO\t"));
+            for line in reads.header.iter_mut().filter(|line| line.starts_with("@HD\t")) {
+                let mut fields: Vec<&str> = line.split('\t').collect();
+                fields[1..].sort_unstable();
+                *line = fields.join("\t");
+            }
         }
+        ours.same(&theirs).with_context(|| format!("set {set}"))?;
+        records += ours.records.len();
     }
-    ours.same(&theirs)?;
-    Ok(ours.records.len())
+    Ok(records)
 }
 
 fn from_a_pipe(place: &Place<'_>) -> Result<String> {
