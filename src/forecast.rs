@@ -91,8 +91,12 @@ pub fn forecast(
     let records = (bytes as f64 / each) as u64;
     let ends = if marks { records * ENDS } else { 0 };
     let held = bytes + records * run::OVERHEAD as u64;
-    let expected = spread(records, bytes, held, ends, waiting, packed(&batch, waiting));
-    Ok(Some(Forecast { sorted: early && is_sorted(&batch, waiting), ..expected }))
+    let expected = spread(records, bytes, held, ends, waiting);
+    if expected.runs == 0 {
+        return Ok(Some(expected));
+    }
+    let disk = (expected.disk as f64 * packed(&batch, waiting)) as u64;
+    Ok(Some(Forecast { disk, sorted: early && is_sorted(&batch, waiting), ..expected }))
 }
 
 fn is_sorted(batch: &Batch, waiting: &Waiting) -> bool {
@@ -101,18 +105,17 @@ fn is_sorted(batch: &Batch, waiting: &Waiting) -> bool {
     batch.records().map(|(_, record)| keyer.key(record).ok()).is_sorted()
 }
 
-/// How many runs `held` bytes of reads and `ends` bytes of ends make, of which each byte takes `packed`
-/// bytes on disk.
-fn spread(records: u64, bytes: u64, held: u64, ends: u64, waiting: &Waiting, packed: f64) -> Forecast {
+/// How many runs `held` bytes of reads and `ends` bytes of ends make, and what they take on disk before they
+/// are compressed.
+fn spread(records: u64, bytes: u64, held: u64, ends: u64, waiting: &Waiting) -> Forecast {
     let full = waiting.enough().saturating_sub(ends).max(1 << 20);
     let spilled_ends = if ends > waiting.budget.capacity() / 4 { ends } else { 0 };
     let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
     let index = full / waiting.framing.size as u64 * size_of::<FrameEntry>() as u64;
     let most = (waiting.budget.capacity() / 2 / (waiting.framing.merging_bytes() + index)).max(2);
     let merges = runs.saturating_sub(1) / (most - 1).max(1);
-    let run = (full as f64 * packed) as u64;
     // While runs are merged into one, they are on disk twice.
-    let disk = run * runs * if merges > 0 { 2 } else { 1 } + spilled_ends;
+    let disk = full * runs * if merges > 0 { 2 } else { 1 } + spilled_ends;
     Forecast { records, bytes, runs, merges, disk, sorted: false }
 }
 

@@ -159,6 +159,10 @@ impl Plan {
             return Err(Error::usage("SAM text is not compressed, so it has no level")
                 .hint("drop -l and -u, or write BAM"));
         }
+        if output.format == Format::Sam && output.codec != Codec::default() {
+            return Err(Error::usage("SAM text is not compressed, so it has no codec")
+                .hint("drop --codec, or write BAM"));
+        }
         Ok(())
     }
 

@@ -196,7 +196,7 @@ impl Job<'_> {
         }
         let (sources, prefix) = self.behind_prefix(&waiting, &mut held, &mut sink)?;
         summary.runs = held.spilled;
-        self.report.stage("writing", Some(read), false);
+        self.report.stage("writing", Some(read.saturating_sub(prefix.records)), false);
         let (crew, merge) = (waiting.crew, Merge::new(Arc::new(sources)));
         let Prefix { cutter, records: before, .. } = prefix;
         let written = merge::to_sink(crew, merge, &steps, &self.header, &mut sink, cutter, self.report)?;

@@ -76,6 +76,7 @@ fn fail(error: &Error) -> ExitCode {
         Kind::Usage => 1,
         Kind::Input => 2,
         Kind::Io => 3,
+        Kind::Bug => 101,
         Kind::BrokenPipe => return ExitCode::from(141), // the reader has left: nothing to say
     };
     log(&format!("readmill: error: {error}"));

@@ -56,11 +56,7 @@ impl<'a> Pass for ToSink<'a> {
 impl<'a> ToSink<'a> {
     fn encode(&self, worker: &mut Worker<'a>, partition: &Partition) -> Result<Part> {
         let (batch, steps, encoder) = worker;
-        batch.clear();
-        partition.gather(|stamp, raw| {
-            batch.push(raw, stamp);
-            Ok(())
-        })?;
+        partition.gather_into(batch)?;
         super::apply(steps, batch)?;
         let mut part = self.writer.part();
         encoder.encode(batch, &mut part);

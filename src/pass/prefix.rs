@@ -12,7 +12,7 @@ use readmill_record::{Batch, Error, Header, RecordRef, Result};
 use readmill_steps::sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
 use super::turnover::Scratch;
-use super::waiting::{self, Waiting};
+use super::waiting::Waiting;
 use crate::output::{Part, PartEncoder, Sink, Writer};
 
 /// Frames of the run that is made of what was written: it can be as long as the input, and its index should
@@ -65,7 +65,7 @@ impl Prefix {
             sink.begin(header)?;
         }
         if self.last.as_ref().is_some_and(|before| first < *before) {
-            return Err(waiting::bug("reads would leave in the wrong order"));
+            return Err(Error::bug("reads would leave in the wrong order"));
         }
         self.last = Some(last);
         for part in encoded.parts {

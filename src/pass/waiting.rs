@@ -43,12 +43,7 @@ impl Waiting {
     }
 }
 
-/// The error of what cannot be.
-pub fn bug(what: &str) -> Error {
-    Error::io(what, &std::io::Error::other("this is a bug of readmill"))
-}
-
 /// A ticket held the arena beyond the pass it belonged to.
 pub fn still_filled() -> Error {
-    bug("the memory of the reads is still in use")
+    Error::bug("the memory of the reads is still in use")
 }

@@ -17,6 +17,8 @@ pub enum Kind {
     Io,
     /// The reader of a pipe went away (exit code 141, quietly).
     BrokenPipe,
+    /// What cannot be has happened (exit code 101).
+    Bug,
 }
 
 /// Where in the data something went wrong. Unknown parts are left out of the message.
@@ -58,6 +60,11 @@ impl Error {
     /// The request cannot be met as made.
     pub fn usage(what: impl Into<String>) -> Self {
         Self::new(Kind::Usage, what)
+    }
+
+    /// readmill itself is wrong.
+    pub fn bug(what: impl Into<String>) -> Self {
+        Self::new(Kind::Bug, what).hint("this is a defect of readmill: please report it")
     }
 
     /// Reading or writing `doing what` failed.

@@ -32,7 +32,6 @@ use super::feed::{Feed, Reader, Stretch};
 use super::held::Held;
 use super::prefix;
 use super::turnover;
-use super::waiting;
 use crate::output::{PartEncoder, Sink, Writer};
 use claim::Claimer;
 use commit::Committer;
@@ -151,7 +150,7 @@ impl<'a> Ingest<'a> {
                 TurnoverDone::Encoded(encoded)
             }
             (turnover::Linked::Partitions(_), None) => {
-                return Err(waiting::bug("reads are to leave, and nobody can write them"));
+                return Err(Error::bug("reads are to leave, and nobody can write them"));
             }
             (turnover::Linked::Close(rest), _) => {
                 TurnoverDone::Close(rest.as_ref().map(pack).transpose()?)

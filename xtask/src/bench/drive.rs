@@ -267,11 +267,7 @@ impl Drive {
                 None => Vec::from_iter(cutter.finish()),
             });
             for partition in partitions {
-                batch.clear();
-                partition.gather(|stamp, raw| {
-                    batch.push(raw, stamp);
-                    Ok(())
-                })?;
+                partition.gather_into(&mut batch)?;
                 bytes.clear();
                 let fragment = encoder.partition(&batch, &mut bytes);
                 file.write_all(&bytes)?;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::{Result, Stamp, arena};
+use readmill_record::{Batch, Result, Stamp, arena};
 
 use super::entry::Place;
 use super::frame::damaged;
@@ -82,6 +82,15 @@ impl From<Ordered> for Partition {
 }
 
 impl Partition {
+    /// Puts its records, in order, in place of those in `batch`.
+    pub fn gather_into(&self, batch: &mut Batch) -> Result<()> {
+        batch.clear();
+        self.gather(|stamp, raw| {
+            batch.push(raw, stamp);
+            Ok(())
+        })
+    }
+
     /// Hands each record, in order, to `each`.
     pub fn gather(&self, mut each: impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
         self.pieces.iter().try_for_each(|piece| piece.gather(&mut each))
