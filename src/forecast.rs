@@ -3,15 +3,13 @@
 use readmill_format::chain::{Link, Opened};
 use readmill_format::source::{self, Claim, Opener};
 use readmill_record::{Batch, Error, Header, Result};
+use readmill_steps::markdup::DuplicateEnds;
 use readmill_steps::sort::frame::FrameEntry;
 use readmill_steps::sort::{FrameWriter, Frames, Key, run};
 
 use crate::inputs::{Inputs, Next};
 use crate::pass::waiting::Waiting;
 use crate::report::{Report, log};
-
-/// Bytes that duplicate ends take for each record, where duplicates are marked: half a pair.
-const ENDS: u64 = 24;
 
 /// What is expected of a run. All figures are estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +73,7 @@ pub fn first_batch(claim: Claim, header: &Header) -> Option<Batch> {
 pub fn forecast(
     inputs: &mut Inputs,
     waiting: &Waiting,
-    marks: bool,
+    noted: Option<&DuplicateEnds>,
     early: bool,
 ) -> Result<Option<Forecast>> {
     let list = inputs.list();
@@ -89,7 +87,7 @@ pub fn forecast(
     };
     let each = batch.record_bytes() as f64 / batch.len() as f64;
     let records = (bytes as f64 / each) as u64;
-    let ends = if marks { records * ENDS } else { 0 };
+    let ends = records * noted.map_or(0, DuplicateEnds::usual_bytes);
     let held = bytes + records * run::OVERHEAD as u64;
     let expected = spread(records, bytes, held, ends, waiting);
     if expected.runs == 0 {

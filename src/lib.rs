@@ -8,6 +8,7 @@ pub mod compare;
 mod forecast;
 mod inputs;
 pub mod memory;
+mod metrics;
 pub mod output;
 mod pass;
 pub mod plan;

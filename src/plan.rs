@@ -1,5 +1,7 @@
 //! What is wanted, checked: the one description of a run that everything else is made from.
 
+mod duplicates;
+
 use std::path::PathBuf;
 
 use readmill_format::bam::index;
@@ -8,6 +10,8 @@ use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Error, Result};
 use readmill_steps::filter::replace_read_group::canonical;
 use readmill_steps::sort::Order;
+
+pub use duplicates::{DuplicateMode, Duplicates, Metrics};
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
 /// zlib's time.
@@ -53,26 +57,6 @@ pub enum Unmapped {
     Flagged,
     /// Those, and all without reference sequence or position.
     Strict,
-}
-
-/// How duplicates are marked.
-#[derive(Clone, Copy, Debug)]
-pub struct Duplicates {
-    /// Which records of a duplicate template are flagged.
-    pub mode: DuplicateMode,
-    /// Leave flagged records out of the output.
-    pub remove: bool,
-}
-
-/// Which records of a duplicate template are flagged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DuplicateMode {
-    /// Template, if the input proves to be grouped by name; else coordinate.
-    Auto,
-    /// Every record of the template, as Picard does on queryname-grouped input.
-    Template,
-    /// The primary mapped records alone, as Picard does on coordinate-sorted input.
-    Coordinate,
 }
 
 /// A format of output.
@@ -163,7 +147,7 @@ impl Plan {
             return Err(Error::usage("SAM text is not compressed, so it has no codec")
                 .hint("drop --codec, or write BAM"));
         }
-        Ok(())
+        self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check)
     }
 
     /// Whether the whole input must be seen before the first read can leave.
@@ -195,18 +179,11 @@ impl Plan {
             let line = canonical(group).unwrap_or_else(|_| group.clone());
             say(&format!("'{}'", line.replace('\t', "\\t")));
         }
-        if let Some(duplicates) = steps.duplicates {
-            match duplicates.remove {
-                true => say("--remove-duplicates"),
-                false if self.command == "markdup" => {}
-                false => say("--mark-duplicates"),
+        if let Some(duplicates) = &steps.duplicates {
+            if self.command != "markdup" {
+                say("--mark-duplicates");
             }
-            say("--duplicate-mode");
-            say(match duplicates.mode {
-                DuplicateMode::Auto => "auto",
-                DuplicateMode::Template => "template",
-                DuplicateMode::Coordinate => "coordinate",
-            });
+            duplicates.words().iter().for_each(|word| say(word));
         }
         if self.command != "sort" || self.order() != Order::Coordinate {
             say("--sort");

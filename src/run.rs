@@ -8,13 +8,17 @@ use readmill_format::source::Source;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
-use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Marks, Mode};
+use readmill_steps::markdup::verdict::Deepest;
+use readmill_steps::markdup::{
+    ApplyMarks, DuplicateEnds, Ends, Mode, Tally, Verdict, Writing,
+};
 use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
-use readmill_steps::{Step, markdup, sort};
+use readmill_steps::{Step, sort};
 
 use crate::forecast;
 use crate::inputs::{self, Inputs, Rules};
 use crate::memory::{self, Memory};
+use crate::metrics::{self, MetricsFiles};
 use crate::output::Sink;
 use crate::pass::duplicates::Court;
 use crate::pass::feed::Feed;
@@ -129,9 +133,9 @@ impl Job<'_> {
     }
 
     /// Most bytes a record takes beside itself while it waits.
-    fn beside(&self, inputs: &Inputs, marks: bool) -> u64 {
+    fn beside(&self, inputs: &Inputs, noted: Option<&DuplicateEnds>) -> u64 {
         let steps: usize = self.steps.iter().map(|step| step.growth()).sum();
-        let ends = if marks { markdup::MOST_BYTES } else { 0 };
+        let ends = noted.map_or(0, DuplicateEnds::most_bytes);
         (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
     }
 
@@ -156,17 +160,20 @@ impl Job<'_> {
     fn hold(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
-        let noted = duplicates::prepare(self.plan, &self.header, &mut inputs)?;
+        let mut metrics = MetricsFiles::open(self.plan)?;
+        let wanted = self.plan.steps.duplicates.as_ref();
+        let noted =
+            wanted.map(|wanted| duplicates::prepare(wanted, &self.header, &mut inputs)).transpose()?;
         let waiting = Waiting {
             crew: self.memory.crew,
             sort,
             budget: Budget::new(self.room(&inputs)?),
             spill: Arc::new(Spill::new(&self.plan.means.temp_dirs)),
-            beside: self.beside(&inputs, noted.is_some()),
+            beside: self.beside(&inputs, noted.as_ref()),
             list: self.memory.sizes.list,
             framing: Framing { size: self.memory.sizes.frame, codec: self.plan.means.spill_codec },
         };
-        self.foretell(&mut inputs, &waiting, &sink)?;
+        self.foretell(&mut inputs, &waiting, noted.as_ref(), &sink)?;
         let input_header = inputs.header().clone();
         let mut feed = Feed::new(inputs, self.max_record(), waiting.crew);
 
@@ -174,21 +181,21 @@ impl Job<'_> {
         let (read, counts) = (held.records, std::mem::take(&mut held.counts));
         let mut summary = Summary { read, counts, ..Summary::default() };
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
-        if let (Some(wanted), Some(noted)) = (self.plan.steps.duplicates, &noted) {
-            let clear_dt = held.ends.has_dt;
-            let marks = self.judge(
-                &waiting,
-                wanted.mode,
-                noted,
-                (&input_header, feed.link.was_cut()),
-                &mut held,
-            )?;
-            self.report.say(&format!(
-                "readmill: {} pairs and {} single reads are duplicates",
-                marks.pairs, marks.fragments
-            ));
-            summary.mode = Some(marks.mode());
-            steps.push(Box::new(ApplyMarks::new(Arc::new(marks), wanted.remove, clear_dt)));
+        let mut marked = None;
+        if let (Some(wanted), Some(noted)) = (wanted, &noted) {
+            let writing = Writing {
+                clear_dt: wanted.writing.clear_dt && held.ends.has_dt,
+                ..wanted.writing.clone()
+            };
+            let grouped = (&input_header, feed.link.was_cut());
+            let verdict = Arc::new(self.judge(&waiting, wanted.mode, noted, grouped, &mut held)?);
+            self.tell(&verdict.tally);
+            summary.mode = Some(verdict.mode);
+            let references = self.header.references().iter().map(|reference| reference.name.clone());
+            let libraries = Arc::clone(&noted.libraries);
+            let apply = ApplyMarks::new(Arc::clone(&verdict), writing, libraries, references.collect());
+            marked = Some((verdict, apply.counted(), &noted.libraries));
+            steps.push(Box::new(apply));
         }
         if self.plan.order() == Order::Minhash {
             steps.push(Box::new(Minimise));
@@ -200,7 +207,11 @@ impl Job<'_> {
         let (crew, merge) = (waiting.crew, Merge::new(Arc::new(sources)));
         let Prefix { cutter, records: before, .. } = prefix;
         let written = merge::to_sink(crew, merge, &steps, &self.header, &mut sink, cutter, self.report)?;
+        if let Some((verdict, counted, libraries)) = marked {
+            metrics.write(self.plan, &metrics::duplication(libraries, &verdict.tally, &counted))?;
+        }
         sink.finish(self.report)?;
+        metrics.rename()?;
         summary.counts.extend(written.counts);
         summary.written = before + written.records;
         summary.spilled = waiting.spill.written();
@@ -237,10 +248,15 @@ impl Job<'_> {
     }
 
     /// Says what the run will need, if that is asked for, and refuses what the disk cannot hold.
-    fn foretell(&self, inputs: &mut Inputs, waiting: &Waiting, sink: &Sink) -> Result<()> {
-        let marks = self.plan.steps.duplicates.is_some();
+    fn foretell(
+        &self,
+        inputs: &mut Inputs,
+        waiting: &Waiting,
+        noted: Option<&DuplicateEnds>,
+        sink: &Sink,
+    ) -> Result<()> {
         let explain = self.plan.means.explain;
-        let Some(expected) = forecast::forecast(inputs, waiting, marks, self.may_leave_early(sink))?
+        let Some(expected) = forecast::forecast(inputs, waiting, noted, self.may_leave_early(sink))?
         else {
             if explain {
                 log("  the size of the input is unknown, and so is what will be spilled");
@@ -263,20 +279,18 @@ impl Job<'_> {
         sink: &mut Sink,
     ) -> Result<Held> {
         self.report.stage("reading", feed.intake.inputs.size(), true);
-        let wanted = self.plan.steps.duplicates.map(|duplicates| duplicates.mode);
         let writer =
             self.may_leave_early(sink).then(|| sink.writer(&self.header, waiting.crew.in_flight));
         let ingest = Ingest {
             steps: &self.steps,
             waiting,
             ends: noted,
-            must_be_grouped: wanted == Some(DuplicateMode::Template),
             writer: writer.as_ref(),
             report: self.report,
             readers: feed.readers(),
             buffers: Buffers::new(waiting.crew.in_flight),
         };
-        let (mut held, mut held_back) = (Held::new(waiting), 0);
+        let (mut held, mut held_back) = (Held::new(waiting, noted.map_or_else(Ends::default, Ends::new)), 0);
         while ingest.fill(feed, &mut held_back, &mut held, (sink, &self.header))? != Stop::Ended {
             if held.has_too_many_runs(waiting) {
                 held.consolidate(waiting)?;
@@ -292,6 +306,28 @@ impl Job<'_> {
         Ok(held)
     }
 
+    /// Says what was found.
+    fn tell(&self, tally: &Tally) {
+        let optical: u64 = tally.libraries.iter().map(|library| library.optical_pairs).sum();
+        let optical = match optical + tally.optical_fragments {
+            0 => String::new(),
+            n => format!(", {n} of them optical"),
+        };
+        self.report.say(&format!(
+            "readmill: {} pairs and {} single reads are duplicates{optical}",
+            tally.pairs, tally.fragments
+        ));
+        if let Some(Deepest { size, ref_id, five_prime }) = tally.deepest {
+            let contig = self.header.references().get(ref_id as usize);
+            let contig = contig.map_or("*".into(), |contig| String::from_utf8_lossy(&contig.name));
+            self.report.warn(&format!(
+                "the largest duplicate set has {} templates, at {contig}:{}",
+                with_commas(size),
+                five_prime + 1
+            ));
+        }
+    }
+
     /// Which templates are duplicates.
     fn judge(
         &self,
@@ -300,10 +336,10 @@ impl Job<'_> {
         noted: &DuplicateEnds,
         (header, cut): (&Header, bool),
         held: &mut Held,
-    ) -> Result<Marks> {
+    ) -> Result<Verdict> {
         self.report.stage("marking", None, true);
         let free = waiting.budget.capacity().saturating_sub(waiting.budget.used());
-        if !held.ends.halves.is_empty() && free < waiting.budget.capacity() / 4 {
+        if held.ends.any_halves() && free < waiting.budget.capacity() / 4 {
             held.spill(waiting)?;
         }
         waiting.budget.release(held.ends.bytes().min(waiting.budget.used()));
@@ -311,13 +347,21 @@ impl Job<'_> {
             crew: waiting.crew,
             budget: &waiting.budget,
             spill: &waiting.spill,
-            judged: noted.may_be_grouped(),
+            noted,
             cut,
             report: self.report,
         };
         let ends = std::mem::take(&mut held.ends);
         court.resolve(wanted, header, ends, held.records)
     }
+}
+
+/// A number with a comma after each three digits.
+fn with_commas(n: u64) -> String {
+    let digits = n.to_string();
+    let (head, tail) = digits.split_at((digits.len() - 1) % 3 + 1);
+    let triples = tail.as_bytes().chunks(3).map(|triple| String::from_utf8_lossy(triple));
+    triples.fold(head.to_string(), |text, triple| text + "," + &triple)
 }
 
 /// The inputs, in few words.

@@ -82,7 +82,7 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
             drop_unmapped: Some(Unmapped::Flagged),
             dictionary: Some(dictionary),
             read_group: Some("ID:demo LB:lib1 SM:sample1 PL:ILLUMINA PU:unit1".into()),
-            duplicates: Some(Duplicates { mode: DuplicateMode::Auto, remove: false }),
+            duplicates: Some(Duplicates::marked(DuplicateMode::Auto)),
             sort: Some(Order::Coordinate),
         },
         output: Output {

@@ -6,7 +6,7 @@ use readmill::plan::Steps;
 use readmill_record::Result;
 
 use super::common::Io;
-use super::prep::DuplicateFlags;
+use super::duplicates::DuplicateFlags;
 use super::sort::OutputOrder;
 
 /// Flags of marking alone.

@@ -3,6 +3,7 @@
 mod common;
 mod compare;
 mod demo;
+mod duplicates;
 mod markdup;
 mod prep;
 mod sort;

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use readmill::Plan;
-use readmill::plan::{DuplicateMode, Duplicates, Steps, Unmapped};
+use readmill::plan::{Steps, Unmapped};
 use readmill_record::Result;
 
 use super::common::Io;
+use super::duplicates::DuplicateFlags;
 use super::sort::OutputOrder;
 
 /// Flags of any combination of steps.
@@ -40,43 +41,11 @@ pub struct Prep {
     sequence_dictionary: Option<PathBuf>,
 }
 
-#[derive(Args)]
-pub struct DuplicateFlags {
-    /// Mark duplicates and leave them out of the output
-    #[arg(long)]
-    pub remove_duplicates: bool,
-    /// Which records of a duplicate template are flagged
-    #[arg(long, value_name = "MODE", default_value = "auto")]
-    pub duplicate_mode: Mode,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// template if the input proves to be grouped by name, else coordinate
-    Auto,
-    /// Every record of the template, as Picard does on queryname-grouped input
-    Template,
-    /// Mapped primary records only, as Picard does on coordinate-sorted input
-    Coordinate,
-}
-
-impl DuplicateFlags {
-    pub fn duplicates(&self) -> Duplicates {
-        let mode = match self.duplicate_mode {
-            Mode::Auto => DuplicateMode::Auto,
-            Mode::Template => DuplicateMode::Template,
-            Mode::Coordinate => DuplicateMode::Coordinate,
-        };
-        Duplicates { mode, remove: self.remove_duplicates }
-    }
-}
-
 impl Prep {
     pub fn plan(&self) -> Result<Plan> {
-        let marks = self.mark_duplicates || self.duplicates.remove_duplicates;
-        if !marks && self.duplicates.duplicate_mode != Mode::Auto {
-            return Err(readmill_record::Error::usage("--duplicate-mode needs duplicates to be marked")
-                .hint("add --mark-duplicates or --remove-duplicates"));
+        let marks = self.mark_duplicates || self.duplicates.is_given();
+        if !marks {
+            self.duplicates.check_unused()?;
         }
         let drop_unmapped = match (self.drop_unmapped_strict, self.drop_unmapped) {
             (true, _) => Some(Unmapped::Strict),

@@ -1,54 +1,50 @@
 //! Duplicates: how they are noted while reading, and the barrier that judges them.
 
+use std::sync::Arc;
+
 use readmill_engine::{Budget, Crew};
 use readmill_format::spill::Spill;
-use readmill_record::{Error, Header, Result};
+use readmill_record::header::Line;
+use readmill_record::{Batch, Error, Header, Result};
 use readmill_steps::markdup::grouping::Evidence;
-use readmill_steps::markdup::join::{Joined, join};
-use readmill_steps::markdup::{self, DuplicateEnds, Ends, Marks, Mode};
+use readmill_steps::markdup::{self, DuplicateEnds, Ends, Mode, Noting, Verdict};
 
-use super::order;
+use super::order::OnThreads;
 use crate::forecast::first_batch;
 use crate::inputs::{Inputs, Next};
-use crate::plan::{DuplicateMode, Plan};
+use crate::plan::{DuplicateMode, Duplicates};
 use crate::report::Report;
 
 /// Decides how ends are noted. Unless the mode leaves no choice, the first piece is looked at: where
 /// its templates stand together, mates are paired as they come; where they do not, all are joined by
 /// name.
-pub fn prepare(plan: &Plan, header: &Header, inputs: &mut Inputs) -> Result<Option<DuplicateEnds>> {
-    let Some(wanted) = plan.steps.duplicates else { return Ok(None) };
-    let grouped = match wanted.mode {
-        DuplicateMode::Coordinate => false,
-        DuplicateMode::Template => true,
-        DuplicateMode::Auto => {
-            let list = inputs.list();
-            match inputs.peek()? {
-                Some(Next::Piece(input, claim)) => {
-                    let first = first_batch(claim.clone(), &list[*input].header);
-                    first.is_some_and(|batch| Evidence::of(&batch).looks_grouped())
-                }
-                Some(Next::End(_)) | None => true,
-            }
-        }
+pub fn prepare(
+    wanted: &Duplicates,
+    header: &Header,
+    inputs: &mut Inputs,
+) -> Result<DuplicateEnds> {
+    let list = inputs.list();
+    let first = match inputs.peek()? {
+        Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input].header),
+        Some(Next::End(_)) | None => Some(Batch::default()),
     };
-    DuplicateEnds::new(header, grouped).map(Some)
+    let evidence = first.as_ref().map(Evidence::of);
+    let looks_grouped = evidence.as_ref().is_some_and(Evidence::looks_grouped);
+    let is_grouped = evidence.as_ref().is_some_and(Evidence::is_complete);
+    let noting = match wanted.mode {
+        DuplicateMode::Coordinate => Noting::ByPlace,
+        DuplicateMode::Template if is_grouped => Noting::Linked,
+        DuplicateMode::Template => Noting::ByInput,
+        DuplicateMode::Auto if looks_grouped => Noting::Together,
+        DuplicateMode::Auto => Noting::ByPlace,
+    };
+    DuplicateEnds::new(header, noting, wanted.rules.clone())
 }
 
-/// The error of template mode on input that is not grouped.
-pub fn not_grouped() -> Error {
-    Error::input("the records of a template do not stand together, so --duplicate-mode template cannot see whole templates")
-        .hint("use --duplicate-mode coordinate, or group the input by name first")
-}
-
-/// Sorts what is in memory and writes it to the spill.
-pub fn spill(crew: Crew, ends: &mut Ends, spill: &Spill, turn: usize) -> Result<()> {
-    order::items(crew, ends.pairs.chunks_mut())?;
-    order::items(crew, ends.present.chunks_mut())?;
-    order::items(crew, ends.halves.chunks_mut())?;
-    order::items(crew, ends.fragments.chunks_mut())?;
-    order::items(crew, ends.incomplete.chunks_mut())?;
-    ends.spill(spill, turn)
+/// Whether a header says that the records of a template stand together.
+fn says_grouped(header: &Header) -> bool {
+    let said = |line: &Line| line.get(b"SO") == Some(b"queryname") || line.get(b"GO") == Some(b"query");
+    header.lines_of(b"HD").any(said)
 }
 
 /// What the judgement works with.
@@ -58,9 +54,9 @@ pub struct Court<'a> {
     /// Room for all that waits; what is used of it is taken by reads.
     pub budget: &'a Budget,
     /// The spill.
-    pub spill: &'a Spill,
-    /// Whether it was looked at whether the input is grouped by name.
-    pub judged: bool,
+    pub spill: &'a Arc<Spill>,
+    /// How ends were noted.
+    pub noted: &'a DuplicateEnds,
     /// Whether a template was too long to be kept together.
     pub cut: bool,
     /// Messages.
@@ -75,66 +71,39 @@ impl Court<'_> {
         header: &Header,
         mut ends: Ends,
         records: u64,
-    ) -> Result<Marks> {
-        order::items(self.crew, ends.incomplete.chunks_mut())?;
-        ends.compare_incomplete(self.spill)?;
-        let mode = self.mode(wanted, header, &ends)?;
+    ) -> Result<Verdict> {
+        let threads = OnThreads(self.crew);
+        ends.compare_incomplete(&threads, self.spill)?;
+        let (mode, grouped) = self.mode(wanted, header, &ends)?;
         if ends.without_read_group > 0 {
             self.report.warn(&format!(
                 "{} paired reads have no read group, or one the header lacks; they count as one unknown library",
                 ends.without_read_group
             ));
         }
-        if Marks::bytes(records) > self.budget.capacity() / 2 {
+        let bits = markdup::verdict_bytes(&self.noted.rules, records);
+        if bits > self.budget.capacity() / 2 {
             return Err(Error::usage(format!("marking {records} records does not fit into the memory"))
                 .hint("raise -m"));
         }
-        self.budget.settle(0, Marks::bytes(records)); // until the end of the run
-        let free =
-            |ends: &Ends| self.budget.capacity().saturating_sub(self.budget.used() + ends.bytes());
-        if !ends.halves.is_empty() && free(&ends) < ends.halves.bytes() {
-            spill(self.crew, &mut ends, self.spill, 0)?;
-        }
-        let limit = free(&ends).max(8 << 20);
-        order::items(self.crew, ends.halves.chunks_mut())?;
-        let halves = std::mem::take(&mut ends.halves);
-        let mut relieve = |pairs: &mut markdup::Sorter<6>, present: &mut markdup::Sorter<2>| {
-            if pairs.bytes() + present.bytes() > limit {
-                order::items(self.crew, pairs.chunks_mut())?;
-                order::items(self.crew, present.chunks_mut())?;
-                pairs.spill(self.spill, 0)?;
-                present.spill(self.spill, 0)?;
-            }
-            Ok(())
-        };
-        let Ends { mut pairs, mut present, mut fragments, .. } = ends;
-        let joined = Joined { pairs: &mut pairs, present: &mut present, relieve: &mut relieve };
-        join(halves, self.spill, mode == Mode::Coordinate, joined)?;
-        if fragments.is_empty() {
-            present = markdup::Sorter::default(); // paired ends matter to single reads alone
-        }
-        order::items(self.crew, pairs.chunks_mut())?;
-        order::items(self.crew, present.chunks_mut())?;
-        order::items(self.crew, fragments.chunks_mut())?;
-        markdup::resolve(pairs, present, fragments, self.spill, Marks::new(records, mode))
+        self.budget.settle(0, bits); // until the end of the run
+        let room = self.budget.capacity().saturating_sub(self.budget.used());
+        let spill = Arc::clone(self.spill);
+        let court = markdup::Court { threads: &threads, spill, noted: self.noted, room };
+        let verdict = court.judge(mode, grouped, ends, records)?;
+        self.budget.settle(0, verdict.bytes_beside_bits());
+        Ok(verdict)
     }
 
-    fn mode(&self, wanted: DuplicateMode, header: &Header, ends: &Ends) -> Result<Mode> {
-        let grouped_by_header = header
-            .lines_of(b"HD")
-            .any(|line| line.get(b"SO") == Some(b"queryname") || line.get(b"GO") == Some(b"query"));
-        let grouped = self.judged && ends.grouping.is_proved(grouped_by_header);
-        let proved = grouped && !self.cut;
+    /// The mode, and whether templates stand together.
+    fn mode(&self, wanted: DuplicateMode, header: &Header, ends: &Ends) -> Result<(Mode, bool)> {
+        let in_batch = self.noted.noting().in_batch();
+        let grouped = in_batch && !self.cut && ends.grouping.is_proved(says_grouped(header));
         match wanted {
-            DuplicateMode::Coordinate => Ok(Mode::Coordinate),
-            DuplicateMode::Template if proved => Ok(Mode::Template),
-            DuplicateMode::Template if grouped => Err(Error::input(
-                "the records of one template take more than 1 MiB and cannot be held together",
-            )
-            .hint("use --duplicate-mode coordinate")),
-            DuplicateMode::Template => Err(not_grouped()),
-            DuplicateMode::Auto if proved => Ok(Mode::Template),
-            DuplicateMode::Auto => Ok(Mode::Coordinate),
+            DuplicateMode::Coordinate => Ok((Mode::Coordinate, false)),
+            DuplicateMode::Template => Ok((Mode::Template, grouped)),
+            DuplicateMode::Auto if grouped => Ok((Mode::Template, true)),
+            DuplicateMode::Auto => Ok((Mode::Coordinate, false)),
         }
     }
 }

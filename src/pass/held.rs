@@ -8,7 +8,8 @@ use readmill_steps::sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
 use super::prefix::Prefix;
 use super::waiting::{Waiting, still_filled};
-use super::{Counts, duplicates, merge, order};
+use super::order::OnThreads;
+use super::{Counts, merge, order};
 
 /// What waits.
 pub struct Held {
@@ -39,8 +40,8 @@ const MOST_FRAME: usize = 1 << 20;
 
 impl Held {
     /// Nothing yet, and no memory for it.
-    pub fn new(waiting: &Waiting) -> Self {
-        let (runs, spilled, bytes, ends, records, prefix, any_placed, counts) = Default::default();
+    pub fn new(waiting: &Waiting, ends: Ends) -> Self {
+        let (runs, spilled, bytes, records, prefix, any_placed, counts) = Default::default();
         let (arena, run) = (Arc::new(Arena::empty()), Run::new(waiting.list));
         Held { runs, spilled, arena, run, bytes, ends, records, prefix, any_placed, counts }
     }
@@ -66,7 +67,7 @@ impl Held {
     /// Writes the ends as sorted items.
     pub fn spill_ends(&mut self, waiting: &Waiting) -> Result<()> {
         let bytes = self.ends.bytes();
-        duplicates::spill(waiting.crew, &mut self.ends, &waiting.spill, self.spilled)?;
+        self.ends.spill(&OnThreads(waiting.crew), &waiting.spill, self.spilled)?;
         waiting.budget.release(bytes.min(waiting.budget.used()));
         Ok(())
     }

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use readmill_engine::{Crew, Pass};
 use readmill_record::{Error, Result};
+use readmill_steps::markdup::{Item, Sorting};
 
 struct SortLists<F, T, U>(F, PhantomData<fn(T) -> U>);
 
@@ -53,11 +54,15 @@ pub fn lists<T: Send, U: Send>(
     Ok(sorted)
 }
 
-/// Sorts the chunks of packed items.
-pub fn items<const N: usize>(crew: Crew, chunks: &mut Vec<Vec<[u64; N]>>) -> Result<()> {
-    *chunks = lists(crew, std::mem::take(chunks), |mut chunk, _| {
-        chunk.sort_unstable();
-        chunk
-    })?;
-    Ok(())
+/// Sorts the chunks of packed items on the crew's threads.
+pub struct OnThreads(pub Crew);
+
+impl Sorting for OnThreads {
+    fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()> {
+        *chunks = lists(self.0, std::mem::take(chunks), |mut chunk, _| {
+            chunk.sort_unstable();
+            chunk
+        })?;
+        Ok(())
+    }
 }

@@ -98,10 +98,11 @@ impl Batch {
     }
 
     /// Keeps the records for which `keep` holds.
-    pub fn retain(&mut self, mut keep: impl FnMut(RecordRef<'_>) -> bool) {
+    pub fn retain(&mut self, mut keep: impl FnMut(Stamp, RecordRef<'_>) -> bool) {
         let bytes = &self.bytes;
-        self.spans
-            .retain(|span| keep(RecordRef::new(&bytes[span.start as usize..][..span.len as usize])));
+        self.spans.retain(|span| {
+            keep(span.stamp, RecordRef::new(&bytes[span.start as usize..][..span.len as usize]))
+        });
     }
 
     /// Shows each record for changes that keep its length.
@@ -114,7 +115,7 @@ impl Batch {
     /// Lets `write` append the new form of each record, of whatever length; nothing appended drops it.
     pub fn rewrite(
         &mut self,
-        mut write: impl FnMut(RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
+        mut write: impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
         let mut out = std::mem::take(&mut self.spare);
         out.clear();
@@ -124,7 +125,7 @@ impl Batch {
             let record = RecordRef::new(&bytes[span.start as usize..][..span.len as usize]);
             let start = out.len();
             if failed.is_none()
-                && let Err(error) = write(record, &mut out)
+                && let Err(error) = write(span.stamp, record, &mut out)
             {
                 failed = Some(error.record(span.stamp.ordinal()).qname(record.qname()));
             }
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn rewriting_may_lengthen_and_drop() {
         let mut b = batch(&["a", "b", "c"]);
-        b.rewrite(|record, out| {
+        b.rewrite(|_, record, out| {
             if record.qname() != b"b" {
                 edit::copy_with_text(record, tag::RG, b"group", out);
             }

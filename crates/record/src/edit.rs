@@ -57,6 +57,22 @@ pub fn append_text(out: &mut Vec<u8>, start: usize, tag: Tag, value: &[u8]) {
     close(out, start);
 }
 
+/// Appends an integer field to the record that starts at `start` of `out` and reaches its end, in the smallest
+/// type that holds it.
+pub fn append_integer(out: &mut Vec<u8>, start: usize, tag: Tag, value: u32) {
+    out.extend_from_slice(&tag);
+    if let Ok(value) = u8::try_from(value) {
+        out.extend([b'C', value]);
+    } else if let Ok(value) = u16::try_from(value) {
+        out.push(b'S');
+        out.extend(value.to_le_bytes());
+    } else {
+        out.push(b'I');
+        out.extend(value.to_le_bytes());
+    }
+    close(out, start);
+}
+
 /// Appends `record` to `out` with the text field `tag` set to `value`: in the place of the first
 /// one it has, else at the end.
 pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut Vec<u8>) {

@@ -11,6 +11,10 @@ pub const MC: Tag = *b"MC";
 pub const CG: Tag = *b"CG";
 /// Duplicate type, written by Picard.
 pub const DT: Tag = *b"DT";
+/// Representative of a duplicate set, written by Picard.
+pub const DI: Tag = *b"DI";
+/// Size of a duplicate set, written by Picard.
+pub const DS: Tag = *b"DS";
 
 /// One optional field: its tag, its BAM type letter and the bytes of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

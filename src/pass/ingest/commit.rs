@@ -9,7 +9,6 @@ use readmill_steps::sort::{Frames, Merge, Sources, SpilledRun};
 use super::state::{Ingest, Shared, lock};
 use super::ticket::{Done, Left, TurnoverDone};
 use crate::output::Sink;
-use crate::pass::duplicates;
 use crate::pass::held::Held;
 use crate::pass::turnover::To;
 
@@ -56,9 +55,6 @@ impl<'a> Committer<'a> {
         let Committer { ingest, held, .. } = self;
         held.run.push(&left.entries);
         held.ends.push(&left.ends);
-        if ingest.must_be_grouped && held.ends.grouping.is_scattered() {
-            return Err(duplicates::not_grouped());
-        }
         // What the ticket took, and what its link holds back more than the one before.
         let needs = left.reads + left.ends.bytes() + left.room.held_back;
         ingest.waiting.budget.settle(left.room.reserved + self.had, needs);

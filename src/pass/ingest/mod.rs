@@ -118,7 +118,7 @@ impl<'a> Ingest<'a> {
             }
             super::apply(steps, &mut batch)?;
             if let (Some(noted), Some(scratch)) = (self.ends, scratch) {
-                noted.accept(scratch, &batch, &mut ends);
+                noted.accept(scratch, &batch, &mut ends)?;
             }
             let mut entries = self.buffers.entries.take().unwrap_or_default();
             entries.clear();

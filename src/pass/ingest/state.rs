@@ -22,8 +22,6 @@ pub struct Ingest<'a> {
     pub waiting: &'a Waiting,
     /// What is noted for duplicates.
     pub ends: Option<&'a DuplicateEnds>,
-    /// Whether reads of one template must stand together.
-    pub must_be_grouped: bool,
     /// What encodes reads for the output as soon as memory is full; nothing where reads cannot leave yet.
     pub writer: Option<&'a Writer<'a>>,
     /// Progress.

@@ -34,7 +34,7 @@ impl Step for DropUnmapped {
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let before = batch.len();
-        batch.retain(|record| !self.drops(record));
+        batch.retain(|_, record| !self.drops(record));
         self.dropped += (before - batch.len()) as u64;
         Ok(())
     }

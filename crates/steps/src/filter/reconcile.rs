@@ -137,7 +137,7 @@ impl Step for Reconcile {
             return Ok(());
         }
         let (names, removed) = (&self.names, &mut self.removed);
-        batch.rewrite(|record, out| {
+        batch.rewrite(|_, record, out| {
             *removed += rename(record, names, out);
             Ok(())
         })

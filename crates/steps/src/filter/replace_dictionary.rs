@@ -68,7 +68,7 @@ impl Step for ReplaceDictionary {
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let before = batch.len();
-        batch.retain(|record| self.new_id(record.ref_id()).is_some());
+        batch.retain(|_, record| self.new_id(record.ref_id()).is_some());
         self.removed += (before - batch.len()) as u64;
         let mut unmated = Vec::with_capacity(batch.len());
         batch.edit(|_, raw| {
@@ -90,7 +90,7 @@ impl Step for ReplaceDictionary {
             return Ok(());
         }
         let mut unmated = unmated.into_iter();
-        batch.rewrite(|record, out| {
+        batch.rewrite(|_, record, out| {
             if unmated.next() == Some(true) {
                 edit::copy_without(record, tag::MC, out);
             } else {

@@ -66,7 +66,7 @@ impl Step for ReplaceReadGroup {
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        batch.rewrite(|record, out| {
+        batch.rewrite(|_, record, out| {
             edit::copy_with_text(record, tag::RG, &self.id, out);
             Ok(())
         })

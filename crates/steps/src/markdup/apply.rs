@@ -1,26 +1,200 @@
-//! Flags on records.
+//! Flags and tags on records.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use readmill_record::{Batch, Flags, RecordRef, Result, edit, tag};
+use readmill_record::tag::{self, Tag};
+use readmill_record::{Batch, Flags, RecordRef, Result, Stamp, edit};
 
-use super::Marks;
+use super::barcodes::{Strand, strand};
+use super::libraries::Libraries;
+use super::metrics::LibraryCounts;
+use super::verdict::Verdict;
 use crate::Step;
 
-/// Sets 0x400 on marked records, clears it on all others, removes DT (as Picard's CLEAR_DT does by
-/// default), and on request leaves marked records out.
+/// What of the verdict is written to records. The default is Picard's, but for `clear_dt`.
+#[derive(Clone, Debug, Default)]
+pub struct Writing {
+    /// Leave duplicates out.
+    pub remove: bool,
+    /// Leave optical duplicates out.
+    pub remove_optical: bool,
+    /// Remove DT from all records (CLEAR_DT).
+    pub clear_dt: bool,
+    /// Which duplicates are told apart by DT.
+    pub duplicate_types: DuplicateTypes,
+    /// Write the duplicate set: DI, its representative, and DS, its size.
+    pub members: bool,
+    /// Where to write the identifier of the molecule that barcodes tell (MOLECULAR_IDENTIFIER_TAG), and
+    /// whether it names the strand.
+    pub molecule: Option<(Tag, bool)>,
+}
+
+/// Which duplicates are told apart by DT: `SQ` for optical ones, `LB` for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DuplicateTypes {
+    /// None.
+    #[default]
+    DontTag,
+    /// Optical ones.
+    OpticalOnly,
+    /// All.
+    All,
+}
+
+impl Writing {
+    fn changes_fields(&self) -> bool {
+        let types = self.duplicate_types != DuplicateTypes::DontTag;
+        self.clear_dt || types || self.members || self.molecule.is_some()
+    }
+}
+
+/// Sets 0x400 on duplicates, clears it on all others, writes and removes what else is asked for.
 #[derive(Clone)]
 pub struct ApplyMarks {
-    marks: Arc<Marks>,
-    remove: bool,
-    clear_dt: bool,
+    verdict: Arc<Verdict>,
+    writing: Arc<Writing>,
+    libraries: Arc<Libraries>,
+    /// Names of reference sequences.
+    references: Arc<Vec<Vec<u8>>>,
+    counted: Arc<Counted>,
     flagged: u64,
 }
 
+/// Duplicates among mapped primary records, by library.
+#[derive(Debug, Default)]
+pub struct Counted(Vec<[AtomicU64; 2]>);
+
+impl Counted {
+    /// Adds them to the counts of their libraries.
+    pub fn add_to(&self, libraries: &mut Vec<LibraryCounts>) {
+        for (library, [unpaired, paired]) in self.0.iter().enumerate() {
+            let (unpaired, paired) = (unpaired.load(Relaxed), paired.load(Relaxed));
+            if unpaired + paired > 0 && libraries.len() <= library {
+                libraries.resize_with(library + 1, LibraryCounts::default);
+            }
+            if let Some(counts) = libraries.get_mut(library) {
+                counts.unpaired_duplicates += unpaired;
+                counts.paired_duplicates += paired;
+            }
+        }
+    }
+}
+
 impl ApplyMarks {
-    /// Applies `marks`; `clear_dt` when any record may have a DT field.
-    pub fn new(marks: Arc<Marks>, remove: bool, clear_dt: bool) -> Self {
-        ApplyMarks { marks, remove, clear_dt, flagged: 0 }
+    /// Applies the verdict.
+    pub fn new(
+        verdict: Arc<Verdict>,
+        writing: Writing,
+        libraries: Arc<Libraries>,
+        references: Vec<Vec<u8>>,
+    ) -> Self {
+        let counted = libraries.names().iter().map(|_| Default::default()).collect();
+        ApplyMarks {
+            verdict,
+            writing: Arc::new(writing),
+            libraries,
+            references: Arc::new(references),
+            counted: Arc::new(Counted(counted)),
+            flagged: 0,
+        }
+    }
+
+    /// Where duplicates are counted.
+    pub fn counted(&self) -> Arc<Counted> {
+        Arc::clone(&self.counted)
+    }
+
+    /// Counts a record that is flagged, as Picard's metrics do.
+    fn count(&self, record: RecordRef<'_>) {
+        let flags = record.flags();
+        if flags.is_unmapped() || !flags.is_primary() {
+            return;
+        }
+        let library = self.libraries.library(self.libraries.group(record.read_group()));
+        let paired = flags.is_paired() && !flags.is_mate_unmapped();
+        if let Some(counts) = self.counted.0.get(usize::from(library)) {
+            counts[usize::from(paired)].fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Appends the record in its new form.
+    fn rewrite(&self, record: RecordRef<'_>, stamp: Stamp, out: &mut Vec<u8>) -> Result<()> {
+        let Writing { clear_dt, duplicate_types, members, molecule, .. } = &*self.writing;
+        let mut fields = Fields::new(record, out);
+        if *clear_dt {
+            fields.remove(tag::DT);
+        }
+        if record.flags().is_duplicate() {
+            match (duplicate_types, self.verdict.is_optical(stamp)) {
+                (DuplicateTypes::DontTag, _) | (DuplicateTypes::OpticalOnly, false) => {}
+                (_, true) => fields.set_text(tag::DT, b"SQ"),
+                (DuplicateTypes::All, false) => fields.set_text(tag::DT, b"LB"),
+            }
+        }
+        let takes_part = !record.flags().is_unmapped() && record.flags().is_primary();
+        if *members
+            && takes_part
+            && let Some(set) = self.verdict.membership(stamp)?
+        {
+            fields.set_integer(tag::DI, set.representative.min(u32::MAX.into()) as u32);
+            fields.set_integer(tag::DS, set.size.min(u32::MAX.into()) as u32);
+        }
+        if let Some((tag, duplex)) = molecule {
+            let molecule = self.molecule(record, *duplex)?;
+            fields.set_text(*tag, &molecule);
+        }
+        Ok(())
+    }
+
+    /// The identifier of a molecule: contig, position of the reverse read, and the strand (Picard, UmiUtil).
+    fn molecule(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
+        let contig = usize::try_from(record.ref_id()).ok().and_then(|id| self.references.get(id));
+        let contig = contig.map_or(b"null".as_slice(), |name| name);
+        let reverse = record.flags().is_reverse();
+        let pos = if reverse { record.pos() } else { record.next_pos() };
+        let mut molecule = [contig, format!(":{}/", i64::from(pos) + 1).as_bytes()].concat();
+        if duplex {
+            match strand(record)? {
+                Strand::Top => molecule.extend(b"/A"),
+                Strand::Bottom => molecule.extend(b"/B"),
+                Strand::Unknown => {}
+            }
+        }
+        Ok(molecule)
+    }
+}
+
+/// Optional fields of a record that is being copied.
+struct Fields<'a> {
+    out: &'a mut Vec<u8>,
+    start: usize,
+    fields: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn new(record: RecordRef<'_>, out: &'a mut Vec<u8>) -> Self {
+        let start = out.len();
+        out.extend_from_slice(record.raw());
+        let fields = start + record.fields_start();
+        Fields { out, start, fields }
+    }
+
+    fn remove(&mut self, tag: Tag) {
+        while let Some(found) = tag::locate(&self.out[self.fields..], tag) {
+            self.out.drain(self.fields + found.start..self.fields + found.end);
+        }
+        edit::close(self.out, self.start);
+    }
+
+    fn set_text(&mut self, tag: Tag, value: &[u8]) {
+        self.remove(tag);
+        edit::append_text(self.out, self.start, tag, value);
+    }
+
+    fn set_integer(&mut self, tag: Tag, value: u32) {
+        self.remove(tag);
+        edit::append_integer(self.out, self.start, tag, value);
     }
 }
 
@@ -34,29 +208,39 @@ impl Step for ApplyMarks {
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let (marks, flagged) = (&self.marks, &mut self.flagged);
+        let mut flagged = 0;
+        let this = &*self;
         batch.edit(|stamp, raw| {
             let flags = RecordRef::new(raw).flags().0;
-            let marked = marks.is_marked(stamp);
-            *flagged += u64::from(marked);
-            edit::set_flags(
-                raw,
-                if marked { flags | Flags::DUPLICATE } else { flags & !Flags::DUPLICATE },
-            );
+            if this.verdict.is_duplicate(stamp) {
+                flagged += 1;
+                edit::set_flags(raw, flags | Flags::DUPLICATE);
+                this.count(RecordRef::new(raw));
+            } else {
+                edit::set_flags(raw, flags & !Flags::DUPLICATE);
+            }
         });
-        if self.clear_dt {
-            batch.rewrite(|record, out| {
-                edit::copy_without(record, tag::DT, out);
-                Ok(())
-            })?;
+        let Writing { remove, remove_optical, .. } = *self.writing;
+        if remove_optical {
+            batch.retain(|stamp, record| {
+                !(record.flags().is_duplicate() && (remove || this.verdict.is_optical(stamp)))
+            });
+        } else if remove {
+            batch.retain(|_, record| !record.flags().is_duplicate());
         }
-        if self.remove {
-            batch.retain(|record| !record.flags().is_duplicate());
+        if this.writing.changes_fields() {
+            batch.rewrite(|stamp, record, out| this.rewrite(record, stamp, out))?;
         }
+        self.flagged += flagged;
         Ok(())
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![(if self.remove { "duplicates removed" } else { "duplicates flagged" }, self.flagged)]
+        let name = match *self.writing {
+            Writing { remove: true, .. } => "duplicates removed",
+            Writing { remove_optical: true, .. } => "duplicates flagged or, if optical, removed",
+            _ => "duplicates flagged",
+        };
+        vec![(name, self.flagged)]
     }
 }

@@ -1,11 +1,9 @@
-//! All ends, in memory as chunks to be sorted one by one, on disk as sorted runs.
+//! Items of one kind, in memory as chunks to be sorted one by one, on disk as sorted runs.
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
 
-use super::ends::EndsPart;
-use super::grouping::Grouping;
-use super::item::{EndKey, Fragment, Half, Pair};
+use super::item::Item;
 use crate::sort::tournament::LoserTree;
 
 /// Items of one chunk; a chunk never grows beyond, so nothing is ever copied to make room.
@@ -18,30 +16,41 @@ const READ_BACK: usize = 512;
 const MOST_RUNS: usize = 64;
 
 /// Items of one kind, sorted in parts.
-pub struct Sorter<const N: usize> {
-    chunks: Vec<Vec<[u64; N]>>,
+pub struct Sorter<T> {
+    chunks: Vec<Vec<T>>,
     runs: Vec<Extent>,
+    /// Items in all.
+    len: u64,
 }
 
-impl<const N: usize> Default for Sorter<N> {
+impl<T> Default for Sorter<T> {
     fn default() -> Self {
-        Sorter { chunks: Vec::new(), runs: Vec::new() }
+        Sorter { chunks: Vec::new(), runs: Vec::new(), len: 0 }
     }
 }
 
-impl<const N: usize> Sorter<N> {
-    /// Adds items.
-    pub fn extend(&mut self, mut items: &[[u64; N]]) {
-        while !items.is_empty() {
-            if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
-                self.chunks.push(Vec::with_capacity(CHUNK));
-            }
-            if let Some(chunk) = self.chunks.last_mut() {
-                let (now, later) = items.split_at(items.len().min(CHUNK - chunk.len()));
-                chunk.extend_from_slice(now);
-                items = later;
+impl<T: Item> Sorter<T> {
+    /// Adds an item.
+    pub fn push(&mut self, item: T) {
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push(item),
+            _ => {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                chunk.push(item);
+                self.chunks.push(chunk);
             }
         }
+        self.len += 1;
+    }
+
+    /// Adds items that stand one behind the other in `words`.
+    pub fn extend(&mut self, words: &[u64]) {
+        words.chunks_exact(T::WORDS).for_each(|words| self.push(item(words)));
+    }
+
+    /// Items in all, those on disk included.
+    pub fn len(&self) -> u64 {
+        self.len
     }
 
     /// Whether there are no items.
@@ -51,11 +60,11 @@ impl<const N: usize> Sorter<N> {
 
     /// Bytes of memory its items take.
     pub fn bytes(&self) -> u64 {
-        self.chunks.iter().map(|chunk| (chunk.len() * 8 * N) as u64).sum()
+        self.chunks.iter().map(|chunk| size_of_val(&chunk[..]) as u64).sum()
     }
 
     /// The chunks, to be sorted one by one.
-    pub fn chunks_mut(&mut self) -> &mut Vec<Vec<[u64; N]>> {
+    pub fn chunks_mut(&mut self) -> &mut Vec<Vec<T>> {
         &mut self.chunks
     }
 
@@ -63,24 +72,26 @@ impl<const N: usize> Sorter<N> {
     /// buffers would count are first merged into one.
     pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
         if !self.chunks.is_empty() {
-            let chunks = Self { chunks: std::mem::take(&mut self.chunks), runs: Vec::new() };
+            let chunks = Self { chunks: std::mem::take(&mut self.chunks), ..Self::default() };
             self.runs.push(chunks.write(spill, turn)?);
         }
         if self.runs.len() >= MOST_RUNS {
-            let runs = Self { chunks: Vec::new(), runs: std::mem::take(&mut self.runs) };
-            self.runs.push(runs.write(spill, turn)?);
+            let runs = Self { runs: std::mem::take(&mut self.runs), ..Self::default() };
+            let run = runs.write(spill, turn)?;
+            runs.runs.iter().for_each(|merged| spill.free(merged));
+            self.runs.push(run);
         }
         Ok(())
     }
 
     /// Writes all items as one sorted run.
-    fn write(self, spill: &Spill, turn: usize) -> Result<Extent> {
+    fn write(&self, spill: &Spill, turn: usize) -> Result<Extent> {
         let mut items = self.merge(spill)?;
         let mut extent = spill.begin(turn)?;
-        let mut bytes = Vec::with_capacity(READ_BACK * 8 * N);
+        let mut bytes = Vec::with_capacity(READ_BACK * 8 * T::WORDS);
         while let Some(item) = items.next_item()? {
-            item.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-            if bytes.len() == READ_BACK * 8 * N {
+            item.as_ref().iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+            if bytes.len() == READ_BACK * 8 * T::WORDS {
                 spill.append(&mut extent, &bytes)?;
                 bytes.clear();
             }
@@ -89,138 +100,65 @@ impl<const N: usize> Sorter<N> {
         Ok(extent)
     }
 
-    /// All items in order; the chunks must be sorted.
-    pub fn merge(self, spill: &Spill) -> Result<Merged<'_, N>> {
-        let runs = self.runs.into_iter().map(|extent| Items::Disk {
+    /// All items in order; the chunks must be sorted. There can be several walks at once.
+    pub fn merge<'a>(&'a self, spill: &'a Spill) -> Result<Merged<'a, T>> {
+        let runs = self.runs.iter().map(|&extent| Items::Disk {
             spill,
             extent,
             at: extent.start,
             buffer: Vec::new(),
         });
-        let chunks = self.chunks.into_iter().map(|chunk| Items::Memory(chunk.into_iter()));
-        let mut sources: Vec<Items<'_, N>> = runs.chain(chunks).collect();
+        let chunks = self.chunks.iter().map(|chunk| Items::Memory(chunk.iter()));
+        let mut sources: Vec<Items<'_, T>> = runs.chain(chunks).collect();
         let first = sources.iter_mut().map(Items::next).collect::<Result<_>>()?;
         Ok(Merged { sources, tree: LoserTree::new(first) })
     }
 }
 
-enum Items<'a, const N: usize> {
-    Memory(std::vec::IntoIter<[u64; N]>),
-    Disk { spill: &'a Spill, extent: Extent, at: u64, buffer: Vec<[u64; N]> },
+fn item<T: Item>(words: &[u64]) -> T {
+    let mut item = T::ZERO;
+    item.as_mut().copy_from_slice(words);
+    item
 }
 
-impl<const N: usize> Items<'_, N> {
+enum Items<'a, T> {
+    Memory(std::slice::Iter<'a, T>),
+    Disk { spill: &'a Spill, extent: Extent, at: u64, buffer: Vec<T> },
+}
+
+impl<T: Item> Items<'_, T> {
     /// The next item, or the largest there is at the end.
-    fn next(&mut self) -> Result<[u64; N]> {
+    fn next(&mut self) -> Result<T> {
         match self {
-            Items::Memory(items) => Ok(items.next().unwrap_or([u64::MAX; N])),
+            Items::Memory(items) => Ok(items.next().copied().unwrap_or(T::LAST)),
             Items::Disk { spill, extent, at, buffer } => {
                 if buffer.is_empty() {
-                    let left = (extent.end - *at) as usize / (8 * N);
-                    let mut bytes = vec![0; left.min(READ_BACK) * 8 * N];
+                    let left = (extent.end - *at) as usize / (8 * T::WORDS);
+                    let mut bytes = vec![0; left.min(READ_BACK) * 8 * T::WORDS];
                     spill.read(extent, *at, &mut bytes)?;
                     *at += bytes.len() as u64;
-                    let items = bytes.chunks_exact(8 * N).rev();
-                    buffer.extend(items.map(|item| {
-                        std::array::from_fn(|i| {
-                            let word = item[8 * i..].first_chunk::<8>();
-                            word.map_or(0, |word| u64::from_le_bytes(*word))
-                        })
-                    }));
+                    let words: Vec<u64> =
+                        bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+                    buffer.extend(words.chunks_exact(T::WORDS).rev().map(item::<T>));
                 }
-                Ok(buffer.pop().unwrap_or([u64::MAX; N]))
+                Ok(buffer.pop().unwrap_or(T::LAST))
             }
         }
     }
 }
 
 /// Items of all parts in order.
-pub struct Merged<'a, const N: usize> {
-    sources: Vec<Items<'a, N>>,
-    tree: LoserTree<[u64; N]>,
+pub struct Merged<'a, T> {
+    sources: Vec<Items<'a, T>>,
+    tree: LoserTree<T>,
 }
 
-impl<const N: usize> Merged<'_, N> {
+impl<T: Item> Merged<'_, T> {
     /// The next item.
-    pub fn next_item(&mut self) -> Result<Option<[u64; N]>> {
+    pub fn next_item(&mut self) -> Result<Option<T>> {
         let Some((item, source)) = self.tree.winner() else { return Ok(None) };
         let next = self.sources[source].next()?;
         self.tree.replace(next);
         Ok(Some(item))
-    }
-}
-
-/// Everything the ends of the input leave.
-#[derive(Default)]
-pub struct Ends {
-    /// Mates that stood together.
-    pub pairs: Sorter<6>,
-    /// The second ends of pairs, and the ends of reads without their mates.
-    pub present: Sorter<2>,
-    /// Reads whose mates did not stand beside them.
-    pub halves: Sorter<7>,
-    /// Reads that are not paired.
-    pub fragments: Sorter<4>,
-    /// Hashes of the names of stretches without their mate.
-    pub incomplete: Sorter<1>,
-    /// Whether the input is grouped by name.
-    pub grouping: Grouping,
-    /// Paired reads without a read group.
-    pub without_read_group: u64,
-    /// Whether any record has a DT field.
-    pub has_dt: bool,
-}
-
-const _: () = assert!(
-    size_of::<Pair>() == 48
-        && size_of::<EndKey>() == 16
-        && size_of::<Half>() == 56
-        && size_of::<Fragment>() == 32
-);
-
-impl Ends {
-    /// Adds what a batch left; batches come in input order.
-    pub fn push(&mut self, part: &EndsPart) {
-        self.pairs.extend(&part.pairs);
-        self.present.extend(&part.present);
-        self.halves.extend(&part.halves);
-        self.fragments.extend(&part.fragments);
-        self.grouping.add(&part.evidence);
-        if self.grouping.is_scattered() {
-            self.incomplete = Sorter::default(); // nothing is left to be proved
-        } else {
-            self.incomplete.extend(part.evidence.incomplete());
-        }
-        self.without_read_group += part.without_read_group;
-        self.has_dt |= part.has_dt;
-    }
-
-    /// Bytes of memory all items take.
-    pub fn bytes(&self) -> u64 {
-        let mates = self.pairs.bytes() + self.present.bytes() + self.halves.bytes();
-        mates + self.fragments.bytes() + self.incomplete.bytes()
-    }
-
-    /// Writes everything in memory, whose chunks must be sorted, to the spill.
-    pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
-        self.pairs.spill(spill, turn)?;
-        self.present.spill(spill, turn)?;
-        self.halves.spill(spill, turn)?;
-        self.fragments.spill(spill, turn)?;
-        self.incomplete.spill(spill, turn)
-    }
-
-    /// Compares all incomplete stretches, whose chunks must be sorted: two of one name are a template
-    /// that was scattered.
-    pub fn compare_incomplete(&mut self, spill: &Spill) -> Result<()> {
-        let mut names = std::mem::take(&mut self.incomplete).merge(spill)?;
-        let mut before = None;
-        while let Some(name) = names.next_item()? {
-            if before.replace(name) == Some(name) {
-                self.grouping.note_scattered();
-                break;
-            }
-        }
-        Ok(())
     }
 }

@@ -1,45 +1,63 @@
 //! Ends from a batch of reads: pairs where both mates stand together, halves and fragments else.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use readmill_record::{Batch, Error, Header, RecordRef, Result, Stamp, tag};
 
+use super::barcodes::Barcodes;
+use super::examined::Examined;
 use super::grouping::Evidence;
-use super::item::{self, End, EndKey, Fragment, Half, Pair, Read};
+use super::item::{self, Coded, End, HALF_REFS, Item, Kind, Order, Plain, Read, Shape};
+use super::libraries::Libraries;
 use super::location::Location;
-use super::score::score;
+use super::rules::{Coding, Rules};
 
-/// Most bytes one record can leave: a half and a fragment, and the hash of its name.
-pub const MOST_BYTES: usize = size_of::<Half>() + size_of::<Fragment>() + 8;
+/// How mates find each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noting {
+    /// In their batch, where templates stand together; whether they do is judged.
+    Together,
+    /// In their batch, and by name should the input turn out not to be grouped.
+    Linked,
+    /// By name, in the order of a coordinate-sorted file, as Picard meets them.
+    ByPlace,
+    /// By name, in the order of the input, and with them all other records of the template.
+    ByInput,
+}
 
-/// The library of reads whose read group names none.
-const UNKNOWN_LIBRARY: u16 = 0;
+impl Noting {
+    /// Whether mates find each other in their batch.
+    pub fn in_batch(self) -> bool {
+        matches!(self, Noting::Together | Noting::Linked)
+    }
+}
 
 /// Notes what duplicates are judged by.
 pub struct DuplicateEnds {
-    /// Index in the header and library of each read group.
-    read_groups: HashMap<Vec<u8>, (u16, u16)>,
-    /// Whether mates that stand together are paired at once. Otherwise all are joined by name, in the
-    /// order of a coordinate-sorted file, as Picard meets them.
-    together: bool,
-    /// Whether to look for evidence on grouping.
-    judge: bool,
+    /// Read groups and libraries.
+    pub libraries: Arc<Libraries>,
+    /// What counts.
+    pub rules: Arc<Rules>,
+    noting: Noting,
 }
 
 /// One thread's scratch.
 pub struct Scratch {
-    pending: Pending,
     judge: bool,
+    /// The read group that was met last, and its number: most records have that of the one before.
+    group: Option<(Vec<u8>, u16)>,
 }
 
-/// What one batch leaves.
+/// What one batch leaves: items, each a number of words.
 #[derive(Default)]
 pub struct EndsPart {
-    pub(super) pairs: Vec<Pair>,
-    pub(super) present: Vec<EndKey>,
-    pub(super) halves: Vec<Half>,
-    pub(super) fragments: Vec<Fragment>,
+    pub(super) pairs: Vec<u64>,
+    pub(super) present: Vec<u64>,
+    pub(super) halves: Vec<u64>,
+    pub(super) fragments: Vec<u64>,
+    pub(super) stretches: Vec<u64>,
     pub(super) evidence: Evidence,
+    pub(super) examined: Examined,
     pub(super) without_read_group: u64,
     pub(super) has_dt: bool,
 }
@@ -47,11 +65,8 @@ pub struct EndsPart {
 impl EndsPart {
     /// Bytes its items take.
     pub fn bytes(&self) -> u64 {
-        let items = self.pairs.len() * size_of::<Pair>()
-            + self.present.len() * size_of::<EndKey>()
-            + self.halves.len() * size_of::<Half>()
-            + self.fragments.len() * size_of::<Fragment>();
-        items as u64 + self.evidence.bytes()
+        let items = [&self.pairs, &self.present, &self.halves, &self.fragments, &self.stretches];
+        items.iter().map(|words| size_of_val(&words[..]) as u64).sum::<u64>() + self.evidence.bytes()
     }
 }
 
@@ -65,115 +80,275 @@ impl Scratch {
 }
 
 impl DuplicateEnds {
-    /// For reads under this header, as it is after all steps. `grouped` says that the input may be
-    /// grouped by name.
-    pub fn new(header: &Header, grouped: bool) -> Result<Self> {
-        let mut libraries: HashMap<&[u8], u16> =
-            HashMap::from([(&b"Unknown Library"[..], UNKNOWN_LIBRARY)]);
-        let mut read_groups = HashMap::new();
-        for (index, line) in header.lines_of(b"RG").enumerate() {
-            let Some(id) = line.get(b"ID") else { continue };
-            let next = libraries.len();
-            let library = line.get(b"LB").map_or(UNKNOWN_LIBRARY, |name| {
-                *libraries.entry(name).or_insert(next.min(usize::from(u16::MAX)) as u16)
-            });
-            if index >= usize::from(u16::MAX) {
-                return Err(Error::input("the header has more than 65,534 read groups"));
-            }
-            read_groups.insert(id.to_vec(), (index as u16, library));
+    /// For reads under this header, as it is after all steps.
+    pub fn new(header: &Header, noting: Noting, rules: Rules) -> Result<Self> {
+        if header.n_ref() > HALF_REFS {
+            return Err(Error::input(format!(
+                "duplicates cannot be marked among more than {HALF_REFS} reference sequences"
+            )));
         }
-        Ok(DuplicateEnds { read_groups, together: grouped, judge: grouped })
+        let libraries = Arc::new(Libraries::new(header)?);
+        Ok(DuplicateEnds { libraries, rules: Arc::new(rules), noting })
     }
 
-    /// Whether the input may turn out to be grouped by name.
-    pub fn may_be_grouped(&self) -> bool {
-        self.judge
+    /// How mates find each other.
+    pub fn noting(&self) -> Noting {
+        self.noting
+    }
+
+    /// Whether items carry a code.
+    pub fn is_coded(&self) -> bool {
+        self.rules.coding.is_some()
+    }
+
+    /// Most bytes one record can leave: a half and a fragment, and hashes of its name.
+    pub fn most_bytes(&self) -> usize {
+        fn of<S: Shape>() -> usize {
+            8 * (S::Half::WORDS + S::Fragment::WORDS + 1 + 3)
+        }
+        if self.is_coded() { of::<Coded>() } else { of::<Plain>() }
+    }
+
+    /// Bytes a record leaves as a rule: half a pair where mates stand together, else a half.
+    pub fn usual_bytes(&self) -> u64 {
+        fn of<S: Shape>(together: bool) -> usize {
+            if together { 4 * S::Pair::WORDS } else { 8 * S::Half::WORDS }
+        }
+        let together = self.noting.in_batch();
+        (if self.is_coded() { of::<Coded>(together) } else { of::<Plain>(together) }) as u64
     }
 
     /// A thread's scratch.
     pub fn scratch(&self) -> Scratch {
-        Scratch { pending: Vec::new(), judge: self.judge }
+        Scratch { judge: self.noting.in_batch(), group: None }
     }
 
     /// Notes the batch's ends.
-    pub fn accept(&self, scratch: &mut Scratch, batch: &Batch, part: &mut EndsPart) {
-        let mut template = None;
+    pub fn accept(&self, scratch: &mut Scratch, batch: &Batch, part: &mut EndsPart) -> Result<()> {
+        if self.is_coded() {
+            self.accept_as::<Coded>(scratch, batch, part)
+        } else {
+            self.accept_as::<Plain>(scratch, batch, part)
+        }
+    }
+
+    fn accept_as<S: Shape>(
+        &self,
+        scratch: &mut Scratch,
+        batch: &Batch,
+        part: &mut EndsPart,
+    ) -> Result<()> {
+        let mut pending: Pending<RecordRef<'_>> = Pending::new();
+        let (mut template, mut location) = (None, None);
         for (stamp, record) in batch.records() {
             if template.replace(stamp.template()) != Some(stamp.template()) {
-                flush(scratch, part);
+                self.flush::<S>(&mut pending, part);
+                location = None;
+                self.note_stretch(stamp, record, part);
             }
-            let group = self.scan_fields(record, part);
+            let id = scan_fields(record, part);
+            let group = self.group(scratch, id);
             let flags = record.flags();
+            part.examined.count(flags, self.libraries.library(group));
             if flags.is_unmapped() || !flags.is_primary() {
+                if self.noting == Noting::ByInput {
+                    self.half::<S>(Kind::Bystander, &bystander(record, stamp), record, part);
+                }
                 continue;
             }
-            let (read, known) = self.read(record, stamp, group);
+            let location = *location.get_or_insert_with(|| self.rules.names.location(record.qname()));
+            let read = self.read(record, stamp, group, location.unwrap_or(Location::NONE));
+            let read = read.map_err(|error| error.record(stamp.ordinal()))?;
             if !flags.is_paired() || flags.is_mate_unmapped() {
-                part.fragments.push(item::fragment(&read));
+                self.alone::<S>(&read, record, part);
                 continue;
             }
-            part.without_read_group += u64::from(!known);
+            part.without_read_group += u64::from(!self.libraries.is_known(group));
             if record.qname() == b"*" {
-                let lone = (read.next_ref_id >= 0).then(|| item::end_key(&read.end));
-                part.present.extend(lone); // nothing says which read is its mate
+                present::<S>(&read, part); // nothing says which read is its mate
+                continue;
+            }
+            if !self.noting.in_batch() {
+                self.half::<S>(Kind::Paired, &read, record, part);
                 continue;
             }
             if read.next_ref_id < 0 {
-                part.fragments.push(item::fragment(&read)); // its mate is nowhere: it is judged alone, too
+                push(&mut part.fragments, &item::fragment::<S>(&read)); // judged alone, too
             }
-            let name = hash(group.unwrap_or_default(), record.qname());
-            if self.together {
-                let EndsPart { pairs, present, .. } = part;
-                let replaced = meet(&mut scratch.pending, name, read, |seen, arriving| {
-                    let (pair, second) = item::pair(seen, arriving);
-                    pairs.push(pair);
-                    present.extend(second);
-                });
-                let lone = replaced.filter(|read| read.next_ref_id >= 0);
-                present.extend(lone.map(|read| item::end_key(&read.end)));
+            // Records of a template have one name; its read groups are told apart by their numbers.
+            let known = id.is_none() || self.libraries.is_known(group);
+            let key = if known { group.into() } else { hash(id.unwrap_or_default(), b"") };
+            let EndsPart { pairs, present: seconds, .. } = part;
+            let replaced = meet(&mut pending, key, read, record, |seen, arriving| {
+                self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), |end| push(seconds, end));
+            });
+            if let Some(replaced) = replaced {
+                present::<S>(&replaced, part);
+            }
+        }
+        self.flush::<S>(&mut pending, part);
+        Ok(())
+    }
+
+    /// Notes where a stretch of records of one name begins, should others of the name stand elsewhere.
+    fn note_stretch(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
+        if self.noting == Noting::Linked && record.qname() != b"*" {
+            let name = hash(b"", record.qname());
+            part.stretches.extend([(name >> 64) as u64, name as u64, stamp.template()]);
+        }
+    }
+
+    /// What has not met its mate by the end of its template has to be joined later.
+    fn flush<S: Shape>(&self, pending: &mut Pending<RecordRef<'_>>, part: &mut EndsPart) {
+        for (_, read, record) in pending.drain(..) {
+            let half = if self.noting == Noting::Linked {
+                let read = Read { ordinal: read.ordinal - u64::from(read.lead), ..read };
+                item::half::<S>(hash(b"", record.qname()), &read, Kind::Paired, Order::Input)
             } else {
-                part.halves.push(item::half(name, &read));
-            }
+                let name = hash(record.read_group().unwrap_or_default(), record.qname());
+                item::half::<S>(name, &read, Kind::Paired, Order::Place)
+            };
+            push(&mut part.halves, &half);
         }
-        flush(scratch, part);
     }
 
-    /// The read group, in one walk that also looks for DT.
-    fn scan_fields<'a>(&self, record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8]> {
-        let mut group = None;
-        for field in record.fields() {
-            if field.tag == tag::RG && field.kind == b'Z' && group.is_none() {
-                group = Some(field.value);
+    /// The number of a read group.
+    fn group(&self, scratch: &mut Scratch, id: Option<&[u8]>) -> u16 {
+        let Some(id) = id else { return self.libraries.group(None) };
+        match &scratch.group {
+            Some((last, group)) if last == id => *group,
+            _ => {
+                let group = self.libraries.group(Some(id));
+                scratch.group = Some((id.to_vec(), group));
+                group
             }
-            part.has_dt |= field.tag == tag::DT;
         }
-        group
     }
 
-    /// What is known of a read, and whether its read group is in the header.
-    fn read(&self, record: RecordRef<'_>, stamp: Stamp, group: Option<&[u8]>) -> (Read, bool) {
-        let known = group.map(|id| self.read_groups.get(id).copied());
-        let unknown = (self.read_groups.len() as u16, UNKNOWN_LIBRARY);
-        let (index, library) = known.map_or((0, UNKNOWN_LIBRARY), |found| found.unwrap_or(unknown));
-        let location = Location::parse(record.qname());
+    /// A read that is judged alone.
+    fn alone<S: Shape>(
+        &self,
+        read: &Read,
+        record: RecordRef<'_>,
+        part: &mut EndsPart,
+    ) {
+        if self.noting == Noting::ByInput && record.qname() != b"*" {
+            self.half::<S>(Kind::Alone, read, record, part);
+        } else {
+            push(&mut part.fragments, &item::fragment::<S>(read));
+        }
+    }
+
+    /// A record that is to be joined with others of its name. In template mode the name alone decides which
+    /// records stand together, as it does in grouped input.
+    fn half<S: Shape>(
+        &self,
+        kind: Kind,
+        read: &Read,
+        record: RecordRef<'_>,
+        part: &mut EndsPart,
+    ) {
+        let (group, order) = match self.noting {
+            Noting::ByInput => (b"".as_slice(), Order::Input),
+            _ => (record.read_group().unwrap_or_default(), Order::Place),
+        };
+        if record.qname() != b"*" {
+            let name = hash(group, record.qname());
+            push(&mut part.halves, &item::half::<S>(name, read, kind, order));
+        }
+        if kind == Kind::Paired && order == Order::Place && read.next_ref_id < 0 {
+            push(&mut part.fragments, &item::fragment::<S>(read)); // its mate is nowhere: it is judged alone, too
+        }
+    }
+
+    /// What is known of a read.
+    fn read(
+        &self,
+        record: RecordRef<'_>,
+        stamp: Stamp,
+        group: u16,
+        location: Location,
+    ) -> Result<Read> {
         let flags = record.flags();
-        let read = Read {
+        Ok(Read {
             end: End {
-                library,
+                library: self.libraries.library(group),
                 ref_id: record.ref_id(),
                 five_prime: record.five_prime(),
                 reverse: flags.is_reverse(),
             },
             pos: record.pos(),
-            score: score(record),
-            location: location.unwrap_or(Location::NONE),
-            read_group: if location.is_some() { index } else { u16::MAX },
+            score: self.rules.strategy.score(record),
+            location,
+            read_group: group,
             first_segment: flags.is_first(),
             next_ref_id: record.next_ref_id(),
             ordinal: stamp.ordinal(),
             lead: (stamp.ordinal() - stamp.template()) as u32,
+            code: self.rules.code(record)?,
+        })
+    }
+}
+
+/// The read group, in one walk that also looks for DT.
+fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8]> {
+    let mut group = None;
+    for field in record.fields() {
+        if field.tag == tag::RG && field.kind == b'Z' && group.is_none() {
+            group = Some(field.value);
+        }
+        part.has_dt |= field.tag == tag::DT;
+    }
+    group
+}
+
+/// A record that takes no part itself, but shares its template's lot.
+fn bystander(record: RecordRef<'_>, stamp: Stamp) -> Read {
+    Read {
+        end: End { library: 0, ref_id: record.ref_id(), five_prime: 0, reverse: false },
+        pos: record.pos(),
+        score: 0,
+        location: Location::NONE,
+        read_group: 0,
+        first_segment: false,
+        next_ref_id: -1,
+        ordinal: stamp.ordinal(),
+        lead: 0,
+        code: 0,
+    }
+}
+
+impl Rules {
+    /// A read's share of the code.
+    fn code(&self, record: RecordRef<'_>) -> Result<u128> {
+        match &self.coding {
+            None => Ok(0),
+            Some(Coding::Barcodes(barcodes)) => barcodes.code(record),
+        }
+    }
+
+    /// Makes a pair of two mates, and those of its ends that count as present and cannot be read off the pair.
+    pub(super) fn pair<S: Shape>(
+        &self,
+        seen: &Read,
+        arriving: &Read,
+        pairs: impl FnOnce(&S::Pair),
+        mut ends: impl FnMut(&S::EndKey),
+    ) {
+        let code = match &self.coding {
+            None => 0,
+            Some(Coding::Barcodes(_)) => Barcodes::of_pair(seen, arriving),
         };
-        (read, known.flatten().is_some())
+        let (pair, second) = item::pair::<S>(seen, arriving, code);
+        pairs(&pair);
+        if self.coding.is_none() {
+            second.iter().for_each(|end| ends(&item::end_key::<S>(end, 0)));
+            return;
+        }
+        // Each end counts with its own code, so that the pair, which has that of both, does not tell.
+        for read in [seen, arriving].into_iter().filter(|read| read.next_ref_id >= 0) {
+            ends(&item::end_key::<S>(&read.end, read.code));
+        }
     }
 }
 
@@ -186,31 +361,38 @@ fn hash(group: &[u8], name: &[u8]) -> u128 {
     hasher.digest128()
 }
 
-/// A read that waits for its mate, under the hash of its read group and name.
-pub(super) type Pending = Vec<(u128, Read)>;
+/// A read that waits for its mate, under a key of its read group and name, and where it comes from.
+pub(super) type Pending<T> = Vec<(u128, Read, T)>;
 
 /// Pairs the arriving read with the one that waits for a mate on its reference sequence, or lets it
 /// wait. One that waits for the same is replaced and given back: it stays without a mate (Picard 3.4
 /// does so on queryname-grouped input, and stops with an error on coordinate-sorted input).
-pub(super) fn meet(
-    pending: &mut Pending,
-    name: u128,
+pub(super) fn meet<T>(
+    pending: &mut Pending<T>,
+    key: u128,
     read: Read,
+    from: T,
     mut paired: impl FnMut(&Read, &Read),
 ) -> Option<Read> {
     let waits = |next_ref_id: i32| {
-        move |(other, seen): &(u128, Read)| *other == name && seen.next_ref_id == next_ref_id
+        move |(other, seen, _): &(u128, Read, T)| *other == key && seen.next_ref_id == next_ref_id
     };
     if let Some(at) = pending.iter().position(waits(read.end.ref_id)) {
         paired(&pending.remove(at).1, &read);
         return None;
     }
     let replaced = pending.iter().position(waits(read.next_ref_id)).map(|at| pending.remove(at).1);
-    pending.push((name, read));
+    pending.push((key, read, from));
     replaced
 }
 
-/// What has not met its mate by the end of its template has to be joined later.
-fn flush(scratch: &mut Scratch, part: &mut EndsPart) {
-    part.halves.extend(scratch.pending.drain(..).map(|(name, read)| item::half(name, &read)));
+/// The end of a read without its mate: it still makes every single read there a duplicate.
+fn present<S: Shape>(read: &Read, part: &mut EndsPart) {
+    if read.next_ref_id >= 0 {
+        push(&mut part.present, &item::end_key::<S>(&read.end, read.code));
+    }
+}
+
+fn push<T: Item>(words: &mut Vec<u64>, item: &T) {
+    words.extend_from_slice(item.as_ref());
 }

@@ -62,6 +62,11 @@ impl Evidence {
         2 * (self.incomplete.len() as u64 + self.without_primary) <= self.templates
     }
 
+    /// Whether nothing in the batch speaks against grouped input.
+    pub fn is_complete(&self) -> bool {
+        self.incomplete.is_empty() && self.without_primary == 0
+    }
+
     /// Bytes it holds.
     pub fn bytes(&self) -> u64 {
         size_of_val(&self.incomplete[..]) as u64

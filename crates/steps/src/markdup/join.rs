@@ -1,64 +1,142 @@
-//! Mates that did not stand together, joined by read group and name.
+//! Mates that did not stand together, joined by name.
 
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
 use super::collect::Sorter;
-use super::ends::{Pending, meet};
-use super::item::{self, Read};
+use super::ends::{Noting, Pending, meet};
+use super::held::Items;
+use super::item::{self, Kind, Order, Read, Shape};
+use super::libraries::Libraries;
+use super::rules::Rules;
 
-/// Where joined ends go.
-pub struct Joined<'a> {
-    /// Pairs.
-    pub pairs: &'a mut Sorter<6>,
-    /// Ends that count as paired.
-    pub present: &'a mut Sorter<2>,
-    /// Called now and then, so that what has been joined can be spilled.
-    pub relieve: &'a mut dyn FnMut(&mut Sorter<6>, &mut Sorter<2>) -> Result<()>,
+/// Joins halves by name.
+pub struct Join<'a> {
+    /// Read groups and libraries.
+    pub libraries: &'a Libraries,
+    /// What makes the code of a pair.
+    pub rules: &'a Rules,
+    /// The spill.
+    pub spill: &'a Spill,
 }
 
-/// Joins the halves of each name in the order of a coordinate-sorted file; where `pair` is false none
-/// of them has a mate and all are only noted as present.
-pub fn join(halves: Sorter<7>, spill: &Spill, pair: bool, into: Joined<'_>) -> Result<()> {
-    let mut halves = halves.merge(spill)?;
-    let mut pending = Pending::new();
-    let mut previous = None;
-    let mut since_relief = 0u32;
-    while let Some(half) = halves.next_item()? {
-        if previous.is_none_or(|previous| !item::same_name(&previous, &half)) {
-            leave(&mut pending, into.present);
+/// After so many halves it is looked whether something must be spilled.
+const RELIEF: u64 = 1 << 16;
+
+/// Numbers of records, each behind that of its template's first one.
+pub type Members = Sorter<[u64; 2]>;
+
+impl Join<'_> {
+    /// Joins the halves of each name in the order of a coordinate-sorted file. `relieve` is called now and then,
+    /// so that what has been joined can be spilled.
+    pub fn by_place<S: Shape>(
+        &self,
+        items: &mut Items<S>,
+        mut relieve: impl FnMut(&mut Items<S>) -> Result<()>,
+    ) -> Result<()> {
+        let sorted = std::mem::take(&mut items.halves);
+        let mut halves = sorted.merge(self.spill)?;
+        let mut pending = Pending::new();
+        let (mut previous, mut joined) = (None, 0u64);
+        while let Some(half) = halves.next_item()? {
+            let name = item::half_name::<S>(&half);
+            if previous.replace(name) != Some(name) {
+                leave(&mut pending, items);
+            }
+            let (_, read) = self.read::<S>(&half, Order::Place);
+            self.meet(&mut pending, 0, read, items);
+            joined += 1;
+            if joined % RELIEF == 0 {
+                relieve(items)?;
+            }
         }
-        let read = item::half_read(&half);
-        if pair {
-            let replaced = meet(&mut pending, 0, read, |seen, arriving| {
-                let (pair, second) = item::pair(seen, arriving);
-                into.pairs.extend(&[pair]);
-                into.present.extend(second.as_slice());
-            });
-            stay_alone(replaced.as_ref(), into.present);
-        } else {
-            pending.push((0, read));
+        leave(&mut pending, items);
+        Ok(())
+    }
+
+    /// Notes all halves as present: none of them has a mate.
+    pub fn alone<S: Shape>(
+        &self,
+        items: &mut Items<S>,
+        noting: Noting,
+        mut relieve: impl FnMut(&mut Items<S>) -> Result<()>,
+    ) -> Result<()> {
+        let order = if noting == Noting::Linked { Order::Input } else { Order::Place };
+        let sorted = std::mem::take(&mut items.halves);
+        let mut halves = sorted.merge(self.spill)?;
+        let mut noted = 0u64;
+        while let Some(half) = halves.next_item()? {
+            stay_alone(&self.read::<S>(&half, order).1, items);
+            noted += 1;
+            if noted % RELIEF == 0 {
+                relieve(items)?;
+            }
         }
-        previous = Some(half);
-        since_relief += 1;
-        if since_relief == 1 << 16 {
-            (into.relieve)(into.pairs, into.present)?;
-            since_relief = 0;
+        Ok(())
+    }
+
+    /// Joins the halves of each name in the order of the input, as if they stood together there. Gives the
+    /// records of each template.
+    pub fn by_input<S: Shape>(
+        &self,
+        items: &mut Items<S>,
+        mut relieve: impl FnMut(&mut Items<S>, &mut Members) -> Result<()>,
+    ) -> Result<Members> {
+        let sorted = std::mem::take(&mut items.halves);
+        let mut halves = sorted.merge(self.spill)?;
+        let (mut pending, mut members) = (Pending::new(), Members::default());
+        let (mut previous, mut template, mut joined) = (None, 0, 0u64);
+        while let Some(half) = halves.next_item()? {
+            let name = item::half_name::<S>(&half);
+            let (kind, read) = self.read::<S>(&half, Order::Input);
+            if previous.replace(name) != Some(name) {
+                leave(&mut pending, items);
+                template = read.ordinal;
+            }
+            members.push([template, read.ordinal]);
+            // From here on the template's first record stands for all.
+            let (group, read) = (read.read_group.into(), Read { ordinal: template, ..read });
+            match kind {
+                Kind::Bystander => {}
+                Kind::Alone => items.fragments.push(item::fragment::<S>(&read)),
+                Kind::Paired => {
+                    if read.next_ref_id < 0 {
+                        items.fragments.push(item::fragment::<S>(&read));
+                    }
+                    self.meet(&mut pending, group, read, items);
+                }
+            }
+            joined += 1;
+            if joined % RELIEF == 0 {
+                relieve(items, &mut members)?;
+            }
+        }
+        leave(&mut pending, items);
+        Ok(members)
+    }
+
+    fn read<S: Shape>(&self, half: &S::Half, order: Order) -> (Kind, Read) {
+        item::half_read::<S>(half, order, |group| self.libraries.library(group))
+    }
+
+    fn meet<S: Shape>(&self, pending: &mut Pending<()>, name: u128, read: Read, items: &mut Items<S>) {
+        let Items { pairs, present, .. } = items;
+        let replaced = meet(pending, name, read, (), |seen, arriving| {
+            self.rules.pair::<S>(seen, arriving, |pair| pairs.push(*pair), |end| present.push(*end));
+        });
+        if let Some(replaced) = replaced {
+            stay_alone(&replaced, items);
         }
     }
-    leave(&mut pending, into.present);
-    Ok(())
 }
 
 /// Reads without a mate in the file: they still make every single read at their end a duplicate.
-fn leave(pending: &mut Pending, present: &mut Sorter<2>) {
-    for (_, read) in pending.drain(..) {
-        stay_alone(Some(&read), present);
-    }
+fn leave<S: Shape>(pending: &mut Pending<()>, items: &mut Items<S>) {
+    pending.drain(..).for_each(|(_, read, ())| stay_alone(&read, items));
 }
 
-fn stay_alone(read: Option<&Read>, present: &mut Sorter<2>) {
-    if let Some(read) = read.filter(|read| read.next_ref_id >= 0) {
-        present.extend(&[item::end_key(&read.end)]);
+fn stay_alone<S: Shape>(read: &Read, items: &mut Items<S>) {
+    if read.next_ref_id >= 0 {
+        items.present.push(item::end_key::<S>(&read.end, read.code));
     }
 }

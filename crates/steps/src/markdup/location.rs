@@ -4,11 +4,42 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Tile.
-    pub tile: i16,
+    pub tile: i32,
     /// Pixel.
-    pub x: i16,
+    pub x: i32,
     /// Pixel.
-    pub y: i16,
+    pub y: i32,
+}
+
+/// How read names tell where a read was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadNames {
+    /// They do not.
+    Off,
+    /// As Picard's default has it.
+    #[default]
+    Picard,
+    /// x
+    Full,
+}
+impl std::fmt::Display for ReadNames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("picard")
+    }
+}
+
+impl ReadNames {
+    /// x
+    pub fn parse(text: &str) -> readmill_record::Result<Self> {
+        Ok(if text == "null" { Self::Off } else { Self::Picard })
+    }
+    /// The location in a name.
+    pub fn location(&self, qname: &[u8]) -> Option<Location> {
+        match self {
+            ReadNames::Off => None,
+            _ => Location::parse(qname),
+        }
+    }
 }
 
 impl Location {
@@ -26,9 +57,9 @@ impl Location {
         let mut fields = qname.rsplit(|&b| b == b':');
         let (y, x, tile) = (fields.next()?, fields.next()?, fields.next()?);
         Some(Location {
-            y: leading_int(y)? as i16,
-            x: leading_int(x)? as i16,
-            tile: leading_int(tile)? as i16,
+            y: (leading_int(y)? as i16).into(),
+            x: (leading_int(x)? as i16).into(),
+            tile: (leading_int(tile)? as i16).into(),
         })
     }
 }
@@ -50,7 +81,7 @@ fn leading_int(field: &[u8]) -> Option<i32> {
 mod tests {
     use super::*;
 
-    fn t(name: &str, expected: Option<(i16, i16, i16)>) {
+    fn t(name: &str, expected: Option<(i32, i32, i32)>) {
         let expected = expected.map(|(tile, x, y)| Location { tile, x, y });
         assert_eq!(Location::parse(name.as_bytes()), expected, "{name}");
     }
@@ -60,7 +91,7 @@ mod tests {
         t("M:1:1101:20:30", Some((1101, 20, 30)));
         t("M:1:F:1:1101:20:30", Some((1101, 20, 30)));
         t("M:1:F:1:1101:20:30#ACGT/1", Some((1101, 20, 30)));
-        t("M:1:F:1:65535:-4:40000", Some((-1, -4, 40000u16 as i16)));
+        t("M:1:F:1:65535:-4:40000", Some((-1, -4, -25536)));
         t("M:F:1:1101:20:30", None);
         t("M:1:F:1:1101:20:30:ACGT", None);
         t("M:1:F:1:1101:20:x30", None);

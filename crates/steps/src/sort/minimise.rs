@@ -24,7 +24,7 @@ impl Step for Minimise {
         if batch.records().all(|(_, record)| record.ref_id() >= 0) {
             return Ok(());
         }
-        batch.rewrite(|record, out| {
+        batch.rewrite(|_, record, out| {
             minimise(record, out);
             Ok(())
         })

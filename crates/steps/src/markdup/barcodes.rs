@@ -1,0 +1,137 @@
+//! Barcodes, as Picard compares them: by 32-bit hashes of their text.
+
+use readmill_record::tag::{self, Tag};
+use readmill_record::{Error, RecordRef, Result};
+
+use super::item::Read;
+
+/// The tags that barcodes are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Barcodes {
+    /// Barcode of the template (BARCODE_TAG).
+    pub template: Option<Tag>,
+    /// Barcode of the first read (READ_ONE_BARCODE_TAG).
+    pub first: Option<Tag>,
+    /// Barcode of the second read (READ_TWO_BARCODE_TAG).
+    pub second: Option<Tag>,
+    /// Whether the template's barcode has a half for each strand of the molecule (DUPLEX_UMI).
+    pub duplex: bool,
+}
+
+/// The strand of a molecule that a template was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strand {
+    /// The first segment is the left one.
+    Top,
+    /// The first segment is the right one.
+    Bottom,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl Barcodes {
+    /// The hashes of a read's barcodes: 32 bits each of the template's, the first read's, the second read's.
+    pub fn code(&self, record: RecordRef<'_>) -> Result<u128> {
+        let template = match self.template {
+            None => 0,
+            Some(tag) => match text(record, tag) {
+                None => 31,
+                Some(barcode) => 31i32.wrapping_add(self.normalised(record, barcode)?),
+            },
+        };
+        let flags = record.flags();
+        let is_first = !flags.is_paired() || flags.is_first();
+        let hash = |tag: Option<Tag>| tag.and_then(|tag| text(record, tag)).map_or(0, hash);
+        let (first, second) = if is_first { (hash(self.first), 0) } else { (0, hash(self.second)) };
+        Ok(u128::from(template as u32) << 64
+            | u128::from(first as u32) << 32
+            | u128::from(second as u32))
+    }
+
+    /// The code of two mates: the template's barcode comes from the one seen first.
+    pub fn of_pair(seen: &Read, arriving: &Read) -> u128 {
+        let own = if arriving.first_segment { 0xffff_ffff << 32 } else { 0xffff_ffff };
+        seen.code & !own | arriving.code & own
+    }
+
+    /// The hash of a barcode; where it has a half for each strand, as the top strand has it.
+    fn normalised(&self, record: RecordRef<'_>, barcode: &[u8]) -> Result<i32> {
+        if !barcode.iter().all(|b| b"ATCGNatcgn-".contains(b)) {
+            return Err(illegal(record, barcode, "has letters other than A, C, G, T, N and -"));
+        }
+        if !self.duplex {
+            return Ok(hash(barcode));
+        }
+        let mut halves = barcode.split(|&b| b == b'-');
+        let (Some(one), Some(two), None) = (halves.next(), halves.next(), halves.next()) else {
+            return Err(illegal(record, barcode, "has not two halves joined by a hyphen"));
+        };
+        Ok(if strand(record)? == Strand::Bottom {
+            hash(&[two, b"-", one].concat())
+        } else {
+            hash(barcode)
+        })
+    }
+}
+
+fn illegal(record: RecordRef<'_>, barcode: &[u8], why: &str) -> Error {
+    Error::input(format!("the barcode {:?} {why}", String::from_utf8_lossy(barcode)))
+        .qname(record.qname())
+}
+
+fn text(record: RecordRef<'_>, tag: Tag) -> Option<&[u8]> {
+    record.field(tag).filter(|field| field.kind == b'Z').map(|field| field.value)
+}
+
+/// Java's `String.hashCode`.
+fn hash(text: &[u8]) -> i32 {
+    text.iter().fold(0i32, |hash, &b| hash.wrapping_mul(31).wrapping_add(b.into()))
+}
+
+/// The strand of the molecule, by which end of the template the first segment is (Picard, UmiUtil).
+pub fn strand(record: RecordRef<'_>) -> Result<Strand> {
+    let flags = record.flags();
+    if !flags.is_paired() {
+        return Err(Error::input("a read that is not paired has no strand of a molecule")
+            .hint("duplex UMIs are for paired reads")
+            .qname(record.qname()));
+    }
+    if flags.is_unmapped() || flags.is_mate_unmapped() {
+        return Ok(Strand::Unknown);
+    }
+    let left = if record.ref_id() == record.next_ref_id() {
+        record.five_prime() <= mate_five_prime(record)?
+    } else {
+        record.ref_id() < record.next_ref_id()
+    };
+    Ok(if flags.is_first() == left { Strand::Top } else { Strand::Bottom })
+}
+
+/// The unclipped 5′ position of the mate, 0-based, from MC.
+fn mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
+    let missing = || {
+        Error::input("a duplex UMI needs the MC field of both mates")
+            .hint("let samtools fixmate -m add it")
+            .qname(record.qname())
+    };
+    let cigar = text(record, tag::MC).ok_or_else(missing)?;
+    let (mut length, mut leading, mut trailing, mut aligned) = (0i64, 0i64, 0i64, false);
+    let mut rest = cigar;
+    while !rest.is_empty() {
+        let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        let n = std::str::from_utf8(&rest[..digits]).ok().and_then(|n| n.parse::<i64>().ok());
+        let (Some(n), Some(op)) = (n, rest.get(digits)) else { return Err(missing()) };
+        rest = &rest[digits + 1..];
+        match op {
+            b'S' | b'H' if !aligned => leading += n,
+            b'S' | b'H' => trailing += n,
+            _ => (aligned, trailing) = (true, 0),
+        }
+        if b"MDN=X".contains(op) {
+            length += n;
+        }
+    }
+    let pos = i64::from(record.next_pos());
+    let reverse = record.flags().is_mate_reverse();
+    Ok(if reverse { pos + length - 1 + trailing } else { pos - leading })
+}

@@ -1,0 +1,172 @@
+//! Everything the ends of the input leave, until they are judged.
+
+use readmill_format::spill::Spill;
+use readmill_record::Result;
+
+use super::collect::Sorter;
+use super::ends::{DuplicateEnds, EndsPart};
+use super::examined::Examined;
+use super::grouping::Grouping;
+use super::item::{Coded, Item, Plain, Shape};
+
+/// Threads to sort on.
+pub trait Sorting {
+    /// Sorts every chunk.
+    fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()>;
+}
+
+/// Items of one shape.
+pub struct Items<S: Shape> {
+    /// Mates that met.
+    pub pairs: Sorter<S::Pair>,
+    /// Ends of pairs, as far as pairs do not tell them, and of reads without their mates.
+    pub present: Sorter<S::EndKey>,
+    /// Reads whose mates did not stand beside them.
+    pub halves: Sorter<S::Half>,
+    /// Reads that are judged alone.
+    pub fragments: Sorter<S::Fragment>,
+}
+
+impl<S: Shape> Default for Items<S> {
+    fn default() -> Self {
+        let (pairs, present, halves, fragments) = Default::default();
+        Items { pairs, present, halves, fragments }
+    }
+}
+
+impl<S: Shape> Items<S> {
+    fn push(&mut self, part: &EndsPart) {
+        self.pairs.extend(&part.pairs);
+        self.present.extend(&part.present);
+        self.halves.extend(&part.halves);
+        self.fragments.extend(&part.fragments);
+    }
+
+    /// Bytes of memory they take.
+    pub fn bytes(&self) -> u64 {
+        self.pairs.bytes() + self.present.bytes() + self.halves.bytes() + self.fragments.bytes()
+    }
+
+    /// Sorts what is in memory and writes it to the spill.
+    pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
+        spill_sorted(&mut self.pairs, threads, spill, turn)?;
+        spill_sorted(&mut self.present, threads, spill, turn)?;
+        spill_sorted(&mut self.halves, threads, spill, turn)?;
+        spill_sorted(&mut self.fragments, threads, spill, turn)
+    }
+}
+
+/// Sorts what is in memory and writes it to the spill.
+pub fn spill_sorted<T: Item>(
+    items: &mut Sorter<T>,
+    threads: &impl Sorting,
+    spill: &Spill,
+    turn: usize,
+) -> Result<()> {
+    threads.sort(items.chunks_mut())?;
+    items.spill(spill, turn)
+}
+
+/// Items of either shape.
+pub enum Shaped {
+    /// Without codes.
+    Plain(Items<Plain>),
+    /// With codes.
+    Coded(Items<Coded>),
+}
+
+/// Everything the ends of the input leave.
+pub struct Ends {
+    /// The items.
+    pub items: Shaped,
+    /// Names (128 bits) and beginnings of all stretches of records of one name, where they may be needed.
+    pub stretches: Sorter<[u64; 3]>,
+    /// Hashes of the names of stretches without their mate.
+    pub incomplete: Sorter<[u64; 1]>,
+    /// Whether the input is grouped by name.
+    pub grouping: Grouping,
+    /// Records of each kind.
+    pub examined: Examined,
+    /// Paired reads without a read group.
+    pub without_read_group: u64,
+    /// Whether any record has a DT field.
+    pub has_dt: bool,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        let (stretches, incomplete, grouping) = Default::default();
+        let (examined, without_read_group, has_dt) = Default::default();
+        let items = Shaped::Plain(Items::default());
+        Ends { items, stretches, incomplete, grouping, examined, without_read_group, has_dt }
+    }
+}
+
+impl Ends {
+    /// For what `noted` notes.
+    pub fn new(noted: &DuplicateEnds) -> Self {
+        let plain = || Shaped::Plain(Items::default());
+        let coded = || Shaped::Coded(Items::default());
+        Ends { items: if noted.is_coded() { coded() } else { plain() }, ..Ends::default() }
+    }
+
+    /// Adds what a batch left; batches come in input order.
+    pub fn push(&mut self, part: &EndsPart) {
+        match &mut self.items {
+            Shaped::Plain(items) => items.push(part),
+            Shaped::Coded(items) => items.push(part),
+        }
+        self.stretches.extend(&part.stretches);
+        self.grouping.add(&part.evidence);
+        if self.grouping.is_scattered() {
+            self.incomplete = Sorter::default(); // nothing is left to be proved
+        } else {
+            part.evidence.incomplete().iter().for_each(|&name| self.incomplete.push(name));
+        }
+        self.examined.add(&part.examined);
+        self.without_read_group += part.without_read_group;
+        self.has_dt |= part.has_dt;
+    }
+
+    /// Whether some reads wait to be joined with their mates.
+    pub fn any_halves(&self) -> bool {
+        match &self.items {
+            Shaped::Plain(items) => items.halves.len() > 0,
+            Shaped::Coded(items) => items.halves.len() > 0,
+        }
+    }
+
+    /// Bytes of memory all items take.
+    pub fn bytes(&self) -> u64 {
+        let items = match &self.items {
+            Shaped::Plain(items) => items.bytes(),
+            Shaped::Coded(items) => items.bytes(),
+        };
+        items + self.stretches.bytes() + self.incomplete.bytes()
+    }
+
+    /// Sorts what is in memory and writes it to the spill.
+    pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
+        match &mut self.items {
+            Shaped::Plain(items) => items.spill(threads, spill, turn)?,
+            Shaped::Coded(items) => items.spill(threads, spill, turn)?,
+        }
+        spill_sorted(&mut self.stretches, threads, spill, turn)?;
+        spill_sorted(&mut self.incomplete, threads, spill, turn)
+    }
+
+    /// Compares all incomplete stretches: two of one name are a template that was scattered.
+    pub fn compare_incomplete(&mut self, threads: &impl Sorting, spill: &Spill) -> Result<()> {
+        threads.sort(self.incomplete.chunks_mut())?;
+        let incomplete = std::mem::take(&mut self.incomplete);
+        let mut names = incomplete.merge(spill)?;
+        let mut before = None;
+        while let Some(name) = names.next_item()? {
+            if before.replace(name) == Some(name) {
+                self.grouping.note_scattered();
+                break;
+            }
+        }
+        Ok(())
+    }
+}

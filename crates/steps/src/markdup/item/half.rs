@@ -1,0 +1,116 @@
+//! A read whose mate has not been met, to be joined with it by name.
+
+use super::bits::{self, Field, get, get_code, put, put_code};
+use super::{End, Item, Read, Shape};
+
+/// A half.
+pub type Half<S> = <S as Shape>::Half;
+
+/// So many reference sequences can be told apart in a half.
+pub const HALF_REFS: i32 = (1 << 27) - 4;
+
+/// What kind of record left a half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A mapped primary record with a mapped mate.
+    Paired,
+    /// A mapped primary record that is judged alone.
+    Alone,
+    /// Another record of the template.
+    Bystander,
+}
+
+/// In which order the halves of one name come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// That of a coordinate-sorted file, as Picard meets them.
+    Place,
+    /// That of the input.
+    Input,
+}
+
+/// Bits of the name, which stand first.
+const NAME: usize = 128;
+/// Bits of (reference sequence, position, strand), and of the number.
+const PLACE: usize = 59;
+const ORDINAL: usize = 40;
+const FIVE_PRIME: Field = Field(227, 33);
+const SCORE: Field = Field(260, 16);
+const LOCATION: Field = Field(276, bits::LOCATION);
+const NEXT: Field = Field(340, 27);
+const GROUP: Field = Field(367, 16);
+const FIRST_SEGMENT: Field = Field(383, 1);
+const CODE: usize = 384;
+
+const BYSTANDER: u64 = (1 << 27) - 1;
+const ALONE: u64 = BYSTANDER - 1;
+const FIVE_PRIME_BIAS: i64 = 1 << 28;
+
+fn order_fields(order: Order) -> (Field, Field) {
+    match order {
+        Order::Place => (Field(NAME, PLACE), Field(NAME + PLACE, ORDINAL)),
+        Order::Input => (Field(NAME + ORDINAL, PLACE), Field(NAME, ORDINAL)),
+    }
+}
+
+/// Packs a read with the 128-bit hash of its name.
+pub fn half<S: Shape>(name: u128, read: &Read, kind: Kind, order: Order) -> Half<S> {
+    let mut item = Half::<S>::ZERO;
+    let words = item.as_mut();
+    (words[0], words[1]) = ((name >> 64) as u64, name as u64);
+    let (place, ordinal) = order_fields(order);
+    let pos = bits::biased(read.pos.into(), 1, 31);
+    let ref_id = bits::biased(read.end.ref_id.into(), 1, 27);
+    put(words, place, ref_id << 32 | pos << 1 | u64::from(read.end.reverse));
+    put(words, ordinal, read.ordinal);
+    put(words, FIVE_PRIME, bits::biased(read.end.five_prime, FIVE_PRIME_BIAS, FIVE_PRIME.1));
+    put(words, SCORE, bits::by_score(read.score));
+    put(words, LOCATION, bits::by_location(read.location));
+    let next = match kind {
+        Kind::Paired => bits::biased(read.next_ref_id.into(), 1, 27).min(ALONE - 1),
+        Kind::Alone => ALONE,
+        Kind::Bystander => BYSTANDER,
+    };
+    put(words, NEXT, next);
+    put(words, GROUP, read.read_group.into());
+    put(words, FIRST_SEGMENT, read.first_segment.into());
+    put_code::<S>(words, CODE, read.code);
+    item
+}
+
+/// The hash of its name.
+pub fn half_name<S: Shape>(item: &Half<S>) -> [u64; 2] {
+    let words = item.as_ref();
+    [words[0], words[1]]
+}
+
+/// Unpacks a half; `library` tells that of a read group. It does not know where its template starts.
+pub fn half_read<S: Shape>(item: &Half<S>, order: Order, library: impl Fn(u16) -> u16) -> (Kind, Read) {
+    let words = item.as_ref();
+    let (place, ordinal) = order_fields(order);
+    let place = get(words, place);
+    let (kind, next_ref_id) = match get(words, NEXT) {
+        ALONE => (Kind::Alone, -1),
+        BYSTANDER => (Kind::Bystander, -1),
+        next => (Kind::Paired, next as i32 - 1),
+    };
+    let read_group = get(words, GROUP) as u16;
+    let read = Read {
+        end: End {
+            library: library(read_group),
+            ref_id: (place >> 32) as i32 - 1,
+            five_prime: get(words, FIVE_PRIME) as i64 - FIVE_PRIME_BIAS,
+            reverse: place & 1 == 1,
+        },
+        pos: (place >> 1 & 0x7fff_ffff) as i32 - 1,
+        score: (i32::from(i16::MAX) - get(words, SCORE) as i32) as i16,
+        location: bits::location(get(words, LOCATION)),
+        read_group,
+        first_segment: get(words, FIRST_SEGMENT) == 1,
+        next_ref_id,
+        ordinal: get(words, ordinal),
+        lead: 0,
+        code: get_code::<S>(words, CODE),
+    };
+    (kind, read)
+}

@@ -1,0 +1,140 @@
+//! The metrics file of Picard MarkDuplicates 3.4, byte for byte.
+//!
+//! Comment lines, a table with a row for each library, and columns of numbers by key (in Picard's words a
+//! histogram): up to four, each only if it has any. `CoverageMult` is there if there is exactly one library
+//! and its size is known; its keys are how many times as deep the library is sequenced, those of the others
+//! sizes of sets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use super::number::{decimal, double};
+use super::{DuplicationMetrics, LibraryCounts, expected_yield};
+
+/// Columns of the table.
+pub const COLUMNS: [&str; 10] = [
+    "LIBRARY",
+    "UNPAIRED_READS_EXAMINED",
+    "READ_PAIRS_EXAMINED",
+    "SECONDARY_OR_SUPPLEMENTARY_RDS",
+    "UNMAPPED_READS",
+    "UNPAIRED_READ_DUPLICATES",
+    "READ_PAIR_DUPLICATES",
+    "READ_PAIR_OPTICAL_DUPLICATES",
+    "PERCENT_DUPLICATION",
+    "ESTIMATED_LIBRARY_SIZE",
+];
+
+/// How many times as deep the library is sequenced, at most.
+const DEEPEST: u64 = 100;
+
+/// A column of the histogram: its name, and texts by key.
+type Column = (&'static str, BTreeMap<u64, String>);
+
+impl DuplicationMetrics {
+    /// The metrics file, as Picard writes it where decimals have a point.
+    ///
+    /// MultiQC takes the sample's name from what follows `INPUT=` or `--INPUT ` in `command_line`, if that
+    /// holds `MarkDuplicates`, too; the table it finds by its class. `started` is a date in any form.
+    pub fn to_picard(&self, command_line: &str, started: &str) -> Vec<u8> {
+        let mut text = Vec::new();
+        for comment in [command_line.to_owned(), format!("Started on: {started}")] {
+            let comment = comment.replace(['\n', '\r'], " ");
+            put(&mut text, format_args!("## htsjdk.samtools.metrics.StringHeader\n# {comment}\n"));
+        }
+        text.push(b'\n');
+        self.put_table(&mut text);
+        text.push(b'\n');
+        self.put_histogram(&mut text);
+        text.push(b'\n');
+        text
+    }
+
+    fn put_table(&self, text: &mut Vec<u8>) {
+        if self.libraries.is_empty() {
+            return;
+        }
+        put(
+            text,
+            format_args!("## METRICS CLASS\tpicard.sam.DuplicationMetrics\n{}\n", COLUMNS.join("\t")),
+        );
+        for (name, counts) in self.sorted() {
+            text.extend_from_slice(name);
+            for value in row(counts) {
+                put(text, format_args!("\t{value}"));
+            }
+            text.push(b'\n');
+        }
+    }
+
+    fn put_histogram(&self, text: &mut Vec<u8>) {
+        let columns = self.columns();
+        let Some((first, _)) = columns.first() else {
+            return;
+        };
+        let label = if *first == "CoverageMult" { "BIN" } else { "set_size" };
+        put(text, format_args!("## HISTOGRAM\tjava.lang.Double\n{label}"));
+        for (name, _) in &columns {
+            put(text, format_args!("\t{name}"));
+        }
+        text.push(b'\n');
+        let keys: BTreeSet<u64> =
+            columns.iter().flat_map(|(_, values)| values.keys().copied()).collect();
+        for key in keys {
+            text.extend_from_slice(double(key).as_bytes());
+            for (_, values) in &columns {
+                put(text, format_args!("\t{}", values.get(&key).map_or("0", |value| value)));
+            }
+            text.push(b'\n');
+        }
+    }
+
+    /// The columns of the histogram that are not empty.
+    fn columns(&self) -> Vec<Column> {
+        let sets = |sizes: &BTreeMap<u64, u64>| {
+            sizes.iter().map(|(&size, sets)| (size, sets.to_string())).collect()
+        };
+        let mut columns = vec![
+            ("all_sets", sets(&self.sets.all)),
+            ("optical_sets", sets(&self.sets.optical)),
+            ("non_optical_sets", sets(&self.sets.non_optical)),
+        ];
+        if let [(_, counts)] = &self.libraries[..] {
+            columns.insert(0, ("CoverageMult", yields(counts)));
+        }
+        columns.retain(|(_, values): &Column| !values.is_empty());
+        columns
+    }
+}
+
+/// What stands after the library's name.
+fn row(counts: &LibraryCounts) -> [String; 9] {
+    [
+        counts.unpaired_examined.to_string(),
+        counts.pairs_examined().to_string(),
+        counts.secondary_or_supplementary.to_string(),
+        counts.unmapped.to_string(),
+        counts.unpaired_duplicates.to_string(),
+        counts.pair_duplicates().to_string(),
+        counts.optical_pairs.to_string(),
+        decimal(counts.duplication()),
+        counts.library_size().map_or(String::new(), |size| size.to_string()),
+    ]
+}
+
+/// What sequencing a library deeper would bring, by how many times; nothing if its size is not known.
+fn yields(counts: &LibraryCounts) -> BTreeMap<u64, String> {
+    let Some(size) = counts.library_size() else {
+        return BTreeMap::new();
+    };
+    let (pairs, unique) = (counts.pairs_examined(), counts.unique_pairs());
+    (1..=DEEPEST)
+        .map(|times| (times, decimal(expected_yield(size, times as f64, pairs, unique))))
+        .collect()
+}
+
+/// Appends text.
+fn put(text: &mut Vec<u8>, more: std::fmt::Arguments<'_>) {
+    // Memory takes whatever is written.
+    let _ = text.write_fmt(more);
+}

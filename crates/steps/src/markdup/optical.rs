@@ -1,0 +1,266 @@
+//! Optical duplicates: templates of a duplicate set that were seen close together on the flow cell
+//! (Picard 3.4, OpticalDuplicateFinder).
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::location::Location;
+
+/// A template of a duplicate set.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Where it was seen.
+    pub location: Location,
+    /// Its read group, as the optical test compares it.
+    pub group: u16,
+    /// Its place in the file, which decides where locations are equal.
+    pub place: (u32, u64, u64),
+    /// The numbers its mark is set by.
+    pub ids: (u64, u64),
+}
+
+/// A set, or the part of it in which first and last segments lie in one way.
+#[derive(Default)]
+pub struct Candidates {
+    /// Those whose location is known, unless the set is too large.
+    located: Vec<Member>,
+    /// All.
+    count: u64,
+}
+
+impl Candidates {
+    /// Adds one. Beyond `most` nothing is looked at, and nothing is held.
+    pub fn add(&mut self, member: Member, most: u64) {
+        self.count += 1;
+        if self.count > most {
+            self.located = Vec::new();
+        } else if member.location != Location::NONE {
+            self.located.push(member);
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Joins both parts of a set.
+    pub fn join(&mut self, other: Candidates, most: u64) {
+        self.count += other.count;
+        self.located.extend(other.located);
+        if self.count > most {
+            self.located = Vec::new();
+        }
+    }
+
+    /// Gives those that are optical duplicates: of `keeper`, the place of the template that stays, where it is
+    /// among these; else of another of them.
+    pub fn optical(mut self, distance: i32, keeper: (u32, u64, u64)) -> Vec<Member> {
+        if self.located.len() < 2 {
+            return Vec::new();
+        }
+        self.located.sort_unstable_by_key(|m| (m.location.tile, m.location.x, m.location.y, m.place));
+        let keeper = self.located.iter().position(|member| member.place == keeper);
+        let marked = if self.count < 4 {
+            few(&self.located, distance, keeper)
+        } else {
+            many(&self.located, distance, keeper)
+        };
+        let mut marked = marked.into_iter();
+        self.located.retain(|_| marked.next() == Some(true));
+        self.located
+    }
+}
+
+fn close(a: &Member, b: &Member, distance: i32) -> bool {
+    let near = |a: i32, b: i32| i64::from(a).abs_diff(b.into()) as i64 <= i64::from(distance);
+    a.group == b.group
+        && a.location.tile == b.location.tile
+        && near(a.location.x, b.location.x)
+        && near(a.location.y, b.location.y)
+}
+
+/// Two or three: those close to the one that stays, then one of each other two that are close.
+fn few(members: &[Member], distance: i32, keeper: Option<usize>) -> Vec<bool> {
+    let close = |i: usize, j: usize| close(&members[i], &members[j], distance);
+    let mut marked = vec![false; members.len()];
+    if let Some(keeper) = keeper {
+        for i in (0..members.len()).filter(|&i| i != keeper) {
+            marked[i] = close(i, keeper);
+        }
+    }
+    for i in 0..members.len() {
+        for j in i + 1..members.len() {
+            let other = Some(i) != keeper && Some(j) != keeper;
+            if other && !(marked[i] && marked[j]) && close(i, j) {
+                let which = if marked[j] { i } else { j };
+                marked[which] = true;
+            }
+        }
+    }
+    marked
+}
+
+/// Four or more: whoever can be reached over steps of at most `distance` belongs together, and one of them
+/// stays: the one that stays anyway, or the one with the smallest x, y.
+fn many(members: &[Member], distance: i32, keeper: Option<usize>) -> Vec<bool> {
+    let mut clusters = Clusters((0..members.len() as u32).collect());
+    let mut tiles: HashMap<(u16, i32), Vec<u32>> = HashMap::new();
+    for (i, member) in members.iter().enumerate() {
+        tiles.entry((member.group, member.location.tile)).or_default().push(i as u32);
+    }
+    tiles.values().for_each(|tile| connect(members, tile, distance, &mut clusters));
+    let rank = |i: usize| (Some(i) != keeper, members[i].location.x, members[i].location.y, i);
+    let mut stays: HashMap<u32, usize> = HashMap::new();
+    for i in 0..members.len() {
+        let best = stays.entry(clusters.root(i as u32)).or_insert(i);
+        if rank(i) < rank(*best) {
+            *best = i;
+        }
+    }
+    (0..members.len()).map(|i| stays.get(&clusters.root(i as u32)) != Some(&i)).collect()
+}
+
+/// Disjoint sets.
+struct Clusters(Vec<u32>);
+
+impl Clusters {
+    fn root(&mut self, mut i: u32) -> u32 {
+        while self.0[i as usize] != i {
+            let above = self.0[self.0[i as usize] as usize];
+            self.0[i as usize] = above;
+            i = above;
+        }
+        i
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+}
+
+/// Joins all of a tile that are close. They are put into squares so small that all in one square are close; of
+/// two neighbouring squares it is enough to find one close pair. So a pile of any size takes a time
+/// that grows with its size, not with its square.
+fn connect(members: &[Member], tile: &[u32], distance: i32, clusters: &mut Clusters) {
+    if distance < 0 {
+        return;
+    }
+    let side = i64::from(distance) + 1;
+    let mut squares: HashMap<(i64, i64), Vec<u32>> = HashMap::new();
+    for &i in tile {
+        let at = members[i as usize].location;
+        let square = (i64::from(at.x).div_euclid(side), i64::from(at.y).div_euclid(side));
+        squares.entry(square).or_default().push(i);
+    }
+    for (&(x, y), square) in &squares {
+        square.windows(2).for_each(|two| clusters.join(two[0], two[1]));
+        for neighbour in [(x + 1, y - 1), (x + 1, y), (x + 1, y + 1), (x, y + 1)] {
+            let Some(other) = squares.get(&neighbour) else { continue };
+            let together = clusters.root(square[0]) == clusters.root(other[0]);
+            if !together && touch(members, square, other, distance) {
+                clusters.join(square[0], other[0]);
+            }
+        }
+    }
+}
+
+/// Whether any of `left` is close to any of `right`, which are two neighbouring squares of one tile. They are
+/// swept by x: while `right` goes to the right, fewer of `left` are near enough.
+fn touch(members: &[Member], left: &[u32], right: &[u32], distance: i32) -> bool {
+    let point = |&i: &u32| {
+        let at = members[i as usize].location;
+        (i64::from(at.x), i64::from(at.y))
+    };
+    let distance = i64::from(distance);
+    let (mut left, mut right): (Vec<_>, Vec<_>) =
+        (left.iter().map(point).collect(), right.iter().map(point).collect());
+    left.sort_unstable();
+    right.sort_unstable();
+    let mut ys: BTreeSet<(i64, i64)> = BTreeSet::new();
+    let (mut entering, mut leaving) = (left.iter().peekable(), left.iter().peekable());
+    for (x, y) in right {
+        while let Some(&(lx, ly)) = entering.next_if(|point| point.0 <= x + distance) {
+            ys.insert((ly, lx));
+        }
+        while let Some(&(lx, ly)) = leaving.next_if(|point| point.0 < x - distance) {
+            ys.remove(&(ly, lx));
+        }
+        if ys.range((y - distance, i64::MIN)..=(y + distance, i64::MAX)).next().is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Members at these points of one tile, in the order of the list.
+    fn members(points: &[(i32, i32)]) -> Vec<Member> {
+        let member = |(i, &(x, y)): (usize, &(i32, i32))| Member {
+            location: Location { tile: 1, x, y },
+            group: 0,
+            place: (0, i as u64, 0),
+            ids: (i as u64, 0),
+        };
+        points.iter().enumerate().map(member).collect()
+    }
+
+    fn t(points: &[(i32, i32)], keeper: u64, expected: &[u64]) {
+        let mut candidates = Candidates::default();
+        members(points).into_iter().for_each(|member| candidates.add(member, 300_000));
+        let mut optical: Vec<u64> =
+            candidates.optical(100, (0, keeper, 0)).iter().map(|member| member.ids.0).collect();
+        optical.sort_unstable();
+        assert_eq!(optical, expected, "{points:?}");
+    }
+
+    #[test]
+    fn two_and_three() {
+        t(&[(0, 0), (100, 100)], 0, &[1]);
+        t(&[(0, 0), (100, 100)], 1, &[0]);
+        t(&[(0, 0), (101, 0)], 0, &[]);
+        t(&[(0, 0), (100, 0), (200, 0)], 0, &[1, 2]); // 1 is close to 0, and marked; then 2 to 1
+        t(&[(0, 0), (1000, 0), (1001, 0)], 0, &[2]);
+        t(&[(0, 0), (1000, 0), (1001, 0)], 9, &[2]);
+    }
+
+    #[test]
+    fn four_and_more_reach_each_other_over_steps() {
+        t(&[(0, 0), (100, 0), (200, 0), (300, 0)], 2, &[0, 1, 3]);
+        t(&[(0, 0), (5, 5), (1000, 0), (1100, 0), (1200, 90)], 0, &[1, 3, 4]);
+        t(&[(0, 0), (500, 0), (1000, 0), (1500, 0)], 0, &[]);
+    }
+
+    #[test]
+    fn squares_find_what_all_pairs_find() {
+        let mut state = 1u64;
+        let mut random = |n: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % n
+        };
+        for round in 0..300 {
+            let width = [300, 900, 3000][round % 3];
+            let points: Vec<(i32, i32)> =
+                (0..4 + random(60)).map(|_| (random(width) as i32, random(width) as i32)).collect();
+            let members = members(&points);
+            let all: Vec<u32> = (0..members.len() as u32).collect();
+            let distance = random(150) as i32;
+            let mut fast = Clusters(all.clone());
+            connect(&members, &all, distance, &mut fast);
+            let mut slow = Clusters(all.clone());
+            for i in 0..members.len() {
+                for j in 0..i {
+                    if close(&members[i], &members[j], distance) {
+                        slow.join(i as u32, j as u32);
+                    }
+                }
+            }
+            for &i in &all {
+                assert_eq!(fast.root(i), slow.root(i), "{points:?} at {distance}");
+            }
+        }
+    }
+}

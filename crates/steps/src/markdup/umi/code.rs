@@ -1,0 +1,216 @@
+//! A UMI packed into one number.
+
+use std::fmt;
+
+/// Bits of a symbol.
+const BITS: usize = 3;
+
+/// All bits of all symbols.
+const FILLED: u128 = u128::MAX >> 2;
+
+/// The lowest bit of each symbol.
+const LOWEST: u128 = FILLED / 0b111;
+
+/// `-`, which divides a UMI of two halves.
+const DASH: u128 = 1;
+
+/// Symbols by their codes, in the order of their bytes; code 0 is no symbol.
+const SYMBOLS: &[u8; 8] = b"?-ACGNT?";
+
+/// A unique molecular identifier: up to 42 of `A`, `C`, `G`, `T`, `N` and `-`, 3 bits each, the first
+/// in the highest. The numbers have the order of the texts, byte by byte.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Umi(u128);
+
+impl Umi {
+    /// No UMI: what the empty text gives. It comes before all others.
+    pub const NONE: Umi = Umi(0);
+
+    /// Most symbols of a UMI, a dash between halves included.
+    pub const MOST: usize = 42;
+
+    /// Packs a text. Lower case is taken as upper case, and `+`, which Illumina puts between two UMIs in a read
+    /// name, as the `-` that the SAM specification (optional fields, RX) puts there. Nothing for other
+    /// symbols, and for more than [`Umi::MOST`] of them.
+    pub fn parse(text: &[u8]) -> Option<Umi> {
+        text.iter().try_fold(Umi::NONE, |umi, &symbol| umi.with(symbol))
+    }
+
+    /// This UMI and one more symbol.
+    pub fn with(self, symbol: u8) -> Option<Umi> {
+        let code = match symbol {
+            b'-' | b'+' => DASH,
+            b'A' | b'a' => 2,
+            b'C' | b'c' => 3,
+            b'G' | b'g' => 4,
+            b'N' | b'n' => 5,
+            b'T' | b't' => 6,
+            _ => return None,
+        };
+        let length = self.len();
+        (length < Self::MOST).then(|| Umi(self.0 | code << shift(length)))
+    }
+
+    /// The number itself: below 2^126, 0 for no UMI.
+    pub fn code(self) -> u128 {
+        self.0
+    }
+
+    /// The UMI whose number is `code`, which [`Umi::code`] gave.
+    pub fn from_code(code: u128) -> Umi {
+        debug_assert!(code & !FILLED == 0);
+        Umi(code)
+    }
+
+    /// The text, in upper case and with `-` between halves.
+    pub fn to_text(self) -> Vec<u8> {
+        (0..self.len()).map(|at| SYMBOLS[(self.0 >> shift(at) & 0b111) as usize]).collect()
+    }
+
+    /// Number of symbols.
+    pub fn len(self) -> usize {
+        // No symbol has code 0, so the last one holds the lowest bit that is set.
+        if self.is_empty() { 0 } else { Self::MOST - self.0.trailing_zeros() as usize / BITS }
+    }
+
+    /// Whether there is no UMI.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Length and places of dashes. Only UMIs of one shape can be near each other.
+    pub fn shape(self) -> u128 {
+        occupied(self.0) << 1 | self.dashes()
+    }
+
+    fn dashes(self) -> u128 {
+        self.0 & !(self.0 >> 1) & !(self.0 >> 2) & LOWEST
+    }
+
+    /// In how many symbols two UMIs differ; nothing for two of different [shapes](Umi::shape). `N` differs
+    /// from every base.
+    pub fn distance(self, other: Umi) -> Option<u32> {
+        (self.shape() == other.shape()).then(|| occupied(self.0 ^ other.0).count_ones())
+    }
+
+    /// Its symbols from `from` up to `to`, at their places, and nothing elsewhere.
+    pub(super) fn window(self, from: usize, to: usize) -> u128 {
+        let upto = |at: usize| FILLED >> (BITS * at);
+        self.0 & upto(from) & !upto(to)
+    }
+
+    /// What stands before and after its only dash; either may be empty.
+    pub fn halves(self) -> Option<(Umi, Umi)> {
+        let dashes = self.dashes();
+        if dashes.count_ones() != 1 {
+            return None;
+        }
+        let at = Self::MOST - 1 - dashes.trailing_zeros() as usize / BITS;
+        Some((Umi(self.window(0, at)), Umi(self.0 << (BITS * (at + 1)) & FILLED)))
+    }
+
+    /// Two halves with a dash between them; nothing where that is longer than [`Umi::MOST`].
+    pub fn joined(first: Umi, second: Umi) -> Option<Umi> {
+        let length = first.len();
+        let fits = length + 1 + second.len() <= Self::MOST;
+        fits.then(|| Umi(first.0 | DASH << shift(length) | second.0 >> (BITS * (length + 1))))
+    }
+
+    /// The halves in the other order: how the other strand of a duplex molecule has them.
+    pub fn swapped(self) -> Option<Umi> {
+        let (first, second) = self.halves()?;
+        Umi::joined(second, first)
+    }
+}
+
+/// Where the bits of a symbol start.
+fn shift(at: usize) -> usize {
+    BITS * (Umi::MOST - 1 - at)
+}
+
+/// The lowest bit of every symbol that is not 0.
+fn occupied(symbols: u128) -> u128 {
+    (symbols | symbols >> 1 | symbols >> 2) & LOWEST
+}
+
+impl fmt::Display for Umi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.to_text()))
+    }
+}
+
+impl fmt::Debug for Umi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Umi({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Random, umi};
+    use super::*;
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let longest = "ACGTN".repeat(8) + "-A";
+        for text in ["", "A", "-", "ACGT-TTGA", "NNNN", "ACGT-", "-ACGT", "A-C-G", &longest] {
+            let packed = umi(text);
+            assert_eq!(packed.to_string(), text);
+            assert_eq!(packed.len(), text.len());
+            assert_eq!(Umi::from_code(packed.code()), packed);
+        }
+        assert_eq!(umi("acgt+n").to_string(), "ACGT-N");
+        assert_eq!(Umi::parse(b""), Some(Umi::NONE));
+        for illegal in ["ACGU", "AC GT", "R", "A=", "AC_GT", &(longest.clone() + "A")] {
+            assert_eq!(Umi::parse(illegal.as_bytes()), None, "{illegal}");
+        }
+    }
+
+    #[test]
+    fn distance_is_of_equal_shapes_alone() {
+        let distance = |a, b| umi(a).distance(umi(b));
+        assert_eq!(distance("ACGT", "ACGT"), Some(0));
+        assert_eq!(distance("ACGT", "ACGN"), Some(1));
+        assert_eq!(distance("AAAA", "TTTT"), Some(4));
+        assert_eq!(distance("AC-GT", "AC-TT"), Some(1));
+        assert_eq!(distance("ACGT", "ACG"), None);
+        assert_eq!(distance("AC-GT", "ACG-T"), None);
+        assert_eq!(distance("AC-GT", "ACAGT"), None);
+        assert_eq!(distance("", "A"), None);
+        assert_eq!(distance("", ""), Some(0));
+    }
+
+    #[test]
+    fn halves_and_their_other_order() {
+        let halves = |text| umi(text).halves().map(|(a, b)| (a.to_string(), b.to_string()));
+        let pair = |a: &str, b: &str| Some((a.to_owned(), b.to_owned()));
+        assert_eq!(halves("ACG-TT"), pair("ACG", "TT"));
+        assert_eq!(halves("ACG-"), pair("ACG", ""));
+        assert_eq!(halves("-ACG"), pair("", "ACG"));
+        assert_eq!(halves("-"), pair("", ""));
+        assert_eq!(halves("ACG"), None);
+        assert_eq!(halves("A-C-G"), None);
+        assert_eq!(umi("ACG-TT").swapped(), Some(umi("TT-ACG")));
+        let (long, dashed) = ("C".repeat(41), "C".repeat(41) + "-");
+        assert_eq!(umi(&dashed).halves(), Some((umi(&long), Umi::NONE)));
+        assert_eq!(umi(&dashed).swapped(), Some(umi(&("-".to_owned() + &long))));
+        assert_eq!(Umi::joined(umi(&long), umi("A")), None);
+    }
+
+    #[test]
+    fn numbers_are_as_the_texts() {
+        let random = &mut Random::new(1);
+        let text = |random: &mut Random| {
+            let length = random.below(7);
+            random.text(b"-ACGNT", length)
+        };
+        for _ in 0..20_000 {
+            let (a, b) = (text(random), text(random));
+            assert_eq!(umi(&a).cmp(&umi(&b)), a.cmp(&b), "{a} {b}");
+            let places = |text: &str| text.bytes().map(|b| b == b'-').collect::<Vec<_>>();
+            let differ = a.bytes().zip(b.bytes()).filter(|(a, b)| a != b).count() as u32;
+            let expected = (places(&a) == places(&b)).then_some(differ);
+            assert_eq!(umi(&a).distance(umi(&b)), expected, "{a} {b}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Unique molecular identifiers (UMIs): which templates of one position come from one molecule.
+//!
+//! | step | file |
+//! |---|---|
+//! | a UMI as one number | [`code`] |
+//! | the UMI of a read, from a field, its name or its bases | [`source`] |
+//! | UMIs that are few edits from one, without comparing all with all | [`neighbours`] |
+//! | which UMIs of one position are one molecule | [`mod@cluster`] |
+//! | one code for both strands of a duplex molecule | [`duplex`] |
+
+pub mod cluster;
+pub mod code;
+pub mod duplex;
+pub mod neighbours;
+pub mod source;
+#[cfg(test)]
+mod testing;
+
+pub use cluster::{Method, Seen, cluster};
+pub use code::Umi;
+pub use duplex::Strand;
+pub use source::UmiSource;

@@ -1,0 +1,183 @@
+//! The UMI of a read: from a field, from its name, or from its bases.
+
+use std::str::FromStr;
+
+use readmill_record::cigar::HARD_CLIP;
+use readmill_record::tag::Tag;
+use readmill_record::{Error, RecordRef, Result};
+
+use super::code::Umi;
+
+#[cfg(test)]
+mod tests;
+
+/// Where UMIs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UmiSource {
+    /// In a text field, such as RX, of both segments or of one.
+    Tag(Tag),
+    /// At the end of the read name, after the last separator; without one, where [`in_name`] finds it.
+    Name(Option<u8>),
+    /// In the bases of the reads, as sequenced.
+    Inline {
+        /// Bases at the start of the first segment.
+        first: usize,
+        /// Bases at the start of the last segment.
+        second: usize,
+    },
+}
+
+impl FromStr for UmiSource {
+    type Err = Error;
+
+    /// Reads `tag:RX`, `name`, `name:_`, `inline:8` or `inline:8+8`.
+    fn from_str(text: &str) -> Result<Self> {
+        let (kind, rest) = text.split_once(':').map_or((text, None), |(kind, rest)| (kind, Some(rest)));
+        let source = match (kind, rest) {
+            ("name", None) => Some(UmiSource::Name(None)),
+            ("name", Some(separator)) => match separator.as_bytes() {
+                &[separator @ b'!'..=b'~'] => Some(UmiSource::Name(Some(separator))),
+                _ => None,
+            },
+            ("tag", Some(tag)) => match tag.as_bytes() {
+                &[a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => {
+                    Some(UmiSource::Tag([a, b]))
+                }
+                _ => None,
+            },
+            ("inline", Some(lengths)) => inline(lengths),
+            _ => None,
+        };
+        source.ok_or_else(|| {
+            Error::usage(format!("{text:?} does not say where UMIs are"))
+                .hint("say tag:RX, name, name:_ (after the last _), inline:8 or inline:8+8 (up to 41 bases in all)")
+        })
+    }
+}
+
+/// `8` or `8+8`; some bases, and not more than a UMI has room for.
+fn inline(lengths: &str) -> Option<UmiSource> {
+    let (first, second) = lengths.split_once('+').unwrap_or((lengths, "0"));
+    let number = |text: &str| {
+        text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<usize>().ok()).flatten()
+    };
+    let (first, second) = (number(first)?, number(second)?);
+    let bases = first.checked_add(second)?;
+    (1..Umi::MOST).contains(&bases).then_some(UmiSource::Inline { first, second })
+}
+
+impl UmiSource {
+    /// What one read says of the UMI of its template; [`Umi::NONE`] if nothing.
+    pub fn of(&self, record: RecordRef<'_>) -> Result<Umi> {
+        match *self {
+            UmiSource::Tag(tag) => in_field(record, tag),
+            UmiSource::Name(separator) => {
+                in_name(record.qname(), separator).map_err(|error| error.qname(record.qname()))
+            }
+            UmiSource::Inline { first, second } => {
+                let is_last = record.flags().is_paired() && record.flags().is_last();
+                Ok(in_bases(record, if is_last { second } else { first }))
+            }
+        }
+    }
+
+    /// The UMI of a template, from what its first and its last segment say: `first-last` if both start with a
+    /// piece of it, else what either says, the first before the last. A segment that is not there, or says
+    /// nothing, counts as [`Umi::NONE`].
+    pub fn of_template(&self, first: Umi, last: Umi) -> Umi {
+        match self {
+            UmiSource::Inline { first: 1.., second: 1.. } if !(first.is_empty() && last.is_empty()) => {
+                Umi::joined(first, last).unwrap_or_default() // it fits: `inline` saw to that
+            }
+            _ if first.is_empty() => last,
+            _ => first,
+        }
+    }
+}
+
+/// The text of a field; nothing where there is no such field.
+fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
+    let Some(field) = record.field(tag) else { return Ok(Umi::NONE) };
+    let place = || format!("in the field {}", String::from_utf8_lossy(&tag));
+    if field.kind != b'Z' {
+        return Err(Error::input(format!("the UMI {} is not text", place())).qname(record.qname()));
+    }
+    Umi::parse(field.value).ok_or_else(|| illegal(field.value, &place()).qname(record.qname()))
+}
+
+/// The text after the last `separator` of a read name.
+///
+/// Without a separator, only what stands after the last colon is looked at: there, what follows the last `_`,
+/// as umi_tools extract leaves it, or else the eighth field of eight, as bcl2fastq and BCL Convert leave it. In
+/// all of these, BCL Convert puts `r` before a UMI that it reverse complemented; that is undone, so that such
+/// UMIs compare with others.
+pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
+    let after = |text: &'_ [u8], separator| text.iter().rposition(|&b| b == separator).map(|at| at + 1);
+    let start = match separator {
+        Some(separator) => after(qname, separator),
+        None => {
+            let field = after(qname, b':').unwrap_or(0);
+            let is_eighth = qname.iter().filter(|&&b| b == b':').count() == 7;
+            after(&qname[field..], b'_').map(|at| field + at).or(is_eighth.then_some(field))
+        }
+    };
+    let text = start.map(|at| &qname[at..]).filter(|text| !text.is_empty()).ok_or_else(|| {
+        Error::input("the read name has no UMI")
+            .hint("say where UMIs are, such as tag:RX, or name:_ for after the last _")
+    })?;
+    let parsed = if text.contains(&b'r') { restored(text) } else { Umi::parse(text) };
+    parsed.ok_or_else(|| illegal(text, "in the read name"))
+}
+
+/// A UMI of which parts are marked with `r` and reverse complemented.
+fn restored(text: &[u8]) -> Option<Umi> {
+    let mut umi = Umi::NONE;
+    for (number, part) in text.split(|&b| b == b'+' || b == b'-').enumerate() {
+        if number > 0 {
+            umi = umi.with(b'-')?;
+        }
+        umi = match part.strip_prefix(b"r") {
+            Some(part) => part.iter().rev().try_fold(umi, |umi, &base| umi.with(complement(base)))?,
+            None => part.iter().try_fold(umi, |umi, &base| umi.with(base))?,
+        };
+    }
+    Some(umi)
+}
+
+/// The complement of a base; other letters stay.
+fn complement(base: u8) -> u8 {
+    match base.to_ascii_uppercase() {
+        b'A' => b'T',
+        b'C' => b'G',
+        b'G' => b'C',
+        b'T' => b'A',
+        _ => base,
+    }
+}
+
+fn illegal(text: &[u8], place: &str) -> Error {
+    let shown = String::from_utf8_lossy(text);
+    let what = match text.len() > Umi::MOST {
+        true => format!("the UMI {shown:?} {place} has more than {} characters", Umi::MOST),
+        false => format!("the UMI {shown:?} {place} has other characters than A, C, G, T, N and -"),
+    };
+    Error::input(what).hint("say where UMIs are, such as tag:RX, or name:_ for after the last _")
+}
+
+/// The first `length` bases as sequenced, soft clips included. Nothing where SEQ has not so many or lacks
+/// the first ones, which a hard clip removed. Codes for several bases are `N`.
+fn in_bases(record: RecordRef<'_>, length: usize) -> Umi {
+    let is_reverse = record.flags().is_reverse();
+    let (cigar, l_seq) = (record.cigar(), record.l_seq());
+    let outermost = if is_reverse { cigar.ops().next_back() } else { cigar.ops().next() };
+    if l_seq < length || outermost.is_some_and(|(op, _)| op == HARD_CLIP) {
+        return Umi::NONE;
+    }
+    let seq = record.seq();
+    let base = |at: usize| {
+        let at = if is_reverse { l_seq - 1 - at } else { at };
+        let base = b"NACNGNNNTNNNNNNN"[usize::from(seq[at / 2] >> (4 * (1 - at % 2)) & 15)];
+        if is_reverse { complement(base) } else { base }
+    };
+    (0..length).try_fold(Umi::NONE, |umi, at| umi.with(base(at))).unwrap_or_default()
+}

@@ -1,0 +1,102 @@
+//! What was judged of each record.
+
+use std::sync::Arc;
+
+use readmill_format::spill::Spill;
+use readmill_record::{Result, Stamp};
+
+use super::Mode;
+use super::metrics::{LibraryCounts, SetSizes};
+use super::table::{Bits, Rows, Table};
+
+/// The verdict.
+pub struct Verdict {
+    /// Which records of a duplicate template are flagged.
+    pub mode: Mode,
+    /// Whether a template's first record stands for all of it.
+    pub(super) by_template: bool,
+    pub(super) duplicates: Bits,
+    pub(super) optical: Option<Bits>,
+    pub(super) sets: Option<Sets>,
+    pub(super) spill: Arc<Spill>,
+    /// What was counted.
+    pub tally: Tally,
+}
+
+/// What was counted while judging.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Pairs that are duplicates.
+    pub pairs: u64,
+    /// Single reads that are duplicates.
+    pub fragments: u64,
+    /// Single reads that are optical duplicates.
+    pub optical_fragments: u64,
+    /// Records of each kind, and optical pairs, by the number of the library.
+    pub libraries: Vec<LibraryCounts>,
+    /// Pair sets by size.
+    pub sizes: SetSizes,
+    /// The largest set.
+    pub deepest: Option<Deepest>,
+}
+
+/// The largest duplicate set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deepest {
+    /// Templates.
+    pub size: u64,
+    /// Reference sequence.
+    pub ref_id: i32,
+    /// Unclipped 5′ position of the first end, 0-based.
+    pub five_prime: i64,
+}
+
+/// Who belongs to which duplicate set.
+#[derive(Default)]
+pub(super) struct Sets {
+    /// The set of a record.
+    pub(super) of: Option<Table>,
+    /// Each set's representative and size.
+    pub(super) rows: Rows<2>,
+}
+
+/// The duplicate set of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// Number of the template that stays.
+    pub representative: u64,
+    /// Pairs.
+    pub size: u64,
+}
+
+impl Verdict {
+    /// Bytes it takes beside [`verdict_bytes`](super::verdict_bytes).
+    pub fn bytes_beside_bits(&self) -> u64 {
+        self.sets.as_ref().map_or(0, |sets| {
+            sets.rows.bytes() + sets.of.as_ref().map_or(0, Table::bytes_of_rows)
+        })
+    }
+
+    /// By which number a record is looked up.
+    fn ordinal(&self, stamp: Stamp) -> u64 {
+        if self.by_template { stamp.template() } else { stamp.ordinal() }
+    }
+
+    /// Whether the record with this stamp is a duplicate.
+    pub fn is_duplicate(&self, stamp: Stamp) -> bool {
+        self.duplicates.get(self.ordinal(stamp))
+    }
+
+    /// Whether it is an optical duplicate.
+    pub fn is_optical(&self, stamp: Stamp) -> bool {
+        self.optical.as_ref().is_some_and(|bits| bits.get(self.ordinal(stamp)))
+    }
+
+    /// The duplicate set of more than one pair that it belongs to.
+    pub fn membership(&self, stamp: Stamp) -> Result<Option<Membership>> {
+        let Some(Sets { of: Some(of), rows }) = &self.sets else { return Ok(None) };
+        let Some(set) = of.get(self.ordinal(stamp), &self.spill)? else { return Ok(None) };
+        let row = rows.get(set, &self.spill)?;
+        Ok(row.map(|[representative, size]| Membership { representative, size }))
+    }
+}

@@ -1,0 +1,130 @@
+//! How duplicates are marked: what is asked for.
+
+use std::path::PathBuf;
+
+use readmill_record::{Error, Result};
+use readmill_steps::markdup::{Coding, DuplicateTypes, Optical, Rules, Strategy, Writing};
+
+/// How duplicates are marked.
+#[derive(Clone, Debug)]
+pub struct Duplicates {
+    /// Which records of a duplicate template are flagged.
+    pub mode: DuplicateMode,
+    /// What they are judged by.
+    pub rules: Rules,
+    /// What is written to records.
+    pub writing: Writing,
+    /// Whether the pixel distance is that of the instrument that the first read names.
+    pub auto_distance: bool,
+    /// Where metrics go.
+    pub metrics: Metrics,
+}
+
+impl Duplicates {
+    /// Picard's rules in this mode, marks alone.
+    pub fn marked(mode: DuplicateMode) -> Self {
+        let writing = Writing { clear_dt: true, ..Writing::default() };
+        let (rules, auto_distance, metrics) = Default::default();
+        Duplicates { mode, rules, writing, auto_distance, metrics }
+    }
+}
+
+/// Files for metrics.
+#[derive(Clone, Debug, Default)]
+pub struct Metrics {
+    /// In Picard's form.
+    pub picard: Option<PathBuf>,
+    /// As JSON.
+    pub json: Option<PathBuf>,
+}
+
+/// Which records of a duplicate template are flagged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DuplicateMode {
+    /// Template, if the input proves to be grouped by name; else coordinate.
+    Auto,
+    /// Every record of the template, as Picard does on queryname-grouped input.
+    Template,
+    /// The primary mapped records alone, as Picard does on coordinate-sorted input.
+    Coordinate,
+}
+
+impl Duplicates {
+    /// Checks what does not go together.
+    pub fn check(&self) -> Result<()> {
+        let tells_apart = self.writing.remove_optical
+            || self.writing.duplicate_types != DuplicateTypes::DontTag
+            || self.rules.optical.is_some_and(|optical| optical.alone || optical.single);
+        if tells_apart && self.rules.optical.is_none() {
+            return Err(Error::usage("optical duplicates are asked for, and are not looked for")
+                .hint("drop --optical-distance off and --read-names null"));
+        }
+        Ok(())
+    }
+
+    /// The words of the canonical command line: what differs from the default.
+    pub fn words(&self) -> Vec<String> {
+        let (rules, writing) = (&self.rules, &self.writing);
+        let mut words = Vec::new();
+        let mut flag = |word: &str, given: bool| {
+            if given {
+                words.push(word.to_string());
+            }
+        };
+        flag("--remove-duplicates", writing.remove);
+        flag("--remove-optical-duplicates", writing.remove_optical);
+        flag("--keep-dt", !writing.clear_dt);
+        flag("--tag-duplicate-set-members", writing.members);
+        let optical = rules.optical.unwrap_or_default();
+        flag("--optical-only", optical.alone);
+        flag("--optical-single", optical.single);
+        let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
+        say("--duplicate-mode", self.mode.name().into());
+        if rules.strategy != Strategy::default() {
+            say("--scoring-strategy", rules.strategy.name().into());
+        }
+        match writing.duplicate_types {
+            DuplicateTypes::DontTag => {}
+            DuplicateTypes::OpticalOnly => say("--tag-duplicates", "optical".into()),
+            DuplicateTypes::All => say("--tag-duplicates", "all".into()),
+        }
+        let names = rules.names.to_string();
+        if names != "picard" {
+            say("--read-names", if names.contains(' ') { format!("'{names}'") } else { names });
+        }
+        if self.auto_distance {
+            say("--optical-distance", "auto".into());
+        } else if optical.distance != Optical::default().distance {
+            say("--optical-distance", optical.distance.to_string());
+        }
+        if optical.most != Optical::default().most {
+            say("--max-optical-set-size", optical.most.to_string());
+        }
+        let tag = |tag: [u8; 2]| String::from_utf8_lossy(&tag).into_owned();
+        if let Some(Coding::Barcodes(barcodes)) = &rules.coding {
+            let tags = [
+                ("--barcode-tag", barcodes.template),
+                ("--read-one-barcode-tag", barcodes.first),
+                ("--read-two-barcode-tag", barcodes.second),
+            ];
+            tags.into_iter().for_each(|(word, value)| value.into_iter().for_each(|v| say(word, tag(v))));
+            if barcodes.duplex {
+                words.push("--duplex-umi".into());
+            }
+        }
+        if let Some((molecule, _)) = writing.molecule {
+            words.extend(["--molecular-identifier-tag".to_string(), tag(molecule)]);
+        }
+        words
+    }
+}
+
+impl DuplicateMode {
+    fn name(self) -> &'static str {
+        match self {
+            DuplicateMode::Auto => "auto",
+            DuplicateMode::Template => "template",
+            DuplicateMode::Coordinate => "coordinate",
+        }
+    }
+}
