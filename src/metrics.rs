@@ -27,7 +27,9 @@ impl MetricsFiles {
         if paths.iter().any(|path| path.as_deref().is_some_and(same))
             || metrics.picard.is_some() && metrics.picard == metrics.json
         {
-            return Err(Error::usage("two outputs have one name").hint("give each file a name of its own"));
+            return Err(
+                Error::usage("two outputs have one name").hint("give each file a name of its own")
+            );
         }
         Ok(MetricsFiles { picard: open(&metrics.picard)?, json: open(&metrics.json)? })
     }

@@ -9,9 +9,7 @@ use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
 use readmill_steps::markdup::verdict::Deepest;
-use readmill_steps::markdup::{
-    ApplyMarks, DuplicateEnds, Ends, Mode, Tally, Verdict, Writing,
-};
+use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Ends, Mode, Tally, Verdict, Writing};
 use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
 use readmill_steps::{Step, sort};
 
@@ -162,8 +160,8 @@ impl Job<'_> {
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
         let mut metrics = MetricsFiles::open(self.plan)?;
         let wanted = self.plan.steps.duplicates.as_ref();
-        let noted =
-            wanted.map(|wanted| duplicates::prepare(wanted, &self.header, &mut inputs)).transpose()?;
+        let prepare = |wanted| duplicates::prepare(wanted, &self.header, &mut inputs, self.report);
+        let noted = wanted.map(prepare).transpose()?;
         let waiting = Waiting {
             crew: self.memory.crew,
             sort,
@@ -290,7 +288,8 @@ impl Job<'_> {
             readers: feed.readers(),
             buffers: Buffers::new(waiting.crew.in_flight),
         };
-        let (mut held, mut held_back) = (Held::new(waiting, noted.map_or_else(Ends::default, Ends::new)), 0);
+        let (mut held, mut held_back) =
+            (Held::new(waiting, noted.map_or_else(Ends::default, Ends::new)), 0);
         while ingest.fill(feed, &mut held_back, &mut held, (sink, &self.header))? != Stop::Ended {
             if held.has_too_many_runs(waiting) {
                 held.consolidate(waiting)?;

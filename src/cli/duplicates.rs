@@ -7,6 +7,7 @@ use readmill::plan::{DuplicateMode, Duplicates, Metrics};
 use readmill_record::{Error, Result};
 use readmill_steps::markdup::barcodes::Barcodes;
 use readmill_steps::markdup::location::ReadNames;
+use readmill_steps::markdup::umi::{Method, UmiSource, Umis};
 use readmill_steps::markdup::{Coding, DuplicateTypes, Optical, Rules, Strategy, Writing};
 
 #[derive(Args)]
@@ -28,7 +29,13 @@ pub struct DuplicateFlags {
     #[arg(long, value_name = "FILE")]
     metrics_json: Option<PathBuf>,
     /// Which duplicates get a DT field: SQ for optical ones, LB for others
-    #[arg(long, value_name = "WHICH", default_value = "none", alias = "TAGGING_POLICY", ignore_case = true)]
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "none",
+        alias = "TAGGING_POLICY",
+        ignore_case = true
+    )]
     tag_duplicates: Types,
     /// Write the duplicate set of each pair: DI, the number of the pair that stays, and DS, its size
     #[arg(long)]
@@ -37,16 +44,28 @@ pub struct DuplicateFlags {
     #[arg(long)]
     keep_dt: bool,
     /// What makes a read good
-    #[arg(long, value_name = "STRATEGY", default_value = "sum-of-base-qualities", alias = "DUPLICATE_SCORING_STRATEGY", ignore_case = true)]
+    #[arg(
+        long,
+        value_name = "STRATEGY",
+        default_value = "sum-of-base-qualities",
+        alias = "DUPLICATE_SCORING_STRATEGY",
+        ignore_case = true
+    )]
     scoring_strategy: Scoring,
     /// Most pixels between optical duplicates, in x and in y; auto: what the instrument in the read names asks for; off
-    #[arg(long, value_name = "PIXELS", default_value = "100", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", value_parser = parse_distance)]
+    #[arg(long, value_name = "PIXELS", default_value = "100", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", allow_hyphen_values = true, value_parser = parse_distance)]
     optical_distance: Distance,
     /// How read names tell where a read was seen: picard (5 or 7 fields, 16 bits each), full (more vendors, UMI suffixes, true coordinates), null (not), or a regular expression whose groups are tile, x, y
     #[arg(long, value_name = "HOW", alias = "READ_NAME_REGEX", value_parser = parse_names)]
     read_names: Option<ReadNames>,
     /// In larger duplicate sets, optical duplicates are not looked for
-    #[arg(long, value_name = "N", default_value_t = 300_000, alias = "MAX_OPTICAL_DUPLICATE_SET_SIZE", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 300_000,
+        alias = "MAX_OPTICAL_DUPLICATE_SET_SIZE",
+        allow_hyphen_values = true
+    )]
     max_optical_set_size: i64,
     /// Mark optical duplicates alone
     #[arg(long)]
@@ -69,6 +88,18 @@ pub struct DuplicateFlags {
     /// Field for the identifier of the molecule that the barcode tells
     #[arg(long, value_name = "TAG", alias = "MOLECULAR_IDENTIFIER_TAG", requires = "barcode_tag", value_parser = parse_tag)]
     molecular_identifier_tag: Option<[u8; 2]>,
+    /// Where the UMI of a template is: tag:RX, name (or name:SEPARATOR), inline:N (or inline:N+N)
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["barcode_tag", "read_one_barcode_tag", "read_two_barcode_tag"])]
+    umi: Option<UmiSource>,
+    /// Which UMIs of one position are one molecule
+    #[arg(long, value_name = "METHOD", default_value = "directional", requires = "umi")]
+    umi_method: UmiMethod,
+    /// Most symbols in which UMIs of one molecule differ
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "umi")]
+    umi_edits: u32,
+    /// Field for the number of the molecule
+    #[arg(long, value_name = "TAG", default_value = "MI", requires = "umi", value_parser = parse_tag)]
+    molecule_tag: [u8; 2],
     #[command(flatten)]
     picard: PicardFlags,
 }
@@ -121,6 +152,20 @@ enum Scoring {
     Random,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum UmiMethod {
+    /// Equal ones
+    Exact,
+    /// Those that may come of a more frequent one by errors, as umi_tools has it
+    Directional,
+    /// As the method of umi_tools
+    Adjacency,
+    /// All that are linked by differences of at most --umi-edits, as umi_tools has it
+    Cluster,
+    /// Both strands of a duplex molecule, as fgbio has it; UMIs such as ACGT-TTGA
+    Paired,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Distance {
     Off,
@@ -133,7 +178,7 @@ fn parse_distance(text: &str) -> std::result::Result<Distance, String> {
         "off" => Ok(Distance::Off),
         "auto" => Ok(Distance::Auto),
         _ => {
-            let pixels = text.parse::<i32>().ok().filter(|&pixels| pixels >= 0);
+            let pixels = text.parse::<i32>().ok();
             pixels.map(Distance::Pixels).ok_or_else(|| "write a number of pixels, auto or off".into())
         }
     }
@@ -178,11 +223,16 @@ impl DuplicateFlags {
             },
             members: picard.tag_duplicate_set_members_as.unwrap_or(self.tag_duplicate_set_members),
             molecule: self.molecular_identifier_tag.map(|tag| (tag, duplex)),
+            molecule_number: self
+                .umi
+                .is_some()
+                .then_some((self.molecule_tag, self.umi_method == UmiMethod::Paired)),
         };
         let metrics = Metrics { picard: self.metrics.clone(), json: self.metrics_json.clone() };
         let rules = self.rules(&writing, &metrics, duplex);
         let auto_distance = self.optical_distance == Distance::Auto;
-        Duplicates { mode, rules, writing, auto_distance, metrics }
+        let needs_optical = self.optical_only || self.optical_single;
+        Duplicates { mode, rules, writing, auto_distance, needs_optical, metrics }
     }
 
     fn rules(&self, writing: &Writing, metrics: &Metrics, duplex: bool) -> Rules {
@@ -220,9 +270,24 @@ impl DuplicateFlags {
             },
             names,
             optical: (wanted && sought).then_some(optical),
-            coding: coded.then_some(Coding::Barcodes(barcodes)),
+            coding: match &self.umi {
+                Some(source) => Some(Coding::Umis(self.umis(*source))),
+                None => coded.then_some(Coding::Barcodes(barcodes)),
+            },
             members: writing.members,
+            molecules: self.umi.is_some(),
         }
+    }
+
+    fn umis(&self, source: UmiSource) -> Umis {
+        let method = match self.umi_method {
+            UmiMethod::Exact => Method::Exact,
+            UmiMethod::Directional => Method::Directional,
+            UmiMethod::Adjacency => Method::Adjacency,
+            UmiMethod::Cluster => Method::Cluster,
+            UmiMethod::Paired => Method::Paired,
+        };
+        Umis { source, method, edits: self.umi_edits }
     }
 
     /// Refuses flags that say how duplicates are marked where none are marked.

@@ -7,7 +7,7 @@ use readmill_format::spill::Spill;
 use readmill_record::header::Line;
 use readmill_record::{Batch, Error, Header, Result};
 use readmill_steps::markdup::grouping::Evidence;
-use readmill_steps::markdup::{self, DuplicateEnds, Ends, Mode, Noting, Verdict};
+use readmill_steps::markdup::{self, DuplicateEnds, Ends, Mode, Noting, Verdict, instrument};
 
 use super::order::OnThreads;
 use crate::forecast::first_batch;
@@ -22,6 +22,7 @@ pub fn prepare(
     wanted: &Duplicates,
     header: &Header,
     inputs: &mut Inputs,
+    report: &Report,
 ) -> Result<DuplicateEnds> {
     let list = inputs.list();
     let first = match inputs.peek()? {
@@ -38,7 +39,14 @@ pub fn prepare(
         DuplicateMode::Auto if looks_grouped => Noting::Together,
         DuplicateMode::Auto => Noting::ByPlace,
     };
-    DuplicateEnds::new(header, noting, wanted.rules.clone())
+    let mut rules = wanted.rules.clone();
+    if let (true, Some(optical)) = (wanted.auto_distance, &mut rules.optical) {
+        let name = first.as_ref().and_then(|batch| Some(batch.record(*batch.spans.first()?).qname()));
+        let (distance, why) = instrument::pixel_distance(name.unwrap_or_default());
+        optical.distance = distance;
+        report.say(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
+    }
+    DuplicateEnds::new(header, noting, rules)
 }
 
 /// Whether a header says that the records of a template stand together.

@@ -6,9 +6,9 @@ use readmill_record::{Arena, Result};
 use readmill_steps::markdup::Ends;
 use readmill_steps::sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
+use super::order::OnThreads;
 use super::prefix::Prefix;
 use super::waiting::{Waiting, still_filled};
-use super::order::OnThreads;
 use super::{Counts, merge, order};
 
 /// What waits.

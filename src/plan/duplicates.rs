@@ -16,6 +16,8 @@ pub struct Duplicates {
     pub writing: Writing,
     /// Whether the pixel distance is that of the instrument that the first read names.
     pub auto_distance: bool,
+    /// Whether the run makes no sense without optical duplicates.
+    pub needs_optical: bool,
     /// Where metrics go.
     pub metrics: Metrics,
 }
@@ -24,8 +26,8 @@ impl Duplicates {
     /// Picard's rules in this mode, marks alone.
     pub fn marked(mode: DuplicateMode) -> Self {
         let writing = Writing { clear_dt: true, ..Writing::default() };
-        let (rules, auto_distance, metrics) = Default::default();
-        Duplicates { mode, rules, writing, auto_distance, metrics }
+        let (rules, auto_distance, needs_optical, metrics) = Default::default();
+        Duplicates { mode, rules, writing, auto_distance, needs_optical, metrics }
     }
 }
 
@@ -52,10 +54,8 @@ pub enum DuplicateMode {
 impl Duplicates {
     /// Checks what does not go together.
     pub fn check(&self) -> Result<()> {
-        let tells_apart = self.writing.remove_optical
-            || self.writing.duplicate_types != DuplicateTypes::DontTag
-            || self.rules.optical.is_some_and(|optical| optical.alone || optical.single);
-        if tells_apart && self.rules.optical.is_none() {
+        let looked_for = self.rules.optical.is_some();
+        if self.needs_optical && !looked_for {
             return Err(Error::usage("optical duplicates are asked for, and are not looked for")
                 .hint("drop --optical-distance off and --read-names null"));
         }
@@ -111,6 +111,15 @@ impl Duplicates {
             if barcodes.duplex {
                 words.push("--duplex-umi".into());
             }
+        }
+        if let Some(Coding::Umis(umis)) = &rules.coding {
+            let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
+            say("--umi", umis.source.to_string());
+            say("--umi-method", format!("{:?}", umis.method).to_lowercase());
+            say("--umi-edits", umis.edits.to_string());
+        }
+        if let Some((molecule, _)) = writing.molecule_number {
+            words.extend(["--molecule-tag".to_string(), tag(molecule)]);
         }
         if let Some((molecule, _)) = writing.molecule {
             words.extend(["--molecular-identifier-tag".to_string(), tag(molecule)]);

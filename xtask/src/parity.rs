@@ -15,6 +15,7 @@ mod lines;
 mod marks;
 mod mates;
 mod memory;
+mod metrics;
 mod odd;
 mod orders;
 mod pipeline;
@@ -75,6 +76,8 @@ enum Part {
     Several,
     /// Indexes of odd files
     Indexes,
+    /// Duplicate metrics, of one library and of several, and MultiQC on them
+    Metrics,
     /// Samples in every order
     Orders,
     /// Samples in coordinate order, with duplicates marked, and through all steps
@@ -136,6 +139,9 @@ fn small(args: &Args, commands: &Commands, root: &Path, ledger: &mut Ledger) -> 
     }
     if args.has(Part::Indexes) {
         indexes::odd(&place("indexes")?, number(40, 300), ledger);
+    }
+    if args.has(Part::Metrics) {
+        metrics::all(commands, root, args.pairs.unwrap_or(20_000), ledger)?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@
 mod clients;
 mod elprep;
 mod fgumi;
+mod multiqc;
 mod picard;
 mod samtools;
 mod tool;
@@ -88,6 +89,12 @@ impl Peers {
     pub fn elprep(&self) -> Result<Tool> {
         let _installing = self.installing("elprep")?;
         elprep::install(&self.cache)
+    }
+
+    /// MultiQC at [`multiqc::VERSION`], by pip.
+    pub fn multiqc(&self) -> Result<Tool> {
+        let _installing = self.installing("multiqc")?;
+        multiqc::install(&self.cache)
     }
 
     /// Waits until nobody else, in this process or another, installs this peer, and keeps others

@@ -80,6 +80,29 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
     ]
 }
 
+/// A sample of so many libraries with all that metrics count, and so many templates.
+pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
+    let profile = Profile {
+        libraries,
+        optical_per_mille: 50,
+        unmapped_per_mille: 30,
+        half_mapped_per_mille: 50,
+        supplementary_per_mille: 30,
+        single_per_mille: 100,
+        ..Profile::small().with_seed(7).with_pairs(pairs)
+    };
+    Sample {
+        name: format!("libraries.{libraries}"),
+        about: "all that metrics count",
+        is_first: false,
+        has_ties: false,
+        has_all_kinds: true,
+        is_grouped: true,
+        is_deep: false,
+        reads: Reads::Simulated(profile),
+    }
+}
+
 impl Sample {
     /// A file of the user's; whether it is grouped by name is told by its header.
     pub fn file(path: &Path) -> Result<Self> {

@@ -28,6 +28,8 @@ pub struct Writing {
     /// Where to write the identifier of the molecule that barcodes tell (MOLECULAR_IDENTIFIER_TAG), and
     /// whether it names the strand.
     pub molecule: Option<(Tag, bool)>,
+    /// Where to write the number of the molecule that UMIs tell, with the strand if that is `true`.
+    pub molecule_number: Option<(Tag, bool)>,
 }
 
 /// Which duplicates are told apart by DT: `SQ` for optical ones, `LB` for others.
@@ -45,7 +47,11 @@ pub enum DuplicateTypes {
 impl Writing {
     fn changes_fields(&self) -> bool {
         let types = self.duplicate_types != DuplicateTypes::DontTag;
-        self.clear_dt || types || self.members || self.molecule.is_some()
+        self.clear_dt
+            || types
+            || self.members
+            || self.molecule.is_some()
+            || self.molecule_number.is_some()
     }
 }
 
@@ -120,7 +126,8 @@ impl ApplyMarks {
 
     /// Appends the record in its new form.
     fn rewrite(&self, record: RecordRef<'_>, stamp: Stamp, out: &mut Vec<u8>) -> Result<()> {
-        let Writing { clear_dt, duplicate_types, members, molecule, .. } = &*self.writing;
+        let Writing { clear_dt, duplicate_types, members, molecule, molecule_number, .. } =
+            &*self.writing;
         let mut fields = Fields::new(record, out);
         if *clear_dt {
             fields.remove(tag::DT);
@@ -132,13 +139,16 @@ impl ApplyMarks {
                 (DuplicateTypes::All, false) => fields.set_text(tag::DT, b"LB"),
             }
         }
-        let takes_part = !record.flags().is_unmapped() && record.flags().is_primary();
-        if *members
-            && takes_part
-            && let Some(set) = self.verdict.membership(stamp)?
-        {
-            fields.set_integer(tag::DI, set.representative.min(u32::MAX.into()) as u32);
-            fields.set_integer(tag::DS, set.size.min(u32::MAX.into()) as u32);
+        if let Some(set) = self.verdict.membership(stamp)? {
+            let takes_part = !record.flags().is_unmapped() && record.flags().is_primary();
+            if *members && takes_part && set.pairs > 1 {
+                fields.set_integer(tag::DI, set.representative.min(u32::MAX.into()) as u32);
+                fields.set_integer(tag::DS, set.pairs.min(u32::MAX.into()) as u32);
+            }
+            if let Some((tag, strands)) = *molecule_number {
+                let strand = if strands { set.strand.suffix() } else { "" };
+                fields.set_text(tag, format!("{}{strand}", set.set).as_bytes());
+            }
         }
         if let Some((tag, duplex)) = molecule {
             let molecule = self.molecule(record, *duplex)?;
@@ -149,9 +159,11 @@ impl ApplyMarks {
 
     /// The identifier of a molecule: contig, position of the reverse read, and the strand (Picard, UmiUtil).
     fn molecule(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
-        let contig = usize::try_from(record.ref_id()).ok().and_then(|id| self.references.get(id));
+        let flags = record.flags();
+        let placed = usize::try_from(record.ref_id()).ok().filter(|_| !flags.is_unmapped());
+        let contig = placed.and_then(|id| self.references.get(id));
         let contig = contig.map_or(b"null".as_slice(), |name| name);
-        let reverse = record.flags().is_reverse();
+        let reverse = flags.is_reverse();
         let pos = if reverse { record.pos() } else { record.next_pos() };
         let mut molecule = [contig, format!(":{}/", i64::from(pos) + 1).as_bytes()].concat();
         if duplex {

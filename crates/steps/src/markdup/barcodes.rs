@@ -34,15 +34,16 @@ impl Barcodes {
     pub fn code(&self, record: RecordRef<'_>) -> Result<u128> {
         let template = match self.template {
             None => 0,
-            Some(tag) => match text(record, tag) {
+            Some(tag) => match text(record, tag)? {
                 None => 31,
                 Some(barcode) => 31i32.wrapping_add(self.normalised(record, barcode)?),
             },
         };
         let flags = record.flags();
         let is_first = !flags.is_paired() || flags.is_first();
-        let hash = |tag: Option<Tag>| tag.and_then(|tag| text(record, tag)).map_or(0, hash);
-        let (first, second) = if is_first { (hash(self.first), 0) } else { (0, hash(self.second)) };
+        let own = if is_first { self.first } else { self.second };
+        let own = own.map(|tag| text(record, tag)).transpose()?.flatten().map_or(0, hash);
+        let (first, second) = if is_first { (own, 0) } else { (0, own) };
         Ok(u128::from(template as u32) << 64
             | u128::from(first as u32) << 32
             | u128::from(second as u32))
@@ -63,7 +64,8 @@ impl Barcodes {
             return Ok(hash(barcode));
         }
         let mut halves = barcode.split(|&b| b == b'-');
-        let (Some(one), Some(two), None) = (halves.next(), halves.next(), halves.next()) else {
+        let (Some(one), Some(two @ [_, ..]), None) = (halves.next(), halves.next(), halves.next())
+        else {
             return Err(illegal(record, barcode, "has not two halves joined by a hyphen"));
         };
         Ok(if strand(record)? == Strand::Bottom {
@@ -79,8 +81,13 @@ fn illegal(record: RecordRef<'_>, barcode: &[u8], why: &str) -> Error {
         .qname(record.qname())
 }
 
-fn text(record: RecordRef<'_>, tag: Tag) -> Option<&[u8]> {
-    record.field(tag).filter(|field| field.kind == b'Z').map(|field| field.value)
+fn text(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
+    let Some(field) = record.field(tag) else { return Ok(None) };
+    if field.kind == b'Z' {
+        return Ok(Some(field.value));
+    }
+    let tag = String::from_utf8_lossy(&tag);
+    Err(Error::input(format!("the field {tag} is no text")).qname(record.qname()))
 }
 
 /// Java's `String.hashCode`.
@@ -91,12 +98,15 @@ fn hash(text: &[u8]) -> i32 {
 /// The strand of the molecule, by which end of the template the first segment is (Picard, UmiUtil).
 pub fn strand(record: RecordRef<'_>) -> Result<Strand> {
     let flags = record.flags();
+    if flags.is_unmapped() {
+        return Ok(Strand::Unknown);
+    }
     if !flags.is_paired() {
         return Err(Error::input("a read that is not paired has no strand of a molecule")
             .hint("duplex UMIs are for paired reads")
             .qname(record.qname()));
     }
-    if flags.is_unmapped() || flags.is_mate_unmapped() {
+    if flags.is_mate_unmapped() {
         return Ok(Strand::Unknown);
     }
     let left = if record.ref_id() == record.next_ref_id() {
@@ -114,7 +124,7 @@ fn mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
             .hint("let samtools fixmate -m add it")
             .qname(record.qname())
     };
-    let cigar = text(record, tag::MC).ok_or_else(missing)?;
+    let cigar = text(record, tag::MC)?.ok_or_else(missing)?;
     let (mut length, mut leading, mut trailing, mut aligned) = (0i64, 0i64, 0i64, false);
     let mut rest = cigar;
     while !rest.is_empty() {

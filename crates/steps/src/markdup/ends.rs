@@ -11,6 +11,7 @@ use super::item::{self, Coded, End, HALF_REFS, Item, Kind, Order, Plain, Read, S
 use super::libraries::Libraries;
 use super::location::Location;
 use super::rules::{Coding, Rules};
+use super::umi::Umi;
 
 /// How mates find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,11 +140,12 @@ impl DuplicateEnds {
         part: &mut EndsPart,
     ) -> Result<()> {
         let mut pending: Pending<RecordRef<'_>> = Pending::new();
-        let (mut template, mut location) = (None, None);
+        let (mut template, mut location, mut led) = (None, None, false);
         for (stamp, record) in batch.records() {
             if template.replace(stamp.template()) != Some(stamp.template()) {
                 self.flush::<S>(&mut pending, part);
                 location = None;
+                led = !record.flags().is_unmapped() && record.flags().is_primary();
                 self.note_stretch(stamp, record, part);
             }
             let id = scan_fields(record, part);
@@ -158,6 +160,7 @@ impl DuplicateEnds {
             }
             let location = *location.get_or_insert_with(|| self.rules.names.location(record.qname()));
             let read = self.read(record, stamp, group, location.unwrap_or(Location::NONE));
+            let read = read.map(|read| Read { led, ..read });
             let read = read.map_err(|error| error.record(stamp.ordinal()))?;
             if !flags.is_paired() || flags.is_mate_unmapped() {
                 self.alone::<S>(&read, record, part);
@@ -165,7 +168,7 @@ impl DuplicateEnds {
             }
             part.without_read_group += u64::from(!self.libraries.is_known(group));
             if record.qname() == b"*" {
-                present::<S>(&read, part); // nothing says which read is its mate
+                self.present::<S>(&read, part); // nothing says which read is its mate
                 continue;
             }
             if !self.noting.in_batch() {
@@ -173,7 +176,7 @@ impl DuplicateEnds {
                 continue;
             }
             if read.next_ref_id < 0 {
-                push(&mut part.fragments, &item::fragment::<S>(&read)); // judged alone, too
+                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // judged alone, too
             }
             // Records of a template have one name; its read groups are told apart by their numbers.
             let known = id.is_none() || self.libraries.is_known(group);
@@ -183,7 +186,7 @@ impl DuplicateEnds {
                 self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), |end| push(seconds, end));
             });
             if let Some(replaced) = replaced {
-                present::<S>(&replaced, part);
+                self.present::<S>(&replaced, part);
             }
         }
         self.flush::<S>(&mut pending, part);
@@ -226,28 +229,17 @@ impl DuplicateEnds {
     }
 
     /// A read that is judged alone.
-    fn alone<S: Shape>(
-        &self,
-        read: &Read,
-        record: RecordRef<'_>,
-        part: &mut EndsPart,
-    ) {
+    fn alone<S: Shape>(&self, read: &Read, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.noting == Noting::ByInput && record.qname() != b"*" {
             self.half::<S>(Kind::Alone, read, record, part);
         } else {
-            push(&mut part.fragments, &item::fragment::<S>(read));
+            push(&mut part.fragments, &self.rules.fragment::<S>(read));
         }
     }
 
     /// A record that is to be joined with others of its name. In template mode the name alone decides which
     /// records stand together, as it does in grouped input.
-    fn half<S: Shape>(
-        &self,
-        kind: Kind,
-        read: &Read,
-        record: RecordRef<'_>,
-        part: &mut EndsPart,
-    ) {
+    fn half<S: Shape>(&self, kind: Kind, read: &Read, record: RecordRef<'_>, part: &mut EndsPart) {
         let (group, order) = match self.noting {
             Noting::ByInput => (b"".as_slice(), Order::Input),
             _ => (record.read_group().unwrap_or_default(), Order::Place),
@@ -257,18 +249,19 @@ impl DuplicateEnds {
             push(&mut part.halves, &item::half::<S>(name, read, kind, order));
         }
         if kind == Kind::Paired && order == Order::Place && read.next_ref_id < 0 {
-            push(&mut part.fragments, &item::fragment::<S>(read)); // its mate is nowhere: it is judged alone, too
+            push(&mut part.fragments, &self.rules.fragment::<S>(read)); // its mate is nowhere: it is judged alone, too
+        }
+    }
+
+    /// The end of a read without its mate: it still makes every single read there a duplicate.
+    fn present<S: Shape>(&self, read: &Read, part: &mut EndsPart) {
+        if read.next_ref_id >= 0 {
+            push(&mut part.present, &self.rules.present::<S>(read));
         }
     }
 
     /// What is known of a read.
-    fn read(
-        &self,
-        record: RecordRef<'_>,
-        stamp: Stamp,
-        group: u16,
-        location: Location,
-    ) -> Result<Read> {
+    fn read(&self, record: RecordRef<'_>, stamp: Stamp, group: u16, location: Location) -> Result<Read> {
         let flags = record.flags();
         Ok(Read {
             end: End {
@@ -285,6 +278,7 @@ impl DuplicateEnds {
             next_ref_id: record.next_ref_id(),
             ordinal: stamp.ordinal(),
             lead: (stamp.ordinal() - stamp.template()) as u32,
+            led: false,
             code: self.rules.code(record)?,
         })
     }
@@ -314,6 +308,7 @@ fn bystander(record: RecordRef<'_>, stamp: Stamp) -> Read {
         next_ref_id: -1,
         ordinal: stamp.ordinal(),
         lead: 0,
+        led: false,
         code: 0,
     }
 }
@@ -324,6 +319,7 @@ impl Rules {
         match &self.coding {
             None => Ok(0),
             Some(Coding::Barcodes(barcodes)) => barcodes.code(record),
+            Some(Coding::Umis(umis)) => umis.code(record),
         }
     }
 
@@ -338,6 +334,7 @@ impl Rules {
         let code = match &self.coding {
             None => 0,
             Some(Coding::Barcodes(_)) => Barcodes::of_pair(seen, arriving),
+            Some(Coding::Umis(umis)) => umis.of_pair(seen, arriving),
         };
         let (pair, second) = item::pair::<S>(seen, arriving, code);
         pairs(&pair);
@@ -345,9 +342,34 @@ impl Rules {
             second.iter().for_each(|end| ends(&item::end_key::<S>(end, 0)));
             return;
         }
-        // Each end counts with its own code, so that the pair, which has that of both, does not tell.
+        // Each end counts with its own barcodes, so that the pair, which has those of both, does not tell.
         for read in [seen, arriving].into_iter().filter(|read| read.next_ref_id >= 0) {
-            ends(&item::end_key::<S>(&read.end, read.code));
+            let code = match &self.coding {
+                Some(Coding::Umis(umis)) => umis.of_ends(seen, arriving),
+                _ => read.code,
+            };
+            ends(&item::end_key::<S>(&read.end, code));
+        }
+    }
+
+    /// A read that is judged alone, packed.
+    pub(super) fn fragment<S: Shape>(&self, read: &Read) -> S::Fragment {
+        item::fragment::<S>(&Read { code: self.single(read), ..*read })
+    }
+
+    /// The end of a read without its mate, packed.
+    pub(super) fn present<S: Shape>(&self, read: &Read) -> S::EndKey {
+        item::end_key::<S>(&read.end, self.single(read))
+    }
+
+    fn single(&self, read: &Read) -> u128 {
+        let umi = Umi::from_code(read.code);
+        match &self.coding {
+            Some(Coding::Umis(umis)) if read.first_segment || read.next_ref_id < 0 => {
+                umis.of_single(umi, Umi::NONE)
+            }
+            Some(Coding::Umis(umis)) => umis.of_single(Umi::NONE, umi),
+            _ => read.code,
         }
     }
 }
@@ -384,13 +406,6 @@ pub(super) fn meet<T>(
     let replaced = pending.iter().position(waits(read.next_ref_id)).map(|at| pending.remove(at).1);
     pending.push((key, read, from));
     replaced
-}
-
-/// The end of a read without its mate: it still makes every single read there a duplicate.
-fn present<S: Shape>(read: &Read, part: &mut EndsPart) {
-    if read.next_ref_id >= 0 {
-        push(&mut part.present, &item::end_key::<S>(&read.end, read.code));
-    }
 }
 
 fn push<T: Item>(words: &mut Vec<u64>, item: &T) {

@@ -41,7 +41,7 @@ impl Join<'_> {
         while let Some(half) = halves.next_item()? {
             let name = item::half_name::<S>(&half);
             if previous.replace(name) != Some(name) {
-                leave(&mut pending, items);
+                self.leave(&mut pending, items);
             }
             let (_, read) = self.read::<S>(&half, Order::Place);
             self.meet(&mut pending, 0, read, items);
@@ -50,7 +50,7 @@ impl Join<'_> {
                 relieve(items)?;
             }
         }
-        leave(&mut pending, items);
+        self.leave(&mut pending, items);
         Ok(())
     }
 
@@ -66,7 +66,7 @@ impl Join<'_> {
         let mut halves = sorted.merge(self.spill)?;
         let mut noted = 0u64;
         while let Some(half) = halves.next_item()? {
-            stay_alone(&self.read::<S>(&half, order).1, items);
+            self.stay_alone(&self.read::<S>(&half, order).1, items);
             noted += 1;
             if noted % RELIEF == 0 {
                 relieve(items)?;
@@ -85,23 +85,24 @@ impl Join<'_> {
         let sorted = std::mem::take(&mut items.halves);
         let mut halves = sorted.merge(self.spill)?;
         let (mut pending, mut members) = (Pending::new(), Members::default());
-        let (mut previous, mut template, mut joined) = (None, 0, 0u64);
+        let (mut previous, mut template, mut led, mut joined) = (None, 0, false, 0u64);
         while let Some(half) = halves.next_item()? {
             let name = item::half_name::<S>(&half);
             let (kind, read) = self.read::<S>(&half, Order::Input);
             if previous.replace(name) != Some(name) {
-                leave(&mut pending, items);
+                self.leave(&mut pending, items);
                 template = read.ordinal;
+                led = kind != Kind::Bystander;
             }
             members.push([template, read.ordinal]);
             // From here on the template's first record stands for all.
-            let (group, read) = (read.read_group.into(), Read { ordinal: template, ..read });
+            let (group, read) = (read.read_group.into(), Read { ordinal: template, led, ..read });
             match kind {
                 Kind::Bystander => {}
-                Kind::Alone => items.fragments.push(item::fragment::<S>(&read)),
+                Kind::Alone => items.fragments.push(self.rules.fragment::<S>(&read)),
                 Kind::Paired => {
                     if read.next_ref_id < 0 {
-                        items.fragments.push(item::fragment::<S>(&read));
+                        items.fragments.push(self.rules.fragment::<S>(&read));
                     }
                     self.meet(&mut pending, group, read, items);
                 }
@@ -111,7 +112,7 @@ impl Join<'_> {
                 relieve(items, &mut members)?;
             }
         }
-        leave(&mut pending, items);
+        self.leave(&mut pending, items);
         Ok(members)
     }
 
@@ -125,18 +126,18 @@ impl Join<'_> {
             self.rules.pair::<S>(seen, arriving, |pair| pairs.push(*pair), |end| present.push(*end));
         });
         if let Some(replaced) = replaced {
-            stay_alone(&replaced, items);
+            self.stay_alone(&replaced, items);
         }
     }
-}
 
-/// Reads without a mate in the file: they still make every single read at their end a duplicate.
-fn leave<S: Shape>(pending: &mut Pending<()>, items: &mut Items<S>) {
-    pending.drain(..).for_each(|(_, read, ())| stay_alone(&read, items));
-}
+    /// Reads without a mate in the file: they still make every single read at their end a duplicate.
+    fn leave<S: Shape>(&self, pending: &mut Pending<()>, items: &mut Items<S>) {
+        pending.drain(..).for_each(|(_, read, ())| self.stay_alone(&read, items));
+    }
 
-fn stay_alone<S: Shape>(read: &Read, items: &mut Items<S>) {
-    if read.next_ref_id >= 0 {
-        items.present.push(item::end_key::<S>(&read.end, read.code));
+    fn stay_alone<S: Shape>(&self, read: &Read, items: &mut Items<S>) {
+        if read.next_ref_id >= 0 {
+            items.present.push(self.rules.present::<S>(read));
+        }
     }
 }

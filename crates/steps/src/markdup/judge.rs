@@ -11,8 +11,9 @@ use super::ends::{DuplicateEnds, Noting};
 use super::held::{Ends, Items, Shaped, Sorting, spill_sorted};
 use super::item::Shape;
 use super::join::{Join, Members};
+use super::molecules;
 use super::resolve::Findings;
-use super::rules::Rules;
+use super::rules::{Coding, Rules};
 use super::table::{Bits, Table};
 use super::verdict::{Sets, Tally, Verdict};
 
@@ -34,7 +35,7 @@ pub struct Court<'a, T> {
 /// Bytes that the verdict on so many records takes at least.
 pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     let bits = 1 + u64::from(rules.optical.is_some());
-    let tables = u64::from(rules.members);
+    let tables = u64::from(rules.members || rules.molecules);
     bits * Bits::bytes(records) + tables * Table::bytes_of_bits(records)
 }
 
@@ -65,7 +66,6 @@ struct Judging<'a, T> {
 }
 
 impl<T: Sorting> Judging<'_, T> {
-
     fn judge<S: Shape>(mut self, mut items: Items<S>, tally: Tally) -> Result<Verdict> {
         let &Court { threads, noted, room, .. } = self.court;
         let spill = &*self.court.spill;
@@ -80,7 +80,10 @@ impl<T: Sorting> Judging<'_, T> {
         let room = room.saturating_sub(items.bytes()).max(LEAST);
         let scale = (self.records, room);
         let mut findings = Findings::new(self.mode, &noted.rules, (threads, spill), scale, tally);
-        findings.judge(&items)?;
+        match &noted.rules.coding {
+            Some(Coding::Umis(umis)) => molecules::judge(&mut findings, &items, umis)?,
+            _ => findings.judge(&items)?,
+        }
         drop(items);
         if let Some(mut templates) = templates {
             threads.sort(templates.chunks_mut())?;
@@ -131,7 +134,7 @@ impl<T: Sorting> Judging<'_, T> {
         let Court { threads, spill, noted, room } = self.court;
         let Findings { mode, duplicates, optical, mut members, sets: rows, tally, .. } = findings;
         let mut sets = None;
-        if noted.rules.members {
+        if noted.rules.members || noted.rules.molecules {
             threads.sort(members.chunks_mut())?;
             let of = Table::new(&members, self.records, spill, room / 4)?;
             sets = Some(Sets { of: Some(of), rows });
@@ -175,11 +178,7 @@ impl<T: Sorting> Judging<'_, T> {
 }
 
 /// Gives every record of a template the marks of its first one.
-fn share<T: Sorting>(
-    findings: &mut Findings<'_, T>,
-    templates: &Members,
-    spill: &Spill,
-) -> Result<()> {
+fn share<T: Sorting>(findings: &mut Findings<'_, T>, templates: &Members, spill: &Spill) -> Result<()> {
     let mut templates = templates.merge(spill)?;
     while let Some([template, record]) = templates.next_item()? {
         if findings.duplicates.get(template) {

@@ -5,7 +5,7 @@
 //! | what is asked for | [`rules`] |
 //! | which input is grouped by name | [`grouping`] |
 //! | read groups and their libraries | [`libraries`] |
-//! | tile, x and y from a read name | [`location`] |
+//! | tile, x and y from a read name; how near is near | [`location`], [`instrument`] |
 //! | how good a read is | [`score`] |
 //! | what tells templates of equal ends apart | [`barcodes`] |
 //! | what one end of a template is compared by, packed to sort as numbers | [`item`] |
@@ -13,6 +13,7 @@
 //! | items of one kind, in memory and on disk; all of them | [`collect`], [`held`] |
 //! | mates that were not neighbours, joined by name | [`join`] |
 //! | which templates are duplicates, and which of them are optical | [`resolve`], [`optical`] |
+//! | the same where UMIs tell molecules | [`molecules`], [`umi`] |
 //! | from all ends to the verdict, and the verdict | [`judge`], [`verdict`], [`table`] |
 //! | flags and tags on records | [`apply`] |
 //! | what was counted | [`examined`], [`metrics`] |
@@ -28,12 +29,14 @@ pub mod ends;
 pub mod examined;
 pub mod grouping;
 pub mod held;
+pub mod instrument;
 pub mod item;
 pub mod join;
 pub mod judge;
 pub mod libraries;
 pub mod location;
 pub mod metrics;
+pub mod molecules;
 pub mod optical;
 pub mod resolve;
 pub mod rules;

@@ -33,7 +33,7 @@ impl Candidates {
         self.count += 1;
         if self.count > most {
             self.located = Vec::new();
-        } else if member.location != Location::NONE {
+        } else if member.location.tile != Location::NONE.tile {
             self.located.push(member);
         }
     }

@@ -19,11 +19,11 @@ const DEEP: u64 = 100_000;
 /// What judging finds.
 pub struct Findings<'a, T> {
     pub(super) mode: Mode,
-    rules: &'a Rules,
+    pub(super) rules: &'a Rules,
     threads: &'a T,
-    spill: &'a Spill,
+    pub(super) spill: &'a Spill,
     /// Bytes that may be held.
-    room: u64,
+    pub(super) room: u64,
     pub(super) duplicates: Bits,
     pub(super) optical: Option<Bits>,
     /// Records and the number of their set.
@@ -34,10 +34,12 @@ pub struct Findings<'a, T> {
 }
 
 /// A template or a single read as sets see it.
-struct Judged {
-    member: Member,
+pub(super) struct Judged {
+    pub(super) member: Member,
     /// Its number in the file, for DI.
     number: u64,
+    /// Whether Picard tells its set.
+    told: bool,
 }
 
 impl<'a, T: Sorting> Findings<'a, T> {
@@ -79,7 +81,7 @@ impl<'a, T: Sorting> Findings<'a, T> {
             if S::CODE == 0
                 && let Some(end) = item::pair_end::<S>(&pair)
             {
-                // Paired ends up to this pair's, in order.
+                // Paired ends up to this pair's, in order
                 while let Some(key) = other.filter(|key| *key <= end) {
                     fragments.paired_end(&key, self)?;
                     other = present.next_item()?;
@@ -87,11 +89,12 @@ impl<'a, T: Sorting> Findings<'a, T> {
                 fragments.paired_end(&end, self)?;
             }
             match &mut set {
-                Some(set) if item::same_set::<S>(&set.first, &pair) => set.add(pair, self),
+                Some(set) if item::same_set::<S>(&set.first, &pair) => set.add(pair, false, self),
                 _ => {
-                    if let Some(set) = set.replace(PairSet::new(pair)) {
+                    if let Some(set) = set.take() {
                         set.close(self)?;
                     }
+                    set = Some(PairSet::new(pair, self.sets.len(), false, self));
                 }
             }
         }
@@ -105,23 +108,25 @@ impl<'a, T: Sorting> Findings<'a, T> {
         fragments.finish(self)
     }
 
-    fn judged_pair<S: Shape>(&self, pair: &S::Pair) -> Judged {
+    pub(super) fn judged_pair<S: Shape>(&self, pair: &S::Pair) -> Judged {
         let (one, two, template) = item::pair_ordinals::<S>(pair);
         let (location, group, pos) = item::pair_member::<S>(pair);
         let group = Libraries::optical(group);
         match self.mode {
             Mode::Template => {
                 let (place, ids) = ((0, template, 0), (template, template));
-                Judged { member: Member { location, group, place, ids }, number: template }
+                // Picard finds the templates of a set by their first record, if that takes part.
+                let told = item::pair_is_led::<S>(pair);
+                Judged { member: Member { location, group, place, ids }, number: template, told }
             }
             Mode::Coordinate => {
                 let (place, ids) = ((pos, one, two), (one, two));
-                Judged { member: Member { location, group, place, ids }, number: one }
+                Judged { member: Member { location, group, place, ids }, number: one, told: true }
             }
         }
     }
 
-    fn judged_fragment<S: Shape>(&self, fragment: &S::Fragment) -> Judged {
+    pub(super) fn judged_fragment<S: Shape>(&self, fragment: &S::Fragment) -> Judged {
         let (ordinal, template) = item::fragment_ordinals::<S>(fragment);
         let (location, group, pos) = item::fragment_member::<S>(fragment);
         let group = Libraries::optical(group);
@@ -129,7 +134,8 @@ impl<'a, T: Sorting> Findings<'a, T> {
             Mode::Template => ((0, template, 0), template),
             Mode::Coordinate => ((pos, ordinal, 0), ordinal),
         };
-        Judged { member: Member { location, group, place, ids: (number, number) }, number }
+        let member = Member { location, group, place, ids: (number, number) };
+        Judged { member, number, told: true }
     }
 
     /// Whether optical duplicates alone count.
@@ -145,7 +151,7 @@ impl<'a, T: Sorting> Findings<'a, T> {
         }
     }
 
-    fn mark_fragment<S: Shape>(&mut self, fragment: &S::Fragment) {
+    pub(super) fn mark_fragment<S: Shape>(&mut self, fragment: &S::Fragment) {
         if !self.optical_alone() {
             let number = self.judged_fragment::<S>(fragment).number;
             self.duplicates.set(number);
@@ -186,19 +192,25 @@ impl<'a, T: Sorting> Findings<'a, T> {
         self.note_depth(size, locus);
     }
 
-    fn note_depth(&mut self, size: u64, (ref_id, five_prime): (i32, i64)) {
+    pub(super) fn note_depth(&mut self, size: u64, (ref_id, five_prime): (i32, i64)) {
         if size >= DEEP && self.tally.deepest.is_none_or(|deepest| deepest.size < size) {
             self.tally.deepest = Some(Deepest { size, ref_id, five_prime });
         }
     }
 
-    /// Notes that a template belongs to the set that will be the next one closed.
-    fn note_member(&mut self, judged: &Judged) {
-        let set = self.sets.len();
-        self.members.push([judged.member.ids.0, set]);
+    /// Notes that a template belongs to a set; `bit` goes with it.
+    pub(super) fn note_member(&mut self, judged: &Judged, set: u64, bit: bool) {
+        let value = set << 1 | u64::from(bit);
+        self.members.push([judged.member.ids.0, value]);
         if judged.member.ids.1 != judged.member.ids.0 {
-            self.members.push([judged.member.ids.1, set]);
+            self.members.push([judged.member.ids.1, value]);
         }
+    }
+
+    /// Notes the representative and the size of the next set.
+    pub(super) fn note_set(&mut self, representative: u64, pairs: u64) -> Result<()> {
+        self.sets.push([representative, pairs]);
+        self.relieve()
     }
 
     /// Spills what takes too much room.
@@ -212,12 +224,14 @@ impl<'a, T: Sorting> Findings<'a, T> {
 }
 
 /// A set of pairs as it goes by: only who stays so far is held, and who can be an optical duplicate.
-struct PairSet<S: Shape> {
-    /// The first in order: nobody scores better.
+pub(super) struct PairSet<S: Shape> {
+    /// The first that was met.
     first: S::Pair,
-    /// Who stays so far: the first, or one that ties with it.
+    /// Who stays so far.
     kept: S::Pair,
     size: u64,
+    /// The set's number.
+    number: u64,
     /// Those whose first segment is not on the reverse strand while the last is on the forward strand, and
     /// those that are so.
     candidates: [Candidates; 2],
@@ -227,19 +241,33 @@ struct PairSet<S: Shape> {
 const REVERSE_FORWARD: u8 = 0b10;
 
 impl<S: Shape> PairSet<S> {
-    fn new(first: S::Pair) -> Self {
-        PairSet { first, kept: first, size: 1, candidates: Default::default() }
+    pub(super) fn new<T: Sorting>(
+        first: S::Pair,
+        number: u64,
+        bit: bool,
+        findings: &mut Findings<'_, T>,
+    ) -> Self {
+        if findings.rules.molecules {
+            findings.note_member(&findings.judged_pair::<S>(&first), number, bit);
+        }
+        PairSet { first, kept: first, size: 1, number, candidates: Default::default() }
     }
 
-    /// Adds the next in order. One of it and the one that stayed so far is a duplicate: the new one, unless it
-    /// ties with the other and its template comes earlier.
-    fn add<T: Sorting>(&mut self, pair: S::Pair, findings: &mut Findings<'_, T>) {
+    /// Adds another. One of it and the one that stayed so far is a duplicate: the worse one, or, if they tie, that
+    /// which comes later.
+    pub(super) fn add<T: Sorting>(&mut self, pair: S::Pair, bit: bool, findings: &mut Findings<'_, T>) {
         if self.size == 1 {
             let first = self.first;
-            self.join(&first, findings);
+            let judged = self.join(&first, findings);
+            if findings.rules.members && !findings.rules.molecules && judged.told {
+                findings.note_member(&judged, self.number, false);
+            }
         }
         self.size += 1;
         let new = self.join(&pair, findings);
+        if findings.rules.molecules || findings.rules.members && new.told {
+            findings.note_member(&new, self.number, bit);
+        }
         let kept = findings.judged_pair::<S>(&self.kept);
         let prefers = item::pair_prefers::<S>(&pair, &self.kept);
         if prefers.unwrap_or(new.member.place < kept.member.place) {
@@ -256,16 +284,13 @@ impl<S: Shape> PairSet<S> {
             let lies = usize::from(item::pair_sequenced::<S>(pair) == REVERSE_FORWARD);
             self.candidates[lies].add(judged.member, optical.most);
         }
-        if findings.rules.members {
-            findings.note_member(&judged);
-        }
         judged
     }
 
-    fn close<T: Sorting>(self, findings: &mut Findings<'_, T>) -> Result<()> {
+    pub(super) fn close<T: Sorting>(self, findings: &mut Findings<'_, T>) -> Result<()> {
+        let kept = findings.judged_pair::<S>(&self.kept);
         let mut optical = 0;
         if self.size > 1 {
-            let kept = findings.judged_pair::<S>(&self.kept);
             if let Some(rules) = findings.rules.optical {
                 let [mut others, reverse_forward] = self.candidates;
                 if others.is_empty() || reverse_forward.is_empty() {
@@ -278,12 +303,12 @@ impl<S: Shape> PairSet<S> {
             if findings.optical_alone() {
                 findings.tally.pairs += optical;
             }
-            if findings.rules.members {
-                findings.sets.push([kept.number, self.size]);
-                findings.relieve()?;
-            }
         }
-        let (library, locus) = (item::pair_library::<S>(&self.first), item::pair_locus::<S>(&self.first));
+        if findings.rules.molecules || findings.rules.members && self.size > 1 {
+            findings.note_set(kept.number, self.size)?;
+        }
+        let (library, locus) =
+            (item::pair_library::<S>(&self.first), item::pair_locus::<S>(&self.first));
         findings.count(library, self.size, optical, locus);
         Ok(())
     }
@@ -293,12 +318,11 @@ impl<S: Shape> PairSet<S> {
 struct Fragments<'a, S: Shape> {
     merged: Merged<'a, S::Fragment>,
     next: Option<S::Fragment>,
-    set: Option<FragmentSet<S>>,
+    set: Option<(S::EndKey, FragmentSet<S>)>,
 }
 
 /// A set of single reads as it goes by.
-struct FragmentSet<S: Shape> {
-    end: S::EndKey,
+pub(super) struct FragmentSet<S: Shape> {
     /// Who stays so far; nobody if a pair has the end.
     kept: Option<S::Fragment>,
     size: u64,
@@ -307,7 +331,28 @@ struct FragmentSet<S: Shape> {
 }
 
 impl<S: Shape> FragmentSet<S> {
-    fn add<T: Sorting>(&mut self, fragment: S::Fragment, findings: &mut Findings<'_, T>) {
+    /// Of this read, whose end a pair has, or has not.
+    pub(super) fn new<T: Sorting>(
+        fragment: S::Fragment,
+        paired: bool,
+        findings: &mut Findings<'_, T>,
+    ) -> Self {
+        let (kept, size, candidates) = Default::default();
+        let locus = item::fragment_locus::<S>(&fragment);
+        let mut set = FragmentSet { kept, size, candidates, locus };
+        if paired {
+            set.add(fragment, findings);
+        } else {
+            (set.kept, set.size) = (Some(fragment), 1);
+            if let Some(optical) = findings.rules.optical.filter(|optical| optical.single) {
+                let member = findings.judged_fragment::<S>(&fragment).member;
+                set.candidates.add(member, optical.most);
+            }
+        }
+        set
+    }
+
+    pub(super) fn add<T: Sorting>(&mut self, fragment: S::Fragment, findings: &mut Findings<'_, T>) {
         self.size += 1;
         let new = findings.judged_fragment::<S>(&fragment);
         if let Some(optical) = findings.rules.optical.filter(|optical| optical.single) {
@@ -326,7 +371,7 @@ impl<S: Shape> FragmentSet<S> {
         }
     }
 
-    fn close<T: Sorting>(self, findings: &mut Findings<'_, T>) {
+    pub(super) fn close<T: Sorting>(self, findings: &mut Findings<'_, T>) {
         findings.note_depth(self.size, self.locus);
         if self.size < 2 {
             return;
@@ -339,6 +384,7 @@ impl<S: Shape> FragmentSet<S> {
                 ids: (0, 0),
             },
             number: 0,
+            told: false,
         };
         let keeper = self.kept.map_or(nobody, |kept| findings.judged_fragment::<S>(&kept));
         let optical = findings.mark_optical(self.candidates, &keeper);
@@ -356,11 +402,7 @@ impl<'a, S: Shape> Fragments<'a, S> {
 
     /// A pair has an end at `key`: sets before it are judged among themselves, the set at it is all
     /// duplicates.
-    fn paired_end<T: Sorting>(
-        &mut self,
-        key: &S::EndKey,
-        findings: &mut Findings<'_, T>,
-    ) -> Result<()> {
+    fn paired_end<T: Sorting>(&mut self, key: &S::EndKey, findings: &mut Findings<'_, T>) -> Result<()> {
         while let Some(fragment) = self.next {
             let end = item::fragment_end::<S>(&fragment);
             if end > *key {
@@ -379,28 +421,12 @@ impl<'a, S: Shape> Fragments<'a, S> {
     ) -> Result<()> {
         let end = item::fragment_end::<S>(&fragment);
         match &mut self.set {
-            Some(set) if set.end == end => set.add(fragment, findings),
+            Some((of, set)) if *of == end => set.add(fragment, findings),
             _ => {
-                let mut set = FragmentSet {
-                    end,
-                    kept: None,
-                    size: 0,
-                    candidates: Candidates::default(),
-                    locus: item::fragment_locus::<S>(&fragment),
-                };
-                if !paired {
-                    set.kept = Some(fragment);
-                    set.size = 1;
-                    if let Some(optical) = findings.rules.optical.filter(|optical| optical.single) {
-                        let member = findings.judged_fragment::<S>(&fragment).member;
-                        set.candidates.add(member, optical.most);
-                    }
-                } else {
-                    set.add(fragment, findings);
-                }
-                if let Some(set) = self.set.replace(set) {
+                if let Some((_, set)) = self.set.take() {
                     set.close(findings);
                 }
+                self.set = Some((end, FragmentSet::new(fragment, paired, findings)));
             }
         }
         self.next = self.merged.next_item()?;
@@ -411,7 +437,7 @@ impl<'a, S: Shape> Fragments<'a, S> {
         while let Some(fragment) = self.next {
             self.add(fragment, false, findings)?;
         }
-        if let Some(set) = self.set {
+        if let Some((_, set)) = self.set {
             set.close(findings);
         }
         Ok(())

@@ -3,6 +3,7 @@
 use super::barcodes::Barcodes;
 use super::location::ReadNames;
 use super::score::Strategy;
+use super::umi::Umis;
 
 /// What duplicates are judged by, and what is to be told of them. The default is Picard's.
 #[derive(Clone, Debug, Default)]
@@ -15,8 +16,10 @@ pub struct Rules {
     pub optical: Option<Optical>,
     /// What tells templates of equal ends apart.
     pub coding: Option<Coding>,
-    /// Whether to remember who belongs to which duplicate set.
+    /// Whether to remember who belongs to which duplicate set of more than one.
     pub members: bool,
+    /// Whether to number the molecules that UMIs tell.
+    pub molecules: bool,
 }
 
 /// What makes duplicates optical.
@@ -44,4 +47,6 @@ impl Default for Optical {
 pub enum Coding {
     /// Barcodes, as Picard compares them.
     Barcodes(Barcodes),
+    /// UMIs, of which several can be one molecule.
+    Umis(Umis),
 }

@@ -60,7 +60,8 @@ impl Ranks {
         if !self.bits.get(ordinal) {
             return None;
         }
-        let between: u32 = self.bits.0[word / STRIDE * STRIDE..word].iter().map(|w| w.count_ones()).sum();
+        let between: u32 =
+            self.bits.0[word / STRIDE * STRIDE..word].iter().map(|w| w.count_ones()).sum();
         let within = (self.bits.0[word] & ((1 << bit) - 1)).count_ones();
         Some(self.sums[word / STRIDE] + u64::from(between + within))
     }

@@ -8,6 +8,7 @@ use readmill_record::{Result, Stamp};
 use super::Mode;
 use super::metrics::{LibraryCounts, SetSizes};
 use super::table::{Bits, Rows, Table};
+use super::umi::Strand;
 
 /// The verdict.
 pub struct Verdict {
@@ -63,18 +64,22 @@ pub(super) struct Sets {
 /// The duplicate set of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Membership {
+    /// The set's number.
+    pub set: u64,
+    /// The strand of the molecule.
+    pub strand: Strand,
     /// Number of the template that stays.
     pub representative: u64,
-    /// Pairs.
-    pub size: u64,
+    /// Pairs; 0 for a set of single reads.
+    pub pairs: u64,
 }
 
 impl Verdict {
     /// Bytes it takes beside [`verdict_bytes`](super::verdict_bytes).
     pub fn bytes_beside_bits(&self) -> u64 {
-        self.sets.as_ref().map_or(0, |sets| {
-            sets.rows.bytes() + sets.of.as_ref().map_or(0, Table::bytes_of_rows)
-        })
+        self.sets
+            .as_ref()
+            .map_or(0, |sets| sets.rows.bytes() + sets.of.as_ref().map_or(0, Table::bytes_of_rows))
     }
 
     /// By which number a record is looked up.
@@ -92,11 +97,12 @@ impl Verdict {
         self.optical.as_ref().is_some_and(|bits| bits.get(self.ordinal(stamp)))
     }
 
-    /// The duplicate set of more than one pair that it belongs to.
+    /// The duplicate set that it belongs to, if that was noted.
     pub fn membership(&self, stamp: Stamp) -> Result<Option<Membership>> {
         let Some(Sets { of: Some(of), rows }) = &self.sets else { return Ok(None) };
-        let Some(set) = of.get(self.ordinal(stamp), &self.spill)? else { return Ok(None) };
+        let Some(value) = of.get(self.ordinal(stamp), &self.spill)? else { return Ok(None) };
+        let (set, strand) = (value >> 1, if value & 1 == 1 { Strand::B } else { Strand::A });
         let row = rows.get(set, &self.spill)?;
-        Ok(row.map(|[representative, size]| Membership { representative, size }))
+        Ok(row.map(|[representative, pairs]| Membership { set, strand, representative, pairs }))
     }
 }

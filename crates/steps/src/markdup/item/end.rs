@@ -68,3 +68,8 @@ pub fn end_place(item: &[u64]) -> [u64; 2] {
 pub fn end_locus(item: &[u64]) -> (i32, i64) {
     (get(item, REF) as i32 - 1, unpacked(get(item, PLACE)))
 }
+
+/// The code of a paired end.
+pub fn end_code<S: Shape>(item: &EndKey<S>) -> u128 {
+    bits::get_code::<S>(item.as_ref(), END)
+}

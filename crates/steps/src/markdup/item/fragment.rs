@@ -43,9 +43,8 @@ pub fn fragment_code<S: Shape>(item: &S::Fragment) -> u128 {
 
 /// Whether, in all but their place in the file, `a` is to be kept rather than `b`; nothing if they tie.
 pub fn fragment_prefers<S: Shape>(a: &S::Fragment, b: &S::Fragment) -> Option<bool> {
-    let key = |item: &S::Fragment| {
-        [SCORE, LOCATION].map(|field| get(item.as_ref(), field.behind_code::<S>()))
-    };
+    let key =
+        |item: &S::Fragment| [SCORE, LOCATION].map(|field| get(item.as_ref(), field.behind_code::<S>()));
     (key(a) != key(b)).then(|| key(a) < key(b))
 }
 

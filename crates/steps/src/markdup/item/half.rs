@@ -84,7 +84,7 @@ pub fn half_name<S: Shape>(item: &Half<S>) -> [u64; 2] {
     [words[0], words[1]]
 }
 
-/// Unpacks a half; `library` tells that of a read group. It does not know where its template starts.
+/// Unpacks a half; `library` tells that of a read group. It does not know how its template starts.
 pub fn half_read<S: Shape>(item: &Half<S>, order: Order, library: impl Fn(u16) -> u16) -> (Kind, Read) {
     let words = item.as_ref();
     let (place, ordinal) = order_fields(order);
@@ -110,6 +110,7 @@ pub fn half_read<S: Shape>(item: &Half<S>, order: Order, library: impl Fn(u16) -
         next_ref_id,
         ordinal: get(words, ordinal),
         lead: 0,
+        led: false,
         code: get_code::<S>(words, CODE),
     };
     (kind, read)

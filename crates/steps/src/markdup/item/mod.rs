@@ -10,14 +10,14 @@ mod fragment;
 mod half;
 mod pair;
 
-pub use end::{End, EndKey, end_key, end_place};
+pub use end::{End, EndKey, end_code, end_key, end_place};
 pub use fragment::{
     fragment, fragment_code, fragment_end, fragment_locus, fragment_member, fragment_ordinals,
     fragment_prefers,
 };
 pub use half::{HALF_REFS, Half, Kind, Order, half, half_name, half_read};
 pub use pair::{
-    Pair, pair, pair_code, pair_end, pair_library, pair_locus, pair_member, pair_ordinals,
+    Pair, pair, pair_code, pair_end, pair_is_led, pair_library, pair_locus, pair_member, pair_ordinals,
     pair_prefers, pair_sequenced, pairs_stand_together, same_set,
 };
 
@@ -97,6 +97,8 @@ pub struct Read {
     pub ordinal: u64,
     /// How many records before it its template starts.
     pub lead: u32,
+    /// Whether the first record of its template takes part.
+    pub led: bool,
     /// Its share of the code.
     pub code: u128,
 }
@@ -116,6 +118,7 @@ mod tests {
             next_ref_id: 2,
             ordinal: (1 << 40) - 1,
             lead: (1 << 15) - 1,
+            led: true,
             code: 0,
         }
     }
@@ -129,7 +132,7 @@ mod tests {
         for read in [read(0, -50, true), read(HALF_REFS - 1, (1 << 32) - 1, false)] {
             for order in [Order::Place, Order::Input] {
                 let library = |group| if group == 3 { 7 } else { 0 };
-                let expected = Read { lead: 0, ..read };
+                let expected = Read { lead: 0, led: false, ..read };
                 let item = half::<Plain>(u128::MAX / 3, &read, Kind::Paired, order);
                 let (kind, unpacked) = half_read::<Plain>(&item, order, library);
                 assert_eq!((kind, unpacked), (Kind::Paired, expected));

@@ -26,6 +26,7 @@ const SECOND: Field = Field(302, 41);
 const GROUP: Field = Field(343, 16);
 const SEQUENCED: Field = Field(359, 2);
 const END1: Field = Field(361, 1);
+const LED: Field = Field(362, 1);
 
 /// Bits in which the distance of two records of one template fits: a template that is held together has fewer
 /// than 2^15 records, since it has less than 1 MiB.
@@ -61,6 +62,7 @@ pub fn pair<S: Shape>(seen: &Read, arriving: &Read, code: u128) -> (Pair<S>, Opt
     let (r1, r2) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
     behind(SEQUENCED, u64::from(r1.end.reverse) << 1 | u64::from(r2.end.reverse));
     behind(END1, u64::from(left.next_ref_id >= 0));
+    behind(LED, seen.led.into());
     // Picard keeps the library of the end that was seen first for the pair, of each end for itself.
     (item, (right.next_ref_id >= 0).then_some(right.end))
 }
@@ -130,6 +132,11 @@ pub fn pair_ordinals<S: Shape>(item: &Pair<S>) -> (u64, u64, u64) {
     }
     let apart = (second & ((1 << NEAR) - 1)) as i64 - (1 << (NEAR - 1));
     (first, (first as i64 + apart) as u64, first - (second >> NEAR))
+}
+
+/// Whether the first record of the template takes part.
+pub fn pair_is_led<S: Shape>(item: &Pair<S>) -> bool {
+    get(item.as_ref(), LED.behind_code::<S>()) == 1
 }
 
 /// How the first and the last segment lie: reverse bits of each, as the optical test parts sets.

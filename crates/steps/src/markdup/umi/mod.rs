@@ -7,12 +7,14 @@
 //! | UMIs that are few edits from one, without comparing all with all | [`neighbours`] |
 //! | which UMIs of one position are one molecule | [`mod@cluster`] |
 //! | one code for both strands of a duplex molecule | [`duplex`] |
+//! | UMIs in the code of items | [`tell`] |
 
 pub mod cluster;
 pub mod code;
 pub mod duplex;
 pub mod neighbours;
 pub mod source;
+pub mod tell;
 #[cfg(test)]
 mod testing;
 
@@ -20,3 +22,4 @@ pub use cluster::{Method, Seen, cluster};
 pub use code::Umi;
 pub use duplex::Strand;
 pub use source::UmiSource;
+pub use tell::Umis;

@@ -66,6 +66,18 @@ fn inline(lengths: &str) -> Option<UmiSource> {
     (1..Umi::MOST).contains(&bases).then_some(UmiSource::Inline { first, second })
 }
 
+impl std::fmt::Display for UmiSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            UmiSource::Tag(tag) => write!(f, "tag:{}", String::from_utf8_lossy(tag)),
+            UmiSource::Name(None) => f.write_str("name"),
+            UmiSource::Name(Some(separator)) => write!(f, "name:{}", char::from(*separator)),
+            UmiSource::Inline { first, second: 0 } => write!(f, "inline:{first}"),
+            UmiSource::Inline { first, second } => write!(f, "inline:{first}+{second}"),
+        }
+    }
+}
+
 impl UmiSource {
     /// What one read says of the UMI of its template; [`Umi::NONE`] if nothing.
     pub fn of(&self, record: RecordRef<'_>) -> Result<Umi> {

@@ -1,0 +1,174 @@
+//! Read names of more vendors, with numbers as they are.
+
+use super::Location;
+use super::fields::{colons, split_last};
+
+/// Numbers from 0 that a tile can be.
+const TILES: u64 = 1_015_808;
+
+/// What x and y can be.
+const PIXELS: std::ops::RangeInclusive<i64> = -32_768..=4_161_535;
+
+/// As the table of the module has it.
+pub fn location(qname: &[u8]) -> Option<Location> {
+    let colons = colons(qname);
+    let recent = || illumina(qname, colons.checked_sub(6)?);
+    let old = || illumina(qname, colons.checked_sub(4)?);
+    recent().or_else(old).or_else(|| dnbseq(qname))
+}
+
+/// Lane, tile, x and y, then so many fields more. Behind y, barcodes and the like may also follow a sign.
+fn illumina(qname: &[u8], more: usize) -> Option<Location> {
+    let mut name = qname;
+    for _ in 0..more {
+        name = split_last(name)?.0;
+    }
+    let (name, y) = split_last(name)?;
+    let (name, x) = split_last(name)?;
+    let (before, tile) = split_last(name)?;
+    let (_, lane) = split_last(before)?;
+    whole(lane)?;
+    place(before, whole(tile)?, whole(x)?, then_a_sign(y)?)
+}
+
+/// Spots of a line, in our reading of DNBSEQ names.
+const LINE: i64 = 1_000_000;
+
+/// What lies between the lines: more than any distance that is asked for.
+const BETWEEN_LINES: i64 = 40_000;
+
+/// Flow cell, `L` and lane, `C` and column, `R` and row of the field of view (three digits each), perhaps `_`,
+/// and the number of the spot in the field of view. That is no coordinate: neighbours in one direction differ
+/// by one, and how many stand in a line is not told. It becomes x, and from a million on y as well.
+fn dnbseq(qname: &[u8]) -> Option<Location> {
+    let at = qname.windows(10).rposition(|window| {
+        window[0] == b'L' && window[2] == b'C' && window[6] == b'R' && window[1].is_ascii_digit()
+    })?;
+    let (column, row) = (whole(&qname[at + 3..at + 6])?, whole(&qname[at + 7..at + 10])?);
+    let spot = &qname[at + 10..];
+    let spot = then_a_sign(spot.strip_prefix(b"_").unwrap_or(spot))?;
+    place(&qname[..at + 2], 1_000 * column + row, spot % LINE, spot / LINE * BETWEEN_LINES)
+}
+
+/// What stands before the tile, the tile and the rest as one location.
+fn place(before: &[u8], tile: i64, x: i64, y: i64) -> Option<Location> {
+    let tile = u64::try_from(tile).ok().filter(|&tile| tile < TILES)?;
+    let moved = (xxhash_rust::xxh3::xxh3_64(before) % TILES + tile) % TILES;
+    let pixel = |number| PIXELS.contains(&number).then_some(number as i32);
+    Some(Location { tile: moved as i32, x: pixel(x)?, y: pixel(y)? })
+}
+
+/// A field that is nothing but an integer.
+fn whole(field: &[u8]) -> Option<i64> {
+    leading(field).filter(|(_, rest)| rest.is_empty()).map(|(value, _)| value)
+}
+
+/// The integer at the start of a field, if neither a letter nor a digit comes next.
+fn then_a_sign(field: &[u8]) -> Option<i64> {
+    let (value, rest) = leading(field)?;
+    (!rest.first().is_some_and(u8::is_ascii_alphanumeric)).then_some(value)
+}
+
+/// An optional minus and one to nine digits, and what follows.
+fn leading(field: &[u8]) -> Option<(i64, &[u8])> {
+    let (sign, digits) = match field.split_first() {
+        Some((b'-', rest)) => (-1, rest),
+        _ => (1, field),
+    };
+    let mut value = 0;
+    let mut count = 0;
+    while let Some(byte) = digits.get(count).filter(|byte| byte.is_ascii_digit()) {
+        value = 10 * value + i64::from(byte - b'0');
+        count += 1;
+        if count > 9 {
+            return None;
+        }
+    }
+    (count > 0).then(|| (sign * value, &digits[count..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tile as it is, less what its lane moves it by.
+    fn t(name: &str, expected: Option<(&str, i32, i32, i32)>) {
+        let expected = expected.map(|(before, tile, x, y)| {
+            let moved = xxhash_rust::xxh3::xxh3_64(before.as_bytes()) % TILES + tile as u64;
+            Location { tile: (moved % TILES) as i32, x, y }
+        });
+        assert_eq!(location(name.as_bytes()), expected, "{name}");
+    }
+
+    #[test]
+    fn illumina_names() {
+        let lane = "A00887:518:HGCKJDRX2:2";
+        t("A00887:518:HGCKJDRX2:2:2268:10691:21731", Some((lane, 2268, 10691, 21731)));
+        t("A00887:518:HGCKJDRX2:2:2268:40000:50123:TAAGTCTTA", Some((lane, 2268, 40000, 50123)));
+        t("A00887:518:HGCKJDRX2:2:2268:10691:21731:TAA+CTT", Some((lane, 2268, 10691, 21731)));
+        t("A00887:518:HGCKJDRX2:2:2268:10691:21731_TAAGTC", Some((lane, 2268, 10691, 21731)));
+        t("A00887:518:HGCKJDRX2:2:2268:10691:21731/1", Some((lane, 2268, 10691, 21731)));
+        t("A00887:518:HGCKJDRX2:2:2268:10691:21731:UMI_TAA_CTT/2", Some((lane, 2268, 10691, 21731)));
+        t(
+            "G4-014:0080:OM1482O:1:1001:139542:22240",
+            Some(("G4-014:0080:OM1482O:1", 1001, 139542, 22240)),
+        );
+        t("HWUSI-EAS100R:6:73:941:1973#0/1", Some(("HWUSI-EAS100R:6", 73, 941, 1973)));
+        t("HWI-ST550_0201:3:1101:1626:-16#ACAGTG", Some(("HWI-ST550_0201:3", 1101, 1626, -16)));
+        t("HWI-ST550_0201:3:1101:1626:2216:ACAGTG", Some(("HWI-ST550_0201:3", 1101, 1626, 2216)));
+        t("HWI-ST550_0201:3:1101:1626:2216:ACA:GTG", Some(("HWI-ST550_0201:3", 1101, 1626, 2216)));
+        // Nine fields and more: what follows y does not matter.
+        t("a:b:c:1:2:3:4:5:6:7:8:9", Some(("a:b:c:1", 2, 3, 4)));
+    }
+
+    #[test]
+    fn element_names() {
+        let lane = "AV234702:run-7:2310310456:1";
+        t("AV234702:run-7:2310310456:1:10102:0021:0083", Some((lane, 10102, 21, 83)));
+        t("AV234702:run-7:2310310456:1:21304:3021:0083:ACGT+AAAA", Some((lane, 21304, 3021, 83)));
+    }
+
+    #[test]
+    fn dnbseq_names() {
+        t("E100003218L1C034R0294035623", Some(("E100003218L1", 34029, 35623, 160000)));
+        t("E250063195L1C001R00300000730/1", Some(("E250063195L1", 1003, 730, 0)));
+        t("V300014293BL2C001R027005967", Some(("V300014293BL2", 1027, 5967, 0)));
+        t("8A_V100004684L3C001R029011637/1", Some(("8A_V100004684L3", 1029, 11637, 0)));
+        t("DP8400010271TLL1C005R0511863479", Some(("DP8400010271TLL1", 5051, 863479, 40000)));
+        t("CL100025298L1C002R050_244547", Some(("CL100025298L1", 2050, 244547, 0)));
+        t("CL100050407L1C001R001_1#224_1078_917/1", Some(("CL100050407L1", 1001, 1, 0)));
+        t("V350046278L1C001R00199999999:ACGT", Some(("V350046278L1", 1001, 999999, 3960000)));
+        t("V350046278L1C001R001", None);
+        t("V350046278L1C0x1R00100000001", None);
+    }
+
+    #[test]
+    fn names_that_tell_nothing() {
+        t("021152_1-Z0059-0041234567", None);
+        t("af84b0c1-6945-4323-9193-d9f6f2c38f9a", None);
+        t("m64136_200621_234916/18/ccs", None);
+        t("ZEWTM:10130:07001", None);
+        t("SRR12345678.1", None);
+        t("", None);
+        t("::::::", None);
+        t("sample:A00887:518:HGCKJDRX2:2:2268:10691:21731", None);
+        t("A00887:518:HGCKJDRX2:2:2268:10691:21731ACGT", None);
+        t("A00887:518:HGCKJDRX2:2:2268:10691:5000000", None);
+        t("A00887:518:HGCKJDRX2:2:2268:10691:12345678901", None);
+        t("A00887:518:HGCKJDRX2:2:-1:10691:21731", None);
+    }
+
+    #[test]
+    fn lanes_runs_and_flow_cells_are_told_apart() {
+        let tile = |name: &str| location(name.as_bytes()).unwrap().tile;
+        let names = ["A0:1:F:1:1101:1:1", "A0:1:F:2:1101:1:1", "A0:2:F:1:1101:1:1", "A0:1:G:1:1101:1:1"];
+        for (i, a) in names.iter().enumerate() {
+            for b in &names[..i] {
+                assert_ne!(tile(a), tile(b), "{a}, {b}");
+            }
+        }
+        assert_eq!(tile(names[0]), tile("A0:1:F:1:1101:9:9:ACGT"));
+        // Stated, since places of reads must not change from release to release.
+        assert_eq!(tile(names[0]), 123_563);
+    }
+}

@@ -1,0 +1,34 @@
+//! Where on the flow cell a read was seen, as its name tells.
+//!
+//! | names | example | tile, x, y |
+//! |---|---|---|
+//! | Illumina since 1.8, Element, Singular, with or without more fields | `A00887:518:HGCKJDRX2:2:2268:10691:21731:TAAGTC` | 2268, 10691, 21731 |
+//! | Illumina before, with or without more fields | `HWI-ST550_0201:3:1101:1626:2216#ACAGTG/1` | 1101, 1626, 2216 |
+//! | MGI DNBSEQ | `E100003218L1C034R0294035623` | column 34 and row 29, spot 4035623 |
+//!
+//! [`ReadNames::Full`] reads all of these, Picard's own rules the first two without more fields.
+//! Names of Ultima, Oxford Nanopore, PacBio and archives tell nothing that can be compared. Nor do those of
+//! Ion Torrent, which are of another kind: wells of a chip.
+
+mod fields;
+mod full;
+mod names;
+mod picard;
+
+pub use names::ReadNames;
+
+/// Where on the flow cell a read was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// Tile, -32768 to 1,015,807. -1 is none.
+    pub tile: i32,
+    /// In the unit of the name (Illumina: a tenth of a pixel), -32768 to 4,161,535.
+    pub x: i32,
+    /// As [`Self::x`].
+    pub y: i32,
+}
+
+impl Location {
+    /// No location. In Picard's reading a tile of 65535 becomes none, too.
+    pub const NONE: Location = Location { tile: -1, x: -1, y: -1 };
+}

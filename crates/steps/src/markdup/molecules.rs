@@ -1,0 +1,202 @@
+//! Which templates are duplicates, where UMIs tell molecules apart: the templates of one position whose UMIs are
+//! one molecule's are a set.
+//!
+//! Items of one position come one behind the other, and in it those of one UMI. One walk over them goes ahead and
+//! counts the UMIs of a position; then it is known which are one molecule, and a second walk judges.
+//! So what is held grows with the different UMIs of a position, not with its templates.
+
+use readmill_record::{Error, Result};
+
+use super::collect::Merged;
+use super::held::{Items, Sorting};
+use super::item::{self, Item, Shape};
+use super::resolve::{Findings, FragmentSet, PairSet};
+use super::umi::tell::{apart, strand, umi};
+use super::umi::{Seen, Strand, Umis, cluster, duplex};
+
+/// Bytes that a UMI of the position at hand takes, sets and indexes included.
+const EACH: u64 = 400;
+
+/// Marks duplicates among pairs and fragments, whose chunks must be sorted.
+pub fn judge<S: Shape, T: Sorting>(
+    findings: &mut Findings<'_, T>,
+    items: &Items<S>,
+    umis: &Umis,
+) -> Result<()> {
+    judge_pairs(findings, items, umis)?;
+    judge_fragments(findings, items, umis)
+}
+
+/// The first item that a walk has not used yet, and the walk.
+struct Walk<'a, T> {
+    next: Option<T>,
+    rest: Merged<'a, T>,
+}
+
+impl<'a, T: Item> Walk<'a, T> {
+    fn new(mut rest: Merged<'a, T>) -> Result<Self> {
+        Ok(Walk { next: rest.next_item()?, rest })
+    }
+
+    /// The next item, if `is` holds for it.
+    fn next_if(&mut self, is: impl FnOnce(&T) -> bool) -> Result<Option<T>> {
+        match self.next {
+            Some(item) if is(&item) => {
+                self.next = self.rest.next_item()?;
+                Ok(Some(item))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The UMIs of a position, counted.
+#[derive(Default)]
+struct Counted {
+    seen: Vec<Seen>,
+    templates: u64,
+}
+
+impl Counted {
+    /// Counts a template, or none if `count` is 0. Equal codes come one behind the other.
+    fn add(&mut self, code: u128, place: u64) {
+        let umi = umi(code);
+        self.templates += 1;
+        match self.seen.last_mut() {
+            Some(last) if last.umi == umi => {
+                last.count += 1;
+                last.place = last.place.min(place);
+            }
+            _ => self.seen.push(Seen { umi, count: 1, place }),
+        }
+    }
+
+    /// Refuses what does not fit.
+    fn check(&self, room: u64) -> Result<()> {
+        if self.seen.len() as u64 * EACH <= room {
+            return Ok(());
+        }
+        let what =
+            format!("the {} different UMIs of one position do not fit into the memory", self.seen.len());
+        Err(Error::usage(what).hint("raise -m"))
+    }
+}
+
+fn judge_pairs<S: Shape, T: Sorting>(
+    findings: &mut Findings<'_, T>,
+    items: &Items<S>,
+    umis: &Umis,
+) -> Result<()> {
+    let spill = findings.spill;
+    let mut ahead = Walk::new(items.pairs.merge(spill)?)?;
+    let mut behind = items.pairs.merge(spill)?;
+    while let Some(first) = ahead.next {
+        let side = apart(item::pair_code::<S>(&first));
+        let mut counted = Counted::default();
+        let stands = |pair: &S::Pair| {
+            item::pairs_stand_together::<S>(&first, pair) && apart(item::pair_code::<S>(pair)) == side
+        };
+        while let Some(pair) = ahead.next_if(stands)? {
+            let code = item::pair_code::<S>(&pair);
+            let (left, right, _) = item::pair_ordinals::<S>(&pair);
+            counted.add(code, if strand(code) == Strand::A { left } else { right });
+            counted.check(findings.room)?;
+        }
+        findings.note_depth(counted.templates, item::pair_locus::<S>(&first));
+        let roots = cluster(&counted.seen, umis.method, umis.edits);
+        // Sets in the order in which they were met, and where that of each root is.
+        let (mut sets, mut set_of) = (Vec::new(), vec![u32::MAX; roots.len()]);
+        let base = findings.sets.len();
+        let mut at = 0;
+        for _ in 0..counted.templates {
+            let Some(pair) = behind.next_item()? else { break };
+            let code = item::pair_code::<S>(&pair);
+            while counted.seen[at].umi != umi(code) {
+                at += 1;
+            }
+            let root = roots[at] as usize;
+            let own = duplex::strand_beside(counted.seen[root].umi, umi(code), strand(code), umis.edits);
+            let bit = own == Strand::B;
+            if set_of[root] == u32::MAX {
+                set_of[root] = sets.len() as u32;
+                sets.push(PairSet::<S>::new(pair, base + sets.len() as u64, bit, findings));
+            } else {
+                sets[set_of[root] as usize].add(pair, bit, findings);
+            }
+        }
+        sets.into_iter().try_for_each(|set| set.close(findings))?;
+    }
+    Ok(())
+}
+
+fn judge_fragments<S: Shape, T: Sorting>(
+    findings: &mut Findings<'_, T>,
+    items: &Items<S>,
+    umis: &Umis,
+) -> Result<()> {
+    let spill = findings.spill;
+    let mut ahead = Walk::new(items.fragments.merge(spill)?)?;
+    let mut behind = items.fragments.merge(spill)?;
+    let mut present = Walk::new(items.present.merge(spill)?)?;
+    while let Some(first) = ahead.next {
+        let place = item::end_place(first.as_ref());
+        let mut counted = Counted::default();
+        while let Some(fragment) =
+            ahead.next_if(|fragment| item::end_place(fragment.as_ref()) == place)?
+        {
+            let ordinal = item::fragment_ordinals::<S>(&fragment).0;
+            counted.add(item::fragment_code::<S>(&fragment), ordinal);
+            counted.check(findings.room)?;
+        }
+        let fragments = std::mem::take(&mut counted.templates);
+        let own = counted.seen.len();
+        while present.next_if(|end| item::end_place(end.as_ref()) < place)?.is_some() {}
+        let mut paired = Vec::new();
+        while let Some(end) = present.next_if(|end| item::end_place(end.as_ref()) == place)? {
+            let umi = umi(item::end_code::<S>(&end));
+            let known = counted.seen[..own].binary_search_by_key(&umi, |seen| seen.umi);
+            match (known, counted.seen.last_mut()) {
+                (Ok(at), _) => {
+                    counted.seen[at].count += 1;
+                    paired.push(at);
+                }
+                (Err(_), Some(last)) if last.umi == umi => last.count += 1,
+                _ => {
+                    paired.push(counted.seen.len());
+                    counted.seen.push(Seen { umi, count: 1, place: u64::MAX });
+                }
+            }
+            counted.check(findings.room)?;
+        }
+        let roots = cluster(&counted.seen, umis.method, umis.edits);
+        let mut is_paired = vec![false; roots.len()];
+        paired.iter().for_each(|&at| is_paired[roots[at] as usize] = true);
+        let (mut sets, mut set_of) = (Vec::new(), vec![u32::MAX; roots.len()]);
+        let base = findings.sets.len();
+        let mut at = 0;
+        for _ in 0..fragments {
+            let Some(fragment) = behind.next_item()? else { break };
+            while counted.seen[at].umi != umi(item::fragment_code::<S>(&fragment)) {
+                at += 1;
+            }
+            let root = roots[at] as usize;
+            if set_of[root] == u32::MAX {
+                set_of[root] = sets.len() as u32;
+                sets.push(FragmentSet::<S>::new(fragment, is_paired[root], findings));
+            } else {
+                sets[set_of[root] as usize].add(fragment, findings);
+            }
+            if findings.rules.molecules {
+                let judged = findings.judged_fragment::<S>(&fragment);
+                findings.note_member(&judged, base + u64::from(set_of[root]), false);
+            }
+        }
+        for set in sets {
+            set.close(findings);
+            if findings.rules.molecules {
+                findings.note_set(0, 0)?;
+            }
+        }
+    }
+    Ok(())
+}

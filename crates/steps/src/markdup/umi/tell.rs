@@ -1,0 +1,74 @@
+//! UMIs in the code of items: the strand that keeps templates apart, the UMI, the strand that does not.
+
+use super::super::item::Read;
+use super::{Method, Strand, Umi, UmiSource, duplex};
+use readmill_record::{Error, RecordRef, Result};
+
+/// How UMIs tell templates of one position apart.
+#[derive(Clone, Debug)]
+pub struct Umis {
+    /// Where they are.
+    pub source: UmiSource,
+    /// Which of them are one molecule.
+    pub method: Method,
+    /// How many symbols may differ.
+    pub edits: u32,
+}
+
+/// The bit that stands before the UMI.
+const APART: u128 = 1 << 127;
+
+impl Umis {
+    /// What one read says.
+    pub fn code(&self, record: RecordRef<'_>) -> Result<u128> {
+        let umi = self.source.of(record)?;
+        if self.method == Method::Paired && umi.halves().is_none() && umi != Umi::NONE {
+            let inline = matches!(self.source, UmiSource::Inline { .. });
+            if !inline {
+                return Err(Error::input(format!("the UMI {umi} has not two halves"))
+                    .hint("the method paired needs UMIs such as ACGT-TTGA")
+                    .qname(record.qname()));
+            }
+        }
+        Ok(umi.code())
+    }
+
+    /// The code of two mates.
+    pub fn of_pair(&self, seen: &Read, arriving: &Read) -> u128 {
+        let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
+        let umi = self.source.of_template(Umi::from_code(first.code), Umi::from_code(last.code));
+        let strand = duplex::strand(&first.end, &last.end);
+        let bit = u128::from(strand == Strand::B);
+        if self.method.joins_strands() {
+            duplex::normalise(umi, strand).unwrap_or(umi).code() << 1 | bit
+        } else {
+            bit * APART | umi.code() << 1 | bit
+        }
+    }
+
+    /// The code of a read that is judged alone, or of a paired end as single reads meet it.
+    pub fn of_single(&self, first: Umi, last: Umi) -> u128 {
+        self.source.of_template(first, last).code() << 1
+    }
+
+    /// The code of both mates' ends, as single reads meet them.
+    pub fn of_ends(&self, seen: &Read, arriving: &Read) -> u128 {
+        let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
+        self.of_single(Umi::from_code(first.code), Umi::from_code(last.code))
+    }
+}
+
+/// The strand bit that keeps templates apart.
+pub fn apart(code: u128) -> bool {
+    code & APART != 0
+}
+
+/// The UMI in a code.
+pub fn umi(code: u128) -> Umi {
+    Umi::from_code((code & !APART) >> 1)
+}
+
+/// The strand in a code.
+pub fn strand(code: u128) -> Strand {
+    if code & 1 == 1 { Strand::B } else { Strand::A }
+}

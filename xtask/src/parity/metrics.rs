@@ -1,0 +1,132 @@
+//! The metrics file, beside that of Picard MarkDuplicates and as MultiQC reads it.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use super::commands::{Commands, Place};
+use super::ledger::Ledger;
+use super::samples;
+use crate::peers::Peers;
+
+/// How Picard and readmill are told the same.
+struct Case {
+    about: &'static str,
+    input: &'static str,
+    order: &'static str,
+    picard: &'static str,
+    ours: &'static str,
+}
+
+const CASES: [Case; 4] = [
+    Case { about: "template mode", input: "in.bam", order: "queryname", picard: "", ours: "" },
+    Case { about: "coordinate mode", input: "sorted.bam", order: "coordinate", picard: "", ours: "" },
+    Case {
+        about: "a distance of 2,500 pixels",
+        input: "in.bam",
+        order: "queryname",
+        picard: "OPTICAL_DUPLICATE_PIXEL_DISTANCE=2500",
+        ours: "--optical-distance 2500",
+    },
+    Case {
+        about: "no locations",
+        input: "in.bam",
+        order: "queryname",
+        picard: "READ_NAME_REGEX=null",
+        ours: "--read-names null",
+    },
+];
+
+/// Metrics of one library and of several, each of so many templates, and MultiQC on those of one: of several
+/// libraries, it reports the first alone (release 1.35, of Picard's file, too).
+pub fn all(commands: &Commands, root: &Path, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+    for libraries in [1, 3] {
+        let sample = samples::of_libraries(libraries, pairs);
+        let place = Place::new(commands, &root.join(&sample.name))?;
+        sample.make(&place)?;
+        ledger.title(&sample.name, sample.about);
+        compare(&place, ledger);
+        if libraries == 1 {
+            read_by_multiqc(&place, &Peers::new()?, ledger);
+        }
+    }
+    Ok(())
+}
+
+/// The sample's metrics in several ways, as Picard has them.
+fn compare(place: &Place<'_>, ledger: &mut Ledger) {
+    for case in CASES {
+        ledger.check(&format!("metrics, {}: the file of MarkDuplicates", case.about), || {
+            if !place.path(case.input).exists() {
+                place.samtools(&format!("sort -o {} in.bam", case.input))?;
+            }
+            let Case { input, order, picard, ours, .. } = case;
+            let rules = format!("ASSUME_SORT_ORDER={order} VALIDATION_STRINGENCY=SILENT {picard}");
+            place.picard(&format!("MarkDuplicates I={input} O=picard.bam M=picard.txt {rules}"))?;
+            place.readmill(&format!("markdup {input} -o ours.bam --metrics ours.txt {ours} -m 1G"))?;
+            same(place, "ours.txt", "picard.txt")
+        });
+    }
+}
+
+/// Whether two metrics files are equal but for the command line and the date; the figures are those of
+/// the table, a library each.
+pub fn same(place: &Place<'_>, ours: &str, theirs: &str) -> Result<String> {
+    let [ours, theirs] = [ours, theirs].map(|file| fs::read_to_string(place.path(file)));
+    let (ours, theirs) = (ours?, theirs?);
+    let mut lines = 0;
+    let (mut left, mut right) = (ours.split('\n'), theirs.split('\n'));
+    loop {
+        let (a, b) = (left.next(), right.next());
+        lines += 1;
+        let differs = match lines {
+            2 => !a.is_some_and(|line| line.starts_with("# ")),
+            4 => !a.is_some_and(|line| line.starts_with("# Started on: ")),
+            _ => a != b,
+        };
+        ensure!(!differs, "line {lines} is {a:?} and not {b:?}");
+        if a.is_none() {
+            break;
+        }
+    }
+    let rows = table(&ours).skip(1).map(|row| row.split('\t').skip(1).collect::<Vec<_>>().join(" "));
+    Ok(rows.collect::<Vec<_>>().join(", "))
+}
+
+/// MultiQC finds the metrics of one library, takes the input for the sample, and reads every number as it is.
+fn read_by_multiqc(place: &Place<'_>, peers: &Peers, ledger: &mut Ledger) {
+    ledger.check("metrics: MultiQC reads the sample and all numbers", || {
+        let multiqc = peers.multiqc()?;
+        place.readmill("markdup in.bam -o ours.bam --metrics sample.metrics.txt -m 1G")?;
+        let mut command = multiqc.command();
+        command.current_dir(place.directory());
+        command.args("--quiet --force --no-report --module picard --outdir multiqc".split(' '));
+        let output = command.arg("sample.metrics.txt").output().context("MultiQC does not start")?;
+        ensure!(output.status.success(), "MultiQC failed: {}", String::from_utf8_lossy(&output.stderr));
+        let read = fs::read_to_string(place.path("multiqc/multiqc_data/multiqc_picard_dups.txt"))
+            .context("MultiQC found no metrics")?;
+        let ours = fs::read_to_string(place.path("sample.metrics.txt"))?;
+        let [names, values] = rows(table(&ours))?;
+        let [read_names, read_values] = rows(read.lines())?;
+        ensure!(read_names[1..] == names[..], "columns {read_names:?}");
+        ensure!(read_values[0] == "in", "sample {}", read_values[0]);
+        for ((name, value), read) in names.iter().zip(&values).zip(&read_values[1..]) {
+            let number = |text: &str| text.parse::<f64>().ok();
+            ensure!(value == read || number(value) == number(read), "{name} is {read}, not {value}");
+        }
+        Ok(format!("MultiQC {}: {}", multiqc.version, values.join(" ")))
+    });
+}
+
+/// The lines of the table, names of columns first.
+fn table(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().skip_while(|line| !line.starts_with("## METRICS CLASS")).skip(1);
+    lines.take_while(|line| !line.is_empty())
+}
+
+/// The fields of the only two lines there are.
+fn rows<'a>(lines: impl Iterator<Item = &'a str>) -> Result<[Vec<&'a str>; 2]> {
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split('\t').collect()).collect();
+    rows.try_into().map_err(|rows: Vec<_>| anyhow::anyhow!("{} lines and not 2", rows.len()))
+}
