@@ -12,9 +12,11 @@ mod drive;
 mod floor;
 mod jobs;
 mod machine;
+mod markers;
 mod memory;
 mod options;
 mod phases;
+mod piles;
 mod serial;
 mod sorters;
 mod spill;
@@ -44,6 +46,13 @@ enum Bench {
     FiveSteps(Options),
     /// Sort in any order: readmill, samtools, fgumi, sambamba, elPrep, Picard and the codec floor
     Sort(Options),
+    /// Sort and mark duplicates: readmill with and without marking, samtools, dupblaster and fgumi, samblaster, sambamba,
+    /// bamsormadup, elPrep, Picard and the codec floor
+    Duplicates(Options),
+    /// Mark duplicates of reads sorted by coordinate: readmill, samtools, sambamba, Picard and the codec floor
+    DuplicatesSorted(Options),
+    /// What it costs that all reads lie in one place, or all copies of a molecule on one tile: readmill, samtools, Picard
+    Piles(piles::Args),
     /// readmill's sort beside its codec floor alone, without and with the codec of what it spills
     Floor(Options),
     /// Sort what is sorted already: readmill beside a copy by readmill and samtools, with much and little memory
@@ -75,6 +84,9 @@ pub fn run(args: Args) -> Result<()> {
     match args.bench {
         Bench::FiveSteps(options) => jobs::five_steps(&Work::prepare(options)?),
         Bench::Sort(options) => jobs::sort(&mut Work::prepare(options)?),
+        Bench::Duplicates(options) => jobs::duplicates(&Work::prepare(options)?),
+        Bench::DuplicatesSorted(options) => jobs::duplicates_sorted(&mut Work::prepare(options)?),
+        Bench::Piles(args) => piles::run(args),
         Bench::Floor(options) => jobs::floor(&mut Work::prepare(options)?),
         Bench::Sorted(options) => jobs::sorted(&mut Work::prepare(options)?),
         Bench::Memory(options) => memory::run(&mut Work::prepare(options)?),

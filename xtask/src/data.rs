@@ -45,6 +45,8 @@ pub enum Look {
     Patterned,
     /// As demo, with a UMI in each name and an RX tag
     Umi,
+    /// As binned, with all pairs from 200 amplicons
+    Amplicon,
 }
 
 impl Look {
@@ -57,6 +59,7 @@ impl Look {
             Look::Patterned => {
                 Profile { qualities: Qualities::Binned, flowcell: Flowcell::Patterned, ..demo }
             }
+            Look::Amplicon => Profile { qualities: Qualities::Binned, amplicons: 200, ..demo },
             Look::Umi => Profile { umi_names: true, ..demo },
         }
     }

@@ -19,12 +19,14 @@ mod metrics;
 mod odd;
 mod orders;
 mod pipeline;
-mod random;
+pub mod random;
 mod raw;
 mod samples;
 mod several;
 mod sort;
+mod tags;
 mod ties;
+mod umi;
 
 use std::path::{Path, PathBuf};
 
@@ -78,6 +80,8 @@ enum Part {
     Indexes,
     /// Duplicate metrics, of one library and of several, and MultiQC on them
     Metrics,
+    /// Molecules told by UMIs, beside umi_tools and fgumi
+    Umi,
     /// Samples in every order
     Orders,
     /// Samples in coordinate order, with duplicates marked, and through all steps
@@ -92,14 +96,15 @@ impl Args {
 
 /// Compares; an error if anything differs that should not.
 pub fn run(args: Args) -> Result<()> {
-    let commands = Commands::find(args.readmill.as_deref(), &Peers::new()?)?;
+    let peers = Peers::new()?;
+    let commands = Commands::find(args.readmill.as_deref(), &peers)?;
     println!("{}", commands.versions()?);
     let temporary = tempfile::Builder::new().prefix("readmill-parity").tempdir()?;
     let root = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
 
     let mut ledger = Ledger::default();
     if !args.only_data {
-        small(&args, &commands, &root, &mut ledger)?;
+        small(&args, &commands, &peers, &root, &mut ledger)?;
     }
     for sample in samples(&args)? {
         let place = Place::new(&commands, &root.join(&sample.name))?;
@@ -125,7 +130,13 @@ pub fn run(args: Args) -> Result<()> {
 }
 
 /// What needs no sample.
-fn small(args: &Args, commands: &Commands, root: &Path, ledger: &mut Ledger) -> Result<()> {
+fn small(
+    args: &Args,
+    commands: &Commands,
+    peers: &Peers,
+    root: &Path,
+    ledger: &mut Ledger,
+) -> Result<()> {
     let number = |quick, all| args.cases.unwrap_or(if args.quick { quick } else { all });
     let place = |name| Place::new(commands, &root.join(name));
     if args.has(Part::Odd) {
@@ -142,6 +153,9 @@ fn small(args: &Args, commands: &Commands, root: &Path, ledger: &mut Ledger) -> 
     }
     if args.has(Part::Metrics) {
         metrics::all(commands, root, args.pairs.unwrap_or(20_000), ledger)?;
+    }
+    if args.has(Part::Umi) {
+        umi::compare(&place("molecules")?, peers, number(100, 1_000), ledger);
     }
     Ok(())
 }
@@ -169,11 +183,14 @@ fn compare(place: &Place<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger)
     sort::compare(place, sample.is_deep, ledger);
     if sample.is_deep {
         indexes::compare(place, "sorted.bam", quick, ledger);
+        duplicates::spilled(place, ledger);
         return memory::compare(place, ledger);
     }
     duplicates::coordinate(place, every || sample.has_ties, ledger);
+    duplicates::coordinate_tags(place, sample.has_umis, ledger);
     if sample.is_grouped {
         duplicates::template(place, every || sample.has_ties, ledger);
+        duplicates::template_tags(place, sample.has_umis, ledger);
         files::written_by_htsjdk(place, ledger);
     }
     if sample.is_grouped && (every || sample.is_first) {

@@ -1,19 +1,20 @@
 //! The programs readmill is compared with: found on this machine, or installed by their ordinary
 //! package clients (apt, Maven, Go, Cargo, pip), by name. They are run as processes, never linked.
 //!
-//! samtools and sambamba come from the PATH, or from `apt-get` when this process is root. The others
-//! come at one fixed version each into `target/peers` (below `CARGO_TARGET_DIR` where that is set), so
+//! samtools, sambamba, samblaster and bamsormadup (of biobambam2) come from the PATH, or from `apt-get` when this
+//! process is root. The others come at one fixed version each into `target/peers` (below `CARGO_TARGET_DIR` where that is set), so
 //! that they are fetched once and go with `cargo clean`. Nothing is fetched before a tool is asked for.
 //! An install that is cut short starts again from its beginning; one that is under way in another
 //! process is waited for.
 
 mod clients;
+mod crates;
 mod elprep;
-mod fgumi;
 mod multiqc;
 mod picard;
 mod samtools;
 mod tool;
+mod umi_tools;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -67,16 +68,35 @@ impl Peers {
 
     /// sambamba, whatever version the PATH or the system's packages have.
     pub fn sambamba(&self) -> Result<Tool> {
-        let program = on_path_or_apt("sambamba", "sambamba")?;
-        let text = output_of(Command::new(&program).arg("--version"))?;
-        let version = word_after(&text, "sambamba").context("sambamba states no version")?;
-        Ok(Tool::plain("sambamba", program, version))
+        on_system("sambamba", "sambamba", "sambamba")
     }
 
-    /// fgumi at [`fgumi::VERSION`], built by Cargo.
+    /// samblaster, whatever version the PATH or the system's packages have.
+    pub fn samblaster(&self) -> Result<Tool> {
+        on_system("samblaster", "samblaster", "Version")
+    }
+
+    /// bamsormadup, whatever version the PATH or the system's packages have.
+    pub fn bamsormadup(&self) -> Result<Tool> {
+        on_system("bamsormadup", "biobambam2", "version")
+    }
+
+    /// fgumi at the release of [`crates::FGUMI`], built by Cargo.
     pub fn fgumi(&self) -> Result<Tool> {
         let _installing = self.installing("fgumi")?;
-        fgumi::install(&self.cache)
+        crates::FGUMI.install(&self.cache)
+    }
+
+    /// dupblaster at the release of [`crates::DUPBLASTER`], built by Cargo.
+    pub fn dupblaster(&self) -> Result<Tool> {
+        let _installing = self.installing("dupblaster")?;
+        crates::DUPBLASTER.install(&self.cache)
+    }
+
+    /// umi_tools at [`umi_tools::VERSION`], by pip.
+    pub fn umi_tools(&self) -> Result<Tool> {
+        let _installing = self.installing("umi_tools")?;
+        umi_tools::install(&self.cache)
     }
 
     /// Picard at [`picard::VERSION`], by Maven.
@@ -107,15 +127,24 @@ impl Peers {
     }
 }
 
+/// A program of the PATH or of one of the system's packages, which prints its version behind a word.
+fn on_system(name: &'static str, package: &str, mark: &str) -> Result<Tool> {
+    let program = on_path_or_apt(name, package)?;
+    let text = output_of(Command::new(&program).arg("--version"))?;
+    let version = word_after(&text, mark).with_context(|| format!("{name} states no version"))?;
+    Ok(Tool::plain(name, program, version.trim_end_matches('.').to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Peers, fgumi, samtools};
+    use super::{Peers, crates, samtools};
 
     #[test]
     #[ignore = "fetches and builds for minutes"]
     fn what_is_built_from_source_runs_and_states_its_version() {
         let peers = Peers::new().unwrap();
         assert_eq!(peers.newest_samtools().unwrap().version, samtools::VERSION);
-        assert_eq!(peers.fgumi().unwrap().version, fgumi::VERSION);
+        assert_eq!(peers.fgumi().unwrap().version, crates::FGUMI.version);
+        assert_eq!(peers.dupblaster().unwrap().version, crates::DUPBLASTER.version);
     }
 }

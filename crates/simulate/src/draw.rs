@@ -23,6 +23,8 @@ pub(crate) struct Drawer<'a> {
     usable: Vec<(u32, u64)>,
     /// New templates in a thousand are unmapped this often, as copies never are.
     unmapped: u32,
+    /// Contig, 0-based start and length of each amplicon.
+    amplicons: Vec<(u32, u32, u32)>,
 }
 
 impl<'a> Drawer<'a> {
@@ -42,7 +44,18 @@ impl<'a> Drawer<'a> {
         let fresh = 1000u32.saturating_sub(p.duplicates_per_mille + p.optical_per_mille).max(1);
         let unmapped =
             if usable.is_empty() { 1000 } else { (p.unmapped_per_mille * 1000 / fresh).min(1000) };
-        Self { sample, length, reach, usable, unmapped }
+        let mut drawer = Self { sample, length, reach, usable, unmapped, amplicons: Vec::new() };
+        let rng = &mut Rng::stream(p.seed, 0x616D_706C);
+        let number = if drawer.usable.is_empty() { 0 } else { p.amplicons };
+        drawer.amplicons = (0..number).map(|_| drawer.amplicon(rng)).collect();
+        drawer
+    }
+
+    /// A place between two primers, long enough for every kind of pair.
+    fn amplicon(&self, rng: &mut Rng) -> (u32, u32, u32) {
+        let insert = self.length + rng.between(SLACK, 2 * self.length);
+        let (contig, start) = self.site(rng, insert);
+        (contig, start, insert)
     }
 
     /// A new molecule at the given cluster.
@@ -152,12 +165,10 @@ impl<'a> Drawer<'a> {
 
     /// Two reads facing each other.
     fn facing(&self, rng: &mut Rng, template: &mut Template, shortest: u32) {
-        let insert = if rng.per_mille(10) && shortest < self.length {
-            rng.between(shortest, self.length)
-        } else {
-            (rng.bell(350, 60) as u32).clamp(shortest, LONGEST_INSERT.max(shortest))
+        let (contig, start, insert) = match self.amplicons.len() {
+            0 => self.anywhere(rng, shortest),
+            amplicons => self.amplicons[rng.below(amplicons as u32) as usize],
         };
-        let (contig, start) = self.site(rng, insert);
         template.ends = [
             Locus { contig, five: start, reverse: false },
             Locus { contig, five: start + insert - 1, reverse: true },
@@ -166,6 +177,17 @@ impl<'a> Drawer<'a> {
         if insert < self.length + SLACK {
             template.insert = insert as u16;
         }
+    }
+
+    /// Contig, start and length of an ordinary fragment.
+    fn anywhere(&self, rng: &mut Rng, shortest: u32) -> (u32, u32, u32) {
+        let insert = if rng.per_mille(10) && shortest < self.length {
+            rng.between(shortest, self.length)
+        } else {
+            (rng.bell(350, 60) as u32).clamp(shortest, LONGEST_INSERT.max(shortest))
+        };
+        let (contig, start) = self.site(rng, insert);
+        (contig, start, insert)
     }
 
     /// Two reads that do not face each other: FF, RR or RF.

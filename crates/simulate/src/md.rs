@@ -51,6 +51,7 @@ pub(crate) fn summarize(
                 at += length;
             }
             op::SOFT_CLIP => read += length,
+            op::SKIP => at += length,
             _ => {}
         }
     }

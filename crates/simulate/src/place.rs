@@ -9,6 +9,7 @@ pub(crate) mod op {
     pub(crate) const MATCH: u32 = 0;
     pub(crate) const INSERTION: u32 = 1;
     pub(crate) const DELETION: u32 = 2;
+    pub(crate) const SKIP: u32 = 3;
     pub(crate) const SOFT_CLIP: u32 = 4;
     pub(crate) const HARD_CLIP: u32 = 5;
 }

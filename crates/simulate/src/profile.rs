@@ -47,6 +47,11 @@ pub struct Profile {
     pub supplementary_per_mille: u32,
     /// Single-end reads.
     pub single_per_mille: u32,
+    /// Places from which all pairs come whose reads face each other, each with an insert of its own, as
+    /// primers fix them; with 0 they come from anywhere.
+    pub amplicons: u32,
+    /// Whether reads across certain bases of the contigs skip an intron there, as RNA does.
+    pub introns: bool,
     /// Tiles and coordinates in read names.
     pub flowcell: Flowcell,
     /// Whether names have an eighth field with a UMI (and records a matching RX tag).
@@ -78,6 +83,8 @@ impl Profile {
             chimeric_per_mille: 5,
             supplementary_per_mille: 5,
             single_per_mille: 0,
+            amplicons: 0,
+            introns: false,
             flowcell: Flowcell::HiSeq,
             umi_names: false,
             libraries: 2,

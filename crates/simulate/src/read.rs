@@ -12,6 +12,10 @@ use crate::template::{Kind, Template};
 /// What is read beyond the end of a short fragment, before bases without a meaning.
 const ADAPTOR: &[u8] = b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCTCGTATGCCGTCTTCTGCTTG";
 
+/// Bases from one intron to the next, and of the shortest intron.
+const EXON: usize = 512;
+const INTRON: usize = 70;
+
 /// A read. Its buffers are used again for the next one.
 #[derive(Default)]
 pub(crate) struct Read {
@@ -107,6 +111,9 @@ impl Read {
         let start = view.place(locus, five, aligned, &mut self.cigar);
         push(&mut self.cigar, right as u32, op::SOFT_CLIP);
         (self.contig, self.start) = (locus.contig as i32, start as i32);
+        if sample.profile.introns {
+            self.splice(sample.contig(number), locus.reverse, left);
+        }
         if left + right > 0 {
             self.fill_clips(sample, rng, locus.reverse, (left, right), adaptor > 0);
             if let Some(split) = split {
@@ -119,6 +126,31 @@ impl Read {
                 }
             }
         }
+    }
+
+    /// Skips an intron if one lies inside the read, whose 5' end stays where it is. Reads with indels are left alone.
+    fn splice(&mut self, reference: &[u8], reverse: bool, clip: usize) {
+        let is_match = |element: &u32| element & 15 == op::MATCH;
+        let mut others = self.cigar.iter().filter(|element| !is_match(element));
+        let Some(at) = self.cigar.iter().position(is_match) else { return };
+        let (start, length) = (self.start as usize, (self.cigar[at] >> 4) as usize);
+        let edge = start.next_multiple_of(EXON);
+        let skip = INTRON + edge / EXON * 37 % 2000;
+        let (left, right) = (edge - start, (start + length).saturating_sub(edge));
+        let fits = if reverse { start >= skip } else { edge + skip + right <= reference.len() };
+        if left < 8 || right < 8 || !fits || others.any(|element| element & 15 != op::SOFT_CLIP) {
+            return;
+        }
+        if reverse {
+            self.start -= skip as i32;
+            self.bases[clip..clip + left].copy_from_slice(&reference[start - skip..edge - skip]);
+        } else {
+            let moved = &reference[edge + skip..edge + skip + right];
+            self.bases[clip + left..clip + length].copy_from_slice(moved);
+        }
+        let spliced =
+            [left as u32 * 16 + op::MATCH, skip as u32 * 16 + op::SKIP, right as u32 * 16 + op::MATCH];
+        self.cigar.splice(at..=at, spliced);
     }
 
     /// Puts adaptor or junk into the clipped ends.

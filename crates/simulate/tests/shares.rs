@@ -96,6 +96,35 @@ fn copies_share_their_ends() {
     assert!(groups > 200, "{groups} copies across read groups");
 }
 
+#[test]
+fn amplicons_fix_both_ends() {
+    let sample = Sample::new(Profile { amplicons: 5, libraries: 1, ..Profile::small() });
+    let all = templates(&sample);
+    let mut sets: HashMap<Key, usize> = HashMap::new();
+    all.iter()
+        .filter_map(|template| key(&sample, template))
+        .for_each(|key| *sets.entry(key).or_default() += 1);
+    let piles: Vec<usize> = sets.into_values().filter(|&pairs| pairs > 1000).collect();
+    assert_eq!(piles.len(), 5);
+    assert!(per_mille(piles.iter().sum(), all.len()) > 950.0);
+}
+
+#[test]
+fn introns_leave_five_prime_ends_where_they_are() {
+    let ends = |introns| {
+        let sample = Sample::new(Profile { introns, ..Profile::small() });
+        let all = templates(&sample);
+        let reads = all.iter().flatten().filter(|r| r.is_primary() && !r.has(4));
+        let skips = reads.clone().filter(|r| r.cigar.iter().any(|(_, o)| *o == 'N')).count();
+        let ends: Vec<_> = reads.map(|r| (r.contig, r.unclipped_five(), r.has(0x10))).collect();
+        (per_mille(skips, ends.len()), ends)
+    };
+    let ((none, plain), (many, spliced)) = (ends(false), ends(true));
+    assert_eq!(none, 0.0);
+    assert!((150.0..350.0).contains(&many), "{many} of 1000 reads skip");
+    assert!(plain == spliced);
+}
+
 fn score(template: &[Record]) -> u32 {
     let qualities = template.iter().filter(|r| r.is_primary()).flat_map(|r| &r.qualities);
     qualities.filter(|&&q| q >= 15).map(|&q| u32::from(q)).sum()

@@ -4,6 +4,8 @@
 //! memory where it can be told. samtools' `-@` and `-m` are given to every program of its chain that has them,
 //! so its pipe may use more than the threads and memory that readmill is given.
 
+use std::path::Path;
+
 use anyhow::Result;
 use readmill_record::header::Line;
 
@@ -56,10 +58,10 @@ pub fn elprep(work: &Work, program: &Program) -> Contender {
 
 /// reheader comes first because it copies compressed blocks; all that follows is uncompressed.
 pub fn samtools(work: &Work, program: &Program) -> Contender {
-    let (threads, level) = (work.options.threads, work.options.level.min(9));
+    let threads = work.options.threads;
     let output = work.file("samtools.bam");
     let call = || Call::new(program);
-    let pipe = vec![
+    let mut pipe = vec![
         call().arg("reheader").arg(work.file("header-without-groups.sam")).arg(&work.data),
         call().words(&format!("view -@ {threads} -u -F 4 -")),
         call().words("fixmate -m -u - -"),
@@ -67,14 +69,29 @@ pub fn samtools(work: &Work, program: &Program) -> Contender {
             .words("addreplacerg -u -m overwrite_all -r")
             .arg(format!("@RG\t{}", GROUP.join("\t")))
             .arg("-"),
-        samtools_sort(work, program, work.options.limit).words("-u -"),
-        call()
-            .words(&format!("markdup -@ {threads} --output-fmt bam,level={level} -T"))
-            .arg(work.file("samtools.markdup"))
-            .arg("-")
-            .arg(&output),
     ];
+    pipe.extend(samtools_marks(&Sorting::of(work), program, &output));
     Contender::new(&format!("{} chain", program.title()), work.options.runs, output, vec![pipe])
+}
+
+/// What follows `fixmate -m` in a pipe of samtools: sort and mark.
+pub fn samtools_marks(sorting: &Sorting<'_>, program: &Program, output: &Path) -> [Call; 2] {
+    let (work, level) = (sorting.work, sorting.level.min(9));
+    let marks = format!("markdup -@ {} --output-fmt bam,level={level} -T", work.options.threads);
+    let marks = Call::new(program).words(&marks).arg(work.file("samtools.markdup"));
+    [samtools_sort(work, program, sorting.memory).words("-u -"), marks.arg("-").arg(output)]
+}
+
+/// MarkDuplicates, of a file sorted by coordinate.
+pub fn picard_marks(sorting: &Sorting<'_>, program: &Program, sorted: &Path, output: &Path) -> Call {
+    let work = sorting.work;
+    picard_tool(program, "MarkDuplicates")
+        .words("ASSUME_SORT_ORDER=coordinate")
+        .arg(format!("COMPRESSION_LEVEL={}", sorting.level.min(9)))
+        .named("INPUT=", sorted)
+        .named("METRICS_FILE=", &work.file("picard.metrics"))
+        .named("TMP_DIR=", &work.directory)
+        .named("OUTPUT=", output)
 }
 
 /// MarkDuplicates reads its input twice, so a file stands before it; that file is compressed lightly.
@@ -92,13 +109,7 @@ pub fn picard(work: &Work, program: &Program) -> Contender {
             .named("TMP_DIR=", &work.directory)
             .named("OUTPUT=", &sorted),
     ];
-    let marking = picard_tool(program, "MarkDuplicates")
-        .words("ASSUME_SORT_ORDER=coordinate")
-        .arg(format!("COMPRESSION_LEVEL={}", work.options.level.min(9)))
-        .named("INPUT=", &sorted)
-        .named("METRICS_FILE=", &work.file("picard.metrics"))
-        .named("TMP_DIR=", &work.directory)
-        .named("OUTPUT=", &output);
+    let marking = picard_marks(&Sorting::of(work), program, &sorted, &output);
     Contender::new(
         &format!("{} chain", program.title()),
         work.options.picard_runs,

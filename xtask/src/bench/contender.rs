@@ -26,7 +26,28 @@ pub enum Program {
 pub struct Call {
     program: Program,
     arguments: Vec<OsString>,
+    /// Its standard input, where it is not a pipe.
+    input: Option<PathBuf>,
+    /// Its standard output, where that is to be kept.
+    output: Option<PathBuf>,
+    /// Seconds after which it is ended.
+    limit: Option<u64>,
 }
+
+/// A call took longer than it may.
+#[derive(Debug)]
+pub struct TooLong {
+    /// Seconds it may take.
+    pub limit: u64,
+}
+
+impl std::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "not done after {} s", self.limit)
+    }
+}
+
+impl std::error::Error for TooLong {}
 
 impl Program {
     /// Its name and version.
@@ -53,7 +74,8 @@ impl Program {
 impl Call {
     /// A call without arguments.
     pub fn new(program: &Program) -> Self {
-        Call { program: program.clone(), arguments: Vec::new() }
+        let program = program.clone();
+        Call { program, arguments: Vec::new(), input: None, output: None, limit: None }
     }
 
     /// Adds arguments, one a word of `words`.
@@ -75,8 +97,33 @@ impl Call {
         self.arg(argument)
     }
 
+    /// Has it read a file as its standard input.
+    pub fn reading(self, file: &Path) -> Self {
+        Call { input: Some(file.to_owned()), ..self }
+    }
+
+    /// Has it write a file as its standard output.
+    pub fn writing(self, file: &Path) -> Self {
+        Call { output: Some(file.to_owned()), ..self }
+    }
+
+    /// Ends it after so many seconds.
+    pub fn within(self, seconds: u64) -> Self {
+        Call { limit: Some(seconds), ..self }
+    }
+
     /// The command, ready to start.
     pub fn command(&self) -> Command {
+        let Some(seconds) = self.limit else { return self.unlimited() };
+        let (inner, mut command) = (self.unlimited(), Command::new("timeout"));
+        command.arg(seconds.to_string()).arg(inner.get_program()).args(inner.get_args());
+        for (key, value) in inner.get_envs() {
+            value.map(|value| command.env(key, value));
+        }
+        command
+    }
+
+    fn unlimited(&self) -> Command {
         let mut command = match &self.program {
             Program::Own(_, path) => Command::new(path),
             Program::Peer(tool) => tool.command(),
@@ -95,6 +142,11 @@ impl Call {
             let word = file_name_alone(&argument.to_string_lossy()).replace('\t', "\\t");
             let plain = !word.contains([' ', '\\', '\'', '"', '*']);
             words.push(if plain { word } else { format!("'{word}'") });
+        }
+        for (sign, file) in [("<", &self.input), (">", &self.output)] {
+            words.extend(
+                file.iter().map(|f| format!("{sign} {}", file_name_alone(&f.to_string_lossy()))),
+            );
         }
         words.join(" ")
     }
@@ -190,15 +242,17 @@ fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
     let mut children: Vec<Child> = Vec::new();
     for (i, call) in calls.iter().enumerate() {
         let mut command = call.command();
-        match children.last_mut().and_then(|child| child.stdout.take()) {
-            Some(before) => command.stdin(before),
-            None => command.stdin(Stdio::null()),
+        let before = children.last_mut().and_then(|child| child.stdout.take());
+        match (before, &call.input) {
+            (Some(before), _) => command.stdin(before),
+            (None, Some(input)) => command.stdin(File::open(input)?),
+            (None, None) => command.stdin(Stdio::null()),
         };
-        if i + 1 < calls.len() {
-            command.stdout(Stdio::piped());
-        } else {
-            command.stdout(File::create(directory.join(format!("{i}.out")))?);
-        }
+        match &call.output {
+            _ if i + 1 < calls.len() => command.stdout(Stdio::piped()),
+            Some(output) => command.stdout(File::create(output)?),
+            None => command.stdout(File::create(directory.join(format!("{i}.out")))?),
+        };
         command.stderr(File::create(directory.join(format!("{i}.err")))?);
         let child = command.spawn().with_context(|| format!("cannot start {}", call.shown()))?;
         children.push(child);
@@ -213,6 +267,10 @@ fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
         }
     }
     if let Some((i, status)) = failed {
+        // 124 is what `timeout` ends with.
+        if let Some(limit) = calls[i].limit.filter(|_| status.code() == Some(124)) {
+            return Err(TooLong { limit }.into());
+        }
         let said = fs::read_to_string(directory.join(format!("{i}.err"))).unwrap_or_default();
         let lines: Vec<&str> = said.lines().collect();
         let tail = lines[lines.len().saturating_sub(15)..].join("\n");
@@ -259,6 +317,25 @@ mod tests {
         let calls = [shell("echo sad >&2; exit 4"), shell("cat")];
         let error = run_pipe(&calls, directory.path()).unwrap_err().to_string();
         assert!(error.contains("exit status: 4") && error.contains("sad"), "{error}");
+    }
+
+    #[test]
+    fn a_call_that_takes_too_long_is_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = run_pipe(&[shell("sleep 60").within(1)], directory.path()).unwrap_err();
+        assert_eq!(error.downcast_ref::<TooLong>().unwrap().limit, 1);
+        assert!(run_pipe(&[shell("true").within(60)], directory.path()).is_ok());
+    }
+
+    #[test]
+    fn standard_input_and_output_can_be_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("from"), directory.path().join("to"));
+        fs::write(&from, "hello").unwrap();
+        let call = shell("cat").reading(&from).writing(&to);
+        assert_eq!(call.shown(), "sh -c cat < from > to");
+        run_pipe(&[call], directory.path()).unwrap();
+        assert_eq!(fs::read_to_string(to).unwrap(), "hello");
     }
 
     #[test]

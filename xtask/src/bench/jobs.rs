@@ -1,10 +1,11 @@
 //! What is measured: for each job, who does it and how the table is called.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use super::contender::{Call, Contender};
+use super::markers::Marking;
 use super::options::{Options, Order, Peer};
 use super::sorters::Sorting;
 use super::table::measure;
@@ -16,6 +17,17 @@ const CHAINS: [Peer; 3] = [Peer::Elprep, Peer::Samtools, Peer::Picard];
 
 /// Peers that sort.
 const SORTERS: [Peer; 5] = [Peer::Samtools, Peer::Fgumi, Peer::Sambamba, Peer::Elprep, Peer::Picard];
+
+/// Peers that sort and mark duplicates, from reads grouped by name.
+const MARKERS: [Peer; 7] = [
+    Peer::Samtools,
+    Peer::Dupblaster,
+    Peer::Samblaster,
+    Peer::Sambamba,
+    Peer::Bamsormadup,
+    Peer::Elprep,
+    Peer::Picard,
+];
 
 /// Five steps in one table.
 pub fn five_steps(work: &Work) -> Result<()> {
@@ -44,6 +56,49 @@ pub fn sort(work: &mut Work) -> Result<()> {
         contenders.extend(program.and_then(|program| sorting.peer(peer, &program)));
     }
     measure(&title(&sort_by(work), work), work, &contenders)
+}
+
+/// Sort and mark duplicates of reads as an aligner leaves them; and the sort alone, to see what marking costs.
+pub fn duplicates(work: &Work) -> Result<()> {
+    let (sorting, marking) = (Sorting::of(work), Marking(Sorting::of(work)));
+    let mut contenders = vec![marking.readmill("readmill", "")];
+    contenders.extend(marking.readmill_with_metrics("readmill with metrics"));
+    contenders.push(sorting.readmill("readmill sort alone"));
+    // Without the floor of what is spilled, because duplicate ends may be among it.
+    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    for peer in MARKERS {
+        let Some(program) = work.peer(peer) else { continue };
+        contenders.extend(match peer {
+            Peer::Samtools => Some(marking.samtools(&program)),
+            Peer::Dupblaster => work.peer(Peer::Fgumi).map(|it| marking.dupblaster(&program, &it)),
+            Peer::Samblaster => work.peer(Peer::Samtools).map(|it| marking.samblaster(&program, &it)),
+            Peer::Sambamba => marking.sambamba(&program),
+            Peer::Bamsormadup => Some(marking.bamsormadup(&program)),
+            Peer::Elprep => marking.elprep(&program),
+            _ => marking.picard(&program),
+        });
+    }
+    measure(&title("Sort and mark duplicates", work), work, &contenders)
+}
+
+/// Mark duplicates of reads that are sorted by coordinate already, which samtools has to bring together by name and
+/// to sort again.
+pub fn duplicates_sorted(work: &mut Work) -> Result<()> {
+    let sorted = sort_first(work)?;
+    work.data = sorted.clone();
+    let work = &*work;
+    let marking = Marking(Sorting::of(work));
+    let mut contenders = vec![marking.readmill_on_sorted("readmill")];
+    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    for peer in [Peer::Samtools, Peer::Sambamba, Peer::Picard] {
+        contenders.extend(work.peer(peer).map(|program| match peer {
+            Peer::Samtools => marking.samtools_on_sorted(&program),
+            Peer::Sambamba => marking.sambamba_on_sorted(&program),
+            _ => marking.picard_on_sorted(&program),
+        }));
+    }
+    measure(&title("Mark duplicates of sorted reads", work), work, &contenders)?;
+    Ok(std::fs::remove_file(sorted)?)
 }
 
 /// The sort beside its floors.
@@ -76,9 +131,7 @@ pub fn input(work: &Work) -> Result<()> {
 /// Reads that are in order already: sorting them beside copying them, with room for all and without.
 pub fn sorted(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
-    let (work, data) = (&*work, work.file("sorted.bam"));
-    Sorting::of(work).readmill("preparation").measure(&work.directory)?;
-    std::fs::rename(work.file("readmill.bam"), &data)?;
+    let (work, data) = (&*work, sort_first(work)?);
     let roomy = Sorting { data: &data, memory: None, ..Sorting::of(work) };
     let tight = Sorting { memory: Some(tight_memory(work, &data)?), ..roomy };
     let mut contenders: Vec<Contender> = vec![
@@ -94,6 +147,14 @@ pub fn sorted(work: &mut Work) -> Result<()> {
     let what = format!("{}: reads that are in that order already", sort_by(work));
     measure(&format!("{what} (level {})", work.options.level), work, &contenders)?;
     Ok(std::fs::remove_file(data)?)
+}
+
+/// The reads in order, as readmill sorts them.
+fn sort_first(work: &Work) -> Result<PathBuf> {
+    let sorted = work.file("sorted.bam");
+    Sorting::of(work).readmill("preparation").measure(&work.directory)?;
+    std::fs::rename(work.file("readmill.bam"), &sorted)?;
+    Ok(sorted)
 }
 
 /// MiB that are too few for all records: what was asked for, or as many as the compressed file has, but what

@@ -24,14 +24,14 @@ pub struct Options {
         long,
         value_name = "PEERS",
         value_delimiter = ',',
-        default_value = "samtools,fgumi,sambamba,elprep,picard"
+        default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard"
     )]
     pub peers: Vec<Peer>,
     /// The order of the output, where the sort alone is measured
     #[arg(long, value_name = "ORDER", default_value = "coordinate")]
     pub order: Order,
     /// Memory in all, for those that can be told, in M or G (2^20 or 2^30 bytes); each one's default if not given
-    #[arg(short, long = "memory", value_name = "SIZE", value_parser = mebibytes)]
+    #[arg(short = 'm', long = "memory", value_name = "SIZE", value_parser = mebibytes)]
     pub limit: Option<u64>,
     /// MiB for what is only prepared, not measured.
     #[arg(skip = 1024u64)]
@@ -56,6 +56,11 @@ pub enum Peer {
     Samtools,
     Fgumi,
     Sambamba,
+    /// Needs fgumi, too
+    Dupblaster,
+    /// Needs samtools, too
+    Samblaster,
+    Bamsormadup,
     Elprep,
     Picard,
 }

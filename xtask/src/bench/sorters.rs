@@ -81,6 +81,7 @@ impl<'a> Sorting<'a> {
             Peer::Sambamba => self.sambamba(program),
             Peer::Elprep => self.elprep(program),
             Peer::Picard => self.picard(program),
+            Peer::Dupblaster | Peer::Samblaster | Peer::Bamsormadup => None, // they do not sort alone
         }
     }
 
@@ -100,7 +101,7 @@ impl<'a> Sorting<'a> {
     }
 
     /// fgumi takes its memory for each thread, too.
-    fn fgumi(&self, program: &Program) -> Contender {
+    pub fn fgumi(&self, program: &Program) -> Contender {
         let (Options { threads, order, .. }, level) = (self.options(), self.level);
         let order = match order {
             Order::Coordinate => "coordinate",
@@ -116,7 +117,8 @@ impl<'a> Sorting<'a> {
         self.contender(&program.title(), "fgumi.bam", call.words(&means).arg(&self.work.directory))
     }
 
-    fn sambamba(&self, program: &Program) -> Option<Contender> {
+    /// sambamba, if it has the order.
+    pub fn sambamba(&self, program: &Program) -> Option<Contender> {
         let Options { threads, order, .. } = self.options();
         let order = match order {
             Order::Coordinate => "",
@@ -132,7 +134,7 @@ impl<'a> Sorting<'a> {
     }
 
     /// elPrep holds all reads in memory, and its level cannot be set.
-    fn elprep(&self, program: &Program) -> Option<Contender> {
+    pub fn elprep(&self, program: &Program) -> Option<Contender> {
         let order = match self.options().order {
             Order::Coordinate => "coordinate",
             Order::Lexicographic => "queryname",
@@ -143,7 +145,8 @@ impl<'a> Sorting<'a> {
         Some(self.contender(&program.title(), "elprep.bam", call.words(&means)))
     }
 
-    fn picard(&self, program: &Program) -> Option<Contender> {
+    /// Picard, if it has the order.
+    pub fn picard(&self, program: &Program) -> Option<Contender> {
         let order = match self.options().order {
             Order::Coordinate => "coordinate",
             Order::Lexicographic => "queryname",

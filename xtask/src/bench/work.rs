@@ -90,10 +90,20 @@ impl Work {
             Peer::Samtools => self.peers.newest_samtools(),
             Peer::Fgumi => self.peers.fgumi(),
             Peer::Sambamba => self.peers.sambamba(),
+            Peer::Dupblaster => self.peers.dupblaster(),
+            Peer::Samblaster => self.peers.samblaster(),
+            Peer::Bamsormadup => self.peers.bamsormadup(),
             Peer::Elprep => self.peers.elprep(),
             Peer::Picard => self.peers.picard(),
         };
         tool.map(Program::Peer).inspect_err(|error| eprintln!("left out: {error:#}")).ok()
+    }
+
+    /// How a call of readmill is asked for the metrics of duplicates, if it can count them.
+    pub fn metrics(&self) -> Option<impl Fn(Call) -> Call> {
+        let help = self.do_once(Call::new(&self.readmill).words("prep --help")).ok()?;
+        let file = self.file("readmill.metrics");
+        help.contains("--metrics").then_some(move |call: Call| call.arg("--metrics").arg(&file))
     }
 
     /// A call of this program, for what must not happen in this process.
@@ -139,13 +149,14 @@ impl Work {
             Some(_) => file.into_owned(),
             None => format!("{file} of {} simulated pairs (`cargo xtask data`)", self.options.pairs),
         };
-        format!(
-            "{}; {}. Input: {name}, {:.1} MB, in the page cache. {} threads.",
-            self.version,
-            machine::describe(),
-            size as f64 / 1e6,
-            self.options.threads,
-        )
+        let size = size as f64 / 1e6;
+        format!("{} Input: {name}, {size:.1} MB, in the page cache.", self.describe_machine())
+    }
+
+    /// Version, machine and threads.
+    pub fn describe_machine(&self) -> String {
+        let (version, threads) = (&self.version, self.options.threads);
+        format!("{version}; {}. {threads} threads.", machine::describe())
     }
 }
 

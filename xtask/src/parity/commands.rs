@@ -182,6 +182,13 @@ impl<'a> Place<'a> {
         Ok(codes)
     }
 
+    /// Runs a peer that few parts need.
+    pub fn peer(&self, tool: &Tool, words: &str) -> Result<String> {
+        let mut command = self.words(tool.command(), words);
+        command.stdin(Stdio::null());
+        self.finish(command)
+    }
+
     /// The bytes of a BAM file without its compression.
     pub fn inflated(&self, file: &str) -> Command {
         self.words(Command::new("gzip"), &format!("-dc {file}"))

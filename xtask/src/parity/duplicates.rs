@@ -7,16 +7,17 @@ use anyhow::{Result, ensure};
 
 use super::commands::Place;
 use super::ledger::Ledger;
-use super::lines::{Printed, same, without_marks};
+use super::lines::{Printed, same, same_bytes, without_marks};
 use super::marks::Marks;
-use super::ties;
+use super::tags::Sets;
+use super::{metrics, tags, ties};
 
 const MARK: &str = "--mark-duplicates --duplicate-mode";
 
 /// Coordinate mode. Leaves `coordinate.bam` (ours, sorted and marked) and `picard.coordinate.bam`.
 pub fn coordinate(place: &Place<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("coordinate mode: as MarkDuplicates on the file of samtools sort", || {
-        mark_duplicates(place, "samtools.bam", "picard.coordinate.bam", "coordinate")?;
+        oracle(place, "samtools.bam", "picard.coordinate.bam", "coordinate", ALL_TAGS)?;
         let arguments =
             format!("prep in.bam --sort coordinate {MARK} coordinate -o coordinate.bam -m 1G");
         place.readmill(&arguments)?;
@@ -49,7 +50,7 @@ pub fn coordinate(place: &Place<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
 /// Template mode, on input grouped by name. Leaves `picard.template.bam`.
 pub fn template(place: &Place<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("template mode: chosen by itself on grouped input, as MarkDuplicates", || {
-        mark_duplicates(place, "in.bam", "picard.template.bam", "queryname")?;
+        oracle(place, "in.bam", "picard.template.bam", "queryname", ALL_TAGS)?;
         let said = place.readmill("markdup in.bam -o template.bam -m 1G")?;
         ensure!(said.contains("duplicate mode template"), "it said: {said}");
         Marks::of(place, "template.bam")?.same(&Marks::of(place, "picard.template.bam")?)
@@ -79,11 +80,134 @@ pub fn template(place: &Place<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     }
 }
 
-/// Runs the oracle.
+/// What MarkDuplicates says beside the marks, which do not depend on it.
+const ALL_TAGS: &str = "TAGGING_POLICY=All TAG_DUPLICATE_SET_MEMBERS=true";
+
+/// Other rules, by the names that Picard and readmill have for them.
+const RULES: [(&str, &str); 3] = [
+    ("OPTICAL_DUPLICATE_PIXEL_DISTANCE", "2500"),
+    ("DUPLICATE_SCORING_STRATEGY", "TOTAL_MAPPED_REFERENCE_LENGTH"),
+    ("DUPLICATE_SCORING_STRATEGY", "RANDOM"),
+];
+
+/// A rule for reads that have UMIs.
+const UMI_RULE: (&str, &str) = ("BARCODE_TAG", "RX");
+
+/// How all that MarkDuplicates says is asked for in one mode, and compared.
+struct Asked {
+    /// The mode.
+    mode: &'static str,
+    /// What readmill is called with, but for the output.
+    readmill: &'static str,
+    /// What MarkDuplicates reads, and the order it is told that this has.
+    input: &'static str,
+    order: &'static str,
+    /// What MarkDuplicates made of it without other rules.
+    marked: &'static str,
+    sets: Sets,
+}
+
+const COORDINATE: Asked = Asked {
+    mode: "coordinate",
+    readmill: "prep in.bam --sort coordinate --mark-duplicates --duplicate-mode coordinate",
+    input: "samtools.bam",
+    order: "coordinate",
+    marked: "picard.coordinate",
+    // Picard numbers the reads of the sorted file, which is not there before they are judged.
+    sets: Sets::Renamed,
+};
+
+const TEMPLATE: Asked = Asked {
+    mode: "template",
+    readmill: "markdup in.bam --duplicate-mode template",
+    input: "in.bam",
+    order: "queryname",
+    marked: "picard.template",
+    sets: Sets::Numbered,
+};
+
+/// Metrics, DT, DS and DI in coordinate mode, which [`coordinate`] asked the oracle for.
+pub fn coordinate_tags(place: &Place<'_>, has_umis: bool, ledger: &mut Ledger) {
+    COORDINATE.compare(place, has_umis, ledger);
+}
+
+/// Metrics, DT, DS and DI in template mode, which [`template`] asked the oracle for.
+pub fn template_tags(place: &Place<'_>, has_umis: bool, ledger: &mut Ledger) {
+    TEMPLATE.compare(place, has_umis, ledger);
+}
+
+/// Metrics, DT, DS and DI of a sample that does not fit into the least memory.
+pub fn spilled(place: &Place<'_>, ledger: &mut Ledger) {
+    for asked in [COORDINATE, TEMPLATE] {
+        let what = "metrics, DT, DS and DI are the same with the least memory";
+        ledger.check(&format!("{} mode: {what}", asked.mode), || asked.least(place));
+    }
+}
+
+impl Asked {
+    fn least(&self, place: &Place<'_>) -> Result<String> {
+        self.readmill(place, "said", "-m 1G")?;
+        let least = place.least_memory(&format!("{} -@ 1", self.words("least")))?;
+        self.readmill(place, "least", &format!("-@ 1 -m {least}"))?;
+        metrics::same(place, "least.metrics", "said.metrics")?;
+        Ok(format!("-m {least}, {} bytes", same_bytes(place, "least.bam", "said.bam")?))
+    }
+
+    fn compare(&self, place: &Place<'_>, has_umis: bool, ledger: &mut Ledger) {
+        let Asked { mode, marked, .. } = self;
+        ledger.check(&format!("{mode} mode: the metrics of MarkDuplicates"), || {
+            self.readmill(place, "said", "-m 1G")?;
+            metrics::same(place, "said.metrics", &format!("{marked}.metrics"))
+        });
+        ledger.check(&format!("{mode} mode: DT, DS and DI of MarkDuplicates"), || {
+            tags::same(place, "said.bam", &format!("{marked}.bam"), self.sets)
+        });
+        let rules = || RULES.into_iter().chain(has_umis.then_some(UMI_RULE)).enumerate();
+        ledger.check(&format!("{mode} mode: MarkDuplicates with other rules"), || {
+            let calls: Vec<String> = rules().map(|(i, rule)| self.picard(i, rule)).collect();
+            let codes = place.picard_each(&calls)?;
+            ensure!(codes.iter().all(|code| *code == 0), "exit codes {codes:?}");
+            Ok(format!("{} times", codes.len()))
+        });
+        for (i, (rule, value)) in rules() {
+            ledger.check(&format!("{mode} mode: {rule}={value}, metrics, marks and fields"), || {
+                self.readmill(place, "ruled", &format!("-m 1G --{rule} {value}"))?;
+                metrics::same(place, "ruled.metrics", &format!("{mode}.{i}.metrics"))?;
+                tags::same(place, "ruled.bam", &format!("{mode}.{i}.bam"), self.sets)
+            });
+        }
+    }
+
+    /// Has readmill say everything, in a BAM file and a metrics file of that name.
+    fn readmill(&self, place: &Place<'_>, name: &str, more: &str) -> Result<()> {
+        place.readmill(&format!("{} {more}", self.words(name))).map(drop)
+    }
+
+    fn words(&self, name: &str) -> String {
+        let tags = "--TAGGING_POLICY All --TAG_DUPLICATE_SET_MEMBERS true";
+        format!("{} -o {name}.bam --metrics {name}.metrics {tags}", self.readmill)
+    }
+
+    fn picard(&self, number: usize, (rule, value): (&str, &str)) -> String {
+        let Asked { mode, input, order, .. } = self;
+        let output = format!("{mode}.{number}");
+        let files = format!("I={input} O={output}.bam M={output}.metrics COMPRESSION_LEVEL=1");
+        format!(
+            "markduplicates.MarkDuplicates {files} ASSUME_SORT_ORDER={order} {ALL_TAGS} {rule}={value}"
+        )
+    }
+}
+
+/// Marks by the oracle.
 pub fn mark_duplicates(place: &Place<'_>, input: &str, output: &str, order: &str) -> Result<()> {
-    let files = format!("I={input} O={output} M=metrics.txt");
-    let rules = format!("ASSUME_SORT_ORDER={order} VALIDATION_STRINGENCY=SILENT");
-    place.picard(&format!("MarkDuplicates {files} {rules}")).map(drop)
+    oracle(place, input, output, order, "")
+}
+
+/// Runs the oracle, whose metrics go beside its output.
+fn oracle(place: &Place<'_>, input: &str, output: &str, order: &str, rules: &str) -> Result<()> {
+    let files = format!("I={input} O={output} M={}", output.replace(".bam", ".metrics"));
+    let mode = format!("ASSUME_SORT_ORDER={order} VALIDATION_STRINGENCY=SILENT");
+    place.picard(&format!("MarkDuplicates {files} {mode} {rules}")).map(drop)
 }
 
 fn unchanged(place: &Place<'_>, file: &str) -> Result<String> {

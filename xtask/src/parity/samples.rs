@@ -25,6 +25,8 @@ pub struct Sample {
     pub is_first: bool,
     /// Whether ties of equal score and location are frequent.
     pub has_ties: bool,
+    /// Whether reads have UMIs in RX.
+    pub has_umis: bool,
     /// Whether unplaced, half-mapped and split templates are frequent.
     pub has_all_kinds: bool,
     /// Whether the records of a template stand together.
@@ -45,6 +47,7 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
             about,
             is_first: seed == 1,
             has_ties: profile.umi_names,
+            has_umis: profile.umi_names,
             has_all_kinds: profile.unmapped_per_mille > base.unmapped_per_mille,
             is_grouped: true,
             is_deep: false,
@@ -54,6 +57,13 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
     let deep = sample(6, "deep", "five times the templates, so that little memory spills", |profile| {
         profile.pairs *= 5;
     });
+    let spliced =
+        sample(8, "spliced", "introns; many molecules of a place, told apart by UMIs", |profile| {
+            profile.introns = true;
+            profile.umi_names = true;
+            profile.amplicons = 400;
+            profile.duplicates_per_mille = 300;
+        });
     vec![
         sample(1, "default", "two libraries, full quality ladder, HiSeq names", |_| {}),
         sample(2, "patterned", "binned qualities, x and y beyond 32767", |profile| {
@@ -76,6 +86,17 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
             profile.unmapped_per_mille = 50;
             profile.libraries = 3;
         }),
+        sample(
+            7,
+            "amplicon",
+            "one library, all pairs from twelve places, 40 % optical duplicates",
+            |profile| {
+                profile.amplicons = 12;
+                profile.libraries = 1;
+                profile.optical_per_mille = 400;
+            },
+        ),
+        Sample { has_ties: false, ..spliced },
         Sample { is_deep: true, ..deep },
     ]
 }
@@ -96,6 +117,7 @@ pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
         about: "all that metrics count",
         is_first: false,
         has_ties: false,
+        has_umis: false,
         has_all_kinds: true,
         is_grouped: true,
         is_deep: false,
@@ -119,6 +141,7 @@ impl Sample {
             about: "a given file",
             is_first: true,
             has_ties: true,
+            has_umis: false,
             has_all_kinds: true,
             is_grouped: !is_sorted,
             is_deep: false,

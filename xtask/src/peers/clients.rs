@@ -120,6 +120,7 @@ mod tests {
             word_after("elprep version 5.1.3 compiled with go1.26", "version").as_deref(),
             Some("5.1.3")
         );
+        assert_eq!(word_after("samblaster: Version 0.1.26", "Version").as_deref(), Some("0.1.26"));
         assert_eq!(word_after("nothing", "version"), None);
     }
 }

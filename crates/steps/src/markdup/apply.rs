@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Batch, Flags, RecordRef, Result, Stamp, edit};
 
-use super::barcodes::{Strand, strand};
+use super::barcodes::{self, strand};
 use super::libraries::Libraries;
 use super::metrics::LibraryCounts;
+use super::umi::Strand;
 use super::verdict::Verdict;
 use crate::Step;
 
@@ -28,7 +29,7 @@ pub struct Writing {
     /// Where to write the identifier of the molecule that barcodes tell (MOLECULAR_IDENTIFIER_TAG), and
     /// whether it names the strand.
     pub molecule: Option<(Tag, bool)>,
-    /// Where to write the number of the molecule that UMIs tell, with the strand if that is `true`.
+    /// Where to write the number of the molecule that UMIs tell; `true` if each has a set for either strand.
     pub molecule_number: Option<(Tag, bool)>,
 }
 
@@ -146,8 +147,12 @@ impl ApplyMarks {
                 fields.set_integer(tag::DS, set.pairs.min(u32::MAX.into()) as u32);
             }
             if let Some((tag, strands)) = *molecule_number {
-                let strand = if strands { set.strand.suffix() } else { "" };
-                fields.set_text(tag, format!("{}{strand}", set.set).as_bytes());
+                let molecule = match (strands, set.set % 2) {
+                    (false, _) => set.set.to_string(),
+                    (true, 0) => format!("{}{}", set.set / 2, Strand::A.suffix()),
+                    (true, _) => format!("{}{}", set.set / 2, Strand::B.suffix()),
+                };
+                fields.set_text(tag, molecule.as_bytes());
             }
         }
         if let Some((tag, duplex)) = molecule {
@@ -168,9 +173,9 @@ impl ApplyMarks {
         let mut molecule = [contig, format!(":{}/", i64::from(pos) + 1).as_bytes()].concat();
         if duplex {
             match strand(record)? {
-                Strand::Top => molecule.extend(b"/A"),
-                Strand::Bottom => molecule.extend(b"/B"),
-                Strand::Unknown => {}
+                barcodes::Strand::Top => molecule.extend(b"/A"),
+                barcodes::Strand::Bottom => molecule.extend(b"/B"),
+                barcodes::Strand::Unknown => {}
             }
         }
         Ok(molecule)

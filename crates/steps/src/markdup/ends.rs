@@ -46,7 +46,14 @@ pub struct DuplicateEnds {
 pub struct Scratch {
     judge: bool,
     /// The read group that was met last, and its number: most records have that of the one before.
-    group: Option<(Vec<u8>, u16)>,
+    group: Option<(Vec<u8>, Group)>,
+}
+
+/// A read group: its number, and a hash of its ID.
+#[derive(Clone, Copy)]
+struct Group {
+    number: u16,
+    seed: u64,
 }
 
 /// What one batch leaves: items, each a number of words.
@@ -139,7 +146,7 @@ impl DuplicateEnds {
         batch: &Batch,
         part: &mut EndsPart,
     ) -> Result<()> {
-        let mut pending: Pending<RecordRef<'_>> = Pending::new();
+        let mut pending: Pending<(RecordRef<'_>, u64)> = Pending::new();
         let (mut template, mut location, mut led) = (None, None, false);
         for (stamp, record) in batch.records() {
             if template.replace(stamp.template()) != Some(stamp.template()) {
@@ -151,38 +158,38 @@ impl DuplicateEnds {
             let id = scan_fields(record, part);
             let group = self.group(scratch, id);
             let flags = record.flags();
-            part.examined.count(flags, self.libraries.library(group));
+            part.examined.count(flags, self.libraries.library(group.number));
             if flags.is_unmapped() || !flags.is_primary() {
                 if self.noting == Noting::ByInput {
-                    self.half::<S>(Kind::Bystander, &bystander(record, stamp), record, part);
+                    self.half::<S>(Kind::Bystander, &bystander(record, stamp), group, record, part);
                 }
                 continue;
             }
             let location = *location.get_or_insert_with(|| self.rules.names.location(record.qname()));
-            let read = self.read(record, stamp, group, location.unwrap_or(Location::NONE));
+            let read = self.read(record, stamp, group.number, location.unwrap_or(Location::NONE));
             let read = read.map(|read| Read { led, ..read });
             let read = read.map_err(|error| error.record(stamp.ordinal()))?;
             if !flags.is_paired() || flags.is_mate_unmapped() {
-                self.alone::<S>(&read, record, part);
+                self.alone::<S>(&read, group, record, part);
                 continue;
             }
-            part.without_read_group += u64::from(!self.libraries.is_known(group));
+            part.without_read_group += u64::from(!self.libraries.is_known(group.number));
             if record.qname() == b"*" {
                 self.present::<S>(&read, part); // nothing says which read is its mate
                 continue;
             }
             if !self.noting.in_batch() {
-                self.half::<S>(Kind::Paired, &read, record, part);
+                self.half::<S>(Kind::Paired, &read, group, record, part);
                 continue;
             }
             if read.next_ref_id < 0 {
                 push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // judged alone, too
             }
             // Records of a template have one name; its read groups are told apart by their numbers.
-            let known = id.is_none() || self.libraries.is_known(group);
-            let key = if known { group.into() } else { hash(id.unwrap_or_default(), b"") };
+            let known = id.is_none() || self.libraries.is_known(group.number);
+            let key = if known { group.number.into() } else { u128::from(group.seed) << 16 };
             let EndsPart { pairs, present: seconds, .. } = part;
-            let replaced = meet(&mut pending, key, read, record, |seen, arriving| {
+            let replaced = meet(&mut pending, key, read, (record, group.seed), |seen, arriving| {
                 self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), |end| push(seconds, end));
             });
             if let Some(replaced) = replaced {
@@ -196,32 +203,35 @@ impl DuplicateEnds {
     /// Notes where a stretch of records of one name begins, should others of the name stand elsewhere.
     fn note_stretch(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.noting == Noting::Linked && record.qname() != b"*" {
-            let name = hash(b"", record.qname());
+            let name = hash(NO_GROUP, record.qname());
             part.stretches.extend([(name >> 64) as u64, name as u64, stamp.template()]);
         }
     }
 
     /// What has not met its mate by the end of its template has to be joined later.
-    fn flush<S: Shape>(&self, pending: &mut Pending<RecordRef<'_>>, part: &mut EndsPart) {
-        for (_, read, record) in pending.drain(..) {
+    fn flush<S: Shape>(&self, pending: &mut Pending<(RecordRef<'_>, u64)>, part: &mut EndsPart) {
+        for (_, read, (record, seed)) in pending.drain(..) {
             let half = if self.noting == Noting::Linked {
                 let read = Read { ordinal: read.ordinal - u64::from(read.lead), ..read };
-                item::half::<S>(hash(b"", record.qname()), &read, Kind::Paired, Order::Input)
+                item::half::<S>(hash(NO_GROUP, record.qname()), &read, Kind::Paired, Order::Input)
             } else {
-                let name = hash(record.read_group().unwrap_or_default(), record.qname());
+                let name = hash(seed, record.qname());
                 item::half::<S>(name, &read, Kind::Paired, Order::Place)
             };
             push(&mut part.halves, &half);
         }
     }
 
-    /// The number of a read group.
-    fn group(&self, scratch: &mut Scratch, id: Option<&[u8]>) -> u16 {
-        let Some(id) = id else { return self.libraries.group(None) };
+    /// The read group of this ID.
+    fn group(&self, scratch: &mut Scratch, id: Option<&[u8]>) -> Group {
+        let Some(id) = id else {
+            return Group { number: self.libraries.group(None), seed: NO_GROUP };
+        };
         match &scratch.group {
             Some((last, group)) if last == id => *group,
             _ => {
-                let group = self.libraries.group(Some(id));
+                let seed = xxhash_rust::xxh3::xxh3_64(id);
+                let group = Group { number: self.libraries.group(Some(id)), seed };
                 scratch.group = Some((id.to_vec(), group));
                 group
             }
@@ -229,9 +239,9 @@ impl DuplicateEnds {
     }
 
     /// A read that is judged alone.
-    fn alone<S: Shape>(&self, read: &Read, record: RecordRef<'_>, part: &mut EndsPart) {
+    fn alone<S: Shape>(&self, read: &Read, group: Group, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.noting == Noting::ByInput && record.qname() != b"*" {
-            self.half::<S>(Kind::Alone, read, record, part);
+            self.half::<S>(Kind::Alone, read, group, record, part);
         } else {
             push(&mut part.fragments, &self.rules.fragment::<S>(read));
         }
@@ -239,13 +249,20 @@ impl DuplicateEnds {
 
     /// A record that is to be joined with others of its name. In template mode the name alone decides which
     /// records stand together, as it does in grouped input.
-    fn half<S: Shape>(&self, kind: Kind, read: &Read, record: RecordRef<'_>, part: &mut EndsPart) {
-        let (group, order) = match self.noting {
-            Noting::ByInput => (b"".as_slice(), Order::Input),
-            _ => (record.read_group().unwrap_or_default(), Order::Place),
+    fn half<S: Shape>(
+        &self,
+        kind: Kind,
+        read: &Read,
+        group: Group,
+        record: RecordRef<'_>,
+        part: &mut EndsPart,
+    ) {
+        let (seed, order) = match self.noting {
+            Noting::ByInput => (NO_GROUP, Order::Input),
+            _ => (group.seed, Order::Place),
         };
         if record.qname() != b"*" {
-            let name = hash(group, record.qname());
+            let name = hash(seed, record.qname());
             push(&mut part.halves, &item::half::<S>(name, read, kind, order));
         }
         if kind == Kind::Paired && order == Order::Place && read.next_ref_id < 0 {
@@ -374,13 +391,12 @@ impl Rules {
     }
 }
 
+/// The hash of no read group.
+const NO_GROUP: u64 = 0;
+
 /// 128 bits of read group and name; 10^9 names collide with a probability of 10^-21.
-fn hash(group: &[u8], name: &[u8]) -> u128 {
-    let mut hasher = xxhash_rust::xxh3::Xxh3Default::new();
-    hasher.update(group);
-    hasher.update(b"\0");
-    hasher.update(name);
-    hasher.digest128()
+fn hash(group: u64, name: &[u8]) -> u128 {
+    xxhash_rust::xxh3::xxh3_128_with_seed(name, group)
 }
 
 /// A read that waits for its mate, under a key of its read group and name, and where it comes from.

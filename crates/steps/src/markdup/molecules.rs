@@ -104,9 +104,8 @@ fn judge_pairs<S: Shape, T: Sorting>(
         }
         findings.note_depth(counted.templates, item::pair_locus::<S>(&first));
         let roots = cluster(&counted.seen, umis.method, umis.edits);
-        // Sets in the order in which they were met, and where that of each root is.
-        let (mut sets, mut set_of) = (Vec::new(), vec![u32::MAX; roots.len()]);
-        let base = findings.sets.len();
+        let mut molecules = Molecules::new(roots, findings.sets.len(), umis);
+        let mut sets: Vec<Option<PairSet<S>>> = Vec::new();
         let mut at = 0;
         for _ in 0..counted.templates {
             let Some(pair) = behind.next_item()? else { break };
@@ -114,19 +113,58 @@ fn judge_pairs<S: Shape, T: Sorting>(
             while counted.seen[at].umi != umi(code) {
                 at += 1;
             }
-            let root = roots[at] as usize;
-            let own = duplex::strand_beside(counted.seen[root].umi, umi(code), strand(code), umis.edits);
-            let bit = own == Strand::B;
-            if set_of[root] == u32::MAX {
-                set_of[root] = sets.len() as u32;
-                sets.push(PairSet::<S>::new(pair, base + sets.len() as u64, bit, findings));
-            } else {
-                sets[set_of[root] as usize].add(pair, bit, findings);
+            let root = counted.seen[molecules.roots[at] as usize].umi;
+            let own = duplex::strand_beside(root, umi(code), strand(code), umis.edits);
+            let (set, number) = molecules.set(at, own);
+            if sets.len() <= set {
+                sets.resize_with(
+                    set / molecules.strands * molecules.strands + molecules.strands,
+                    || None,
+                );
+            }
+            match &mut sets[set] {
+                Some(set) => set.add(pair, findings),
+                none => *none = Some(PairSet::new(pair, number, findings)),
             }
         }
-        sets.into_iter().try_for_each(|set| set.close(findings))?;
+        for set in sets {
+            match set {
+                Some(set) => set.close(findings)?,
+                None => findings.note_set(0, 0)?,
+            }
+        }
     }
     Ok(())
+}
+
+/// The molecules of a position, numbered as they are met, and their sets: one, or one for each strand.
+struct Molecules {
+    roots: Vec<u32>,
+    /// The number of the molecule of each root.
+    number_of: Vec<u32>,
+    met: u32,
+    /// The number of the first set.
+    base: u64,
+    strands: usize,
+}
+
+impl Molecules {
+    fn new(roots: Vec<u32>, base: u64, umis: &Umis) -> Self {
+        let strands = if umis.method.joins_strands() { 2 } else { 1 };
+        Molecules { number_of: vec![u32::MAX; roots.len()], roots, met: 0, base, strands }
+    }
+
+    /// The set of the UMI at `at` and this strand, within the position and in all.
+    fn set(&mut self, at: usize, strand: Strand) -> (usize, u64) {
+        let molecule = &mut self.number_of[self.roots[at] as usize];
+        if *molecule == u32::MAX {
+            *molecule = self.met;
+            self.met += 1;
+        }
+        let other = self.strands == 2 && strand == Strand::B;
+        let set = *molecule as usize * self.strands + usize::from(other);
+        (set, self.base + set as u64)
+    }
 }
 
 fn judge_fragments<S: Shape, T: Sorting>(
@@ -171,31 +209,29 @@ fn judge_fragments<S: Shape, T: Sorting>(
         let roots = cluster(&counted.seen, umis.method, umis.edits);
         let mut is_paired = vec![false; roots.len()];
         paired.iter().for_each(|&at| is_paired[roots[at] as usize] = true);
-        let (mut sets, mut set_of) = (Vec::new(), vec![u32::MAX; roots.len()]);
-        let base = findings.sets.len();
+        let mut molecules = Molecules::new(roots, findings.sets.len(), umis);
+        let mut sets: Vec<FragmentSet<S>> = Vec::new();
         let mut at = 0;
         for _ in 0..fragments {
             let Some(fragment) = behind.next_item()? else { break };
             while counted.seen[at].umi != umi(item::fragment_code::<S>(&fragment)) {
                 at += 1;
             }
-            let root = roots[at] as usize;
-            if set_of[root] == u32::MAX {
-                set_of[root] = sets.len() as u32;
-                sets.push(FragmentSet::<S>::new(fragment, is_paired[root], findings));
-            } else {
-                sets[set_of[root] as usize].add(fragment, findings);
+            let (set, number) = molecules.set(at, Strand::A);
+            match sets.get_mut(set / molecules.strands) {
+                Some(set) => set.add(fragment, findings),
+                None => {
+                    let paired = is_paired[molecules.roots[at] as usize];
+                    sets.push(FragmentSet::new(fragment, paired, findings));
+                }
             }
             if findings.rules.molecules {
-                let judged = findings.judged_fragment::<S>(&fragment);
-                findings.note_member(&judged, base + u64::from(set_of[root]), false);
+                findings.note_member(&findings.judged_fragment::<S>(&fragment), number);
             }
         }
         for set in sets {
             set.close(findings);
-            if findings.rules.molecules {
-                findings.note_set(0, 0)?;
-            }
+            (0..molecules.strands).try_for_each(|_| findings.note_set(0, 0))?;
         }
     }
     Ok(())

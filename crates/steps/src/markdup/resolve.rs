@@ -89,12 +89,12 @@ impl<'a, T: Sorting> Findings<'a, T> {
                 fragments.paired_end(&end, self)?;
             }
             match &mut set {
-                Some(set) if item::same_set::<S>(&set.first, &pair) => set.add(pair, false, self),
+                Some(set) if item::same_set::<S>(&set.first, &pair) => set.add(pair, self),
                 _ => {
                     if let Some(set) = set.take() {
                         set.close(self)?;
                     }
-                    set = Some(PairSet::new(pair, self.sets.len(), false, self));
+                    set = Some(PairSet::new(pair, self.sets.len(), self));
                 }
             }
         }
@@ -198,12 +198,11 @@ impl<'a, T: Sorting> Findings<'a, T> {
         }
     }
 
-    /// Notes that a template belongs to a set; `bit` goes with it.
-    pub(super) fn note_member(&mut self, judged: &Judged, set: u64, bit: bool) {
-        let value = set << 1 | u64::from(bit);
-        self.members.push([judged.member.ids.0, value]);
+    /// Notes that a template belongs to a set.
+    pub(super) fn note_member(&mut self, judged: &Judged, set: u64) {
+        self.members.push([judged.member.ids.0, set]);
         if judged.member.ids.1 != judged.member.ids.0 {
-            self.members.push([judged.member.ids.1, value]);
+            self.members.push([judged.member.ids.1, set]);
         }
     }
 
@@ -241,32 +240,27 @@ pub(super) struct PairSet<S: Shape> {
 const REVERSE_FORWARD: u8 = 0b10;
 
 impl<S: Shape> PairSet<S> {
-    pub(super) fn new<T: Sorting>(
-        first: S::Pair,
-        number: u64,
-        bit: bool,
-        findings: &mut Findings<'_, T>,
-    ) -> Self {
+    pub(super) fn new<T: Sorting>(first: S::Pair, number: u64, findings: &mut Findings<'_, T>) -> Self {
         if findings.rules.molecules {
-            findings.note_member(&findings.judged_pair::<S>(&first), number, bit);
+            findings.note_member(&findings.judged_pair::<S>(&first), number);
         }
         PairSet { first, kept: first, size: 1, number, candidates: Default::default() }
     }
 
     /// Adds another. One of it and the one that stayed so far is a duplicate: the worse one, or, if they tie, that
     /// which comes later.
-    pub(super) fn add<T: Sorting>(&mut self, pair: S::Pair, bit: bool, findings: &mut Findings<'_, T>) {
+    pub(super) fn add<T: Sorting>(&mut self, pair: S::Pair, findings: &mut Findings<'_, T>) {
         if self.size == 1 {
             let first = self.first;
             let judged = self.join(&first, findings);
             if findings.rules.members && !findings.rules.molecules && judged.told {
-                findings.note_member(&judged, self.number, false);
+                findings.note_member(&judged, self.number);
             }
         }
         self.size += 1;
         let new = self.join(&pair, findings);
         if findings.rules.molecules || findings.rules.members && new.told {
-            findings.note_member(&new, self.number, bit);
+            findings.note_member(&new, self.number);
         }
         let kept = findings.judged_pair::<S>(&self.kept);
         let prefers = item::pair_prefers::<S>(&pair, &self.kept);

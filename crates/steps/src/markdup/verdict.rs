@@ -8,7 +8,6 @@ use readmill_record::{Result, Stamp};
 use super::Mode;
 use super::metrics::{LibraryCounts, SetSizes};
 use super::table::{Bits, Rows, Table};
-use super::umi::Strand;
 
 /// The verdict.
 pub struct Verdict {
@@ -66,8 +65,6 @@ pub(super) struct Sets {
 pub struct Membership {
     /// The set's number.
     pub set: u64,
-    /// The strand of the molecule.
-    pub strand: Strand,
     /// Number of the template that stays.
     pub representative: u64,
     /// Pairs; 0 for a set of single reads.
@@ -100,9 +97,8 @@ impl Verdict {
     /// The duplicate set that it belongs to, if that was noted.
     pub fn membership(&self, stamp: Stamp) -> Result<Option<Membership>> {
         let Some(Sets { of: Some(of), rows }) = &self.sets else { return Ok(None) };
-        let Some(value) = of.get(self.ordinal(stamp), &self.spill)? else { return Ok(None) };
-        let (set, strand) = (value >> 1, if value & 1 == 1 { Strand::B } else { Strand::A });
+        let Some(set) = of.get(self.ordinal(stamp), &self.spill)? else { return Ok(None) };
         let row = rows.get(set, &self.spill)?;
-        Ok(row.map(|[representative, pairs]| Membership { set, strand, representative, pairs }))
+        Ok(row.map(|[representative, pairs]| Membership { set, representative, pairs }))
     }
 }

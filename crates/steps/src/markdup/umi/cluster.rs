@@ -3,13 +3,13 @@
 //! | method | whose | two near UMIs are linked |
 //! |---|---|---|
 //! | [`Method::Exact`] | `unique` of umi_tools 1.1.6, `identity` of fgumi 0.9.0 | never |
-//! | [`Method::Directional`] | `directional` of umi_tools | from one seen n times to one seen up to (n + 1) / 2 times |
+//! | [`Method::Directional`] | `directional` of umi_tools | if one is seen up to (n + 1) / 2 times, the other n |
 //! | [`Method::Adjacency`] | `adjacency` of umi_tools | always, and divided among the most frequent |
 //! | [`Method::Cluster`] | `cluster` of umi_tools | always |
-//! | [`Method::Paired`] | `paired` of fgumi and of fgbio 4 | from one seen n times to one seen up to n / 2 + 1 times |
+//! | [`Method::Paired`] | `paired` of fgumi and of fgbio 4 | if one is seen up to n / 2 + 1 times, the other n |
 //!
-//! Fractions are rounded down. Two UMIs are near if not more than `edits` symbols differ, and length and dashes
-//! are the same. (umi_tools and fgumi stop with an error where lengths differ.)
+//! Fractions are rounded down. Two UMIs are near if not more than `edits` symbols differ, and length
+//! and dashes are the same. (umi_tools and fgumi stop with an error where lengths differ.)
 
 use std::cmp::Reverse;
 
@@ -26,11 +26,13 @@ pub enum Method {
     Exact,
     /// A UMI and those that may come from it by errors: near, and at most half as frequent.
     Directional,
-    /// Groups of UMIs linked by nearness, each divided among as few of its most frequent as are near all.
+    /// Groups of UMIs linked by nearness, each divided among as few of its most frequent as are near
+    /// all.
     Adjacency,
     /// Groups of UMIs linked by nearness.
     Cluster,
-    /// UMIs of both ends of a duplex molecule, [normalised](super::duplex::normalise); much as directional.
+    /// UMIs of both ends of a duplex molecule, [normalised](super::duplex::normalise); much as
+    /// directional.
     Paired,
 }
 
@@ -47,8 +49,8 @@ pub struct Seen {
 }
 
 impl Method {
-    /// Whether the two strands of a molecule are one cluster. With all other methods, umi_tools and fgumi
-    /// keep templates apart whose first segments are at different ends.
+    /// Whether the two strands of a molecule are one cluster. With all other methods, umi_tools and
+    /// fgumi keep templates apart whose first segments are at different ends.
     pub fn joins_strands(self) -> bool {
         self == Method::Paired
     }
@@ -64,8 +66,8 @@ impl Method {
     }
 }
 
-/// Gives each UMI of a position the index of its cluster's root: the most frequent UMI of the cluster, of
-/// several the first by its text.
+/// Gives each UMI of a position the index of its cluster's root: the most frequent UMI of the cluster,
+/// of several the first by its text.
 ///
 /// Takes memory in proportion to the number of UMIs, and time in proportion to that of pairs
 /// that share a part ([`super::neighbours`]). The answer does not depend on the order of `seen`.
@@ -136,8 +138,9 @@ fn reach(
     }
 }
 
-/// Divides a group, most frequent first, among as many of its first members as it takes until each member is
-/// one of them or near one; each of those is a root, and takes what is near it and not taken yet.
+/// Divides a group, most frequent first, among as many of its first members as it takes until each
+/// member is one of them or near one; each of those is a root, and takes what is near it and not taken
+/// yet.
 fn divide(members: &[u32], near: &Neighbours<'_>, settled: &mut [bool], roots: &mut [u32]) {
     let (mut leads, mut covered) = (0, 0);
     while covered < members.len() {

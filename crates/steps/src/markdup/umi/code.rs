@@ -29,9 +29,9 @@ impl Umi {
     /// Most symbols of a UMI, a dash between halves included.
     pub const MOST: usize = 42;
 
-    /// Packs a text. Lower case is taken as upper case, and `+`, which Illumina puts between two UMIs in a read
-    /// name, as the `-` that the SAM specification (optional fields, RX) puts there. Nothing for other
-    /// symbols, and for more than [`Umi::MOST`] of them.
+    /// Packs a text. Lower case is taken as upper case, and `+`, which Illumina puts between two UMIs
+    /// in a read name, as the `-` that the SAM specification (optional fields, RX) puts there. Nothing
+    /// for other symbols, and for more than [`Umi::MOST`] of them.
     pub fn parse(text: &[u8]) -> Option<Umi> {
         text.iter().try_fold(Umi::NONE, |umi, &symbol| umi.with(symbol))
     }
@@ -87,10 +87,19 @@ impl Umi {
         self.0 & !(self.0 >> 1) & !(self.0 >> 2) & LOWEST
     }
 
-    /// In how many symbols two UMIs differ; nothing for two of different [shapes](Umi::shape). `N` differs
-    /// from every base.
+    /// In how many symbols two UMIs differ; nothing for two of different [shapes](Umi::shape). `N`
+    /// differs from every base.
     pub fn distance(self, other: Umi) -> Option<u32> {
         (self.shape() == other.shape()).then(|| occupied(self.0 ^ other.0).count_ones())
+    }
+
+    /// Whether two UMIs of one shape differ in at most `edits` symbols.
+    pub(super) fn is_within(self, other: Umi, edits: u32) -> bool {
+        let mut differing = occupied(self.0 ^ other.0);
+        for _ in 0..edits.min(Self::MOST as u32) {
+            differing &= differing.wrapping_sub(1); // one difference less
+        }
+        differing == 0
     }
 
     /// Its symbols from `from` up to `to`, at their places, and nothing elsewhere.

@@ -1,9 +1,9 @@
 //! One code for both strands of a duplex molecule.
 //!
-//! Both strands of a molecule are read, and each end has a UMI of its own. A template's UMI has that of its first
-//! segment before the dash; so the same two stand in the one order in templates from one strand, and in the
-//! other order in those from the other. Normalised, the UMI of the lower end comes first. (fgbio 4, GroupReadsByUmi,
-//! and fgumi 0.9.0, group, both with the strategy `paired`.)
+//! Both strands of a molecule are read, and each end has a UMI of its own. A template's UMI has that
+//! of its first segment before the dash; so the same two stand in the one order in templates from one
+//! strand, and in the other order in those from the other. Normalised, the UMI of the lower end comes
+//! first. (fgbio 4, GroupReadsByUmi, and fgumi 0.9.0, group, both with the strategy `paired`.)
 
 use super::super::item::End;
 use super::code::Umi;
@@ -34,17 +34,17 @@ impl Strand {
     }
 }
 
-/// The strand of a template, by the ends of its first and its last segment: the lower one has the smaller
-/// reference sequence, there the smaller unclipped 5′ position; at one position, the first segment is at the
-/// lower end if it is forward.
+/// The strand of a template, by the ends of its first and its last segment: the lower one has the
+/// smaller reference sequence, there the smaller unclipped 5′ position; at one position, the first
+/// segment is at the lower end if it is forward.
 pub fn strand(first: &End, last: &End) -> Strand {
     let place = |end: &End| (end.ref_id, end.five_prime);
     let is_lower = place(first) < place(last) || place(first) == place(last) && !first.reverse;
     if is_lower { Strand::A } else { Strand::B }
 }
 
-/// The UMI with that of the lower end first. Nothing where it has not exactly two halves, of which one or both may
-/// be empty.
+/// The UMI with that of the lower end first. Nothing where it has not exactly two halves, of which one
+/// or both may be empty.
 pub fn normalise(umi: Umi, strand: Strand) -> Option<Umi> {
     match strand {
         Strand::A => umi.halves().map(|_| umi),
@@ -52,9 +52,10 @@ pub fn normalise(umi: Umi, strand: Strand) -> Option<Umi> {
     }
 }
 
-/// The strand in the number of a template's molecule: that of the template, unless its normalised UMI became,
-/// over many links, so different from the root of its cluster that it is nearer with its halves swapped. In
-/// that comparison fgbio and fgumi count `edits + 1` for each half at the other end.
+/// The strand in the number of a template's molecule: that of the template, unless its normalised UMI
+/// became, over many links, so different from the root of its cluster that it is nearer with its
+/// halves swapped. In that comparison fgbio and fgumi count `edits + 1` for each half at the other
+/// end.
 pub fn strand_beside(root: Umi, umi: Umi, strand: Strand, edits: u32) -> Strand {
     let as_it_is = root.distance(umi).unwrap_or(u32::MAX);
     let swapped = umi.swapped().and_then(|swapped| root.distance(swapped));

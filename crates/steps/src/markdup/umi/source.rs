@@ -49,8 +49,9 @@ impl FromStr for UmiSource {
             _ => None,
         };
         source.ok_or_else(|| {
-            Error::usage(format!("{text:?} does not say where UMIs are"))
-                .hint("say tag:RX, name, name:_ (after the last _), inline:8 or inline:8+8 (up to 41 bases in all)")
+            Error::usage(format!("{text:?} does not say where UMIs are")).hint(
+                "say tag:RX, name, name:_ (after the last _), inline:8 or inline:8+8 (41 bases at most)",
+            )
         })
     }
 }
@@ -93,9 +94,9 @@ impl UmiSource {
         }
     }
 
-    /// The UMI of a template, from what its first and its last segment say: `first-last` if both start with a
-    /// piece of it, else what either says, the first before the last. A segment that is not there, or says
-    /// nothing, counts as [`Umi::NONE`].
+    /// The UMI of a template, from what its first and its last segment say: `first-last` if both start
+    /// with a piece of it, else what either says, the first before the last. A segment that is not
+    /// there, or says nothing, counts as [`Umi::NONE`].
     pub fn of_template(&self, first: Umi, last: Umi) -> Umi {
         match self {
             UmiSource::Inline { first: 1.., second: 1.. } if !(first.is_empty() && last.is_empty()) => {
@@ -119,10 +120,10 @@ fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
 
 /// The text after the last `separator` of a read name.
 ///
-/// Without a separator, only what stands after the last colon is looked at: there, what follows the last `_`,
-/// as umi_tools extract leaves it, or else the eighth field of eight, as bcl2fastq and BCL Convert leave it. In
-/// all of these, BCL Convert puts `r` before a UMI that it reverse complemented; that is undone, so that such
-/// UMIs compare with others.
+/// Without a separator, only what stands after the last colon is looked at: there, what follows the
+/// last `_`, as umi_tools extract leaves it, or else the eighth field of eight, as bcl2fastq and BCL
+/// Convert leave it. In all of these, BCL Convert puts `r` before a UMI that it reverse complemented;
+/// that is undone, so that such UMIs compare with others.
 pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
     let after = |text: &'_ [u8], separator| text.iter().rposition(|&b| b == separator).map(|at| at + 1);
     let start = match separator {
@@ -176,8 +177,8 @@ fn illegal(text: &[u8], place: &str) -> Error {
     Error::input(what).hint("say where UMIs are, such as tag:RX, or name:_ for after the last _")
 }
 
-/// The first `length` bases as sequenced, soft clips included. Nothing where SEQ has not so many or lacks
-/// the first ones, which a hard clip removed. Codes for several bases are `N`.
+/// The first `length` bases as sequenced, soft clips included. Nothing where SEQ has not so many or
+/// lacks the first ones, which a hard clip removed. Codes for several bases are `N`.
 fn in_bases(record: RecordRef<'_>, length: usize) -> Umi {
     let is_reverse = record.flags().is_reverse();
     let (cigar, l_seq) = (record.cigar(), record.l_seq());

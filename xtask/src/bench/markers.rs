@@ -1,0 +1,162 @@
+//! Sort and mark duplicates: how each program, or chain of programs, is asked for both.
+//!
+//! As in [`super::sorters`], everyone does it the fast way its manual allows: uncompressed pipes where there are
+//! pipes, a lightly compressed file where the input is read twice, and nothing that is not asked for, such as
+//! dupblaster's count of what the sequencer doubled.
+
+use std::path::Path;
+
+use super::chains::{picard_marks, samtools_marks};
+use super::contender::{Call, Contender, Program};
+use super::options::Options;
+use super::sorters::{Sorting, samtools_sort};
+
+/// The job: what is sorted and marked, and with which means.
+#[derive(Clone, Copy)]
+pub struct Marking<'a>(pub Sorting<'a>);
+
+impl Marking<'_> {
+    fn options(&self) -> &Options {
+        &self.0.work.options
+    }
+
+    fn contender(&self, name: &str, output: &str, stages: Vec<Vec<Call>>) -> Contender {
+        Contender::new(name, self.options().runs, self.0.work.file(output), stages)
+    }
+
+    /// readmill sorts and marks in one pass.
+    pub fn readmill(&self, name: &str, words: &str) -> Contender {
+        let output = self.0.work.file("readmill.bam");
+        let call = Call::new(&self.0.work.readmill).arg("prep").arg(self.0.data).arg("-o").arg(&output);
+        let call = self.0.means(call.words("--sort coordinate --mark-duplicates")).words("--no-index");
+        self.contender(name, "readmill.bam", vec![vec![call.words(words)]])
+    }
+
+    /// readmill sorts, marks and counts, where it can count.
+    pub fn readmill_with_metrics(&self, name: &str) -> Option<Contender> {
+        let call = self.0.work.metrics()?;
+        let mut contender = self.readmill(name, "");
+        contender.stages[0][0] = call(contender.stages[0][0].clone());
+        Some(contender)
+    }
+
+    /// readmill marks what is sorted.
+    pub fn readmill_on_sorted(&self, name: &str) -> Contender {
+        let output = self.0.work.file("readmill.bam");
+        let call =
+            Call::new(&self.0.work.readmill).arg("markdup").arg(self.0.data).arg("-o").arg(output);
+        self.contender(name, "readmill.bam", vec![vec![self.0.means(call).words("--no-index")]])
+    }
+
+    /// samtools, from what is grouped by name.
+    pub fn samtools(&self, program: &Program) -> Contender {
+        let name = format!("{} fixmate, sort, markdup", program.title());
+        let first = Call::new(program).words(&self.fixmate()).arg(self.0.data).arg("-");
+        self.samtools_behind(&name, program, vec![first])
+    }
+
+    /// samtools, from what is sorted by coordinate: mates are brought together first.
+    pub fn samtools_on_sorted(&self, program: &Program) -> Contender {
+        let name = format!("{} collate, fixmate, sort, markdup", program.title());
+        let collate = format!("collate -@ {} -O -u", self.options().threads);
+        let first = Call::new(program).words(&collate).arg(self.0.data);
+        let first = first.arg(self.0.work.file("samtools.collate"));
+        let second = Call::new(program).words(&self.fixmate()).words("- -");
+        self.samtools_behind(&name, program, vec![first, second])
+    }
+
+    fn fixmate(&self) -> String {
+        format!("fixmate -@ {} -m -u", self.options().threads)
+    }
+
+    fn samtools_behind(&self, name: &str, program: &Program, mut pipe: Vec<Call>) -> Contender {
+        pipe.extend(samtools_marks(&self.0, program, &self.0.work.file("samtools.bam")));
+        self.contender(name, "samtools.bam", vec![pipe])
+    }
+
+    /// dupblaster in the pipe before fgumi's sort.
+    pub fn dupblaster(&self, program: &Program, sorter: &Program) -> Contender {
+        let mut contender = Sorting { data: Path::new("/dev/stdin"), ..self.0 }.fgumi(sorter);
+        let first = Call::new(program).arg("-i").arg(self.0.data).words("-o - --metrics-prefix");
+        let first = first.arg(self.0.work.file("dupblaster"));
+        contender.stages[0].insert(0, first.words("--sequencing-duplicate-detection off"));
+        contender.name = format!("{}, {} sort", program.title(), sorter.title());
+        contender
+    }
+
+    /// samblaster, which reads and writes SAM text, in the pipe before samtools' sort.
+    pub fn samblaster(&self, program: &Program, samtools: &Program) -> Contender {
+        let threads = self.options().threads;
+        let output = self.0.work.file("samblaster.bam");
+        let sort = samtools_sort(self.0.work, samtools, self.0.memory);
+        let pipe = vec![
+            Call::new(samtools).words(&format!("view -@ {threads} -h")).arg(self.0.data),
+            Call::new(program),
+            sort.words(&format!("-l {} -o", self.0.level.min(9))).arg(&output).arg("-"),
+        ];
+        let name = format!("{}, {} sort", program.title(), samtools.title());
+        self.contender(&name, "samblaster.bam", vec![pipe])
+    }
+
+    /// sambamba sorts into a file and marks what is in it.
+    pub fn sambamba(&self, program: &Program) -> Option<Contender> {
+        let mut contender = Sorting { level: 1, ..self.0 }.sambamba(program)?;
+        let marked = self.0.work.file("sambamba.marked.bam");
+        contender.stages.push(vec![self.sambamba_marks(program, &contender.output, &marked)]);
+        contender.output = marked;
+        contender.name = format!("{} sort, markdup", program.title());
+        Some(contender)
+    }
+
+    /// sambamba marks what is sorted.
+    pub fn sambamba_on_sorted(&self, program: &Program) -> Contender {
+        let marked = self.0.work.file("sambamba.marked.bam");
+        let call = self.sambamba_marks(program, self.0.data, &marked);
+        let name = format!("{} markdup", program.title());
+        self.contender(&name, "sambamba.marked.bam", vec![vec![call]])
+    }
+
+    fn sambamba_marks(&self, program: &Program, sorted: &Path, marked: &Path) -> Call {
+        let (threads, level) = (self.options().threads, self.0.level.min(9));
+        let memory = self.0.memory.map(|memory| format!("--sort-buffer-size={memory}"));
+        let means = format!("markdup -t {threads} -l {level} {} --tmpdir", memory.unwrap_or_default());
+        let call = Call::new(program).words(&means).arg(&self.0.work.directory);
+        call.arg(sorted).arg(marked)
+    }
+
+    /// bamsormadup does both at once.
+    pub fn bamsormadup(&self, program: &Program) -> Contender {
+        let (threads, level) = (self.options().threads, self.0.level.min(9));
+        let call = Call::new(program).words(&format!("SO=coordinate threads={threads} level={level}"));
+        let call = call.named("tmpfile=", &self.0.work.file("bamsormadup.tmp"));
+        let call = call.named("M=", &self.0.work.file("bamsormadup.metrics"));
+        let call = call.reading(self.0.data).writing(&self.0.work.file("bamsormadup.bam"));
+        self.contender(&program.title(), "bamsormadup.bam", vec![vec![call]])
+    }
+
+    /// elPrep does both at once, in memory.
+    pub fn elprep(&self, program: &Program) -> Option<Contender> {
+        let mut contender = self.0.elprep(program)?;
+        contender.stages[0][0] = contender.stages[0][0].clone().words("--mark-duplicates");
+        Some(contender)
+    }
+
+    /// Picard sorts into a file and marks what is in it.
+    pub fn picard(&self, program: &Program) -> Option<Contender> {
+        let mut contender = Sorting { level: 1, ..self.0 }.picard(program)?;
+        let marked = self.0.work.file("picard.marked.bam");
+        contender.stages.push(vec![picard_marks(&self.0, program, &contender.output, &marked)]);
+        contender.output = marked;
+        contender.name = format!("{} SortSam, MarkDuplicates", program.title());
+        Some(contender)
+    }
+
+    /// Picard marks what is sorted.
+    pub fn picard_on_sorted(&self, program: &Program) -> Contender {
+        let marked = self.0.work.file("picard.marked.bam");
+        let call = picard_marks(&self.0, program, self.0.data, &marked);
+        let name = format!("{} MarkDuplicates", program.title());
+        let contender = self.contender(&name, "picard.marked.bam", vec![vec![call]]);
+        Contender { runs: self.options().picard_runs, ..contender }
+    }
+}

@@ -1,0 +1,167 @@
+//! Molecules told by UMIs, beside umi_tools and, for duplex molecules, fgumi.
+//!
+//! What is compared is which templates are one molecule: numbers and names of molecules are each
+//! tool's own.
+
+mod families;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::lines::Printed;
+use super::random::Random;
+use super::raw::beside;
+use crate::peers::{Peers, Tool};
+
+/// The molecule of each template, by the template's name.
+type Molecules = BTreeMap<String, String>;
+
+/// Methods as readmill and as umi_tools call them, with the most edits between near UMIs.
+const METHODS: [(&str, &str, u32); 5] = [
+    ("exact", "unique", 1),
+    ("directional", "directional", 1),
+    ("directional", "directional", 2),
+    ("adjacency", "adjacency", 1),
+    ("cluster", "cluster", 1),
+];
+
+/// Compares on molecules at so many positions.
+pub fn compare(place: &Place<'_>, peers: &Peers, positions: u64, ledger: &mut Ledger) {
+    ledger.title("umi", "molecules told by UMIs");
+    for (name, duplex) in [("single", false), ("duplex", true)] {
+        ledger.check(&format!("umi: input {name}.bam"), || make(place, name, positions, duplex));
+    }
+    match peers.umi_tools() {
+        Ok(umi_tools) => {
+            for (ours, theirs, edits) in METHODS {
+                let what = format!("umi: {ours}, {edits} edits, as umi_tools group --method {theirs}");
+                ledger.check(&what, || {
+                    let ours = by_readmill(place, "single", ours, edits)?;
+                    same(&ours, &by_umi_tools(place, &umi_tools, theirs, edits)?)
+                });
+            }
+        }
+        Err(error) => ledger.check("umi: umi_tools", || Err(error)),
+    }
+    match peers.fgumi() {
+        Ok(fgumi) => {
+            for edits in 0..3 {
+                let what = format!("umi: paired, {edits} edits, as fgumi group --strategy paired");
+                ledger.check(&what, || {
+                    let ours = by_readmill(place, "duplex", "paired", edits)?;
+                    let theirs = by_fgumi(place, &fgumi, edits)?;
+                    same_strands(&ours, &theirs)?;
+                    same(&without_strands(ours), &without_strands(theirs))
+                });
+            }
+        }
+        Err(error) => ledger.check("umi: fgumi", || Err(error)),
+    }
+}
+
+/// Writes the reads in coordinate order with an index, and in template-coordinate order.
+fn make(place: &Place<'_>, name: &str, positions: u64, duplex: bool) -> Result<String> {
+    let mut random = Random::new(2 * positions + u64::from(duplex));
+    let (text, molecules) = families::families(&mut random, positions, duplex);
+    fs::write(place.path(&format!("{name}.sam")), &text)?;
+    place.newest(&format!("sort --no-PG -O bam -o {name}.bam {name}.sam"))?;
+    place.newest(&format!("index {name}.bam"))?;
+    place.newest(&format!("sort --no-PG --template-coordinate -o {name}.templates.bam {name}.sam"))?;
+    let templates = text.lines().filter(|line| !line.starts_with('@')).count() / 2;
+    Ok(format!("{positions} positions, {molecules} molecules, {templates} templates"))
+}
+
+/// The molecules as readmill marks them in MI. Both reads of a template must have the same, and of
+/// each molecule just one template must not be a duplicate.
+fn by_readmill(place: &Place<'_>, name: &str, method: &str, edits: u32) -> Result<Molecules> {
+    let command =
+        format!("markdup {name}.bam -O sam --umi tag:RX --umi-method {method} --umi-edits {edits}");
+    let left = beside([place.readmill_command(&(command + " --molecule-tag MI"))])?;
+    let (mut molecules, mut kept) = (Molecules::new(), HashMap::new());
+    for record in left[0].reads()?.records {
+        let record = String::from_utf8_lossy(&record).into_owned();
+        let (name, molecule) = name_and_molecule(&record)?;
+        let flags: u32 = record.split('\t').nth(1).unwrap_or_default().parse()?;
+        *kept.entry(molecule.clone()).or_insert(0) += u32::from(flags & 0x400 == 0);
+        if let Some(other) = molecules.insert(name.clone(), molecule) {
+            ensure!(
+                other == molecules[&name],
+                "reads of {name} are in {other} and {}",
+                molecules[&name]
+            );
+        }
+    }
+    for (molecule, reads) in kept {
+        ensure!(reads == 2, "{reads} reads of {molecule} are no duplicates");
+    }
+    Ok(molecules)
+}
+
+fn name_and_molecule(record: &str) -> Result<(String, String)> {
+    let molecule = record.split('\t').find_map(|field| field.strip_prefix("MI:Z:"));
+    let name = record.split('\t').next().unwrap_or_default();
+    Ok((name.to_owned(), molecule.with_context(|| format!("{name} has no MI"))?.to_owned()))
+}
+
+/// The molecules as umi_tools groups first segments.
+fn by_umi_tools(place: &Place<'_>, umi_tools: &Tool, method: &str, edits: u32) -> Result<Molecules> {
+    let files = "-I single.bam --group-out groups.tsv -L umi_tools.log";
+    let rules = format!("--paired --method {method} --edit-distance-threshold {edits}");
+    let source = "--extract-umi-method tag --umi-tag RX";
+    place.peer(umi_tools, &format!("group {files} {source} {rules}"))?;
+    let text = fs::read_to_string(place.path("groups.tsv"))?;
+    let group = |line: &str| {
+        let (first, last) = (line.split('\t').next()?, line.split('\t').next_back()?);
+        Some((first.to_owned(), last.to_owned()))
+    };
+    Ok(text.lines().skip(1).filter_map(group).collect())
+}
+
+/// The molecules as fgumi marks them in MI.
+fn by_fgumi(place: &Place<'_>, fgumi: &Tool, edits: u32) -> Result<Molecules> {
+    place.peer(
+        fgumi,
+        &format!("group -i duplex.templates.bam -o fgumi.bam --strategy paired --edits {edits}"),
+    )?;
+    let text = Printed::newest(place, "view fgumi.bam")?.text()?;
+    text.lines().map(name_and_molecule).collect()
+}
+
+/// Checks that the same templates are one molecule in both.
+fn same(ours: &Molecules, theirs: &Molecules) -> Result<String> {
+    ensure!(ours.keys().eq(theirs.keys()), "{} templates, theirs has {}", ours.len(), theirs.len());
+    let (mut to, mut from) = (HashMap::new(), HashMap::new());
+    for ((name, one), other) in ours.iter().zip(theirs.values()) {
+        let (known, other_way) = (to.entry(one).or_insert(other), from.entry(other).or_insert(one));
+        ensure!(
+            *known == other && *other_way == one,
+            "{name} is in {one}, in theirs in {other}; {known} is {one}, {other_way} is {other}"
+        );
+    }
+    Ok(format!("{} templates, {} molecules", ours.len(), to.len()))
+}
+
+/// Checks that each template is of the same strand in both.
+fn same_strands(ours: &Molecules, theirs: &Molecules) -> Result<()> {
+    let strand = |molecule: &str| molecule.split_once('/').map(|(_, strand)| strand.to_owned());
+    for (name, molecule) in ours {
+        let (one, other) = (strand(molecule), theirs.get(name).and_then(|theirs| strand(theirs)));
+        ensure!(
+            one == other && one.is_some(),
+            "{name} is in {molecule}, in theirs in {:?}",
+            theirs.get(name)
+        );
+    }
+    Ok(())
+}
+
+fn without_strands(mut molecules: Molecules) -> Molecules {
+    for molecule in molecules.values_mut() {
+        molecule.truncate(molecule.find('/').unwrap_or(molecule.len()));
+    }
+    molecules
+}
