@@ -96,8 +96,9 @@ impl Memory {
         let sizes = Sizes::of(division.remainder().unwrap_or(0));
         division.take("sorting", sizes.scratch() * threads as u64);
         let room = division.remainder().unwrap_or(0).min(MOST_ROOM);
-        if room < LEAST_ROOM {
-            let least = (division.needed() + LEAST_ROOM).div_ceil(MIB);
+        let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
+        if room < least_room {
+            let least = (division.needed() + least_room).div_ceil(MIB);
             return Err(Error::usage(format!(
                 "this plan needs at least -m {least}M with {threads} threads, and has {}M",
                 plan.means.memory / MIB

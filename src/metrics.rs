@@ -1,13 +1,14 @@
 //! The files that metrics go to.
 
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 use readmill_steps::markdup::apply::Counted;
 use readmill_steps::markdup::{DuplicationMetrics, Libraries, Tally};
 
 use crate::plan::Plan;
-use crate::target::Target;
+use crate::target::{Target, check_distinct};
 
 /// Metrics files that are open, so that a name that cannot be written is told at once.
 #[derive(Default)]
@@ -22,14 +23,19 @@ impl MetricsFiles {
         let Some(duplicates) = &plan.steps.duplicates else { return Ok(MetricsFiles::default()) };
         let open = |path: &Option<_>| path.as_deref().map(Target::open).transpose();
         let metrics = &duplicates.metrics;
-        let same = |path: &Path| path.as_os_str() != "-" && path == plan.output.path;
-        let paths = [&metrics.picard, &metrics.json];
-        if paths.iter().any(|path| path.as_deref().is_some_and(same))
-            || metrics.picard.is_some() && metrics.picard == metrics.json
-        {
-            return Err(
-                Error::usage("two outputs have one name").hint("give each file a name of its own")
-            );
+        let paths = [&metrics.picard, &metrics.json].into_iter().flatten().map(PathBuf::as_path);
+        let paths: Vec<&Path> = paths.collect();
+        for (n, path) in paths.iter().enumerate() {
+            if paths[..n].iter().chain([&&*plan.output.path]).any(|other| is_same(path, other)) {
+                return Err(
+                    Error::usage("two outputs have one name").hint("give each file a name of its own")
+                );
+            }
+            plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
+            if path.as_os_str() != "-" && plan.inputs.iter().any(|input| is_same(input, path)) {
+                let what = format!("{} is an input, and cannot be an output", path.display());
+                return Err(Error::usage(what).hint("give the metrics another name"));
+            }
         }
         Ok(MetricsFiles { picard: open(&metrics.picard)?, json: open(&metrics.json)? })
     }
@@ -56,6 +62,18 @@ impl MetricsFiles {
     pub fn rename(&mut self) -> Result<()> {
         self.picard.iter_mut().chain(&mut self.json).try_for_each(Target::rename)
     }
+}
+
+/// Whether two paths are one: the same words, or one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let file = |path: &Path| {
+        let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
+        Some((meta.dev(), meta.ino()))
+    };
+    let spelled = |path: &Path| std::path::absolute(path).ok();
+    a == b
+        || spelled(a).is_some_and(|a| Some(a) == spelled(b))
+        || file(a).is_some_and(|a| Some(a) == file(b))
 }
 
 /// The metrics of what was judged and applied.

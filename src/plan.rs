@@ -9,6 +9,7 @@ use readmill_format::bgzf::Codec;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Error, Result};
 use readmill_steps::filter::replace_read_group::canonical;
+use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
 
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
@@ -153,6 +154,12 @@ impl Plan {
     /// Whether the whole input must be seen before the first read can leave.
     pub fn holds_everything(&self) -> bool {
         self.steps.sort.is_some() || self.steps.duplicates.is_some()
+    }
+
+    /// Bytes that the largest duplicate set takes in which optical duplicates are looked for.
+    pub fn most_optical_bytes(&self) -> u64 {
+        let optical = self.steps.duplicates.as_ref().and_then(|duplicates| duplicates.rules.optical);
+        optical.map_or(0, |optical| optical.most.saturating_mul(CANDIDATE_BYTES))
     }
 
     /// The order in which reads leave.

@@ -8,6 +8,7 @@ use readmill_format::source::Source;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
+use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::markdup::verdict::Deepest;
 use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Ends, Mode, Tally, Verdict, Writing};
 use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
@@ -338,7 +339,9 @@ impl Job<'_> {
     ) -> Result<Verdict> {
         self.report.stage("marking", None, true);
         let free = waiting.budget.capacity().saturating_sub(waiting.budget.used());
-        if held.ends.any_halves() && free < waiting.budget.capacity() / 4 {
+        let largest = held.records.saturating_mul(CANDIDATE_BYTES);
+        let optical = self.plan.most_optical_bytes().min(largest);
+        if held.ends.any_halves() && free < waiting.budget.capacity() / 4 || free < optical {
             held.spill(waiting)?;
         }
         waiting.budget.release(held.ends.bytes().min(waiting.budget.used()));

@@ -231,8 +231,12 @@ impl DuplicateFlags {
         let metrics = Metrics { picard: self.metrics.clone(), json: self.metrics_json.clone() };
         let rules = self.rules(&writing, &metrics, duplex);
         let auto_distance = self.optical_distance == Distance::Auto;
-        let needs_optical = self.optical_only || self.optical_single;
-        Duplicates { mode, rules, writing, auto_distance, needs_optical, metrics }
+        let needs_optical = self.optical_only
+            || self.optical_single
+            || self.optical_distance == Distance::Off
+                && (self.remove_optical_duplicates || self.tag_duplicates == Types::Optical);
+        let optical_off = self.optical_distance == Distance::Off;
+        Duplicates { mode, rules, writing, auto_distance, optical_off, needs_optical, metrics }
     }
 
     fn rules(&self, writing: &Writing, metrics: &Metrics, duplex: bool) -> Rules {
@@ -293,7 +297,9 @@ impl DuplicateFlags {
     /// Refuses flags that say how duplicates are marked where none are marked.
     pub fn check_unused(&self) -> Result<()> {
         let default = self.duplicate_mode == Mode::Auto && self.duplicates().words().len() == 2;
-        if default && self.metrics.is_none() && self.metrics_json.is_none() {
+        let optical = self.optical_distance != Distance::Pixels(Optical::default().distance)
+            || self.max_optical_set_size as u64 != Optical::default().most;
+        if default && !optical && self.metrics.is_none() && self.metrics_json.is_none() {
             return Ok(());
         }
         Err(Error::usage("flags say how duplicates are marked, and none are to be marked")

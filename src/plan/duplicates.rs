@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Result, tag};
+use readmill_steps::markdup::umi::{Method, UmiSource};
 use readmill_steps::markdup::{Coding, DuplicateTypes, Optical, Rules, Strategy, Writing};
 
 /// How duplicates are marked.
@@ -16,6 +17,8 @@ pub struct Duplicates {
     pub writing: Writing,
     /// Whether the pixel distance is that of the instrument that the first read names.
     pub auto_distance: bool,
+    /// Whether optical duplicates are not to be looked for, even where they would be told.
+    pub optical_off: bool,
     /// Whether the run makes no sense without optical duplicates.
     pub needs_optical: bool,
     /// Where metrics go.
@@ -26,8 +29,8 @@ impl Duplicates {
     /// Picard's rules in this mode, marks alone.
     pub fn marked(mode: DuplicateMode) -> Self {
         let writing = Writing { clear_dt: true, ..Writing::default() };
-        let (rules, auto_distance, needs_optical, metrics) = Default::default();
-        Duplicates { mode, rules, writing, auto_distance, needs_optical, metrics }
+        let (rules, auto_distance, optical_off, needs_optical, metrics) = Default::default();
+        Duplicates { mode, rules, writing, auto_distance, optical_off, needs_optical, metrics }
     }
 }
 
@@ -58,6 +61,29 @@ impl Duplicates {
         if self.needs_optical && !looked_for {
             return Err(Error::usage("optical duplicates are asked for, and are not looked for")
                 .hint("drop --optical-distance off and --read-names null"));
+        }
+        let written = [
+            self.writing.molecule_number.map(|(tag, _)| tag),
+            self.writing.molecule.map(|(tag, _)| tag),
+        ];
+        let read = match &self.rules.coding {
+            Some(Coding::Umis(umis)) => [umis.source.tag(), None, None],
+            Some(Coding::Barcodes(barcodes)) => [barcodes.template, barcodes.first, barcodes.second],
+            None => [None; 3],
+        };
+        for tag in written.into_iter().flatten() {
+            if read.contains(&Some(tag)) || [tag::RG, tag::DT, tag::DI, tag::DS].contains(&tag) {
+                let tag = String::from_utf8_lossy(&tag);
+                return Err(Error::usage(format!("the field {tag} holds something else"))
+                    .hint("write the molecule to another field, such as MI"));
+            }
+        }
+        if let Some(Coding::Umis(umis)) = &self.rules.coding
+            && umis.method == Method::Paired
+            && matches!(umis.source, UmiSource::Inline { second: 0, .. })
+        {
+            return Err(Error::usage("the method paired needs a UMI at both ends")
+                .hint("say how many bases of each read, such as inline:8+8"));
         }
         Ok(())
     }
@@ -92,7 +118,9 @@ impl Duplicates {
         if names != "picard" {
             say("--read-names", if names.contains(' ') { format!("'{names}'") } else { names });
         }
-        if self.auto_distance {
+        if self.optical_off {
+            say("--optical-distance", "off".into());
+        } else if self.auto_distance {
             say("--optical-distance", "auto".into());
         } else if optical.distance != Optical::default().distance {
             say("--optical-distance", optical.distance.to_string());

@@ -140,6 +140,9 @@ impl ApplyMarks {
                 (DuplicateTypes::All, false) => fields.set_text(tag::DT, b"LB"),
             }
         }
+        if let Some((tag, _)) = *molecule_number {
+            fields.remove(tag); // a number of another run would name another molecule
+        }
         if let Some(set) = self.verdict.membership(stamp)? {
             let takes_part = !record.flags().is_unmapped() && record.flags().is_primary();
             if *members && takes_part && set.pairs > 1 {

@@ -63,6 +63,9 @@ pub struct EndsPart {
     pub(super) present: Vec<u64>,
     pub(super) halves: Vec<u64>,
     pub(super) fragments: Vec<u64>,
+    /// Pairs as they are where the order of the input counts, and where that of a coordinate-sorted file does, if
+    /// that makes a difference.
+    pub(super) either: [Vec<u64>; 2],
     pub(super) stretches: Vec<u64>,
     pub(super) evidence: Evidence,
     pub(super) examined: Examined,
@@ -73,7 +76,16 @@ pub struct EndsPart {
 impl EndsPart {
     /// Bytes its items take.
     pub fn bytes(&self) -> u64 {
-        let items = [&self.pairs, &self.present, &self.halves, &self.fragments, &self.stretches];
+        let [by_input, by_place] = &self.either;
+        let items = [
+            by_input,
+            by_place,
+            &self.pairs,
+            &self.present,
+            &self.halves,
+            &self.fragments,
+            &self.stretches,
+        ];
         items.iter().map(|words| size_of_val(&words[..]) as u64).sum::<u64>() + self.evidence.bytes()
     }
 }
@@ -152,7 +164,7 @@ impl DuplicateEnds {
             if template.replace(stamp.template()) != Some(stamp.template()) {
                 self.flush::<S>(&mut pending, part);
                 location = None;
-                led = !record.flags().is_unmapped() && record.flags().is_primary();
+                led = takes_part(record);
                 self.note_stretch(stamp, record, part);
             }
             let id = scan_fields(record, part);
@@ -188,9 +200,16 @@ impl DuplicateEnds {
             // Records of a template have one name; its read groups are told apart by their numbers.
             let known = id.is_none() || self.libraries.is_known(group.number);
             let key = if known { group.number.into() } else { u128::from(group.seed) << 16 };
-            let EndsPart { pairs, present: seconds, .. } = part;
+            let EndsPart { pairs, present: seconds, either, .. } = part;
             let replaced = meet(&mut pending, key, read, (record, group.seed), |seen, arriving| {
-                self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), |end| push(seconds, end));
+                let mut end = |end: &S::EndKey| push(seconds, end);
+                if self.noting == Noting::Together && order_counts(seen, arriving) {
+                    let [by_input, by_place] = either;
+                    self.rules.pair::<S>(seen, arriving, |pair| push(by_input, pair), &mut end);
+                    self.rules.pair::<S>(arriving, seen, |pair| push(by_place, pair), |_| {});
+                } else {
+                    self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), end);
+                }
             });
             if let Some(replaced) = replaced {
                 self.present::<S>(&replaced, part);
@@ -204,7 +223,9 @@ impl DuplicateEnds {
     fn note_stretch(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.noting == Noting::Linked && record.qname() != b"*" {
             let name = hash(NO_GROUP, record.qname());
-            part.stretches.extend([(name >> 64) as u64, name as u64, stamp.template()]);
+            let led = takes_part(record);
+            let first = stamp.template() << 1 | u64::from(led);
+            part.stretches.extend([(name >> 64) as u64, name as u64, first]);
         }
     }
 
@@ -291,7 +312,7 @@ impl DuplicateEnds {
             score: self.rules.strategy.score(record),
             location,
             read_group: group,
-            first_segment: flags.is_first(),
+            first_segment: flags.is_first() || !flags.is_paired(),
             next_ref_id: record.next_ref_id(),
             ordinal: stamp.ordinal(),
             lead: (stamp.ordinal() - stamp.template()) as u32,
@@ -311,6 +332,14 @@ fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8
         part.has_dt |= field.tag == tag::DT;
     }
     group
+}
+
+/// Whether it makes a difference which of two mates comes first, and a coordinate-sorted file has them the other way
+/// round.
+fn order_counts(seen: &Read, arriving: &Read) -> bool {
+    let place = |read: &Read| (read.end.ref_id, read.pos, read.end.reverse);
+    let end = |read: &Read| (read.end.ref_id, read.end.five_prime);
+    place(arriving) < place(seen) && (seen.code != arriving.code || end(seen) == end(arriving))
 }
 
 /// A record that takes no part itself, but shares its template's lot.
@@ -382,13 +411,16 @@ impl Rules {
     fn single(&self, read: &Read) -> u128 {
         let umi = Umi::from_code(read.code);
         match &self.coding {
-            Some(Coding::Umis(umis)) if read.first_segment || read.next_ref_id < 0 => {
-                umis.of_single(umi, Umi::NONE)
-            }
+            Some(Coding::Umis(umis)) if read.first_segment => umis.of_single(umi, Umi::NONE),
             Some(Coding::Umis(umis)) => umis.of_single(Umi::NONE, umi),
             _ => read.code,
         }
     }
+}
+
+/// Whether a record takes part in marking.
+fn takes_part(record: RecordRef<'_>) -> bool {
+    !record.flags().is_unmapped() && record.flags().is_primary()
 }
 
 /// The hash of no read group.

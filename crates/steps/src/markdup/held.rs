@@ -19,6 +19,9 @@ pub trait Sorting {
 pub struct Items<S: Shape> {
     /// Mates that met.
     pub pairs: Sorter<S::Pair>,
+    /// The same, where it counts whether mates come in the order of the input or of a coordinate-sorted file: as
+    /// they are in either.
+    pub either: [Sorter<S::Pair>; 2],
     /// Ends of pairs, as far as pairs do not tell them, and of reads without their mates.
     pub present: Sorter<S::EndKey>,
     /// Reads whose mates did not stand beside them.
@@ -29,14 +32,15 @@ pub struct Items<S: Shape> {
 
 impl<S: Shape> Default for Items<S> {
     fn default() -> Self {
-        let (pairs, present, halves, fragments) = Default::default();
-        Items { pairs, present, halves, fragments }
+        let (pairs, either, present, halves, fragments) = Default::default();
+        Items { pairs, either, present, halves, fragments }
     }
 }
 
 impl<S: Shape> Items<S> {
     fn push(&mut self, part: &EndsPart) {
         self.pairs.extend(&part.pairs);
+        self.either.iter_mut().zip(&part.either).for_each(|(pairs, words)| pairs.extend(words));
         self.present.extend(&part.present);
         self.halves.extend(&part.halves);
         self.fragments.extend(&part.fragments);
@@ -44,12 +48,15 @@ impl<S: Shape> Items<S> {
 
     /// Bytes of memory they take.
     pub fn bytes(&self) -> u64 {
-        self.pairs.bytes() + self.present.bytes() + self.halves.bytes() + self.fragments.bytes()
+        let pairs: u64 = self.either.iter().chain([&self.pairs]).map(Sorter::bytes).sum();
+        pairs + self.present.bytes() + self.halves.bytes() + self.fragments.bytes()
     }
 
     /// Sorts what is in memory and writes it to the spill.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
-        spill_sorted(&mut self.pairs, threads, spill, turn)?;
+        for pairs in self.either.iter_mut().chain([&mut self.pairs]) {
+            spill_sorted(pairs, threads, spill, turn)?;
+        }
         spill_sorted(&mut self.present, threads, spill, turn)?;
         spill_sorted(&mut self.halves, threads, spill, turn)?;
         spill_sorted(&mut self.fragments, threads, spill, turn)

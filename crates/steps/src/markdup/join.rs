@@ -116,6 +116,42 @@ impl Join<'_> {
         Ok(members)
     }
 
+    /// Joins the halves of each name in the order of the input, where most templates stand together and `stretches`,
+    /// which are sorted, tell where each begins.
+    pub fn linked<S: Shape>(
+        &self,
+        items: &mut Items<S>,
+        stretches: &Sorter<[u64; 3]>,
+        mut relieve: impl FnMut(&mut Items<S>) -> Result<()>,
+    ) -> Result<()> {
+        let sorted = std::mem::take(&mut items.halves);
+        let mut halves = sorted.merge(self.spill)?;
+        let mut stretches = stretches.merge(self.spill)?;
+        let mut pending = Pending::new();
+        let (mut previous, mut template, mut joined) = (None, 0, 0u64);
+        while let Some(half) = halves.next_item()? {
+            let name = item::half_name::<S>(&half);
+            if previous.replace(name) != Some(name) {
+                self.leave(&mut pending, items);
+                while let Some([high, low, first]) = stretches.next_item()? {
+                    if [high, low] >= name {
+                        template = first;
+                        break;
+                    }
+                }
+            }
+            let (_, read) = self.read::<S>(&half, Order::Input);
+            let read = Read { ordinal: template >> 1, led: template & 1 == 1, ..read };
+            self.meet(&mut pending, read.read_group.into(), read, items);
+            joined += 1;
+            if joined % RELIEF == 0 {
+                relieve(items)?;
+            }
+        }
+        self.leave(&mut pending, items);
+        Ok(())
+    }
+
     fn read<S: Shape>(&self, half: &S::Half, order: Order) -> (Kind, Read) {
         item::half_read::<S>(half, order, |group| self.libraries.library(group))
     }

@@ -69,6 +69,9 @@ impl<T: Sorting> Judging<'_, T> {
     fn judge<S: Shape>(mut self, mut items: Items<S>, tally: Tally) -> Result<Verdict> {
         let &Court { threads, noted, room, .. } = self.court;
         let spill = &*self.court.spill;
+        threads.sort(self.stretches.chunks_mut())?;
+        let [by_input, by_place] = std::mem::take(&mut items.either);
+        items.pairs.absorb(if self.mode == Mode::Template { by_input } else { by_place });
         let templates = self.join(&mut items)?;
         if items.fragments.len() == 0 {
             items.present = Sorter::default(); // paired ends matter to single reads alone
@@ -76,7 +79,6 @@ impl<T: Sorting> Judging<'_, T> {
         threads.sort(items.pairs.chunks_mut())?;
         threads.sort(items.present.chunks_mut())?;
         threads.sort(items.fragments.chunks_mut())?;
-        threads.sort(self.stretches.chunks_mut())?;
         let room = room.saturating_sub(items.bytes()).max(LEAST);
         let scale = (self.records, room);
         let mut findings = Findings::new(self.mode, &noted.rules, (threads, spill), scale, tally);
@@ -121,6 +123,10 @@ impl<T: Sorting> Judging<'_, T> {
             join.by_place(items, relieve)?;
             return Ok(None);
         }
+        if noted.noting() == Noting::Linked {
+            join.linked(items, &self.stretches, relieve)?;
+            return Ok(None);
+        }
         let templates = join.by_input(items, |items, templates| {
             if templates.bytes() > limit / 2 {
                 spill_sorted(templates, threads, spill, 0)?;
@@ -137,11 +143,36 @@ impl<T: Sorting> Judging<'_, T> {
         if noted.rules.members || noted.rules.molecules {
             threads.sort(members.chunks_mut())?;
             let of = Table::new(&members, self.records, spill, room / 4)?;
-            sets = Some(Sets { of: Some(of), rows });
+            let linked = self.linked_members(&of)?;
+            sets = Some(Sets { of, linked, rows });
         }
         let by_template = mode == Mode::Template && noted.noting() != Noting::ByInput;
         let spill = Arc::clone(spill);
         Ok(Verdict { mode, by_template, duplicates, optical, sets, spill, tally })
+    }
+
+    /// The sets of stretches whose template's set is noted at another stretch of its name.
+    fn linked_members(&self, of: &Table) -> Result<Option<Table>> {
+        let Court { threads, spill, room, .. } = self.court;
+        let mut linked: Sorter<[u64; 2]> = Sorter::default();
+        each_name(&self.stretches, spill, |firsts| {
+            let mut set = None;
+            for &first in firsts {
+                set = set.or(of.get(first, spill)?);
+            }
+            if let Some(set) = set {
+                firsts.iter().for_each(|&first| linked.push([first, set]));
+            }
+            if linked.bytes() > room / 4 {
+                spill_sorted(&mut linked, *threads, spill, 0)?;
+            }
+            Ok(())
+        })?;
+        if linked.len() == 0 {
+            return Ok(None);
+        }
+        threads.sort(linked.chunks_mut())?;
+        Table::new(&linked, self.records, spill, room / 4).map(Some)
     }
 
     /// Gives every record of a template the set of its first one.
@@ -199,6 +230,25 @@ fn link<T: Sorting>(
     stretches: &Sorter<[u64; 3]>,
     spill: &Spill,
 ) -> Result<()> {
+    each_name(stretches, spill, |firsts| {
+        share_among(&mut findings.duplicates, firsts);
+        findings.optical.iter_mut().for_each(|bits| share_among(bits, firsts));
+        Ok(())
+    })
+}
+
+fn share_among(bits: &mut Bits, firsts: &[u64]) {
+    if firsts.iter().any(|&first| bits.get(first)) {
+        firsts.iter().for_each(|&first| bits.set(first));
+    }
+}
+
+/// Shows the beginnings of all stretches of each name that has several.
+fn each_name(
+    stretches: &Sorter<[u64; 3]>,
+    spill: &Spill,
+    mut show: impl FnMut(&[u64]) -> Result<()>,
+) -> Result<()> {
     let mut stretches = stretches.merge(spill)?;
     let (mut name, mut firsts) = (None, Vec::new());
     loop {
@@ -206,19 +256,12 @@ fn link<T: Sorting>(
         let next_name = next.map(|[high, low, _]| [high, low]);
         if next_name != name {
             if firsts.len() > 1 {
-                share_among(&mut findings.duplicates, &firsts);
-                findings.optical.iter_mut().for_each(|bits| share_among(bits, &firsts));
+                show(&firsts)?;
             }
             firsts.clear();
             name = next_name;
         }
         let Some([_, _, first]) = next else { return Ok(()) };
-        firsts.push(first);
-    }
-}
-
-fn share_among(bits: &mut Bits, firsts: &[u64]) {
-    if firsts.iter().any(|&first| bits.get(first)) {
-        firsts.iter().for_each(|&first| bits.set(first));
+        firsts.push(first >> 1);
     }
 }

@@ -123,7 +123,10 @@ fn judge_pairs<S: Shape, T: Sorting>(
                 );
             }
             match &mut sets[set] {
-                Some(set) => set.add(pair, findings),
+                Some(set) => {
+                    set.add(pair, findings);
+                    findings.check_held()?;
+                }
                 none => *none = Some(PairSet::new(pair, number, findings)),
             }
         }
@@ -219,7 +222,10 @@ fn judge_fragments<S: Shape, T: Sorting>(
             }
             let (set, number) = molecules.set(at, Strand::A);
             match sets.get_mut(set / molecules.strands) {
-                Some(set) => set.add(fragment, findings),
+                Some(set) => {
+                    set.add(fragment, findings);
+                    findings.check_held()?;
+                }
                 None => {
                     let paired = is_paired[molecules.roots[at] as usize];
                     sets.push(FragmentSet::new(fragment, paired, findings));

@@ -12,11 +12,24 @@ pub struct Member {
     pub location: Location,
     /// Its read group, as the optical test compares it.
     pub group: u16,
-    /// Its place in the file, which decides where locations are equal.
-    pub place: (u32, u64, u64),
+    /// Leftmost position of its first read in coordinate mode, else 0.
+    pub pos: u32,
     /// The numbers its mark is set by.
     pub ids: (u64, u64),
 }
+
+impl Member {
+    /// Its place in the file, which decides where locations are equal.
+    pub fn place(&self) -> Place {
+        (self.pos, self.ids.0, self.ids.1)
+    }
+}
+
+/// A place in the file.
+pub type Place = (u32, u64, u64);
+
+/// Bytes that a candidate takes, all that is needed to judge it included.
+pub const CANDIDATE_BYTES: u64 = 120;
 
 /// A set, or the part of it in which first and last segments lie in one way.
 #[derive(Default)]
@@ -28,14 +41,24 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Adds one. Beyond `most` nothing is looked at, and nothing is held.
-    pub fn add(&mut self, member: Member, most: u64) {
+    /// Adds one. Beyond `most` nothing is looked at, and nothing is held. Gives how many more are held.
+    pub fn add(&mut self, member: Member, most: u64) -> i64 {
+        let before = self.located.len() as i64;
         self.count += 1;
         if self.count > most {
             self.located = Vec::new();
         } else if member.location.tile != Location::NONE.tile {
+            if self.located.len() == self.located.capacity() {
+                self.located.reserve_exact(self.located.len() / 4 + 4);
+            }
             self.located.push(member);
         }
+        self.located.len() as i64 - before
+    }
+
+    /// How many are held.
+    pub fn held(&self) -> i64 {
+        self.located.len() as i64
     }
 
     /// Whether there are none.
@@ -54,12 +77,12 @@ impl Candidates {
 
     /// Gives those that are optical duplicates: of `keeper`, the place of the template that stays, where it is
     /// among these; else of another of them.
-    pub fn optical(mut self, distance: i32, keeper: (u32, u64, u64)) -> Vec<Member> {
+    pub fn optical(mut self, distance: i32, keeper: Place) -> Vec<Member> {
         if self.located.len() < 2 {
             return Vec::new();
         }
-        self.located.sort_unstable_by_key(|m| (m.location.tile, m.location.x, m.location.y, m.place));
-        let keeper = self.located.iter().position(|member| member.place == keeper);
+        self.located.sort_unstable_by_key(|m| (m.location.tile, m.location.x, m.location.y, m.place()));
+        let keeper = self.located.iter().position(|member| member.place() == keeper);
         let marked = if self.count < 4 {
             few(&self.located, distance, keeper)
         } else {
@@ -202,7 +225,7 @@ mod tests {
         let member = |(i, &(x, y)): (usize, &(i32, i32))| Member {
             location: Location { tile: 1, x, y },
             group: 0,
-            place: (0, i as u64, 0),
+            pos: 0,
             ids: (i as u64, 0),
         };
         points.iter().enumerate().map(member).collect()
@@ -210,7 +233,9 @@ mod tests {
 
     fn t(points: &[(i32, i32)], keeper: u64, expected: &[u64]) {
         let mut candidates = Candidates::default();
-        members(points).into_iter().for_each(|member| candidates.add(member, 300_000));
+        for member in members(points) {
+            candidates.add(member, 300_000);
+        }
         let mut optical: Vec<u64> =
             candidates.optical(100, (0, keeper, 0)).iter().map(|member| member.ids.0).collect();
         optical.sort_unstable();

@@ -1,14 +1,14 @@
 //! Which templates are duplicates: one look at all ends in order.
 
 use readmill_format::spill::Spill;
-use readmill_record::Result;
+use readmill_record::{Error, Result};
 
 use super::Mode;
 use super::collect::{Merged, Sorter};
 use super::held::{Items, Sorting, spill_sorted};
 use super::item::{self, Shape};
 use super::libraries::Libraries;
-use super::optical::{Candidates, Member};
+use super::optical::{CANDIDATE_BYTES, Candidates, Member};
 use super::rules::{Optical, Rules};
 use super::table::{Bits, Rows};
 use super::verdict::{Deepest, Tally};
@@ -31,6 +31,8 @@ pub struct Findings<'a, T> {
     /// Representative and size of each set.
     pub(super) sets: Rows<2>,
     pub(super) tally: Tally,
+    /// Candidates for optical duplicates that are held.
+    held: i64,
 }
 
 /// A template or a single read as sets see it.
@@ -62,6 +64,7 @@ impl<'a, T: Sorting> Findings<'a, T> {
             members: Sorter::default(),
             sets: Rows::default(),
             tally,
+            held: 0,
         }
     }
 
@@ -89,7 +92,10 @@ impl<'a, T: Sorting> Findings<'a, T> {
                 fragments.paired_end(&end, self)?;
             }
             match &mut set {
-                Some(set) if item::same_set::<S>(&set.first, &pair) => set.add(pair, self),
+                Some(set) if item::same_set::<S>(&set.first, &pair) => {
+                    set.add(pair, self);
+                    self.check_held()?;
+                }
                 _ => {
                     if let Some(set) = set.take() {
                         set.close(self)?;
@@ -114,14 +120,14 @@ impl<'a, T: Sorting> Findings<'a, T> {
         let group = Libraries::optical(group);
         match self.mode {
             Mode::Template => {
-                let (place, ids) = ((0, template, 0), (template, template));
+                let (pos, ids) = (0, (template, template));
                 // Picard finds the templates of a set by their first record, if that takes part.
                 let told = item::pair_is_led::<S>(pair);
-                Judged { member: Member { location, group, place, ids }, number: template, told }
+                Judged { member: Member { location, group, pos, ids }, number: template, told }
             }
             Mode::Coordinate => {
-                let (place, ids) = ((pos, one, two), (one, two));
-                Judged { member: Member { location, group, place, ids }, number: one, told: true }
+                let ids = (one, two);
+                Judged { member: Member { location, group, pos, ids }, number: one, told: true }
             }
         }
     }
@@ -130,11 +136,11 @@ impl<'a, T: Sorting> Findings<'a, T> {
         let (ordinal, template) = item::fragment_ordinals::<S>(fragment);
         let (location, group, pos) = item::fragment_member::<S>(fragment);
         let group = Libraries::optical(group);
-        let (place, number) = match self.mode {
-            Mode::Template => ((0, template, 0), template),
-            Mode::Coordinate => ((pos, ordinal, 0), ordinal),
+        let (pos, number) = match self.mode {
+            Mode::Template => (0, template),
+            Mode::Coordinate => (pos, ordinal),
         };
-        let member = Member { location, group, place, ids: (number, number) };
+        let member = Member { location, group, pos, ids: (number, number) };
         Judged { member, number, told: true }
     }
 
@@ -162,7 +168,8 @@ impl<'a, T: Sorting> Findings<'a, T> {
     /// Marks the optical duplicates among the candidates; gives how many there are.
     fn mark_optical(&mut self, candidates: Candidates, keeper: &Judged) -> u64 {
         let Some(Optical { distance, alone, .. }) = self.rules.optical else { return 0 };
-        let marked = candidates.optical(distance, keeper.member.place);
+        self.held -= candidates.held();
+        let marked = candidates.optical(distance, keeper.member.place());
         for member in &marked {
             for id in [member.ids.0, member.ids.1] {
                 if let Some(optical) = &mut self.optical {
@@ -210,6 +217,18 @@ impl<'a, T: Sorting> Findings<'a, T> {
     pub(super) fn note_set(&mut self, representative: u64, pairs: u64) -> Result<()> {
         self.sets.push([representative, pairs]);
         self.relieve()
+    }
+
+    /// Refuses more candidates than fit.
+    pub(super) fn check_held(&self) -> Result<()> {
+        if self.held.max(0) as u64 * CANDIDATE_BYTES <= self.room {
+            return Ok(());
+        }
+        let what = format!(
+            "{} templates of one position do not fit into the memory, to find optical duplicates",
+            self.held
+        );
+        Err(Error::usage(what).hint("raise -m, or lower --max-optical-set-size"))
     }
 
     /// Spills what takes too much room.
@@ -264,7 +283,7 @@ impl<S: Shape> PairSet<S> {
         }
         let kept = findings.judged_pair::<S>(&self.kept);
         let prefers = item::pair_prefers::<S>(&pair, &self.kept);
-        if prefers.unwrap_or(new.member.place < kept.member.place) {
+        if prefers.unwrap_or(new.member.place() < kept.member.place()) {
             self.kept = pair;
             findings.mark_pair(&kept);
         } else {
@@ -276,7 +295,7 @@ impl<S: Shape> PairSet<S> {
         let judged = findings.judged_pair::<S>(pair);
         if let Some(optical) = findings.rules.optical {
             let lies = usize::from(item::pair_sequenced::<S>(pair) == REVERSE_FORWARD);
-            self.candidates[lies].add(judged.member, optical.most);
+            findings.held += self.candidates[lies].add(judged.member, optical.most);
         }
         judged
     }
@@ -340,7 +359,7 @@ impl<S: Shape> FragmentSet<S> {
             (set.kept, set.size) = (Some(fragment), 1);
             if let Some(optical) = findings.rules.optical.filter(|optical| optical.single) {
                 let member = findings.judged_fragment::<S>(&fragment).member;
-                set.candidates.add(member, optical.most);
+                findings.held += set.candidates.add(member, optical.most);
             }
         }
         set
@@ -350,14 +369,14 @@ impl<S: Shape> FragmentSet<S> {
         self.size += 1;
         let new = findings.judged_fragment::<S>(&fragment);
         if let Some(optical) = findings.rules.optical.filter(|optical| optical.single) {
-            self.candidates.add(new.member, optical.most);
+            findings.held += self.candidates.add(new.member, optical.most);
         }
         let Some(kept) = self.kept else {
             return findings.mark_fragment::<S>(&fragment);
         };
-        let place = findings.judged_fragment::<S>(&kept).member.place;
+        let place = findings.judged_fragment::<S>(&kept).member.place();
         let prefers = item::fragment_prefers::<S>(&fragment, &kept);
-        if prefers.unwrap_or(new.member.place < place) {
+        if prefers.unwrap_or(new.member.place() < place) {
             self.kept = Some(fragment);
             findings.mark_fragment::<S>(&kept);
         } else {
@@ -374,8 +393,8 @@ impl<S: Shape> FragmentSet<S> {
             member: Member {
                 location: super::location::Location::NONE,
                 group: 0,
-                place: (u32::MAX, u64::MAX, u64::MAX),
-                ids: (0, 0),
+                pos: u32::MAX,
+                ids: (u64::MAX, u64::MAX),
             },
             number: 0,
             told: false,
@@ -415,7 +434,10 @@ impl<'a, S: Shape> Fragments<'a, S> {
     ) -> Result<()> {
         let end = item::fragment_end::<S>(&fragment);
         match &mut self.set {
-            Some((of, set)) if *of == end => set.add(fragment, findings),
+            Some((of, set)) if *of == end => {
+                set.add(fragment, findings);
+                findings.check_held()?;
+            }
             _ => {
                 if let Some((_, set)) = self.set.take() {
                     set.close(findings);

@@ -52,10 +52,11 @@ pub struct Deepest {
 }
 
 /// Who belongs to which duplicate set.
-#[derive(Default)]
 pub(super) struct Sets {
     /// The set of a record.
-    pub(super) of: Option<Table>,
+    pub(super) of: Table,
+    /// The same, where it is noted at another record of the name.
+    pub(super) linked: Option<Table>,
     /// Each set's representative and size.
     pub(super) rows: Rows<2>,
 }
@@ -74,9 +75,9 @@ pub struct Membership {
 impl Verdict {
     /// Bytes it takes beside [`verdict_bytes`](super::verdict_bytes).
     pub fn bytes_beside_bits(&self) -> u64 {
-        self.sets
-            .as_ref()
-            .map_or(0, |sets| sets.rows.bytes() + sets.of.as_ref().map_or(0, Table::bytes_of_rows))
+        self.sets.as_ref().map_or(0, |Sets { of, linked, rows }| {
+            rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, Table::bytes_of_rows)
+        })
     }
 
     /// By which number a record is looked up.
@@ -96,8 +97,13 @@ impl Verdict {
 
     /// The duplicate set that it belongs to, if that was noted.
     pub fn membership(&self, stamp: Stamp) -> Result<Option<Membership>> {
-        let Some(Sets { of: Some(of), rows }) = &self.sets else { return Ok(None) };
-        let Some(set) = of.get(self.ordinal(stamp), &self.spill)? else { return Ok(None) };
+        let Some(Sets { of, linked, rows }) = &self.sets else { return Ok(None) };
+        let ordinal = self.ordinal(stamp);
+        let set = match (of.get(ordinal, &self.spill)?, linked) {
+            (None, Some(linked)) => linked.get(ordinal, &self.spill)?,
+            (set, _) => set,
+        };
+        let Some(set) = set else { return Ok(None) };
         let row = rows.get(set, &self.spill)?;
         Ok(row.map(|[representative, pairs]| Membership { set, representative, pairs }))
     }

@@ -80,6 +80,14 @@ impl std::fmt::Display for UmiSource {
 }
 
 impl UmiSource {
+    /// The field that UMIs are in.
+    pub fn tag(&self) -> Option<Tag> {
+        match self {
+            UmiSource::Tag(tag) => Some(*tag),
+            _ => None,
+        }
+    }
+
     /// What one read says of the UMI of its template; [`Umi::NONE`] if nothing.
     pub fn of(&self, record: RecordRef<'_>) -> Result<Umi> {
         match *self {
