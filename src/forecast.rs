@@ -106,8 +106,10 @@ fn is_sorted(batch: &Batch, waiting: &Waiting) -> bool {
 /// How many runs `held` bytes of reads and `ends` bytes of ends make, and what they take on disk before they
 /// are compressed.
 fn spread(records: u64, bytes: u64, held: u64, ends: u64, waiting: &Waiting) -> Forecast {
-    let full = waiting.enough().saturating_sub(ends).max(1 << 20);
-    let spilled_ends = if ends > waiting.budget.capacity() / 4 { ends } else { 0 };
+    // Ends are spilled when they take a quarter of the room.
+    let most_ends = waiting.budget.capacity() / 4;
+    let full = waiting.enough().saturating_sub(ends.min(most_ends)).max(1 << 20);
+    let spilled_ends = if ends > most_ends { ends } else { 0 };
     let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
     let index = full / waiting.framing.size as u64 * size_of::<FrameEntry>() as u64;
     let most = (waiting.budget.capacity() / 2 / (waiting.framing.merging_bytes() + index)).max(2);

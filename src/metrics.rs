@@ -70,7 +70,10 @@ fn is_same(a: &Path, b: &Path) -> bool {
         let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
         Some((meta.dev(), meta.ino()))
     };
-    let spelled = |path: &Path| std::path::absolute(path).ok();
+    let spelled = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+    };
     a == b
         || spelled(a).is_some_and(|a| Some(a) == spelled(b))
         || file(a).is_some_and(|a| Some(a) == file(b))

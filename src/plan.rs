@@ -21,6 +21,9 @@ pub const DEFAULT_LEVEL: u8 = 6;
 /// Compression level of `--fast`.
 pub const FAST_LEVEL: u8 = 1;
 
+/// Bytes of marks and of spilled runs that are needed while optical duplicates are looked for, in a small run.
+const BESIDE_OPTICAL: u64 = 6 << 20;
+
 /// A run of readmill.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -159,7 +162,9 @@ impl Plan {
     /// Bytes that the largest duplicate set takes in which optical duplicates are looked for.
     pub fn most_optical_bytes(&self) -> u64 {
         let optical = self.steps.duplicates.as_ref().and_then(|duplicates| duplicates.rules.optical);
-        optical.map_or(0, |optical| optical.most.saturating_mul(CANDIDATE_BYTES))
+        optical.map_or(0, |optical| {
+            optical.most.saturating_mul(CANDIDATE_BYTES).saturating_add(BESIDE_OPTICAL)
+        })
     }
 
     /// The order in which reads leave.

@@ -116,7 +116,7 @@ struct PicardFlags {
     tag_duplicate_set_members_as: Option<bool>,
     #[arg(long = "CLEAR_DT", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set)]
     clear_dt_as: Option<bool>,
-    #[arg(long = "DUPLEX_UMI", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set)]
+    #[arg(long = "DUPLEX_UMI", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set, requires = "barcode_tag")]
     duplex_umi_as: Option<bool>,
 }
 

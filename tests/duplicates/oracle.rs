@@ -11,29 +11,61 @@ use crate::support::{column, coordinate_key, number, records, references, split_
 
 /// What a read that takes part is judged by.
 #[derive(Clone, Debug)]
-struct End<'a> {
-    library: &'a str,
+pub struct End<'a> {
+    pub library: &'a str,
     /// Reference sequence, unclipped 5′ position, reverse.
-    at: (usize, i64, bool),
+    pub at: (usize, i64, bool),
     score: i64,
     /// Tile, x, y; all -1 without a location.
     location: [i64; 3],
     /// Where it stands among equals.
     index: usize,
     /// Its line.
-    line: usize,
+    pub line: usize,
 }
+
+/// Score, the best first, location, and two numbers that decide between equal ones.
+pub type Rank = (i64, [i64; 3], usize, usize);
+
+impl End<'_> {
+    /// The least of a set of single reads stays.
+    pub fn rank(&self) -> Rank {
+        (-self.score, self.location, self.index, self.line)
+    }
+}
+
+/// What makes a set of pairs: library, reference sequences and 5′ positions, strands.
+pub type Set<'a> = (&'a str, [(usize, i64); 2], (bool, bool));
 
 /// Two mates: what makes their set, what makes the representative, their lines.
-struct Pair<'a> {
-    set: (&'a str, [(usize, i64); 2], (bool, bool)),
-    rank: (i64, [i64; 3], usize, usize),
-    lines: [usize; 2],
+pub struct Pair<'a> {
+    pub set: Set<'a>,
+    rank: Rank,
+    pub lines: [usize; 2],
+    /// The ends in the order in which they were met.
+    pub met: [End<'a>; 2],
 }
 
-/// For each record of SAM text, whether it is flagged. `whole_templates`: the text is grouped by name
-/// and all records of a template are flagged together; else reads are judged in coordinate order.
-pub fn judge(text: &str, whole_templates: bool) -> Vec<bool> {
+impl Pair<'_> {
+    /// The least of a set stays.
+    pub fn rank(&self) -> (Rank, [usize; 2]) {
+        (self.rank, self.lines)
+    }
+}
+
+/// The reads of a text.
+pub struct Reads<'a> {
+    /// Those with a mate somewhere: all single reads at such an end are duplicates.
+    pub ends: Vec<End<'a>>,
+    pub fragments: Vec<End<'a>>,
+    pub pairs: Vec<Pair<'a>>,
+    /// For each line where it counts as standing: in coordinate order, or where its template begins.
+    pub index: Vec<usize>,
+}
+
+/// The reads of SAM text. `whole_templates`: the text is grouped by name; else reads are met in coordinate
+/// order.
+pub fn read(text: &str, whole_templates: bool) -> Reads<'_> {
     let lines = records(text);
     let (order, index) = order(text, &lines, whole_templates);
     let (mut ends, mut fragments, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
@@ -57,23 +89,34 @@ pub fn judge(text: &str, whole_templates: bool) -> Vec<bool> {
             None => drop(waiting.insert((name, next), end)),
         }
     }
-    let mut flagged = vec![false; lines.len()];
+    Reads { ends, fragments, pairs, index }
+}
+
+/// For each record of SAM text, whether it is flagged. `whole_templates`: the text is grouped by name
+/// and all records of a template are flagged together; else reads are judged in coordinate order.
+pub fn judge(text: &str, whole_templates: bool) -> Vec<bool> {
+    let Reads { ends, fragments, pairs, index } = read(text, whole_templates);
+    let mut flagged = vec![false; index.len()];
     for a in &pairs {
-        if pairs.iter().any(|b| a.set == b.set && (b.rank, b.lines) < (a.rank, a.lines)) {
+        if pairs.iter().any(|b| a.set == b.set && b.rank() < a.rank()) {
             a.lines.iter().for_each(|&line| flagged[line] = true);
         }
     }
     for a in &fragments {
         let same = |b: &&End<'_>| a.library == b.library && a.at == b.at;
-        let rank = |end: &End<'_>| (-end.score, end.location, end.index, end.line);
-        let better = fragments.iter().filter(same).any(|b| rank(b) < rank(a));
+        let better = fragments.iter().filter(same).any(|b| b.rank() < a.rank());
         flagged[a.line] |= better || ends.iter().any(|b| same(&b));
     }
     if whole_templates {
-        let marked: Vec<usize> = (0..lines.len()).filter(|&i| flagged[i]).map(|i| index[i]).collect();
-        flagged = index.iter().map(|first| marked.contains(first)).collect();
+        flagged = shared(&flagged, &index);
     }
     flagged
+}
+
+/// What is said of any record of a template is said of all.
+pub fn shared(flagged: &[bool], index: &[usize]) -> Vec<bool> {
+    let marked: Vec<usize> = (0..flagged.len()).filter(|&i| flagged[i]).map(|i| index[i]).collect();
+    index.iter().map(|first| marked.contains(first)).collect()
 }
 
 /// The order in which reads are met, and for each line where it counts as standing: in coordinate
@@ -117,6 +160,7 @@ fn pair<'a>(seen: End<'a>, arriving: End<'a>) -> Pair<'a> {
     let place = |end: &End<'_>| (end.at.0, end.at.1);
     let (library, location, score) = (seen.library, seen.location, seen.score + arriving.score);
     let keeps = place(&arriving) >= place(&seen);
+    let met = [seen.clone(), arriving.clone()];
     let (one, two) = if keeps { (seen, arriving) } else { (arriving, seen) };
     let mut strands = (one.at.2, two.at.2);
     if place(&one) == place(&two) && strands == (true, false) {
@@ -126,11 +170,12 @@ fn pair<'a>(seen: End<'a>, arriving: End<'a>) -> Pair<'a> {
         set: (library, [place(&one), place(&two)], strands),
         rank: (-score, location, one.index, two.index),
         lines: [one.line, two.line],
+        met,
     }
 }
 
 /// The value of an optional field.
-fn field<'a>(line: &'a str, start: &str) -> Option<&'a str> {
+pub fn field<'a>(line: &'a str, start: &str) -> Option<&'a str> {
     line.split('\t').find_map(|field| field.strip_prefix(start))
 }
 
@@ -141,19 +186,23 @@ fn library<'a>(text: &'a str, group: Option<&str>) -> &'a str {
 }
 
 /// Numbers and letters of a CIGAR.
-fn cigar(text: &str) -> Vec<(i64, char)> {
+pub fn cigar(text: &str) -> Vec<(i64, char)> {
     let ops = text.split_inclusive(|c: char| c.is_ascii_alphabetic() || c == '=');
     let op = |op: &str| Some((op[..op.len() - 1].parse().ok()?, op.chars().last()?));
     ops.filter_map(op).collect()
 }
 
-/// The last three of five or seven fields, in 16 bits.
+/// The last three of five or seven fields, in 16 bits; behind a number, other text may follow.
 fn location(name: &str) -> [i64; 3] {
     let fields: Vec<&str> = name.split(':').collect();
     if !matches!(fields.len(), 5 | 7) {
         return [-1; 3];
     }
-    let number = |n: usize| fields[fields.len() - n].parse::<i64>().ok().map(|n| i64::from(n as i16));
+    let number = |n: usize| {
+        let text = fields[fields.len() - n];
+        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        text[..end].parse::<i64>().ok().map(|n| i64::from(n as i16))
+    };
     match [number(3), number(2), number(1)] {
         [Some(tile), Some(x), Some(y)] => [tile, x, y],
         _ => [-1; 3],

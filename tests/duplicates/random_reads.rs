@@ -14,8 +14,9 @@ struct Segment {
 const HEADER: &str = "@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@RG\tID:a\tLB:L1\n@RG\tID:b\tLB:L1\n\
                       @RG\tID:c\tLB:L2\n@RG\tID:d\n@RG\tID:e\tLB:Unknown Library\n";
 
-/// SAM text grouped by name. `odd`: mapped reads without CIGAR and without position occur, too.
-pub fn grouped(random: &mut Random, odd: bool) -> String {
+/// SAM text grouped by name, of at most so many templates. `odd`: mapped reads without CIGAR and without position
+/// occur, too.
+pub fn grouped(random: &mut Random, odd: bool, templates: usize) -> String {
     let mut text = format!("@HD\tVN:1.6\tSO:unsorted\tGO:query\n{HEADER}");
     let mut most = |n| 1 + random.below(n);
     let mut crowd =
@@ -23,7 +24,7 @@ pub fn grouped(random: &mut Random, odd: bool) -> String {
     if random.once_in(2) {
         (crowd.libraries, crowd.spread) = (1, 1);
     }
-    for i in 0..1 + random.below(18) {
+    for i in 0..1 + random.below(templates) {
         crowd.template(random, i, &mut text);
     }
     text

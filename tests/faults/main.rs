@@ -5,6 +5,7 @@
 
 mod files;
 mod inputs;
+mod metrics;
 mod outputs;
 mod program;
 mod records;

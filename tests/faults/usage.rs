@@ -1,6 +1,6 @@
 //! Requests that cannot be met as they are made: exit code 1, and a way out.
 
-use crate::files::{bam, many, record};
+use crate::files::{bam, many};
 use crate::program::Place;
 
 /// Refused with exit code 1 and these words; nothing is left. `IN` and `OUT` stand for files.
@@ -68,21 +68,67 @@ fn an_index_needs_a_sorted_bam_file() {
 }
 
 #[test]
-fn template_mode_needs_templates() {
-    refused("prep IN -o OUT.bam --duplicate-mode template", &["--mark-duplicates"]);
-    let place = Place::new();
-    let paired = |name: &&str| {
-        let mut read = record(name, 0, 5, b"");
-        read[18] = 1;
-        read
-    };
-    let scattered: Vec<u8> = ["a", "b", "a", "b"].iter().flat_map(paired).collect();
-    let input = place.input("x.bam", bam(&scattered));
-    for steps in ["markdup", "prep --mark-duplicates --sort coordinate"] {
-        let args = format!("{steps} {} -o out/x.bam --duplicate-mode template", input.display());
-        let ended = place.readmill(args.split_whitespace());
-        ended.fails(2, &["x.bam", "do not stand together", "--duplicate-mode coordinate"]);
-        assert_eq!(place.left(), [""; 0]);
+fn umis_and_barcodes() {
+    for source in ["nonsense", "RX", "tag:", "tag:RXX", "name:ab", "inline:0", "inline:30+30"] {
+        refused(&format!("markdup IN -o OUT.bam --umi {source}"), &["--umi", source]);
+    }
+    for barcode in ["--barcode-tag", "--read-one-barcode-tag", "--read-two-barcode-tag"] {
+        refused(&format!("markdup IN -o OUT.bam --umi tag:RX {barcode} BX"), &["--umi", barcode]);
+        refused(&format!("markdup IN -o OUT.bam {barcode} toolong"), &[barcode, "toolong"]);
+    }
+    refused("markdup IN -o OUT.bam --umi tag:RX --umi-method nearest", &["--umi-method", "nearest"]);
+    refused("markdup IN -o OUT.bam --umi tag:RX --umi-edits=-1", &["--umi-edits", "-1"]);
+    refused("markdup IN -o OUT.bam --umi tag:RX --molecule-tag 1X", &["--molecule-tag", "1X"]);
+    for alone in ["--molecule-tag MI", "--umi-method exact", "--umi-edits 2"] {
+        refused(&format!("markdup IN -o OUT.bam {alone}"), &["required"]);
+    }
+    for alone in ["--duplex-umi", "--molecular-identifier-tag MI"] {
+        refused(&format!("markdup IN -o OUT.bam {alone}"), &["required"]);
+    }
+}
+
+#[test]
+fn how_optical_duplicates_are_found() {
+    refused("markdup IN -o OUT.bam --read-names ([0-9]+", &["--read-names", "unclosed group"]);
+    refused("markdup IN -o OUT.bam --read-names ([0-9]+):.*", &["fewer than three groups"]);
+    refused("markdup IN -o OUT.bam --read-names (?=x)(.)(.)(.)", &["look-around"]);
+    for distance in ["far", "1.5", "99999999999"] {
+        refused(&format!("markdup IN -o OUT.bam --optical-distance {distance}"), &[distance, "auto"]);
+    }
+    refused("markdup IN -o OUT.bam --max-optical-set-size many", &["many"]);
+    for wanted in ["--optical-only", "--optical-single"] {
+        for without in ["--read-names null", "--optical-distance off"] {
+            let words = ["optical duplicates are asked for", "--read-names null"];
+            refused(&format!("markdup IN -o OUT.bam {wanted} {without}"), &words);
+        }
+    }
+    refused("markdup IN -o OUT.bam --tag-duplicates some", &["--tag-duplicates", "some"]);
+    refused("markdup IN -o OUT.bam --scoring-strategy best", &["--scoring-strategy", "best"]);
+}
+
+#[test]
+fn how_duplicates_are_marked_where_none_are() {
+    for flags in [
+        "--duplicate-mode template",
+        "--metrics OUT.txt",
+        "--metrics-json OUT.json",
+        "--tag-duplicates all",
+        "--tag-duplicate-set-members",
+        "--keep-dt",
+        "--optical-only",
+        "--optical-single",
+        "--optical-distance 2500",
+        "--optical-distance auto",
+        "--optical-distance off",
+        "--read-names full",
+        "--max-optical-set-size 5",
+        "--scoring-strategy random",
+        "--umi tag:RX",
+        "--barcode-tag RX",
+        "--CLEAR_DT false",
+        "--TAG_DUPLICATE_SET_MEMBERS true",
+    ] {
+        refused(&format!("prep IN -o OUT.bam {flags}"), &["none are to be marked", "--mark-duplicates"]);
     }
 }
 

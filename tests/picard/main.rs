@@ -16,16 +16,18 @@ use support::Desk;
 
 /// Where we differ from Picard on purpose: case, an option of the run, and why. What Picard gives stands in the
 /// file.
-const ACCEPTED: [(&str, &str, &str); 6] = [
+const ACCEPTED: [(&str, &str, &str); 7] = [
     ("a regular expression whose group is too long for 32 bits", "READ_NAME_REGEX", KEPT_GROUP),
     ("a regular expression with a group that may be missing", "READ_NAME_REGEX", KEPT_GROUP),
     ("a regular expression with plus and minus signs", "READ_NAME_REGEX", KEPT_GROUP),
     ("numbers too long for 32 bits, and what was read before them", "READ_NAME_REGEX", KEPT_GROUP),
     ("the molecular identifier", "MOLECULAR_IDENTIFIER_TAG=MI TAGGING", IGNORED_TAG),
     ("the molecular identifier", "READ_ONE_BARCODE_TAG", IGNORED_TAG),
+    ("duplex: top and bottom strand", "DUPLEX_UMI=true TAGGING", IGNORED_DUPLEX),
 ];
 
 const KEPT_GROUP: &str = "where x or y is no number Picard forgets the read group, and we do not";
+const IGNORED_DUPLEX: &str = "Picard ignores DUPLEX_UMI without BARCODE_TAG; we refuse it";
 const IGNORED_TAG: &str = "Picard ignores MOLECULAR_IDENTIFIER_TAG without BARCODE_TAG; we refuse it";
 
 /// The first line of a table of metrics.

@@ -2,8 +2,10 @@
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 #![allow(dead_code)] // every test uses its part
 
+pub mod means;
 pub mod random;
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io::{Read, pipe};
 use std::os::fd::AsRawFd;
@@ -235,4 +237,25 @@ pub fn coordinate_key(line: &str, references: &[&str]) -> (usize, i64, bool) {
     let rname = column(line, 2);
     let place = references.iter().position(|name| *name == rname).unwrap_or(references.len());
     (place, number(line, 3), number(line, 1) & 0x10 != 0)
+}
+
+/// The numbers of the records of SAM text in an order in which those of one name stand together: names, and the
+/// records of each, in the order in which they come.
+pub fn by_name(text: &str) -> Vec<usize> {
+    let lines = records(text);
+    let mut firsts = HashMap::new();
+    let mut key = |number: usize| match column(lines[number], 0) {
+        "*" => number, // no name: such a record stands alone
+        name => *firsts.entry(name).or_insert(number),
+    };
+    let mut keyed: Vec<(usize, usize)> = (0..lines.len()).map(|number| (key(number), number)).collect();
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, number)| number).collect()
+}
+
+/// SAM text whose records of one name stand together, in the order of [`by_name`].
+pub fn regrouped(text: &str) -> String {
+    let lines = records(text);
+    let lines: Vec<&str> = by_name(text).into_iter().map(|number| lines[number]).collect();
+    with_header(split_header(text).0, &lines)
 }

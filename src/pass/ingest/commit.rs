@@ -54,10 +54,11 @@ impl<'a> Committer<'a> {
     fn stretch(&mut self, left: Left) -> Result<()> {
         let Committer { ingest, held, .. } = self;
         held.run.push(&left.entries);
+        let ends_before = held.ends.bytes(); // can become less, once nothing is left to be proved
         held.ends.push(&left.ends);
         // What the ticket took, and what its link holds back more than the one before.
-        let needs = left.reads + left.ends.bytes() + left.room.held_back;
-        ingest.waiting.budget.settle(left.room.reserved + self.had, needs);
+        let needs = left.reads + held.ends.bytes() + left.room.held_back;
+        ingest.waiting.budget.settle(left.room.reserved + self.had + ends_before, needs);
         self.had = left.room.held_back;
         held.bytes += left.reads;
         held.any_placed |= left.placed;

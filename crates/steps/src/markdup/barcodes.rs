@@ -133,15 +133,19 @@ fn mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
         let (Some(n), Some(op)) = (n, rest.get(digits)) else { return Err(missing()) };
         rest = &rest[digits + 1..];
         match op {
-            b'S' | b'H' if !aligned => leading += n,
-            b'S' | b'H' => trailing += n,
+            b'S' | b'H' if !aligned => leading = leading.saturating_add(n),
+            b'S' | b'H' => trailing = trailing.saturating_add(n),
             _ => (aligned, trailing) = (true, 0),
         }
         if b"MDN=X".contains(op) {
-            length += n;
+            length = length.saturating_add(n);
         }
     }
     let pos = i64::from(record.next_pos());
     let reverse = record.flags().is_mate_reverse();
-    Ok(if reverse { pos + length - 1 + trailing } else { pos - leading })
+    Ok(if reverse {
+        pos.saturating_add(length - 1).saturating_add(trailing)
+    } else {
+        pos.saturating_sub(leading)
+    })
 }

@@ -391,7 +391,7 @@ impl Rules {
         // Each end counts with its own barcodes, so that the pair, which has those of both, does not tell.
         for read in [seen, arriving].into_iter().filter(|read| read.next_ref_id >= 0) {
             let code = match &self.coding {
-                Some(Coding::Umis(umis)) => umis.of_ends(seen, arriving),
+                Some(Coding::Umis(umis)) => umis.of_mate(seen, arriving, read),
                 _ => read.code,
             };
             ends(&item::end_key::<S>(&read.end, code));
@@ -411,8 +411,8 @@ impl Rules {
     fn single(&self, read: &Read) -> u128 {
         let umi = Umi::from_code(read.code);
         match &self.coding {
-            Some(Coding::Umis(umis)) if read.first_segment => umis.of_single(umi, Umi::NONE),
-            Some(Coding::Umis(umis)) => umis.of_single(Umi::NONE, umi),
+            Some(Coding::Umis(umis)) if read.first_segment => umis.of_end(umi, Umi::NONE, true),
+            Some(Coding::Umis(umis)) => umis.of_end(Umi::NONE, umi, false),
             _ => read.code,
         }
     }

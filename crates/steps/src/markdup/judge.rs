@@ -12,6 +12,7 @@ use super::held::{Ends, Items, Shaped, Sorting, spill_sorted};
 use super::item::Shape;
 use super::join::{Join, Members};
 use super::molecules;
+use super::optical::CANDIDATE_BYTES;
 use super::resolve::Findings;
 use super::rules::{Coding, Rules};
 use super::table::{Bits, Table};
@@ -69,6 +70,9 @@ impl<T: Sorting> Judging<'_, T> {
     fn judge<S: Shape>(mut self, mut items: Items<S>, tally: Tally) -> Result<Verdict> {
         let &Court { threads, noted, room, .. } = self.court;
         let spill = &*self.court.spill;
+        if self.stretches.bytes() > room / 4 {
+            spill_sorted(&mut self.stretches, threads, spill, 0)?;
+        }
         threads.sort(self.stretches.chunks_mut())?;
         let [by_input, by_place] = std::mem::take(&mut items.either);
         items.pairs.absorb(if self.mode == Mode::Template { by_input } else { by_place });
@@ -76,10 +80,15 @@ impl<T: Sorting> Judging<'_, T> {
         if items.fragments.len() == 0 {
             items.present = Sorter::default(); // paired ends matter to single reads alone
         }
+        let most = noted.rules.optical.map_or(0, |optical| optical.most.min(items.pairs.len()));
+        let beside = self.stretches.bytes() + templates.as_ref().map_or(0, Sorter::bytes);
+        if items.bytes() + beside + most * CANDIDATE_BYTES > room {
+            items.spill(threads, spill, 0)?;
+        }
         threads.sort(items.pairs.chunks_mut())?;
         threads.sort(items.present.chunks_mut())?;
         threads.sort(items.fragments.chunks_mut())?;
-        let room = room.saturating_sub(items.bytes()).max(LEAST);
+        let room = room.saturating_sub(items.bytes() + beside).max(LEAST);
         let scale = (self.records, room);
         let mut findings = Findings::new(self.mode, &noted.rules, (threads, spill), scale, tally);
         match &noted.rules.coding {
@@ -106,11 +115,12 @@ impl<T: Sorting> Judging<'_, T> {
         if items.bytes() + items.halves.bytes() > room {
             items.spill(threads, spill, 0)?;
         }
-        let limit = room.saturating_sub(items.bytes()).max(LEAST);
+        let limit = room.saturating_sub(items.bytes() + self.stretches.bytes()).max(LEAST);
         threads.sort(items.halves.chunks_mut())?;
         let join = Join { libraries: &noted.libraries, rules: &noted.rules, spill };
+        let by_input = noted.noting() == Noting::ByInput;
         let relieve = |items: &mut Items<S>| {
-            if items.bytes() > limit {
+            if items.bytes() > if by_input { limit / 2 } else { limit } {
                 items.spill(threads, spill, 0)?;
             }
             Ok(())

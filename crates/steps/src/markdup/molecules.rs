@@ -102,7 +102,6 @@ fn judge_pairs<S: Shape, T: Sorting>(
             counted.add(code, if strand(code) == Strand::A { left } else { right });
             counted.check(findings.room)?;
         }
-        findings.note_depth(counted.templates, item::pair_locus::<S>(&first));
         let roots = cluster(&counted.seen, umis.method, umis.edits);
         let mut molecules = Molecules::new(roots, findings.sets.len(), umis);
         let mut sets: Vec<Option<PairSet<S>>> = Vec::new();

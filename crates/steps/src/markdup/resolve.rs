@@ -199,7 +199,7 @@ impl<'a, T: Sorting> Findings<'a, T> {
         self.note_depth(size, locus);
     }
 
-    pub(super) fn note_depth(&mut self, size: u64, (ref_id, five_prime): (i32, i64)) {
+    fn note_depth(&mut self, size: u64, (ref_id, five_prime): (i32, i64)) {
         if size >= DEEP && self.tally.deepest.is_none_or(|deepest| deepest.size < size) {
             self.tally.deepest = Some(Deepest { size, ref_id, five_prime });
         }
@@ -219,8 +219,11 @@ impl<'a, T: Sorting> Findings<'a, T> {
         self.relieve()
     }
 
-    /// Refuses more candidates than fit.
-    pub(super) fn check_held(&self) -> Result<()> {
+    /// Spills what takes too much room, now and then, and refuses more candidates than fit.
+    pub(super) fn check_held(&mut self) -> Result<()> {
+        if self.members.len() % (1 << 14) == 0 {
+            self.relieve()?;
+        }
         if self.held.max(0) as u64 * CANDIDATE_BYTES <= self.room {
             return Ok(());
         }

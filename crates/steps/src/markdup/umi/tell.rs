@@ -46,15 +46,21 @@ impl Umis {
         }
     }
 
-    /// The code of a read that is judged alone, or of a paired end as single reads meet it.
-    pub fn of_single(&self, first: Umi, last: Umi) -> u128 {
-        self.source.of_template(first, last).code() << 1
+    /// The code by which single reads and paired ends meet: of the UMIs of both segments. A duplex UMI begins with
+    /// that of the end itself.
+    pub fn of_end(&self, first: Umi, last: Umi, is_first: bool) -> u128 {
+        let umi = self.source.of_template(first, last);
+        let strand = if is_first { Strand::A } else { Strand::B };
+        let duplex = self.method.joins_strands();
+        let umi = if duplex { duplex::normalise(umi, strand).unwrap_or(umi) } else { umi };
+        umi.code() << 1
     }
 
-    /// The code of both mates' ends, as single reads meet them.
-    pub fn of_ends(&self, seen: &Read, arriving: &Read) -> u128 {
+    /// The same for one of two mates.
+    pub fn of_mate(&self, seen: &Read, arriving: &Read, mate: &Read) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
-        self.of_single(Umi::from_code(first.code), Umi::from_code(last.code))
+        let is_first = std::ptr::eq(mate, first);
+        self.of_end(Umi::from_code(first.code), Umi::from_code(last.code), is_first)
     }
 }
 

@@ -1,0 +1,110 @@
+//! One command with many means: threads, memory, what compresses the spill.
+
+use readmill_simulate::{Profile, Sample};
+
+use super::{Desk, Outcome, arg, readmill};
+
+/// Threads, memory, and what compresses the spill; no memory stands for the least the plan accepts.
+pub type Means = (usize, Option<&'static str>, &'static str);
+
+pub const MEANS: [Means; 9] = [
+    (1, Some("2G"), "lz4"),
+    (1, None, "lz4"),
+    (2, None, "zstd"),
+    (2, Some("256M"), "lz4"),
+    (3, None, "none"),
+    (3, Some("2G"), "lz4"),
+    (8, None, "lz4"),
+    (8, Some("256M"), "zstd"),
+    (8, Some("2G"), "none"),
+];
+
+/// Fewer, with which every order is tried.
+pub const FEW_MEANS: [Means; 5] =
+    [(1, Some("2G"), "lz4"), (1, None, "zstd"), (2, None, "none"), (3, None, "lz4"), (8, None, "lz4")];
+
+/// The inflated BAM file of a simulated sample, in which templates stand together.
+pub fn sample(pairs: u64) -> Vec<u8> {
+    let sample = Sample::new(Profile { single_per_mille: 20, ..Profile::small().with_pairs(pairs) });
+    let mut bytes = Vec::new();
+    sample.raw_header(&mut bytes);
+    let mut records = sample.records();
+    while records.next(&mut bytes) {}
+    bytes
+}
+
+/// The least memory with which `args` run, as the program itself says.
+pub fn least_memory(args: &[String]) -> String {
+    let refused = readmill(args.iter().map(String::as_str).chain(["-m", "1M"]));
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    let least =
+        refused.stderr.split("needs at least -m ").nth(1).and_then(|rest| rest.split(' ').next());
+    least.unwrap_or_else(|| panic!("{}", refused.stderr)).to_string()
+}
+
+pub fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_string).collect()
+}
+
+/// Runs a command on one input with all the means.
+pub fn same_bytes(input: &[u8], command: &str, format: &str) -> (usize, usize) {
+    same_bytes_with(&MEANS, &[input.to_vec()], command, format)
+}
+
+/// Runs a command with each of the means, in one format, into a file that must come out the same, index, metrics
+/// and all. `DICT`, `METRICS` and `JSON` stand for files. Gives the number of runs spilled with the least memory and with the most.
+pub fn same_bytes_with(
+    means: &[Means],
+    inputs: &[Vec<u8>],
+    command: &str,
+    format: &str,
+) -> (usize, usize) {
+    let desk = Desk::new();
+    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&desk.file(&format!("in.{i}"), input)));
+    let inputs: Vec<String> = inputs.collect();
+    desk.file("new.dict", DICTIONARY);
+    let mut first: Option<Vec<Vec<u8>>> = None;
+    let (mut most, mut least) = (0, usize::MAX);
+    for &(threads, memory, codec) in means {
+        let output = desk.path(&format!("out.{format}"));
+        let mut args = words(command);
+        for (name, file) in [("DICT", "new.dict"), ("METRICS", "out.txt"), ("JSON", "out.json")] {
+            args.iter_mut().filter(|word| *word == name).for_each(|word| *word = arg(&desk.path(file)));
+        }
+        args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&output)]));
+        if format == "bam" {
+            args.extend(["-l".into(), "1".into()]);
+        }
+        args.extend(["-@".into(), threads.to_string(), "--spill-codec".into(), codec.into()]);
+        let memory = memory.map_or_else(|| least_memory(&args), str::to_string);
+        args.extend(["-m".into(), memory.clone()]);
+        let done = readmill(&args);
+        assert_eq!(done.code, Some(0), "{command}, {threads} threads, {memory}: {}", done.stderr);
+        let limit = readmill::plan::parse_size(&memory).expect("a size") >> 20;
+        let peak = number_after(&done, &["peak", "memory"]);
+        assert!(peak <= limit as usize, "{command}, {threads} threads: {peak} MiB with {memory}");
+        let runs = number_after(&done, &["spilled", "in"]);
+        (most, least) = (most.max(runs), least.min(runs));
+        let names = desk.names();
+        let written = names.iter().filter(|name| name.starts_with("out"));
+        let files = written.map(|name| std::fs::read(desk.path(name)).expect("the output")).collect();
+        match &first {
+            None => first = Some(files),
+            Some(first) => {
+                assert!(*first == files, "{command}, {format}: {threads} threads with {memory} differ");
+            }
+        }
+    }
+    (most, least)
+}
+
+/// The number that the summary gives after these words.
+fn number_after(done: &Outcome, before: &[&str]) -> usize {
+    let words: Vec<&str> = done.stderr.split_whitespace().collect();
+    let at = words.windows(before.len()).position(|pair| pair == before).expect("a summary");
+    words[at + before.len()].parse().expect("a number")
+}
+
+/// Sequences of the sample: one is dropped, the others are turned round.
+const DICTIONARY: &str = "@SQ\tSN:chrM\tLN:16569\n@SQ\tSN:chr4\tLN:180000\n@SQ\tSN:chr3\tLN:400000\n\
+                          @SQ\tSN:chr1\tLN:800000\n";
