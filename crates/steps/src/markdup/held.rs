@@ -138,8 +138,8 @@ impl Ends {
     /// Whether some reads wait to be joined with their mates.
     pub fn any_halves(&self) -> bool {
         match &self.items {
-            Shaped::Plain(items) => items.halves.len() > 0,
-            Shaped::Coded(items) => items.halves.len() > 0,
+            Shaped::Plain(items) => !items.halves.is_empty(),
+            Shaped::Coded(items) => !items.halves.is_empty(),
         }
     }
 

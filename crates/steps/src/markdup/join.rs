@@ -46,7 +46,7 @@ impl Join<'_> {
             let (_, read) = self.read::<S>(&half, Order::Place);
             self.meet(&mut pending, 0, read, items);
             joined += 1;
-            if joined % RELIEF == 0 {
+            if joined.is_multiple_of(RELIEF) {
                 relieve(items)?;
             }
         }
@@ -68,7 +68,7 @@ impl Join<'_> {
         while let Some(half) = halves.next_item()? {
             self.stay_alone(&self.read::<S>(&half, order).1, items);
             noted += 1;
-            if noted % RELIEF == 0 {
+            if noted.is_multiple_of(RELIEF) {
                 relieve(items)?;
             }
         }
@@ -108,7 +108,7 @@ impl Join<'_> {
                 }
             }
             joined += 1;
-            if joined % RELIEF == 0 {
+            if joined.is_multiple_of(RELIEF) {
                 relieve(items, &mut members)?;
             }
         }
@@ -144,7 +144,7 @@ impl Join<'_> {
             let read = Read { ordinal: template >> 1, led: template & 1 == 1, ..read };
             self.meet(&mut pending, read.read_group.into(), read, items);
             joined += 1;
-            if joined % RELIEF == 0 {
+            if joined.is_multiple_of(RELIEF) {
                 relieve(items)?;
             }
         }

@@ -77,7 +77,7 @@ impl<T: Sorting> Judging<'_, T> {
         let [by_input, by_place] = std::mem::take(&mut items.either);
         items.pairs.absorb(if self.mode == Mode::Template { by_input } else { by_place });
         let templates = self.join(&mut items)?;
-        if items.fragments.len() == 0 {
+        if items.fragments.is_empty() {
             items.present = Sorter::default(); // paired ends matter to single reads alone
         }
         let most = noted.rules.optical.map_or(0, |optical| optical.most.min(items.pairs.len()));
@@ -109,7 +109,7 @@ impl<T: Sorting> Judging<'_, T> {
     fn join<S: Shape>(&self, items: &mut Items<S>) -> Result<Option<Members>> {
         let &Court { threads, noted, room, .. } = self.court;
         let spill = &*self.court.spill;
-        if items.halves.len() == 0 {
+        if items.halves.is_empty() {
             return Ok(None);
         }
         if items.bytes() + items.halves.bytes() > room {
@@ -178,7 +178,7 @@ impl<T: Sorting> Judging<'_, T> {
             }
             Ok(())
         })?;
-        if linked.len() == 0 {
+        if linked.is_empty() {
             return Ok(None);
         }
         threads.sort(linked.chunks_mut())?;

@@ -221,7 +221,7 @@ impl<'a, T: Sorting> Findings<'a, T> {
 
     /// Spills what takes too much room, now and then, and refuses more candidates than fit.
     pub(super) fn check_held(&mut self) -> Result<()> {
-        if self.members.len() % (1 << 14) == 0 {
+        if self.members.len().is_multiple_of(1 << 14) {
             self.relieve()?;
         }
         if self.held.max(0) as u64 * CANDIDATE_BYTES <= self.room {

@@ -67,7 +67,7 @@ fn sum(qual: &[u8]) -> u32 {
     for eight in eights {
         let word = u64::from_le_bytes(*eight);
         let counts = ((word & !HIGH) + TO_128) & !word & HIGH;
-        let counted = word & (counts - (counts >> 7) | counts);
+        let counted = word & ((counts - (counts >> 7)) | counts);
         sums += (counted & LOW_BYTES) + (counted >> 8 & LOW_BYTES);
     }
     let sums = (0..4).map(|n| (sums >> (16 * n)) as u32 & 0xffff).sum::<u32>();

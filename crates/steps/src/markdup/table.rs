@@ -78,6 +78,11 @@ pub struct Rows<const N: usize> {
 }
 
 impl<const N: usize> Rows<N> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many there are.
     pub fn len(&self) -> u64 {
         (self.spilled.len() * PIECE + self.memory.len()) as u64
@@ -138,7 +143,7 @@ impl Table {
                 bits.set(ordinal);
                 rows.push([value]);
             }
-            if rows.len() % PIECE as u64 == 0 && rows.bytes() > room {
+            if rows.len().is_multiple_of(PIECE as u64) && rows.bytes() > room {
                 rows.spill(spill)?;
             }
         }

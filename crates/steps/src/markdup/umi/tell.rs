@@ -42,7 +42,7 @@ impl Umis {
         if self.method.joins_strands() {
             duplex::normalise(umi, strand).unwrap_or(umi).code() << 1 | bit
         } else {
-            bit * APART | umi.code() << 1 | bit
+            (bit * APART) | umi.code() << 1 | bit
         }
     }
 
