@@ -155,7 +155,7 @@ fn small(
         metrics::all(commands, root, args.pairs.unwrap_or(20_000), ledger)?;
     }
     if args.has(Part::Umi) {
-        umi::compare(&place("molecules")?, peers, number(100, 1_000), ledger);
+        umi::compare(&place("molecules")?, peers, number(100, 1_000), !args.quick, ledger);
     }
     Ok(())
 }
