@@ -30,13 +30,7 @@ const METHODS: [(&str, &str, u32); 5] = [
 ];
 
 /// Compares on molecules at so many positions; `duplex` ones, too, which need fgumi, whose build takes minutes.
-pub fn compare(
-    place: &Place<'_>,
-    peers: &Peers,
-    positions: u64,
-    duplex: bool,
-    ledger: &mut Ledger,
-) {
+pub fn compare(place: &Place<'_>, peers: &Peers, positions: u64, duplex: bool, ledger: &mut Ledger) {
     ledger.title("umi", "molecules told by UMIs");
     for (name, duplex) in [("single", false), ("duplex", true)] {
         ledger.check(&format!("umi: input {name}.bam"), || make(place, name, positions, duplex));
