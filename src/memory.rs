@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use readmill_engine::{Crew, Division};
 use readmill_record::{Error, Result};
+use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::Entry;
 
+use crate::pass::look::COUNTERS_BYTES;
 use crate::plan::{DEFAULT_LEVEL, Plan};
 
 const MIB: u64 = 1 << 20;
@@ -28,6 +30,10 @@ const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
 /// as small as they can be, 27,000 spans, entries and ends. Merging: its records, their compressed
 /// form and the frames they come from.
 const TICKET: u64 = 9 * MIB / 2;
+
+/// What a thread counts bases with: a stretch of the reference and of the known sites, and its counts, which are
+/// twice in memory when they have to grow.
+const RECALIBRATION: u64 = (LEARNER_BYTES + 2 * COUNTERS_BYTES) as u64;
 
 /// Less room than this for reads would spill all the time.
 const LEAST_ROOM: u64 = 16 * MIB;
@@ -88,11 +94,14 @@ impl Memory {
         // Enough that nobody waits for the oldest ticket; more only takes memory.
         let crew = Crew { threads, in_flight: (2 * threads).min(threads + 4) };
         let mut division = Division::new(plan.means.memory);
-        let level = plan.output.level.unwrap_or(DEFAULT_LEVEL);
+        let level = plan.output.as_ref().and_then(|output| output.level).unwrap_or(DEFAULT_LEVEL);
         let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };
         division.take("program", PROGRAM);
         division.take("threads and their codecs", thread * threads as u64);
         division.take("batches under way", TICKET * crew.in_flight as u64);
+        if plan.steps.recalibration.as_ref().is_some_and(|it| it.training().is_some()) {
+            division.take("recalibration", RECALIBRATION * threads as u64);
+        }
         let sizes = Sizes::of(division.remainder().unwrap_or(0));
         division.take("sorting", sizes.scratch() * threads as u64);
         let room = division.remainder().unwrap_or(0).min(MOST_ROOM);

@@ -1,6 +1,7 @@
 //! What is wanted, checked: the one description of a run that everything else is made from.
 
 mod duplicates;
+mod recalibration;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
 
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
+pub use recalibration::{Apply, MOST_CONTEXT, Recalibration, TableSource, Training};
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
 /// zlib's time.
@@ -33,8 +35,8 @@ pub struct Plan {
     pub inputs: Vec<PathBuf>,
     /// What is done to reads.
     pub steps: Steps,
-    /// Where they go.
-    pub output: Output,
+    /// Where they go; nowhere, if only what is learnt of them is wanted.
+    pub output: Option<Output>,
     /// With what means.
     pub means: Means,
 }
@@ -52,6 +54,8 @@ pub struct Steps {
     pub duplicates: Option<Duplicates>,
     /// Sort; nothing keeps the order of the input.
     pub sort: Option<Order>,
+    /// Recalibrate base qualities.
+    pub recalibration: Option<Recalibration>,
 }
 
 /// Which reads count as unmapped.
@@ -132,31 +136,42 @@ pub enum Verbosity {
     Verbose,
 }
 
-impl Plan {
-    /// Checks what can be checked before the input is opened.
-    pub fn check(&self) -> Result<()> {
-        let output = &self.output;
-        let wants_index = matches!(output.index, Index::Wanted | Index::Kind(_));
-        if wants_index && output.path.as_os_str() == "-" {
+impl Output {
+    /// Checks what can be checked before it is opened.
+    fn check(&self) -> Result<()> {
+        let wants_index = matches!(self.index, Index::Wanted | Index::Kind(_));
+        if wants_index && self.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
         }
-        if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-            return Err(Error::usage("standard input can be read only once").hint("give - once"));
-        }
-        if output.format == Format::Sam && output.level.is_some() {
+        if self.format == Format::Sam && self.level.is_some() {
             return Err(Error::usage("SAM text is not compressed, so it has no level")
                 .hint("drop -l and -u, or write BAM"));
         }
-        if output.format == Format::Sam && output.codec != Codec::default() {
+        if self.format == Format::Sam && self.codec != Codec::default() {
             return Err(Error::usage("SAM text is not compressed, so it has no codec")
                 .hint("drop --codec, or write BAM"));
         }
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// Checks what can be checked before the input is opened.
+    pub fn check(&self) -> Result<()> {
+        if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+            return Err(Error::usage("standard input can be read only once").hint("give - once"));
+        }
+        self.output.as_ref().map_or(Ok(()), Output::check)?;
+        self.steps.recalibration.as_ref().map_or(Ok(()), Recalibration::check)?;
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check)
     }
 
     /// Whether the whole input must be seen before the first read can leave.
     pub fn holds_everything(&self) -> bool {
-        self.steps.sort.is_some() || self.steps.duplicates.is_some()
+        let recalibration = self.steps.recalibration.as_ref();
+        self.steps.sort.is_some()
+            || self.steps.duplicates.is_some()
+            || recalibration.is_some_and(Recalibration::holds_everything)
     }
 
     /// Bytes that the largest duplicate set takes in which optical duplicates are looked for.
@@ -197,7 +212,11 @@ impl Plan {
             }
             duplicates.words().iter().for_each(|word| say(word));
         }
-        if self.command != "sort" || self.order() != Order::Coordinate {
+        if let Some(recalibration) = &steps.recalibration {
+            recalibration.words().iter().for_each(|word| say(word));
+        }
+        let sorts = self.command != "bqsr apply";
+        if sorts && (self.command != "sort" || self.order() != Order::Coordinate) {
             say("--sort");
             say(&self.order().name());
         }

@@ -7,29 +7,31 @@ use readmill_engine::Budget;
 use readmill_format::source::Source;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
+use readmill_steps::bqsr::{self, Counting, Training};
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
 use readmill_steps::markdup::optical::CANDIDATE_BYTES;
-use readmill_steps::markdup::verdict::Deepest;
-use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Ends, Mode, Tally, Verdict, Writing};
+use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Ends, Verdict, Writing};
 use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
 use readmill_steps::{Step, sort};
 
 use crate::forecast;
 use crate::inputs::{self, Inputs, Rules};
-use crate::memory::{self, Memory};
-use crate::metrics::{self, MetricsFiles};
+use crate::memory::Memory;
 use crate::output::Sink;
 use crate::pass::duplicates::Court;
 use crate::pass::feed::Feed;
 use crate::pass::held::Held;
 use crate::pass::ingest::{Buffers, Ingest, Stop};
+use crate::pass::look::{self, Look};
 use crate::pass::merge;
 use crate::pass::prefix::{self, Prefix};
 use crate::pass::waiting::Waiting;
-use crate::pass::{duplicates, stream};
-use crate::plan::{DuplicateMode, Plan, Unmapped};
+use crate::pass::{Doing, duplicates, stream};
+use crate::plan::{self, DuplicateMode, Plan, Unmapped};
+use crate::recalibration;
 use crate::report::{Report, log};
-use crate::target;
+use crate::side_files::{self, SideFiles};
+use crate::summary::{self, Summary};
 
 /// How often the header's text is in memory, at most, in one form or another.
 const HEADER_COPIES: u64 = 6;
@@ -37,45 +39,30 @@ const HEADER_COPIES: u64 = 6;
 /// Bytes the header of a dictionary may take.
 const MOST_DICTIONARY: usize = 64 << 20;
 
-/// What a run did.
-#[derive(Debug, Default)]
-pub struct Summary {
-    /// Records read.
-    pub read: u64,
-    /// Records written.
-    pub written: u64,
-    /// How duplicates were marked.
-    pub mode: Option<Mode>,
-    /// What the steps counted.
-    pub counts: Vec<(&'static str, u64)>,
-    /// Bytes spilled.
-    pub spilled: u64,
-    /// Sorted runs that were spilled.
-    pub runs: usize,
-}
-
 /// Does what the plan says.
 pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
     let started = Instant::now();
     plan.check()?;
     let memory = Memory::divide(plan)?;
-    announce(plan, &memory, report);
-    for input in &plan.inputs {
-        target::check_distinct(input, &plan.output.path)?;
-    }
+    summary::announce(plan, &memory, report);
+    side_files::check(plan)?;
     let most = (memory.room / 8) as usize;
     let rules = Rules { allow_missing_eof: plan.means.allow_missing_eof, most };
     let inputs = Inputs::open(&plan.inputs, rules)?;
     let mut header = inputs.header().clone();
     let steps = steps(plan, &mut header)?;
     let job = Job { plan, memory, report, header, steps };
-    let summary = if plan.holds_everything() { job.hold(inputs) } else { job.pass_through(inputs) };
+    let summary = match &plan.output {
+        Some(_) if plan.holds_everything() => job.hold(inputs),
+        Some(_) => job.pass_through(inputs),
+        None => job.look(inputs),
+    };
     report.done();
     let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
         ([one], Kind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,
     })?;
-    conclude(&summary, started, report);
+    summary::conclude(&summary, started, report);
     Ok(summary)
 }
 
@@ -95,7 +82,7 @@ fn steps(plan: &Plan, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
         steps.push(Box::new(ReplaceReadGroup::new(group, header)?));
     }
     set_order(header, plan.order(), true);
-    if !plan.output.no_pg {
+    if !plan.output.as_ref().is_some_and(|output| output.no_pg) {
         header.add_program("readmill", env!("CARGO_PKG_VERSION"), &plan.command_line());
     }
     Ok(steps)
@@ -121,14 +108,54 @@ struct Job<'a> {
 impl Job<'_> {
     fn sink(&self) -> Result<Sink> {
         let sorted = self.plan.order() == Order::Coordinate;
-        Sink::create(&self.plan.output, &self.header, sorted, self.report)
+        let output =
+            self.plan.output.as_ref().ok_or_else(|| Error::bug("reads leave, and go nowhere"))?;
+        Sink::create(output, &self.header, sorted, self.report)
     }
 
-    /// The room that headers leave: their text, lines, tables and copies.
-    fn room(&self, inputs: &Inputs) -> Result<u64> {
+    fn spill(&self) -> Arc<Spill> {
+        Arc::new(Spill::new(&self.plan.means.temp_dirs))
+    }
+
+    /// What bases are counted against, if they are to be counted.
+    fn training(&self, spill: &Arc<Spill>) -> Result<Option<Arc<Training>>> {
+        let Some(wanted) = self.wanted_training() else { return Ok(None) };
+        recalibration::training(wanted, &self.header, spill, self.report).map(Arc::new).map(Some)
+    }
+
+    fn wanted_training(&self) -> Option<&plan::Training> {
+        self.plan.steps.recalibration.as_ref().and_then(plan::Recalibration::training)
+    }
+
+    /// Nothing counted yet, of reads as they come; nothing if nothing is to be counted.
+    fn looks(&self, training: Option<Arc<Training>>) -> Option<Look> {
+        let counting = &self.wanted_training()?.counting;
+        training.map(|training| Look::new(&training, counting.clone()))
+    }
+
+    /// Writes the table of what was counted, if that is asked for, and gives it.
+    fn settle(&self, look: Look, files: &mut SideFiles, after: bool) -> Result<bqsr::Report> {
+        let (table, bases) = look.report()?;
+        let when = if after { " once more, with their new qualities" } else { " for recalibration" };
+        self.report.say(&format!("readmill: {bases} bases counted{when}"));
+        if bases == 0 {
+            self.report.warn("no base was counted: no read is fit for recalibration");
+        }
+        files.write_table(&table, after)?;
+        Ok(table)
+    }
+
+    /// The room that headers leave, their text, lines, tables and copies, and what else stands beside reads.
+    fn room(&self, inputs: &Inputs, beside_reads: u64) -> Result<u64> {
         let header = HEADER_COPIES * inputs.header_bytes() as u64;
-        let left = self.memory.room.checked_sub(header).filter(|&left| left >= self.memory.room / 4);
-        left.ok_or_else(|| Error::usage("the header leaves no room for reads").hint("raise -m"))
+        let left = self
+            .memory
+            .room
+            .checked_sub(header + beside_reads)
+            .filter(|&left| left >= self.memory.room / 4);
+        left.ok_or_else(|| {
+            Error::usage("the header, known sites and counts leave no room for reads").hint("raise -m")
+        })
     }
 
     /// Most bytes a record takes beside itself while it waits.
@@ -142,32 +169,60 @@ impl Job<'_> {
         (self.memory.room / 5).min(1 << 30) as usize
     }
 
+    /// Nothing leaves: reads are looked at.
+    fn look(mut self, inputs: Inputs) -> Result<Summary> {
+        let mut files = SideFiles::open(self.plan)?;
+        let look = self.looks(self.training(&self.spill())?);
+        let look = look.ok_or_else(|| Error::bug("nothing is to be learnt of the reads"))?;
+        self.report.stage("reading", inputs.size(), true);
+        let feed = Feed::new(inputs, self.max_record(), self.memory.crew);
+        let doing = Doing { steps: &std::mem::take(&mut self.steps), look: Some(&look) };
+        let (read, counts) = look::over_input(self.memory.crew, feed, doing, self.report)?;
+        self.settle(look, &mut files, false)?;
+        files.rename()?;
+        Ok(Summary { read, counts, ..Summary::default() })
+    }
+
     /// Steps alone: nothing is held.
-    fn pass_through(self, inputs: Inputs) -> Result<Summary> {
+    fn pass_through(mut self, inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
+        let mut files = SideFiles::open(self.plan)?;
+        let apply = recalibration::step_from_file(self.plan.steps.recalibration.as_ref(), &self.header)?;
+        self.steps.extend(apply);
+        let look = self.looks(self.training(&self.spill())?);
         sink.begin(&self.header)?;
         self.report.stage("reading", inputs.size(), true);
         let crew = self.memory.crew;
         let feed = Feed::new(inputs, self.max_record(), crew);
-        let (read, written) =
-            stream::to_sink(crew, feed, &self.steps, &self.header, &mut sink, self.report)?;
+        let doing = Doing { steps: &self.steps, look: look.as_ref() };
+        let (read, written) = stream::to_sink(crew, feed, doing, &self.header, &mut sink, self.report)?;
+        if let Some(look) = look {
+            self.settle(look, &mut files, false)?;
+        }
         sink.finish(self.report)?;
+        files.rename()?;
         Ok(Summary { read, written: written.records, counts: written.counts, ..Summary::default() })
     }
 
-    /// Steps that need the whole input: ingest, resolve, merge.
+    /// Steps that need the whole input: ingest, resolve, look, merge.
     fn hold(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
-        let mut metrics = MetricsFiles::open(self.plan)?;
+        let mut files = SideFiles::open(self.plan)?;
+        let spill = self.spill();
+        let recalibration = self.plan.steps.recalibration.as_ref();
+        let from_file = recalibration::step_from_file(recalibration, &self.header)?;
+        let training = self.training(&spill)?;
+        let beside_reads = training.as_deref().map_or(0, recalibration::room);
+        let known = spill.written();
         let wanted = self.plan.steps.duplicates.as_ref();
         let prepare = |wanted| duplicates::prepare(wanted, &self.header, &mut inputs, self.report);
         let noted = wanted.map(prepare).transpose()?;
         let waiting = Waiting {
             crew: self.memory.crew,
             sort,
-            budget: Budget::new(self.room(&inputs)?),
-            spill: Arc::new(Spill::new(&self.plan.means.temp_dirs)),
+            budget: Budget::new(self.room(&inputs, beside_reads)?),
+            spill,
             beside: self.beside(&inputs, noted.as_ref()),
             list: self.memory.sizes.list,
             framing: Framing { size: self.memory.sizes.frame, codec: self.plan.means.spill_codec },
@@ -188,7 +243,7 @@ impl Job<'_> {
             };
             let grouped = (&input_header, feed.link.was_cut());
             let verdict = Arc::new(self.judge(&waiting, wanted.mode, noted, grouped, &mut held)?);
-            self.tell(&verdict.tally);
+            summary::found(&verdict.tally, &self.header, self.report);
             summary.mode = Some(verdict.mode);
             let references = self.header.references().iter().map(|reference| reference.name.clone());
             let libraries = Arc::clone(&noted.libraries);
@@ -201,20 +256,59 @@ impl Job<'_> {
             set_order(&mut self.header, Order::Minhash, held.any_placed);
         }
         let (sources, prefix) = self.behind_prefix(&waiting, &mut held, &mut sink)?;
+        let sources = Arc::new(sources);
         summary.runs = held.spilled;
+        let verdict = marked.as_ref().map(|(verdict, ..)| &**verdict);
+        let (apply, look) = self.recalibrate(&waiting, &sources, verdict, training, &mut files)?;
+        let recalibrated = apply.is_some();
+        steps.extend(from_file.into_iter().chain(apply));
         self.report.stage("writing", Some(read.saturating_sub(prefix.records)), false);
-        let (crew, merge) = (waiting.crew, Merge::new(Arc::new(sources)));
+        let (crew, merge) = (waiting.crew, Merge::new(sources));
         let Prefix { cutter, records: before, .. } = prefix;
-        let written = merge::to_sink(crew, merge, &steps, &self.header, &mut sink, cutter, self.report)?;
+        let doing = Doing { steps: &steps, look: look.as_ref() };
+        let written = merge::to_sink(crew, merge, doing, &self.header, &mut sink, cutter, self.report)?;
         if let Some((verdict, counted, libraries)) = marked {
-            metrics.write(self.plan, &metrics::duplication(libraries, &verdict.tally, &counted))?;
+            let metrics = side_files::duplication(libraries, &verdict.tally, &counted);
+            files.write_metrics(self.plan, &metrics)?;
+        }
+        if let Some(look) = look {
+            self.settle(look, &mut files, recalibrated)?;
         }
         sink.finish(self.report)?;
-        metrics.rename()?;
+        files.rename()?;
         summary.counts.extend(written.counts);
         summary.written = before + written.records;
-        summary.spilled = waiting.spill.written();
+        summary.spilled = waiting.spill.written() - known;
         Ok(summary)
+    }
+
+    /// Counts all that waits, and gives the step that recalibrates it when it leaves; and what is to be counted then:
+    /// the reads as they are, if only the table is wanted, or with their new qualities.
+    fn recalibrate(
+        &self,
+        waiting: &Waiting,
+        sources: &Arc<Sources>,
+        verdict: Option<&Verdict>,
+        training: Option<Arc<Training>>,
+        files: &mut SideFiles,
+    ) -> Result<(Option<Box<dyn Step>>, Option<Look>)> {
+        let (Some(wanted), Some(training)) = (&self.plan.steps.recalibration, training) else {
+            return Ok((None, None));
+        };
+        let look = self.looks(Some(Arc::clone(&training)));
+        let Some(apply) = &wanted.apply else { return Ok((None, look)) };
+        let Some(look) = look else { return Ok((None, None)) };
+        self.report.stage("counting", None, false);
+        let merge = Merge::new(Arc::clone(sources));
+        look::over_runs(waiting.crew, merge, &look, verdict, self.report)?;
+        let table = self.settle(look, files, false)?;
+        let step = recalibration::step(&table, apply, &self.header)?;
+        let again = wanted.training().filter(|wanted| wanted.after.is_some());
+        let again = again.map(|wanted| {
+            let counting = Counting { use_original: false, ..wanted.counting.clone() };
+            Look::new(&training, counting)
+        });
+        Ok((Some(step), again))
     }
 
     /// All that is left to be merged, behind what is in the output already. If some of it belongs before that, the
@@ -242,7 +336,10 @@ impl Job<'_> {
     /// Whether reads may go into the output before all have come: nothing but the order is asked for, and the
     /// output can be begun anew.
     fn may_leave_early(&self, sink: &Sink) -> bool {
-        let alone = self.plan.steps.duplicates.is_none() && self.plan.order() != Order::Minhash;
+        let steps = &self.plan.steps;
+        let alone = steps.duplicates.is_none()
+            && steps.recalibration.is_none()
+            && self.plan.order() != Order::Minhash;
         alone && sink.can_restart()
     }
 
@@ -306,28 +403,6 @@ impl Job<'_> {
         Ok(held)
     }
 
-    /// Says what was found.
-    fn tell(&self, tally: &Tally) {
-        let optical: u64 = tally.libraries.iter().map(|library| library.optical_pairs).sum();
-        let optical = match optical + tally.optical_fragments {
-            0 => String::new(),
-            n => format!(", {n} of them optical"),
-        };
-        self.report.say(&format!(
-            "readmill: {} pairs and {} single reads are duplicates{optical}",
-            tally.pairs, tally.fragments
-        ));
-        if let Some(Deepest { size, ref_id, five_prime }) = tally.deepest {
-            let contig = self.header.references().get(ref_id as usize);
-            let contig = contig.map_or("*".into(), |contig| String::from_utf8_lossy(&contig.name));
-            self.report.warn(&format!(
-                "the largest duplicate set has {} templates, at {contig}:{}",
-                with_commas(size),
-                five_prime + 1
-            ));
-        }
-    }
-
     /// Which templates are duplicates.
     fn judge(
         &self,
@@ -356,70 +431,4 @@ impl Job<'_> {
         let ends = std::mem::take(&mut held.ends);
         court.resolve(wanted, header, ends, held.records)
     }
-}
-
-/// A number with a comma after each three digits.
-fn with_commas(n: u64) -> String {
-    let digits = n.to_string();
-    let (head, tail) = digits.split_at((digits.len() - 1) % 3 + 1);
-    let triples = tail.as_bytes().chunks(3).map(|triple| String::from_utf8_lossy(triple));
-    triples.fold(head.to_string(), |text, triple| text + "," + &triple)
-}
-
-/// The inputs, in few words.
-fn shown_inputs(plan: &Plan) -> String {
-    match &plan.inputs[..] {
-        [] => String::new(),
-        [one] => one.display().to_string(),
-        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
-    }
-}
-
-/// The first line of the log.
-fn announce(plan: &Plan, memory: &Memory, report: &Report) {
-    let mib = |bytes: u64| bytes >> 20;
-    report.say(&format!(
-        "readmill {} {}: {} -> {}; {} threads in total, {} MiB of memory in total, temporary files in {}",
-        env!("CARGO_PKG_VERSION"),
-        plan.command,
-        shown_inputs(plan),
-        plan.output.path.display(),
-        memory.crew.threads,
-        mib(plan.means.memory),
-        plan.means.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
-    ));
-    if plan.means.explain {
-        log(&format!("plan: {}", plan.command_line()));
-        for (name, bytes) in memory.division.shares() {
-            log(&format!("  {:>7} MiB  {name}", mib(*bytes)));
-        }
-        log(&format!(
-            "  {:>7} MiB  reads and duplicate ends that wait; beyond it they are spilled",
-            mib(memory.room)
-        ));
-    }
-}
-
-/// The last lines of the log.
-fn conclude(summary: &Summary, started: Instant, report: &Report) {
-    for (name, n) in &summary.counts {
-        report.say(&format!("readmill: {n} {name}"));
-    }
-    match summary.mode {
-        Some(Mode::Template) => report
-            .say("readmill: duplicate mode template: every record of a duplicate template is flagged"),
-        Some(Mode::Coordinate) => report.say(
-            "readmill: duplicate mode coordinate: mapped primary records of duplicates are flagged",
-        ),
-        None => {}
-    }
-    report.say(&format!(
-        "readmill: {} records read, {} written in {:.1} s; peak memory {} MiB; {} MiB spilled in {} runs",
-        summary.read,
-        summary.written,
-        started.elapsed().as_secs_f64(),
-        memory::peak_rss().unwrap_or(0).div_ceil(1 << 20),
-        summary.spilled >> 20,
-        summary.runs,
-    ));
 }

@@ -9,11 +9,19 @@ use readmill_format::bam::index::Kind;
 use readmill_format::bgzf::Codec;
 use readmill_format::squeeze::SpillCodec;
 
+/// Where reads come from.
 #[derive(Args)]
-pub struct Io {
+pub struct Input {
     /// Input: SAM or BAM, told by content; - for standard input. Several are read one after the other, under one header
     #[arg(value_name = "IN", required = true)]
     input: Vec<PathBuf>,
+}
+
+/// Where reads come from, where they go, and with what means.
+#[derive(Args)]
+pub struct Io {
+    #[command(flatten)]
+    input: Input,
     /// Output file; - or nothing for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -32,9 +40,6 @@ pub struct Io {
     /// What compresses the output: libdeflate, zlib, or igzip where it is built in
     #[arg(long, value_name = "CODEC", default_value_t)]
     codec: Codec,
-    /// What compresses what is spilled: lz4, zstd or none
-    #[arg(long, value_name = "CODEC", default_value_t)]
-    spill_codec: SpillCodec,
     /// Write an index; a BAM file sorted by coordinate gets one without asking
     #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true)]
     write_index: Option<Option<IndexKind>>,
@@ -44,6 +49,16 @@ pub struct Io {
     /// Add no @PG line
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
+    #[command(flatten)]
+    means: MeansFlags,
+}
+
+/// With what means.
+#[derive(Args)]
+pub struct MeansFlags {
+    /// What compresses what is spilled: lz4, zstd or none
+    #[arg(long, value_name = "CODEC", default_value_t)]
+    spill_codec: SpillCodec,
     /// Threads in all, not in addition [default: what this process may use]
     #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
@@ -87,10 +102,10 @@ fn parse_memory(text: &str) -> std::result::Result<u64, String> {
 impl Io {
     /// The inputs.
     pub fn inputs(&self) -> Vec<PathBuf> {
-        self.input.clone()
+        self.input.inputs()
     }
 
-    pub fn output(&self) -> Output {
+    pub fn output(&self) -> Option<Output> {
         let by_name = match self.output.extension().and_then(|e| e.to_str()) {
             Some("sam") => Format::Sam,
             _ => Format::Bam,
@@ -111,10 +126,25 @@ impl Io {
             (_, true) => Some(FAST_LEVEL),
             _ => self.level,
         };
-        Output { path: self.output.clone(), format, codec: self.codec, level, index, no_pg: self.no_pg }
+        let (path, codec, no_pg) = (self.output.clone(), self.codec, self.no_pg);
+        Some(Output { path, format, codec, level, index, no_pg })
     }
 
     pub fn means(&self) -> Means {
+        self.means.means(&self.output)
+    }
+}
+
+impl Input {
+    /// The inputs.
+    pub fn inputs(&self) -> Vec<PathBuf> {
+        self.input.clone()
+    }
+}
+
+impl MeansFlags {
+    /// The means of a run that writes to `output`.
+    pub fn means(&self, output: &Path) -> Means {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
@@ -124,7 +154,7 @@ impl Io {
         Means {
             threads: self.threads.map_or_else(available, usize::from),
             memory: self.memory.unwrap_or_else(memory::default_limit),
-            temp_dirs: self.temp_dirs(),
+            temp_dirs: self.temp_dirs(output),
             spill_codec: self.spill_codec,
             allow_missing_eof: self.allow_missing_eof,
             explain: self.explain,
@@ -133,15 +163,15 @@ impl Io {
     }
 
     /// The directories asked for; else `$TMPDIR`; else the output's own, which has room for the output.
-    fn temp_dirs(&self) -> Vec<PathBuf> {
+    fn temp_dirs(&self, output: &Path) -> Vec<PathBuf> {
         if !self.temp_dir.is_empty() {
             return self.temp_dir.clone();
         }
         if let Some(dir) = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()) {
             return vec![dir.into()];
         }
-        let beside = self.output.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let regular = !self.output.exists() || self.output.is_file();
+        let beside = output.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let regular = !output.exists() || output.is_file();
         vec![beside.filter(|_| regular).unwrap_or(Path::new(".")).to_path_buf()]
     }
 }

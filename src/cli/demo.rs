@@ -84,15 +84,16 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
             read_group: Some("ID:demo LB:lib1 SM:sample1 PL:ILLUMINA PU:unit1".into()),
             duplicates: Some(Duplicates::marked(DuplicateMode::Auto)),
             sort: Some(Order::Coordinate),
+            recalibration: None,
         },
-        output: Output {
+        output: Some(Output {
             path: output,
             format: Format::Bam,
             codec: Codec::default(),
             level: None,
             index: Index::Auto,
             no_pg: false,
-        },
+        }),
         means: Means {
             threads,
             memory: memory::default_limit().min(512 << 20),
@@ -109,6 +110,7 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
 fn shown(plan: &Plan) -> String {
     let words = plan.command_line();
     let words = words.trim_start_matches("readmill ");
-    let (input, output) = (plan.inputs[0].display(), plan.output.path.display());
+    let input = plan.inputs[0].display();
+    let output = plan.output.as_ref().map_or(Path::new("-"), |output| &output.path).display();
     format!("{words} {input} -o {output} -m {}M", plan.means.memory >> 20)
 }

@@ -1,11 +1,13 @@
 //! The command line: flags to a [`Plan`], nothing else.
 
+mod bqsr;
 mod common;
 mod compare;
 mod demo;
 mod duplicates;
 mod markdup;
 mod prep;
+mod recalibration;
 mod sort;
 
 use std::process::ExitCode;
@@ -31,6 +33,9 @@ enum Command {
     Sort(sort::Sort),
     /// Mark duplicates
     Markdup(markdup::Markdup),
+    /// Recalibrate base qualities, in steps
+    #[command(subcommand)]
+    Bqsr(bqsr::Bqsr),
     /// Say how far two files agree
     Compare(compare::Compare),
     /// Simulate a sample and prepare it
@@ -61,6 +66,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Prep(it) => process(&it.plan()?),
         Command::Sort(it) => process(&it.plan()?),
         Command::Markdup(it) => process(&it.plan()?),
+        Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Compare(it) => it.run(),
         Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),
     }

@@ -4,18 +4,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{Steps, Unmapped};
+use readmill::plan::{Recalibration, Steps, TableSource, Unmapped};
 use readmill_record::Result;
 
 use super::common::Io;
 use super::duplicates::DuplicateFlags;
+use super::recalibration::{ApplyingFlags, CountingFlags, Place, QualityFlags};
 use super::sort::OutputOrder;
 
 /// Flags of any combination of steps.
 #[derive(Args)]
 #[command(
     after_help = "Steps are applied in this order, whatever the order of the flags: drop unmapped reads, \
-replace the sequence dictionary, replace read groups, mark duplicates, sort."
+replace the sequence dictionary, replace read groups, mark duplicates, sort, recalibrate base qualities."
 )]
 pub struct Prep {
     #[command(flatten)]
@@ -39,6 +40,66 @@ pub struct Prep {
     /// Replace, reorder and filter reference sequences by the dictionary of this SAM, BAM or .dict file; reads on others are removed
     #[arg(long, value_name = "FILE", alias = "replace-reference-sequences")]
     sequence_dictionary: Option<PathBuf>,
+    #[command(flatten)]
+    bqsr: BqsrFlags,
+}
+
+/// Recalibration in the same run.
+#[derive(Args)]
+#[command(next_help_heading = "Recalibration")]
+pub struct BqsrFlags {
+    /// Recalibrate base qualities: errors are counted once duplicates are known, and new qualities given in the same run
+    #[arg(long, requires = "reference", conflicts_with = "bqsr_apply")]
+    bqsr: bool,
+    /// Count errors only, for --bqsr-table; qualities stay as they are
+    #[arg(long, requires = "reference", requires = "bqsr_table", conflicts_with = "bqsr_apply")]
+    bqsr_table_only: bool,
+    /// Where the recalibration table is written
+    #[arg(long, value_name = "TABLE")]
+    bqsr_table: Option<PathBuf>,
+    /// Where a table of the reads with their new qualities is written, to see what is left to be told
+    #[arg(long, value_name = "TABLE", requires = "bqsr")]
+    bqsr_after_table: Option<PathBuf>,
+    /// Recalibrate by this table, which is there already
+    #[arg(long, value_name = "TABLE")]
+    bqsr_apply: Option<PathBuf>,
+    /// Reference, as FASTA, plain or by bgzip
+    #[arg(long, value_name = "FASTA")]
+    reference: Option<PathBuf>,
+    /// Count reads here only: a region (chr1:100-200), or a file of them (BED, .interval_list, .list); may be given again
+    #[arg(long, value_name = "WHERE")]
+    bqsr_intervals: Vec<String>,
+    /// Count no reads here
+    #[arg(long, value_name = "WHERE")]
+    bqsr_exclude_intervals: Vec<String>,
+    /// Widen intervals by so many bases
+    #[arg(long, value_name = "N", default_value = "0")]
+    bqsr_interval_padding: u32,
+    #[command(flatten)]
+    qualities: QualityFlags,
+    #[command(flatten)]
+    counting: CountingFlags,
+    #[command(flatten)]
+    applying: ApplyingFlags,
+}
+
+impl BqsrFlags {
+    fn recalibration(&self) -> Option<Recalibration> {
+        let apply = || Some(self.applying.apply(&self.qualities));
+        if let Some(table) = &self.bqsr_apply {
+            return Some(Recalibration { source: TableSource::File(table.clone()), apply: apply() });
+        }
+        let reference = self.reference.clone().filter(|_| self.bqsr || self.bqsr_table_only)?;
+        let place = Place {
+            intervals: self.bqsr_intervals.clone(),
+            exclude: self.bqsr_exclude_intervals.clone(),
+            padding: self.bqsr_interval_padding,
+        };
+        let tables = [self.bqsr_table.clone(), self.bqsr_after_table.clone()];
+        let training = self.counting.training(&self.qualities, reference, place, tables);
+        let source = TableSource::Reads(Box::new(training));
+        Some(Recalibration { source, apply: apply().filter(|_| !self.bqsr_table_only) })
+    }
 }
 
 impl Prep {
@@ -58,6 +119,7 @@ impl Prep {
             read_group: self.read_group.clone(),
             duplicates: marks.then(|| self.duplicates.duplicates()),
             sort: self.sort.order(),
+            recalibration: self.bqsr.recalibration(),
         };
         Ok(Plan {
             command: "prep",

@@ -3,14 +3,13 @@
 
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_record::{Batch, Error, Header, Result};
-use readmill_steps::Step;
 use readmill_steps::sort::{
     Cutter, Frames, Framing, Merge, Ordered, Partition, Range, RunSort, SpilledRun,
 };
 
 use super::turnover::Scratch;
 use super::waiting::Waiting;
-use super::{Counts, Steps};
+use super::{Counts, Doer, Doing};
 use crate::output::{Part, PartEncoder, Sink, Writer};
 use crate::report::Report;
 
@@ -23,12 +22,12 @@ pub struct Written {
 }
 
 struct ToSink<'a> {
-    steps: &'a [Box<dyn Step>],
+    doing: Doing<'a>,
     writer: Writer<'a>,
 }
 
-/// One thread's batch, steps and encoder.
-type Worker<'a> = (Batch, Steps, PartEncoder<'a>);
+/// One thread's batch, what it does to it, and its encoder.
+type Worker<'a> = (Batch, Doer<'a>, PartEncoder<'a>);
 
 impl<'a> Pass for ToSink<'a> {
     /// A range, or the end of all.
@@ -40,7 +39,7 @@ impl<'a> Pass for ToSink<'a> {
     type Error = Error;
 
     fn worker(&self) -> Self::Worker {
-        (Batch::with_capacity(9 << 17), super::fork(self.steps), self.writer.encoder())
+        (Batch::with_capacity(9 << 17), self.doing.doer(), self.writer.encoder())
     }
 
     fn open(&self, _: &mut Self::Worker, range: Option<Range>) -> Result<Option<Ordered>> {
@@ -55,9 +54,9 @@ impl<'a> Pass for ToSink<'a> {
 
 impl<'a> ToSink<'a> {
     fn encode(&self, worker: &mut Worker<'a>, partition: &Partition) -> Result<Part> {
-        let (batch, steps, encoder) = worker;
+        let (batch, doer, encoder) = worker;
         partition.gather_into(batch)?;
-        super::apply(steps, batch)?;
+        doer.apply(batch)?;
         let mut part = self.writer.part();
         encoder.encode(batch, &mut part);
         Ok(part)
@@ -68,14 +67,14 @@ impl<'a> ToSink<'a> {
 pub fn to_sink(
     crew: Crew,
     mut merge: Merge,
-    steps: &[Box<dyn Step>],
+    doing: Doing<'_>,
     header: &Header,
     sink: &mut Sink,
     mut cutter: Cutter,
     report: &Report,
 ) -> Result<Written> {
     let (mut records, mut ended) = (0, false);
-    let pass = ToSink { steps, writer: sink.writer(header, crew.in_flight) };
+    let pass = ToSink { doing, writer: sink.writer(header, crew.in_flight) };
     let workers = readmill_engine::run(
         crew,
         &pass,
@@ -101,7 +100,7 @@ pub fn to_sink(
     )?;
     pass.writer.write_behind()?;
     let mut counts = Counts::new();
-    super::count(&mut counts, workers.iter().map(|worker| &worker.1));
+    workers.into_iter().for_each(|(_, doer, _)| doer.finish(&mut counts));
     Ok(Written { records, counts })
 }
 

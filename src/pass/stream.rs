@@ -2,18 +2,17 @@
 
 use readmill_engine::{Crew, Pass};
 use readmill_record::{Error, Header, Result};
-use readmill_steps::Step;
 
 use super::feed::{Feed, Piece, Reader, Readers, Stretch};
 use super::merge::Written;
-use super::{Counts, Steps};
+use super::{Counts, Doer, Doing};
 use crate::inputs::Next;
 use crate::output::{Part, PartEncoder, Sink, Writer};
 use crate::report::Report;
 
 struct Through<'a> {
     readers: Readers,
-    steps: &'a [Box<dyn Step>],
+    doing: Doing<'a>,
     writer: Writer<'a>,
 }
 
@@ -22,11 +21,11 @@ impl<'a> Pass for Through<'a> {
     type Opened = Piece;
     type Linked = Stretch;
     type Output = (Part, u64);
-    type Worker = (Reader, Steps, PartEncoder<'a>);
+    type Worker = (Reader, Doer<'a>, PartEncoder<'a>);
     type Error = Error;
 
     fn worker(&self) -> Self::Worker {
-        (self.readers.reader(), super::fork(self.steps), self.writer.encoder())
+        (self.readers.reader(), self.doing.doer(), self.writer.encoder())
     }
 
     fn open(&self, worker: &mut Self::Worker, next: Next) -> Result<Piece> {
@@ -35,10 +34,10 @@ impl<'a> Pass for Through<'a> {
 
     fn work(&self, worker: &mut Self::Worker, stretch: Stretch) -> Result<(Part, u64)> {
         self.writer.write_behind()?;
-        let (reader, steps, encoder) = worker;
+        let (reader, doer, encoder) = worker;
         let (batch, read) = reader.check(stretch, |mut batch| {
             let read = batch.len() as u64;
-            super::apply(steps, &mut batch)?;
+            doer.apply(&mut batch)?;
             Ok((batch, read))
         })?;
         let mut part = self.writer.part();
@@ -52,13 +51,13 @@ impl<'a> Pass for Through<'a> {
 pub fn to_sink(
     crew: Crew,
     feed: Feed,
-    steps: &[Box<dyn Step>],
+    doing: Doing<'_>,
     header: &Header,
     sink: &mut Sink,
     report: &Report,
 ) -> Result<(u64, Written)> {
     let writer = sink.writer(header, crew.in_flight);
-    let pass = Through { readers: feed.readers(), steps, writer };
+    let pass = Through { readers: feed.readers(), doing, writer };
     let Feed { mut intake, mut link } = feed;
     let (mut read, mut records) = (0, 0);
     let workers = readmill_engine::run(
@@ -78,6 +77,6 @@ pub fn to_sink(
     )?;
     pass.writer.write_behind()?;
     let mut counts = Counts::new();
-    super::count(&mut counts, workers.iter().map(|worker| &worker.1));
+    workers.into_iter().for_each(|(_, doer, _)| doer.finish(&mut counts));
     Ok((read, Written { records, counts }))
 }

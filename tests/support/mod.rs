@@ -63,14 +63,14 @@ impl Desk {
             command: "prep",
             inputs: vec![input],
             steps,
-            output: Output {
+            output: Some(Output {
                 path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),
                 format: Format::Sam,
                 codec: Codec::default(),
                 level: None,
                 index: Index::No,
                 no_pg: true,
-            },
+            }),
             means: Means {
                 threads,
                 memory: 128 << 20,

@@ -4,7 +4,12 @@
 pub mod bam;
 pub mod bgzf;
 pub mod chain;
+pub mod features;
+pub mod intervals;
+pub mod reference;
 pub mod sam;
+pub mod sites;
 pub mod source;
 pub mod spill;
 pub mod squeeze;
+pub mod text;

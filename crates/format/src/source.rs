@@ -8,7 +8,7 @@ use std::io::{Cursor, Read};
 use readmill_record::{Error, Header, RecordRef, Result};
 
 use crate::bam::header as bam_header;
-use crate::bgzf::{BlockReader, Chunk, Inflater, frame};
+use crate::bgzf::{BlockReader, Chunk, Inflater, Stream, frame};
 use crate::chain::Opened;
 use crate::sam::LineParser;
 
@@ -116,8 +116,7 @@ impl Source {
         let mut ended = false;
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
-                let rest = Inflating { blocks, chunk, inflater, bytes: Vec::new(), at: 0 };
-                return Self::sam(Box::new(rest), bytes, most);
+                return Self::sam(Box::new(Stream::new(blocks)), bytes, most);
             }
             if let Some((header, taken)) = bam_header::parse(&bytes)? {
                 let rest = bytes.split_off(taken);
@@ -229,32 +228,6 @@ fn fill(input: &mut Input, into: &mut Vec<u8>, n: usize) -> Result<bool> {
         _ => Error::io("reading failed", &e),
     })?;
     Ok(got < n)
-}
-
-/// SAM text inside BGZF, inflated as it is claimed, with the checks BGZF allows.
-struct Inflating {
-    blocks: BlockReader<Input>,
-    chunk: Chunk,
-    inflater: Inflater,
-    bytes: Vec<u8>,
-    at: usize,
-}
-
-impl Read for Inflating {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        while self.at == self.bytes.len() {
-            self.bytes.clear();
-            self.at = 0;
-            if !self.blocks.next_chunk(&mut self.chunk).map_err(std::io::Error::other)? {
-                return Ok(0);
-            }
-            self.inflater.chunk(&self.chunk, &mut self.bytes).map_err(std::io::Error::other)?;
-        }
-        let n = into.len().min(self.bytes.len() - self.at);
-        into[..n].copy_from_slice(&self.bytes[self.at..self.at + n]);
-        self.at += n;
-        Ok(n)
-    }
 }
 
 /// One thread's means to open claims.

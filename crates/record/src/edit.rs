@@ -94,6 +94,15 @@ pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut V
     close(out, start);
 }
 
+/// Removes the optional fields called `tag` from the record that starts at `start` of `out` and reaches its end.
+pub fn remove(out: &mut Vec<u8>, start: usize, tag: Tag) {
+    let fields = start + RecordRef::new(&out[start..]).fields_start();
+    while let Some(found) = tag::locate(&out[fields..], tag) {
+        out.drain(fields + found.start..fields + found.end);
+    }
+    close(out, start);
+}
+
 /// Makes `block_size` of the record at `start` say that it reaches the end of `out`.
 pub fn close(out: &mut [u8], start: usize) {
     let size = (out.len() - start - 4) as u32;

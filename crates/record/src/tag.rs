@@ -16,6 +16,13 @@ pub const DI: Tag = *b"DI";
 /// Size of a duplicate set, written by Picard.
 pub const DS: Tag = *b"DS";
 
+/// Original base qualities.
+pub const OQ: Tag = *b"OQ";
+/// Qualities of insertions, written by GATK 1 to 3.
+pub const BI: Tag = *b"BI";
+/// Qualities of deletions, written by GATK 1 to 3.
+pub const BD: Tag = *b"BD";
+
 /// One optional field: its tag, its BAM type letter and the bytes of its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {

@@ -1,11 +1,12 @@
 //! What is done to reads.
 //!
 //! A [`Step`] changes or drops the reads of a batch; it sees one batch at a time, on any thread, in any
-//! order. What needs the whole input is in [`sort`] and [`markdup`]: a part that takes each batch's
+//! order. What needs the whole input is in [`sort`], [`markdup`] and [`bqsr`]: a part that takes each batch's
 //! share as it passes, and a part that turns all shares into a value a later step is made from.
 //! Nothing here starts threads.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod bqsr;
 pub mod filter;
 pub mod markdup;
 pub mod sort;

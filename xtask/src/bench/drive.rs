@@ -64,14 +64,14 @@ fn plan(memory: u64, threads: usize, level: u8) -> Plan {
         command: "sort",
         inputs: Vec::new(),
         steps: Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() },
-        output: Output {
+        output: Some(Output {
             path,
             format: Format::Bam,
             codec,
             level: Some(level),
             index: Index::Auto,
             no_pg: false,
-        },
+        }),
         means: Means {
             threads,
             memory,

@@ -4,11 +4,13 @@ pub mod codec;
 pub mod deflate;
 pub mod frame;
 pub mod inflate;
+pub mod stream;
 
 pub use codec::Codec;
 pub use deflate::Deflater;
 pub use frame::{Block, BlockReader, Chunk};
 pub use inflate::Inflater;
+pub use stream::Stream;
 
 /// Most bytes a block may hold, compressed or not.
 pub const MAX_BLOCK: usize = 1 << 16;

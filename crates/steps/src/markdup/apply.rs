@@ -189,22 +189,17 @@ impl ApplyMarks {
 struct Fields<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
-    fields: usize,
 }
 
 impl<'a> Fields<'a> {
     fn new(record: RecordRef<'_>, out: &'a mut Vec<u8>) -> Self {
         let start = out.len();
         out.extend_from_slice(record.raw());
-        let fields = start + record.fields_start();
-        Fields { out, start, fields }
+        Fields { out, start }
     }
 
     fn remove(&mut self, tag: Tag) {
-        while let Some(found) = tag::locate(&self.out[self.fields..], tag) {
-            self.out.drain(self.fields + found.start..self.fields + found.end);
-        }
-        edit::close(self.out, self.start);
+        edit::remove(self.out, self.start, tag);
     }
 
     fn set_text(&mut self, tag: Tag, value: &[u8]) {

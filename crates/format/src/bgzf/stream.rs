@@ -1,0 +1,40 @@
+//! BGZF as one stream of bytes, with the checks that BGZF allows: lengths, checksums, the EOF block.
+
+use std::io::Read;
+
+use super::{BlockReader, Chunk, Inflater};
+
+/// What the blocks of a file hold, one after the other. Its errors are [`readmill_record::Error`]s inside of
+/// [`std::io::Error`]s.
+pub struct Stream<R> {
+    blocks: BlockReader<R>,
+    chunk: Chunk,
+    inflater: Inflater,
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl<R: Read> Stream<R> {
+    /// What the blocks of `blocks` that have not been taken yet hold.
+    pub fn new(blocks: BlockReader<R>) -> Self {
+        let (chunk, inflater) = (Chunk::default(), Inflater::default());
+        Stream { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }
+    }
+}
+
+impl<R: Read> Read for Stream<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        while self.at == self.bytes.len() {
+            self.bytes.clear();
+            self.at = 0;
+            if !self.blocks.next_chunk(&mut self.chunk).map_err(std::io::Error::other)? {
+                return Ok(0);
+            }
+            self.inflater.chunk(&self.chunk, &mut self.bytes).map_err(std::io::Error::other)?;
+        }
+        let n = into.len().min(self.bytes.len() - self.at);
+        into[..n].copy_from_slice(&self.bytes[self.at..self.at + n]);
+        self.at += n;
+        Ok(n)
+    }
+}

@@ -1,0 +1,47 @@
+//! Picard's interval list: a SAM header, then contig, start (1-based), end (inclusive), strand and name between tabs
+//! (htsjdk 4.2, `IntervalListCodec`).
+
+use readmill_record::{Header, Result};
+
+use super::{Dictionary, Spot, number, shown};
+use crate::text::Lines;
+
+/// Reads the header.
+pub(super) fn header(lines: &mut Lines) -> Result<Dictionary> {
+    let mut text = Vec::new();
+    while lines.advance()? {
+        if !lines.line().starts_with(b"@") {
+            lines.go_back();
+            break;
+        }
+        text.extend_from_slice(lines.line());
+        text.push(b'\n');
+    }
+    let header = Header::parse(&text).map_err(|e| e.file(lines.path()))?;
+    let mut dictionary = Dictionary::default();
+    header.references().iter().for_each(|it| dictionary.push(&it.name, Some(it.length)));
+    Ok(dictionary)
+}
+
+/// Where the interval of a line lies.
+pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {
+    if line.starts_with(b"@") || line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let columns: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
+    let [contig, start, end, strand, _] = columns[..] else {
+        let what =
+            "an interval has five columns (contig, start, end, strand, name) between tabs, this line";
+        return Err(format!("{what} has {}", columns.len()));
+    };
+    let wrong = |what, text| format!("the {what} of an interval is not a position: {}", shown(text));
+    let first = number(start).filter(|&n| n > 0).ok_or_else(|| wrong("start", start))?;
+    let last = number(end).ok_or_else(|| wrong("end", end))?;
+    if first > last + 1 {
+        return Err(format!("an interval ends ({last}) before it starts ({first})"));
+    }
+    if !matches!(strand, b"+" | b"-") {
+        return Err(format!("the strand of an interval is + or -, not {}", shown(strand)));
+    }
+    Ok(Some(Spot { name: contig.len(), start: first - 1, end: last }))
+}

@@ -1,0 +1,188 @@
+//! Files that say where something lies on the genome: VCF, BCF, BED and interval lists, plain, gzip or BGZF.
+//!
+//! Only the place of each feature is read, as htsjdk 4.2 (so GATK 4.6.2) understands it; no index is needed. The
+//! columns are taken apart here rather than by a crate of parsers. With END looked up, the lazy records of noodles-vcf
+//! 0.96 took 1400 cycles for a record of dbSNP's length, and these, sites included, take 360; this is a stretch in which
+//! no other thread can help. Its header refuses lines that htsjdk takes, too.
+
+mod bcf;
+mod bed;
+mod dictionary;
+mod interval_list;
+mod vcf;
+
+use std::fmt;
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+use readmill_record::{Error, Result};
+
+use crate::text::{self, Lines};
+pub use dictionary::Dictionary;
+pub(crate) use dictionary::{OTHER_BUILD, no_common_contig};
+
+/// Where a feature lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// Name of its contig.
+    pub contig: &'a [u8],
+    /// Its first base, 0-based.
+    pub start: u32,
+    /// The base after its last one. Equal to `start` for a feature without length, which BED and interval lists may
+    /// have, and for a VCF record at position 0, before the first base.
+    pub end: u32,
+}
+
+/// A kind of file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Variants as text.
+    Vcf,
+    /// Variants in binary.
+    Bcf,
+    /// Intervals, 0-based and half-open.
+    Bed,
+    /// Picard's intervals, 1-based and closed, below a SAM header.
+    IntervalList,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Vcf => "VCF",
+            Kind::Bcf => "BCF",
+            Kind::Bed => "BED",
+            Kind::IntervalList => "an interval list",
+        })
+    }
+}
+
+/// The features of a file, read one after the other.
+pub struct Features {
+    kind: Kind,
+    dictionary: Dictionary,
+    content: Content,
+}
+
+enum Content {
+    Text(Lines),
+    Bcf(bcf::Records),
+}
+
+/// Where the feature of a line lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spot {
+    /// Length of the contig's name, with which the line starts.
+    name: usize,
+    start: u32,
+    end: u32,
+}
+
+/// A number without sign that Java's `int` can hold.
+pub(crate) fn number(text: &[u8]) -> Option<u32> {
+    let digit = |sum: u32, byte: &u8| match byte {
+        b'0'..=b'9' => sum.checked_mul(10)?.checked_add(u32::from(byte - b'0')),
+        _ => None,
+    };
+    if text.is_empty() { None } else { text.iter().try_fold(0, digit).filter(|&n| n <= i32::MAX as u32) }
+}
+
+/// A piece of a line for a message.
+fn shown(text: &[u8]) -> String {
+    format!("{:?}", String::from_utf8_lossy(&text[..text.len().min(60)]))
+}
+
+/// Bytes of the content that tell its kind.
+const PEEK: u64 = 512;
+
+impl Features {
+    /// Opens the file at `path`. Its content tells its kind; a BED file, which nothing tells, is what has the ending
+    /// .bed or no ending of another kind.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut input = text::open(path)?;
+        let mut start = Vec::new();
+        (&mut input).take(PEEK).read_to_end(&mut start).map_err(|e| text::reading(&e, path))?;
+        let kind = kind(&start, path)?;
+        let input: text::Input = Box::new(Cursor::new(start).chain(input));
+        if kind == Kind::Bcf {
+            let (dictionary, records) = bcf::open(path, input)?;
+            return Ok(Features { kind, dictionary, content: Content::Bcf(records) });
+        }
+        let mut lines = Lines::new(path, input);
+        let dictionary = match kind {
+            Kind::Vcf => vcf::header(&mut lines)?,
+            Kind::IntervalList => interval_list::header(&mut lines)?,
+            Kind::Bed | Kind::Bcf => Dictionary::default(),
+        };
+        Ok(Features { kind, dictionary, content: Content::Text(lines) })
+    }
+
+    /// What kind of file it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The contigs that the file's header names, which is none in BED.
+    pub fn dictionary(&self) -> &Dictionary {
+        &self.dictionary
+    }
+
+    /// Where the next feature lies; nothing at the end of the file.
+    pub fn next_place(&mut self) -> Result<Option<Place<'_>>> {
+        match &mut self.content {
+            Content::Bcf(records) => records.next_place(),
+            Content::Text(lines) => {
+                let parse = match self.kind {
+                    Kind::Vcf | Kind::Bcf => vcf::spot,
+                    Kind::Bed => bed::spot,
+                    Kind::IntervalList => interval_list::spot,
+                };
+                while lines.advance()? {
+                    match parse(lines.line()) {
+                        Ok(None) => {}
+                        Ok(Some(Spot { name, start, end })) => {
+                            return Ok(Some(Place { contig: &lines.line()[..name], start, end }));
+                        }
+                        Err(what) => return Err(lines.wrong(what)),
+                    }
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// An error that says where in the file the last feature stood.
+    pub fn wrong(&self, what: impl fmt::Display) -> Error {
+        match &self.content {
+            Content::Text(lines) => lines.wrong(what),
+            Content::Bcf(records) => records.wrong(what),
+        }
+    }
+}
+
+fn kind(start: &[u8], path: &Path) -> Result<Kind> {
+    if start.starts_with(b"##fileformat=VCF") {
+        return Ok(Kind::Vcf);
+    }
+    if start.starts_with(b"BCF\x02") {
+        return Ok(Kind::Bcf);
+    }
+    if start.starts_with(b"@") {
+        return Ok(Kind::IntervalList);
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let packed = [".gz", ".gzip", ".bgz", ".bgzf"].iter().find_map(|end| name.strip_suffix(end));
+    let name = packed.unwrap_or(&name);
+    let wrong = |kind: Kind, needed: &str| {
+        Err(Error::input(format!("this is not {kind}: {needed} is missing at its start")).file(path))
+    };
+    match name.rsplit('.').next().unwrap_or_default() {
+        "vcf" => wrong(Kind::Vcf, "##fileformat=VCF"),
+        "bcf" => wrong(Kind::Bcf, "the magic number"),
+        "interval_list" => wrong(Kind::IntervalList, "a SAM header (@SQ lines)"),
+        _ => Ok(Kind::Bed),
+    }
+}
+
+#[cfg(test)]
+mod tests;

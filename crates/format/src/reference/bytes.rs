@@ -1,0 +1,226 @@
+//! The bytes of a FASTA by their place in the text, whether the file is plain or BGZF.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Result};
+
+use crate::bgzf::{BlockReader, Chunk, EOF_BLOCK, Inflater, MAX_BLOCK};
+use crate::text;
+
+/// Where the text lies in the file. Offsets in the text are bytes of what a compressed file inflates to.
+pub(super) struct Layout {
+    path: PathBuf,
+    file: File,
+    /// Bytes of the file.
+    stored: u64,
+    /// Bytes of the text; where it is compressed, the most that it can have.
+    size: u64,
+    /// Of a BGZF file.
+    blocks: Option<Vec<Start>>,
+}
+
+/// Where a block starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Start {
+    /// In the file.
+    file: u64,
+    /// In the text.
+    text: u64,
+}
+
+impl Layout {
+    /// Opens the file at `path` and finds its blocks where it has any.
+    pub fn open(path: &Path, notes: &mut Vec<String>) -> Result<Self> {
+        let opening = |e| Error::io("the reference cannot be opened", &e).file(path);
+        let file = File::open(path).map_err(opening)?;
+        let size = file.metadata().map_err(opening)?.len();
+        let mut start = [0; 18];
+        let n = file.read_at(&mut start, 0).map_err(opening)?;
+        let mut layout = Layout { path: path.to_path_buf(), file, stored: size, size, blocks: None };
+        if start[..n].starts_with(&[0x1f, 0x8b]) {
+            if !text::is_bgzf(&start[..n]) {
+                return Err(Error::input(
+                    "the reference is compressed by gzip, which gives no random access",
+                )
+                .file(path)
+                .hint("compress it by bgzip instead: gunzip -c ref.fa.gz | bgzip > new.fa.gz"));
+            }
+            layout.find_blocks(notes)?;
+        }
+        Ok(layout)
+    }
+
+    fn find_blocks(&mut self, notes: &mut Vec<String>) -> Result<()> {
+        let gzi = beside(&self.path, ".gzi");
+        let blocks = if gzi.exists() { self.read_blocks(&gzi)? } else { None };
+        let blocks = match blocks {
+            Some(blocks) => blocks,
+            None => {
+                let why = if gzi.exists() { "does not fit the reference" } else { "is not there" };
+                notes.push(format!("{} {why}: made in memory; samtools faidx saves it", gzi.display()));
+                self.hop()?
+            }
+        };
+        self.size = blocks.last().map_or(0, |last| last.text + MAX_BLOCK as u64);
+        self.blocks = Some(blocks);
+        Ok(())
+    }
+
+    /// The blocks as the .gzi file has them; nothing where they cannot be those of this file.
+    fn read_blocks(&self, gzi: &Path) -> Result<Option<Vec<Start>>> {
+        let index = noodles_bgzf::gzi::fs::read(gzi).map_err(|e| {
+            Error::input(format!("this is not a .gzi index ({e})")).file(gzi).hint(REINDEX)
+        })?;
+        let mut end = [0; EOF_BLOCK.len()];
+        let at = self.stored.saturating_sub(end.len() as u64);
+        let whole = self.file.read_exact_at(&mut end, at).is_ok() && end == EOF_BLOCK;
+        let later = index.as_ref().iter().map(|&(file, text)| Start { file, text });
+        let blocks: Vec<Start> = std::iter::once(Start { file: 0, text: 0 }).chain(later).collect();
+        let rises = blocks.windows(2).all(|pair| {
+            let (compressed, inflated) =
+                (pair[1].file.wrapping_sub(pair[0].file), pair[1].text.wrapping_sub(pair[0].text));
+            (1..=MAX_BLOCK as u64).contains(&compressed) && inflated <= MAX_BLOCK as u64
+        });
+        let last = blocks.last().map_or(0, |last| last.file);
+        if last > at || !whole {
+            let what = format!(
+                "the reference is shorter than {} says, or its EOF block is missing",
+                gzi.display()
+            );
+            return Err(Error::input(what).file(&self.path).hint("it is cut short: get it again"));
+        }
+        let reaches = at - last <= MAX_BLOCK as u64; // the EOF block may be listed or not
+        Ok((rises && reaches).then_some(blocks))
+    }
+
+    /// Finds the blocks by going from header to header.
+    fn hop(&self) -> Result<Vec<Start>> {
+        let mut reader = BlockReader::new(At { file: &self.file, at: 0, left: u64::MAX }, false);
+        let (mut chunk, mut starts, mut text) = (Chunk::default(), Vec::new(), 0);
+        let wrong = |e: Error| e.file(&self.path).hint("it is cut short or damaged: get it again");
+        while reader.next_chunk(&mut chunk).map_err(wrong)? {
+            for block in &chunk.blocks {
+                starts.push(Start { file: chunk.offset + u64::from(block.start), text });
+                text += u64::from(block.inflated);
+            }
+        }
+        Ok(starts)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes that the text has at most.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The number, start in the text and place in the file of the block that holds byte `at` of the text.
+    fn block_of(blocks: &[Start], at: u64) -> usize {
+        blocks.partition_point(|block| block.text <= at).saturating_sub(1)
+    }
+}
+
+/// What to do about a bad index.
+pub(super) const REINDEX: &str = "make it again: samtools faidx, or delete it";
+
+/// The path with something put at its end.
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(end);
+    PathBuf::from(name)
+}
+
+/// A stretch of a file.
+struct At<'a> {
+    file: &'a File,
+    at: u64,
+    left: u64,
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let most = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let n = self.file.read_at(&mut into[..most], self.at)?;
+        self.at += n as u64;
+        self.left -= n as u64;
+        Ok(n)
+    }
+}
+
+/// One thread's memory for reading.
+#[derive(Default)]
+pub(super) struct Reader {
+    inflater: Inflater,
+    chunk: Chunk,
+    /// What the block of that number holds.
+    inflated: Vec<u8>,
+    block: Option<usize>,
+}
+
+impl Reader {
+    /// Fills `into` with the bytes from `at` on; says how many there were, which are fewer only at the end.
+    pub fn read(&mut self, layout: &Layout, at: u64, into: &mut [u8]) -> Result<usize> {
+        let Some(blocks) = &layout.blocks else {
+            let mut plain = At { file: &layout.file, at, left: into.len() as u64 };
+            let mut n = 0;
+            while n < into.len() {
+                match plain.read(&mut into[n..]) {
+                    Ok(0) => break,
+                    Ok(more) => n += more,
+                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                    Err(e) => {
+                        return Err(Error::io("reading the reference failed", &e).file(&layout.path));
+                    }
+                }
+            }
+            return Ok(n);
+        };
+        let (mut n, mut block) = (0, Layout::block_of(blocks, at));
+        while n < into.len() && block < blocks.len() {
+            self.inflate(layout, blocks, block)?;
+            let from = (at + n as u64 - blocks[block].text).min(self.inflated.len() as u64) as usize;
+            let piece = &self.inflated[from..];
+            let piece = &piece[..piece.len().min(into.len() - n)];
+            into[n..n + piece.len()].copy_from_slice(piece);
+            n += piece.len();
+            block += 1;
+        }
+        Ok(n)
+    }
+
+    /// Makes `inflated` what the block holds.
+    fn inflate(&mut self, layout: &Layout, blocks: &[Start], block: usize) -> Result<()> {
+        if self.block == Some(block) {
+            return Ok(());
+        }
+        self.block = None;
+        self.inflated.clear();
+        let (start, next) = (blocks[block], blocks.get(block + 1));
+        let wrong = |error: Error| {
+            let offset = start.file + error.place.offset.unwrap_or(0);
+            let mut error = error.file(&layout.path);
+            error.place.offset = Some(offset);
+            error
+        };
+        let left = next.map_or(layout.stored, |next| next.file) - start.file;
+        let stretch = At { file: &layout.file, at: start.file, left };
+        let mut reader = BlockReader::new(stretch, true);
+        reader.next_chunk(&mut self.chunk).map_err(wrong)?;
+        self.chunk.blocks.truncate(1);
+        self.chunk.inflated = self.chunk.blocks.first().map_or(0, |it| it.inflated as usize);
+        self.inflater.chunk(&self.chunk, &mut self.inflated).map_err(wrong)?;
+        if next.is_some_and(|next| next.text - start.text != self.inflated.len() as u64) {
+            let what = "the .gzi index does not fit the reference";
+            return Err(wrong(Error::input(what).hint(REINDEX)));
+        }
+        self.block = Some(block);
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! The reference: an indexed FASTA, plain or BGZF, of which only the pages in use are in memory.
+//!
+//! [`Reference`] is the file and where its contigs lie; a [`Window`] is one thread's private reader.
+
+mod bytes;
+mod index;
+mod window;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use readmill_record::{Error, Header, Result};
+
+use bytes::Layout;
+use index::Sequence;
+pub use window::{WINDOW_BYTES, Window};
+
+/// A FASTA file whose bases can be asked for by contig and position. Clones share the file.
+#[derive(Clone)]
+pub struct Reference(Arc<Shared>);
+
+impl fmt::Debug for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Reference({})", self.path().display())
+    }
+}
+
+struct Shared {
+    path: PathBuf,
+    layout: Layout,
+    sequences: Vec<Sequence>,
+    notes: Vec<String>,
+}
+
+impl Reference {
+    /// Opens the FASTA at `path`, which may be compressed by bgzip.
+    ///
+    /// `path`.fai (and `path`.gzi beside a compressed one) is used if it is there and fits; else its content is
+    /// made in memory by reading the file once, which [`Self::notes`] tells. Nothing is ever written beside the
+    /// file. An index that points beyond the end of the file is an error: the FASTA is then cut short.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut notes = Vec::new();
+        let layout = Layout::open(path, &mut notes)?;
+        let sequences = index::sequences(path, &layout, &mut notes)?;
+        Ok(Reference(Arc::new(Shared { path: path.to_path_buf(), layout, sequences, notes })))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Names and lengths (in bases) of the contigs, in the order of the file.
+    pub fn contigs(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
+        self.0.sequences.iter().map(|it| (&it.name[..], it.length))
+    }
+
+    /// What the user may want to know about the opening, in sentences.
+    pub fn notes(&self) -> &[String] {
+        &self.0.notes
+    }
+
+    /// The number that each contig of `header` has in this FASTA, by its name; nothing for one that is not in it.
+    ///
+    /// As GATK 4.6.2 has it (`SequenceDictionaryUtils.validateDictionaries`): the dictionaries must share a
+    /// contig, and the shared ones must be equally long where both lengths are known (LN:0 is unknown). Order
+    /// does not matter, nor do contigs that only one has, as long as no read that is needed lies on one:
+    /// [`Self::lacks`] is the error for that.
+    pub fn matches(&self, header: &Header) -> Result<Vec<Option<u32>>> {
+        let numbers: HashMap<&[u8], u32> = (0..).zip(self.contigs()).map(|(i, it)| (it.0, i)).collect();
+        let mut found = Vec::with_capacity(header.references().len());
+        for contig in header.references() {
+            let number = numbers.get(&contig.name[..]).copied();
+            if let Some(number) = number {
+                let length = self.0.sequences[number as usize].length;
+                if length != contig.length && length != 0 && contig.length != 0 {
+                    return Err(self.unequal(&contig.name, contig.length, length));
+                }
+            }
+            found.push(number);
+        }
+        if found.iter().all(Option::is_none) && !found.is_empty() {
+            let (theirs, ours) = (&header.references()[0].name, self.contigs().next());
+            let ours = ours.map_or("none".into(), |it| String::from_utf8_lossy(it.0));
+            let theirs = String::from_utf8_lossy(theirs);
+            let what = format!(
+                "the reference and the reads have no contig in common (the first one is {ours} here, {theirs} in the reads)"
+            );
+            return Err(Error::input(what).file(self.path()).hint(SAME_REFERENCE));
+        }
+        Ok(found)
+    }
+
+    fn unequal(&self, name: &[u8], reads: u32, reference: u32) -> Error {
+        let name = String::from_utf8_lossy(name);
+        let what =
+            format!("contig {name} has {reference} bases here, but {reads} in the header of the reads");
+        Error::input(what).file(self.path()).hint(SAME_REFERENCE)
+    }
+
+    /// The error for a read on a contig that the FASTA does not have.
+    pub fn lacks(&self, name: &[u8]) -> Error {
+        let what =
+            format!("contig {} of the reads is not in the reference", String::from_utf8_lossy(name));
+        Error::input(what).file(self.path()).hint(SAME_REFERENCE)
+    }
+
+    /// A reader for one thread.
+    pub fn window(&self) -> Window {
+        Window::new(Arc::clone(&self.0))
+    }
+}
+
+const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
+
+#[cfg(test)]
+mod tests;

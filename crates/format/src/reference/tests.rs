@@ -1,0 +1,204 @@
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::bgzf::{Codec, Deflater, EOF_BLOCK};
+
+/// Contigs of every awkward length, of all letters.
+fn contigs() -> Vec<(String, Vec<u8>)> {
+    let letters = b"ACGTacgtNnRyM-";
+    let mut state = 7u64;
+    let mut bases = |n: usize| -> Vec<u8> {
+        let mut base = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            letters[(state >> 33) as usize % letters.len()]
+        };
+        (0..n).map(|_| base()).collect()
+    };
+    [1, 59, 60, 61, 120, 4096, 4097, 8192, 200_000, 30]
+        .iter()
+        .enumerate()
+        .map(|(i, &n)| (format!("c{i}"), bases(n)))
+        .collect()
+}
+
+fn fasta(line: usize, end: &str) -> Vec<u8> {
+    let mut text = Vec::new();
+    for (name, bases) in contigs() {
+        text.extend_from_slice(format!(">{name} about {name}{end}").as_bytes());
+        for piece in bases.chunks(line) {
+            text.extend_from_slice(piece);
+            text.extend_from_slice(end.as_bytes());
+        }
+    }
+    text
+}
+
+fn bgzf(text: &[u8]) -> Vec<u8> {
+    let (mut out, mut deflater) = (Vec::new(), Deflater::new(Codec::default(), 1));
+    text.chunks(20_000).for_each(|piece| deflater.block(piece, &mut out));
+    out.extend_from_slice(&EOF_BLOCK);
+    out
+}
+
+fn fai(line: usize, end: &str) -> String {
+    let (mut at, mut out) = (0, String::new());
+    for (name, bases) in contigs() {
+        at += format!(">{name} about {name}{end}").len();
+        out += &format!("{name}\t{}\t{at}\t{line}\t{}\n", bases.len(), line + end.len());
+        at += bases.len() + bases.len().div_ceil(line) * end.len();
+    }
+    out
+}
+
+struct Dir(tempfile::TempDir);
+
+impl Dir {
+    fn new() -> Self {
+        Dir(tempfile::tempdir().unwrap())
+    }
+
+    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+fn code(base: u8) -> u8 {
+    b"ACGT".iter().position(|b| b.eq_ignore_ascii_case(&base)).unwrap_or(4) as u8
+}
+
+/// Asks for stretches in order and in no order.
+fn check(reference: &Reference) {
+    let mut window = reference.window();
+    let all = contigs();
+    for ((name, bases), contig) in all.iter().zip(reference.contigs()) {
+        assert_eq!((name.as_bytes(), bases.len()), (contig.0, contig.1 as usize));
+    }
+    let mut state = 1u64;
+    for turn in 0..6000u64 {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let contig = if turn < 3000 { 8 } else { (state >> 60) as usize % all.len() };
+        let bases = &all[contig].1;
+        let start = if turn < 3000 { turn as usize * 66 } else { (state >> 20) as usize % bases.len() };
+        let end = (start + (state >> 50) as usize % 400).min(bases.len());
+        let expected: Vec<u8> = bases[start..end].iter().map(|&base| code(base)).collect();
+        assert_eq!(
+            window.codes(contig as u32, start as u32, end as u32).unwrap(),
+            expected,
+            "{contig}:{start}-{end}"
+        );
+    }
+    let whole = window.codes(8, 0, 200_000).unwrap();
+    assert!(whole.iter().zip(&all[8].1).all(|(&is, &base)| is == code(base)));
+    assert!(window.codes(0, 0, 2).unwrap_err().to_string().contains("base 2 of contig c0"));
+}
+
+#[test]
+fn bases_are_those_of_the_file_however_it_is_laid_out() {
+    let dir = Dir::new();
+    for (line, end) in [(60, "\n"), (60, "\r\n"), (1, "\n"), (70, "\n"), (1_000_000, "\n")] {
+        let text = fasta(line, end);
+        let path = dir.put("a.fa", &text);
+        std::fs::write(dir.0.path().join("a.fa.fai"), fai(line, end)).unwrap();
+        let reference = Reference::open(&path).unwrap();
+        assert!(reference.notes().is_empty(), "{:?}", reference.notes());
+        check(&reference);
+        std::fs::remove_file(dir.0.path().join("a.fa.fai")).unwrap();
+        let made = Reference::open(&path).unwrap();
+        assert_eq!(made.notes().len(), 1);
+        check(&made);
+        let packed = Reference::open(&dir.put("b.fa.gz", bgzf(&text))).unwrap();
+        assert_eq!(packed.notes().len(), 2);
+        check(&packed);
+    }
+}
+
+/// The .gzi of what [`bgzf`] makes.
+fn gzi(packed: &[u8]) -> Vec<u8> {
+    let (mut at, mut text, mut entries) = (0, 0u64, Vec::new());
+    while at < packed.len() {
+        at += usize::from(u16::from_le_bytes([packed[at + 16], packed[at + 17]])) + 1;
+        text += u64::from(u32::from_le_bytes(packed[at - 4..at].try_into().unwrap()));
+        entries.push((at as u64, text));
+    }
+    entries.truncate(entries.len() - 2); // neither the end nor the EOF block
+    let mut out = (entries.len() as u64).to_le_bytes().to_vec();
+    for (file, text) in entries {
+        out.extend([file.to_le_bytes(), text.to_le_bytes()].concat());
+    }
+    out
+}
+
+#[test]
+fn a_gzi_index_is_used_if_it_fits() {
+    let dir = Dir::new();
+    let packed = bgzf(&fasta(60, "\n"));
+    let path = dir.put("a.fa.gz", &packed);
+    dir.put("a.fa.gz.fai", fai(60, "\n"));
+    dir.put("a.fa.gz.gzi", gzi(&packed));
+    let reference = Reference::open(&path).unwrap();
+    assert!(reference.notes().is_empty(), "{:?}", reference.notes());
+    check(&reference);
+    dir.put("a.fa.gz.gzi", &gzi(&packed)[..8 + 16 * 3]);
+    assert!(Reference::open(&path).unwrap_err().to_string().contains("gzi"));
+    let mut few = gzi(&packed)[..8 + 16 * 3].to_vec();
+    few[0] = 3;
+    dir.put("a.fa.gz.gzi", few);
+    let reference = Reference::open(&path).unwrap();
+    assert!(reference.notes()[0].contains("gzi does not fit"), "{:?}", reference.notes());
+    check(&reference);
+    dir.put("a.fa.gz.gzi", gzi(&packed));
+    dir.put("a.fa.gz", &packed[..packed.len() - 28]);
+    assert!(Reference::open(&path).unwrap_err().to_string().contains("EOF block"));
+}
+
+#[test]
+fn an_index_of_another_file_is_noticed() {
+    let dir = Dir::new();
+    let path = dir.put("a.fa", fasta(60, "\n"));
+    dir.put("a.fa.fai", fai(60, "\n").replace("c4\t", "x4\t"));
+    let reference = Reference::open(&path).unwrap();
+    assert!(reference.notes()[0].contains("does not fit the reference at contig x4"));
+    check(&reference);
+    dir.put("a.fa.fai", fai(70, "\n"));
+    assert_eq!(Reference::open(&path).unwrap().notes().len(), 1);
+    dir.put("a.fa.fai", fai(60, "\n"));
+    dir.put("a.fa", &fasta(60, "\n")[..150_000]);
+    let error = Reference::open(&path).unwrap_err().to_string();
+    assert!(error.contains("ends before its contig c8") && error.contains("a.fa.fai"), "{error}");
+    dir.put("a.fa.fai", "nonsense\n");
+    assert!(Reference::open(&path).unwrap_err().to_string().contains("not a .fai"));
+}
+
+#[test]
+fn what_gives_no_random_access_is_refused() {
+    use std::io::Write;
+    let dir = Dir::new();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(b">c\nACGT\n").unwrap();
+    let path = dir.put("a.fa.gz", gzip.finish().unwrap());
+    assert!(Reference::open(&path).unwrap_err().to_string().contains("bgzip"));
+    let uneven = dir.put("b.fa", ">c\nACGT\nAC\nACGT\n");
+    assert!(Reference::open(&uneven).unwrap_err().to_string().contains("after the start"));
+    for bad in ["", "no fasta\n"] {
+        assert!(Reference::open(&dir.put("c.fa", bad)).is_err(), "{bad}");
+    }
+    assert!(
+        Reference::open(Path::new("/nonexistent.fa")).unwrap_err().to_string().contains("nonexistent")
+    );
+}
+
+#[test]
+fn contigs_are_matched_by_name() {
+    let dir = Dir::new();
+    let reference = Reference::open(&dir.put("a.fa", fasta(60, "\n"))).unwrap();
+    let header = |text: &str| Header::parse(text.as_bytes()).unwrap();
+    let found = reference.matches(&header("@SQ\tSN:c3\tLN:61\n@SQ\tSN:other\tLN:9\n@SQ\tSN:c1\tLN:0\n"));
+    assert_eq!(found.unwrap(), [Some(3), None, Some(1)]);
+    let error = reference.matches(&header("@SQ\tSN:c3\tLN:62\n")).unwrap_err().to_string();
+    assert!(error.contains("contig c3 has 61 bases here, but 62"), "{error}");
+    let error = reference.matches(&header("@SQ\tSN:chr3\tLN:61\n")).unwrap_err().to_string();
+    assert!(error.contains("no contig in common"), "{error}");
+    assert!(reference.matches(&header("")).unwrap().is_empty());
+}

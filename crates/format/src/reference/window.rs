@@ -1,0 +1,155 @@
+//! One thread's view of the reference: the pages that were asked for last, as codes of bases.
+
+use std::sync::Arc;
+
+use readmill_record::{Error, Result};
+
+use super::Shared;
+use super::bytes::Reader;
+
+/// Bases of a page. Small, because reads in no order need another page each; and large enough for a pair of reads
+/// in coordinate order to lie in one.
+const PAGE: u32 = 1 << 12;
+
+/// Pages that are kept.
+const PAGES: usize = 128;
+
+/// Most memory that a window takes, as long as no more than a page of bases is asked for at once: its pages, a page
+/// as text, and a block of BGZF compressed (in a buffer that may be twice as large) and inflated.
+pub const WINDOW_BYTES: usize = PAGES * PAGE as usize + (64 << 10) + (256 << 10);
+
+/// The code of a byte of FASTA: 0 A, 1 C, 2 G, 3 T (of either case), 4 everything else, as IUPAC codes are N.
+const CODES: [u8; 256] = {
+    let mut codes = [4; 256];
+    let mut i = 0;
+    while i < 4 {
+        codes[b"ACGT"[i] as usize] = i as u8;
+        codes[b"acgt"[i] as usize] = i as u8;
+        i += 1;
+    }
+    codes
+};
+
+/// No page has this key.
+const NO_PAGE: u64 = u64::MAX;
+
+/// One thread's reader of a [`super::Reference`].
+///
+/// Reads in coordinate order find their bases in a page nearly always, which costs a comparison. In any other order
+/// most of them have to get 4 KiB from the file, and to inflate a block where it is compressed.
+pub struct Window {
+    shared: Arc<Shared>,
+    reader: Reader,
+    /// Codes of the pages.
+    pages: Box<[u8]>,
+    /// Contig and page number of each page.
+    keys: [u64; PAGES],
+    text: Vec<u8>,
+    /// What does not lie in one page.
+    joined: Vec<u8>,
+}
+
+impl Window {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Window {
+            shared,
+            reader: Reader::default(),
+            pages: vec![0; PAGES * PAGE as usize].into(),
+            keys: [NO_PAGE; PAGES],
+            text: Vec::new(),
+            joined: Vec::new(),
+        }
+    }
+
+    /// The bases of contig number `contig` of the FASTA from `start` to `end` (0-based, half-open), one byte each:
+    /// 0 A, 1 C, 2 G, 3 T, 4 anything else. What lies beyond the end of the contig is an error, as it is to GATK.
+    #[inline]
+    pub fn codes(&mut self, contig: u32, start: u32, end: u32) -> Result<&[u8]> {
+        let page = start / PAGE;
+        let slot = slot(contig, page);
+        let in_page = start < end && (end - 1) / PAGE == page && self.keys[slot] == key(contig, page);
+        if in_page && end <= self.shared.sequences[contig as usize].length {
+            let (from, to) = ((start % PAGE) as usize, ((end - 1) % PAGE) as usize + 1);
+            return Ok(&self.pages[slot * PAGE as usize..][..PAGE as usize][from..to]);
+        }
+        self.fetch(contig, start, end)
+    }
+
+    fn fetch(&mut self, contig: u32, start: u32, end: u32) -> Result<&[u8]> {
+        let length = self.shared.sequences.get(contig as usize).map_or(0, |it| it.length);
+        if end > length {
+            return Err(self.beyond(contig, end));
+        }
+        if start >= end {
+            return Ok(&[]);
+        }
+        let (first, last) = (start / PAGE, (end - 1) / PAGE);
+        if first == last {
+            let page = self.load(contig, first)?;
+            return Ok(&self.pages[page..][(start % PAGE) as usize..][..(end - start) as usize]);
+        }
+        self.joined.clear();
+        for number in first..=last {
+            let page = self.load(contig, number)?;
+            let (from, to) = (start.max(number * PAGE), end.min((number + 1).saturating_mul(PAGE)));
+            let piece = &self.pages[page..][(from - number * PAGE) as usize..][..(to - from) as usize];
+            self.joined.extend_from_slice(piece);
+        }
+        Ok(&self.joined)
+    }
+
+    /// Where the codes of a page start, which are read if they are not there.
+    fn load(&mut self, contig: u32, number: u32) -> Result<usize> {
+        let slot = slot(contig, number);
+        let at = slot * PAGE as usize;
+        if self.keys[slot] == key(contig, number) {
+            return Ok(at);
+        }
+        self.keys[slot] = NO_PAGE;
+        let sequence = &self.shared.sequences[contig as usize];
+        let first = number * PAGE;
+        let bases = PAGE.min(sequence.length - first) as usize;
+        let place = sequence.place(first);
+        self.text.resize((sequence.place(first + bases as u32 - 1) + 1 - place) as usize, 0);
+        let n = self.reader.read(&self.shared.layout, place, &mut self.text)?;
+        if n < self.text.len() {
+            let what = "the reference is shorter than it was when it was opened";
+            return Err(Error::input(what).file(self.shared.layout.path()));
+        }
+        let (line, width) = (sequence.bases as usize, sequence.width as usize);
+        let (mut text, mut into) = (&self.text[..], &mut self.pages[at..at + bases]);
+        let mut left = line - first as usize % line; // bases of the first line from here on
+        loop {
+            let n = left.min(into.len());
+            let (now, rest) = into.split_at_mut(n);
+            now.iter_mut().zip(text).for_each(|(code, &byte)| *code = CODES[byte as usize]);
+            if rest.is_empty() {
+                break;
+            }
+            text = &text[left + width - line..];
+            (into, left) = (rest, line);
+        }
+        self.keys[slot] = key(contig, number);
+        Ok(at)
+    }
+
+    fn beyond(&self, contig: u32, end: u32) -> Error {
+        let Some(sequence) = self.shared.sequences.get(contig as usize) else {
+            return Error::bug("a contig was asked for that the reference does not have");
+        };
+        let name = String::from_utf8_lossy(&sequence.name);
+        let what = format!("base {end} of contig {name} is needed, which has {}", sequence.length);
+        Error::input(what).file(&self.shared.path).hint(super::SAME_REFERENCE)
+    }
+}
+
+/// The place of a page. Neighbouring pages never share one; contigs are spread.
+#[inline]
+fn slot(contig: u32, page: u32) -> usize {
+    (page as usize).wrapping_add(contig as usize * 37) % PAGES
+}
+
+#[inline]
+fn key(contig: u32, page: u32) -> u64 {
+    u64::from(contig) << 32 | u64::from(page)
+}

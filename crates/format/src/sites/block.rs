@@ -1,0 +1,122 @@
+//! A block of sites: what is written, read and kept at a time.
+//!
+//! Sites are sorted and share no base, so a site is two small numbers: bases since the end of the last one, and bases
+//! more than one.
+
+use readmill_record::{Error, Result};
+
+use crate::spill::{Extent, Spill};
+
+/// Bytes of a full block: small, because reads in no order need another block each.
+pub(super) const BLOCK_BYTES: usize = 1 << 10;
+
+/// Most sites of a block.
+pub(super) const BLOCK_SITES: usize = BLOCK_BYTES / 2;
+
+/// Most bytes of a site: two numbers of 32 bits, seven to a byte.
+const SITE_BYTES: usize = 10;
+
+/// Where a block lies in the spill file, and what on its contig it covers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    at: u64,
+    bytes: u32,
+    /// Start of its first site.
+    pub first: u32,
+    /// End of its last site.
+    pub end: u32,
+}
+
+/// A site: first base and the base after the last, 0-based.
+pub(super) type Site = (u32, u32);
+
+/// Writes blocks.
+pub(super) struct Writer {
+    bytes: Vec<u8>,
+    first: u32,
+    end: u32,
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Writer { bytes: Vec::with_capacity(BLOCK_BYTES), first: 0, end: 0 }
+    }
+}
+
+impl Writer {
+    /// Adds a site that begins where the last one ended, or later. Gives the block that this filled.
+    pub fn push(&mut self, site: Site, spill: &Spill, extent: &mut Extent) -> Result<Option<Block>> {
+        if self.bytes.is_empty() {
+            (self.first, self.end) = (site.0, site.0);
+        }
+        put(&mut self.bytes, site.0 - self.end);
+        put(&mut self.bytes, site.1 - site.0 - 1);
+        self.end = site.1;
+        if self.bytes.len() + SITE_BYTES > BLOCK_BYTES { self.close(spill, extent) } else { Ok(None) }
+    }
+
+    /// Writes what has been added since the last block.
+    pub fn close(&mut self, spill: &Spill, extent: &mut Extent) -> Result<Option<Block>> {
+        if self.bytes.is_empty() {
+            return Ok(None);
+        }
+        let (at, bytes) = (extent.end, self.bytes.len() as u32);
+        spill.append(extent, &self.bytes)?;
+        self.bytes.clear();
+        Ok(Some(Block { at, bytes, first: self.first, end: self.end }))
+    }
+}
+
+impl Block {
+    /// Makes `sites` those of the block.
+    pub fn read(&self, spill: &Spill, extent: &Extent, sites: &mut Vec<Site>) -> Result<()> {
+        let mut buffer = [0; BLOCK_BYTES];
+        let into = &mut buffer[..self.bytes as usize];
+        spill.read(extent, self.at, into)?;
+        let mut bytes = &*into;
+        sites.clear();
+        sites.reserve(self.bytes as usize / 2);
+        let mut end = self.first;
+        while !bytes.is_empty() {
+            let (gap, more) = match *bytes {
+                [gap, more, ref rest @ ..] if (gap | more) < 0x80 => {
+                    bytes = rest; // as most sites are
+                    (gap.into(), more.into())
+                }
+                _ => (take(&mut bytes), take(&mut bytes)),
+            };
+            let start = end.saturating_add(gap);
+            end = start.saturating_add(more).saturating_add(1);
+            sites.push((start, end));
+        }
+        if end == self.end { Ok(()) } else { Err(damaged()) }
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut n: u32) {
+    while n >= 0x80 {
+        bytes.push(n as u8 | 0x80);
+        n >>= 7;
+    }
+    bytes.push(n as u8);
+}
+
+/// What [`put`] put at the start of `bytes`; some number where that is no number.
+fn take(bytes: &mut &[u8]) -> u32 {
+    let (mut n, mut shift) = (0, 0);
+    while let Some((&byte, rest)) = bytes.split_first() {
+        *bytes = rest;
+        n |= u32::from(byte & 0x7f).wrapping_shl(shift);
+        shift += 7;
+        if byte < 0x80 {
+            break;
+        }
+    }
+    n
+}
+
+fn damaged() -> Error {
+    let error = std::io::Error::other("the spilled sites came back changed");
+    Error::io("reading back what was spilled failed", &error)
+        .hint("check the temporary directory's disk")
+}

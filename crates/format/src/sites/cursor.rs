@@ -1,0 +1,111 @@
+//! One thread's view of the sites: the blocks that were asked for last.
+
+use std::sync::Arc;
+
+use readmill_record::Result;
+
+use super::Shared;
+use super::block::{BLOCK_SITES, Site};
+
+/// Blocks that are kept.
+const SLOTS: usize = 16;
+
+/// Most memory that a cursor takes: what its blocks hold.
+pub const CURSOR_BYTES: usize = SLOTS * (BLOCK_SITES * size_of::<Site>() + size_of::<Slot>());
+
+/// Sites that are passed one by one before a search begins.
+const STEPS: usize = 8;
+
+/// One thread's reader of [`super::Sites`].
+///
+/// Made for questions whose answers lie near one another: reads in coordinate order. In any other order most questions
+/// have to read a block of 1 KiB.
+pub struct Cursor {
+    shared: Arc<Shared>,
+    /// The block that the last answer began in.
+    block: usize,
+    slots: [Slot; SLOTS],
+}
+
+/// A block that is kept.
+#[derive(Default)]
+struct Slot {
+    block: Option<usize>,
+    sites: Vec<Site>,
+    /// Where the last answer began.
+    at: usize,
+}
+
+impl Cursor {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Cursor { shared, block: 0, slots: Default::default() }
+    }
+
+    /// Calls `found` with start and end of each site on contig number `contig` of the reads that shares a base with
+    /// `start` to `end`, in order. All are 0-based and half-open. Sites share no base with one another, and are given
+    /// whole even if they reach beyond what was asked for.
+    #[inline]
+    pub fn overlapping(
+        &mut self,
+        contig: u32,
+        start: u32,
+        end: u32,
+        mut found: impl FnMut(u32, u32),
+    ) -> Result<()> {
+        let Some(range) = self.shared.contigs.get(contig as usize) else { return Ok(()) };
+        let (range, first) = (range.clone(), self.first_block(range.clone(), start));
+        self.block = first;
+        for block in first..range.end {
+            if self.shared.blocks[block].first >= end || start >= end {
+                break;
+            }
+            let slot = self.slot(block)?;
+            slot.seek(start);
+            for &(from, to) in slot.sites[slot.at..].iter().take_while(|site| site.0 < end) {
+                found(from, to);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first block of a contig that ends behind `start`.
+    #[inline]
+    fn first_block(&self, range: std::ops::Range<usize>, start: u32) -> usize {
+        let blocks = &self.shared.blocks;
+        let is_first = |block: usize| {
+            let ends = |block: usize| blocks[block].end > start;
+            range.contains(&block) && ends(block) && (block == range.start || !ends(block - 1))
+        };
+        match [self.block, self.block + 1].into_iter().find(|&block| is_first(block)) {
+            Some(block) => block,
+            None => range.start + blocks[range].partition_point(|block| block.end <= start),
+        }
+    }
+
+    /// The block of that number, which is read if it is not there.
+    #[inline]
+    fn slot(&mut self, block: usize) -> Result<&mut Slot> {
+        let slot = &mut self.slots[block % SLOTS];
+        if slot.block != Some(block) {
+            slot.block = None;
+            self.shared.blocks[block].read(&self.shared.spill, &self.shared.extent, &mut slot.sites)?;
+            (slot.block, slot.at) = (Some(block), 0);
+        }
+        Ok(slot)
+    }
+}
+
+impl Slot {
+    /// Goes to the first site that ends behind `start`.
+    #[inline]
+    fn seek(&mut self, start: u32) {
+        let ends_before = |site: &Site| site.1 <= start;
+        if self.at > 0 && !ends_before(&self.sites[self.at - 1]) {
+            self.at = self.sites[..self.at].partition_point(ends_before);
+            return;
+        }
+        let rest = &self.sites[self.at..];
+        let passed = rest.iter().take(STEPS).take_while(|site| ends_before(site)).count();
+        self.at += if passed < STEPS { passed } else { rest.partition_point(ends_before) };
+    }
+}

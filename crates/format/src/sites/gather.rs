@@ -1,0 +1,115 @@
+//! Sites as they are read, made into layers: sorted lists that [`super::merge`] makes one.
+//!
+//! A quarter of a million sites are sorted at a time. Where files are in order, as they nearly always are, each of
+//! them makes one layer of a contig; the more disorder, the more layers there are.
+
+use std::sync::Arc;
+
+use readmill_record::Result;
+
+use super::block::{Block, Site, Writer};
+use crate::spill::{Extent, Spill};
+use crate::text;
+
+/// Sites sorted at a time.
+const TOGETHER: usize = 1 << 18;
+
+/// Most memory that reading files of sorted sites takes. (Sites in no order at all take 20 KB for each quarter of a
+/// million on one contig besides.)
+pub const READING_BYTES: usize = TOGETHER * size_of::<Raw>() + text::READING_BYTES + (1 << 20);
+
+/// Contig, start and end of a site.
+type Raw = (u32, u32, u32);
+
+/// A sorted list of the sites of a contig, none of which share a base.
+#[derive(Default)]
+pub(super) struct Layer {
+    pub blocks: Vec<Block>,
+}
+
+impl Layer {
+    fn end(&self) -> u32 {
+        self.blocks.last().map_or(0, |block| block.end)
+    }
+}
+
+/// Makes layers.
+pub(super) struct Gather {
+    spill: Arc<Spill>,
+    extent: Extent,
+    writer: Writer,
+    waiting: Vec<Raw>,
+    /// Whether those waiting are in order.
+    sorted: bool,
+    /// The layers of each contig.
+    layers: Vec<Vec<Layer>>,
+}
+
+impl Gather {
+    /// For sites on so many contigs.
+    pub fn new(contigs: usize, spill: &Arc<Spill>) -> Result<Self> {
+        let extent = spill.begin(0)?;
+        let layers = std::iter::repeat_with(Vec::new).take(contigs).collect();
+        let (spill, waiting) = (Arc::clone(spill), Vec::with_capacity(TOGETHER));
+        Ok(Gather { spill, extent, writer: Writer::default(), waiting, sorted: true, layers })
+    }
+
+    /// Takes a site of at least one base.
+    pub fn push(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
+        let site = (contig, start, end);
+        match self.waiting.last_mut() {
+            Some(last) if last.0 == contig && (last.1..last.2).contains(&start) => {
+                last.2 = last.2.max(end);
+                return Ok(());
+            }
+            Some(last) => self.sorted &= *last <= site,
+            None => {}
+        }
+        self.waiting.push(site);
+        if self.waiting.len() == TOGETHER { self.write(true) } else { Ok(()) }
+    }
+
+    /// All layers, by contig.
+    pub fn finish(mut self) -> Result<(Extent, Vec<Vec<Layer>>)> {
+        self.write(false)?;
+        Ok((self.extent, self.layers))
+    }
+
+    /// Writes those waiting; keeps the last one, which what follows may overlap, if `more` follow.
+    fn write(&mut self, more: bool) -> Result<()> {
+        let mut sites = std::mem::take(&mut self.waiting);
+        if !self.sorted {
+            sites.sort_unstable();
+        }
+        sites.dedup_by(|next, site| {
+            let one = next.0 == site.0 && next.1 < site.2;
+            site.2 = if one { site.2.max(next.2) } else { site.2 };
+            one
+        });
+        let kept = if more { sites.pop() } else { None };
+        for list in sites.chunk_by(|a, b| a.0 == b.0) {
+            self.write_list(list)?;
+        }
+        sites.clear();
+        sites.extend(kept);
+        (self.waiting, self.sorted) = (sites, true);
+        Ok(())
+    }
+
+    /// Adds sites of one contig to the first layer that ends before them.
+    fn write_list(&mut self, list: &[Raw]) -> Result<()> {
+        let layers = &mut self.layers[list[0].0 as usize];
+        let place = layers.iter().position(|layer| layer.end() <= list[0].1);
+        let place = place.unwrap_or_else(|| {
+            layers.push(Layer::default());
+            layers.len() - 1
+        });
+        let blocks = &mut layers[place].blocks;
+        for &(_, start, end) in list {
+            let site: Site = (start, end);
+            blocks.extend(self.writer.push(site, &self.spill, &mut self.extent)?);
+        }
+        blocks.extend(self.writer.close(&self.spill, &mut self.extent)?);
+        Ok(())
+    }
+}

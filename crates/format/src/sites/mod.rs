@@ -1,0 +1,137 @@
+//! Known sites: where variants are known, so that a mismatch there does not count as an error of sequencing.
+//!
+//! All files become one set: sites that share a base are one (what they mask of a read is the same), sites side by
+//! side stay two (an insertion of a read may lie between them). It is read once and kept in the spill file in blocks
+//! of 1 KiB, two bytes for most sites; only where each block lies stays in memory.
+
+mod block;
+mod cursor;
+mod gather;
+mod merge;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use readmill_record::Result;
+use readmill_record::header::Reference as Contig;
+
+use crate::features::{Features, Kind, OTHER_BUILD, no_common_contig};
+use crate::spill::{Extent, Spill};
+use block::Block;
+pub use cursor::{CURSOR_BYTES, Cursor};
+use gather::Gather;
+pub use gather::READING_BYTES;
+
+/// The sites of all files. Clones share them.
+#[derive(Clone)]
+pub struct Sites {
+    shared: Arc<Shared>,
+    files: Arc<[SiteFile]>,
+}
+
+/// What was found in a file of known sites.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What kind of file it is.
+    pub kind: Kind,
+    /// Sites on contigs of the reads.
+    pub sites: u64,
+    /// Sites on other contigs, which are left out.
+    pub elsewhere: u64,
+}
+
+/// What cursors read.
+struct Shared {
+    spill: Arc<Spill>,
+    extent: Extent,
+    /// By contig, then by position.
+    blocks: Vec<Block>,
+    /// The blocks of each contig.
+    contigs: Vec<Range<usize>>,
+}
+
+impl Sites {
+    /// Reads the files at `paths` (VCF, BCF, BED, interval lists; plain or compressed; no index is needed) for reads
+    /// aligned to `contigs`. Order within the files does not matter, but costs a little time and space.
+    ///
+    /// Nothing else may append to `spill` meanwhile. A file that names contigs (##contig, @SQ) of other lengths, or
+    /// has none in common with the reads, is of another genome: an error.
+    pub fn read(paths: &[PathBuf], contigs: &[Contig], spill: &Arc<Spill>) -> Result<Self> {
+        let numbers: HashMap<&[u8], u32> = (0..).zip(contigs).map(|(i, it)| (&it.name[..], i)).collect();
+        let mut gather = Gather::new(contigs.len(), spill)?;
+        let mut files = Vec::with_capacity(paths.len());
+        for path in paths {
+            files.push(read_file(path, contigs, &numbers, &mut gather)?);
+        }
+        let (extent, layers) = gather.finish()?;
+        let shared = merge::merge(Arc::clone(spill), extent, layers)?;
+        Ok(Sites { shared: Arc::new(shared), files: files.into() })
+    }
+
+    /// What was found in each file.
+    pub fn files(&self) -> &[SiteFile] {
+        &self.files
+    }
+
+    /// Whether there are no sites.
+    pub fn is_empty(&self) -> bool {
+        self.shared.blocks.is_empty()
+    }
+
+    /// Bytes that the index takes in memory: some 3 MB for 60 million sites.
+    pub fn memory(&self) -> usize {
+        self.shared.blocks.capacity() * size_of::<Block>()
+            + self.shared.contigs.capacity() * size_of::<Range<usize>>()
+    }
+
+    /// A reader for one thread.
+    pub fn cursor(&self) -> Cursor {
+        Cursor::new(Arc::clone(&self.shared))
+    }
+}
+
+/// Gives the sites of a file to `gather`.
+fn read_file(
+    path: &Path,
+    contigs: &[Contig],
+    numbers: &HashMap<&[u8], u32>,
+    gather: &mut Gather,
+) -> Result<SiteFile> {
+    let mut features = Features::open(path)?;
+    features.dictionary().check(contigs, path)?;
+    let mut found = SiteFile { path: path.to_path_buf(), kind: features.kind(), sites: 0, elsewhere: 0 };
+    let (mut name, mut number) = (Vec::new(), None);
+    while let Some(place) = features.next_place()? {
+        if place.contig != name || name.is_empty() {
+            name = place.contig.to_vec();
+            number = numbers.get(&name[..]).copied();
+        }
+        let Some(contig) = number else {
+            found.elsewhere += 1;
+            continue;
+        };
+        let (start, end) = (place.start, place.end);
+        let length = contigs[contig as usize].length;
+        if start > length && length > 0 {
+            let name = String::from_utf8_lossy(&name);
+            let what =
+                format!("base {} lies beyond the end of contig {name}, which has {length}", start + 1);
+            return Err(features.wrong(what).hint(OTHER_BUILD));
+        }
+        found.sites += 1;
+        if start < end {
+            gather.push(contig, start, end)?;
+        }
+    }
+    if found.sites == 0 && found.elsewhere > 0 {
+        return Err(no_common_contig(&name, contigs, path));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! A text file by lines, whether it is plain, gzip or BGZF, which its content tells.
+
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Result};
+
+use crate::bgzf::{BlockReader, Stream};
+
+/// Bytes asked of the file at a time.
+const READ_SIZE: usize = 256 << 10;
+
+/// The longest line that is read: a VCF of a hundred thousand samples has lines of megabytes.
+const MAX_LINE: usize = 256 << 20;
+
+/// Most memory that reading takes where lines are not longer than what is read at a time: the bytes read, a
+/// chunk of BGZF compressed and inflated, each of which may have grown by doubling.
+pub const READING_BYTES: usize = 2 * READ_SIZE + 4 * crate::bgzf::frame::MAX_CHUNK;
+
+/// What is read.
+pub type Input = Box<dyn Read + Send>;
+
+/// Opens a file that may be compressed. What it reads is inflated.
+pub fn open(path: &Path) -> Result<Input> {
+    let opening = |e| Error::io("it cannot be opened", &e).file(path);
+    let mut file = File::open(path).map_err(opening)?;
+    let mut start = Vec::new();
+    (&mut file).take(18).read_to_end(&mut start).map_err(opening)?;
+    let (gzip, bgzf) = (start.starts_with(&[0x1f, 0x8b]), is_bgzf(&start));
+    let whole = Cursor::new(start).chain(file);
+    Ok(match (gzip, bgzf) {
+        (_, true) => Box::new(Stream::new(BlockReader::new(whole, false))),
+        (true, _) => Box::new(flate2::read::MultiGzDecoder::new(whole)),
+        (false, _) => Box::new(whole),
+    })
+}
+
+/// Whether a file that starts like this is BGZF: gzip whose first extra field is `BC` (SAM specification, 4.1).
+pub fn is_bgzf(start: &[u8]) -> bool {
+    start.len() >= 14 && start[..3] == [0x1f, 0x8b, 8] && start[3] & 4 != 0 && start[12..14] == *b"BC"
+}
+
+/// What went wrong when a file that [`open`] opened was read.
+pub fn reading(error: &std::io::Error, path: &Path) -> Error {
+    use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).cloned();
+    let ours = ours.map(|ours| ours.hint("it is cut short or damaged: get it again"));
+    let told = ours.unwrap_or_else(|| match error.kind() {
+        UnexpectedEof | InvalidInput | InvalidData => {
+            Error::input(format!("the gzip data is damaged or cut short ({error})"))
+                .hint("get the file again")
+        }
+        _ => Error::io("reading failed", error),
+    });
+    told.file(path)
+}
+
+/// The lines of a file.
+pub struct Lines {
+    path: PathBuf,
+    input: Input,
+    bytes: Vec<u8>,
+    /// Where the current line lies in `bytes`.
+    line: Range<usize>,
+    /// Where the next line starts in `bytes`.
+    at: usize,
+    /// Number of the current line, from 1.
+    number: u64,
+    ended: bool,
+}
+
+impl Lines {
+    /// The lines of the file at `path`.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self::new(path, open(path)?))
+    }
+
+    /// The lines of `input`; `path` is for messages.
+    pub fn new(path: &Path, input: Input) -> Self {
+        let (path, bytes) = (path.to_path_buf(), Vec::with_capacity(READ_SIZE));
+        Lines { path, input, bytes, line: 0..0, at: 0, number: 0, ended: false }
+    }
+
+    /// Goes to the next line; false at the end of the file.
+    pub fn advance(&mut self) -> Result<bool> {
+        let mut searched = self.at;
+        let end = loop {
+            if let Some(found) = memchr::memchr(b'\n', &self.bytes[searched..]) {
+                break searched + found;
+            }
+            if self.ended {
+                break self.bytes.len();
+            }
+            searched = self.bytes.len() - self.at;
+            self.read_more()?;
+        };
+        if self.at == self.bytes.len() {
+            return Ok(false);
+        }
+        self.line = self.at..end - usize::from(self.bytes[self.at..end].ends_with(b"\r"));
+        self.at = (end + 1).min(self.bytes.len());
+        self.number += 1;
+        Ok(true)
+    }
+
+    /// The current line without its end (LF or CRLF).
+    pub fn line(&self) -> &[u8] {
+        &self.bytes[self.line.clone()]
+    }
+
+    /// Makes the current line the next one again.
+    pub fn go_back(&mut self) {
+        self.at = self.line.start;
+        self.number -= 1;
+    }
+
+    /// Moves the rest to the start, which makes room for more.
+    fn read_more(&mut self) -> Result<()> {
+        self.bytes.drain(..self.at);
+        self.at = 0;
+        if self.bytes.len() > MAX_LINE {
+            return Err(self.wrong("a line is longer than 256 MiB").hint("is this the right file?"));
+        }
+        let read = (&mut self.input).take(READ_SIZE as u64).read_to_end(&mut self.bytes);
+        self.ended = read.map_err(|e| reading(&e, &self.path))? == 0;
+        Ok(())
+    }
+
+    /// An error that names the file and the current line.
+    pub fn wrong(&self, what: impl std::fmt::Display) -> Error {
+        Error::input(format!("line {}: {what}", self.number)).file(&self.path)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bgzf::{Codec, Deflater, EOF_BLOCK};
+    use std::io::Write;
+
+    fn lines(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        let mut lines = Lines::open(file.path())?;
+        let mut all = Vec::new();
+        while lines.advance()? {
+            if all.len() == 2 {
+                lines.go_back();
+                assert!(lines.advance()?);
+            }
+            all.push(lines.line().to_vec());
+        }
+        Ok(all)
+    }
+
+    fn gzip(text: &[u8]) -> Vec<u8> {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    fn bgzf(text: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        Deflater::new(Codec::default(), 1).block(text, &mut bytes);
+        bytes.extend_from_slice(&EOF_BLOCK);
+        bytes
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_are_compressed_and_ended() {
+        let expected: Vec<Vec<u8>> = (0..9000).map(|i| vec![b'x'; i % 13 + i / 8000 * 40]).collect();
+        let text = expected.join(&b"\n"[..]);
+        assert_eq!(lines(&text).unwrap(), expected);
+        assert_eq!(lines(&[&text[..], b"\n"].concat()).unwrap(), expected);
+        assert_eq!(lines(&expected.join(&b"\r\n"[..])).unwrap(), expected);
+        assert_eq!(lines(&gzip(&text)).unwrap(), expected);
+        assert_eq!(lines(&[gzip(&text[..100]), gzip(&text[100..])].concat()).unwrap(), expected);
+        let short = &text[..60_000];
+        assert_eq!(lines(&bgzf(short)).unwrap(), lines(short).unwrap());
+        assert!(lines(b"").unwrap().is_empty());
+        let long = [vec![b'y'; 3 * READ_SIZE], vec![b'z'; 10]];
+        assert_eq!(lines(&long.join(&b'\n')).unwrap(), long);
+    }
+
+    #[test]
+    fn what_is_cut_short_is_refused() {
+        let text = b"chr1\t5\t6\n".repeat(500);
+        let (gzip, bgzf) = (gzip(&text), bgzf(&text));
+        for cut in [gzip.len() - 1, gzip.len() - 9, 30] {
+            assert!(lines(&gzip[..cut]).unwrap_err().to_string().contains("cut short"), "{cut}");
+        }
+        for cut in [bgzf.len() - 1, bgzf.len() - 28, 30] {
+            assert!(lines(&bgzf[..cut]).is_err(), "{cut}");
+        }
+    }
+}

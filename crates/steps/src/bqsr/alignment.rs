@@ -1,0 +1,404 @@
+//! The part of a read that trains, and how it lies on the reference: CIGAR put into one canonical form, the
+//! adaptor cut off, soft clips cut off (GATK 4.6.2, `BaseRecalibrationEngine` and `ReadClipper`).
+//!
+//! Every rule here decides which base is compared to which reference base, so all oddities are GATK's:
+//! deletions at the ends of a CIGAR vanish without moving the read, deletions move before insertions.
+
+use readmill_record::RecordRef;
+use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
+
+/// `I`, insertion to the reference.
+pub const INSERTION: u32 = 1;
+/// `D`, deletion from the reference.
+pub const DELETION: u32 = 2;
+
+/// A CIGAR operator and its length.
+pub type Op = (u32, u32);
+
+/// Bases of a read and their place on the reference.
+#[derive(Debug, Default)]
+pub struct Alignment {
+    /// Leftmost position, 0-based.
+    pub pos: i64,
+    /// Operators, in canonical order; those of the bases from [`Alignment::from`] to [`Alignment::to`] and hard clips.
+    pub ops: Vec<Op>,
+    /// First base of SEQ that is left, 0-based.
+    pub from: usize,
+    /// One past the last base of SEQ that is left.
+    pub to: usize,
+    spare: Vec<Op>,
+}
+
+impl Alignment {
+    /// Takes the record's alignment and cuts off what does not train. `false` if nothing is left, or
+    /// if the CIGAR is in no valid order.
+    pub fn take(&mut self, record: RecordRef<'_>) -> bool {
+        self.ops.clear();
+        let mut builder = Builder::new(&mut self.ops);
+        let built = record.cigar().ops().all(|op| builder.push(op)) && builder.finish();
+        (self.pos, self.from, self.to) = (i64::from(record.pos()), 0, record.l_seq());
+        built && self.clip_adaptor(record) && self.clip_soft()
+    }
+
+    /// Bases that are left.
+    pub fn len(&self) -> usize {
+        self.to - self.from
+    }
+
+    /// Whether none are.
+    pub fn is_empty(&self) -> bool {
+        self.from == self.to
+    }
+
+    /// One past the last reference base, 0-based.
+    pub fn end(&self) -> i64 {
+        self.pos + reference_length(&self.ops)
+    }
+
+    /// Where the reference position lies among the bases that are left, soft clips counted as aligned: in a
+    /// deletion, the first base after it. Nothing outside of the read.
+    pub fn index_of(&self, position: i64) -> Option<(usize, u32)> {
+        let clip = self.ops.iter().take_while(|op| op.0 == SOFT_CLIP || op.0 == HARD_CLIP);
+        let clipped: i64 = clip.filter(|op| op.0 == SOFT_CLIP).map(|op| i64::from(op.1)).sum();
+        let (mut at, mut index) = (self.pos - clipped, 0usize);
+        if position < at {
+            return None;
+        }
+        for &(op, len) in &self.ops {
+            let spans = consumes_reference(op) || op == SOFT_CLIP;
+            if spans && position < at + i64::from(len) {
+                let inside = if consumes_query(op) { (position - at) as usize } else { 0 };
+                return Some((index + inside, op));
+            }
+            at += if spans { i64::from(len) } else { 0 };
+            index += if consumes_query(op) { len as usize } else { 0 };
+        }
+        None
+    }
+
+    /// Cuts off what lies beyond the fragment's other end.
+    fn clip_adaptor(&mut self, record: RecordRef<'_>) -> bool {
+        let Some(boundary) = adaptor_boundary(record, self.end()) else { return true };
+        if boundary < self.pos || boundary >= self.end() {
+            return true;
+        }
+        let Some((index, op)) = self.index_of(boundary) else { return true };
+        if record.flags().is_reverse() {
+            // In a deletion the index is that of the base after it, which stays.
+            self.clip(0, index + usize::from(consumes_query(op)))
+        } else {
+            self.clip(index, self.len())
+        }
+    }
+
+    /// Cuts off soft clips, the right one first because the left one moves the others.
+    fn clip_soft(&mut self) -> bool {
+        let (mut index, mut left, mut right, mut inside) = (0, 0, None, false);
+        for &(op, len) in &self.ops {
+            match op {
+                SOFT_CLIP if inside => right = Some(index),
+                SOFT_CLIP => left = index + len as usize,
+                HARD_CLIP => {}
+                _ => inside = true,
+            }
+            index += if consumes_query(op) { len as usize } else { 0 };
+        }
+        right.is_none_or(|right| self.clip(right, self.len())) && self.clip(0, left)
+    }
+
+    /// Cuts off the bases from `start` to `stop`, which lie at one of the ends. `false` if nothing is left.
+    fn clip(&mut self, start: usize, stop: usize) -> bool {
+        if start >= stop {
+            return true;
+        }
+        let is_left = start == 0;
+        if stop - start >= self.len() {
+            return false;
+        }
+        if is_left {
+            self.pos += shift(&self.ops, stop);
+            self.from += stop;
+        } else {
+            self.to = self.from + start;
+        }
+        let old = std::mem::replace(&mut self.ops, std::mem::take(&mut self.spare));
+        self.ops.clear();
+        let mut builder = Builder::new(&mut self.ops);
+        let (mut at, mut built) = (0usize, true);
+        for &(op, len) in &old {
+            if op == HARD_CLIP {
+                built &= builder.push((op, len));
+                continue;
+            }
+            let end = at + if consumes_query(op) { len as usize } else { 0 };
+            if end <= start || at >= stop {
+                let at_cut = at == start || at == stop;
+                built &= !consumes_query(op) && at_cut || builder.push((op, len));
+            } else {
+                let kept =
+                    if is_left { end.saturating_sub(stop) } else { start.saturating_sub(at) } as u32;
+                let cut = (HARD_CLIP, len - kept.min(len));
+                let (first, second) = if is_left { (cut, (op, kept)) } else { ((op, kept), cut) };
+                built &= kept == 0 && !consumes_query(op) || builder.push(first) && builder.push(second);
+            }
+            at = end;
+        }
+        built &= builder.finish();
+        self.spare = old;
+        built
+    }
+}
+
+/// Reference bases of all operators.
+fn reference_length(ops: &[Op]) -> i64 {
+    ops.iter().filter(|op| consumes_reference(op.0)).map(|op| i64::from(op.1)).sum()
+}
+
+/// By how much the position moves when the first `clipped` bases go, deletions after them included.
+fn shift(ops: &[Op], clipped: usize) -> i64 {
+    let (mut at, mut shift) = (0usize, 0i64);
+    for &(op, len) in ops.iter().filter(|op| op.0 != HARD_CLIP) {
+        let end = at + if consumes_query(op) { len as usize } else { 0 };
+        let aligned = consumes_reference(op);
+        if end <= clipped {
+            shift += if aligned { i64::from(len) } else { 0 };
+        } else {
+            if at < clipped && aligned {
+                shift += (clipped - at) as i64;
+            }
+            break;
+        }
+        at = end;
+    }
+    shift
+}
+
+/// The first reference position, 0-based, of the adaptor that is read when the fragment is shorter than the
+/// read; `end` is one past the read's last. (GATK 4.6.2, `ReadUtils.getAdaptorBoundary`.)
+fn adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
+    let flags = record.flags();
+    let placed = |ref_id: i32, pos: i32| ref_id >= 0 && pos >= 0;
+    let mapped = !flags.is_unmapped() && placed(record.ref_id(), record.pos());
+    let mate = !flags.is_mate_unmapped() && placed(record.next_ref_id(), record.next_pos());
+    let (pos, mate_pos) = (i64::from(record.pos()), i64::from(record.next_pos()));
+    let tlen = i64::from(record.tlen());
+    let faces = flags.is_reverse() != flags.is_mate_reverse();
+    if !(tlen != 0 && flags.is_paired() && mapped && mate && faces) {
+        return None;
+    }
+    if flags.is_reverse() {
+        (end - 1 > mate_pos).then_some(mate_pos - 1)
+    } else {
+        (pos <= mate_pos + tlen).then_some(pos + tlen.abs())
+    }
+}
+
+/// Where in a CIGAR one is: hard clip, soft clip, inside, soft clip, hard clip.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Section {
+    LeftHard,
+    LeftSoft,
+    Inside,
+    RightSoft,
+    RightHard,
+}
+
+/// Puts operators into canonical form: equal neighbours are one, nothing has length zero, deletions stand before
+/// insertions and not at the ends. (GATK 4.6.2, `CigarBuilder`.)
+struct Builder<'a> {
+    ops: &'a mut Vec<Op>,
+    last: Option<u32>,
+    section: Section,
+}
+
+fn is_clip(op: u32) -> bool {
+    op == SOFT_CLIP || op == HARD_CLIP
+}
+
+impl<'a> Builder<'a> {
+    fn new(ops: &'a mut Vec<Op>) -> Self {
+        Builder { ops, last: None, section: Section::LeftHard }
+    }
+
+    /// The operator of the `n`th last element.
+    fn back(&self, n: usize) -> Option<u32> {
+        self.ops.len().checked_sub(n).map(|at| self.ops[at].0)
+    }
+
+    /// Adds an operator; `false` if it cannot stand there.
+    fn push(&mut self, (op, len): Op) -> bool {
+        if len == 0 || op == DELETION && self.is_at_start() {
+            return true;
+        }
+        if !self.advance(op) {
+            return false;
+        }
+        let n = self.ops.len();
+        if self.last == Some(op) {
+            self.ops[n - 1].1 += len;
+        } else if is_clip(op) && self.last.is_some_and(|last| !consumes_query(last) && !is_clip(last)) {
+            self.ops[n - 1] = (op, len);
+            self.last = Some(op);
+        } else if is_clip(op) && self.ends_with_deletion_and_insertion() {
+            self.ops[n - 2] = self.ops[n - 1];
+            self.ops[n - 1] = (op, len); // the insertion stays the last that counts
+        } else if op == DELETION && self.last == Some(INSERTION) {
+            if self.back(2) == Some(DELETION) {
+                self.ops[n - 2].1 += len;
+            } else {
+                self.ops.insert(n - 1, (op, len));
+            }
+        } else {
+            self.ops.push((op, len));
+            self.last = Some(op);
+        }
+        true
+    }
+
+    /// Whether nothing but clips, or clips and an insertion, has come: a deletion means nothing there.
+    fn is_at_start(&self) -> bool {
+        match self.last {
+            None => true,
+            Some(INSERTION) => self.back(2).is_none_or(is_clip),
+            Some(last) => is_clip(last),
+        }
+    }
+
+    fn ends_with_deletion_and_insertion(&self) -> bool {
+        self.last == Some(INSERTION) && self.back(2) == Some(DELETION)
+    }
+
+    fn advance(&mut self, op: u32) -> bool {
+        let next = match (op, self.section) {
+            (HARD_CLIP, Section::LeftHard) => Section::LeftHard,
+            (HARD_CLIP, _) => Section::RightHard,
+            (SOFT_CLIP, Section::LeftHard | Section::LeftSoft) => Section::LeftSoft,
+            (SOFT_CLIP, _) => Section::RightSoft,
+            _ => Section::Inside,
+        };
+        let valid = next >= self.section;
+        self.section = next;
+        valid
+    }
+
+    /// Ends the CIGAR; `false` if it aligns nothing.
+    fn finish(self) -> bool {
+        if self.last == Some(DELETION) {
+            self.ops.pop();
+        } else if self.ends_with_deletion_and_insertion() {
+            let at = self.ops.len() - 2;
+            self.ops.remove(at);
+        }
+        !self.ops.is_empty() && self.section != Section::LeftSoft
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::cigar::OPERATORS;
+    use readmill_record::{Flags, edit};
+
+    /// A mapped read with this CIGAR at the 0-based position 100.
+    fn read(cigar: &str, flags: u16, next_pos: i32, tlen: i32) -> Vec<u8> {
+        let (mut ops, mut n) = (Vec::new(), 0u32);
+        for c in cigar.bytes() {
+            match OPERATORS.iter().position(|&op| op == c) {
+                Some(op) => ops.push((op as u32, std::mem::take(&mut n))),
+                None => n = n * 10 + u32::from(c - b'0'),
+            }
+        }
+        let bases: u32 = ops.iter().filter(|op| consumes_query(op.0)).map(|op| op.1).sum();
+        let mut raw = vec![0u8; 36];
+        raw[8..12].copy_from_slice(&100i32.to_le_bytes());
+        raw[12] = 2;
+        raw[16..18].copy_from_slice(&(ops.len() as u16).to_le_bytes());
+        raw[20..24].copy_from_slice(&bases.to_le_bytes());
+        edit::set_flags(&mut raw, flags);
+        edit::set_next_pos(&mut raw, next_pos);
+        edit::set_tlen(&mut raw, tlen);
+        raw.extend_from_slice(b"r\0");
+        ops.iter().for_each(|op| raw.extend(((op.1 << 4) | op.0).to_le_bytes()));
+        raw.resize(raw.len() + (bases.div_ceil(2) + bases) as usize, 0x11);
+        edit::close(&mut raw, 0);
+        raw
+    }
+
+    /// POS, CIGAR and the bases that are left.
+    fn taken(raw: &[u8]) -> Option<(i64, String, (usize, usize))> {
+        let mut alignment = Alignment::default();
+        let record = RecordRef::new(raw);
+        alignment.take(record).then(|| {
+            let shown = |op: &Op| format!("{}{}", op.1, char::from(OPERATORS[op.0 as usize]));
+            let cigar = alignment.ops.iter().filter(|op| op.0 != HARD_CLIP).map(shown).collect();
+            (alignment.pos, cigar, (alignment.from, alignment.to))
+        })
+    }
+
+    #[test]
+    fn cigars_become_canonical_and_lose_their_clips() {
+        for (cigar, expected) in [
+            ("10M", Some((100, "10M", (0, 10)))),
+            ("4M6M", Some((100, "10M", (0, 10)))),
+            ("3S10M2S", Some((100, "10M", (3, 13)))),
+            ("5H3S10M2S1H", Some((100, "10M", (3, 13)))),
+            ("2D10M", Some((100, "10M", (0, 10)))), // the read does not move
+            ("3S2D10M", Some((100, "10M", (3, 13)))),
+            ("3S2I2D10M", Some((100, "2I10M", (3, 15)))),
+            ("10M2D", Some((100, "10M", (0, 10)))),
+            ("10M2D3S", Some((100, "10M", (0, 10)))),
+            ("5M3I2D5M", Some((100, "5M2D3I5M", (0, 13)))),
+            ("5M1D3I2D5M", Some((100, "5M3D3I5M", (0, 13)))),
+            ("10S", None),
+            ("5M3S5M", None),
+        ] {
+            let found = taken(&read(cigar, 0, -1, 0));
+            assert_eq!(found, expected.map(|(pos, ops, kept)| (pos, ops.to_string(), kept)), "{cigar}");
+        }
+    }
+
+    #[test]
+    fn what_lies_beyond_the_fragment_is_cut_off() {
+        let forward = Flags::PAIRED | Flags::MATE_REVERSE;
+        let reverse = Flags::PAIRED | Flags::REVERSE;
+        for (cigar, flags, next_pos, tlen, expected) in [
+            ("50M", forward, 100, 30, Some((100, "30M", (0, 30)))),
+            ("50M", forward, 100, 50, Some((100, "50M", (0, 50)))),
+            ("50M", forward, 100, 0, Some((100, "50M", (0, 50)))),
+            ("50M", reverse, 120, -30, Some((120, "30M", (20, 50)))),
+            ("50M", reverse, 100, -50, Some((100, "50M", (0, 50)))),
+            ("50M", reverse | Flags::MATE_REVERSE, 120, -30, Some((100, "50M", (0, 50)))),
+            ("50M", reverse | Flags::MATE_UNMAPPED, 120, -30, Some((100, "50M", (0, 50)))),
+            ("20M10D30M", forward, 100, 25, Some((100, "20M", (0, 20)))),
+            ("20M10D30M", reverse, 126, -30, Some((130, "30M", (20, 50)))),
+            ("5S45M", forward, 100, 30, Some((100, "30M", (5, 35)))),
+            ("5S45M", reverse, 120, -30, Some((120, "25M", (25, 50)))),
+        ] {
+            let found = taken(&read(cigar, flags, next_pos, tlen));
+            let expected = expected.map(|(pos, ops, kept): (i64, &str, _)| (pos, ops.to_string(), kept));
+            assert_eq!(found, expected, "{cigar} {flags:#x} {next_pos} {tlen}");
+        }
+    }
+
+    #[test]
+    fn positions_have_an_index_and_a_deletion_that_of_the_base_behind_it() {
+        let raw = read("5S10M2I3D10M", 0, -1, 0);
+        let mut alignment = Alignment::default();
+        assert!(alignment.take(RecordRef::new(&raw)));
+        let found: Vec<Option<(usize, u32)>> =
+            [99, 100, 109, 110, 112, 113, 122, 123].map(|at| alignment.index_of(at)).into();
+        let (m, d) = (0, DELETION);
+        // The deletion stands before the insertion in canonical order.
+        let expected = [
+            None,
+            Some((0, m)),
+            Some((9, m)),
+            Some((10, d)),
+            Some((10, d)),
+            Some((12, m)),
+            Some((21, m)),
+            None,
+        ];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,106 @@
+//! Several reports of parts of one data set, as one.
+
+use std::cmp::Ordering;
+
+use readmill_record::{Error, Result};
+
+use super::evidence::Evidence;
+use super::java;
+use super::report::{Arguments, CovariateRow, Group, QualityRow, Quantization, Report};
+
+/// Adds reports up, in the order given, as GATK's GatherBQSRReports does: the arguments are the first one's, the
+/// quantization is made anew, and the read groups' rows are added, not summed up again from the qualities.
+///
+/// Reports with other contexts or cycles are refused; GATK takes some of them.
+pub fn gather(reports: Vec<Report>) -> Result<Report> {
+    let mut reports = reports.into_iter();
+    let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))?;
+    for report in reports.filter(|report| !report.is_empty()) {
+        check(&sum.arguments, &report.arguments)?;
+        sum.groups =
+            merged(sum.groups, report.groups, |a, b| java::compare(&a.name, &b.name), add_group);
+    }
+    if sum.is_empty() {
+        return Err(Error::input("no report has any base"));
+    }
+    sum.quantization = Quantization::of(&sum.groups, sum.arguments.quantizing_levels);
+    Ok(sum)
+}
+
+fn check(one: &Arguments, two: &Arguments) -> Result<()> {
+    let pairs = [
+        (
+            "mismatches_context_size",
+            one.mismatches_context_size.into(),
+            two.mismatches_context_size.into(),
+        ),
+        ("indels_context_size", one.indels_context_size.into(), two.indels_context_size.into()),
+        ("maximum_cycle_value", one.maximum_cycle_value, two.maximum_cycle_value),
+    ];
+    match pairs.into_iter().find(|(_, one, two): &(_, u32, u32)| one != two) {
+        Some((name, one, two)) => Err(Error::input(format!(
+            "the reports cannot be gathered: {name} is {one} in the first and {two} here"
+        ))
+        .hint("make all of them with the same options")),
+        None => Ok(()),
+    }
+}
+
+fn add_group(into: &mut Group, other: Group) {
+    for (into, other) in into.events.iter_mut().zip(other.events) {
+        match (into, other) {
+            (Some(into), Some(other)) => into.combine(&other),
+            (into @ None, other) => *into = other,
+            (Some(_), None) => {}
+        }
+    }
+    let qualities = std::mem::take(&mut into.qualities);
+    let key = |row: &QualityRow| (row.quality, row.event);
+    into.qualities = merged(
+        qualities,
+        other.qualities,
+        |a, b| key(a).cmp(&key(b)),
+        |a, b| add(&mut a.evidence, b.evidence),
+    );
+    let covariates = std::mem::take(&mut into.covariates);
+    let key = |row: &CovariateRow| (row.quality, row.covariate, row.event);
+    into.covariates = merged(
+        covariates,
+        other.covariates,
+        |a, b| key(a).cmp(&key(b)),
+        |a, b| add(&mut a.evidence, b.evidence),
+    );
+}
+
+fn add(into: &mut Evidence, other: Evidence) {
+    into.combine(&other);
+}
+
+/// Two sorted lists as one, in which what is equal is added.
+fn merged<T>(
+    one: Vec<T>,
+    two: Vec<T>,
+    order: impl Fn(&T, &T) -> Ordering,
+    add: impl Fn(&mut T, T),
+) -> Vec<T> {
+    let mut sum = Vec::with_capacity(one.len().max(two.len()));
+    let (mut one, mut two) = (one.into_iter().peekable(), two.into_iter().peekable());
+    loop {
+        let next = match (one.peek(), two.peek()) {
+            (Some(a), Some(b)) => order(a, b),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return sum,
+        };
+        match next {
+            Ordering::Less => sum.extend(one.next()),
+            Ordering::Greater => sum.extend(two.next()),
+            Ordering::Equal => {
+                if let (Some(mut a), Some(b)) = (one.next(), two.next()) {
+                    add(&mut a, b);
+                    sum.push(a);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Read groups as recalibration sees them: those of one platform unit are one.
+
+use std::collections::HashMap;
+
+use readmill_record::{Error, Header, Result};
+
+/// The read groups of a header, by the name under which reports list them: the platform unit, else the
+/// identifier (GATK 4.6.2, `ReadGroupCovariate`).
+#[derive(Debug)]
+pub struct ReadGroups {
+    by_id: HashMap<Vec<u8>, u32>,
+    names: Vec<Vec<u8>>,
+}
+
+impl ReadGroups {
+    /// Those of a header, as it is after all steps that change it.
+    pub fn new(header: &Header) -> Result<Self> {
+        let (mut by_id, mut names) = (HashMap::new(), Vec::new());
+        let mut numbers: HashMap<&[u8], u32> = HashMap::new();
+        for line in header.lines_of(b"RG") {
+            let Some(id) = line.get(b"ID") else { continue };
+            let name = line.get(b"PU").unwrap_or(id);
+            let number = *numbers.entry(name).or_insert_with(|| {
+                names.push(name.to_vec());
+                names.len() as u32 - 1
+            });
+            by_id.insert(id.to_vec(), number);
+        }
+        if names.is_empty() {
+            return Err(Error::input(
+                "the header has no read group, and recalibration counts by read group",
+            )
+            .hint("put all reads into one by --read-group 'ID:… SM:… PL:ILLUMINA'"));
+        }
+        Ok(ReadGroups { by_id, names })
+    }
+
+    /// The number of the read group with this identifier, unless the header lacks it.
+    pub fn number(&self, id: &[u8]) -> Option<usize> {
+        self.by_id.get(id).map(|&number| number as usize)
+    }
+
+    /// The names, by number.
+    pub fn names(&self) -> &[Vec<u8>] {
+        &self.names
+    }
+}

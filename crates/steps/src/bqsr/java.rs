@@ -1,0 +1,178 @@
+//! Text as Java makes and reads it.
+
+use std::cmp::Ordering;
+
+/// A number with so many decimals, as `%.4f` and the like write it: half up, on the decimal text
+/// that is as short as it can be without being another number's (spec D5.27).
+pub fn fixed(number: f64, decimals: usize) -> String {
+    // Digits, and the place of the point after the first of them.
+    let shortest = format!("{number:e}");
+    let Some((mantissa, exponent)) = shortest.split_once('e') else { return shortest };
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let exponent = exponent.parse::<i64>().unwrap_or(0);
+    let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
+    // The digit of the last decimal is this one, counted from 0.
+    let last = exponent + decimals as i64;
+    let digit =
+        |at: i64| usize::try_from(at).ok().and_then(|at| digits.get(at)).copied().unwrap_or(b'0');
+    let first = last.min(0).min(exponent);
+    let mut kept: Vec<u8> = (first.min(0)..=last).map(digit).collect();
+    // A leading 0 takes what is carried.
+    kept.insert(0, b'0');
+    if digit(last + 1) >= b'5' {
+        carry(&mut kept);
+    }
+    while kept.len() > decimals + 1 && kept[0] == b'0' {
+        kept.remove(0);
+    }
+    while kept.len() < decimals + 1 {
+        kept.insert(0, b'0');
+    }
+    let text = String::from_utf8_lossy(&kept).into_owned();
+    if decimals == 0 {
+        return format!("{sign}{text}");
+    }
+    let (whole, rest) = text.split_at(text.len() - decimals);
+    format!("{sign}{whole}.{rest}")
+}
+
+/// Adds one to a number in digits.
+fn carry(digits: &mut [u8]) {
+    for digit in digits.iter_mut().rev() {
+        if *digit != b'9' {
+            *digit += 1;
+            return;
+        }
+        *digit = b'0';
+    }
+}
+
+/// Whether text looks like a number in Java source, or like none at all: then a column of a report with it can be
+/// aligned to the right (spec D5.23).
+pub fn aligns_right(text: &[u8]) -> bool {
+    let words: [&[u8]; 5] = [b"null", b"NA", b"NaN", b"Infinity", b"-Infinity"];
+    words.contains(&text) || is_number(trim(text))
+}
+
+/// A whole number, also in hexadecimal or octal, or one with a point or an exponent, and the letter of a type
+/// at its end (`10L`, `1e5f`).
+fn is_number(text: &[u8]) -> bool {
+    let unsigned = match text {
+        [b'-' | b'+', rest @ ..] => rest,
+        _ => text,
+    };
+    if !text.contains(&b'.') {
+        match unsigned {
+            [b'0', b'x' | b'X', digits @ ..] => {
+                return !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);
+            }
+            [b'0', digits @ ..] if digits.first().is_some_and(u8::is_ascii_digit) => {
+                return digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
+            }
+            _ => {}
+        }
+    }
+    is_decimal(unsigned)
+}
+
+/// Digits with at most one point among them, and perhaps an exponent and the letter of a type. What is long (`L`)
+/// has neither point nor exponent.
+fn is_decimal(text: &[u8]) -> bool {
+    let (whole, rest) = digits(text);
+    if !whole.is_empty() && matches!(rest, [b'l' | b'L']) {
+        return true;
+    }
+    let (decimals, rest) = match rest {
+        [b'.', rest @ ..] => digits(rest),
+        _ => (&[] as &[u8], rest),
+    };
+    if whole.is_empty() && decimals.is_empty() {
+        return false;
+    }
+    let rest = match rest {
+        [b'e' | b'E', b'+' | b'-', rest @ ..] | [b'e' | b'E', rest @ ..] => match digits(rest) {
+            ([], _) => return false,
+            (_, rest) => rest,
+        },
+        _ => rest,
+    };
+    matches!(rest, [] | [b'd' | b'D' | b'f' | b'F'])
+}
+
+/// The digits that text starts with, and what follows.
+fn digits(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.iter().take_while(|byte| byte.is_ascii_digit()).count())
+}
+
+/// Text without spaces and control characters at its ends.
+pub fn trim(text: &[u8]) -> &[u8] {
+    let Some(first) = text.iter().position(|&byte| byte > b' ') else { return &[] };
+    let last = text.iter().rposition(|&byte| byte > b' ').unwrap_or(first);
+    &text[first..=last]
+}
+
+/// How many characters Java counts: units of UTF-16, or bytes where text is not UTF-8.
+pub fn length(text: &[u8]) -> usize {
+    match std::str::from_utf8(text) {
+        Ok(text) if !text.is_ascii() => text.encode_utf16().count(),
+        _ => text.len(),
+    }
+}
+
+/// The order of Java's strings: that of units of UTF-16.
+pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    match (std::str::from_utf8(a), std::str::from_utf8(b)) {
+        (Ok(a), Ok(b)) if !a.is_ascii() || !b.is_ascii() => a.encode_utf16().cmp(b.encode_utf16()),
+        _ => a.cmp(b),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_rounded_half_up_on_the_shortest_text() {
+        // From String.format of Java 17.
+        for (number, decimals, text) in [
+            (30.0, 4, "30.0000"),
+            (0.0, 2, "0.00"),
+            (1.005, 2, "1.01"),
+            (0.125, 2, "0.13"),
+            (29.99995, 4, "30.0000"),
+            (29.999949, 4, "29.9999"),
+            (0.00005, 4, "0.0001"),
+            (0.000049, 4, "0.0000"),
+            (0.000001, 4, "0.0000"),
+            (99999.99999, 2, "100000.00"),
+            (1.0e22, 2, "10000000000000000000000.00"),
+            (123456789012.345, 2, "123456789012.35"),
+        ] {
+            assert_eq!(fixed(number, decimals), text);
+        }
+    }
+
+    #[test]
+    fn numbers_of_java() {
+        // From NumberUtils.isCreatable of commons-lang3 3.14.
+        for text in
+            ["1", "-1", "+1", "10L", "0x1F", "017", "00", "1e5", "1E-5d", ".5", "5.", "08.5", "1f", "0l"]
+        {
+            assert!(is_number(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "", "-", ".", "e5", "1e", "1e+", "0x", "09", "1.5L", "1e5L", "1..2", "--1", "1-2", "AA",
+            "07L", "0x1.8", "1ed",
+        ] {
+            assert!(!is_number(text.as_bytes()), "{text}");
+        }
+        assert!(aligns_right(b"null") && aligns_right(b" 12 ") && !aligns_right(b"Null"));
+    }
+
+    #[test]
+    fn strings_are_compared_in_utf16() {
+        assert_eq!(compare("\u{ff5e}".as_bytes(), "\u{1f9ec}".as_bytes()), Ordering::Greater);
+        assert_eq!(compare(b"-1", b"1"), Ordering::Less);
+        assert_eq!(length("µ🧬".as_bytes()), 3);
+    }
+}

@@ -1,0 +1,45 @@
+//! Base quality score recalibration, equal to that of GATK 4.6.2.0.
+//!
+//! | step | file |
+//! |---|---|
+//! | read groups as reports name them | [`groups`] |
+//! | which reads GATK takes for well formed | [`well_formed`] |
+//! | the part of a read that trains, and how it lies on the reference | [`alignment`] |
+//! | which bases are counted, and which of them are errors | [`training`] |
+//! | what a base's error rate is told from: context and cycle | [`covariates`], [`qualities`] |
+//! | counts of a thread, and of all | [`counters`], [`tables`] |
+//! | the report: written, read, added up, drawn | [`report`], [`gather()`], [`plot_data`] |
+//! | how good bases really are, by what was seen of them: the arithmetic of GATK and of Java, to the last bit | `empirical`, `evidence`, `exact`, `logarithm`, `java` |
+//! | what the counts make of each quality | [`recalibration`], `results`, `quantize` |
+//! | new qualities on records | [`apply`] |
+
+pub mod alignment;
+pub mod apply;
+pub mod counters;
+pub mod covariates;
+mod empirical;
+mod evidence;
+mod exact;
+pub mod gather;
+pub mod groups;
+mod java;
+mod logarithm;
+pub mod plot_data;
+pub mod qualities;
+mod quantize;
+pub mod recalibration;
+pub mod report;
+mod results;
+pub mod tables;
+pub mod training;
+pub mod well_formed;
+
+pub use apply::{ApplyRecalibration, Writing};
+pub use counters::{Counters, Totals};
+pub use gather::gather;
+pub use groups::ReadGroups;
+pub use recalibration::{Applying, GroupRecalibration, Recalibration};
+pub use report::{Arguments, Report};
+pub use tables::{Datum, Event, EventTable, GroupTable, QualityTable, Tables};
+pub use training::{Counting, Learner, Training};
+pub use well_formed::WellFormed;

@@ -1,0 +1,58 @@
+//! The base qualities of a read: its own, its original ones, or one for all.
+
+use readmill_record::tag::Tag;
+use readmill_record::{Error, RecordRef, Result, tag};
+
+use super::counters::MAX_QUALITY;
+
+/// Whether a read has qualities (SAM specification, section 4.2: 0xFF stands for none).
+pub fn are_present(record: RecordRef<'_>) -> bool {
+    record.qual().first().is_some_and(|&quality| quality != 0xff)
+}
+
+/// Writes the qualities of a read (Phred): those of OQ if they are asked for and there are any, else its own, else
+/// `default`.
+pub fn of(record: RecordRef<'_>, original: bool, default: Option<u8>, out: &mut Vec<u8>) -> Result<()> {
+    out.clear();
+    match record.field(tag::OQ).filter(|field| original && field.kind == b'Z') {
+        Some(field) => {
+            out.extend(field.value.iter().map(|&c| c.wrapping_sub(b'!')));
+            if out.len() != record.l_seq() {
+                let what = format!("OQ has {} qualities for {} bases", out.len(), record.l_seq());
+                return Err(Error::input(what).hint("drop --use-original-qualities"));
+            }
+        }
+        None => match default.filter(|_| !are_present(record)) {
+            Some(quality) => out.resize(record.l_seq(), quality),
+            None => out.extend_from_slice(record.qual()),
+        },
+    }
+    check(out)
+}
+
+/// Refuses qualities beyond [`MAX_QUALITY`].
+pub fn check(qualities: &[u8]) -> Result<()> {
+    let largest = qualities.iter().copied().max().unwrap_or(0);
+    if largest > MAX_QUALITY {
+        return Err(Error::input(format!(
+            "a base has quality {largest}, and {MAX_QUALITY} is the most"
+        ))
+        .hint("mend the qualities: were they encoded from another offset?"));
+    }
+    Ok(())
+}
+
+/// The qualities of insertions or deletions, from BI or BD, else `default` for all.
+pub fn of_gaps(record: RecordRef<'_>, tag: Tag, default: u8) -> Result<Vec<u8>> {
+    let Some(field) = record.field(tag).filter(|field| field.kind == b'Z') else {
+        return Ok(vec![default; record.l_seq()]);
+    };
+    let qualities: Vec<u8> = field.value.iter().map(|&c| c.wrapping_sub(b'!')).collect();
+    if qualities.len() != record.l_seq() {
+        let tag = String::from_utf8_lossy(&tag).into_owned();
+        return Err(Error::input(format!("{tag} has not one quality a base"))
+            .hint("remove the field, or mend it"));
+    }
+    check(&qualities)?;
+    Ok(qualities)
+}

@@ -1,0 +1,223 @@
+//! A report from text, as GATK 4 reads it: by names of tables and columns. What makes GATK fail is an error here too,
+//! with the line that it is in. Empirical qualities are not read, since they follow from the counts.
+
+use std::str::FromStr;
+
+use readmill_record::{Error, Result};
+
+use super::sheet::{Row, Sheet, sheets, wrong};
+use super::{Arguments, Covariate, CovariateRow, Evidence, Group, QualityRow, Quantization, Report};
+use crate::bqsr::java;
+use crate::bqsr::tables::{Datum, Event, QUALITIES, context_code};
+
+pub(super) fn report(text: &[u8]) -> Result<Report> {
+    let sheets = sheets(text)?;
+    let sheet = |name: &str| {
+        // Of two tables with one name GATK keeps the later one.
+        let found = sheets.iter().rev().find(|sheet| sheet.name == name.as_bytes());
+        found.ok_or_else(|| Error::input(format!("the table {name} is missing")))
+    };
+    let (arguments, stated) = arguments(sheet("Arguments")?)?;
+    let quantization = quantization(sheet("Quantized")?)?;
+    let mut groups = groups(sheet("RecalTable0")?)?;
+    reported(sheet("RecalTable1")?, &mut groups)?;
+    covariates(sheet("RecalTable2")?, &arguments, &mut groups)?;
+    Ok(Report { arguments, stated, quantization, groups })
+}
+
+fn arguments(sheet: &Sheet<'_>) -> Result<(Arguments, Vec<(String, String)>)> {
+    let mut arguments = Arguments::default();
+    let mut stated = Vec::new();
+    for row in sheet.rows(&["Argument", "Value"])? {
+        let row = row?;
+        let text = |at: usize| String::from_utf8_lossy(row.values[at]).into_owned();
+        let (name, value) = (text(0), text(1));
+        arguments.take(&name, &value).map_err(|error| wrong(row.line, error.what))?;
+        stated.push((name, value));
+    }
+    arguments.check().map_err(|error| Error::input(error.what))?;
+    Ok((arguments, stated))
+}
+
+/// GATK goes by the number of the row, not by what the column QualityScore says.
+fn quantization(sheet: &Sheet<'_>) -> Result<Quantization> {
+    let mut quantization = Quantization { counts: [0; QUALITIES], map: [0; QUALITIES] };
+    let mut rows = 0;
+    for row in sheet.rows(&["Count", "QuantizedScore"])? {
+        let row = row?;
+        let quality: u8 = row.parse(1, "QuantizedScore")?;
+        if usize::from(quality) >= QUALITIES || rows == QUALITIES {
+            return Err(wrong(row.line, "the table Quantized goes beyond quality 93"));
+        }
+        quantization.counts[rows] = row.parse(0, "Count")?;
+        quantization.map[rows] = quality;
+        rows += 1;
+    }
+    match rows {
+        QUALITIES => Ok(quantization),
+        _ => Err(Error::input(format!("the table Quantized has {rows} rows and not {QUALITIES}"))),
+    }
+}
+
+fn groups(sheet: &Sheet<'_>) -> Result<Vec<Group>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for row in sheet.rows(&["ReadGroup", "EventType", "Observations", "Errors", "EstimatedQReported"])? {
+        let row = row?;
+        let reported: f64 = row.parse(4, "EstimatedQReported")?;
+        if !reported.is_finite() || reported < 0.0 {
+            return Err(wrong(
+                row.line,
+                format!("EstimatedQReported is {reported}, which is no quality"),
+            ));
+        }
+        let evidence = row.evidence(2, reported)?;
+        let event = row.event(1)?;
+        let found = groups.binary_search_by(|group| java::compare(&group.name, row.values[0]));
+        let at = found.unwrap_or_else(|at| {
+            groups.insert(at, Group { name: row.values[0].to_vec(), ..Group::default() });
+            at
+        });
+        groups[at].events[event.index()] = Some(evidence);
+    }
+    Ok(groups)
+}
+
+fn reported(sheet: &Sheet<'_>, groups: &mut [Group]) -> Result<()> {
+    for row in sheet.rows(&["ReadGroup", "QualityScore", "EventType", "Observations", "Errors"])? {
+        let row = row?;
+        let (quality, event) = (row.quality(1)?, row.event(2)?);
+        let evidence = row.evidence(3, f64::from(quality))?;
+        row.group(groups)?.qualities.push(QualityRow { quality, event, evidence });
+    }
+    for group in groups {
+        group.qualities.sort_by_key(|row| (row.quality, row.event));
+        keep_last(&mut group.qualities, |row| (row.quality, row.event));
+    }
+    Ok(())
+}
+
+fn covariates(sheet: &Sheet<'_>, arguments: &Arguments, groups: &mut [Group]) -> Result<()> {
+    let columns = [
+        "ReadGroup",
+        "QualityScore",
+        "CovariateValue",
+        "CovariateName",
+        "EventType",
+        "Observations",
+        "Errors",
+    ];
+    for row in sheet.rows(&columns)? {
+        let row = row?;
+        let (quality, event) = (row.quality(1)?, row.event(4)?);
+        let covariate = row.covariate(2, arguments)?;
+        let evidence = row.evidence(5, f64::from(quality))?;
+        row.group(groups)?.covariates.push(CovariateRow { quality, covariate, event, evidence });
+    }
+    for group in groups {
+        group.covariates.sort_by_key(|row| (row.quality, row.covariate, row.event));
+        keep_last(&mut group.covariates, |row| (row.quality, row.covariate, row.event));
+    }
+    Ok(())
+}
+
+/// Of rows with one key, which stand together, the last one counts.
+fn keep_last<R: Copy, K: PartialEq>(rows: &mut Vec<R>, key: impl Fn(&R) -> K) {
+    rows.dedup_by(|later, earlier| {
+        let same = key(later) == key(earlier);
+        if same {
+            *earlier = *later;
+        }
+        same
+    });
+}
+
+impl Row<'_> {
+    fn shown(&self, at: usize) -> String {
+        String::from_utf8_lossy(self.values[at]).into_owned()
+    }
+
+    fn parse<T: FromStr>(&self, at: usize, name: &str) -> Result<T> {
+        let value = self.shown(at);
+        value
+            .parse()
+            .map_err(|_| wrong(self.line, format!("{name} is {value:?}, which is no such number")))
+    }
+
+    fn group<'g>(&self, groups: &'g mut [Group]) -> Result<&'g mut Group> {
+        match groups.binary_search_by(|group| java::compare(&group.name, self.values[0])) {
+            Ok(at) => Ok(&mut groups[at]),
+            Err(_) => Err(wrong(
+                self.line,
+                format!("the read group {} is not in the table RecalTable0", self.shown(0)),
+            )),
+        }
+    }
+
+    fn event(&self, at: usize) -> Result<Event> {
+        let found = Event::ALL.into_iter().find(|event| event.letter().as_bytes() == self.values[at]);
+        found.ok_or_else(|| {
+            wrong(self.line, format!("EventType is {:?}, which is not M, I or D", self.shown(at)))
+        })
+    }
+
+    fn quality(&self, at: usize) -> Result<u8> {
+        match self.parse(at, "QualityScore")? {
+            quality if usize::from(quality) < QUALITIES => Ok(quality),
+            quality => Err(wrong(self.line, format!("QualityScore is {quality}, above 93"))),
+        }
+    }
+
+    /// Observations, and in the next column errors.
+    fn evidence(&self, at: usize, reported: f64) -> Result<Evidence> {
+        let observations = self.parse(at, "Observations")?;
+        let errors: f64 = self.parse(at + 1, "Errors")?;
+        if observations > i64::MAX as u64 {
+            return Err(wrong(self.line, format!("{observations} observations are too many")));
+        }
+        if !(0.0..observations as f64 + 1.0).contains(&errors) {
+            return Err(wrong(
+                self.line,
+                format!("there cannot be {errors} errors in {observations} observations"),
+            ));
+        }
+        Ok(Evidence::new(Datum { observations, errors }, reported))
+    }
+
+    /// A covariate's value, and in the next column its name.
+    fn covariate(&self, at: usize, arguments: &Arguments) -> Result<Covariate> {
+        match self.values[at + 1] {
+            b"Context" => {
+                let bases = self.values[at];
+                let longest = arguments.mismatches_context_size.max(arguments.indels_context_size);
+                let code =
+                    context_code(bases).filter(|_| (1..=usize::from(longest)).contains(&bases.len()));
+                let code = code.ok_or_else(|| {
+                    let what = format!(
+                        "the context {:?} is not of 1 to {longest} bases A, C, G, T",
+                        self.shown(at)
+                    );
+                    wrong(self.line, what)
+                })?;
+                Ok(Covariate::Context { size: bases.len() as u8, code: code as u32 })
+            }
+            b"Cycle" => {
+                let cycle: i32 = self.parse(at, "the cycle")?;
+                if cycle.unsigned_abs() > arguments.maximum_cycle_value {
+                    let what = format!(
+                        "cycle {cycle} is beyond maximum_cycle_value {}",
+                        arguments.maximum_cycle_value
+                    );
+                    return Err(wrong(self.line, what));
+                }
+                Ok(Covariate::Cycle(cycle))
+            }
+            _ => {
+                let name = self.shown(at + 1);
+                Err(wrong(
+                    self.line,
+                    format!("CovariateName is {name:?}, which is not Context or Cycle"),
+                ))
+            }
+        }
+    }
+}

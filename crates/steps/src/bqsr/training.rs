@@ -1,0 +1,339 @@
+//! Which bases are counted, and which of them are errors: what GATK 4.6.2 BaseRecalibrator looks at.
+//!
+//! A [`Training`] is shared by all threads; each has a [`Learner`] of its own, which reads the stretch of the reference
+//! and of the known sites below the read at hand. Nothing depends on the order of reads, but sorted ones
+//! find what they need in the stretch that the read before them needed.
+
+use std::sync::Arc;
+
+use readmill_format::intervals::Intervals;
+use readmill_format::reference::{Reference, Window};
+use readmill_format::sites::{Cursor, Sites};
+use readmill_record::{Error, RecordRef, Result, tag};
+
+use super::alignment::{Alignment, DELETION, INSERTION};
+use super::counters::{Cells, Counters};
+use super::covariates::{self, Cycles, NO_BASE};
+use super::groups::ReadGroups;
+use super::qualities;
+use super::report::Arguments;
+use super::well_formed::WellFormed;
+
+/// What is trained on.
+pub struct Training {
+    /// The read groups.
+    pub groups: ReadGroups,
+    /// Which reads can be judged at all.
+    pub well_formed: WellFormed,
+    /// The reference.
+    pub reference: Reference,
+    /// The contigs of the reads.
+    pub contigs: Vec<Contig>,
+    /// Sites that vary, at which a mismatch says nothing of the sequencer.
+    pub sites: Sites,
+    /// Where reads must lie to be counted, unless everywhere.
+    pub intervals: Option<Intervals>,
+}
+
+/// A contig of the reads.
+#[derive(Clone, Debug)]
+pub struct Contig {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its number in the reference, and the bases it has there; nothing if it is not in it.
+    pub in_reference: Option<(u32, u32)>,
+}
+
+/// How bases are counted. Defaults are GATK's.
+#[derive(Clone, Debug)]
+pub struct Counting {
+    /// What a report says of it.
+    pub arguments: Arguments,
+    /// Bases of less quality are not counted (Phred).
+    pub preserve_less_than: u8,
+    /// Count by OQ where a read has it.
+    pub use_original: bool,
+    /// Quality of the bases of reads that have none (Phred); nothing leaves such reads out.
+    pub default_quality: Option<u8>,
+    /// Count insertions and deletions, too.
+    pub indels: bool,
+}
+
+impl Default for Counting {
+    fn default() -> Self {
+        let (use_original, default_quality, indels) = Default::default();
+        let arguments = Arguments::default();
+        Counting { arguments, preserve_less_than: 6, use_original, default_quality, indels }
+    }
+}
+
+/// A thread's counts and what it needs to count.
+pub struct Learner {
+    training: Arc<Training>,
+    counting: Arc<Counting>,
+    window: Window,
+    cursor: Cursor,
+    /// What was counted.
+    pub counters: Counters,
+    /// The read group seen last and its number.
+    group: (Vec<u8>, usize),
+    read: Read,
+}
+
+/// Bytes a learner takes beside its counters.
+pub const LEARNER_BYTES: usize =
+    readmill_format::reference::WINDOW_BYTES + readmill_format::sites::CURSOR_BYTES + (64 << 10);
+
+/// The part of a read that trains.
+#[derive(Default)]
+struct Read {
+    alignment: Alignment,
+    /// Codes of all bases of SEQ.
+    codes: Vec<u8>,
+    qualities: Vec<u8>,
+    contexts: Vec<u32>,
+    /// For each base that is left whether it differs from the reference.
+    errors: Vec<bool>,
+    /// For each base that is left whether it is not counted.
+    skipped: Vec<bool>,
+    /// For each base that is left whether an insertion, or a deletion, is counted at it.
+    gaps: [Vec<bool>; 2],
+}
+
+impl Training {
+    /// A thread's learner, which counts in this way.
+    pub fn learner(self: &Arc<Self>, counting: &Arc<Counting>) -> Learner {
+        let arguments = &counting.arguments;
+        let [mismatches, indels] =
+            [arguments.mismatches_context_size, arguments.indels_context_size].map(usize::from);
+        Learner {
+            training: Arc::clone(self),
+            counting: Arc::clone(counting),
+            window: self.reference.window(),
+            cursor: self.sites.cursor(),
+            counters: Counters::new(self.groups.names().len(), [mismatches, indels, indels]),
+            group: (Vec::new(), usize::MAX),
+            read: Read::default(),
+        }
+    }
+
+    /// Whether a read trains: mapped with a quality that means something, primary or supplementary, not a duplicate, not
+    /// failed, and well formed (GATK 4.6.2, the read filters of BaseRecalibrator).
+    fn trains(&self, record: RecordRef<'_>, duplicate: bool, counting: &Counting) -> bool {
+        let flags = record.flags();
+        let left_out = flags.is_unmapped() || flags.is_secondary() || flags.is_qc_fail() || duplicate;
+        let placed = record.ref_id() >= 0 && record.pos() >= 0;
+        let mapq = record.mapq();
+        let judged = !left_out && placed && mapq != 0 && mapq != 255;
+        let has_qualities = qualities::are_present(record) || counting.default_quality.is_some();
+        judged && has_qualities && self.well_formed.is_sound(record) && self.is_inside(record)
+    }
+
+    fn is_inside(&self, record: RecordRef<'_>) -> bool {
+        let Some(intervals) = &self.intervals else { return true };
+        intervals.overlaps(record.ref_id() as u32, record.pos() as u32, record.end() as u32)
+    }
+}
+
+impl Learner {
+    /// Counts the bases of a read, if it trains.
+    pub fn observe(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<()> {
+        let (training, counting) = (Arc::clone(&self.training), Arc::clone(&self.counting));
+        let Some(id) = record.read_group() else { return Ok(()) };
+        if !training.trains(record, duplicate, &counting) {
+            return Ok(());
+        }
+        let group = self.group(id)?;
+        let read = &mut self.read;
+        if !read.take(record, &counting)? {
+            return Ok(());
+        }
+        let bases = read.alignment.len();
+        let most = counting.arguments.maximum_cycle_value as usize;
+        if bases > most {
+            return Err(too_long(bases, most));
+        }
+        let contig = &training.contigs[record.ref_id() as usize];
+        let there = contig.in_reference.ok_or_else(|| training.reference.lacks(&contig.name))?;
+        read.compare(there, &mut self.window)?;
+        read.skip(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
+        let cycles = Cycles::of(record, bases);
+        let [mismatches, gaps @ ..] = self.counters.cells(group, bases);
+        let reverse = record.flags().is_reverse();
+        read.count(mismatches, reverse, cycles, &counting.arguments);
+        if counting.indels {
+            read.count_gaps(gaps, record, cycles, &counting.arguments)?;
+        }
+        Ok(())
+    }
+
+    /// The number of a read group.
+    fn group(&mut self, id: &[u8]) -> Result<usize> {
+        if self.group.0 != id || self.group.1 == usize::MAX {
+            let number = self.training.groups.number(id).ok_or_else(|| {
+                let id = String::from_utf8_lossy(id);
+                Error::input(format!("the read group {id} is not in the header"))
+                    .hint("add its @RG line, or put all reads into one by --read-group")
+            })?;
+            self.group = (id.to_vec(), number);
+        }
+        Ok(self.group.1)
+    }
+}
+
+/// A read has more bases than cycles are counted for.
+pub fn too_long(bases: usize, most: usize) -> Error {
+    Error::input(format!("the read has {bases} cycles, and {most} are the most that are counted"))
+        .hint("raise --maximum-cycle-value where the table is made")
+}
+
+impl Read {
+    /// Takes a record; `false` if nothing of it is left to be counted.
+    fn take(&mut self, record: RecordRef<'_>, counting: &Counting) -> Result<bool> {
+        if !self.alignment.take(record) {
+            return Ok(false);
+        }
+        qualities::of(record, counting.use_original, counting.default_quality, &mut self.qualities)?;
+        covariates::codes(record, &mut self.codes);
+        Ok(true)
+    }
+
+    fn kept<T>(&self, all: &[T]) -> std::ops::Range<usize> {
+        debug_assert!(self.alignment.to <= all.len());
+        self.alignment.from..self.alignment.to
+    }
+
+    /// Finds out which bases differ from the reference, and where insertions and deletions are. Beyond the end of
+    /// the contig there is nothing to differ from, so nothing is counted.
+    fn compare(&mut self, (contig, length): (u32, u32), window: &mut Window) -> Result<()> {
+        let bases = self.alignment.len();
+        let Read { alignment, codes, errors, skipped, gaps, .. } = self;
+        let codes = &codes[alignment.from..alignment.to];
+        for array in [&mut *errors, &mut *skipped].into_iter().chain(gaps.iter_mut()) {
+            array.clear();
+            array.resize(bases, false);
+        }
+        let (pos, end) = (alignment.pos as u32, alignment.end() as u32);
+        let reference = window.codes(contig, pos, end.min(length))?;
+        let (mut at, mut place) = (0, 0);
+        for &(op, len) in &alignment.ops {
+            let len = len as usize;
+            match op {
+                INSERTION => at += len,
+                DELETION => place += len,
+                _ if readmill_record::cigar::consumes_query(op) => {
+                    let there = reference.get(place..).unwrap_or_default();
+                    let differs = errors[at..at + len].iter_mut().zip(&codes[at..]);
+                    differs.zip(there).for_each(|((error, a), b)| *error = a != b);
+                    skipped[at + there.len().min(len)..at + len].fill(true);
+                    (at, place) = (at + len, place + len);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out which bases are not counted: those of low quality, those that are none of A, C, G, T, and those at known
+    /// sites.
+    fn skip(&mut self, contig: u32, preserve: u8, cursor: &mut Cursor) -> Result<()> {
+        let kept = self.kept(&self.codes);
+        let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
+        let bases = self.skipped.iter_mut().zip(codes.iter().zip(qualities));
+        bases.for_each(|(skip, (&code, &quality))| *skip |= code == NO_BASE || quality < preserve);
+        let Read { alignment, skipped, .. } = self;
+        let (pos, end) = (alignment.pos as u32, alignment.end() as u32);
+        cursor.overlapping(contig, pos, end, |start, end| mask(alignment, skipped, start, end - 1))
+    }
+
+    /// Counts mismatches.
+    fn count(&mut self, cells: &mut Cells, reverse: bool, cycles: Cycles, arguments: &Arguments) {
+        let kept = self.kept(&self.codes);
+        let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
+        let size = usize::from(arguments.mismatches_context_size);
+        let shape = (size, arguments.low_quality_tail);
+        covariates::contexts(codes, qualities, reverse, shape, &mut self.contexts);
+        cells.reserve(2 * codes.len() + 2);
+        for (i, &quality) in qualities.iter().enumerate() {
+            if !self.skipped[i] {
+                cells.count(quality, self.contexts[i], cycles.at(i), self.errors[i]);
+            }
+        }
+    }
+
+    /// Counts insertions and deletions: each base is asked whether one follows it in the direction of sequencing.
+    fn count_gaps(
+        &mut self,
+        cells: &mut [Cells],
+        record: RecordRef<'_>,
+        cycles: Cycles,
+        arguments: &Arguments,
+    ) -> Result<()> {
+        let reverse = record.flags().is_reverse();
+        self.find_gaps(reverse);
+        let kept = self.kept(&self.codes);
+        let (codes, own) = (&self.codes[kept.clone()], &self.qualities[kept.clone()]);
+        let size = usize::from(arguments.indels_context_size);
+        let shape = (size, arguments.low_quality_tail);
+        covariates::contexts(codes, own, reverse, shape, &mut self.contexts);
+        let (tags, defaults) = (
+            [tag::BI, tag::BD],
+            [arguments.insertions_default_quality, arguments.deletions_default_quality]
+                .map(|q| q.max(0) as u8),
+        );
+        for (event, cells) in cells.iter_mut().enumerate() {
+            let qualities = qualities::of_gaps(record, tags[event], defaults[event])?;
+            cells.reserve(2 * codes.len() + 2);
+            for i in 0..codes.len() {
+                if self.skipped[i] {
+                    continue;
+                }
+                let near_end = i < CUSHION || i + CUSHION + 1 > codes.len();
+                let cycle = if near_end { 0 } else { cycles.at(i) };
+                let quality = qualities[kept.start + i];
+                cells.count(quality, self.contexts[i], cycle, self.gaps[event][i]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes insertions and deletions at the base that is sequenced before them.
+    fn find_gaps(&mut self, reverse: bool) {
+        let (mut at, [insertions, deletions]) = (0, &mut self.gaps);
+        let note = |gaps: &mut Vec<bool>, index: Option<usize>| {
+            if let Some(gap) = index.and_then(|index| gaps.get_mut(index)) {
+                *gap = true;
+            }
+        };
+        for &(op, len) in &self.alignment.ops {
+            let before = usize::checked_sub(at, 1);
+            match op {
+                INSERTION => {
+                    at += len as usize;
+                    note(insertions, if reverse { Some(at) } else { before });
+                }
+                DELETION => note(deletions, if reverse { Some(at) } else { before }),
+                _ if readmill_record::cigar::consumes_query(op) => at += len as usize,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Bases at either end of a read at which no cycle is counted for insertions and deletions.
+const CUSHION: usize = 4;
+
+/// Leaves out the bases from one reference position to another, 0-based, both included. In a deletion
+/// the first is the base before it, the last the base after it.
+fn mask(alignment: &Alignment, skipped: &mut [bool], first: u32, last: u32) {
+    let from = match alignment.index_of(first.into()) {
+        None => 0,
+        Some((index, DELETION)) => index.saturating_sub(1),
+        Some((index, _)) => index,
+    };
+    let to = alignment.index_of(last.into()).map_or(skipped.len(), |(index, _)| index + 1);
+    let to = to.min(skipped.len());
+    if from < to {
+        skipped[from..to].fill(true);
+    }
+}

@@ -1,0 +1,39 @@
+//! Which reads GATK takes for well formed (4.6.2, `WellformedReadFilter`). Others do not train, and its
+//! ApplyBQSR drops them.
+
+use readmill_record::cigar::SKIP;
+use readmill_record::{Header, RecordRef};
+
+use super::qualities;
+
+/// Judges by the contigs of a header.
+#[derive(Clone, Debug)]
+pub struct WellFormed {
+    lengths: Vec<u32>,
+}
+
+impl WellFormed {
+    /// For reads under this header.
+    pub fn new(header: &Header) -> Self {
+        WellFormed { lengths: header.references().iter().map(|contig| contig.length).collect() }
+    }
+
+    /// Whether the read is well formed: it has a read group, and as many qualities as bases, and is
+    /// [sound](WellFormed::is_sound).
+    pub fn accepts(&self, record: RecordRef<'_>) -> bool {
+        record.read_group().is_some() && qualities::are_present(record) && self.is_sound(record)
+    }
+
+    /// Whether SEQ, CIGAR and POS agree, and the CIGAR skips nothing.
+    pub fn is_sound(&self, record: RecordRef<'_>) -> bool {
+        let bases = record.l_seq();
+        let mapped = !record.flags().is_unmapped() && record.ref_id() >= 0 && record.pos() >= 0;
+        let agrees = || record.cigar().query_length() == bases as i64 && self.starts_inside(record);
+        bases > 0 && (!mapped || agrees()) && record.cigar().ops().all(|(op, _)| op != SKIP)
+    }
+
+    fn starts_inside(&self, record: RecordRef<'_>) -> bool {
+        let contig = usize::try_from(record.ref_id()).ok().and_then(|id| self.lengths.get(id));
+        contig.is_some_and(|&length| i64::from(record.pos()) < i64::from(length))
+    }
+}

@@ -1,0 +1,152 @@
+//! `readmill bqsr`: recalibration, each half alone.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use readmill::Plan;
+use readmill::plan::{Recalibration, Steps, TableSource};
+use readmill::tables;
+use readmill_record::Result;
+
+use super::common::{Input, Io, MeansFlags};
+use super::recalibration::{ApplyingFlags, CountingFlags, Place, QualityFlags};
+
+/// Base quality score recalibration in steps; all of it in one run is prep --bqsr.
+#[derive(Subcommand)]
+pub enum Bqsr {
+    /// Count errors and write a recalibration table, as GATK BaseRecalibrator
+    Table(Table),
+    /// Give reads new qualities by a table, as GATK ApplyBQSR
+    Apply(ApplyTable),
+    /// Add up tables of parts of the reads, as GATK GatherBQSRReports
+    Gather(Gather),
+    /// Write what is drawn to compare tables, as the CSV of GATK AnalyzeCovariates
+    PlotData(PlotData),
+}
+
+/// Flags of counting alone.
+#[derive(Args)]
+pub struct Table {
+    #[command(flatten)]
+    input: Input,
+    /// The table; - for standard output
+    #[arg(short, long, value_name = "TABLE")]
+    output: PathBuf,
+    /// Reference, as FASTA, plain or by bgzip
+    #[arg(long, value_name = "FASTA")]
+    reference: PathBuf,
+    /// Count reads here only: a region (chr1:100-200), or a file of them (BED, .interval_list, .list); may be given again
+    #[arg(short = 'L', long = "intervals", value_name = "WHERE")]
+    intervals: Vec<String>,
+    /// Count no reads here
+    #[arg(long = "exclude-intervals", value_name = "WHERE")]
+    exclude: Vec<String>,
+    /// Widen intervals by so many bases
+    #[arg(long = "interval-padding", value_name = "N", default_value = "0")]
+    padding: u32,
+    #[command(flatten)]
+    means: MeansFlags,
+    #[command(flatten)]
+    qualities: QualityFlags,
+    #[command(flatten)]
+    counting: CountingFlags,
+}
+
+/// Flags of applying alone.
+#[derive(Args)]
+pub struct ApplyTable {
+    #[command(flatten)]
+    io: Io,
+    /// The table: ours, or GATK's
+    #[arg(long, value_name = "TABLE", alias = "bqsr-recal-file")]
+    bqsr_table: PathBuf,
+    #[command(flatten)]
+    qualities: QualityFlags,
+    #[command(flatten)]
+    applying: ApplyingFlags,
+}
+
+/// Flags of adding tables up.
+#[derive(Args)]
+pub struct Gather {
+    /// Tables made with equal arguments
+    #[arg(value_name = "TABLE", required = true)]
+    tables: Vec<PathBuf>,
+    /// Their sum; - for standard output
+    #[arg(short, long, value_name = "TABLE")]
+    output: PathBuf,
+}
+
+/// Flags of plot data.
+#[derive(Args)]
+#[command(group = clap::ArgGroup::new("tables").required(true).multiple(true))]
+pub struct PlotData {
+    /// The table of the reads before recalibration
+    #[arg(long, value_name = "TABLE", group = "tables")]
+    before: Option<PathBuf>,
+    /// The table of the reads after recalibration
+    #[arg(long, value_name = "TABLE", group = "tables")]
+    after: Option<PathBuf>,
+    /// A table to be shown as it would be applied
+    #[arg(long, value_name = "TABLE", group = "tables")]
+    table: Option<PathBuf>,
+    /// The CSV file; - for standard output
+    #[arg(short, long, value_name = "CSV")]
+    output: PathBuf,
+}
+
+impl Bqsr {
+    /// What to run, if it is a run over reads; everything else is done.
+    pub fn plan(&self) -> Result<Option<Plan>> {
+        match self {
+            Bqsr::Table(it) => Ok(Some(it.plan())),
+            Bqsr::Apply(it) => Ok(Some(it.plan())),
+            Bqsr::Gather(it) => tables::gather(&it.tables, &it.output).map(|()| None),
+            Bqsr::PlotData(it) => it.write().map(|()| None),
+        }
+    }
+}
+
+impl Table {
+    fn plan(&self) -> Plan {
+        let place = Place {
+            intervals: self.intervals.clone(),
+            exclude: self.exclude.clone(),
+            padding: self.padding,
+        };
+        let tables = [Some(self.output.clone()), None];
+        let training = self.counting.training(&self.qualities, self.reference.clone(), place, tables);
+        let source = TableSource::Reads(Box::new(training));
+        let recalibration = Some(Recalibration { source, apply: None });
+        Plan {
+            command: "bqsr table",
+            inputs: self.input.inputs(),
+            steps: Steps { recalibration, ..Steps::default() },
+            output: None,
+            means: self.means.means(&self.output),
+        }
+    }
+}
+
+impl ApplyTable {
+    fn plan(&self) -> Plan {
+        let source = TableSource::File(self.bqsr_table.clone());
+        let apply = Some(self.applying.apply(&self.qualities));
+        Plan {
+            command: "bqsr apply",
+            inputs: self.io.inputs(),
+            steps: Steps { recalibration: Some(Recalibration { source, apply }), ..Steps::default() },
+            output: self.io.output(),
+            means: self.io.means(),
+        }
+    }
+}
+
+impl PlotData {
+    fn write(&self) -> Result<()> {
+        let given = [("BQSR", &self.table), ("Before", &self.before), ("After", &self.after)];
+        let given = given.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)));
+        let given: Vec<(&'static str, &Path)> = given.collect();
+        tables::plot_data(&given, &self.output)
+    }
+}

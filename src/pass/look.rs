@@ -1,0 +1,189 @@
+//! Counting bases for recalibration: while reads pass on their way to somewhere else, or in a pass of its own
+//! over the runs, once duplicates are known.
+//!
+//! Each thread counts by itself; what it has counted goes into the totals at the end, or when it has become
+//! large. Sums of whole numbers do not depend on who counted what.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use readmill_engine::{Crew, Pass};
+use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
+use readmill_steps::bqsr::{Counting, Learner, Report, Totals, Training};
+use readmill_steps::markdup::Verdict;
+use readmill_steps::sort::{Merge, Ordered, Partition, Range};
+
+use super::feed::{Feed, Piece, Reader, Readers, Stretch};
+use super::{Counts, Doer, Doing};
+use crate::inputs::Next;
+use crate::report;
+
+/// Bytes a thread's counts may take before they go into the totals.
+pub const COUNTERS_BYTES: usize = 4 << 20;
+
+/// What is counted, and the counts.
+pub struct Look {
+    training: Arc<Training>,
+    counting: Arc<Counting>,
+    totals: Mutex<Totals>,
+}
+
+impl Look {
+    /// Nothing counted yet.
+    pub fn new(training: &Arc<Training>, counting: Counting) -> Self {
+        let (training, counting) = (Arc::clone(training), Arc::new(counting));
+        Look { training, counting, totals: Mutex::default() }
+    }
+
+    /// A thread's learner.
+    pub fn learner(&self) -> Learner {
+        self.training.learner(&self.counting)
+    }
+
+    /// Counts a read.
+    fn at(&self, learner: &mut Learner, stamp: Stamp, record: RecordRef<'_>, dup: bool) -> Result<()> {
+        if learner.counters.are_full(COUNTERS_BYTES) {
+            self.keep(learner);
+        }
+        let place = |error: Error| error.record(stamp.ordinal()).qname(record.qname());
+        learner.observe(record, dup).map_err(place)
+    }
+
+    /// Counts the reads of a batch, whose duplicates are flagged.
+    pub fn over(&self, learner: &mut Learner, batch: &Batch) -> Result<()> {
+        let mut records = batch.records();
+        records.try_for_each(|(stamp, it)| self.at(learner, stamp, it, it.flags().is_duplicate()))
+    }
+
+    /// Adds what a thread has counted to the totals.
+    pub fn keep(&self, learner: &mut Learner) {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut learner.counters);
+    }
+
+    /// The report of all that was counted, and the number of bases.
+    pub fn report(self) -> Result<(Report, u64)> {
+        let totals = self.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let tables = totals.tables(self.training.groups.names());
+        let mismatches = tables.groups.iter().map(|group| &group.events[0]);
+        let rows = mismatches.flat_map(|table| table.seen());
+        let bases = rows.map(|(_, row)| row.total.observations).sum();
+        Ok((Report::new(&tables, self.counting.arguments.clone())?, bases))
+    }
+}
+
+struct OverRuns<'a> {
+    look: &'a Look,
+    verdict: Option<&'a Verdict>,
+}
+
+impl Pass for OverRuns<'_> {
+    type Input = Range;
+    type Opened = Ordered;
+    type Linked = Ordered;
+    type Output = u64;
+    type Worker = Learner;
+    type Error = Error;
+
+    fn worker(&self) -> Learner {
+        self.look.learner()
+    }
+
+    fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
+        range.order()
+    }
+
+    fn work(&self, learner: &mut Learner, range: Ordered) -> Result<u64> {
+        let mut records = 0;
+        Partition::from(range).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            let flagged = || record.flags().is_duplicate();
+            let duplicate = self.verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp));
+            records += 1;
+            self.look.at(learner, stamp, record, duplicate)
+        })?;
+        Ok(records)
+    }
+}
+
+/// Counts all that waits to be merged, in the order in which it will leave. The bytes of reads stay where they are.
+pub fn over_runs(
+    crew: Crew,
+    mut merge: Merge,
+    look: &Look,
+    verdict: Option<&Verdict>,
+    report: &report::Report,
+) -> Result<()> {
+    let pass = OverRuns { look, verdict };
+    let learners = readmill_engine::run(
+        crew,
+        &pass,
+        |_| Ok(merge.next_range()),
+        |_, ordered| Ok(ordered),
+        |_, records| {
+            report.advance(records);
+            Ok(())
+        },
+    )?;
+    learners.into_iter().for_each(|mut learner| look.keep(&mut learner));
+    Ok(())
+}
+
+struct OverInput<'a> {
+    readers: Readers,
+    doing: Doing<'a>,
+}
+
+impl<'a> Pass for OverInput<'a> {
+    type Input = Next;
+    type Opened = Piece;
+    type Linked = Stretch;
+    type Output = u64;
+    type Worker = (Reader, Doer<'a>);
+    type Error = Error;
+
+    fn worker(&self) -> Self::Worker {
+        (self.readers.reader(), self.doing.doer())
+    }
+
+    fn open(&self, worker: &mut Self::Worker, next: Next) -> Result<Piece> {
+        worker.0.open(next)
+    }
+
+    fn work(&self, (reader, doer): &mut Self::Worker, stretch: Stretch) -> Result<u64> {
+        let (batch, read) = reader.check(stretch, |mut batch| {
+            let read = batch.len() as u64;
+            doer.apply(&mut batch)?;
+            Ok((batch, read))
+        })?;
+        self.readers.reuse(batch);
+        Ok(read)
+    }
+}
+
+/// Passes the input through, to be looked at only; gives the number of its records.
+pub fn over_input(
+    crew: Crew,
+    feed: Feed,
+    doing: Doing<'_>,
+    report: &report::Report,
+) -> Result<(u64, Counts)> {
+    let pass = OverInput { readers: feed.readers(), doing };
+    let Feed { mut intake, mut link } = feed;
+    let mut read = 0;
+    let workers = readmill_engine::run(
+        crew,
+        &pass,
+        |_| {
+            let next = intake.claim()?;
+            report.advance(next.as_ref().map_or(0, Next::read_bytes));
+            Ok(next)
+        },
+        |_, piece| Ok(pass.readers.link(&mut link, piece)),
+        |_, records| {
+            read += records;
+            Ok(())
+        },
+    )?;
+    let mut counts = Counts::new();
+    workers.into_iter().for_each(|(_, doer)| doer.finish(&mut counts));
+    Ok((read, counts))
+}

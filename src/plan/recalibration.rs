@@ -1,0 +1,191 @@
+//! How base qualities are recalibrated: what is asked for.
+
+use std::path::PathBuf;
+
+use readmill_record::{Error, Result};
+use readmill_steps::bqsr::{Applying, Arguments, Counting, Writing};
+
+/// How base qualities are recalibrated.
+#[derive(Clone, Debug)]
+pub struct Recalibration {
+    /// Where the table comes from.
+    pub source: TableSource,
+    /// How it is applied; nothing for a table alone.
+    pub apply: Option<Apply>,
+}
+
+/// Where a recalibration table comes from.
+#[derive(Clone, Debug)]
+pub enum TableSource {
+    /// The reads themselves.
+    Reads(Box<Training>),
+    /// A report, ours or GATK's.
+    File(PathBuf),
+}
+
+/// What is counted, against what.
+#[derive(Clone, Debug)]
+pub struct Training {
+    /// The reference, as FASTA.
+    pub reference: PathBuf,
+    /// Known sites, as VCF, BCF or BED.
+    pub known_sites: Vec<PathBuf>,
+    /// Where reads must lie to be counted; nothing means everywhere.
+    pub intervals: Vec<String>,
+    /// Where they must not.
+    pub exclude_intervals: Vec<String>,
+    /// Bases by which intervals are widened.
+    pub interval_padding: u32,
+    /// How bases are counted.
+    pub counting: Counting,
+    /// Where the table is written.
+    pub table: Option<PathBuf>,
+    /// Where a table of the reads with their new qualities is written.
+    pub after: Option<PathBuf>,
+}
+
+/// How a table is applied.
+#[derive(Clone, Debug, Default)]
+pub struct Apply {
+    /// Which quality becomes which.
+    pub applying: Applying,
+    /// What else is written to reads.
+    pub writing: Writing,
+}
+
+/// Most bases of a context for which tables are kept; each one more makes them four times as large.
+pub const MOST_CONTEXT: u8 = 8;
+
+impl Recalibration {
+    /// What the reads are counted against, if they are.
+    pub fn training(&self) -> Option<&Training> {
+        match &self.source {
+            TableSource::Reads(training) => Some(training),
+            TableSource::File(_) => None,
+        }
+    }
+
+    /// Whether all reads must have been counted before the first can leave.
+    pub fn holds_everything(&self) -> bool {
+        self.training().is_some() && self.apply.is_some()
+    }
+
+    /// The files it reads.
+    pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
+        let training = self.training().into_iter();
+        let table = match &self.source {
+            TableSource::File(path) => Some(path),
+            TableSource::Reads(_) => None,
+        };
+        training.flat_map(|it| [&it.reference].into_iter().chain(&it.known_sites)).chain(table)
+    }
+
+    /// Checks what does not go together.
+    pub fn check(&self) -> Result<()> {
+        let Some(training) = self.training() else { return Ok(()) };
+        if training.known_sites.is_empty() {
+            return Err(Error::usage(
+                "without known sites every variant of the sample counts as an error of the sequencer",
+            )
+            .hint("give --known-sites FILE (VCF, BCF or BED: dbSNP, Mills …), as often as needed"));
+        }
+        if self.apply.is_none() && training.table.is_none() {
+            return Err(Error::usage("a recalibration table is asked for, and has no name")
+                .hint("give one by --bqsr-table"));
+        }
+        Ok(())
+    }
+
+    /// The words of the canonical command line: what differs from the default.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        match &self.source {
+            TableSource::Reads(training) => training.say(self.apply.is_none(), &mut words),
+            TableSource::File(path) => {
+                words.extend(["--bqsr-apply".into(), path.display().to_string()]);
+            }
+        }
+        let counting = self.training().map(|training| &training.counting);
+        let apply = self.apply.as_ref();
+        let preserve = counting.map(|it| it.preserve_less_than);
+        let preserve = preserve.or(apply.map(|it| it.applying.preserve_below));
+        if let Some(preserve) =
+            preserve.filter(|&preserve| preserve != Applying::default().preserve_below)
+        {
+            words.extend(["--preserve-qscores-less-than".into(), preserve.to_string()]);
+        }
+        let original = counting.map(|it| it.use_original).or(apply.map(|it| it.writing.use_original));
+        if original == Some(true) {
+            words.push("--use-original-qualities".into());
+        }
+        if let Some(apply) = apply {
+            apply.say(&mut words);
+        }
+        words
+    }
+}
+
+impl Training {
+    fn say(&self, alone: bool, words: &mut Vec<String>) {
+        words.push(if alone { "--bqsr-table-only" } else { "--bqsr" }.into());
+        let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
+        say("--reference", self.reference.display().to_string());
+        self.known_sites.iter().for_each(|path| say("--known-sites", path.display().to_string()));
+        self.intervals.iter().for_each(|it| say("--bqsr-intervals", it.clone()));
+        self.exclude_intervals.iter().for_each(|it| say("--bqsr-exclude-intervals", it.clone()));
+        let default = Counting::default();
+        let (own, usual): (&Arguments, &Arguments) = (&self.counting.arguments, &default.arguments);
+        let numbers = [
+            ("--bqsr-interval-padding", i64::from(self.interval_padding), 0),
+            ("--maximum-cycle-value", own.maximum_cycle_value.into(), usual.maximum_cycle_value.into()),
+            (
+                "--mismatches-context-size",
+                own.mismatches_context_size.into(),
+                usual.mismatches_context_size.into(),
+            ),
+            ("--indels-context-size", own.indels_context_size.into(), usual.indels_context_size.into()),
+            ("--low-quality-tail", own.low_quality_tail.into(), usual.low_quality_tail.into()),
+            ("--quantizing-levels", own.quantizing_levels.into(), usual.quantizing_levels.into()),
+            (
+                "--insertions-default-quality",
+                own.insertions_default_quality.into(),
+                usual.insertions_default_quality.into(),
+            ),
+            (
+                "--deletions-default-quality",
+                own.deletions_default_quality.into(),
+                usual.deletions_default_quality.into(),
+            ),
+        ];
+        let changed = numbers.into_iter().filter(|(_, value, usual)| value != usual);
+        changed.for_each(|(word, value, _)| say(word, value.to_string()));
+        if let Some(quality) = self.counting.default_quality {
+            say("--default-base-qualities", quality.to_string());
+        }
+        if self.counting.indels {
+            words.push("--compute-indel-bqsr-tables".into());
+        }
+    }
+}
+
+impl Apply {
+    fn say(&self, words: &mut Vec<String>) {
+        let Apply { applying, writing } = self;
+        let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
+        applying.static_quantized.iter().for_each(|q| say("--static-quantized-quals", q.to_string()));
+        if applying.quantize != 0 {
+            say("--quantize-quals", applying.quantize.to_string());
+        }
+        if let Some(prior) = applying.global_prior {
+            say("--global-qscore-prior", prior.to_string());
+        }
+        let flags = [
+            ("--round-down-quantized", applying.round_down),
+            ("--emit-original-quals", writing.emit_original),
+            ("--allow-missing-read-group", writing.allow_missing_group),
+            ("--gatk-drop-malformed", writing.drop_malformed),
+        ];
+        let given = flags.into_iter().filter(|flag| flag.1);
+        words.extend(given.map(|(word, _)| word.to_string()));
+    }
+}

@@ -1,0 +1,116 @@
+//! What a run says of itself in the log, before and after.
+
+use std::time::Instant;
+
+use readmill_record::Header;
+use readmill_steps::markdup::verdict::Deepest;
+use readmill_steps::markdup::{Mode, Tally};
+
+use crate::memory::{self, Memory};
+use crate::plan::Plan;
+use crate::report::{Report, log};
+
+/// What a run did.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// Records read.
+    pub read: u64,
+    /// Records written.
+    pub written: u64,
+    /// How duplicates were marked.
+    pub mode: Option<Mode>,
+    /// What the steps counted.
+    pub counts: Vec<(&'static str, u64)>,
+    /// Bytes spilled.
+    pub spilled: u64,
+    /// Sorted runs that were spilled.
+    pub runs: usize,
+}
+
+/// Says which duplicates were found.
+pub fn found(tally: &Tally, header: &Header, report: &Report) {
+    let optical: u64 = tally.libraries.iter().map(|library| library.optical_pairs).sum();
+    let optical = match optical + tally.optical_fragments {
+        0 => String::new(),
+        n => format!(", {n} of them optical"),
+    };
+    report.say(&format!(
+        "readmill: {} pairs and {} single reads are duplicates{optical}",
+        tally.pairs, tally.fragments
+    ));
+    if let Some(Deepest { size, ref_id, five_prime }) = tally.deepest {
+        let contig = header.references().get(ref_id as usize);
+        let contig = contig.map_or("*".into(), |contig| String::from_utf8_lossy(&contig.name));
+        report.warn(&format!(
+            "the largest duplicate set has {} templates, at {contig}:{}",
+            with_commas(size),
+            five_prime + 1
+        ));
+    }
+}
+
+/// A number with a comma after each three digits.
+fn with_commas(n: u64) -> String {
+    let digits = n.to_string();
+    let (head, tail) = digits.split_at((digits.len() - 1) % 3 + 1);
+    let triples = tail.as_bytes().chunks(3).map(|triple| String::from_utf8_lossy(triple));
+    triples.fold(head.to_string(), |text, triple| text + "," + &triple)
+}
+
+/// The inputs, in few words.
+fn shown_inputs(plan: &Plan) -> String {
+    match &plan.inputs[..] {
+        [] => String::new(),
+        [one] => one.display().to_string(),
+        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
+    }
+}
+
+/// The first line of the log.
+pub fn announce(plan: &Plan, memory: &Memory, report: &Report) {
+    let mib = |bytes: u64| bytes >> 20;
+    report.say(&format!(
+        "readmill {} {}: {} -> {}; {} threads in total, {} MiB of memory in total, temporary files in {}",
+        env!("CARGO_PKG_VERSION"),
+        plan.command,
+        shown_inputs(plan),
+        plan.output.as_ref().map_or("nowhere".into(), |output| output.path.display().to_string()),
+        memory.crew.threads,
+        mib(plan.means.memory),
+        plan.means.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
+    ));
+    if plan.means.explain {
+        log(&format!("plan: {}", plan.command_line()));
+        for (name, bytes) in memory.division.shares() {
+            log(&format!("  {:>7} MiB  {name}", mib(*bytes)));
+        }
+        log(&format!(
+            "  {:>7} MiB  reads and duplicate ends that wait; beyond it they are spilled",
+            mib(memory.room)
+        ));
+    }
+}
+
+/// The last lines of the log.
+pub fn conclude(summary: &Summary, started: Instant, report: &Report) {
+    for (name, n) in &summary.counts {
+        report.say(&format!("readmill: {n} {name}"));
+    }
+    match summary.mode {
+        Some(Mode::Template) => report
+            .say("readmill: duplicate mode template: every record of a duplicate template is flagged"),
+        Some(Mode::Coordinate) => report.say(
+            "readmill: duplicate mode coordinate: mapped primary records of duplicates are flagged",
+        ),
+        None => {}
+    }
+    report.say(&format!(
+        "readmill: {} records read, {} written in {:.1} s; peak memory {} MiB; {} MiB spilled in {} runs",
+        summary.read,
+        summary.written,
+        started.elapsed().as_secs_f64(),
+        memory::peak_rss().unwrap_or(0).div_ceil(1 << 20),
+        summary.spilled >> 20,
+        summary.runs,
+    ));
+}

@@ -1,0 +1,34 @@
+//! Recalibration tables among themselves: no reads are needed.
+
+use std::path::{Path, PathBuf};
+
+use readmill_record::Result;
+use readmill_steps::bqsr::{self, Report, plot_data};
+
+use crate::recalibration::read;
+use crate::target::{Target, check_distinct};
+
+/// Adds up tables that were made with equal arguments from parts of the reads.
+pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
+    tables.iter().try_for_each(|table| check_distinct(table, output))?;
+    let reports: Vec<Report> = tables.iter().map(|path| read(path)).collect::<Result<_>>()?;
+    write(output, &bqsr::gather(reports)?.text())
+}
+
+/// Writes what is drawn to compare tables, each of which is named as it is shown.
+pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> {
+    let read = |&(name, path): &(&'static str, &Path)| {
+        check_distinct(path, output)?;
+        Ok((name, read(path)?))
+    };
+    let reports: Vec<(&str, Report)> = tables.iter().map(read).collect::<Result<_>>()?;
+    let named: Vec<(&str, &Report)> = reports.iter().map(|(name, report)| (*name, report)).collect();
+    write(output, &plot_data::csv(&named)?)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut target = Target::open(path)?;
+    target.write(bytes)?;
+    target.sync()?;
+    target.rename()
+}
