@@ -162,7 +162,16 @@ impl Plan {
             return Err(Error::usage("standard input can be read only once").hint("give - once"));
         }
         self.output.as_ref().map_or(Ok(()), Output::check)?;
-        self.steps.recalibration.as_ref().map_or(Ok(()), Recalibration::check)?;
+        if let Some(recalibration) = &self.steps.recalibration {
+            recalibration.check()?;
+            let bootstrap = recalibration.training().is_some_and(|training| training.bootstrap);
+            if bootstrap && self.order() != Order::Coordinate {
+                return Err(Error::usage(
+                    "without known sites, reads are compared position by position",
+                )
+                .hint("add --sort coordinate"));
+            }
+        }
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check)
     }
 

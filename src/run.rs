@@ -1,5 +1,7 @@
 //! A plan becomes passes: the whole program.
 
+mod recalibrate;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,7 +9,6 @@ use readmill_engine::Budget;
 use readmill_format::source::Source;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
-use readmill_steps::bqsr::{self, Counting, Training};
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
 use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Ends, Verdict, Writing};
@@ -22,12 +23,12 @@ use crate::pass::duplicates::Court;
 use crate::pass::feed::Feed;
 use crate::pass::held::Held;
 use crate::pass::ingest::{Buffers, Ingest, Stop};
-use crate::pass::look::{self, Look};
+use crate::pass::look;
 use crate::pass::merge;
 use crate::pass::prefix::{self, Prefix};
 use crate::pass::waiting::Waiting;
 use crate::pass::{Doing, duplicates, stream};
-use crate::plan::{self, DuplicateMode, Plan, Unmapped};
+use crate::plan::{DuplicateMode, Plan, Unmapped};
 use crate::recalibration;
 use crate::report::{Report, log};
 use crate::side_files::{self, SideFiles};
@@ -115,34 +116,6 @@ impl Job<'_> {
 
     fn spill(&self) -> Arc<Spill> {
         Arc::new(Spill::new(&self.plan.means.temp_dirs))
-    }
-
-    /// What bases are counted against, if they are to be counted.
-    fn training(&self, spill: &Arc<Spill>) -> Result<Option<Arc<Training>>> {
-        let Some(wanted) = self.wanted_training() else { return Ok(None) };
-        recalibration::training(wanted, &self.header, spill, self.report).map(Arc::new).map(Some)
-    }
-
-    fn wanted_training(&self) -> Option<&plan::Training> {
-        self.plan.steps.recalibration.as_ref().and_then(plan::Recalibration::training)
-    }
-
-    /// Nothing counted yet, of reads as they come; nothing if nothing is to be counted.
-    fn looks(&self, training: Option<Arc<Training>>) -> Option<Look> {
-        let counting = &self.wanted_training()?.counting;
-        training.map(|training| Look::new(&training, counting.clone()))
-    }
-
-    /// Writes the table of what was counted, if that is asked for, and gives it.
-    fn settle(&self, look: Look, files: &mut SideFiles, after: bool) -> Result<bqsr::Report> {
-        let (table, bases) = look.report()?;
-        let when = if after { " once more, with their new qualities" } else { " for recalibration" };
-        self.report.say(&format!("readmill: {bases} bases counted{when}"));
-        if bases == 0 {
-            self.report.warn("no base was counted: no read is fit for recalibration");
-        }
-        files.write_table(&table, after)?;
-        Ok(table)
     }
 
     /// The room that headers leave, their text, lines, tables and copies, and what else stands beside reads.
@@ -280,35 +253,6 @@ impl Job<'_> {
         summary.written = before + written.records;
         summary.spilled = waiting.spill.written() - known;
         Ok(summary)
-    }
-
-    /// Counts all that waits, and gives the step that recalibrates it when it leaves; and what is to be counted then:
-    /// the reads as they are, if only the table is wanted, or with their new qualities.
-    fn recalibrate(
-        &self,
-        waiting: &Waiting,
-        sources: &Arc<Sources>,
-        verdict: Option<&Verdict>,
-        training: Option<Arc<Training>>,
-        files: &mut SideFiles,
-    ) -> Result<(Option<Box<dyn Step>>, Option<Look>)> {
-        let (Some(wanted), Some(training)) = (&self.plan.steps.recalibration, training) else {
-            return Ok((None, None));
-        };
-        let look = self.looks(Some(Arc::clone(&training)));
-        let Some(apply) = &wanted.apply else { return Ok((None, look)) };
-        let Some(look) = look else { return Ok((None, None)) };
-        self.report.stage("counting", None, false);
-        let merge = Merge::new(Arc::clone(sources));
-        look::over_runs(waiting.crew, merge, &look, verdict, self.report)?;
-        let table = self.settle(look, files, false)?;
-        let step = recalibration::step(&table, apply, &self.header)?;
-        let again = wanted.training().filter(|wanted| wanted.after.is_some());
-        let again = again.map(|wanted| {
-            let counting = Counting { use_original: false, ..wanted.counting.clone() };
-            Look::new(&training, counting)
-        });
-        Ok((Some(step), again))
     }
 
     /// All that is left to be merged, behind what is in the output already. If some of it belongs before that, the

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{Recalibration, Steps, TableSource, Unmapped};
+use readmill::plan::{Recalibration, Steps, TableSource, Training, Unmapped};
 use readmill_record::Result;
 
 use super::common::Io;
@@ -60,6 +60,9 @@ pub struct BqsrFlags {
     /// Where a table of the reads with their new qualities is written, to see what is left to be told
     #[arg(long, value_name = "TABLE", requires = "bqsr")]
     bqsr_after_table: Option<PathBuf>,
+    /// Where no sites are known: count nothing at positions where three reads and one of five differ from the reference
+    #[arg(long, conflicts_with_all = ["known_sites", "bqsr_apply"])]
+    bqsr_bootstrap: bool,
     /// Recalibrate by this table, which is there already
     #[arg(long, value_name = "TABLE")]
     bqsr_apply: Option<PathBuf>,
@@ -97,6 +100,7 @@ impl BqsrFlags {
         };
         let tables = [self.bqsr_table.clone(), self.bqsr_after_table.clone()];
         let training = self.counting.training(&self.qualities, reference, place, tables);
+        let training = Training { bootstrap: self.bqsr_bootstrap, ..training };
         let source = TableSource::Reads(Box::new(training));
         Some(Recalibration { source, apply: apply().filter(|_| !self.bqsr_table_only) })
     }

@@ -125,6 +125,7 @@ impl CountingFlags {
         Training {
             reference,
             known_sites: self.known_sites.clone(),
+            bootstrap: false,
             intervals: place.intervals,
             exclude_intervals: place.exclude,
             interval_padding: place.padding,

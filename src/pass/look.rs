@@ -7,7 +7,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use readmill_engine::{Crew, Pass};
+use readmill_format::sites::{Found, Sites};
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
+use readmill_steps::bqsr::suspects::{Pile, Seen};
 use readmill_steps::bqsr::{Counting, Learner, Report, Totals, Training};
 use readmill_steps::markdup::Verdict;
 use readmill_steps::sort::{Merge, Ordered, Partition, Range};
@@ -75,6 +77,13 @@ struct OverRuns<'a> {
     verdict: Option<&'a Verdict>,
 }
 
+impl OverRuns<'_> {
+    fn is_duplicate(&self, stamp: Stamp, record: RecordRef<'_>) -> bool {
+        let flagged = || record.flags().is_duplicate();
+        self.verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp))
+    }
+}
+
 impl Pass for OverRuns<'_> {
     type Input = Range;
     type Opened = Ordered;
@@ -95,10 +104,8 @@ impl Pass for OverRuns<'_> {
         let mut records = 0;
         Partition::from(range).gather(|stamp, raw| {
             let record = RecordRef::new(raw);
-            let flagged = || record.flags().is_duplicate();
-            let duplicate = self.verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp));
             records += 1;
-            self.look.at(learner, stamp, record, duplicate)
+            self.look.at(learner, stamp, record, self.is_duplicate(stamp, record))
         })?;
         Ok(records)
     }
@@ -157,6 +164,61 @@ impl<'a> Pass for OverInput<'a> {
         self.readers.reuse(batch);
         Ok(read)
     }
+}
+
+struct Suspecting<'a>(OverRuns<'a>);
+
+impl Pass for Suspecting<'_> {
+    type Input = Range;
+    type Opened = Ordered;
+    type Linked = Ordered;
+    type Output = (Seen, u64);
+    type Worker = Learner;
+    type Error = Error;
+
+    fn worker(&self) -> Learner {
+        self.0.look.learner()
+    }
+
+    fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
+        range.order()
+    }
+
+    fn work(&self, learner: &mut Learner, range: Ordered) -> Result<(Seen, u64)> {
+        let (mut seen, mut records) = (Seen::default(), 0);
+        Partition::from(range).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            records += 1;
+            let suspected = learner.suspect(record, self.0.is_duplicate(stamp, record), &mut seen);
+            suspected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))
+        })?;
+        Ok((seen, records))
+    }
+}
+
+/// The positions at which the reads that wait, which come sorted by coordinate, differ from the reference so often that
+/// the sample must; and how many they are.
+pub fn suspects(
+    crew: Crew,
+    mut merge: Merge,
+    (look, verdict): (&Look, Option<&Verdict>),
+    mut found: Found,
+    report: &report::Report,
+) -> Result<(Sites, u64)> {
+    let pass = Suspecting(OverRuns { look, verdict });
+    let mut pile = Pile::default();
+    readmill_engine::run(
+        crew,
+        &pass,
+        |_| Ok(merge.next_range()),
+        |_, ordered| Ok(ordered),
+        |_, (seen, records)| {
+            report.advance(records);
+            pile.add(seen, |contig, position| found.push(contig, position, position + 1))
+        },
+    )?;
+    pile.finish(|contig, position| found.push(contig, position, position + 1))?;
+    found.finish()
 }
 
 /// Passes the input through, to be looked at only; gives the number of its records.

@@ -30,6 +30,8 @@ pub struct Training {
     pub reference: PathBuf,
     /// Known sites, as VCF, BCF or BED.
     pub known_sites: Vec<PathBuf>,
+    /// Leave out positions at which the reads themselves differ too often, in place of known sites.
+    pub bootstrap: bool,
     /// Where reads must lie to be counted; nothing means everywhere.
     pub intervals: Vec<String>,
     /// Where they must not.
@@ -67,7 +69,7 @@ impl Recalibration {
 
     /// Whether all reads must have been counted before the first can leave.
     pub fn holds_everything(&self) -> bool {
-        self.training().is_some() && self.apply.is_some()
+        self.training().is_some_and(|training| self.apply.is_some() || training.bootstrap)
     }
 
     /// The files it reads.
@@ -83,11 +85,11 @@ impl Recalibration {
     /// Checks what does not go together.
     pub fn check(&self) -> Result<()> {
         let Some(training) = self.training() else { return Ok(()) };
-        if training.known_sites.is_empty() {
+        if training.known_sites.is_empty() && !training.bootstrap {
             return Err(Error::usage(
                 "without known sites every variant of the sample counts as an error of the sequencer",
             )
-            .hint("give --known-sites FILE (VCF, BCF or BED: dbSNP, Mills …), as often as needed"));
+            .hint("give --known-sites FILE (VCF, BCF or BED: dbSNP, Mills …) as often as needed; where there are none, sort by coordinate with --bqsr-bootstrap"));
         }
         if self.apply.is_none() && training.table.is_none() {
             return Err(Error::usage("a recalibration table is asked for, and has no name")
@@ -161,6 +163,9 @@ impl Training {
         changed.for_each(|(word, value, _)| say(word, value.to_string()));
         if let Some(quality) = self.counting.default_quality {
             say("--default-base-qualities", quality.to_string());
+        }
+        if self.bootstrap {
+            words.push("--bqsr-bootstrap".into());
         }
         if self.counting.indels {
             words.push("--compute-indel-bqsr-tables".into());

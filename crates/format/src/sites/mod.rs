@@ -6,6 +6,7 @@
 
 mod block;
 mod cursor;
+mod found;
 mod gather;
 mod merge;
 
@@ -21,6 +22,7 @@ use crate::features::{Features, Kind, OTHER_BUILD, no_common_contig};
 use crate::spill::{Extent, Spill};
 use block::Block;
 pub use cursor::{CURSOR_BYTES, Cursor};
+pub use found::Found;
 use gather::Gather;
 pub use gather::READING_BYTES;
 

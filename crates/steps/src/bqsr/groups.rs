@@ -6,7 +6,7 @@ use readmill_record::{Error, Header, Result};
 
 /// The read groups of a header, by the name under which reports list them: the platform unit, else the
 /// identifier (GATK 4.6.2, `ReadGroupCovariate`).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ReadGroups {
     by_id: HashMap<Vec<u8>, u32>,
     names: Vec<Vec<u8>>,

@@ -6,6 +6,7 @@
 //! | which reads GATK takes for well formed | [`well_formed`] |
 //! | the part of a read that trains, and how it lies on the reference | [`alignment`] |
 //! | which bases are counted, and which of them are errors | [`training`] |
+//! | what stands in for known sites where there are none | [`suspects`] |
 //! | what a base's error rate is told from: context and cycle | [`covariates`], [`qualities`] |
 //! | counts of a thread, and of all | [`counters`], [`tables`] |
 //! | the report: written, read, added up, drawn | [`report`], [`gather()`], [`plot_data`] |
@@ -30,6 +31,7 @@ mod quantize;
 pub mod recalibration;
 pub mod report;
 mod results;
+pub mod suspects;
 pub mod tables;
 pub mod training;
 pub mod well_formed;

@@ -17,9 +17,11 @@ use super::covariates::{self, Cycles, NO_BASE};
 use super::groups::ReadGroups;
 use super::qualities;
 use super::report::Arguments;
+use super::suspects::Seen;
 use super::well_formed::WellFormed;
 
 /// What is trained on.
+#[derive(Clone)]
 pub struct Training {
     /// The read groups.
     pub groups: ReadGroups,
@@ -138,15 +140,40 @@ impl Training {
 impl Learner {
     /// Counts the bases of a read, if it trains.
     pub fn observe(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<()> {
+        let Some(group) = self.prepare(record, duplicate)? else { return Ok(()) };
+        let Learner { counting, counters, read, .. } = self;
+        let bases = read.alignment.len();
+        let cycles = Cycles::of(record, bases);
+        let [mismatches, gaps @ ..] = counters.cells(group, bases);
+        read.count(mismatches, record.flags().is_reverse(), cycles, &counting.arguments);
+        if counting.indels {
+            read.count_gaps(gaps, record, cycles, &counting.arguments)?;
+        }
+        Ok(())
+    }
+
+    /// Notes where a read lies and where it differs from the reference, if it trains.
+    pub fn suspect(&mut self, record: RecordRef<'_>, duplicate: bool, seen: &mut Seen) -> Result<()> {
+        if record.ref_id() >= 0 {
+            seen.begin(record.ref_id() as u32, record.pos().into());
+        }
+        if self.prepare(record, duplicate)?.is_some() {
+            self.read.suspect(record.ref_id() as u32, seen);
+        }
+        Ok(())
+    }
+
+    /// Compares a read with the reference, if it trains; gives the number of its read group.
+    fn prepare(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<Option<usize>> {
         let (training, counting) = (Arc::clone(&self.training), Arc::clone(&self.counting));
-        let Some(id) = record.read_group() else { return Ok(()) };
+        let Some(id) = record.read_group() else { return Ok(None) };
         if !training.trains(record, duplicate, &counting) {
-            return Ok(());
+            return Ok(None);
         }
         let group = self.group(id)?;
         let read = &mut self.read;
         if !read.take(record, &counting)? {
-            return Ok(());
+            return Ok(None);
         }
         let bases = read.alignment.len();
         let most = counting.arguments.maximum_cycle_value as usize;
@@ -157,14 +184,7 @@ impl Learner {
         let there = contig.in_reference.ok_or_else(|| training.reference.lacks(&contig.name))?;
         read.compare(there, &mut self.window)?;
         read.skip(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
-        let cycles = Cycles::of(record, bases);
-        let [mismatches, gaps @ ..] = self.counters.cells(group, bases);
-        let reverse = record.flags().is_reverse();
-        read.count(mismatches, reverse, cycles, &counting.arguments);
-        if counting.indels {
-            read.count_gaps(gaps, record, cycles, &counting.arguments)?;
-        }
-        Ok(())
+        Ok(Some(group))
     }
 
     /// The number of a read group.
@@ -244,6 +264,25 @@ impl Read {
         let Read { alignment, skipped, .. } = self;
         let (pos, end) = (alignment.pos as u32, alignment.end() as u32);
         cursor.overlapping(contig, pos, end, |start, end| mask(alignment, skipped, start, end - 1))
+    }
+
+    /// Notes where the read lies, and where bases that count differ from the reference.
+    fn suspect(&self, contig: u32, seen: &mut Seen) {
+        let (mut at, mut position) = (0, self.alignment.pos);
+        for &(op, len) in &self.alignment.ops {
+            match op {
+                INSERTION => at += len as usize,
+                DELETION => position += i64::from(len),
+                _ if readmill_record::cigar::consumes_query(op) => {
+                    seen.cover(contig, position, position + i64::from(len));
+                    let bases = at..at + len as usize;
+                    let differing = bases.filter(|&i| self.errors[i] && !self.skipped[i]);
+                    differing.for_each(|i| seen.differ(contig, position + (i - at) as i64));
+                    (at, position) = (at + len as usize, position + i64::from(len));
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Counts mismatches.

@@ -1,0 +1,97 @@
+//! Recalibration within a run: what is counted when, and what becomes of it.
+
+use std::sync::Arc;
+
+use readmill_format::sites::Found;
+use readmill_format::spill::Spill;
+use readmill_record::Result;
+use readmill_steps::Step;
+use readmill_steps::bqsr::{self, Counting, Training};
+use readmill_steps::markdup::Verdict;
+use readmill_steps::sort::{Merge, Sources};
+
+use super::Job;
+use crate::pass::look::{self, Look};
+use crate::pass::waiting::Waiting;
+use crate::side_files::SideFiles;
+use crate::{plan, recalibration};
+
+impl Job<'_> {
+    /// What bases are counted against, if they are to be counted.
+    pub(super) fn training(&self, spill: &Arc<Spill>) -> Result<Option<Arc<Training>>> {
+        let Some(wanted) = self.wanted_training() else { return Ok(None) };
+        recalibration::training(wanted, &self.header, spill, self.report).map(Arc::new).map(Some)
+    }
+
+    fn wanted_training(&self) -> Option<&plan::Training> {
+        self.plan.steps.recalibration.as_ref().and_then(plan::Recalibration::training)
+    }
+
+    /// Nothing counted yet, of reads as they come; nothing if nothing is to be counted.
+    pub(super) fn looks(&self, training: Option<Arc<Training>>) -> Option<Look> {
+        let counting = &self.wanted_training()?.counting;
+        training.map(|training| Look::new(&training, counting.clone()))
+    }
+
+    /// Writes the table of what was counted, if that is asked for, and gives it.
+    pub(super) fn settle(&self, look: Look, files: &mut SideFiles, after: bool) -> Result<bqsr::Report> {
+        let (table, bases) = look.report()?;
+        let when = if after { " once more, with their new qualities" } else { " for recalibration" };
+        self.report.say(&format!("readmill: {bases} bases counted{when}"));
+        if bases == 0 {
+            self.report.warn("no base was counted: no read is fit for recalibration");
+        }
+        files.write_table(&table, after)?;
+        Ok(table)
+    }
+
+    /// Counts all that waits, and gives the step that recalibrates it when it leaves; and what is to be counted then:
+    /// the reads as they are, if only the table is wanted, or with their new qualities.
+    pub(super) fn recalibrate(
+        &self,
+        waiting: &Waiting,
+        sources: &Arc<Sources>,
+        verdict: Option<&Verdict>,
+        training: Option<Arc<Training>>,
+        files: &mut SideFiles,
+    ) -> Result<(Option<Box<dyn Step>>, Option<Look>)> {
+        let (Some(wanted), Some(training)) = (&self.plan.steps.recalibration, training) else {
+            return Ok((None, None));
+        };
+        let training = self.bootstrap(waiting, sources, verdict, training)?;
+        let look = self.looks(Some(Arc::clone(&training)));
+        let Some(apply) = &wanted.apply else { return Ok((None, look)) };
+        let Some(look) = look else { return Ok((None, None)) };
+        self.report.stage("counting", None, false);
+        let merge = Merge::new(Arc::clone(sources));
+        look::over_runs(waiting.crew, merge, &look, verdict, self.report)?;
+        let table = self.settle(look, files, false)?;
+        let step = recalibration::step(&table, apply, &self.header)?;
+        let again = wanted.training().filter(|wanted| wanted.after.is_some());
+        let again = again.map(|wanted| {
+            let counting = Counting { use_original: false, ..wanted.counting.clone() };
+            Look::new(&training, counting)
+        });
+        Ok((Some(step), again))
+    }
+
+    /// Finds the sites at which the sample differs, if that is asked for, and leaves them out.
+    fn bootstrap(
+        &self,
+        waiting: &Waiting,
+        sources: &Arc<Sources>,
+        verdict: Option<&Verdict>,
+        training: Arc<Training>,
+    ) -> Result<Arc<Training>> {
+        let wanted = self.wanted_training().filter(|wanted| wanted.bootstrap);
+        let Some(look) = wanted.map(|wanted| Look::new(&training, wanted.counting.clone())) else {
+            return Ok(training);
+        };
+        self.report.stage("comparing", None, false);
+        let found = Found::new(self.header.references().len(), &waiting.spill)?;
+        let merge = Merge::new(Arc::clone(sources));
+        let (sites, n) = look::suspects(waiting.crew, merge, (&look, verdict), found, self.report)?;
+        self.report.say(&format!("readmill: {n} positions differ too often, and are left out"));
+        Ok(Arc::new(Training { sites, ..(*training).clone() }))
+    }
+}
