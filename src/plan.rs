@@ -14,7 +14,7 @@ use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
 
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
-pub use recalibration::{Apply, MOST_CONTEXT, Recalibration, TableSource, Training};
+pub use recalibration::{Apply, Recalibration, TableSource, Training};
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
 /// zlib's time.

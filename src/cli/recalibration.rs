@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use readmill::plan::{Apply, MOST_CONTEXT, Training};
+use readmill::plan::{Apply, Training};
+use readmill_steps::bqsr::covariates::MOST_CONTEXT;
 use readmill_steps::bqsr::{Applying, Arguments, Counting, Writing};
 
 /// What is counted, against what.

@@ -55,9 +55,6 @@ pub struct Apply {
     pub writing: Writing,
 }
 
-/// Most bases of a context for which tables are kept; each one more makes them four times as large.
-pub const MOST_CONTEXT: u8 = 8;
-
 impl Recalibration {
     /// What the reads are counted against, if they are.
     pub fn training(&self) -> Option<&Training> {

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use readmill_record::{Error, Result};
 
-use super::{Dictionary, Place, number, vcf};
+use super::dictionary::Dictionary;
+use super::place::{Place, number};
+use super::vcf;
 use crate::text::{self, Input};
 
 /// Most bytes of header text.

@@ -1,6 +1,6 @@
 //! BED: contig, start (0-based), end (exclusive); what follows does not matter here (htsjdk 4.2, `BEDCodec`).
 
-use super::{Spot, number, shown};
+use super::place::{Spot, number, shown};
 
 /// Where the feature of a line lies. A line of two columns is one base; header lines may stand anywhere.
 pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {

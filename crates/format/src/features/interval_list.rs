@@ -3,7 +3,8 @@
 
 use readmill_record::{Header, Result};
 
-use super::{Dictionary, Spot, number, shown};
+use super::dictionary::Dictionary;
+use super::place::{Spot, number, shown};
 use crate::text::Lines;
 
 /// Reads the header.

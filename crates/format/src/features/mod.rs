@@ -9,6 +9,7 @@ mod bcf;
 mod bed;
 mod dictionary;
 mod interval_list;
+mod place;
 mod vcf;
 
 use std::fmt;
@@ -20,18 +21,9 @@ use readmill_record::{Error, Result};
 use crate::text::{self, Lines};
 pub use dictionary::Dictionary;
 pub(crate) use dictionary::{OTHER_BUILD, no_common_contig};
-
-/// Where a feature lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
-    /// Name of its contig.
-    pub contig: &'a [u8],
-    /// Its first base, 0-based.
-    pub start: u32,
-    /// The base after its last one. Equal to `start` for a feature without length, which BED and interval lists may
-    /// have, and for a VCF record at position 0, before the first base.
-    pub end: u32,
-}
+pub use place::Place;
+use place::Spot;
+pub(crate) use place::number;
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,29 +59,6 @@ pub struct Features {
 enum Content {
     Text(Lines),
     Bcf(bcf::Records),
-}
-
-/// Where the feature of a line lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Spot {
-    /// Length of the contig's name, with which the line starts.
-    name: usize,
-    start: u32,
-    end: u32,
-}
-
-/// A number without sign that Java's `int` can hold.
-pub(crate) fn number(text: &[u8]) -> Option<u32> {
-    let digit = |sum: u32, byte: &u8| match byte {
-        b'0'..=b'9' => sum.checked_mul(10)?.checked_add(u32::from(byte - b'0')),
-        _ => None,
-    };
-    if text.is_empty() { None } else { text.iter().try_fold(0, digit).filter(|&n| n <= i32::MAX as u32) }
-}
-
-/// A piece of a line for a message.
-fn shown(text: &[u8]) -> String {
-    format!("{:?}", String::from_utf8_lossy(&text[..text.len().min(60)]))
 }
 
 /// Bytes of the content that tell its kind.

@@ -45,15 +45,19 @@ fn a_variant_lies_where_gatk_sees_it() {
     let late = "chr1 10 . A <DEL> . . CIEND=3,4;END=20;END=30 GT END=5\n";
     let telomere = "chr1 0 . N <DEL> . . .\nchr1 0 . NAC N . . .\n";
     let not_end = "chr1 10 . AC A . . ENDS=5;CIEND=50;XEND=7 GT:END=9 1\n";
-    let all = vcf(&[snv, deletion, end, late, telomere, not_end].concat()).unwrap();
-    assert_eq!(all, chr1(&[(9, 10), (9, 13), (9, 20), (9, 30), (0, 0), (0, 2), (9, 11)]));
+    let before = "chr1 10 . A <TRA> . . END=5\nchr1 10 . A <DEL> . . END=+12\n";
+    let all = vcf(&[snv, deletion, end, late, telomere, not_end, before].concat()).unwrap();
+    assert_eq!(
+        all,
+        chr1(&[(9, 10), (9, 13), (9, 20), (9, 30), (0, 0), (0, 2), (9, 11), (9, 9), (9, 12)])
+    );
 }
 
 #[test]
 fn bad_variants_are_named_by_their_line() {
     refused(vcf("chr1 5 . A C . . .\nchr1 x . A C . . .\n"), "line 6: POS is not a position");
     refused(vcf("chr1 5 . A C . .\n"), "line 5: a record has 8 columns at least, this one 7");
-    refused(vcf("chr1 5 . A C . . END=4\n"), "END of INFO");
+    refused(vcf("chr1 5 . A C . . END=4,5\n"), "END of INFO");
     refused(vcf("chr1 5 . A C . . END=.\n"), "END of INFO");
     refused(vcf("chr1 5 .  C . . .\n"), "REF or INFO is empty");
     refused(vcf("chr1 -5 . A C . . .\n"), "POS");

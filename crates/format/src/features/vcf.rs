@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use memchr::{memchr, memmem};
 use readmill_record::Result;
 
-use super::{Dictionary, Spot, number, shown};
+use super::dictionary::Dictionary;
+use super::place::{Spot, number, shown};
 use crate::text::Lines;
 
 /// Reads the header, up to the line of column names.
@@ -73,13 +74,11 @@ pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {
         return Err("REF or INFO is empty".into());
     }
     let last = match end_of(info) {
-        None => first + reference.len() as u32 - 1,
-        Some(value) => {
-            let end = number(value).filter(|&end| end >= first);
-            end.ok_or_else(|| {
-                format!("END of INFO is not a position from POS ({first}) on: {}", shown(value))
-            })?
-        }
+        None => (first + reference.len() as u32).saturating_sub(1),
+        // An END before POS, as some callers of translocations write it, leaves nothing that GATK would mask.
+        Some(value) => number(value)
+            .map(|end| end.max(first.saturating_sub(1)))
+            .ok_or_else(|| format!("END of INFO is not a position: {}", shown(value)))?,
     };
     // Position 0 is the telomere before the first base, of which nothing can be masked.
     Ok(Some(Spot { name: contig.len(), start: first.saturating_sub(1), end: last }))

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use readmill_record::Result;
 
-use super::Shared;
 use super::block::{BLOCK_SITES, Site};
+use super::shared::Shared;
 
 /// Blocks that are kept.
 const SLOTS: usize = 16;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use readmill_record::Result;
 
-use super::Shared;
 use super::block::{Block, Site, Writer};
 use super::gather::Layer;
+use super::shared::Shared;
 use crate::spill::{Extent, Spill};
 
 /// The sites of all layers, which are given by contig. What is merged is written behind them.

@@ -9,6 +9,7 @@ mod cursor;
 mod found;
 mod gather;
 mod merge;
+mod shared;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,12 +20,13 @@ use readmill_record::Result;
 use readmill_record::header::Reference as Contig;
 
 use crate::features::{Features, Kind, OTHER_BUILD, no_common_contig};
-use crate::spill::{Extent, Spill};
+use crate::spill::Spill;
 use block::Block;
 pub use cursor::{CURSOR_BYTES, Cursor};
 pub use found::Found;
 use gather::Gather;
 pub use gather::READING_BYTES;
+use shared::Shared;
 
 /// The sites of all files. Clones share them.
 #[derive(Clone)]
@@ -44,16 +46,6 @@ pub struct SiteFile {
     pub sites: u64,
     /// Sites on other contigs, which are left out.
     pub elsewhere: u64,
-}
-
-/// What cursors read.
-struct Shared {
-    spill: Arc<Spill>,
-    extent: Extent,
-    /// By contig, then by position.
-    blocks: Vec<Block>,
-    /// The blocks of each contig.
-    contigs: Vec<Range<usize>>,
 }
 
 impl Sites {

@@ -66,7 +66,7 @@ struct Counts {
 #[derive(Clone, Default)]
 struct Read {
     codes: Vec<u8>,
-    contexts: Vec<u32>,
+    contexts: Vec<u16>,
     old: Vec<u8>,
     new: Vec<u8>,
 }
@@ -99,27 +99,24 @@ impl ApplyRecalibration {
     fn rewrite(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let writing = &shared.writing;
-        if !shared.well_formed.accepts(record) {
+        let fields = Interesting::of(record);
+        let present = qualities::are_present(record);
+        if fields.group.is_none() || !present || !shared.well_formed.is_sound(record) {
             self.counts.malformed += 1;
             if writing.drop_malformed {
                 self.counts.dropped += 1;
                 return Ok(());
             }
         }
-        let fields = Interesting::of(record);
         let start = out.len();
         out.extend_from_slice(record.raw());
-        let has_original = writing.use_original && fields.original;
-        if record.l_seq() == 0 || !(qualities::are_present(record) || has_original) {
-            return Ok(());
-        }
-        let Some(id) = record.read_group() else { return Ok(()) };
+        let has_any = present || writing.use_original && fields.original;
+        let Some(id) = fields.group.filter(|_| has_any && record.l_seq() > 0) else { return Ok(()) };
         let fate = self.fate(id)?;
         qualities::of(record, writing.use_original, None, &mut self.read.old)?;
         self.read.recalibrate(record, fate, &shared)?;
-        let fields_start = record.fields_start();
-        let new = &mut out[start + fields_start - record.l_seq()..start + fields_start];
-        new.copy_from_slice(&self.read.new);
+        let end = start + record.fields_start();
+        out[end - record.l_seq()..end].copy_from_slice(&self.read.new);
         if fields.gaps {
             edit::remove(out, start, tag::BI);
             edit::remove(out, start, tag::BD);
@@ -178,29 +175,30 @@ impl Read {
         covariates::codes(record, codes);
         let shape = (recalibration.context_size, recalibration.low_quality_tail);
         covariates::contexts(codes, old, record.flags().is_reverse(), shape, contexts);
-        let cycles = Cycles::of(record, old.len());
-        let bases = old.iter().zip(contexts.iter()).enumerate();
-        new.extend(bases.map(|(i, (&quality, &context))| {
-            GroupRecalibration::quality(group, quality, context as usize, cycles.at(i))
-        }));
+        group.recalibrate(old, contexts, Cycles::of(record, old.len()), new);
         Ok(())
     }
 }
 
 /// Optional fields that recalibration has to do with.
-struct Interesting {
+struct Interesting<'a> {
+    group: Option<&'a [u8]>,
     original: bool,
     gaps: bool,
 }
 
-impl Interesting {
-    fn of(record: RecordRef<'_>) -> Self {
-        let (mut original, mut gaps) = (false, false);
+impl<'a> Interesting<'a> {
+    fn of(record: RecordRef<'a>) -> Self {
+        let mut found = Interesting { group: None, original: false, gaps: false };
         for field in record.fields() {
-            original |= field.tag == tag::OQ;
-            gaps |= field.tag == tag::BI || field.tag == tag::BD;
+            match field.tag {
+                tag::RG if field.kind == b'Z' => found.group = found.group.or(Some(field.value)),
+                tag::OQ => found.original = true,
+                tag::BI | tag::BD => found.gaps = true,
+                _ => {}
+            }
         }
-        Interesting { original, gaps }
+        found
     }
 }
 

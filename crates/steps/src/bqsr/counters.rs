@@ -4,7 +4,6 @@
 //! two arrays. Before a half could overflow, everything is carried into [`Totals`], whose numbers are wide.
 //! All sums are of whole numbers, so they are the same in whatever order threads are added up.
 
-use super::covariates::NO_CONTEXT;
 use super::tables::{Datum, EventTable, GroupTable, QUALITIES, Tables};
 
 /// Largest base quality (Phred).
@@ -19,7 +18,7 @@ const NO_ROW: u8 = u8::MAX;
 /// The counts of a thread.
 pub struct Counters {
     groups: Vec<Option<Box<[Cells; 3]>>>,
-    context_sizes: [usize; 3],
+    context_sizes: [u8; 3],
     counted: u64,
 }
 
@@ -35,7 +34,7 @@ pub struct Cells {
 
 impl Counters {
     /// Nothing counted, for `groups` read groups and contexts of so many bases for each event.
-    pub fn new(groups: usize, context_sizes: [usize; 3]) -> Self {
+    pub fn new(groups: usize, context_sizes: [u8; 3]) -> Self {
         Counters { groups: vec![None; groups], context_sizes, counted: 0 }
     }
 
@@ -59,7 +58,7 @@ impl Counters {
 }
 
 impl Cells {
-    fn new(context_size: usize) -> Self {
+    fn new(context_size: u8) -> Self {
         Cells {
             row_of: [NO_ROW; QUALITIES],
             contexts: (1 << (2 * context_size)) + 1,
@@ -87,31 +86,46 @@ impl Cells {
         }
     }
 
-    /// Where the row of a quality begins.
-    fn row(&mut self, quality: u8) -> usize {
-        let number = self.row_of[usize::from(quality)];
-        if number != NO_ROW {
-            return usize::from(number) * self.width();
+    /// Makes rows of the qualities of a read, which are at most [`MAX_QUALITY`].
+    fn make_rows(&mut self, qualities: &[u8]) {
+        for &quality in qualities {
+            if self.row_of[usize::from(quality)] == NO_ROW {
+                let start = self.cells.len();
+                self.row_of[usize::from(quality)] = (start / self.width()) as u8;
+                self.cells.resize(start + self.width(), 0);
+            }
         }
-        let start = self.cells.len();
-        self.row_of[usize::from(quality)] = (start / self.width()) as u8;
-        self.cells.resize(start + self.width(), 0);
-        start
     }
 
-    /// Counts a base. `cycle` is below what was reserved, 0 for none; `quality` is at most [`MAX_QUALITY`].
-    #[inline]
-    pub fn count(&mut self, quality: u8, context: u32, cycle: usize, error: bool) {
-        let row = self.row(quality);
-        let context = (context as usize).min(self.contexts - 1);
-        let one = 1 | u64::from(error) << 32;
-        let row = &mut self.cells[row..][..self.contexts + self.cycles];
-        row[context] += one;
-        row[self.contexts + cycle] += one;
+    /// Counts the bases of a read: their qualities, contexts, what was found, and cycles, which are below what was
+    /// reserved.
+    pub fn count(
+        &mut self,
+        qualities: &[u8],
+        contexts: &[u16],
+        findings: &[Finding],
+        cycles: impl Iterator<Item = usize>,
+    ) {
+        self.make_rows(qualities);
+        let (width, most) = (self.width(), self.contexts - 1);
+        let bases = qualities.iter().zip(contexts).zip(findings).zip(cycles);
+        for (((&quality, &context), &finding), cycle) in bases {
+            if finding == SKIPPED {
+                continue;
+            }
+            let row = usize::from(self.row_of[usize::from(quality)]) * width;
+            let one = 1 | u64::from(finding) << 32;
+            self.cells[row + usize::from(context).min(most)] += one;
+            self.cells[row + most + 1 + cycle] += one;
+        }
     }
 }
 
-const _: () = assert!(NO_CONTEXT as usize > 1 << 26, "no context lies above all contexts");
+/// What was found of a base: 0, it is as expected; 1, it is an error; or it is [`SKIPPED`].
+pub type Finding = u8;
+
+/// A base that is not counted.
+pub const SKIPPED: Finding = 2;
 
 /// What all threads counted.
 #[derive(Default)]

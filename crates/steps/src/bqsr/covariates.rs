@@ -7,7 +7,10 @@ use readmill_record::RecordRef;
 pub const NO_BASE: u8 = 4;
 
 /// The context of a base without one: the first of a read, or with anything but A, C, G, T in it.
-pub const NO_CONTEXT: u32 = u32::MAX;
+pub const NO_CONTEXT: u16 = u16::MAX;
+
+/// Most bases of a context: more would not fit its number.
+pub const MOST_CONTEXT: u8 = 7;
 
 /// Codes of the sixteen bases of BAM (`=ACMGRSVTWYHKDBN`): A 0, C 1, G 2, T 3.
 const CODES: [u8; 16] = {
@@ -41,30 +44,56 @@ pub fn contexts(
     codes: &[u8],
     qualities: &[u8],
     reverse: bool,
-    (size, low): (usize, i8),
-    out: &mut Vec<u32>,
+    (size, low): (u8, i8),
+    out: &mut Vec<u16>,
 ) {
     out.clear();
     out.resize(codes.len(), NO_CONTEXT);
     let is_good = |&q: &u8| i16::from(q) > i16::from(low);
     let Some(first) = qualities.iter().position(is_good) else { return };
     let last = qualities.iter().rposition(is_good).unwrap_or(first);
-    let mask = (1u32 << (2 * size)) - 1;
+    if size == 2 {
+        return pairs(&codes[first..=last], reverse, &mut out[first..=last]);
+    }
+    let size = usize::from(size);
+    let mask = (1u16 << (2 * size)) - 1;
     let (mut context, mut known) = (0, 0);
     let mut step = |i: usize, code: u8| {
         known = if code == NO_BASE { 0 } else { known + 1 };
-        context = (context << 2 | u32::from(code & 3)) & mask;
+        context = (context << 2 | u16::from(code & 3)) & mask;
         if known >= size {
             out[i] = context;
         }
     };
     if reverse {
-        // A complement is the code's distance from T.
-        (first..=last).rev().for_each(|i| {
-            step(i, if codes[i] == NO_BASE { NO_BASE } else { 3 - codes[i] });
-        });
+        (first..=last).rev().for_each(|i| step(i, complement(codes[i])));
     } else {
         (first..=last).for_each(|i| step(i, codes[i]));
+    }
+}
+
+/// A complement's code is its distance from that of T.
+fn complement(code: u8) -> u8 {
+    if code == NO_BASE { NO_BASE } else { 3 - code }
+}
+
+/// Contexts of two bases, the usual size, in a loop without memory of its own, which compilers turn into wide
+/// instructions.
+fn pairs(codes: &[u8], reverse: bool, out: &mut [u16]) {
+    // Of a reverse read both bases are complemented at once: 15 less the two digits.
+    let turned = if reverse { 15 } else { 0 };
+    let context = |before: u8, own: u8| {
+        let known = (before | own) < NO_BASE;
+        if known { u16::from((before << 2 | own) ^ turned) } else { NO_CONTEXT }
+    };
+    let [one, other] = [&codes[..codes.len() - 1], &codes[1..]];
+    let neighbours = one.iter().zip(other);
+    if reverse {
+        let contexts = out.iter_mut().zip(neighbours);
+        contexts.for_each(|(to, (&own, &before))| *to = context(before, own));
+    } else {
+        let contexts = out[1..].iter_mut().zip(neighbours);
+        contexts.for_each(|(to, (&before, &own))| *to = context(before, own));
     }
 }
 
@@ -92,13 +121,18 @@ impl Cycles {
     pub fn at(self, i: usize) -> usize {
         (self.first + self.step * i as i64) as usize
     }
+
+    /// Those of all bases, in the order of SEQ, without end.
+    pub fn each(self) -> impl Iterator<Item = usize> {
+        (0..).map(move |i| self.at(i))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn shown(bases: &[u8], low: &[usize], reverse: bool, size: usize) -> String {
+    fn shown(bases: &[u8], low: &[usize], reverse: bool, size: u8) -> String {
         let codes: Vec<u8> = bases
             .iter()
             .map(|b| b"ACGT".iter().position(|a| a == b).map_or(NO_BASE, |code| code as u8))
@@ -111,7 +145,7 @@ mod tests {
             NO_CONTEXT => "-".to_string(),
             code => {
                 let digit = |i: usize| char::from(b"ACGT"[(code >> (2 * i) & 3) as usize]);
-                (0..size).rev().map(digit).collect()
+                (0..usize::from(size)).rev().map(digit).collect()
             }
         };
         out.iter().map(text).collect::<Vec<_>>().join(" ")

@@ -2,7 +2,8 @@
 
 use readmill_record::{Error, Result};
 
-use super::report::{Covariate, Group, Report};
+use super::covariates::{Cycles, MOST_CONTEXT};
+use super::report::{Covariate, CovariateRow, Group, Report};
 use super::results::{self, Results};
 use super::tables::{Event, QUALITIES, cycle_index};
 
@@ -37,7 +38,7 @@ impl Default for Applying {
 #[derive(Clone, Debug)]
 pub struct Recalibration {
     /// Bases of a context, that of the base itself included.
-    pub context_size: usize,
+    pub context_size: u8,
     /// Bases of at most this quality at either end of a read give no context; none if negative.
     pub low_quality_tail: i8,
     /// A read with a cycle beyond it is an error.
@@ -53,19 +54,15 @@ pub struct Recalibration {
 #[derive(Clone, Debug)]
 pub struct GroupRecalibration {
     name: Vec<u8>,
-    rows: Vec<Row>,
+    /// For each reported quality where its empirical quality stands among the results.
+    bases: [i16; QUALITIES],
+    /// For each reported quality where its row of deltas begins. The first row is for all that have none.
+    rows: [u32; QUALITIES],
+    /// Rows of what to add: by the code of the context, 0 for none, by the index of the cycle, 0 for any higher.
+    deltas: Vec<i8>,
+    /// Contexts and cycles in a row, without the zeros.
+    shape: [usize; 2],
     results: Results,
-}
-
-/// What becomes of one reported quality.
-#[derive(Clone, Debug, Default)]
-struct Row {
-    /// Where its empirical quality stands among the results.
-    base: i16,
-    /// What to add, by the code of the context; empty if it has no row.
-    contexts: Box<[i8]>,
-    /// What to add, by the index of the cycle.
-    cycles: Box<[i8]>,
 }
 
 impl Recalibration {
@@ -73,13 +70,19 @@ impl Recalibration {
     pub fn new(report: &Report, applying: &Applying) -> Result<Recalibration> {
         let maps = results::Maps::new(&report.quantization, applying)?;
         let context_size = report.arguments.mismatches_context_size;
+        if context_size > MOST_CONTEXT {
+            return Err(Error::input(format!(
+                "the table has contexts of {context_size} bases, and {MOST_CONTEXT} are the most"
+            ))
+            .hint("make it with a smaller --mismatches-context-size"));
+        }
         let mut groups = Vec::with_capacity(report.groups.len());
         for group in &report.groups {
             groups.push(GroupRecalibration::new(group, context_size, applying, &maps)?);
         }
         groups.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Recalibration {
-            context_size: usize::from(context_size),
+            context_size,
             low_quality_tail: report.arguments.low_quality_tail,
             maximum_cycle: report.arguments.maximum_cycle_value,
             without_group: std::array::from_fn(|quality| maps.map(quality)),
@@ -97,24 +100,8 @@ impl Recalibration {
 
     /// Bytes of memory that it takes.
     pub fn bytes(&self) -> usize {
-        let row = |row: &Row| size_of::<Row>() + row.contexts.len() + row.cycles.len();
-        let group = |group: &GroupRecalibration| {
-            size_of::<GroupRecalibration>() + group.rows.iter().map(row).sum::<usize>()
-        };
+        let group = |group: &GroupRecalibration| size_of::<GroupRecalibration>() + group.deltas.len();
         size_of::<Self>() + self.groups.iter().map(group).sum::<usize>()
-    }
-
-    /// Bytes of memory that a report's would take at most.
-    pub fn bytes_for(report: &Report) -> usize {
-        let contexts = 1usize << (2 * report.arguments.mismatches_context_size.min(13));
-        let row = size_of::<Row>() + contexts + 2 * report.arguments.maximum_cycle_value as usize + 2;
-        let rows = |group: &Group| {
-            let mut qualities: Vec<u8> = group.covariates.iter().map(|row| row.quality).collect();
-            qualities.dedup();
-            qualities.len()
-        };
-        let bare = size_of::<GroupRecalibration>() + QUALITIES * size_of::<Row>();
-        report.groups.iter().map(|group| bare + rows(group) * row).sum()
     }
 }
 
@@ -136,62 +123,55 @@ impl GroupRecalibration {
         for row in group.qualities.iter().filter(|row| row.event == Event::Mismatch) {
             empirical[usize::from(row.quality)] = row.evidence.expecting(f64::from(whole));
         }
-        let mut building: Vec<Building> = empirical.iter().map(|_| Building::default()).collect();
-        for row in group.covariates.iter().filter(|row| row.event == Event::Mismatch) {
-            let quality = usize::from(row.quality);
-            let base = empirical[quality];
-            let delta = row.evidence.expecting(f64::from(base)) as i8 - base as i8;
-            building[quality].set(row.covariate, delta, context_size);
+        let mut bases = empirical.map(results::place);
+        for (quality, base) in bases.iter_mut().enumerate().take(applying.preserve_below.into()) {
+            *base = results::preserved(quality);
         }
-        let rows =
-            building.into_iter().zip(empirical).enumerate().map(|(quality, (building, empirical))| {
-                if quality < usize::from(applying.preserve_below) {
-                    return Row { base: results::preserved(quality), ..Row::default() };
-                }
-                let Building { contexts, cycles } = building;
-                Row { base: results::place(empirical), contexts: contexts.into(), cycles: cycles.into() }
-            });
-        Ok(GroupRecalibration {
-            name: group.name.clone(),
-            rows: rows.collect(),
-            results: maps.results(),
-        })
+        let (rows, deltas, shape) = deltas(group, &empirical, context_size, applying.preserve_below);
+        let (name, results) = (group.name.clone(), maps.results());
+        Ok(GroupRecalibration { name, bases, rows, deltas, shape, results })
     }
 
-    /// The new quality of a base: of its reported quality (0 to 93; a higher one is given back), the code of its
-    /// context and the index of its cycle. A code or an index that is too high is one without a row:
-    /// `usize::MAX` stands for a base without context.
-    #[inline]
-    pub fn quality(&self, reported: u8, context: usize, cycle: usize) -> u8 {
-        let Some(row) = self.rows.get(usize::from(reported)) else { return reported };
-        let delta = |deltas: &[i8], at: usize| i16::from(deltas.get(at).copied().unwrap_or(0));
-        self.results.at(row.base + delta(&row.contexts, context) + delta(&row.cycles, cycle))
+    /// Appends the new qualities of the bases of a read: of their reported qualities, which are at most 93,
+    /// contexts and cycles.
+    pub fn recalibrate(&self, old: &[u8], contexts: &[u16], cycles: Cycles, new: &mut Vec<u8>) {
+        let [most_context, most_cycle] = self.shape;
+        let bases = old.iter().zip(contexts).zip(cycles.each());
+        new.extend(bases.map(|((&quality, &context), cycle)| {
+            let row = self.rows[usize::from(quality)] as usize;
+            let context = self.deltas[row + usize::from(context).min(most_context)];
+            let cycle = self.deltas[row + most_context + 1 + cycle.min(most_cycle)];
+            let base = self.bases[usize::from(quality)];
+            self.results.at(base + i16::from(context) + i16::from(cycle))
+        }));
     }
 }
 
-/// The deltas of one quality.
-#[derive(Default)]
-struct Building {
-    contexts: Vec<i8>,
-    cycles: Vec<i8>,
-}
+/// Rows of deltas by quality, all rows, and the contexts and cycles in each.
+type Deltas = ([u32; QUALITIES], Vec<i8>, [usize; 2]);
 
-impl Building {
-    fn set(&mut self, covariate: Covariate, delta: i8, context_size: u8) {
-        match covariate {
-            Covariate::Context { size, code } if size == context_size => {
-                self.contexts.resize(1 << (2 * size), 0);
-                self.contexts[code as usize] = delta;
-            }
-            // No read has such a context.
-            Covariate::Context { .. } => {}
-            Covariate::Cycle(cycle) => {
-                let index = cycle_index(cycle);
-                if self.cycles.len() <= index {
-                    self.cycles.resize(index + 1, 0);
-                }
-                self.cycles[index] = delta;
-            }
+/// What each context and cycle adds to the empirical quality.
+fn deltas(group: &Group, empirical: &[u8; QUALITIES], context_size: u8, preserved: u8) -> Deltas {
+    let own = |row: &&CovariateRow| row.event == Event::Mismatch && row.quality >= preserved;
+    let contexts = 1usize << (2 * context_size);
+    let index = |row: &CovariateRow| match row.covariate {
+        Covariate::Cycle(cycle) => Some(contexts + 1 + cycle_index(cycle)),
+        Covariate::Context { size, code } if size == context_size => Some(code as usize),
+        Covariate::Context { .. } => None, // no read has such a context
+    };
+    let last = group.covariates.iter().filter(own).filter_map(index).max().unwrap_or(0);
+    let cycles = (last + 1).saturating_sub(contexts + 1);
+    let width = contexts + 1 + cycles + 1;
+    let (mut rows, mut deltas) = ([0; QUALITIES], vec![0; width]);
+    for row in group.covariates.iter().filter(own) {
+        let (quality, Some(index)) = (usize::from(row.quality), index(row)) else { continue };
+        if rows[quality] == 0 {
+            rows[quality] = deltas.len() as u32;
+            deltas.resize(deltas.len() + width, 0);
         }
+        let base = empirical[quality];
+        let delta = row.evidence.expecting(f64::from(base)) as i8 - base as i8;
+        deltas[rows[quality] as usize + index] = delta;
     }
+    (rows, deltas, [contexts, cycles])
 }

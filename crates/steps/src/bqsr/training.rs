@@ -9,10 +9,11 @@ use std::sync::Arc;
 use readmill_format::intervals::Intervals;
 use readmill_format::reference::{Reference, Window};
 use readmill_format::sites::{Cursor, Sites};
+use readmill_record::cigar::consumes_query;
 use readmill_record::{Error, RecordRef, Result, tag};
 
 use super::alignment::{Alignment, DELETION, INSERTION};
-use super::counters::{Cells, Counters};
+use super::counters::{Cells, Counters, Finding, SKIPPED};
 use super::covariates::{self, Cycles, NO_BASE};
 use super::groups::ReadGroups;
 use super::qualities;
@@ -93,21 +94,18 @@ struct Read {
     /// Codes of all bases of SEQ.
     codes: Vec<u8>,
     qualities: Vec<u8>,
-    contexts: Vec<u32>,
-    /// For each base that is left whether it differs from the reference.
-    errors: Vec<bool>,
-    /// For each base that is left whether it is not counted.
-    skipped: Vec<bool>,
-    /// For each base that is left whether an insertion, or a deletion, is counted at it.
-    gaps: [Vec<bool>; 2],
+    contexts: Vec<u16>,
+    /// For each base that is left whether it differs from the reference, or is not counted.
+    findings: Vec<Finding>,
+    /// For each base that is left whether an insertion, or a deletion, is counted at it, or nothing is.
+    gaps: [Vec<Finding>; 2],
 }
 
 impl Training {
     /// A thread's learner, which counts in this way.
     pub fn learner(self: &Arc<Self>, counting: &Arc<Counting>) -> Learner {
         let arguments = &counting.arguments;
-        let [mismatches, indels] =
-            [arguments.mismatches_context_size, arguments.indels_context_size].map(usize::from);
+        let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
         Learner {
             training: Arc::clone(self),
             counting: Arc::clone(counting),
@@ -218,21 +216,17 @@ impl Read {
         Ok(true)
     }
 
-    fn kept<T>(&self, all: &[T]) -> std::ops::Range<usize> {
-        debug_assert!(self.alignment.to <= all.len());
+    fn kept(&self) -> std::ops::Range<usize> {
         self.alignment.from..self.alignment.to
     }
 
-    /// Finds out which bases differ from the reference, and where insertions and deletions are. Beyond the end of
-    /// the contig there is nothing to differ from, so nothing is counted.
+    /// Finds out which bases differ from the reference. Beyond the end of the contig there is nothing to differ from,
+    /// so nothing is counted.
     fn compare(&mut self, (contig, length): (u32, u32), window: &mut Window) -> Result<()> {
-        let bases = self.alignment.len();
-        let Read { alignment, codes, errors, skipped, gaps, .. } = self;
+        let Read { alignment, codes, findings, .. } = self;
         let codes = &codes[alignment.from..alignment.to];
-        for array in [&mut *errors, &mut *skipped].into_iter().chain(gaps.iter_mut()) {
-            array.clear();
-            array.resize(bases, false);
-        }
+        findings.clear();
+        findings.resize(codes.len(), 0);
         let (pos, end) = (alignment.pos as u32, alignment.end() as u32);
         let reference = window.codes(contig, pos, end.min(length))?;
         let (mut at, mut place) = (0, 0);
@@ -241,11 +235,12 @@ impl Read {
             match op {
                 INSERTION => at += len,
                 DELETION => place += len,
-                _ if readmill_record::cigar::consumes_query(op) => {
+                _ if consumes_query(op) => {
                     let there = reference.get(place..).unwrap_or_default();
-                    let differs = errors[at..at + len].iter_mut().zip(&codes[at..]);
-                    differs.zip(there).for_each(|((error, a), b)| *error = a != b);
-                    skipped[at + there.len().min(len)..at + len].fill(true);
+                    let inside = there.len().min(len);
+                    let bases = findings[at..at + inside].iter_mut().zip(&codes[at..]);
+                    bases.zip(there).for_each(|((finding, a), b)| *finding = Finding::from(a != b));
+                    findings[at + inside..at + len].fill(SKIPPED);
                     (at, place) = (at + len, place + len);
                 }
                 _ => {}
@@ -257,47 +252,26 @@ impl Read {
     /// Finds out which bases are not counted: those of low quality, those that are none of A, C, G, T, and those at known
     /// sites.
     fn skip(&mut self, contig: u32, preserve: u8, cursor: &mut Cursor) -> Result<()> {
-        let kept = self.kept(&self.codes);
+        let kept = self.kept();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
-        let bases = self.skipped.iter_mut().zip(codes.iter().zip(qualities));
-        bases.for_each(|(skip, (&code, &quality))| *skip |= code == NO_BASE || quality < preserve);
-        let Read { alignment, skipped, .. } = self;
+        let bases = self.findings.iter_mut().zip(codes.iter().zip(qualities));
+        bases.for_each(|(finding, (&code, &quality))| {
+            let skipped = code == NO_BASE || quality < preserve;
+            *finding = if skipped { SKIPPED } else { *finding };
+        });
+        let Read { alignment, findings, .. } = self;
         let (pos, end) = (alignment.pos as u32, alignment.end() as u32);
-        cursor.overlapping(contig, pos, end, |start, end| mask(alignment, skipped, start, end - 1))
-    }
-
-    /// Notes where the read lies, and where bases that count differ from the reference.
-    fn suspect(&self, contig: u32, seen: &mut Seen) {
-        let (mut at, mut position) = (0, self.alignment.pos);
-        for &(op, len) in &self.alignment.ops {
-            match op {
-                INSERTION => at += len as usize,
-                DELETION => position += i64::from(len),
-                _ if readmill_record::cigar::consumes_query(op) => {
-                    seen.cover(contig, position, position + i64::from(len));
-                    let bases = at..at + len as usize;
-                    let differing = bases.filter(|&i| self.errors[i] && !self.skipped[i]);
-                    differing.for_each(|i| seen.differ(contig, position + (i - at) as i64));
-                    (at, position) = (at + len as usize, position + i64::from(len));
-                }
-                _ => {}
-            }
-        }
+        cursor.overlapping(contig, pos, end, |start, end| mask(alignment, findings, start, end - 1))
     }
 
     /// Counts mismatches.
     fn count(&mut self, cells: &mut Cells, reverse: bool, cycles: Cycles, arguments: &Arguments) {
-        let kept = self.kept(&self.codes);
+        let kept = self.kept();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
-        let size = usize::from(arguments.mismatches_context_size);
-        let shape = (size, arguments.low_quality_tail);
+        let shape = (arguments.mismatches_context_size, arguments.low_quality_tail);
         covariates::contexts(codes, qualities, reverse, shape, &mut self.contexts);
         cells.reserve(2 * codes.len() + 2);
-        for (i, &quality) in qualities.iter().enumerate() {
-            if !self.skipped[i] {
-                cells.count(quality, self.contexts[i], cycles.at(i), self.errors[i]);
-            }
-        }
+        cells.count(qualities, &self.contexts, &self.findings, cycles.each());
     }
 
     /// Counts insertions and deletions: each base is asked whether one follows it in the direction of sequencing.
@@ -310,38 +284,35 @@ impl Read {
     ) -> Result<()> {
         let reverse = record.flags().is_reverse();
         self.find_gaps(reverse);
-        let kept = self.kept(&self.codes);
+        let kept = self.kept();
         let (codes, own) = (&self.codes[kept.clone()], &self.qualities[kept.clone()]);
-        let size = usize::from(arguments.indels_context_size);
-        let shape = (size, arguments.low_quality_tail);
+        let shape = (arguments.indels_context_size, arguments.low_quality_tail);
         covariates::contexts(codes, own, reverse, shape, &mut self.contexts);
-        let (tags, defaults) = (
-            [tag::BI, tag::BD],
-            [arguments.insertions_default_quality, arguments.deletions_default_quality]
-                .map(|q| q.max(0) as u8),
-        );
+        let defaults = [arguments.insertions_default_quality, arguments.deletions_default_quality];
         for (event, cells) in cells.iter_mut().enumerate() {
-            let qualities = qualities::of_gaps(record, tags[event], defaults[event])?;
-            cells.reserve(2 * codes.len() + 2);
-            for i in 0..codes.len() {
-                if self.skipped[i] {
-                    continue;
-                }
-                let near_end = i < CUSHION || i + CUSHION + 1 > codes.len();
-                let cycle = if near_end { 0 } else { cycles.at(i) };
-                let quality = qualities[kept.start + i];
-                cells.count(quality, self.contexts[i], cycle, self.gaps[event][i]);
-            }
+            let default = defaults[event].max(0) as u8;
+            let qualities = qualities::of_gaps(record, [tag::BI, tag::BD][event], default)?;
+            let bases = codes.len();
+            let cycles = (0..bases).map(|i| {
+                let near_end = i < CUSHION || i + CUSHION + 1 > bases;
+                if near_end { 0 } else { cycles.at(i) }
+            });
+            cells.reserve(2 * bases + 2);
+            cells.count(&qualities[kept.clone()], &self.contexts, &self.gaps[event], cycles);
         }
         Ok(())
     }
 
-    /// Notes insertions and deletions at the base that is sequenced before them.
+    /// Notes insertions and deletions at the base that is sequenced before them, unless that is skipped.
     fn find_gaps(&mut self, reverse: bool) {
+        for gaps in &mut self.gaps {
+            gaps.clear();
+            gaps.extend(self.findings.iter().map(|&it| if it == SKIPPED { SKIPPED } else { 0 }));
+        }
         let (mut at, [insertions, deletions]) = (0, &mut self.gaps);
-        let note = |gaps: &mut Vec<bool>, index: Option<usize>| {
+        let note = |gaps: &mut Vec<Finding>, index: Option<usize>| {
             if let Some(gap) = index.and_then(|index| gaps.get_mut(index)) {
-                *gap = true;
+                *gap |= 1;
             }
         };
         for &(op, len) in &self.alignment.ops {
@@ -352,7 +323,26 @@ impl Read {
                     note(insertions, if reverse { Some(at) } else { before });
                 }
                 DELETION => note(deletions, if reverse { Some(at) } else { before }),
-                _ if readmill_record::cigar::consumes_query(op) => at += len as usize,
+                _ if consumes_query(op) => at += len as usize,
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes where the read lies, and where bases that count differ from the reference.
+    fn suspect(&self, contig: u32, seen: &mut Seen) {
+        let (mut at, mut position) = (0, self.alignment.pos);
+        for &(op, len) in &self.alignment.ops {
+            match op {
+                INSERTION => at += len as usize,
+                DELETION => position += i64::from(len),
+                _ if consumes_query(op) => {
+                    seen.cover(contig, position, position + i64::from(len));
+                    let bases = at..at + len as usize;
+                    let differing = bases.filter(|&i| self.findings[i] == 1);
+                    differing.for_each(|i| seen.differ(contig, position + (i - at) as i64));
+                    (at, position) = (at + len as usize, position + i64::from(len));
+                }
                 _ => {}
             }
         }
@@ -364,15 +354,15 @@ const CUSHION: usize = 4;
 
 /// Leaves out the bases from one reference position to another, 0-based, both included. In a deletion
 /// the first is the base before it, the last the base after it.
-fn mask(alignment: &Alignment, skipped: &mut [bool], first: u32, last: u32) {
+fn mask(alignment: &Alignment, findings: &mut [Finding], first: u32, last: u32) {
     let from = match alignment.index_of(first.into()) {
         None => 0,
         Some((index, DELETION)) => index.saturating_sub(1),
         Some((index, _)) => index,
     };
-    let to = alignment.index_of(last.into()).map_or(skipped.len(), |(index, _)| index + 1);
-    let to = to.min(skipped.len());
+    let to = alignment.index_of(last.into()).map_or(findings.len(), |(index, _)| index + 1);
+    let to = to.min(findings.len());
     if from < to {
-        skipped[from..to].fill(true);
+        findings[from..to].fill(SKIPPED);
     }
 }

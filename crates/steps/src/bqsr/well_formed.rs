@@ -4,8 +4,6 @@
 use readmill_record::cigar::SKIP;
 use readmill_record::{Header, RecordRef};
 
-use super::qualities;
-
 /// Judges by the contigs of a header.
 #[derive(Clone, Debug)]
 pub struct WellFormed {
@@ -18,13 +16,8 @@ impl WellFormed {
         WellFormed { lengths: header.references().iter().map(|contig| contig.length).collect() }
     }
 
-    /// Whether the read is well formed: it has a read group, and as many qualities as bases, and is
-    /// [sound](WellFormed::is_sound).
-    pub fn accepts(&self, record: RecordRef<'_>) -> bool {
-        record.read_group().is_some() && qualities::are_present(record) && self.is_sound(record)
-    }
-
-    /// Whether SEQ, CIGAR and POS agree, and the CIGAR skips nothing.
+    /// Whether SEQ, CIGAR and POS agree, and the CIGAR skips nothing. To be well formed, a read needs a read group and
+    /// qualities, too.
     pub fn is_sound(&self, record: RecordRef<'_>) -> bool {
         let bases = record.l_seq();
         let mapped = !record.flags().is_unmapped() && record.ref_id() >= 0 && record.pos() >= 0;

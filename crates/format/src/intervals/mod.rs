@@ -1,0 +1,173 @@
+//! Parts of the genome that are asked for: what GATK 4.6.2 takes by -L and -XL, as it understands them
+//! (`IntervalUtils`, `GenomeLocParser`).
+
+mod region;
+mod set;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use readmill_record::header::Reference as Contig;
+use readmill_record::{Error, Result};
+
+use crate::features::Features;
+use crate::text::Lines;
+use region::{Known, Region};
+use set::Interval;
+
+/// What was asked for.
+///
+/// An argument is a region (`chr1`, `chr1:100`, `chr1:100-200`, `chr1:100+`, 1-based and closed, commas in numbers are
+/// passed over; names of contigs may hold colons), or a file: of features (BED, VCF, BCF, a Picard interval list), or
+/// of regions, one a line, if it ends in `.list` or `.intervals`. `unmapped` stands for reads without a place, which is
+/// no interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chosen<'a> {
+    /// What to take (-L): the union of all. Everything if there is none of them.
+    pub include: &'a [String],
+    /// What to leave out of it (-XL).
+    pub exclude: &'a [String],
+    /// Bases to add to each side of each interval to take (--interval-padding).
+    pub padding: u32,
+    /// Bases to add to each side of each interval to leave out (--interval-exclusion-padding).
+    pub exclusion_padding: u32,
+}
+
+/// Intervals on the contigs of the reads. Clones share them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intervals(Arc<[Vec<Interval>]>);
+
+impl Intervals {
+    /// The union of all arguments.
+    pub fn parse(include: &[String], contigs: &[Contig]) -> Result<Self> {
+        Self::of(&Chosen { include, ..Chosen::default() }, contigs)
+    }
+
+    /// What was chosen. It is an error if that is nothing.
+    pub fn of(chosen: &Chosen<'_>, contigs: &[Contig]) -> Result<Self> {
+        let dictionary = Known::new(contigs);
+        let mut included = vec![Vec::new(); contigs.len()];
+        if chosen.include.is_empty() {
+            let whole = |contig: &Contig| vec![(0, contig.length)];
+            included = contigs.iter().map(whole).collect();
+        }
+        for argument in chosen.include {
+            dictionary.read(argument, chosen.padding, &mut included)?;
+        }
+        let mut excluded = vec![Vec::new(); contigs.len()];
+        for argument in chosen.exclude {
+            if region::is_unmapped(argument) {
+                return Err(Error::usage("reads without a place (unmapped) cannot be left out"));
+            }
+            dictionary.read(argument, chosen.exclusion_padding, &mut excluded)?;
+        }
+        let left = included.into_iter().zip(excluded);
+        let left =
+            left.map(|(included, excluded)| set::subtract(&set::unite(included), &set::unite(excluded)));
+        let intervals = Intervals(left.collect());
+        if intervals.bases() == 0 {
+            let what = match chosen.exclude {
+                [] => "the intervals hold no base",
+                _ => "nothing is left of the intervals once others are left out",
+            };
+            return Err(Error::usage(what).hint("check the intervals"));
+        }
+        Ok(intervals)
+    }
+
+    /// Whether one of the intervals on contig number `contig` shares a base with `start` to `end` (0-based,
+    /// half-open).
+    pub fn overlaps(&self, contig: u32, start: u32, end: u32) -> bool {
+        let Some(list) = self.0.get(contig as usize) else { return false };
+        let next = list.partition_point(|interval| interval.1 <= start);
+        list.get(next).is_some_and(|interval| interval.0 < end && start < end)
+    }
+
+    /// Bases that they cover.
+    pub fn bases(&self) -> u64 {
+        self.0.iter().flatten().map(|(start, end)| u64::from(end - start)).sum()
+    }
+}
+
+impl Known<'_> {
+    /// Adds the intervals of an argument, padded, to those of their contigs.
+    fn read(&self, argument: &str, padding: u32, into: &mut [Vec<Interval>]) -> Result<()> {
+        let mut add = |region: Region| {
+            let length = self.contigs[region.contig as usize].length;
+            let most = if length > 0 { length } else { i32::MAX as u32 };
+            let interval =
+                (region.start.saturating_sub(padding), region.end.saturating_add(padding).min(most));
+            into[region.contig as usize].push(interval);
+        };
+        if region::is_unmapped(argument) {
+            return Ok(());
+        }
+        if argument.contains(';') && !Path::new(argument).exists() {
+            let what = format!("{argument:?}: intervals are not separated by semicolons");
+            return Err(Error::usage(what).hint("give each by an option of its own, or give a file"));
+        }
+        if let Some(region) = self.region(argument).map_err(Error::usage)? {
+            add(region);
+            return Ok(());
+        }
+        let path = Path::new(argument);
+        if !path.exists() {
+            let what = format!("{argument:?} is neither a region of a contig of the reads nor a file");
+            return Err(Error::usage(what).hint("regions are like chr1, chr1:100 or chr1:100-200"));
+        }
+        if is_list(path)? { self.read_list(path, &mut add) } else { self.read_features(path, &mut add) }
+    }
+
+    /// A file of regions, one a line.
+    fn read_list(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
+        let (mut lines, mut none) = (Lines::open(path)?, true);
+        while lines.advance()? {
+            let text = String::from_utf8_lossy(lines.line().trim_ascii());
+            if text.is_empty() || region::is_unmapped(&text) {
+                continue;
+            }
+            match self.region(&text) {
+                Ok(Some(region)) => add(region),
+                Ok(None) => {
+                    return Err(lines.wrong(format!("{text:?} is no region of a contig of the reads")));
+                }
+                Err(what) => return Err(lines.wrong(what)),
+            }
+            none = false;
+        }
+        if none {
+            return Err(Error::input("there are no intervals in it").file(path));
+        }
+        Ok(())
+    }
+
+    fn read_features(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
+        let mut features = Features::open(path)?;
+        while let Some(place) = features.next_place()? {
+            let (start, end) = (place.start, place.end);
+            let name = String::from_utf8_lossy(place.contig).into_owned();
+            let Some(&contig) = self.numbers.get(place.contig) else {
+                return Err(features.wrong(format!("contig {name} is not in the header of the reads")));
+            };
+            if start == end {
+                return Err(features.wrong("an interval has no base"));
+            }
+            self.check(contig, end).map_err(|what| features.wrong(what))?;
+            add(Region { contig, start, end });
+        }
+        Ok(())
+    }
+}
+
+/// Whether a file is one of regions. One that starts with a SAM header is an interval list, whatever its name.
+fn is_list(path: &Path) -> Result<bool> {
+    let name = path.to_string_lossy().to_lowercase();
+    if !name.ends_with(".list") && !name.ends_with(".intervals") {
+        return Ok(false);
+    }
+    let mut lines = Lines::open(path)?;
+    Ok(!(lines.advance()? && lines.line().starts_with(b"@")))
+}
+
+#[cfg(test)]
+mod tests;

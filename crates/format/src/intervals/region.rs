@@ -1,0 +1,95 @@
+//! Regions as text: `contig`, `contig:base`, `contig:first-last`, `contig:first+`.
+
+use std::collections::HashMap;
+
+use readmill_record::header::Reference as Contig;
+
+use crate::features::number;
+
+/// A region: 0-based, half-open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    pub contig: u32,
+    pub start: u32,
+    pub end: u32,
+}
+
+/// Whether this stands for reads without a place.
+pub(super) fn is_unmapped(text: &str) -> bool {
+    text.trim().eq_ignore_ascii_case("unmapped")
+}
+
+/// The contigs of the reads.
+pub(super) struct Known<'a> {
+    pub contigs: &'a [Contig],
+    /// The number of each by its name.
+    pub numbers: HashMap<&'a [u8], u32>,
+}
+
+impl<'a> Known<'a> {
+    /// Those of a header.
+    pub fn new(contigs: &'a [Contig]) -> Self {
+        let numbers = (0..).zip(contigs).map(|(i, contig)| (&contig.name[..], i)).collect();
+        Known { contigs, numbers }
+    }
+}
+
+impl Known<'_> {
+    /// Checks that an interval does not reach beyond its contig, where its length is known.
+    pub(super) fn check(&self, contig: u32, end: u32) -> Result<(), String> {
+        let Contig { name, length } = &self.contigs[contig as usize];
+        if end > *length && *length > 0 {
+            let name = String::from_utf8_lossy(name);
+            return Err(format!("base {end} lies beyond the end of contig {name}, which has {length}"));
+        }
+        Ok(())
+    }
+
+    /// What the text stands for; nothing if it names no contig.
+    ///
+    /// Names of contigs may hold colons, as those of HLA alleles do: the whole text may be one, and what stands
+    /// before its last colon. If both are, and what follows the colon can be understood, it is ambiguous.
+    pub(super) fn region(&self, text: &str) -> Result<Option<Region>, String> {
+        let text = text.trim();
+        let whole = self.numbers.get(text.as_bytes()).map(|&contig| {
+            let end = self.contigs[contig as usize].length;
+            Region { contig, start: 0, end }
+        });
+        let Some((name, range)) = text.rsplit_once(':') else { return Ok(whole) };
+        let Some(&contig) = self.numbers.get(name.as_bytes()) else { return Ok(whole) };
+        let part = self.range(contig, range);
+        match (whole, part) {
+            (Some(_), Ok(_)) => Err(format!(
+                "{text:?} can be contig {text} and a part of contig {name}: give the interval in a BED file"
+            )),
+            (Some(whole), Err(_)) => Ok(Some(whole)),
+            (None, Err(what)) => Err(format!("{text:?}: {what}")),
+            (None, Ok(part)) => match self.check(contig, part.end) {
+                Ok(()) => Ok(Some(part)),
+                Err(what) => Err(format!("{text:?}: {what}")),
+            },
+        }
+    }
+
+    /// A part of a contig, which is not checked against its length.
+    fn range(&self, contig: u32, range: &str) -> Result<Region, String> {
+        let base = |text: &str| {
+            let digits = text.replace(',', "");
+            number(digits.as_bytes()).ok_or_else(|| format!("{text:?} is not a position"))
+        };
+        let (first, last) = if let Some(first) = range.strip_suffix('+') {
+            (base(first)?, self.contigs[contig as usize].length)
+        } else if let Some((first, last)) = range.rsplit_once('-') {
+            (base(first)?, base(last)?)
+        } else {
+            (base(range)?, base(range)?)
+        };
+        if first == 0 {
+            return Err("the first base is 1".into());
+        }
+        if last < first {
+            return Err(format!("it ends ({last}) before it starts ({first})"));
+        }
+        Ok(Region { contig, start: first - 1, end: last })
+    }
+}
