@@ -11,8 +11,8 @@ use readmill_record::{Error, Result};
 use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::Entry;
 
-use crate::pass::look::COUNTERS_BYTES;
 use crate::plan::{DEFAULT_LEVEL, Plan};
+use crate::recalibration;
 
 const MIB: u64 = 1 << 20;
 
@@ -31,9 +31,9 @@ const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
 /// form and the frames they come from.
 const TICKET: u64 = 9 * MIB / 2;
 
-/// What a thread counts bases with: a stretch of the reference and of the known sites, and its counts, which are
-/// twice in memory when they have to grow.
-const RECALIBRATION: u64 = (LEARNER_BYTES + 2 * COUNTERS_BYTES) as u64;
+/// How often the counts of a read group are in memory in a thread: while they grow, both forms, and those of the read
+/// group that comes when the others' are as large as they may be.
+const COUNTS: u64 = 2;
 
 /// Less room than this for reads would spill all the time.
 const LEAST_ROOM: u64 = 16 * MIB;
@@ -99,8 +99,10 @@ impl Memory {
         division.take("program", PROGRAM);
         division.take("threads and their codecs", thread * threads as u64);
         division.take("batches under way", TICKET * crew.in_flight as u64);
-        if plan.steps.recalibration.as_ref().is_some_and(|it| it.training().is_some()) {
-            division.take("recalibration", RECALIBRATION * threads as u64);
+        let wanted = plan.steps.recalibration.as_ref().and_then(|it| it.training());
+        if wanted.is_some() {
+            let counts = wanted.map_or(0, |it| COUNTS * recalibration::group_bytes(&it.counting));
+            division.take("recalibration", (LEARNER_BYTES as u64 + counts) * threads as u64);
         }
         let sizes = Sizes::of(division.remainder().unwrap_or(0));
         division.take("sorting", sizes.scratch() * threads as u64);

@@ -9,14 +9,19 @@ use readmill_format::sites::Sites;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Result};
 use readmill_steps::Step;
+use readmill_steps::bqsr::counters::most_group_bytes;
 use readmill_steps::bqsr::training::Contig;
-use readmill_steps::bqsr::{self, ApplyRecalibration, ReadGroups, Recalibration, Training, WellFormed};
+use readmill_steps::bqsr::{
+    self, ApplyRecalibration, Counting, ReadGroups, Recalibration, Training, WellFormed,
+};
 
 use crate::plan::{self, Apply, TableSource};
 use crate::report::Report;
 
-/// Bytes that the counts of one read group are expected to take at most.
-const GROUP_BYTES: u64 = 1 << 20;
+/// Bytes of a report, its rows and its text, for each byte of the counts of a thread behind it. (A cell of 8 bytes
+/// becomes one of 16 in the totals, a row of 48 and a line of 60 in the report; but no quality has all contexts and
+/// cycles that there may be, and few of the 94 qualities occur.)
+const REPORT: u64 = 2;
 
 /// Opens what reads are counted against. The known sites are read once, into the spill.
 pub fn training(
@@ -75,14 +80,34 @@ fn intervals(wanted: &plan::Training, header: &Header) -> Result<Option<Interval
     Intervals::of(&chosen, header.references()).map(Some)
 }
 
-/// Room that counting takes beside what each thread has: the index of known sites, and the counts of all.
-pub fn room(training: &Training) -> u64 {
-    training.sites.memory() as u64 + GROUP_BYTES * training.groups.names().len() as u64
+/// Bytes that the counts of one read group take in a thread, at most.
+pub fn group_bytes(counting: &Counting) -> u64 {
+    let arguments = &counting.arguments;
+    let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
+    let sizes = [mismatches, indels, indels];
+    let events = if counting.indels { 3 } else { 1 };
+    most_group_bytes(&sizes[..events], arguments.maximum_cycle_value) as u64
 }
 
-/// The step that applies a report to reads under this header.
-pub fn step(report: &bqsr::Report, apply: &Apply, header: &Header) -> Result<Box<dyn Step>> {
-    let recalibration = Recalibration::new(report, &apply.applying)?;
+/// How the room is divided among what counting takes.
+pub struct Shares {
+    /// Bytes that the counts of a thread may take before they go into the totals.
+    pub counters: usize,
+    /// Bytes beside the reads in all: the index of known sites, the counts, their report.
+    pub all: u64,
+}
+
+/// Divides `room` for so many threads. A thread has the counts of one read group in the division of the memory already.
+pub fn shares(training: &Training, counting: &Counting, room: u64, threads: u64) -> Shares {
+    let (group, groups) = (group_bytes(counting), training.groups.names().len() as u64);
+    let counters = (group * groups).min(room / 8 / threads).max(group);
+    let threads = threads * (counters - group);
+    let all = training.sites.memory() as u64 + threads + REPORT * group * groups;
+    Shares { counters: counters as usize, all }
+}
+
+/// The step that applies a recalibration to reads under this header.
+pub fn step(recalibration: Recalibration, apply: &Apply, header: &Header) -> Result<Box<dyn Step>> {
     let groups = ReadGroups::new(header)?;
     let well_formed = WellFormed::new(header);
     let writing = apply.writing.clone();
@@ -98,7 +123,17 @@ pub fn step_from_file(
     else {
         return Ok(None);
     };
-    step(&read(path)?, apply, header).map_err(|e| e.file(path)).map(Some)
+    let recalibration = Recalibration::new(&read(path)?, &apply.applying).map_err(|e| e.file(path))?;
+    step(recalibration, apply, header).map(Some)
+}
+
+/// Bytes that a table from a file takes while it is read, at most: its text, its rows, and what becomes of them.
+pub fn table_room(wanted: Option<&plan::Recalibration>) -> u64 {
+    let file = wanted.and_then(|wanted| match &wanted.source {
+        TableSource::File(path) => std::fs::metadata(path).ok(),
+        TableSource::Reads(_) => None,
+    });
+    file.map_or(0, |file| 3 * file.len())
 }
 
 /// Reads a report.

@@ -19,15 +19,15 @@ use crate::forecast;
 use crate::inputs::{self, Inputs, Rules};
 use crate::memory::Memory;
 use crate::output::Sink;
+use crate::pass::doing::Doing;
 use crate::pass::duplicates::Court;
 use crate::pass::feed::Feed;
 use crate::pass::held::Held;
 use crate::pass::ingest::{Buffers, Ingest, Stop};
-use crate::pass::look;
 use crate::pass::merge;
 use crate::pass::prefix::{self, Prefix};
 use crate::pass::waiting::Waiting;
-use crate::pass::{Doing, duplicates, stream};
+use crate::pass::{duplicates, stream};
 use crate::plan::{DuplicateMode, Plan, Unmapped};
 use crate::recalibration;
 use crate::report::{Report, log};
@@ -145,12 +145,14 @@ impl Job<'_> {
     /// Nothing leaves: reads are looked at.
     fn look(mut self, inputs: Inputs) -> Result<Summary> {
         let mut files = SideFiles::open(self.plan)?;
-        let look = self.looks(self.training(&self.spill())?);
+        let training = self.training(&self.spill())?;
+        self.room(&inputs, self.beside_reads(training.as_deref()))?;
+        let look = self.looks(training);
         let look = look.ok_or_else(|| Error::bug("nothing is to be learnt of the reads"))?;
         self.report.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), self.memory.crew);
         let doing = Doing { steps: &std::mem::take(&mut self.steps), look: Some(&look) };
-        let (read, counts) = look::over_input(self.memory.crew, feed, doing, self.report)?;
+        let (read, counts) = stream::to_look(self.memory.crew, feed, doing, self.report)?;
         self.settle(look, &mut files, false)?;
         files.rename()?;
         Ok(Summary { read, counts, ..Summary::default() })
@@ -162,7 +164,9 @@ impl Job<'_> {
         let mut files = SideFiles::open(self.plan)?;
         let apply = recalibration::step_from_file(self.plan.steps.recalibration.as_ref(), &self.header)?;
         self.steps.extend(apply);
-        let look = self.looks(self.training(&self.spill())?);
+        let training = self.training(&self.spill())?;
+        self.room(&inputs, self.beside_reads(training.as_deref()))?;
+        let look = self.looks(training);
         sink.begin(&self.header)?;
         self.report.stage("reading", inputs.size(), true);
         let crew = self.memory.crew;
@@ -186,7 +190,7 @@ impl Job<'_> {
         let recalibration = self.plan.steps.recalibration.as_ref();
         let from_file = recalibration::step_from_file(recalibration, &self.header)?;
         let training = self.training(&spill)?;
-        let beside_reads = training.as_deref().map_or(0, recalibration::room);
+        let beside_reads = self.beside_reads(training.as_deref());
         let known = spill.written();
         let wanted = self.plan.steps.duplicates.as_ref();
         let prepare = |wanted| duplicates::prepare(wanted, &self.header, &mut inputs, self.report);

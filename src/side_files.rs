@@ -81,12 +81,9 @@ pub fn check(plan: &Plan) -> Result<()> {
     let beside: Vec<&Path> = paths(plan).into_iter().flatten().collect();
     for (n, path) in main.into_iter().chain(beside.iter().copied()).enumerate() {
         let is_main = n == 0 && main.is_some();
-        plan.inputs.iter().chain(read.iter().copied()).try_for_each(|it| check_distinct(it, path))?;
-        let reads = plan.inputs.iter().filter(|_| !is_main).chain(read.iter().copied());
-        if path.as_os_str() != "-" && reads.into_iter().any(|input| is_same(input, path)) {
-            let what = format!("{} is an input, and cannot be an output", path.display());
-            return Err(Error::usage(what).hint("give the output another name"));
-        }
+        plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
+        let mut reads = plan.inputs.iter().filter(|_| !is_main).chain(read.iter().copied());
+        reads.try_for_each(|input| spare(input, path))?;
     }
     for (n, path) in beside.iter().enumerate() {
         if main.into_iter().chain(beside[..n].iter().copied()).any(|other| is_same(path, other)) {
@@ -94,6 +91,16 @@ pub fn check(plan: &Plan) -> Result<()> {
                 Error::usage("two outputs have one name").hint("give each file a name of its own")
             );
         }
+    }
+    Ok(())
+}
+
+/// Refuses an output that would overwrite an input, or whose temporary file would.
+pub fn spare(input: &Path, output: &Path) -> Result<()> {
+    check_distinct(input, output)?;
+    if output.as_os_str() != "-" && is_same(input, output) {
+        let what = format!("{} is an input, and cannot be an output", output.display());
+        return Err(Error::usage(what).hint("give the output another name"));
     }
     Ok(())
 }

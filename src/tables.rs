@@ -6,19 +6,24 @@ use readmill_record::Result;
 use readmill_steps::bqsr::{self, Report, plot_data};
 
 use crate::recalibration::read;
-use crate::target::{Target, check_distinct};
+use crate::side_files::spare;
+use crate::target::Target;
 
 /// Adds up tables that were made with equal arguments from parts of the reads.
 pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
-    tables.iter().try_for_each(|table| check_distinct(table, output))?;
+    tables.iter().try_for_each(|table| spare(table, output))?;
     let reports: Vec<Report> = tables.iter().map(|path| read(path)).collect::<Result<_>>()?;
-    write(output, &bqsr::gather(reports)?.text())
+    let sum = bqsr::gather(reports).map_err(|e| match tables {
+        [one] => e.file(one),
+        _ => e,
+    })?;
+    write(output, &sum.text())
 }
 
 /// Writes what is drawn to compare tables, each of which is named as it is shown.
 pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> {
     let read = |&(name, path): &(&'static str, &Path)| {
-        check_distinct(path, output)?;
+        spare(path, output)?;
         Ok((name, read(path)?))
     };
     let reports: Vec<(&str, Report)> = tables.iter().map(read).collect::<Result<_>>()?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use readmill::Plan;
 use readmill::plan::{Recalibration, Steps, TableSource, Training, Unmapped};
-use readmill_record::Result;
+use readmill_record::{Error, Result};
 
 use super::common::Io;
 use super::duplicates::DuplicateFlags;
@@ -52,7 +52,7 @@ pub struct BqsrFlags {
     #[arg(long, requires = "reference", conflicts_with = "bqsr_apply")]
     bqsr: bool,
     /// Count errors only, for --bqsr-table; qualities stay as they are
-    #[arg(long, requires = "reference", requires = "bqsr_table", conflicts_with = "bqsr_apply")]
+    #[arg(long, requires = "reference", requires = "bqsr_table", conflicts_with_all = ["bqsr", "bqsr_apply"])]
     bqsr_table_only: bool,
     /// Where the recalibration table is written
     #[arg(long, value_name = "TABLE")]
@@ -87,6 +87,34 @@ pub struct BqsrFlags {
 }
 
 impl BqsrFlags {
+    /// Refuses flags of what is not asked for.
+    fn check_unused(&self) -> Result<()> {
+        let counts = self.bqsr || self.bqsr_table_only;
+        let applies = self.bqsr || self.bqsr_apply.is_some();
+        let place = !self.bqsr_intervals.is_empty() || !self.bqsr_exclude_intervals.is_empty();
+        let counting = self.counting.is_given()
+            || place
+            || self.bqsr_interval_padding > 0
+            || self.bqsr_bootstrap
+            || self.reference.is_some()
+            || self.bqsr_table.is_some();
+        if counting && !counts {
+            return Err(Error::usage("flags say how bases are counted, and none are to be counted")
+                .hint("add --bqsr or --bqsr-table-only"));
+        }
+        if self.applying.is_given() && !applies || self.qualities.is_given() && !(counts || applies) {
+            return Err(Error::usage(
+                "flags say how base qualities are changed, and none are to be changed",
+            )
+            .hint("add --bqsr or --bqsr-apply"));
+        }
+        if self.bqsr_interval_padding > 0 && !place {
+            return Err(Error::usage("intervals are to be widened, and there are none")
+                .hint("add --bqsr-intervals"));
+        }
+        Ok(())
+    }
+
     fn recalibration(&self) -> Option<Recalibration> {
         let apply = || Some(self.applying.apply(&self.qualities));
         if let Some(table) = &self.bqsr_apply {
@@ -112,6 +140,7 @@ impl Prep {
         if !marks {
             self.duplicates.check_unused()?;
         }
+        self.bqsr.check_unused()?;
         let drop_unmapped = match (self.drop_unmapped_strict, self.drop_unmapped) {
             (true, _) => Some(Unmapped::Strict),
             (_, true) => Some(Unmapped::Flagged),

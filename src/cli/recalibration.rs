@@ -30,17 +30,11 @@ pub struct CountingFlags {
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_base_qualities: Option<u8>,
     /// Levels of the quantised qualities that the table proposes
-    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=94))]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=1000))]
     quantizing_levels: u32,
     /// Count insertions and deletions, too
     #[arg(long)]
     compute_indel_bqsr_tables: bool,
-    /// Quality of insertions of reads without BI
-    #[arg(long, value_name = "Q", default_value = "45", value_parser = clap::value_parser!(i8).range(0..=93))]
-    insertions_default_quality: i8,
-    /// Quality of deletions of reads without BD
-    #[arg(long, value_name = "Q", default_value = "45", value_parser = clap::value_parser!(i8).range(0..=93))]
-    deletions_default_quality: i8,
 }
 
 /// What both counting and applying ask of qualities.
@@ -48,7 +42,7 @@ pub struct CountingFlags {
 #[command(next_help_heading = "Recalibration")]
 pub struct QualityFlags {
     /// Bases of less quality are neither counted nor changed
-    #[arg(long, value_name = "Q", default_value = "6", value_parser = clap::value_parser!(u8).range(0..=93))]
+    #[arg(long, value_name = "Q", default_value = "6", value_parser = clap::value_parser!(u8).range(0..=94))]
     preserve_qscores_less_than: u8,
     /// Begin with the qualities in OQ, where reads have it
     #[arg(long)]
@@ -63,7 +57,7 @@ pub struct ApplyingFlags {
     #[arg(long, value_name = "Q", value_delimiter = ',', conflicts_with = "quantize_quals", value_parser = clap::value_parser!(u8).range(0..=93))]
     static_quantized_quals: Vec<u8>,
     /// Round down to the next of --static-quantized-quals
-    #[arg(long, requires = "static_quantized_quals")]
+    #[arg(long, requires = "static_quantized_quals", conflicts_with = "quantize_quals")]
     round_down_quantized: bool,
     /// Quantise qualities into so many levels; -1 for the levels of the table
     #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true, value_parser = clap::value_parser!(i32).range(-1..=94))]
@@ -71,8 +65,8 @@ pub struct ApplyingFlags {
     /// Keep the old qualities in OQ, unless there are some already
     #[arg(long)]
     emit_original_quals: bool,
-    /// Prior quality of every read group, in place of the reported one
-    #[arg(long, value_name = "Q", value_parser = parse_prior)]
+    /// Prior quality of every read group, in place of the reported one, if above 0
+    #[arg(long, value_name = "Q", allow_hyphen_values = true, value_parser = parse_prior)]
     global_qscore_prior: Option<f64>,
     /// Leave qualities as they are where the table lacks the read group
     #[arg(long)]
@@ -84,7 +78,7 @@ pub struct ApplyingFlags {
 
 fn parse_prior(text: &str) -> Result<f64, String> {
     let prior: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
-    (prior > 0.0 && prior <= 93.0).then_some(prior).ok_or_else(|| "a quality above 0, to 93".into())
+    (-1.0..=93.0).contains(&prior).then_some(prior).ok_or_else(|| "a quality up to 93".into())
 }
 
 /// Where reads must lie to be counted.
@@ -98,6 +92,23 @@ pub struct Place {
 }
 
 impl CountingFlags {
+    /// Whether anything is asked for that is not the default.
+    pub fn is_given(&self) -> bool {
+        let usual = Arguments::default();
+        let arguments = Arguments {
+            mismatches_context_size: self.mismatches_context_size,
+            indels_context_size: self.indels_context_size,
+            maximum_cycle_value: self.maximum_cycle_value,
+            low_quality_tail: self.low_quality_tail,
+            quantizing_levels: self.quantizing_levels,
+            ..usual.clone()
+        };
+        arguments != usual
+            || !self.known_sites.is_empty()
+            || self.default_base_qualities.is_some()
+            || self.compute_indel_bqsr_tables
+    }
+
     /// What is counted against `reference`, and where the tables of the reads go, as they are and as they leave.
     pub fn training(
         &self,
@@ -112,8 +123,6 @@ impl CountingFlags {
             maximum_cycle_value: self.maximum_cycle_value,
             low_quality_tail: self.low_quality_tail,
             quantizing_levels: self.quantizing_levels,
-            insertions_default_quality: self.insertions_default_quality,
-            deletions_default_quality: self.deletions_default_quality,
             ..Arguments::default()
         };
         let counting = Counting {
@@ -137,7 +146,25 @@ impl CountingFlags {
     }
 }
 
+impl QualityFlags {
+    /// Whether anything is asked for that is not the default.
+    pub fn is_given(&self) -> bool {
+        self.use_original_qualities
+            || self.preserve_qscores_less_than != Counting::default().preserve_less_than
+    }
+}
+
 impl ApplyingFlags {
+    /// Whether anything is asked for that is not the default.
+    pub fn is_given(&self) -> bool {
+        !self.static_quantized_quals.is_empty()
+            || self.quantize_quals != 0
+            || self.emit_original_quals
+            || self.global_qscore_prior.is_some()
+            || self.allow_missing_read_group
+            || self.gatk_drop_malformed
+    }
+
     /// How a table is applied.
     pub fn apply(&self, qualities: &QualityFlags) -> Apply {
         let applying = Applying {
@@ -145,7 +172,7 @@ impl ApplyingFlags {
             quantize: self.quantize_quals,
             static_quantized: self.static_quantized_quals.clone(),
             round_down: self.round_down_quantized,
-            global_prior: self.global_qscore_prior,
+            global_prior: self.global_qscore_prior.filter(|&prior| prior > 0.0),
         };
         let writing = Writing {
             use_original: qualities.use_original_qualities,

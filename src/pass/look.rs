@@ -14,26 +14,22 @@ use readmill_steps::bqsr::{Counting, Learner, Report, Totals, Training};
 use readmill_steps::markdup::Verdict;
 use readmill_steps::sort::{Merge, Ordered, Partition, Range};
 
-use super::feed::{Feed, Piece, Reader, Readers, Stretch};
-use super::{Counts, Doer, Doing};
-use crate::inputs::Next;
 use crate::report;
-
-/// Bytes a thread's counts may take before they go into the totals.
-pub const COUNTERS_BYTES: usize = 4 << 20;
 
 /// What is counted, and the counts.
 pub struct Look {
     training: Arc<Training>,
     counting: Arc<Counting>,
+    /// Bytes a thread's counts may take before they go into the totals.
+    most_bytes: usize,
     totals: Mutex<Totals>,
 }
 
 impl Look {
     /// Nothing counted yet.
-    pub fn new(training: &Arc<Training>, counting: Counting) -> Self {
+    pub fn new(training: &Arc<Training>, counting: Counting, most_bytes: usize) -> Self {
         let (training, counting) = (Arc::clone(training), Arc::new(counting));
-        Look { training, counting, totals: Mutex::default() }
+        Look { training, counting, most_bytes, totals: Mutex::default() }
     }
 
     /// A thread's learner.
@@ -43,7 +39,7 @@ impl Look {
 
     /// Counts a read.
     fn at(&self, learner: &mut Learner, stamp: Stamp, record: RecordRef<'_>, dup: bool) -> Result<()> {
-        if learner.counters.are_full(COUNTERS_BYTES) {
+        if learner.counters.are_full(self.most_bytes) {
             self.keep(learner);
         }
         let place = |error: Error| error.record(stamp.ordinal()).qname(record.qname());
@@ -134,38 +130,6 @@ pub fn over_runs(
     Ok(())
 }
 
-struct OverInput<'a> {
-    readers: Readers,
-    doing: Doing<'a>,
-}
-
-impl<'a> Pass for OverInput<'a> {
-    type Input = Next;
-    type Opened = Piece;
-    type Linked = Stretch;
-    type Output = u64;
-    type Worker = (Reader, Doer<'a>);
-    type Error = Error;
-
-    fn worker(&self) -> Self::Worker {
-        (self.readers.reader(), self.doing.doer())
-    }
-
-    fn open(&self, worker: &mut Self::Worker, next: Next) -> Result<Piece> {
-        worker.0.open(next)
-    }
-
-    fn work(&self, (reader, doer): &mut Self::Worker, stretch: Stretch) -> Result<u64> {
-        let (batch, read) = reader.check(stretch, |mut batch| {
-            let read = batch.len() as u64;
-            doer.apply(&mut batch)?;
-            Ok((batch, read))
-        })?;
-        self.readers.reuse(batch);
-        Ok(read)
-    }
-}
-
 struct Suspecting<'a>(OverRuns<'a>);
 
 impl Pass for Suspecting<'_> {
@@ -219,33 +183,4 @@ pub fn suspects(
     )?;
     pile.finish(|contig, position| found.push(contig, position, position + 1))?;
     found.finish()
-}
-
-/// Passes the input through, to be looked at only; gives the number of its records.
-pub fn over_input(
-    crew: Crew,
-    feed: Feed,
-    doing: Doing<'_>,
-    report: &report::Report,
-) -> Result<(u64, Counts)> {
-    let pass = OverInput { readers: feed.readers(), doing };
-    let Feed { mut intake, mut link } = feed;
-    let mut read = 0;
-    let workers = readmill_engine::run(
-        crew,
-        &pass,
-        |_| {
-            let next = intake.claim()?;
-            report.advance(next.as_ref().map_or(0, Next::read_bytes));
-            Ok(next)
-        },
-        |_, piece| Ok(pass.readers.link(&mut link, piece)),
-        |_, records| {
-            read += records;
-            Ok(())
-        },
-    )?;
-    let mut counts = Counts::new();
-    workers.into_iter().for_each(|(_, doer)| doer.finish(&mut counts));
-    Ok((read, counts))
 }

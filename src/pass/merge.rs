@@ -7,9 +7,10 @@ use readmill_steps::sort::{
     Cutter, Frames, Framing, Merge, Ordered, Partition, Range, RunSort, SpilledRun,
 };
 
+use super::Counts;
+use super::doing::{Doer, Doing};
 use super::turnover::Scratch;
 use super::waiting::Waiting;
-use super::{Counts, Doer, Doing};
 use crate::output::{Part, PartEncoder, Sink, Writer};
 use crate::report::Report;
 

@@ -1,5 +1,6 @@
 //! The passes of a run: where the engine, which knows only threads, meets steps and formats.
 
+pub mod doing;
 pub mod duplicates;
 pub mod feed;
 pub mod held;
@@ -14,9 +15,6 @@ pub mod waiting;
 
 use readmill_record::{Batch, Result};
 use readmill_steps::Step;
-use readmill_steps::bqsr::Learner;
-
-use look::Look;
 
 /// A thread's own copies of the steps.
 pub type Steps = Vec<Box<dyn Step>>;
@@ -29,47 +27,6 @@ pub fn fork(steps: &[Box<dyn Step>]) -> Steps {
 /// Applies the steps in order.
 pub fn apply(steps: &mut Steps, batch: &mut Batch) -> Result<()> {
     steps.iter_mut().try_for_each(|step| step.apply(batch))
-}
-
-/// What is done to the reads of a batch before they leave: steps, and a look at what they made of them.
-#[derive(Clone, Copy)]
-pub struct Doing<'a> {
-    /// The steps.
-    pub steps: &'a [Box<dyn Step>],
-    /// What is counted behind them.
-    pub look: Option<&'a Look>,
-}
-
-/// One thread's part in it.
-pub struct Doer<'a> {
-    steps: Steps,
-    look: Option<(&'a Look, Learner)>,
-}
-
-impl<'a> Doing<'a> {
-    /// For the thread that calls.
-    pub fn doer(&self) -> Doer<'a> {
-        Doer { steps: fork(self.steps), look: self.look.map(|look| (look, look.learner())) }
-    }
-}
-
-impl Doer<'_> {
-    /// Does it to a batch.
-    pub fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        apply(&mut self.steps, batch)?;
-        match &mut self.look {
-            Some((look, learner)) => look.over(learner, batch),
-            None => Ok(()),
-        }
-    }
-
-    /// Hands over what was counted.
-    pub fn finish(mut self, sums: &mut Counts) {
-        count(sums, [&self.steps].into_iter());
-        if let Some((look, learner)) = &mut self.look {
-            look.keep(learner);
-        }
-    }
 }
 
 /// Numbers by name, in order of first mention.

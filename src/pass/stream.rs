@@ -3,9 +3,10 @@
 use readmill_engine::{Crew, Pass};
 use readmill_record::{Error, Header, Result};
 
+use super::Counts;
+use super::doing::{Doer, Doing};
 use super::feed::{Feed, Piece, Reader, Readers, Stretch};
 use super::merge::Written;
-use super::{Counts, Doer, Doing};
 use crate::inputs::Next;
 use crate::output::{Part, PartEncoder, Sink, Writer};
 use crate::report::Report;
@@ -79,4 +80,60 @@ pub fn to_sink(
     let mut counts = Counts::new();
     workers.into_iter().for_each(|(_, doer, _)| doer.finish(&mut counts));
     Ok((read, Written { records, counts }))
+}
+
+struct Looking<'a> {
+    readers: Readers,
+    doing: Doing<'a>,
+}
+
+impl<'a> Pass for Looking<'a> {
+    type Input = Next;
+    type Opened = Piece;
+    type Linked = Stretch;
+    type Output = u64;
+    type Worker = (Reader, Doer<'a>);
+    type Error = Error;
+
+    fn worker(&self) -> Self::Worker {
+        (self.readers.reader(), self.doing.doer())
+    }
+
+    fn open(&self, worker: &mut Self::Worker, next: Next) -> Result<Piece> {
+        worker.0.open(next)
+    }
+
+    fn work(&self, (reader, doer): &mut Self::Worker, stretch: Stretch) -> Result<u64> {
+        let (batch, read) = reader.check(stretch, |mut batch| {
+            let read = batch.len() as u64;
+            doer.apply(&mut batch)?;
+            Ok((batch, read))
+        })?;
+        self.readers.reuse(batch);
+        Ok(read)
+    }
+}
+
+/// Passes the input through, to be looked at only; gives the number of its records.
+pub fn to_look(crew: Crew, feed: Feed, doing: Doing<'_>, report: &Report) -> Result<(u64, Counts)> {
+    let pass = Looking { readers: feed.readers(), doing };
+    let Feed { mut intake, mut link } = feed;
+    let mut read = 0;
+    let workers = readmill_engine::run(
+        crew,
+        &pass,
+        |_| {
+            let next = intake.claim()?;
+            report.advance(next.as_ref().map_or(0, Next::read_bytes));
+            Ok(next)
+        },
+        |_, piece| Ok(pass.readers.link(&mut link, piece)),
+        |_, records| {
+            read += records;
+            Ok(())
+        },
+    )?;
+    let mut counts = Counts::new();
+    workers.into_iter().for_each(|(_, doer)| doer.finish(&mut counts));
+    Ok((read, counts))
 }

@@ -145,16 +145,6 @@ impl Training {
             ("--indels-context-size", own.indels_context_size.into(), usual.indels_context_size.into()),
             ("--low-quality-tail", own.low_quality_tail.into(), usual.low_quality_tail.into()),
             ("--quantizing-levels", own.quantizing_levels.into(), usual.quantizing_levels.into()),
-            (
-                "--insertions-default-quality",
-                own.insertions_default_quality.into(),
-                usual.insertions_default_quality.into(),
-            ),
-            (
-                "--deletions-default-quality",
-                own.deletions_default_quality.into(),
-                usual.deletions_default_quality.into(),
-            ),
         ];
         let changed = numbers.into_iter().filter(|(_, value, usual)| value != usual);
         changed.for_each(|(word, value, _)| say(word, value.to_string()));

@@ -11,6 +11,7 @@ use readmill_steps::markdup::Verdict;
 use readmill_steps::sort::{Merge, Sources};
 
 use super::Job;
+use crate::memory::Memory;
 use crate::pass::look::{self, Look};
 use crate::pass::waiting::Waiting;
 use crate::side_files::SideFiles;
@@ -27,10 +28,27 @@ impl Job<'_> {
         self.plan.steps.recalibration.as_ref().and_then(plan::Recalibration::training)
     }
 
+    fn look_with(&self, training: &Arc<Training>, counting: Counting) -> Look {
+        let shares = self.shares(training, &counting);
+        Look::new(training, counting, shares.counters)
+    }
+
+    fn shares(&self, training: &Training, counting: &Counting) -> recalibration::Shares {
+        let Memory { crew, room, .. } = self.memory;
+        recalibration::shares(training, counting, room, crew.threads as u64)
+    }
+
+    /// Bytes beside the reads that counting takes.
+    pub(super) fn beside_reads(&self, training: Option<&Training>) -> u64 {
+        let wanted = self.wanted_training().zip(training);
+        let counting = wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all);
+        counting + recalibration::table_room(self.plan.steps.recalibration.as_ref())
+    }
+
     /// Nothing counted yet, of reads as they come; nothing if nothing is to be counted.
     pub(super) fn looks(&self, training: Option<Arc<Training>>) -> Option<Look> {
         let counting = &self.wanted_training()?.counting;
-        training.map(|training| Look::new(&training, counting.clone()))
+        training.map(|training| self.look_with(&training, counting.clone()))
     }
 
     /// Writes the table of what was counted, if that is asked for, and gives it.
@@ -66,11 +84,12 @@ impl Job<'_> {
         let merge = Merge::new(Arc::clone(sources));
         look::over_runs(waiting.crew, merge, &look, verdict, self.report)?;
         let table = self.settle(look, files, false)?;
-        let step = recalibration::step(&table, apply, &self.header)?;
+        let recalibration = bqsr::Recalibration::new(&table, &apply.applying)?;
+        let step = recalibration::step(recalibration, apply, &self.header)?;
         let again = wanted.training().filter(|wanted| wanted.after.is_some());
         let again = again.map(|wanted| {
             let counting = Counting { use_original: false, ..wanted.counting.clone() };
-            Look::new(&training, counting)
+            self.look_with(&training, counting)
         });
         Ok((Some(step), again))
     }
@@ -84,7 +103,7 @@ impl Job<'_> {
         training: Arc<Training>,
     ) -> Result<Arc<Training>> {
         let wanted = self.wanted_training().filter(|wanted| wanted.bootstrap);
-        let Some(look) = wanted.map(|wanted| Look::new(&training, wanted.counting.clone())) else {
+        let Some(look) = wanted.map(|wanted| self.look_with(&training, wanted.counting.clone())) else {
             return Ok(training);
         };
         self.report.stage("comparing", None, false);

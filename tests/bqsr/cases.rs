@@ -46,7 +46,7 @@ fn read(text: &str) -> Vec<Case> {
             let line = line.strip_prefix('|').unwrap_or(line).to_string();
             match &mut heading {
                 Heading::File(_, lines) => lines.push(line),
-                Heading::Run => last_run(&mut cases).lines.push(line),
+                Heading::Run => add(cases.last_mut().expect("a case"), line),
                 Heading::None => panic!("below no heading: {line:?}"),
             }
         } else if !line.is_empty() {
@@ -76,12 +76,30 @@ fn head(cases: &mut Vec<Case>, key: &str, rest: &str) -> Heading {
             let same = other.files.iter().find(|it| it.0 == file).expect("its file").clone();
             cases.last_mut().expect("a case").files.push(same);
         }
+        file if rest.contains(" -> ") => {
+            let case = cases.last_mut().expect("a case");
+            let text = changed(&case.files, rest);
+            case.files.push((file.to_string(), text));
+        }
         file => {
             assert!(file.contains('.') && rest.is_empty(), "unknown heading {key}: {rest}");
             return Heading::File(file.to_string(), Vec::new());
         }
     }
     Heading::None
+}
+
+/// Adds a line to the last run; `tables as NAME` stands for the tables of an earlier report.
+fn add(case: &mut Case, line: String) {
+    let (last, earlier) = case.runs.split_last_mut().expect("a run");
+    match line.strip_prefix("tables as ") {
+        Some(name) => {
+            let same = earlier.iter().find(|run| run.words[0] == name).expect("an earlier run");
+            let lines = same.lines.iter().skip_while(|line| !line.starts_with("RecalTable"));
+            last.lines.extend(lines.cloned());
+        }
+        None => last.lines.push(line),
+    }
 }
 
 fn last_run(cases: &mut [Case]) -> &mut Run {
@@ -94,6 +112,15 @@ fn end_file(cases: &mut [Case], heading: &mut Heading) {
         let text = content(&name, &lines);
         cases.last_mut().expect("a case").files.push((name, text));
     }
+}
+
+/// `FILE, OLD -> NEW`: a file of the case in which one text stands for another.
+fn changed(files: &[(String, String)], rest: &str) -> String {
+    let (name, change) = rest.split_once(", ").expect("a file and a change");
+    let text = &files.iter().find(|file| file.0 == name).expect("a file above").1;
+    let change = change.replace("\\n", "\n").replace("\\r", "\r");
+    let (old, new) = change.split_once(" -> ").expect("a change");
+    text.replace(old, new)
 }
 
 /// The file that lines of a case stand for.

@@ -15,13 +15,64 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cases::{Case, Run};
 use support::Desk;
 
-/// Where we differ from GATK on purpose: case, how the run begins, and why. What GATK gives stands in the file.
-const ACCEPTED: [(&str, &str, &str); 0] = [];
+/// Where we differ from GATK on purpose: case, how the run begins, and the row of `docs/parity.md`. What GATK gives
+/// stands in the file.
+const ACCEPTED: [(&str, &str, u8); 20] = [
+    ("a mapped read without CIGAR", "apply t1", 11),
+    ("unplaced and half placed reads", "apply t1", 11),
+    ("random 17", "apply t1 --preserve", 11),
+    ("random 17", "apply t1 --use-original", 11),
+    ("unusual bases", "apply t1", 11),
+    ("SEQ and QUAL missing, kept", "apply t1 keep", 50),
+    ("a read group without PL", "table t1", 51),
+    ("a read group without PL of which no base is left", "table t1", 51),
+    ("platforms of any name", "table t1", 51),
+    ("a read over the end of the contig", "table t1", 52),
+    ("nothing but clips", "table t1", 53),
+    ("nothing but clips", "apply t1", 53),
+    ("default qualities", "table t2", 54),
+    ("default qualities", "table t3", 54),
+    ("default qualities", "apply t2", 54),
+    (
+        "a read group that the header does not have, in what is applied",
+        "apply t1 in=other.sam --allow-missing-read-group",
+        55,
+    ),
+    ("contexts", "table t8", 56),
+    ("contexts", "apply t8", 56),
+    ("known sites: END before POS", "table t1", 58),
+    ("contexts and cycles together", "apply strong.table --round-down-quantized", 59),
+];
+
+/// Options that change nothing in GATK 4.6.2 but a row of the table Arguments, and are not ours (row 59); and one whose
+/// reads GATK leaves out before it looks at it (row 54), which is taken away but in the case that is about it.
+const WITHOUT_EFFECT: [&str; 4] = [
+    "--mismatches-default-quality",
+    "--insertions-default-quality",
+    "--deletions-default-quality",
+    "--default-base-qualities",
+];
+
+/// A run's words without those.
+fn effective(case: &Case, words: &[String]) -> Vec<String> {
+    let kept = if case.name == "default qualities" { &WITHOUT_EFFECT[..3] } else { &WITHOUT_EFFECT[..] };
+    let mut words = words.iter();
+    let mut effective = Vec::new();
+    while let Some(word) = words.next() {
+        if kept.contains(&word.as_str()) {
+            words.next();
+        } else {
+            effective.push(word.clone());
+        }
+    }
+    effective
+}
 
 /// The program's words for a run: its files stand in one directory.
 fn words(case: &Case, run: &Run, desk: &Desk) -> Vec<String> {
     let (mut input, mut reference, mut keep, mut words) = ("in.sam", "ref.fa", false, Vec::new());
-    for word in &run.words {
+    let effective = effective(case, &run.words);
+    for word in &effective {
         match word.split_once('=').unwrap_or((word, "")) {
             ("in", name) => input = name,
             ("reference", name) => reference = name,
@@ -123,8 +174,10 @@ fn only_qualities_differ(output: &str, input: &str) -> Result<(), String> {
         let fields = columns.iter().skip(11).filter(|field| !is_quality(field));
         let mut fields: Vec<String> = fields.map(|field| field.to_string()).collect();
         fields.sort();
-        // as BAM has them, where a missing SEQ or an unusual base has one form alone
-        (columns[..9].join("\t"), columns[9].to_ascii_uppercase().replace('.', "N"), fields)
+        // what BAM does not tell apart
+        let mate = if columns[6] == columns[2] && columns[2] != "*" { "=" } else { columns[6] };
+        let bases = columns[9].to_ascii_uppercase().replace('.', "N");
+        ([columns[..6].join("\t"), mate.to_string(), columns[7..9].join("\t"), bases], fields)
     };
     let mut left: VecDeque<_> = support::records(input).into_iter().map(rest).collect();
     for record in support::records(output) {
@@ -149,7 +202,7 @@ fn compare(given: Option<Vec<String>>, run: &Run) -> Option<String> {
     let expected: Vec<String> = match run.verb.as_str() {
         "apply" => run.lines.clone(),
         "plot-data" => run.lines.iter().cloned().chain([String::new()]).collect(),
-        _ => report::text(&run.lines).split('\n').map(str::to_string).collect(),
+        _ => report::text(&with_usual_arguments(&run.lines)).split('\n').map(str::to_string).collect(),
     };
     let lines = given.len().max(expected.len());
     let differs = |&i: &usize| given.get(i) != expected.get(i);
@@ -159,6 +212,19 @@ fn compare(given: Option<Vec<String>>, run: &Run) -> Option<String> {
     let show = |&i: &usize| format!("\n    {}\n  = {}", line(&given, i), line(&expected, i));
     let shown: String = wrong.iter().take(4).map(show).collect();
     (!wrong.is_empty()).then(|| format!("{} of {lines} lines; given and expected:{shown}", wrong.len()))
+}
+
+/// The lines of a report in short form, in which options without effect have their usual values.
+fn with_usual_arguments(lines: &[String]) -> Vec<String> {
+    let is_usual = |word: &&str| !word.contains("_default_quality=");
+    let usual = |line: &String| match line.strip_prefix("arguments ") {
+        Some(words) => {
+            let words: Vec<&str> = words.split(' ').filter(is_usual).collect();
+            format!("arguments {}", words.join(" ")).trim_end().to_string()
+        }
+        None => line.clone(),
+    };
+    lines.iter().map(usual).filter(|line| line != "arguments").collect()
 }
 
 /// Runs a case, and gives what is wrong with each of its runs.
@@ -206,5 +272,5 @@ fn every_case_comes_out_as_from_gatk() {
 }
 
 /// How many there are, so that none is lost unseen.
-const CASES: usize = 37;
-const RUNS: usize = 80;
+const CASES: usize = 199;
+const RUNS: usize = 698;

@@ -17,12 +17,14 @@ mod memory;
 mod options;
 mod phases;
 mod piles;
+mod recalibrators;
 mod serial;
 mod sorters;
 mod spill;
 mod table;
 mod tally;
 mod told;
+mod truth;
 mod usage;
 mod work;
 
@@ -44,6 +46,11 @@ enum Bench {
     /// Sort, mark duplicates, drop unmapped reads, replace read groups and the dictionary: readmill, elPrep,
     /// samtools, Picard and the codec floor
     FiveSteps(Options),
+    /// Sort, mark PCR and optical duplicates, count errors, recalibrate base qualities: readmill with and without the last
+    /// steps, elPrep, GATK and the codec floor
+    FourSteps(recalibrators::Args),
+    /// Recalibrate reads that are sorted and marked: readmill and GATK, the counting alone and the rest alone
+    BqsrAlone(recalibrators::Args),
     /// Sort in any order: readmill, samtools, fgumi, sambamba, elPrep, Picard and the codec floor
     Sort(Options),
     /// Sort and mark duplicates: readmill with and without marking, samtools, dupblaster and fgumi, samblaster, sambamba,
@@ -83,6 +90,8 @@ enum Bench {
 pub fn run(args: Args) -> Result<()> {
     match args.bench {
         Bench::FiveSteps(options) => jobs::five_steps(&Work::prepare(options)?),
+        Bench::FourSteps(args) => jobs::four_steps(&Work::prepare(args.options)?, &args.truth),
+        Bench::BqsrAlone(args) => jobs::bqsr_alone(&mut Work::prepare(args.options)?, &args.truth),
         Bench::Sort(options) => jobs::sort(&mut Work::prepare(options)?),
         Bench::Duplicates(options) => jobs::duplicates(&Work::prepare(options)?),
         Bench::DuplicatesSorted(options) => jobs::duplicates_sorted(&mut Work::prepare(options)?),

@@ -4,6 +4,7 @@
 //! files; each comparison is one line, `ok` or `FAIL`. What is compared, against what and why some
 //! differences are accepted is told in docs/parity.md.
 
+mod bqsr;
 mod cases;
 mod commands;
 mod duplicates;
@@ -82,6 +83,8 @@ enum Part {
     Metrics,
     /// Molecules told by UMIs, beside umi_tools and fgumi
     Umi,
+    /// Recalibrated base qualities, beside GATK
+    Bqsr,
     /// Samples in every order
     Orders,
     /// Samples in coordinate order, with duplicates marked, and through all steps
@@ -112,6 +115,9 @@ pub fn run(args: Args) -> Result<()> {
         ledger.title(&sample.name, sample.about);
         if args.has(Part::Samples) {
             compare(&place, &sample, args.quick, &mut ledger);
+        }
+        if args.has(Part::Bqsr) && sample.is_first {
+            bqsr::sample(&place, &peers, &sample, args.quick, &mut ledger);
         }
         if args.has(Part::Orders) && is_ordered(&args, &sample) {
             orders::compare(&place, sample.is_deep, !args.quick, &mut ledger);
@@ -157,6 +163,10 @@ fn small(
     if args.has(Part::Umi) {
         umi::compare(&place("molecules")?, peers, number(100, 1_000), !args.quick, ledger);
     }
+    if args.has(Part::Bqsr) {
+        let reads = if args.quick { 20_000 } else { 100_000 };
+        bqsr::odd(&place("bases")?, peers, reads, args.quick, ledger);
+    }
     Ok(())
 }
 
@@ -167,8 +177,10 @@ fn samples(args: &Args) -> Result<Vec<Sample>> {
     for path in &args.data {
         samples.push(Sample::file(path)?);
     }
-    samples
-        .retain(|sample| args.has(Part::Samples) || args.has(Part::Orders) && is_ordered(args, sample));
+    samples.retain(|sample| {
+        let is_recalibrated = args.has(Part::Bqsr) && sample.is_first;
+        args.has(Part::Samples) || is_recalibrated || args.has(Part::Orders) && is_ordered(args, sample)
+    });
     Ok(samples)
 }
 

@@ -10,6 +10,7 @@
 mod clients;
 mod crates;
 mod elprep;
+mod gatk;
 mod multiqc;
 mod picard;
 mod samtools;
@@ -103,6 +104,12 @@ impl Peers {
     pub fn picard(&self) -> Result<Tool> {
         let _installing = self.installing("picard")?;
         picard::install(&self.cache)
+    }
+
+    /// GATK at [`gatk::VERSION`], by Maven: its tools for base qualities.
+    pub fn gatk(&self) -> Result<Tool> {
+        let _installing = self.installing("gatk")?;
+        gatk::install(&self.cache)
     }
 
     /// elPrep at [`elprep::VERSION`], built by Go.

@@ -26,6 +26,8 @@ pub enum Program {
 pub struct Call {
     program: Program,
     arguments: Vec<OsString>,
+    /// What Java is told, besides what all are told.
+    java: String,
     /// Its standard input, where it is not a pipe.
     input: Option<PathBuf>,
     /// Its standard output, where that is to be kept.
@@ -58,15 +60,11 @@ impl Program {
         }
     }
 
-    fn is_java(&self) -> bool {
-        matches!(self, Program::Peer(tool) if tool.name == "picard")
-    }
-
-    fn shown(&self) -> String {
+    /// Its name.
+    fn name(&self) -> &'static str {
         match self {
-            Program::Own(name, _) => name.to_string(),
-            Program::Peer(tool) if self.is_java() => format!("{} {JAVA_OPTIONS}", tool.name),
-            Program::Peer(tool) => tool.name.to_string(),
+            Program::Own(name, _) => name,
+            Program::Peer(tool) => tool.name,
         }
     }
 }
@@ -74,8 +72,8 @@ impl Program {
 impl Call {
     /// A call without arguments.
     pub fn new(program: &Program) -> Self {
-        let program = program.clone();
-        Call { program, arguments: Vec::new(), input: None, output: None, limit: None }
+        let (program, arguments, java) = (program.clone(), Vec::new(), String::new());
+        Call { program, arguments, java, input: None, output: None, limit: None }
     }
 
     /// Adds arguments, one a word of `words`.
@@ -95,6 +93,11 @@ impl Call {
         let mut argument = OsString::from(name);
         argument.push(path);
         self.arg(argument)
+    }
+
+    /// Gives Java options, where the program is one of Java.
+    pub fn java(self, options: &str) -> Self {
+        Call { java: options.to_owned(), ..self }
     }
 
     /// Has it read a file as its standard input.
@@ -128,16 +131,32 @@ impl Call {
             Program::Own(_, path) => Command::new(path),
             Program::Peer(tool) => tool.command(),
         };
-        if self.program.is_java() {
-            command.env("JAVA_TOOL_OPTIONS", JAVA_OPTIONS);
-        }
+        match self.program.name() {
+            "picard" => command.env("JAVA_TOOL_OPTIONS", self.java_options()),
+            "gatk" => {
+                command.env("JAVA_TOOL_OPTIONS", format!("{GATK_OPTIONS} {}", self.java_options()))
+            }
+            _ => &mut command,
+        };
         command.args(&self.arguments);
         command
     }
 
+    fn java_options(&self) -> String {
+        format!("{JAVA_OPTIONS} {}", self.java).trim_end().to_owned()
+    }
+
+    fn shown_program(&self) -> String {
+        match self.program.name() {
+            "picard" => format!("picard {}", self.java_options()),
+            "gatk" => format!("gatk --java-options '{}'", self.java_options()),
+            name => name.to_owned(),
+        }
+    }
+
     /// The call as one would type it, files by their names alone.
     fn shown(&self) -> String {
-        let mut words = vec![self.program.shown()];
+        let mut words = vec![self.shown_program()];
         for argument in &self.arguments {
             let word = file_name_alone(&argument.to_string_lossy()).replace('\t', "\\t");
             let plain = !word.contains([' ', '\\', '\'', '"', '*']);
@@ -165,6 +184,10 @@ fn file_name_alone(word: &str) -> String {
 
 /// The memory that Java is given. Without a limit it would take a quarter of the machine's.
 const JAVA_OPTIONS: &str = "-Xmx4g";
+
+/// What GATK's own launcher tells Java before what one adds by `--java-options` (the script `gatk` of 4.6.2.0).
+const GATK_OPTIONS: &str = "-Dsamjdk.use_async_io_read_samtools=false -Dsamjdk.use_async_io_write_samtools=true \
+    -Dsamjdk.use_async_io_write_tribble=false";
 
 /// One way to do the work.
 #[derive(Clone)]
@@ -342,5 +365,8 @@ mod tests {
     fn calls_are_shown_as_typed() {
         let call = shell("a b").named("I=", Path::new("/x/in.bam")).words("-@ 2");
         assert_eq!(call.shown(), "sh -c 'a b' I=in.bam -@ 2");
+        let gatk = Program::Peer(Tool::plain("gatk", "/bin/java".into(), "4".into()));
+        let call = Call::new(&gatk).java("-Dlevel=1").words("SortSam");
+        assert_eq!(call.shown(), "gatk --java-options '-Xmx4g -Dlevel=1' SortSam");
     }
 }

@@ -7,8 +7,10 @@ use anyhow::{Context, Result};
 use super::contender::{Call, Contender};
 use super::markers::Marking;
 use super::options::{Options, Order, Peer};
+use super::recalibrators::Recalibrating;
 use super::sorters::Sorting;
 use super::table::measure;
+use super::truth::{Flags, Truth};
 use super::work::Work;
 use super::{chains, floor};
 
@@ -43,6 +45,58 @@ pub fn five_steps(work: &Work) -> Result<()> {
         }));
     }
     measure(&title("Five steps", work), work, &contenders)
+}
+
+/// Four steps, the last two of which recalibrate, in one table; and what they cost readmill.
+pub fn four_steps(work: &Work, flags: &Flags) -> Result<()> {
+    let truth = Truth::of(work, flags)?;
+    let job = Recalibrating { sorting: Sorting::of(work), truth: &truth };
+    let mut contenders = vec![
+        job.readmill("readmill"),
+        job.readmill_table("readmill, the table alone"),
+        job.readmill_marks("readmill without recalibration"),
+    ];
+    // Without the floor of what is spilled, because duplicate ends may be among it.
+    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    let mut others = Vec::new();
+    if let Some(program) = work.peer(Peer::Elprep) {
+        others.push("elprep");
+        contenders.extend(job.elprep(&program, &truth.for_elprep(work, &program)?));
+    }
+    if let Some(program) = work.peer(Peer::Gatk) {
+        truth.index_for_gatk(work, &program)?;
+        others.push("gatk");
+        contenders.push(job.gatk(&program));
+    }
+    measure(&title("Four steps", work), work, &contenders)?;
+    job.compare_tables(&others)
+}
+
+/// Recalibration of reads that are sorted and marked: the counting in one table, the rest in another.
+pub fn bqsr_alone(work: &mut Work, flags: &Flags) -> Result<()> {
+    let truth = Truth::of(work, flags)?;
+    let sorted = work.file("sorted.bam");
+    Marking(Sorting::of(work)).readmill("preparation", "").measure(&work.directory)?;
+    std::fs::rename(work.file("readmill.bam"), &sorted)?;
+    work.data = sorted.clone();
+    let work = &*work;
+    let job = Recalibrating { sorting: Sorting::of(work), truth: &truth };
+    let gatk = work.peer(Peer::Gatk);
+    let mut counting = vec![job.readmill_counts("readmill bqsr table")];
+    if let Some(program) = &gatk {
+        truth.index_for_gatk(work, program)?;
+        counting.push(job.gatk_counting(program));
+    }
+    measure(&title("Count errors of sorted reads", work), work, &counting)?;
+    // Everyone applies the same table, which was removed with all that is measured.
+    counting[0].measure(&work.directory)?;
+    let table = job.table("given");
+    std::fs::rename(job.table("readmill"), &table)?;
+    let mut applying = vec![job.readmill_applies("readmill bqsr apply", &table)];
+    applying.extend(floor::contenders(work, &applying[0])?.into_iter().take(1));
+    applying.extend(gatk.map(|program| job.gatk_applying(&program, &table)));
+    measure(&title("Give sorted reads new qualities", work), work, &applying)?;
+    Ok(std::fs::remove_file(sorted)?)
 }
 
 /// The sort alone.

@@ -16,7 +16,7 @@ pub struct Options {
     /// Measurements of each contender
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     pub runs: usize,
-    /// Measurements of Picard, which is slow; 0 leaves it out
+    /// Measurements of Picard and of GATK, which are slow; 0 leaves them out
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub picard_runs: usize,
     /// The peers to measure
@@ -24,7 +24,7 @@ pub struct Options {
         long,
         value_name = "PEERS",
         value_delimiter = ',',
-        default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard"
+        default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard,gatk"
     )]
     pub peers: Vec<Peer>,
     /// The order of the output, where the sort alone is measured
@@ -63,6 +63,7 @@ pub enum Peer {
     Bamsormadup,
     Elprep,
     Picard,
+    Gatk,
 }
 
 /// An order that peers have, too.

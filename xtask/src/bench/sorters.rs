@@ -81,7 +81,8 @@ impl<'a> Sorting<'a> {
             Peer::Sambamba => self.sambamba(program),
             Peer::Elprep => self.elprep(program),
             Peer::Picard => self.picard(program),
-            Peer::Dupblaster | Peer::Samblaster | Peer::Bamsormadup => None, // they do not sort alone
+            // They do not sort alone, or as Picard does.
+            Peer::Dupblaster | Peer::Samblaster | Peer::Bamsormadup | Peer::Gatk => None,
         }
     }
 

@@ -83,8 +83,9 @@ impl Work {
 
     /// A peer, unless it is not asked for or cannot be had here; then a line says so.
     pub fn peer(&self, peer: Peer) -> Option<Program> {
+        let is_slow = matches!(peer, Peer::Picard | Peer::Gatk);
         let is_wanted =
-            self.options.peers.contains(&peer) && (peer != Peer::Picard || self.options.picard_runs > 0);
+            self.options.peers.contains(&peer) && !(is_slow && self.options.picard_runs == 0);
         let tool = match peer {
             _ if !is_wanted => return None,
             Peer::Samtools => self.peers.newest_samtools(),
@@ -95,6 +96,7 @@ impl Work {
             Peer::Bamsormadup => self.peers.bamsormadup(),
             Peer::Elprep => self.peers.elprep(),
             Peer::Picard => self.peers.picard(),
+            Peer::Gatk => self.peers.gatk(),
         };
         tool.map(Program::Peer).inspect_err(|error| eprintln!("left out: {error:#}")).ok()
     }
@@ -121,8 +123,11 @@ impl Work {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Records and duplicates of a BAM file.
+    /// Records and duplicates of a BAM file; nothing of others.
     pub fn tally(&self, file: &Path) -> Result<String> {
+        if file.extension().is_none_or(|end| end != "bam") {
+            return Ok("–".into());
+        }
         let said = self.do_once(self.own_call("bench tally").arg(file))?;
         Ok(said.trim().replace(' ', ", "))
     }

@@ -1,6 +1,7 @@
 //! The samples: simulated ones that stress different rules, and files of the user's.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -34,6 +35,14 @@ pub struct Sample {
     /// Too large for the least memory, and compared only with samtools and with itself.
     pub is_deep: bool,
     reads: Reads,
+}
+
+impl Known {
+    /// Files of these names; the dictionary is called as GATK wants it.
+    pub fn of(reference: &str, sites: &str) -> Self {
+        let (reference, sites) = (reference.to_owned(), sites.to_owned());
+        Known { reference, dictionary: "ref.dict".to_owned(), sites }
+    }
 }
 
 /// The simulated samples, each with so many templates; the deep one has five times as many.
@@ -125,7 +134,42 @@ pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
     }
 }
 
+/// Files of a sample besides its reads.
+pub struct Known {
+    /// The reference, FASTA.
+    pub reference: String,
+    /// The place of its dictionary, which may not be there.
+    pub dictionary: String,
+    /// Known sites, VCF.
+    pub sites: String,
+}
+
 impl Sample {
+    /// Puts the reference and the known sites into the directory of the sample, where there are some: a given file
+    /// has them beside it as `ref.fasta.gz` and `known.vcf.gz`, with the index of the latter.
+    pub fn known(&self, place: &Place<'_>) -> Result<Option<Known>> {
+        match &self.reads {
+            Reads::Simulated(profile) => {
+                let sample = readmill_simulate::Sample::new(profile.clone());
+                sample.write_fasta(&mut BufWriter::new(File::create(place.path("ref.fasta"))?))?;
+                sample.write_known_sites(&mut BufWriter::new(File::create(place.path("known.vcf"))?))?;
+                Ok(Some(Known::of("ref.fasta", "known.vcf")))
+            }
+            Reads::File(path) => {
+                for name in ["ref.fasta.gz", "known.vcf.gz", "known.vcf.gz.tbi"] {
+                    let (source, target) = (path.with_file_name(name), place.path(name));
+                    if !source.exists() {
+                        return Ok(None);
+                    }
+                    if !target.exists() {
+                        std::os::unix::fs::symlink(source, target)?;
+                    }
+                }
+                Ok(Some(Known::of("ref.fasta.gz", "known.vcf.gz")))
+            }
+        }
+    }
+
     /// A file of the user's; whether it is grouped by name is told by its header.
     pub fn file(path: &Path) -> Result<Self> {
         let path = path.canonicalize().with_context(|| format!("no {}", path.display()))?;

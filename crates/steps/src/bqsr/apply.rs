@@ -6,9 +6,10 @@ use readmill_record::{Batch, Error, RecordRef, Result, Stamp, edit, tag};
 
 use super::counters::MAX_QUALITY;
 use super::covariates::{self, Cycles};
+use super::group::GroupRecalibration;
 use super::groups::ReadGroups;
 use super::qualities;
-use super::recalibration::{GroupRecalibration, Recalibration};
+use super::recalibration::Recalibration;
 use super::training::too_long;
 use super::well_formed::WellFormed;
 use crate::Step;
@@ -175,7 +176,8 @@ impl Read {
         covariates::codes(record, codes);
         let shape = (recalibration.context_size, recalibration.low_quality_tail);
         covariates::contexts(codes, old, record.flags().is_reverse(), shape, contexts);
-        group.recalibrate(old, contexts, Cycles::of(record, old.len()), new);
+        new.extend_from_slice(old);
+        group.recalibrate(new, contexts, Cycles::of(record, old.len()));
         Ok(())
     }
 }

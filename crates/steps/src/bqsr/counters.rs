@@ -4,6 +4,7 @@
 //! two arrays. Before a half could overflow, everything is carried into [`Totals`], whose numbers are wide.
 //! All sums are of whole numbers, so they are the same in whatever order threads are added up.
 
+use super::covariates::empty_context;
 use super::tables::{Datum, EventTable, GroupTable, QUALITIES, Tables};
 
 /// Largest base quality (Phred).
@@ -13,7 +14,7 @@ pub const MAX_QUALITY: u8 = QUALITIES as u8 - 1;
 const MOST_COUNTED: u64 = u32::MAX as u64 / 2;
 
 /// No row yet.
-const NO_ROW: u8 = u8::MAX;
+const NO_ROW: u32 = u32::MAX;
 
 /// The counts of a thread.
 pub struct Counters {
@@ -23,10 +24,12 @@ pub struct Counters {
 }
 
 /// The counts of one read group and event: a row for each quality that was seen, which is one cell for each
-/// context, one for no context, then one for each cycle; the first of those, which no cycle has, is for no cycle.
+/// context, one for that of no bases, one for none at all, then one for each cycle; the first of those, which no cycle
+/// has, is for no cycle.
 #[derive(Clone)]
 pub struct Cells {
-    row_of: [u8; QUALITIES],
+    /// Where the row of each quality begins.
+    starts: [u32; 256],
     contexts: usize,
     cycles: usize,
     cells: Vec<u64>,
@@ -59,12 +62,7 @@ impl Counters {
 
 impl Cells {
     fn new(context_size: u8) -> Self {
-        Cells {
-            row_of: [NO_ROW; QUALITIES],
-            contexts: (1 << (2 * context_size)) + 1,
-            cycles: 0,
-            cells: Vec::new(),
-        }
+        Cells { starts: [NO_ROW; 256], contexts: contexts(context_size), cycles: 0, cells: Vec::new() }
     }
 
     fn width(&self) -> usize {
@@ -76,29 +74,30 @@ impl Cells {
         if cycles <= self.cycles {
             return;
         }
-        let (old, rows) = (self.clone(), self.cells.len() / self.width());
+        let (old, rows) = (std::mem::take(&mut self.cells), self.width());
         self.cycles = cycles;
         let width = self.width();
-        self.cells = vec![0; rows * width];
-        for row in 0..rows {
-            let from = &old.cells[row * old.width()..][..old.width()];
-            self.cells[row * width..][..from.len()].copy_from_slice(from);
+        self.cells = vec![0; old.len() / rows * width];
+        let pairs = old.chunks_exact(rows).zip(self.cells.chunks_exact_mut(width));
+        pairs.for_each(|(from, to)| to[..from.len()].copy_from_slice(from));
+        for start in self.starts.iter_mut().filter(|start| **start != NO_ROW) {
+            *start = *start / rows as u32 * width as u32;
         }
     }
 
-    /// Makes rows of the qualities of a read, which are at most [`MAX_QUALITY`].
+    /// Makes rows of the qualities of a read.
     fn make_rows(&mut self, qualities: &[u8]) {
         for &quality in qualities {
-            if self.row_of[usize::from(quality)] == NO_ROW {
+            if self.starts[usize::from(quality)] == NO_ROW {
                 let start = self.cells.len();
-                self.row_of[usize::from(quality)] = (start / self.width()) as u8;
+                self.starts[usize::from(quality)] = start as u32;
                 self.cells.resize(start + self.width(), 0);
             }
         }
     }
 
-    /// Counts the bases of a read: their qualities, contexts, what was found, and cycles, which are below what was
-    /// reserved.
+    /// Counts the bases of a read: their qualities, at most [`MAX_QUALITY`], contexts, what was found, and cycles,
+    /// which are below what was reserved.
     pub fn count(
         &mut self,
         qualities: &[u8],
@@ -107,18 +106,30 @@ impl Cells {
         cycles: impl Iterator<Item = usize>,
     ) {
         self.make_rows(qualities);
-        let (width, most) = (self.width(), self.contexts - 1);
+        let (width, none) = (self.width(), self.contexts - 1);
+        let (starts, cells) = (&self.starts, self.cells.as_mut_slice());
         let bases = qualities.iter().zip(contexts).zip(findings).zip(cycles);
         for (((&quality, &context), &finding), cycle) in bases {
             if finding == SKIPPED {
                 continue;
             }
-            let row = usize::from(self.row_of[usize::from(quality)]) * width;
+            let row = &mut cells[starts[usize::from(quality)] as usize..][..width];
             let one = 1 | u64::from(finding) << 32;
-            self.cells[row + usize::from(context).min(most)] += one;
-            self.cells[row + most + 1 + cycle] += one;
+            row[usize::from(context).min(none)] += one;
+            row[none + 1 + cycle] += one;
         }
     }
+}
+
+/// Contexts of so many bases, that of no bases, and none at all.
+fn contexts(size: u8) -> usize {
+    usize::from(empty_context(size)) + 2
+}
+
+/// Most bytes that the counts of a read group take, whose reads have at most so many cycles.
+pub fn most_group_bytes(context_sizes: &[u8], cycles: u32) -> usize {
+    let widths = context_sizes.iter().map(|&size| contexts(size) + 2 * (cycles as usize + 1));
+    widths.sum::<usize>() * QUALITIES * size_of::<u64>()
 }
 
 /// What was found of a base: 0, it is as expected; 1, it is an error; or it is [`SKIPPED`].
@@ -161,13 +172,13 @@ fn datum(cell: u64) -> Datum {
 
 fn pour(cells: &Cells, table: &mut EventTable) {
     table.qualities.resize_with(QUALITIES, || None);
-    for (&row, total) in cells.row_of.iter().zip(&mut table.qualities) {
-        if row == NO_ROW {
+    for (&start, total) in cells.starts.iter().zip(&mut table.qualities) {
+        if start == NO_ROW {
             continue;
         }
-        let row = &cells.cells[usize::from(row) * cells.width()..][..cells.width()];
+        let row = &cells.cells[start as usize..][..cells.width()];
         let (contexts, cycles) = row.split_at(cells.contexts);
-        let contexts = &contexts[..cells.contexts - 1];
+        let contexts = &contexts[..cells.contexts - 1]; // but for none at all
         let total = total.get_or_insert_default();
         total.contexts.resize(contexts.len(), Datum::default());
         total.cycles.resize(total.cycles.len().max(cycles.len()), Datum::default());

@@ -9,6 +9,12 @@ pub const NO_BASE: u8 = 4;
 /// The context of a base without one: the first of a read, or with anything but A, C, G, T in it.
 pub const NO_CONTEXT: u16 = u16::MAX;
 
+/// The context of all bases of a read that is of low quality from end to end: one of no bases, which is numbered
+/// behind all others of its size. GATK counts it as any other.
+pub const fn empty_context(size: u8) -> u16 {
+    1 << (2 * size)
+}
+
 /// Most bases of a context: more would not fit its number.
 pub const MOST_CONTEXT: u8 = 7;
 
@@ -39,7 +45,7 @@ pub fn codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
 
 /// Writes the context of each base: the `size` bases that end with it, in the direction of sequencing, as a
 /// number to the base 4 whose first digit is the base sequenced first. Bases of both tails whose
-/// quality is `low` or less (Phred) count as unknown. Contexts stand where the bases stand in SEQ.
+/// quality is `low` or less (Phred) count as unknown; if all are, see [`empty_context`]. Contexts stand where the bases stand in SEQ.
 pub fn contexts(
     codes: &[u8],
     qualities: &[u8],
@@ -50,7 +56,9 @@ pub fn contexts(
     out.clear();
     out.resize(codes.len(), NO_CONTEXT);
     let is_good = |&q: &u8| i16::from(q) > i16::from(low);
-    let Some(first) = qualities.iter().position(is_good) else { return };
+    let Some(first) = qualities.iter().position(is_good) else {
+        return out.fill(empty_context(size));
+    };
     let last = qualities.iter().rposition(is_good).unwrap_or(first);
     if size == 2 {
         return pairs(&codes[first..=last], reverse, &mut out[first..=last]);
@@ -141,8 +149,9 @@ mod tests {
         low.iter().for_each(|&i| qualities[i] = 2);
         let mut out = Vec::new();
         contexts(&codes, &qualities, reverse, (size, 2), &mut out);
-        let text = |context: &u32| match *context {
+        let text = |context: &u16| match *context {
             NO_CONTEXT => "-".to_string(),
+            code if code == empty_context(size) => "0".to_string(),
             code => {
                 let digit = |i: usize| char::from(b"ACGT"[(code >> (2 * i) & 3) as usize]);
                 (0..usize::from(size)).rev().map(digit).collect()
@@ -161,7 +170,7 @@ mod tests {
             ("NACTG", &[], false, 2, "- - AC CT TG"),
             ("AGCTG", &[0, 2], false, 2, "- - GC CT TG"),
             ("AGCTG", &[4], true, 2, "CT GC AG - -"),
-            ("AGCTG", &[0, 1, 2, 3, 4], false, 2, "- - - - -"),
+            ("AGCTG", &[0, 1, 2, 3, 4], false, 2, "0 0 0 0 0"),
             ("A", &[], false, 2, "-"),
             ("", &[], false, 2, ""),
         ] {

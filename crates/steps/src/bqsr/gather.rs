@@ -11,7 +11,7 @@ use super::report::{Arguments, CovariateRow, Group, QualityRow, Quantization, Re
 /// Adds reports up, in the order given, as GATK's GatherBQSRReports does: the arguments are the first one's, the
 /// quantization is made anew, and the read groups' rows are added, not summed up again from the qualities.
 ///
-/// Reports with other contexts or cycles are refused; GATK takes some of them.
+/// What GATK refuses is refused: another longest context, or another highest cycle.
 pub fn gather(reports: Vec<Report>) -> Result<Report> {
     let mut reports = reports.into_iter();
     let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))?;
@@ -28,20 +28,17 @@ pub fn gather(reports: Vec<Report>) -> Result<Report> {
 }
 
 fn check(one: &Arguments, two: &Arguments) -> Result<()> {
+    let longest = |arguments: &Arguments| u32::from(arguments.longest_context());
     let pairs = [
-        (
-            "mismatches_context_size",
-            one.mismatches_context_size.into(),
-            two.mismatches_context_size.into(),
-        ),
-        ("indels_context_size", one.indels_context_size.into(), two.indels_context_size.into()),
+        ("the longest context", longest(one), longest(two)),
         ("maximum_cycle_value", one.maximum_cycle_value, two.maximum_cycle_value),
     ];
-    match pairs.into_iter().find(|(_, one, two): &(_, u32, u32)| one != two) {
-        Some((name, one, two)) => Err(Error::input(format!(
-            "the reports cannot be gathered: {name} is {one} in the first and {two} here"
-        ))
-        .hint("make all of them with the same options")),
+    match pairs.into_iter().find(|(_, one, two)| one != two) {
+        Some((name, one, two)) => {
+            let what =
+                format!("the reports do not fit together: {name} is {one} in the first and {two} here");
+            Err(Error::input(what).hint("make all of them with the same options"))
+        }
         None => Ok(()),
     }
 }

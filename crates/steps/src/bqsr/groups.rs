@@ -19,7 +19,7 @@ impl ReadGroups {
         let mut numbers: HashMap<&[u8], u32> = HashMap::new();
         for line in header.lines_of(b"RG") {
             let Some(id) = line.get(b"ID") else { continue };
-            let name = line.get(b"PU").unwrap_or(id);
+            let name = line.get(b"PU").filter(|name| !name.is_empty()).unwrap_or(id);
             let number = *numbers.entry(name).or_insert_with(|| {
                 names.push(name.to_vec());
                 names.len() as u32 - 1

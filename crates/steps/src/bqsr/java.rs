@@ -5,9 +5,14 @@ use std::cmp::Ordering;
 /// A number with so many decimals, as `%.4f` and the like write it: half up, on the decimal text
 /// that is as short as it can be without being another number's (spec D5.27).
 pub fn fixed(number: f64, decimals: usize) -> String {
+    if number.fract() == 0.0 && number.abs() < 1e15 {
+        return format!("{number:.decimals$}");
+    }
     // Digits, and the place of the point after the first of them.
     let shortest = format!("{number:e}");
-    let Some((mantissa, exponent)) = shortest.split_once('e') else { return shortest };
+    let Some((mantissa, exponent)) = shortest.split_once('e') else {
+        return shortest;
+    };
     let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
     let exponent = exponent.parse::<i64>().unwrap_or(0);
     let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
@@ -106,7 +111,9 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
 
 /// Text without spaces and control characters at its ends.
 pub fn trim(text: &[u8]) -> &[u8] {
-    let Some(first) = text.iter().position(|&byte| byte > b' ') else { return &[] };
+    let Some(first) = text.iter().position(|&byte| byte > b' ') else {
+        return &[];
+    };
     let last = text.iter().rposition(|&byte| byte > b' ').unwrap_or(first);
     &text[first..=last]
 }

@@ -11,17 +11,20 @@
 //! | counts of a thread, and of all | [`counters`], [`tables`] |
 //! | the report: written, read, added up, drawn | [`report`], [`gather()`], [`plot_data`] |
 //! | how good bases really are, by what was seen of them: the arithmetic of GATK and of Java, to the last bit | `empirical`, `evidence`, `exact`, `logarithm`, `java` |
-//! | what the counts make of each quality | [`recalibration`], `results`, `quantize` |
+//! | how a report is applied | [`applying`] |
+//! | what the counts make of each quality | [`recalibration`], of one read group `group`, at last `results`, `quantize` |
 //! | new qualities on records | [`apply`] |
 
 pub mod alignment;
 pub mod apply;
+pub mod applying;
 pub mod counters;
 pub mod covariates;
 mod empirical;
 mod evidence;
 mod exact;
 pub mod gather;
+mod group;
 pub mod groups;
 mod java;
 mod logarithm;
@@ -37,10 +40,12 @@ pub mod training;
 pub mod well_formed;
 
 pub use apply::{ApplyRecalibration, Writing};
+pub use applying::Applying;
 pub use counters::{Counters, Totals};
 pub use gather::gather;
+pub use group::GroupRecalibration;
 pub use groups::ReadGroups;
-pub use recalibration::{Applying, GroupRecalibration, Recalibration};
+pub use recalibration::Recalibration;
 pub use report::{Arguments, Report};
 pub use tables::{Datum, Event, EventTable, GroupTable, QualityTable, Tables};
 pub use training::{Counting, Learner, Training};

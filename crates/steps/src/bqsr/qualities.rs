@@ -42,10 +42,14 @@ pub fn check(qualities: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The qualities of insertions or deletions, from BI or BD, else `default` for all.
-pub fn of_gaps(record: RecordRef<'_>, tag: Tag, default: u8) -> Result<Vec<u8>> {
+/// What insertions and deletions have where no field says so (Phred). GATK 4.6.2 has an option for it, which it only
+/// lists in the report.
+const GAP_QUALITY: u8 = 45;
+
+/// The qualities of insertions or deletions, from BI or BD, else [`GAP_QUALITY`] for all.
+pub fn of_gaps(record: RecordRef<'_>, tag: Tag) -> Result<Vec<u8>> {
     let Some(field) = record.field(tag).filter(|field| field.kind == b'Z') else {
-        return Ok(vec![default; record.l_seq()]);
+        return Ok(vec![GAP_QUALITY; record.l_seq()]);
     };
     let qualities: Vec<u8> = field.value.iter().map(|&c| c.wrapping_sub(b'!')).collect();
     if qualities.len() != record.l_seq() {

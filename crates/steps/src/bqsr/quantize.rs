@@ -105,3 +105,35 @@ impl Interval {
         (quality + 0.5).floor().clamp(1.0, 93.0) as u8
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What GATK 4.6.2.0 answers.
+    const STATED: &str = include_str!("../../tests/recalibration/quantized.tsv");
+
+    #[test]
+    fn gatk_s_quantized_qualities() {
+        let numbers = |text: &str| {
+            text.split(',').map(|number| number.parse::<u64>().unwrap()).collect::<Vec<_>>()
+        };
+        for line in STATED.lines().filter(|line| !line.starts_with('#')) {
+            let [wanted, counts, map] = line.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let counts: [u64; QUALITIES] = numbers(counts).try_into().unwrap();
+            let found = quantize(&counts, wanted.parse().unwrap());
+            assert_eq!(found.map(u64::from).to_vec(), numbers(map), "{line}");
+        }
+    }
+
+    #[test]
+    fn as_many_levels_as_qualities_change_nothing() {
+        let identity = std::array::from_fn(|quality| quality as u8);
+        assert_eq!(quantize(&[1; QUALITIES], QUALITIES), identity);
+        assert_eq!(levels(&identity), QUALITIES);
+        // What is merged apart may become the same.
+        assert!(levels(&quantize(&[5; QUALITIES], 7)) <= 7);
+    }
+}

@@ -2,42 +2,31 @@
 
 use readmill_record::{Error, Result};
 
+use super::applying::Applying;
 use super::exact::power_of_ten;
 use super::quantize::{levels, quantize};
-use super::recalibration::Applying;
 use super::report::Quantization;
 use super::tables::QUALITIES;
+
+/// Added to every delta, and once more to a base, so that nothing is below 0: deltas are from -60 to 60, since
+/// empirical qualities are from 0 to 60.
+pub(super) const ZERO: u8 = 60;
 
 /// Static qualities leave those below it alone (GATK's MIN_USABLE_Q_SCORE).
 const LOWEST_STATIC: usize = 6;
 
-/// Where a sum of 0 stands among the results. Sums are from -120 to 180, since empirical qualities go to 60.
-const ZERO: i16 = 128;
-
-/// Where a quality of 0 stands that is to be kept.
-const KEPT: i16 = 320;
-
-/// Results by sum; 512, so that every index can be cut to fit.
+/// Results there are place for; so many that every index can be cut to fit.
 const RESULTS: usize = 512;
 
-/// The place of an empirical quality, to which deltas are added.
-pub(super) fn place(empirical: u8) -> i16 {
-    ZERO + i16::from(empirical)
-}
-
-/// The place of a quality that stays as it is.
-pub(super) fn preserved(quality: usize) -> i16 {
-    KEPT + quality as i16
-}
-
-/// Qualities to write, by place.
+/// Qualities to write, by the sum of the base's and the deltas, and twice [`ZERO`].
 #[derive(Clone, Debug)]
 pub(super) struct Results([u8; RESULTS]);
 
 impl Results {
+    /// The quality to write for a base's quality and a delta, both with [`ZERO`] in it.
     #[inline]
-    pub fn at(&self, place: i16) -> u8 {
-        self.0[place as usize % RESULTS]
+    pub fn at(&self, base: u8, delta: u8) -> u8 {
+        self.0[(usize::from(base) + usize::from(delta)) % RESULTS]
     }
 }
 
@@ -74,11 +63,7 @@ impl Maps {
 
     pub fn results(&self) -> Results {
         let result = |place: usize| {
-            let place = place as i16;
-            if (KEPT..KEPT + QUALITIES as i16).contains(&place) {
-                return (place - KEPT) as u8;
-            }
-            let bounded = (place - ZERO).clamp(1, 93) as usize;
+            let bounded = place.saturating_sub(2 * usize::from(ZERO)).clamp(1, 93);
             let quantized = self.quantized[bounded];
             self.fixed.map_or(quantized, |fixed| fixed[usize::from(quantized)])
         };

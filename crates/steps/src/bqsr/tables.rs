@@ -51,7 +51,8 @@ pub const QUALITIES: usize = 94;
 pub struct QualityTable {
     /// All of them.
     pub total: Datum,
-    /// By the context's code ([`context_code`]); empty, or one for each of the 4^size contexts.
+    /// By the context's code ([`context_code`]); empty, or one for each of the 4^size contexts, then perhaps one for the
+    /// context of no bases.
     pub contexts: Vec<Datum>,
     /// By the cycle's index ([`cycle_index`]); as long as needed.
     pub cycles: Vec<Datum>,

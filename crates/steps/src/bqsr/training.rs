@@ -131,7 +131,8 @@ impl Training {
 
     fn is_inside(&self, record: RecordRef<'_>) -> bool {
         let Some(intervals) = &self.intervals else { return true };
-        intervals.overlaps(record.ref_id() as u32, record.pos() as u32, record.end() as u32)
+        let end = record.end().min(u32::MAX.into()) as u32;
+        intervals.overlaps(record.ref_id() as u32, record.pos() as u32, end)
     }
 }
 
@@ -227,21 +228,20 @@ impl Read {
         let codes = &codes[alignment.from..alignment.to];
         findings.clear();
         findings.resize(codes.len(), 0);
-        let (pos, end) = (alignment.pos as u32, alignment.end() as u32);
-        let reference = window.codes(contig, pos, end.min(length))?;
-        let (mut at, mut place) = (0, 0);
+        let inside = |position: i64| position.clamp(0, length.into()) as u32;
+        let (mut at, mut place) = (0, alignment.pos);
         for &(op, len) in &alignment.ops {
-            let len = len as usize;
+            let (bases, behind) = (len as usize, place + i64::from(len));
             match op {
-                INSERTION => at += len,
-                DELETION => place += len,
+                INSERTION => at += bases,
+                DELETION => place = behind,
                 _ if consumes_query(op) => {
-                    let there = reference.get(place..).unwrap_or_default();
-                    let inside = there.len().min(len);
-                    let bases = findings[at..at + inside].iter_mut().zip(&codes[at..]);
-                    bases.zip(there).for_each(|((finding, a), b)| *finding = Finding::from(a != b));
-                    findings[at + inside..at + len].fill(SKIPPED);
-                    (at, place) = (at + len, place + len);
+                    let there = window.codes(contig, inside(place), inside(behind))?;
+                    let (known, beyond) = findings[at..at + bases].split_at_mut(there.len());
+                    let known = known.iter_mut().zip(codes[at..].iter().zip(there));
+                    known.for_each(|(finding, (a, b))| *finding = Finding::from(a != b));
+                    beyond.fill(SKIPPED);
+                    (at, place) = (at + bases, behind);
                 }
                 _ => {}
             }
@@ -260,7 +260,8 @@ impl Read {
             *finding = if skipped { SKIPPED } else { *finding };
         });
         let Read { alignment, findings, .. } = self;
-        let (pos, end) = (alignment.pos as u32, alignment.end() as u32);
+        let end = alignment.end().min(u32::MAX.into()) as u32;
+        let pos = alignment.pos as u32;
         cursor.overlapping(contig, pos, end, |start, end| mask(alignment, findings, start, end - 1))
     }
 
@@ -288,10 +289,8 @@ impl Read {
         let (codes, own) = (&self.codes[kept.clone()], &self.qualities[kept.clone()]);
         let shape = (arguments.indels_context_size, arguments.low_quality_tail);
         covariates::contexts(codes, own, reverse, shape, &mut self.contexts);
-        let defaults = [arguments.insertions_default_quality, arguments.deletions_default_quality];
         for (event, cells) in cells.iter_mut().enumerate() {
-            let default = defaults[event].max(0) as u8;
-            let qualities = qualities::of_gaps(record, [tag::BI, tag::BD][event], default)?;
+            let qualities = qualities::of_gaps(record, [tag::BI, tag::BD][event])?;
             let bases = codes.len();
             let cycles = (0..bases).map(|i| {
                 let near_end = i < CUSHION || i + CUSHION + 1 > bases;
@@ -312,7 +311,7 @@ impl Read {
         let (mut at, [insertions, deletions]) = (0, &mut self.gaps);
         let note = |gaps: &mut Vec<Finding>, index: Option<usize>| {
             if let Some(gap) = index.and_then(|index| gaps.get_mut(index)) {
-                *gap |= 1;
+                *gap = if *gap == SKIPPED { SKIPPED } else { 1 };
             }
         };
         for &(op, len) in &self.alignment.ops {

@@ -68,6 +68,11 @@ impl Arguments {
         }
     }
 
+    /// Bases of the longest context of any event.
+    pub fn longest_context(&self) -> u8 {
+        self.mismatches_context_size.max(self.indels_context_size)
+    }
+
     /// Refuses values that are out of range.
     pub fn check(&self) -> Result<()> {
         let sizes = [("mismatches", self.mismatches_context_size), ("indels", self.indels_context_size)];

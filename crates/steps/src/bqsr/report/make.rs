@@ -2,7 +2,9 @@
 
 use readmill_record::{Error, Result};
 
-use super::{Arguments, Covariate, CovariateRow, Group, QualityRow, Quantization, Report};
+use super::arguments::Arguments;
+use super::rows::{Covariate, CovariateRow, Group, QualityRow, Quantization, Report};
+use crate::bqsr::covariates::empty_context;
 use crate::bqsr::evidence::Evidence;
 use crate::bqsr::java;
 use crate::bqsr::quantize::quantize;
@@ -47,11 +49,12 @@ fn add_quality(
         group.qualities.push(QualityRow { quality, event, evidence });
     }
     let size = arguments.context_size(event);
-    if table.contexts.len() > 1 << (2 * size) {
+    let empty = u32::from(empty_context(size));
+    if table.contexts.len() > empty as usize + 1 {
         return Err(Error::bug(format!("contexts of more than {size} bases were counted")));
     }
     let contexts =
-        table.contexts.iter().zip(0..).map(|(datum, code)| (datum, Covariate::Context { size, code }));
+        table.contexts.iter().zip(0..).map(|(datum, code)| (datum, context(size, code, empty)));
     let cycles = table.cycles.iter().enumerate();
     let cycles = cycles.map(|(index, datum)| (datum, Covariate::Cycle(cycle_at(index) as i32)));
     for (&datum, covariate) in contexts.chain(cycles) {
@@ -60,6 +63,15 @@ fn add_quality(
         }
     }
     Ok(())
+}
+
+/// The context of a number, the last of which is that of no bases.
+fn context(size: u8, code: u32, empty: u32) -> Covariate {
+    if code == empty {
+        Covariate::Context { size: 0, code: 0 }
+    } else {
+        Covariate::Context { size, code }
+    }
 }
 
 /// What was seen of a quality, unless that is nothing.

@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use readmill_record::{Error, Result};
 
+use super::arguments::Arguments;
+use super::rows::{Covariate, CovariateRow, Group, QualityRow, Quantization, Report};
 use super::sheet::{Row, Sheet, sheets, wrong};
-use super::{Arguments, Covariate, CovariateRow, Evidence, Group, QualityRow, Quantization, Report};
+use crate::bqsr::evidence::Evidence;
 use crate::bqsr::java;
 use crate::bqsr::tables::{Datum, Event, QUALITIES, context_code};
 
@@ -167,20 +169,23 @@ impl Row<'_> {
         }
     }
 
-    /// Observations, and in the next column errors.
+    /// Observations, and in the next column errors. Early reports of GATK 2 have decimals in both.
     fn evidence(&self, at: usize, reported: f64) -> Result<Evidence> {
-        let observations = self.parse(at, "Observations")?;
+        let observations = match self.parse::<i64>(at, "Observations") {
+            Ok(whole) => whole,
+            Err(_) => self.parse::<f64>(at, "Observations")? as i64,
+        };
         let errors: f64 = self.parse(at + 1, "Errors")?;
-        if observations > i64::MAX as u64 {
-            return Err(wrong(self.line, format!("{observations} observations are too many")));
+        let possible = 0.0..observations as f64 + 1.0;
+        match u64::try_from(observations) {
+            Ok(observations) if possible.contains(&errors) => {
+                Ok(Evidence::new(Datum { observations, errors }, reported))
+            }
+            _ => {
+                let what = format!("there cannot be {errors} errors in {observations} observations");
+                Err(wrong(self.line, what))
+            }
         }
-        if !(0.0..observations as f64 + 1.0).contains(&errors) {
-            return Err(wrong(
-                self.line,
-                format!("there cannot be {errors} errors in {observations} observations"),
-            ));
-        }
-        Ok(Evidence::new(Datum { observations, errors }, reported))
     }
 
     /// A covariate's value, and in the next column its name.
@@ -188,12 +193,12 @@ impl Row<'_> {
         match self.values[at + 1] {
             b"Context" => {
                 let bases = self.values[at];
-                let longest = arguments.mismatches_context_size.max(arguments.indels_context_size);
+                let longest = arguments.longest_context();
                 let code =
-                    context_code(bases).filter(|_| (1..=usize::from(longest)).contains(&bases.len()));
+                    context_code(bases).filter(|_| (0..=usize::from(longest)).contains(&bases.len()));
                 let code = code.ok_or_else(|| {
                     let what = format!(
-                        "the context {:?} is not of 1 to {longest} bases A, C, G, T",
+                        "the context {:?} is not of up to {longest} bases A, C, G, T",
                         self.shown(at)
                     );
                     wrong(self.line, what)

@@ -165,6 +165,7 @@ struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     fn of(text: &'a [u8]) -> Self {
+        let text = text.strip_suffix(b"\n").unwrap_or(text);
         Lines { rest: text.split(|&byte| byte == b'\n'), line: 0 }
     }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::layout::{Head, table};
-use super::{Covariate, CovariateRow, Evidence, QualityRow, Report};
+use super::rows::{Covariate, CovariateRow, QualityRow, Report};
+use crate::bqsr::evidence::Evidence;
 use crate::bqsr::java::fixed;
 use crate::bqsr::tables::{Event, QUALITIES, context_bases};
 

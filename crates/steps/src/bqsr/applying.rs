@@ -1,0 +1,28 @@
+//! What is asked of a report when it is applied.
+
+/// How a report is applied: options of GATK's ApplyBQSR. Defaults are those of GATK 4.6.2.0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applying {
+    /// `--preserve-qscores-less-than`: qualities below it stay as they are.
+    pub preserve_below: u8,
+    /// `--quantize-quals`: so many different qualities; 0 for all, and the report's own map if negative.
+    pub quantize: i32,
+    /// `--static-quantized-quals`: the qualities to which those from 6 on are rounded; none if empty.
+    pub static_quantized: Vec<u8>,
+    /// `--round-down-quantized`: to the next lower one of them, not to the nearest.
+    pub round_down: bool,
+    /// `--global-qscore-prior`: what is expected of every read group (Phred), if above 0.
+    pub global_prior: Option<f64>,
+}
+
+impl Default for Applying {
+    fn default() -> Self {
+        Applying {
+            preserve_below: 6,
+            quantize: 0,
+            static_quantized: Vec::new(),
+            round_down: false,
+            global_prior: None,
+        }
+    }
+}

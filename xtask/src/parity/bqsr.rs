@@ -1,0 +1,263 @@
+//! Recalibrated base qualities, beside GATK: reports as text, records with all their fields.
+//!
+//! GATK reads what readmill sorted and marked; that this is as it should be is for other parts to show.
+
+mod gatk;
+mod reads;
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::lines::{Printed, same, same_bytes, same_records};
+use super::samples::{Known, Sample};
+use crate::peers::Peers;
+use gatk::Gatk;
+
+/// A run of BaseRecalibrator, or of ApplyBQSR, and how both are told the same.
+struct Case {
+    name: &'static str,
+    about: &'static str,
+    options: &'static str,
+}
+
+const TABLES: [Case; 3] = [
+    Case { name: "plain", about: "as it is", options: "" },
+    Case {
+        name: "indels",
+        about: "insertions and deletions, other contexts, tails, levels and least quality",
+        options: "--compute-indel-bqsr-tables --mismatches-context-size 3 --indels-context-size 4 \
+                  --low-quality-tail 12 --quantizing-levels 4 --preserve-qscores-less-than 3",
+    },
+    Case { name: "original", about: "original qualities", options: "--use-original-qualities" },
+];
+
+const APPLIED: [Case; 4] = [
+    Case { name: "plain", about: "as it is", options: "" },
+    Case {
+        name: "static",
+        about: "fixed levels, OQ written",
+        options: "--static-quantized-quals 10 --static-quantized-quals 20 --static-quantized-quals 30 \
+                  --static-quantized-quals 40 --emit-original-quals",
+    },
+    Case {
+        name: "down",
+        about: "fixed levels, rounded down, original qualities",
+        options: "--static-quantized-quals 2 --static-quantized-quals 23 --static-quantized-quals 37 \
+                  --round-down-quantized --use-original-qualities",
+    },
+    Case {
+        name: "levels",
+        about: "eight levels, one prior for all",
+        options: "--quantize-quals 8 --global-qscore-prior 25 --preserve-qscores-less-than 12",
+    },
+];
+
+/// Odd reads, so many, on which every rule is frequent.
+pub fn odd(place: &Place<'_>, peers: &Peers, count: u64, quick: bool, ledger: &mut Ledger) {
+    ledger.title("bases", "base qualities of odd reads");
+    ledger.check("base qualities: odd reads", || {
+        reads::make(place, count)?;
+        Ok(format!("{count} reads"))
+    });
+    all(place, peers, &Known::of("ref.fasta", "known.vcf"), quick, ledger);
+}
+
+/// A sample, where its reference and known sites are there.
+pub fn sample(place: &Place<'_>, peers: &Peers, sample: &Sample, quick: bool, ledger: &mut Ledger) {
+    match sample.known(place) {
+        Ok(Some(known)) => all(place, peers, &known, quick, ledger),
+        Ok(None) => println!("      base qualities: no ref.fasta.gz and known.vcf.gz beside the file"),
+        Err(error) => ledger.check("base qualities: reference and known sites", || Err(error)),
+    }
+}
+
+/// All comparisons.
+fn all(place: &Place<'_>, peers: &Peers, known: &Known, quick: bool, ledger: &mut Ledger) {
+    let (tables, applied) =
+        if quick { (&TABLES[..2], &APPLIED[..2]) } else { (&TABLES[..], &APPLIED[..]) };
+    let it = Recalibrated { place, known };
+    ledger.check("base qualities: GATK's own", || {
+        it.prepare()?;
+        let gatk = Gatk::find(peers)?;
+        gatk.each(place, &it.calls(tables, applied)?)?;
+        Ok(format!("GATK {}", gatk.version()))
+    });
+    for case in tables {
+        ledger.check(&format!("base qualities: table, {}", case.about), || {
+            it.table("marked.bam", &format!("ours.{}.table", case.name), case.options)?;
+            same_text(
+                place,
+                &format!("ours.{0}.table", case.name),
+                &format!("gatk.{0}.table", case.name),
+            )
+        });
+    }
+    for case in applied {
+        ledger.check(&format!("base qualities: applied, {}", case.about), || it.applied(case));
+    }
+    ledger.check("base qualities: from our own table the same bytes", || it.from_our_table());
+    ledger.check("base qualities: in one command", || it.in_one_command());
+    ledger.check("base qualities: the same bytes with 1, 2 and 8 threads, and the least memory", || {
+        it.means()
+    });
+    ledger.check("base qualities: tables of parts, and gathered", || it.gathered());
+    ledger.check("base qualities: the data of plots", || {
+        let tables = "--before gatk.plain.table --after gatk.after.table --table gatk.gathered.table";
+        place.readmill(&format!("bqsr plot-data {tables} -o ours.csv"))?;
+        same_text(place, "ours.csv", "gatk.csv")
+    });
+}
+
+/// One input, its reference and its known sites.
+struct Recalibrated<'a> {
+    place: &'a Place<'a>,
+    known: &'a Known,
+}
+
+impl Recalibrated<'_> {
+    /// What GATK reads: `in.bam` sorted and marked, indexes, a dictionary.
+    fn prepare(&self) -> Result<()> {
+        let Known { reference, dictionary, .. } = self.known;
+        self.place.readmill("prep in.bam --sort coordinate --mark-duplicates -o marked.bam -m 1G")?;
+        self.place.samtools("index marked.bam")?;
+        self.place.samtools(&format!("faidx {reference}"))?;
+        self.place.samtools(&format!("dict -o {dictionary} {reference}")).map(drop)
+    }
+
+    fn calls(&self, tables: &[Case], applied: &[Case]) -> Result<Vec<String>> {
+        let Known { reference, sites, .. } = self.known;
+        let train = |input: &str, output: &str, more: &str| {
+            let files = format!("-I {input} -R {reference} --known-sites {sites} -O {output}");
+            format!("walkers.bqsr.BaseRecalibrator {files} {more}")
+        };
+        let mut calls = Vec::new();
+        if !sites.ends_with(".gz") {
+            calls.push(format!("IndexFeatureFile -I {sites}"));
+        }
+        for Case { name, options, .. } in tables {
+            calls.push(train("marked.bam", &format!("gatk.{name}.table"), options));
+        }
+        for Case { name, options, .. } in applied {
+            let files = format!("-I marked.bam -bqsr gatk.plain.table -O gatk.{name}.bam");
+            calls.push(format!("walkers.bqsr.ApplyBQSR {files} {options}"));
+        }
+        calls.push(train("gatk.plain.bam", "gatk.after.table", ""));
+        let mut parts = String::new();
+        for (nth, contigs) in self.parts()?.iter().enumerate() {
+            calls.push(train("marked.bam", &format!("gatk.part{nth}.table"), contigs));
+            parts += &format!(" -I gatk.part{nth}.table");
+        }
+        calls.push(format!("walkers.bqsr.GatherBQSRReports{parts} -O gatk.gathered.table"));
+        let reports = "-before gatk.plain.table -after gatk.after.table -bqsr gatk.gathered.table";
+        calls.push(format!("walkers.bqsr.AnalyzeCovariates {reports} -csv gatk.csv"));
+        Ok(calls)
+    }
+
+    /// The first contig, and all others, as options.
+    fn parts(&self) -> Result<[String; 2]> {
+        let header = Printed::samtools(self.place, "view -H marked.bam")?.text()?;
+        let name = |line: &str| {
+            let fields = line.strip_prefix("@SQ\t")?;
+            fields
+                .split('\t')
+                .find_map(|field| field.strip_prefix("SN:"))
+                .map(|name| format!("-L {name}"))
+        };
+        let mut names = header.lines().filter_map(name);
+        let first = names.next().context("no contig")?;
+        Ok([first, names.collect::<Vec<_>>().join(" ")])
+    }
+
+    fn table(&self, input: &str, output: &str, options: &str) -> Result<()> {
+        let Known { reference, sites, .. } = self.known;
+        let files = format!("--reference {reference} --known-sites {sites} -o {output}");
+        self.place.readmill(&format!("bqsr table {input} {files} {options}")).map(drop)
+    }
+
+    fn apply(&self, table: &str, output: &str, options: &str) -> Result<()> {
+        let files = format!("bqsr apply marked.bam --bqsr-table {table} -o {output}");
+        self.place.readmill(&format!("{files} {options}")).map(drop)
+    }
+
+    /// GATK's table applied, as GATK does.
+    fn applied(&self, case: &Case) -> Result<String> {
+        let Case { name, options, .. } = case;
+        let output = format!("ours.{name}.bam");
+        self.apply("gatk.plain.table", &output, &format!("--gatk-drop-malformed {options}"))?;
+        let ours = Printed::samtools(self.place, &format!("view {output}"))?;
+        let theirs = Printed::samtools(self.place, &format!("view gatk.{name}.bam"))?;
+        Ok(format!("{} records", same(ours, theirs, fields_in_order)?))
+    }
+
+    fn from_our_table(&self) -> Result<String> {
+        self.apply("ours.plain.table", "again.bam", "--gatk-drop-malformed")?;
+        Ok(format!("{} bytes", same_records(self.place, "again.bam", "ours.plain.bam")?))
+    }
+
+    /// Marking, sorting and recalibrating in one command: GATK's table, and the records that the single steps give.
+    fn in_one_command(&self) -> Result<String> {
+        self.prep("prep.table", "prep.bam", "-m 1G")?;
+        let rows = same_text(self.place, "prep.table", "gatk.plain.table")?;
+        self.apply("gatk.plain.table", "kept.bam", "")?;
+        Ok(format!("{rows}; {} bytes", same_records(self.place, "prep.bam", "kept.bam")?))
+    }
+
+    fn prep(&self, table: &str, output: &str, means: &str) -> Result<()> {
+        self.place.readmill(&format!("{} {means}", self.prep_words(table, output))).map(drop)
+    }
+
+    fn prep_words(&self, table: &str, output: &str) -> String {
+        let Known { reference, sites, .. } = self.known;
+        let steps = "prep in.bam --sort coordinate --mark-duplicates --bqsr";
+        let files = format!("--reference {reference} --known-sites {sites} --bqsr-table {table}");
+        format!("{steps} {files} -o {output}")
+    }
+
+    fn means(&self) -> Result<String> {
+        let least =
+            self.place.least_memory(&format!("{} -@ 1", self.prep_words("other.table", "other.bam")))?;
+        let mut bytes = 0;
+        for means in [format!("-@ 1 -m {least}"), "-@ 2 -m 1G".to_owned(), "-@ 8 -m 1G".to_owned()] {
+            self.prep("other.table", "other.bam", &means)?;
+            same_bytes(self.place, "other.table", "prep.table").with_context(|| means.clone())?;
+            bytes = same_records(self.place, "other.bam", "prep.bam").with_context(|| means)?;
+        }
+        Ok(format!("-m {least}, {bytes} bytes"))
+    }
+
+    fn gathered(&self) -> Result<String> {
+        for (nth, contigs) in self.parts()?.iter().enumerate() {
+            self.table("marked.bam", &format!("ours.part{nth}.table"), contigs)?;
+            same_text(self.place, &format!("ours.part{nth}.table"), &format!("gatk.part{nth}.table"))?;
+        }
+        self.place.readmill("bqsr gather ours.part0.table ours.part1.table -o ours.gathered.table")?;
+        same_text(self.place, "ours.gathered.table", "gatk.gathered.table")
+    }
+}
+
+/// Records with their fields in the order of the alphabet.
+fn fields_in_order(line: &mut Vec<u8>) -> bool {
+    let mut fields: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
+    let first = fields.len().min(11);
+    fields[first..].sort_unstable();
+    *line = fields.join(&b'\t');
+    true
+}
+
+/// Whether two texts are equal, byte for byte.
+fn same_text(place: &Place<'_>, ours: &str, theirs: &str) -> Result<String> {
+    let [ours, theirs] =
+        [ours, theirs].map(|name| fs::read(place.path(name)).with_context(|| format!("no {name}")));
+    let (ours, theirs) = (ours?, theirs?);
+    let mut lines = 0;
+    for (a, b) in ours.split(|&b| b == b'\n').zip(theirs.split(|&b| b == b'\n')) {
+        lines += 1;
+        let show = |line: &[u8]| String::from_utf8_lossy(line).into_owned();
+        ensure!(a == b, "line {lines} differs\n   ours: {}\n theirs: {}", show(a), show(b));
+    }
+    ensure!(ours.len() == theirs.len(), "{} bytes and not {}", ours.len(), theirs.len());
+    Ok(format!("{} lines", lines - 1))
+}

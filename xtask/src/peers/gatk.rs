@@ -1,0 +1,131 @@
+//! GATK by Maven.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use super::clients::{on_path_or_apt, run};
+use super::tool::Tool;
+
+/// The release whose recalibration is the reference.
+pub const VERSION: &str = "4.6.2.0";
+
+const MAIN: &str = "org.broadinstitute.hellbender.Main";
+
+/// What GATK needs, group, name and version, so that its tools for base qualities run: 43 of the 367 archives it asks for
+/// (77 of 440 MB; without these it does not start). The last six are the script engine that Picard has, too.
+const ARCHIVES: &str = "
+    org.broadinstitute:gatk:4.6.2.0
+    org.broadinstitute:barclay:5.0.0
+    org.broadinstitute:gatk-native-bindings:1.0.0
+    org.broadinstitute:http-nio:1.1.1
+    com.github.broadinstitute:picard:3.4.0
+    com.github.samtools:htsjdk:4.2.0
+    com.intel.gkl:gkl:0.8.11
+    ch.qos.reload4j:reload4j:1.2.22
+    com.esotericsoftware:minlog:1.3.1
+    com.fasterxml.jackson.core:jackson-core:2.16.0
+    com.fasterxml.jackson.core:jackson-databind:2.16.0
+    com.google.api:api-common:2.21.0
+    com.google.api:gax:2.38.0
+    com.google.auth:google-auth-library-credentials:1.20.0
+    com.google.auth:google-auth-library-oauth2-http:1.20.0
+    com.google.cloud:google-cloud-core:2.28.0
+    com.google.cloud:google-cloud-core-http:2.28.0
+    com.google.cloud:google-cloud-nio:0.127.8
+    com.google.cloud:google-cloud-storage:2.30.1
+    com.google.guava:guava:32.1.3-jre
+    com.google.http-client:google-http-client:1.43.3
+    com.google.http-client:google-http-client-appengine:1.43.3
+    com.google.http-client:google-http-client-gson:1.43.3
+    commons-io:commons-io:2.14.0
+    commons-logging:commons-logging:1.3.0
+    io.grpc:grpc-api:1.59.1
+    io.opencensus:opencensus-api:0.31.1
+    io.opencensus:opencensus-contrib-http-util:0.31.1
+    it.unimi.dsi:fastutil:7.0.13
+    net.sf.jopt-simple:jopt-simple:5.0.3
+    org.aeonbits.owner:owner:1.0.9
+    org.apache.commons:commons-compress:1.26.0
+    org.apache.commons:commons-jexl:2.1.1
+    org.apache.commons:commons-lang3:3.14.0
+    org.apache.commons:commons-math3:3.5
+    org.apache.hadoop:hadoop-common:3.3.6
+    org.apache.httpcomponents:httpclient:4.5.13
+    org.apache.httpcomponents:httpcore:4.4.16
+    org.apache.logging.log4j:log4j-api:2.24.1
+    org.apache.logging.log4j:log4j-core:2.24.1
+    org.apache.spark:spark-core_2.13:3.5.0
+    org.slf4j:slf4j-api:1.7.25
+    org.threeten:threetenbp:1.6.8
+    org.openjdk.nashorn:nashorn-core:15.4
+    org.ow2.asm:asm:7.3.1
+    org.ow2.asm:asm-analysis:7.3.1
+    org.ow2.asm:asm-commons:7.3.1
+    org.ow2.asm:asm-tree:7.3.1
+    org.ow2.asm:asm-util:7.3.1
+";
+
+/// GATK at [`VERSION`] below `cache`, with what BaseRecalibrator, ApplyBQSR, GatherBQSRReports,
+/// AnalyzeCovariates (without plots) and IndexFeatureFile need.
+pub fn install(cache: &Path) -> Result<Tool> {
+    let java = on_path_or_apt("java", "openjdk-17-jre-headless")?;
+    let home = cache.join(format!("gatk-{VERSION}"));
+    let libraries = home.join("lib");
+    let jar = libraries.join(format!("gatk-{VERSION}.jar"));
+    // The stamp comes last: a directory without it is an install that was cut short.
+    let stamp = home.join("complete");
+    if !(stamp.exists() && jar.exists()) {
+        let maven = on_path_or_apt("mvn", "maven")?;
+        fs::create_dir_all(&home)?;
+        let pom = home.join("pom.xml");
+        fs::write(&pom, project())?;
+        eprintln!("peers: fetching GATK {VERSION} by Maven into {}", home.display());
+        let mut output = OsString::from("-DoutputDirectory=");
+        output.push(&libraries);
+        run(Command::new(maven)
+            .args(["-q", "-B", "-f"])
+            .arg(&pom)
+            .args(["dependency:copy-dependencies", "-DincludeScope=runtime"])
+            .arg(output))?;
+        if !jar.exists() {
+            bail!("Maven ended well but {} is not there", jar.display());
+        }
+        fs::write(&stamp, "")?;
+    }
+    let arguments = vec!["-cp".into(), libraries.join("*").into_os_string(), MAIN.into()];
+    let mut tool = Tool::plain("gatk", java, VERSION.to_owned());
+    tool.arguments = arguments;
+    Ok(tool)
+}
+
+/// A project that depends on the archives and on nothing that these ask for.
+fn project() -> String {
+    let dependencies: String = ARCHIVES.lines().filter_map(|line| dependency(line.trim())).collect();
+    format!(
+        r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>readmill.peers</groupId>
+  <artifactId>gatk-peer</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+{dependencies}  </dependencies>
+</project>
+"#
+    )
+}
+
+fn dependency(archive: &str) -> Option<String> {
+    let (group, rest) = archive.split_once(':')?;
+    let (name, version) = rest.split_once(':')?;
+    let nothing_else =
+        "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>";
+    Some(format!(
+        "    <dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>\
+         <version>{version}</version>{nothing_else}</dependency>\n"
+    ))
+}
