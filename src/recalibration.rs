@@ -34,6 +34,7 @@ pub fn training(
     let reference = Reference::open(&wanted.reference).map_err(|e| e.file(&wanted.reference))?;
     reference.notes().iter().for_each(|note| report.note(note));
     let contigs = contigs(&reference, header)?;
+    let intervals = intervals(wanted, header)?;
     report.stage("known sites", None, false);
     let sites = Sites::read(&wanted.known_sites, header.references(), spill)?;
     for file in sites.files() {
@@ -47,14 +48,7 @@ pub fn training(
             file.path.display()
         ));
     }
-    Ok(Training {
-        groups,
-        well_formed: WellFormed::new(header),
-        reference,
-        contigs,
-        sites,
-        intervals: intervals(wanted, header)?,
-    })
+    Ok(Training { groups, well_formed: WellFormed::new(header), reference, contigs, sites, intervals })
 }
 
 fn contigs(reference: &Reference, header: &Header) -> Result<Vec<Contig>> {

@@ -9,7 +9,7 @@ use readmill_steps::markdup::apply::Counted;
 use readmill_steps::markdup::{DuplicationMetrics, Libraries, Tally};
 
 use crate::plan::Plan;
-use crate::target::{Target, check_distinct};
+use crate::target::{Target, check_distinct, with_suffix};
 
 /// The files that are open, so that a name that cannot be written is told at once.
 #[derive(Default)]
@@ -77,12 +77,14 @@ fn paths(plan: &Plan) -> [Option<&Path>; 4] {
 pub fn check(plan: &Plan) -> Result<()> {
     let main = plan.output.as_ref().map(|output| &*output.path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
-    let read: Vec<&PathBuf> = recalibration.collect();
+    let mut read: Vec<PathBuf> = recalibration.cloned().collect();
+    let training = plan.steps.recalibration.iter().filter_map(|it| it.training());
+    training.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
     let beside: Vec<&Path> = paths(plan).into_iter().flatten().collect();
     for (n, path) in main.into_iter().chain(beside.iter().copied()).enumerate() {
         let is_main = n == 0 && main.is_some();
         plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
-        let mut reads = plan.inputs.iter().filter(|_| !is_main).chain(read.iter().copied());
+        let mut reads = plan.inputs.iter().filter(|_| !is_main).chain(&read);
         reads.try_for_each(|input| spare(input, path))?;
     }
     for (n, path) in beside.iter().enumerate() {

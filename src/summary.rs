@@ -57,6 +57,14 @@ fn with_commas(n: u64) -> String {
     triples.fold(head.to_string(), |text, triple| text + "," + &triple)
 }
 
+/// Where what is wanted goes: the reads, or else the table.
+fn shown_output(plan: &Plan) -> String {
+    let training = plan.steps.recalibration.as_ref().and_then(|it| it.training());
+    let table = training.and_then(|training| training.table.as_ref());
+    let path = plan.output.as_ref().map(|output| &output.path).or(table);
+    path.map_or("nowhere".into(), |path| path.display().to_string())
+}
+
 /// The inputs, in few words.
 fn shown_inputs(plan: &Plan) -> String {
     match &plan.inputs[..] {
@@ -74,7 +82,7 @@ pub fn announce(plan: &Plan, memory: &Memory, report: &Report) {
         env!("CARGO_PKG_VERSION"),
         plan.command,
         shown_inputs(plan),
-        plan.output.as_ref().map_or("nowhere".into(), |output| output.path.display().to_string()),
+        shown_output(plan),
         memory.crew.threads,
         mib(plan.means.memory),
         plan.means.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),

@@ -28,7 +28,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Any combination of steps in one read of the input
-    Prep(prep::Prep),
+    Prep(Box<prep::Prep>),
     /// Sort reads
     Sort(sort::Sort),
     /// Mark duplicates

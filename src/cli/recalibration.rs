@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use readmill::plan::{Apply, Training};
 use readmill_steps::bqsr::covariates::MOST_CONTEXT;
+use readmill_steps::bqsr::recalibration::MOST_CYCLES;
 use readmill_steps::bqsr::{Applying, Arguments, Counting, Writing};
 
 /// What is counted, against what.
@@ -15,7 +16,7 @@ pub struct CountingFlags {
     #[arg(long, value_name = "FILE")]
     known_sites: Vec<PathBuf>,
     /// Longest read that can be counted, in cycles
-    #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CYCLES)))]
     maximum_cycle_value: u32,
     /// Bases of a context
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_CONTEXT)))]

@@ -6,7 +6,7 @@ use readmill_format::sites::Found;
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 use readmill_steps::Step;
-use readmill_steps::bqsr::{self, Counting, Training};
+use readmill_steps::bqsr::{self, Counting, Training, Writing};
 use readmill_steps::markdup::Verdict;
 use readmill_steps::sort::{Merge, Sources};
 
@@ -14,8 +14,12 @@ use super::Job;
 use crate::memory::Memory;
 use crate::pass::look::{self, Look};
 use crate::pass::waiting::Waiting;
+use crate::plan::Apply;
 use crate::side_files::SideFiles;
 use crate::{plan, recalibration};
+
+/// What recalibrates reads when they leave, and what is counted then.
+type StepAndLook = (Option<Box<dyn Step>>, Option<Look>);
 
 impl Job<'_> {
     /// What bases are counted against, if they are to be counted.
@@ -72,7 +76,7 @@ impl Job<'_> {
         verdict: Option<&Verdict>,
         training: Option<Arc<Training>>,
         files: &mut SideFiles,
-    ) -> Result<(Option<Box<dyn Step>>, Option<Look>)> {
+    ) -> Result<StepAndLook> {
         let (Some(wanted), Some(training)) = (&self.plan.steps.recalibration, training) else {
             return Ok((None, None));
         };
@@ -85,7 +89,10 @@ impl Job<'_> {
         look::over_runs(waiting.crew, merge, &look, verdict, self.report)?;
         let table = self.settle(look, files, false)?;
         let recalibration = bqsr::Recalibration::new(&table, &apply.applying)?;
-        let step = recalibration::step(recalibration, apply, &self.header)?;
+        // Of a read group none of whose reads trains, nothing is known; the others are no worse for it.
+        let writing = Writing { allow_missing_group: true, ..apply.writing.clone() };
+        let apply = Apply { writing, ..apply.clone() };
+        let step = recalibration::step(recalibration, &apply, &self.header)?;
         let again = wanted.training().filter(|wanted| wanted.after.is_some());
         let again = again.map(|wanted| {
             let counting = Counting { use_original: false, ..wanted.counting.clone() };

@@ -8,6 +8,7 @@ mod inputs;
 mod metrics;
 mod outputs;
 mod program;
+mod recalibration;
 mod records;
 mod shapes;
 mod signals;

@@ -99,7 +99,7 @@ pub fn same_bytes_with(
 }
 
 /// The number that the summary gives after these words.
-fn number_after(done: &Outcome, before: &[&str]) -> usize {
+pub fn number_after(done: &Outcome, before: &[&str]) -> usize {
     let words: Vec<&str> = done.stderr.split_whitespace().collect();
     let at = words.windows(before.len()).position(|pair| pair == before).expect("a summary");
     words[at + before.len()].parse().expect("a number")

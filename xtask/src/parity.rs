@@ -116,7 +116,7 @@ pub fn run(args: Args) -> Result<()> {
         if args.has(Part::Samples) {
             compare(&place, &sample, args.quick, &mut ledger);
         }
-        if args.has(Part::Bqsr) && sample.is_first {
+        if args.has(Part::Bqsr) && sample.is_given() {
             bqsr::sample(&place, &peers, &sample, args.quick, &mut ledger);
         }
         if args.has(Part::Orders) && is_ordered(&args, &sample) {
@@ -164,8 +164,7 @@ fn small(
         umi::compare(&place("molecules")?, peers, number(100, 1_000), !args.quick, ledger);
     }
     if args.has(Part::Bqsr) {
-        let reads = if args.quick { 20_000 } else { 100_000 };
-        bqsr::odd(&place("bases")?, peers, reads, args.quick, ledger);
+        bqsr::simulated(&place("bases")?, &place("bases.simulated")?, peers, args.quick, ledger);
     }
     Ok(())
 }
@@ -178,7 +177,7 @@ fn samples(args: &Args) -> Result<Vec<Sample>> {
         samples.push(Sample::file(path)?);
     }
     samples.retain(|sample| {
-        let is_recalibrated = args.has(Part::Bqsr) && sample.is_first;
+        let is_recalibrated = args.has(Part::Bqsr) && sample.is_given();
         args.has(Part::Samples) || is_recalibrated || args.has(Part::Orders) && is_ordered(args, sample)
     });
     Ok(samples)

@@ -130,7 +130,8 @@ impl Lines {
 
     /// An error that names the file and the current line.
     pub fn wrong(&self, what: impl std::fmt::Display) -> Error {
-        Error::input(format!("line {}: {what}", self.number)).file(&self.path)
+        let what = format!("line {}: {what}", self.number);
+        Error::input(what).file(&self.path).hint("mend the line, or get the file again")
     }
 
     /// The file.

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use super::commands::Place;
 use super::ledger::Ledger;
 use super::lines::{Printed, same, same_bytes, same_records};
-use super::samples::{Known, Sample};
+use super::samples::{self, Known, Sample};
 use crate::peers::Peers;
 use gatk::Gatk;
 
@@ -55,17 +55,25 @@ const APPLIED: [Case; 4] = [
     },
 ];
 
-/// Odd reads, so many, on which every rule is frequent.
-pub fn odd(place: &Place<'_>, peers: &Peers, count: u64, quick: bool, ledger: &mut Ledger) {
+/// On odd reads, of which every rule is frequent, and on simulated ones.
+pub fn simulated(odd: &Place<'_>, place: &Place<'_>, peers: &Peers, quick: bool, ledger: &mut Ledger) {
+    let (reads, pairs) = if quick { (10_000, 4_000) } else { (100_000, 50_000) };
     ledger.title("bases", "base qualities of odd reads");
     ledger.check("base qualities: odd reads", || {
-        reads::make(place, count)?;
-        Ok(format!("{count} reads"))
+        reads::make(odd, reads)?;
+        Ok(format!("{reads} reads"))
     });
-    all(place, peers, &Known::of("ref.fasta", "known.vcf"), quick, ledger);
+    all(odd, peers, &Known::of("ref.fasta", "known.vcf"), quick, ledger);
+    let reads = samples::of_libraries(2, pairs);
+    ledger.title("bases.simulated", "base qualities of simulated reads");
+    ledger.check("base qualities: simulated reads", || {
+        reads.make(place)?;
+        Ok(format!("{pairs} templates"))
+    });
+    sample(place, peers, &reads, quick, ledger);
 }
 
-/// A sample, where its reference and known sites are there.
+/// On a sample, where its reference and known sites are there.
 pub fn sample(place: &Place<'_>, peers: &Peers, sample: &Sample, quick: bool, ledger: &mut Ledger) {
     match sample.known(place) {
         Ok(Some(known)) => all(place, peers, &known, quick, ledger),
@@ -98,7 +106,7 @@ fn all(place: &Place<'_>, peers: &Peers, known: &Known, quick: bool, ledger: &mu
     for case in applied {
         ledger.check(&format!("base qualities: applied, {}", case.about), || it.applied(case));
     }
-    ledger.check("base qualities: from our own table the same bytes", || it.from_our_table());
+    ledger.check("base qualities: from our own table the same bytes", || it.with_our_table());
     ledger.check("base qualities: in one command", || it.in_one_command());
     ledger.check("base qualities: the same bytes with 1, 2 and 8 threads, and the least memory", || {
         it.means()
@@ -192,7 +200,7 @@ impl Recalibrated<'_> {
         Ok(format!("{} records", same(ours, theirs, fields_in_order)?))
     }
 
-    fn from_our_table(&self) -> Result<String> {
+    fn with_our_table(&self) -> Result<String> {
         self.apply("ours.plain.table", "again.bam", "--gatk-drop-malformed")?;
         Ok(format!("{} bytes", same_records(self.place, "again.bam", "ours.plain.bam")?))
     }

@@ -193,6 +193,11 @@ impl Sample {
         })
     }
 
+    /// Whether it is a file of the user's.
+    pub fn is_given(&self) -> bool {
+        matches!(self.reads, Reads::File(_))
+    }
+
     /// Puts the reads into `in.bam`, as samtools writes them.
     pub fn make(&self, place: &Place<'_>) -> Result<()> {
         let target = place.path("in.bam");

@@ -116,6 +116,11 @@ impl Layout {
         &self.path
     }
 
+    /// Whether the file is BGZF.
+    pub fn is_compressed(&self) -> bool {
+        self.blocks.is_some()
+    }
+
     /// Bytes that the text has at most.
     pub fn size(&self) -> u64 {
         self.size

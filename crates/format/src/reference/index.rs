@@ -1,6 +1,7 @@
 //! Where the contigs lie in the text of a FASTA: its .fai index, read or made in memory.
 
-use std::io::BufReader;
+use std::io::ErrorKind::InvalidData;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use noodles_fasta::fai::Record;
@@ -50,7 +51,7 @@ pub(super) fn sequences(path: &Path, layout: &Layout, notes: &mut Vec<String>) -
         }
     }
     notes.push(format!("{} {why}: made in memory; samtools faidx saves this time", fai.display()));
-    make(path)
+    make(path, layout)
 }
 
 fn of_records(records: Vec<Record>, file: &Path) -> Result<Vec<Sequence>> {
@@ -114,8 +115,13 @@ fn is_named(sequence: &Sequence, layout: &Layout, reader: &mut Reader) -> Result
 }
 
 /// Reads the file once.
-fn make(path: &Path) -> Result<Vec<Sequence>> {
-    let mut indexer = Indexer::new(BufReader::with_capacity(256 << 10, text::open(path)?));
+fn make(path: &Path, layout: &Layout) -> Result<Vec<Sequence>> {
+    let mut lines = BufReader::with_capacity(256 << 10, text::open(path)?);
+    let start = lines.fill_buf().map_err(|e| text::reading(&e, path))?;
+    if !start.starts_with(b">") {
+        return Err(Error::input("this is not a FASTA file, which begins with >").file(path));
+    }
+    let mut indexer = Indexer::new(lines);
     let mut records: Vec<Record> = Vec::new();
     loop {
         match indexer.index_record() {
@@ -123,7 +129,10 @@ fn make(path: &Path) -> Result<Vec<Sequence>> {
             Ok(None) => break,
             Err(error) => {
                 let source = std::error::Error::source(&error);
-                if let Some(error) = source.and_then(|it| it.downcast_ref::<std::io::Error>()) {
+                let source = source.and_then(|it| it.downcast_ref::<std::io::Error>());
+                // What is wrong with a name comes as such an error, too.
+                let reading = |e: &&std::io::Error| layout.is_compressed() || e.kind() != InvalidData;
+                if let Some(error) = source.filter(reading) {
                     return Err(text::reading(error, path));
                 }
                 let after = records.last().map_or("the start".into(), |it| it.name().to_string());
@@ -133,9 +142,6 @@ fn make(path: &Path) -> Result<Vec<Sequence>> {
                     .hint("all its lines but the last must be equally long: samtools faidx, or picard NormalizeFasta"));
             }
         }
-    }
-    if records.is_empty() {
-        return Err(Error::input("this is not a FASTA file").file(path));
     }
     of_records(records, path)
 }

@@ -59,6 +59,7 @@ enum Fate {
 #[derive(Clone, Copy, Default)]
 struct Counts {
     recalibrated: u64,
+    unknown: u64,
     malformed: u64,
     dropped: u64,
 }
@@ -126,7 +127,10 @@ impl ApplyRecalibration {
             let old: Vec<u8> = self.read.old.iter().map(|q| q + b'!').collect();
             edit::append_text(out, start, tag::OQ, &old);
         }
-        self.counts.recalibrated += 1;
+        match fate {
+            Fate::Recalibrated(_) => self.counts.recalibrated += 1,
+            Fate::Rounded => self.counts.unknown += 1,
+        }
         Ok(())
     }
 }
@@ -222,8 +226,11 @@ impl Step for ApplyRecalibration {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { recalibrated, malformed, dropped } = self.counts;
+        let Counts { recalibrated, unknown, malformed, dropped } = self.counts;
         let mut counts = vec![("reads recalibrated", recalibrated)];
+        if unknown > 0 {
+            counts.push(("reads not recalibrated, of whose read group nothing was counted", unknown));
+        }
         if dropped > 0 {
             counts.push(("reads dropped that GATK takes for malformed", dropped));
         } else if malformed > 0 {

@@ -21,6 +21,7 @@ pub struct Counters {
     groups: Vec<Option<Box<[Cells; 3]>>>,
     context_sizes: [u8; 3],
     counted: u64,
+    bytes: usize,
 }
 
 /// The counts of one read group and event: a row for each quality that was seen, which is one cell for each
@@ -38,31 +39,44 @@ pub struct Cells {
 impl Counters {
     /// Nothing counted, for `groups` read groups and contexts of so many bases for each event.
     pub fn new(groups: usize, context_sizes: [u8; 3]) -> Self {
-        Counters { groups: vec![None; groups], context_sizes, counted: 0 }
+        Counters { groups: vec![None; groups], context_sizes, counted: 0, bytes: 0 }
     }
 
     /// The cells of a read group, in which a read of `bases` bases is about to be counted.
-    pub fn cells(&mut self, group: usize, bases: usize) -> &mut [Cells; 3] {
+    fn cells(&mut self, group: usize, bases: usize) -> &mut [Cells; 3] {
         self.counted += bases as u64;
         let sizes = self.context_sizes;
         self.groups[group].get_or_insert_with(|| Box::new(sizes.map(Cells::new)))
     }
 
-    /// Whether they must be carried into totals before the next reads are counted.
-    pub fn are_full(&self, most_bytes: usize) -> bool {
-        self.counted > MOST_COUNTED || self.bytes() > most_bytes
+    /// Counts a read in the cells of its read group.
+    pub fn count<T>(
+        &mut self,
+        group: usize,
+        bases: usize,
+        count: impl FnOnce(&mut [Cells; 3]) -> T,
+    ) -> T {
+        let cells = self.cells(group, bases);
+        let before: usize = cells.iter().map(Cells::bytes).sum();
+        let done = count(cells);
+        let after: usize = cells.iter().map(Cells::bytes).sum();
+        self.bytes = self.bytes + after - before; // room to grow may be given back
+        done
     }
 
-    /// Bytes they take.
-    pub fn bytes(&self) -> usize {
-        let cells = self.groups.iter().flatten().flat_map(|events| events.iter());
-        cells.map(|cells| cells.cells.capacity() * size_of::<u64>()).sum()
+    /// Whether they must be carried into totals before the next reads are counted.
+    pub fn are_full(&self, most_bytes: usize) -> bool {
+        self.counted > MOST_COUNTED || self.bytes > most_bytes
     }
 }
 
 impl Cells {
     fn new(context_size: u8) -> Self {
         Cells { starts: [NO_ROW; 256], contexts: contexts(context_size), cycles: 0, cells: Vec::new() }
+    }
+
+    fn bytes(&self) -> usize {
+        self.cells.capacity() * size_of::<u64>()
     }
 
     fn width(&self) -> usize {
@@ -74,14 +88,14 @@ impl Cells {
         if cycles <= self.cycles {
             return;
         }
-        let (old, rows) = (std::mem::take(&mut self.cells), self.width());
+        let (old, before) = (std::mem::take(&mut self.cells), self.width());
         self.cycles = cycles;
         let width = self.width();
-        self.cells = vec![0; old.len() / rows * width];
-        let pairs = old.chunks_exact(rows).zip(self.cells.chunks_exact_mut(width));
+        self.cells = vec![0; old.len() / before * width];
+        let pairs = old.chunks_exact(before).zip(self.cells.chunks_exact_mut(width));
         pairs.for_each(|(from, to)| to[..from.len()].copy_from_slice(from));
         for start in self.starts.iter_mut().filter(|start| **start != NO_ROW) {
-            *start = *start / rows as u32 * width as u32;
+            *start = *start / before as u32 * width as u32;
         }
     }
 
@@ -155,7 +169,7 @@ impl Totals {
                 pour(cells, table);
             }
         }
-        counters.counted = 0;
+        (counters.counted, counters.bytes) = (0, 0);
     }
 
     /// The tables of all read groups that have any observation, whose names are `names`.

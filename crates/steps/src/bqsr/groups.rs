@@ -30,7 +30,7 @@ impl ReadGroups {
             return Err(Error::input(
                 "the header has no read group, and recalibration counts by read group",
             )
-            .hint("put all reads into one by --read-group 'ID:… SM:… PL:ILLUMINA'"));
+            .hint("put all reads into one by prep --read-group 'ID:… SM:… PL:ILLUMINA'"));
         }
         Ok(ReadGroups { by_id, names })
     }

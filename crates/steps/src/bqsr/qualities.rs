@@ -14,7 +14,8 @@ pub fn are_present(record: RecordRef<'_>) -> bool {
 /// `default`.
 pub fn of(record: RecordRef<'_>, original: bool, default: Option<u8>, out: &mut Vec<u8>) -> Result<()> {
     out.clear();
-    match record.field(tag::OQ).filter(|field| original && field.kind == b'Z') {
+    let kept = record.field(tag::OQ).filter(|field| original && field.kind == b'Z');
+    match kept.filter(|field| !field.value.is_empty()) {
         Some(field) => {
             out.extend(field.value.iter().map(|&c| c.wrapping_sub(b'!')));
             if out.len() != record.l_seq() {

@@ -9,6 +9,9 @@ use super::report::Report;
 use super::results::Maps;
 use super::tables::QUALITIES;
 
+/// Most cycles that a table may be made for: each takes room in every row.
+pub const MOST_CYCLES: u32 = 1_000_000;
+
 /// What a report makes of reported qualities.
 #[derive(Clone, Debug)]
 pub struct Recalibration {
@@ -35,6 +38,13 @@ impl Recalibration {
                 "the table has contexts of {context_size} bases, and {MOST_CONTEXT} are the most"
             ))
             .hint("make it with a smaller --mismatches-context-size"));
+        }
+        let most = report.arguments.maximum_cycle_value;
+        if most > MOST_CYCLES {
+            return Err(Error::input(format!(
+                "the table allows {most} cycles, and {MOST_CYCLES} are the most"
+            ))
+            .hint("make it with a smaller --maximum-cycle-value"));
         }
         let mut groups = Vec::with_capacity(report.groups.len());
         for group in &report.groups {

@@ -5,6 +5,8 @@
 //! ([`Seen`]); the stretches are added up in order ([`Pile`]), and a position is judged once no read that is still to come
 //! can reach it. So the answer does not depend on where stretches were cut.
 
+use std::collections::BTreeMap;
+
 /// Fewer reads than this that differ are taken for errors of the sequencer, however few reads there are.
 pub const LEAST_READS: u64 = 3;
 
@@ -15,7 +17,7 @@ pub const ONE_OF: u64 = 5;
 type Place = u64;
 
 fn place(contig: u32, position: i64) -> Place {
-    u64::from(contig) << 32 | position as u64
+    u64::from(contig) << 32 | position.max(0) as u64
 }
 
 /// What a stretch of reads says.
@@ -45,10 +47,15 @@ impl Seen {
     }
 }
 
-/// What is not judged yet.
+/// How often something is at a place.
+type Counts = BTreeMap<Place, u64>;
+
+/// What is not judged yet. It grows with the positions that are open, not with the reads on them.
 #[derive(Debug, Default)]
 pub struct Pile {
-    open: Seen,
+    starts: Counts,
+    ends: Counts,
+    differing: Counts,
     /// Reads that have begun and not ended at the position judged last.
     depth: u64,
 }
@@ -60,13 +67,9 @@ impl Pile {
             self.judge(first, found)?;
         }
         let Seen { starts, ends, differing, .. } = seen;
-        for (open, more) in [
-            (&mut self.open.starts, starts),
-            (&mut self.open.ends, ends),
-            (&mut self.open.differing, differing),
-        ] {
-            open.extend(more);
-            open.sort_unstable(); // nearly sorted
+        let counts = [&mut self.starts, &mut self.ends, &mut self.differing];
+        for (counts, places) in counts.into_iter().zip([starts, ends, differing]) {
+            places.into_iter().for_each(|place| *counts.entry(place).or_default() += 1);
         }
         Ok(())
     }
@@ -82,26 +85,30 @@ impl Pile {
         limit: Place,
         mut found: impl FnMut(u32, u32) -> Result<(), E>,
     ) -> Result<(), E> {
-        let Seen { starts, ends, differing, .. } = &mut self.open;
-        let (mut begun, mut ended, mut judged) = (0, 0, 0);
-        while let Some(&at) = differing.get(judged).filter(|&&at| at < limit) {
-            let reads = differing[judged..].iter().take_while(|&&it| it == at).count();
-            judged += reads;
-            begun += starts[begun..].iter().take_while(|&&start| start <= at).count();
-            ended += ends[ended..].iter().take_while(|&&end| end <= at).count();
-            let depth = self.depth + begun as u64 - ended as u64;
-            if reads as u64 >= LEAST_READS && reads as u64 * ONE_OF >= depth {
+        while let Some((at, reads)) = take_before(&mut self.differing, limit) {
+            self.pass(at + 1);
+            if reads >= LEAST_READS && reads * ONE_OF >= self.depth {
                 found((at >> 32) as u32, at as u32)?;
             }
         }
-        begun += starts[begun..].iter().take_while(|&&start| start < limit).count();
-        ended += ends[ended..].iter().take_while(|&&end| end < limit).count();
-        self.depth = self.depth + begun as u64 - ended as u64;
-        starts.drain(..begun);
-        ends.drain(..ended);
-        differing.drain(..judged);
+        self.pass(limit);
         Ok(())
     }
+
+    /// Goes on to `limit`: reads that begin or end before it have begun or ended.
+    fn pass(&mut self, limit: Place) {
+        while let Some((_, reads)) = take_before(&mut self.starts, limit) {
+            self.depth += reads;
+        }
+        while let Some((_, reads)) = take_before(&mut self.ends, limit) {
+            self.depth -= reads;
+        }
+    }
+}
+
+/// Takes the first place before `limit`.
+fn take_before(counts: &mut Counts, limit: Place) -> Option<(Place, u64)> {
+    counts.first_entry().filter(|first| *first.key() < limit).map(|first| first.remove_entry())
 }
 
 #[cfg(test)]

@@ -143,12 +143,14 @@ impl Learner {
         let Learner { counting, counters, read, .. } = self;
         let bases = read.alignment.len();
         let cycles = Cycles::of(record, bases);
-        let [mismatches, gaps @ ..] = counters.cells(group, bases);
-        read.count(mismatches, record.flags().is_reverse(), cycles, &counting.arguments);
-        if counting.indels {
-            read.count_gaps(gaps, record, cycles, &counting.arguments)?;
-        }
-        Ok(())
+        let reverse = record.flags().is_reverse();
+        counters.count(group, bases, |[mismatches, gaps @ ..]| {
+            read.count(mismatches, reverse, cycles, &counting.arguments);
+            match counting.indels {
+                true => read.count_gaps(gaps, record, cycles, &counting.arguments),
+                false => Ok(()),
+            }
+        })
     }
 
     /// Notes where a read lies and where it differs from the reference, if it trains.

@@ -31,6 +31,9 @@ while (lines.hasNextLine()) {
 }
 "#;
 
+/// Files here are small, so Java starts fast rather than running fast.
+const JAVA: [&str; 3] = ["-Xmx3g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+
 /// GATK.
 pub struct Gatk(Tool);
 
@@ -41,8 +44,7 @@ impl Gatk {
         if let Some(main) = tool.arguments.last_mut() {
             *main = OsString::from(SHELL);
         }
-        tool.arguments.insert(0, OsString::from("-Xmx3g"));
-        tool.arguments.insert(0, OsString::from("-XX:+UseSerialGC"));
+        tool.arguments.splice(0..0, JAVA.map(OsString::from));
         Ok(Gatk(tool))
     }
 

@@ -1,0 +1,198 @@
+//! A simulated sample as files, and runs on them.
+
+use std::process::{Command, Stdio};
+
+use readmill_format::bam;
+use readmill_record::{Header, edit};
+use readmill_simulate::{Profile, Sample};
+
+use crate::support::means::{least_memory, number_after};
+use crate::support::{Desk, Outcome, arg, bgzip, readmill};
+
+/// Ten times as deep as it is short: 1.2 million bases on a genome of 120,000.
+pub fn profile() -> Profile {
+    let contigs = [("chr1", 90_000), ("chr2", 25_000), ("chrM", 5_000)];
+    let contigs = contigs.map(|(name, length)| (name.to_string(), length)).to_vec();
+    Profile { pairs: 6_000, contigs, read_length: 100, single_per_mille: 20, ..Profile::small() }
+}
+
+/// Records, template by template, under a header.
+#[derive(Clone)]
+pub struct Reads {
+    header: String,
+    templates: Vec<Vec<u8>>,
+}
+
+impl Reads {
+    /// Those of a sample.
+    pub fn of(sample: &Sample) -> Self {
+        let (mut templates, mut bytes, mut records) = (Vec::new(), Vec::new(), sample.records());
+        while records.next(&mut bytes) {
+            templates.push(std::mem::take(&mut bytes));
+        }
+        Reads { header: sample.header_text(), templates }
+    }
+
+    /// The same with so many bytes more in each record, so that few records fill the memory.
+    pub fn swollen(mut self, bytes: usize) -> Self {
+        let text = vec![b'x'; bytes];
+        for template in &mut self.templates {
+            let mut out = Vec::new();
+            let mut rest = &template[..];
+            while let Some(size) = rest.first_chunk::<4>() {
+                let (record, after) = rest.split_at(4 + u32::from_le_bytes(*size) as usize);
+                let start = out.len();
+                out.extend_from_slice(record);
+                edit::append_text(&mut out, start, *b"XX", &text);
+                rest = after;
+            }
+            *template = out;
+        }
+        self
+    }
+
+    /// The same in so many parts.
+    pub fn parts(&self, n: usize) -> Vec<Reads> {
+        let parts = self.templates.chunks(self.templates.len().div_ceil(n));
+        parts.map(|part| Reads { header: self.header.clone(), templates: part.to_vec() }).collect()
+    }
+
+    /// Identifiers of the read groups.
+    pub fn groups(&self) -> Vec<String> {
+        let lines = self.header.lines().filter(|line| line.starts_with("@RG"));
+        lines
+            .filter_map(|line| Some(line.split("ID:").nth(1)?.split('\t').next()?.to_string()))
+            .collect()
+    }
+
+    /// The BAM file of them.
+    pub fn bam(&self) -> Vec<u8> {
+        let header = Header::parse(self.header.as_bytes()).expect("a header");
+        let mut bytes = Vec::new();
+        bam::header::write(&header, &mut bytes);
+        self.templates.iter().for_each(|template| bytes.extend_from_slice(template));
+        bgzip(&bytes)
+    }
+}
+
+/// A directory with reads, the reference and known sites, each in all its forms. `bare` has references without index.
+pub struct World {
+    pub desk: Desk,
+}
+
+impl World {
+    pub fn of(sample: &Sample, reads: &Reads) -> Self {
+        Self::with(sample, &reads.bam())
+    }
+
+    pub fn with(sample: &Sample, input: &[u8]) -> Self {
+        let desk = Desk::new();
+        let written = |write: &dyn Fn(&mut Vec<u8>) -> std::io::Result<()>| {
+            let mut bytes = Vec::new();
+            write(&mut bytes).expect("bytes in memory");
+            bytes
+        };
+        let fasta = written(&|out| sample.write_fasta(out));
+        let index = written(&|out| sample.write_fai(out));
+        let vcf = written(&|out| sample.write_known_sites(out));
+        std::fs::create_dir(desk.path("bare")).expect("a directory");
+        for folder in ["", "bare/"] {
+            desk.file(&format!("{folder}ref.fa"), &fasta);
+            desk.file(&format!("{folder}ref.fa.gz"), bgzip(&fasta));
+        }
+        desk.file("ref.fa.fai", &index);
+        desk.file("ref.fa.gz.fai", &index);
+        desk.file("known.vcf.gz", bgzip(&vcf));
+        desk.file("known.bed", bed(&String::from_utf8(vcf.clone()).expect("text")));
+        desk.file("known.vcf", vcf);
+        desk.file("in.bam", input);
+        World { desk }
+    }
+
+    /// The words of a command line, in which `%` stands for the directory.
+    pub fn words(&self, command: &str) -> Vec<String> {
+        let word = |word: &str| match word.strip_prefix('%') {
+            Some(name) => arg(&self.desk.path(name)),
+            None => word.to_string(),
+        };
+        command.split_whitespace().map(word).collect()
+    }
+
+    /// Runs a command, which must succeed.
+    pub fn run(&self, command: &str) -> Outcome {
+        let done = readmill(self.words(command));
+        assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
+        done
+    }
+
+    /// Runs a command, which must succeed, with a file on its standard input, through a pipe.
+    pub fn run_with_input(&self, file: &str, command: &str) {
+        let mut words = vec!["-c".to_string(), "cat \"$1\" | { shift; \"$0\" \"$@\"; }".to_string()];
+        words.extend([env!("CARGO_BIN_EXE_readmill").to_string(), arg(&self.desk.path(file))]);
+        words.extend(self.words(command));
+        let done = Command::new("sh").args(words).stdin(Stdio::null()).output().expect("a shell");
+        assert!(done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    /// What a file holds.
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.desk.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    /// Runs commands, each with its memory or the least that its plan accepts, within which they must stay. All files
+    /// whose names begin with `out` must come out the same. Gives the runs spilled at most and at least.
+    pub fn same_bytes(&self, commands: &[(String, Option<&str>)]) -> (usize, usize) {
+        let mut first: Option<Vec<(String, Vec<u8>)>> = None;
+        let (mut most, mut least) = (0, usize::MAX);
+        for (command, memory) in commands {
+            let mut args = self.words(command);
+            let memory = memory.map_or_else(|| least_memory(&args), str::to_string);
+            let (memory, done) = run_with_at_least(&memory, &mut args);
+            assert_eq!(done.code, Some(0), "{command}, {memory}: {}", done.stderr);
+            let limit = readmill::plan::parse_size(&memory).expect("a size") >> 20;
+            let peak = number_after(&done, &["peak", "memory"]);
+            assert!(peak <= limit as usize, "{command}: {peak} MiB with {memory}");
+            let runs = number_after(&done, &["spilled", "in"]);
+            (most, least) = (most.max(runs), least.min(runs));
+            let names = self.desk.names().into_iter().filter(|name| name.starts_with("out"));
+            let files: Vec<_> = names.map(|name| (name.clone(), self.read(&name))).collect();
+            files.iter().for_each(|(name, _)| std::fs::remove_file(self.desk.path(name)).expect("gone"));
+            assert!(!files.is_empty(), "{command} writes nothing");
+            let first = first.get_or_insert_with(|| files.clone());
+            let names =
+                |files: &[(String, Vec<u8>)]| files.iter().map(|it| it.0.clone()).collect::<Vec<_>>();
+            assert_eq!(names(first), names(&files), "{command}");
+            for (one, other) in first.iter().zip(&files) {
+                assert!(one.1 == other.1, "{} differs: {command}, {memory}", one.0);
+            }
+        }
+        (most, least)
+    }
+}
+
+/// Runs with this memory, or as much more as the header of the reads and the known sites turn out to need.
+fn run_with_at_least(memory: &str, args: &mut Vec<String>) -> (String, Outcome) {
+    let mut memory = memory.to_string();
+    args.extend(["-m".into(), memory.clone()]);
+    loop {
+        let done = readmill(&*args);
+        if done.code != Some(1) || !done.stderr.contains("leave no room for reads") {
+            return (memory, done);
+        }
+        let bytes = readmill::plan::parse_size(&memory).expect("a size");
+        memory = format!("{}M", (bytes >> 20) * 5 / 4);
+        args.pop();
+        args.push(memory.clone());
+    }
+}
+
+/// The sites of a VCF file as BED.
+pub fn bed(vcf: &str) -> String {
+    let lines = vcf.lines().filter(|line| !line.starts_with('#'));
+    let site = |line: &str| {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let pos: usize = columns[1].parse().expect("a position");
+        format!("{}\t{}\t{}\n", columns[0], pos - 1, pos - 1 + columns[3].len())
+    };
+    lines.map(site).collect()
+}
