@@ -193,7 +193,7 @@ const REFUSALS: [(&str, &str, &str); 17] = [
     (
         "  AA              Context",
         "  AN              Context",
-        "the context \"AN\" is not of 1 to 2 bases",
+        "the context \"AN\" is not of up to 2 bases",
     ),
     ("unit 2                7  M", "unit 2               97  M", "QualityScore is 97, above 93"),
     (
