@@ -13,9 +13,12 @@ use support::random::Random;
 
 use data::{Reads, World, profile};
 
+/// What a run is done with: see [`RUNS`].
+type Setting = (usize, Option<&'static str>, &'static str, &'static str, &'static str, bool);
+
 /// Threads, memory (nothing stands for the least the plan accepts), what compresses the spill, the known sites, the
 /// reference, and whether its index lies beside it. Any two of these meet in all their values.
-const RUNS: [(usize, Option<&str>, &str, &str, &str, bool); 12] = [
+const RUNS: [Setting; 12] = [
     (1, None, "lz4", "known.vcf", "ref.fa", false),
     (1, Some("1G"), "zstd", "known.vcf.gz", "ref.fa.gz", true),
     (1, None, "none", "known.bed", "ref.fa.gz", false),
