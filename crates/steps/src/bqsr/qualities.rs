@@ -47,7 +47,7 @@ pub fn check(qualities: &[u8]) -> Result<()> {
 /// lists in the report.
 const GAP_QUALITY: u8 = 45;
 
-/// The qualities of insertions or deletions, from BI or BD, else [`GAP_QUALITY`] for all.
+/// The qualities of insertions or deletions, from BI or BD, else 45 for all.
 pub fn of_gaps(record: RecordRef<'_>, tag: Tag) -> Result<Vec<u8>> {
     let Some(field) = record.field(tag).filter(|field| field.kind == b'Z') else {
         return Ok(vec![GAP_QUALITY; record.l_seq()]);

@@ -66,7 +66,7 @@ pub struct CovariateRow {
 /// What a quality may depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Covariate {
-    /// So many bases, the last one being the base itself, as a number ([`super::tables::context_code`]).
+    /// So many bases, the last one being the base itself, as a number ([`context_code`](crate::bqsr::tables::context_code)).
     Context {
         /// Bases.
         size: u8,
