@@ -34,6 +34,22 @@ pub struct Field<'a> {
     pub value: &'a [u8],
 }
 
+impl Field<'_> {
+    /// The value of an integer field, of whatever type.
+    pub fn integer(&self) -> Option<i64> {
+        let value = self.value;
+        Some(match (self.kind, value.len()) {
+            (b'c', 1) => i64::from(value[0] as i8),
+            (b'C', 1) => i64::from(value[0]),
+            (b's', 2) => i64::from(i16::from_le_bytes([value[0], value[1]])),
+            (b'S', 2) => i64::from(u16::from_le_bytes([value[0], value[1]])),
+            (b'i', 4) => i64::from(i32::from_le_bytes([value[0], value[1], value[2], value[3]])),
+            (b'I', 4) => i64::from(u32::from_le_bytes([value[0], value[1], value[2], value[3]])),
+            _ => return None,
+        })
+    }
+}
+
 /// Walks the optional fields of a record.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {

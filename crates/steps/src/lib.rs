@@ -1,15 +1,22 @@
 //! What is done to reads.
 //!
-//! A [`Step`] changes or drops the reads of a batch; it sees one batch at a time, on any thread, in any
-//! order. What needs the whole input is in [`sort`], [`markdup`] and [`bqsr`]: a part that takes each batch's
-//! share as it passes, and a part that turns all shares into a value a later step is made from.
-//! Nothing here starts threads.
+//! A [`Step`] changes or drops the reads of a batch; a [`Tally`] learns from them. Both see one batch at a
+//! time, on any thread, in any order. What needs the whole input before a read can leave is in [`sort`], [`markdup`]
+//! and [`bqsr`]: a part that takes each batch's share as it passes, and a part that turns all shares into a value
+//! that a later step is made from. Nothing here starts threads.
+//!
+//! [`Step`], [`Changes`] and [`Tally`] are what other crates build on: `examples/` has one that adds a filter and a
+//! metric. Within a version 0.x they change only with x.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod bqsr;
+mod changes;
 pub mod filter;
 pub mod markdup;
 pub mod sort;
+pub mod tally;
+
+pub use changes::{Changes, Tags};
 
 use readmill_record::{Batch, Result};
 
@@ -26,6 +33,9 @@ pub trait Step: Send + Sync {
         0
     }
 
+    /// What it may change. A run that verifies that nothing was lost (`--verify`) holds it to that.
+    fn changes(&self) -> Changes;
+
     /// Changes the batch.
     fn apply(&mut self, batch: &mut Batch) -> Result<()>;
 
@@ -33,4 +43,24 @@ pub trait Step: Send + Sync {
     fn counts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
+}
+
+/// Learns from reads without changing them.
+///
+/// What each thread learns is merged at the end, in any order: it must be made of whole numbers, so that the result
+/// is the same for any number of threads.
+pub trait Tally: Send + Sync {
+    /// What one thread has learnt.
+    type Partial: Send + Default;
+    /// What is learnt from all reads.
+    type Total;
+
+    /// Learns from the reads of a batch.
+    fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
+
+    /// Adds what another thread has learnt.
+    fn merge(&self, into: &mut Self::Partial, from: Self::Partial);
+
+    /// Makes a result of all that was learnt.
+    fn finish(&self, total: Self::Partial) -> Result<Self::Total>;
 }

@@ -12,7 +12,7 @@ use super::qualities;
 use super::recalibration::Recalibration;
 use super::training::too_long;
 use super::well_formed::WellFormed;
-use crate::Step;
+use crate::{Changes, Step};
 
 /// What is written to reads, beside their new qualities.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -219,6 +219,11 @@ impl Step for ApplyRecalibration {
 
     fn growth(&self) -> usize {
         0 // reads are recalibrated when they leave
+    }
+
+    fn changes(&self) -> Changes {
+        let reads = self.shared.writing.drop_malformed;
+        Changes { reads, qualities: true, ..Changes::tags(&[tag::OQ, tag::BI, tag::BD]) }
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use readmill_record::{Batch, RecordRef, Result};
 
-use crate::Step;
+use crate::{Changes, Step};
 
 /// Drops reads flagged unmapped (0x4); the strict form also those without a reference sequence or
 /// position, whatever their flag says (elPrep's `--filter-unmapped-reads-strict`).
@@ -30,6 +30,10 @@ impl Step for DropUnmapped {
 
     fn fork(&self) -> Box<dyn Step> {
         Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::drops()
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -7,7 +7,7 @@ use readmill_record::header::{Fate, Names, Renames};
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Batch, RecordRef, Result, edit};
 
-use crate::Step;
+use crate::{Changes, Step};
 
 /// The program that wrote a record.
 const PG: Tag = *b"PG";
@@ -127,6 +127,10 @@ impl Step for Reconcile {
 
     fn growth(&self) -> usize {
         self.names.iter().map(|(_, names)| names.growth()).sum()
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::tags(&[tag::RG, PG]) // reference sequences keep their names
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::header::Line;
 use readmill_record::{Batch, Error, Flags, Header, RecordRef, Result, edit, tag};
 
-use crate::Step;
+use crate::{Changes, Step};
 
 /// Takes another dictionary (elPrep's `--replace-reference-sequences`): reads on sequences it lacks
 /// are removed and counted. A read that stays while its mate's sequence goes is told that its mate is
@@ -64,6 +64,11 @@ impl Step for ReplaceDictionary {
 
     fn fork(&self) -> Box<dyn Step> {
         Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        let changes = Changes { reads: true, flags: true, alignment: true, ..Changes::default() };
+        changes.and(&Changes::tags(&[tag::MC]))
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::header::Line;
 use readmill_record::{Batch, Error, Header, Result, edit, tag};
 
-use crate::Step;
+use crate::{Changes, Step};
 
 /// Puts every read into one read group (elPrep's `--replace-read-group`, Picard's
 /// AddOrReplaceReadGroups): all `@RG` lines become this one, and `RG:Z` of every read names it.
@@ -63,6 +63,10 @@ impl Step for ReplaceReadGroup {
 
     fn growth(&self) -> usize {
         self.id.len() + 4
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::tags(&[tag::RG])
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

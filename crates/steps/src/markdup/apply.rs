@@ -11,7 +11,7 @@ use super::libraries::Libraries;
 use super::metrics::LibraryCounts;
 use super::umi::Strand;
 use super::verdict::Verdict;
-use crate::Step;
+use crate::{Changes, Step};
 
 /// What of the verdict is written to records. The default is Picard's, but for `clear_dt`.
 #[derive(Clone, Debug, Default)]
@@ -220,6 +220,14 @@ impl Step for ApplyMarks {
 
     fn fork(&self) -> Box<dyn Step> {
         Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        let writing = &*self.writing;
+        let mut tags = vec![tag::DT, tag::DI, tag::DS];
+        tags.extend(writing.molecule.iter().chain(&writing.molecule_number).map(|(tag, _)| *tag));
+        let reads = writing.remove || writing.remove_optical;
+        Changes { reads, ..Changes::tags(&tags) }
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -4,7 +4,7 @@
 use readmill_record::{Batch, Result};
 
 use super::key::minimise;
-use crate::Step;
+use crate::{Changes, Step};
 
 /// Edits reads without a reference sequence as `samtools sort -M` does. It belongs behind the sort, whose
 /// keys are those of the records before.
@@ -18,6 +18,11 @@ impl Step for Minimise {
 
     fn fork(&self) -> Box<dyn Step> {
         Box::new(*self)
+    }
+
+    fn changes(&self) -> Changes {
+        let Changes { reads, tags, .. } = Changes::nothing();
+        Changes { reads, tags, flags: true, alignment: true, bases: true, qualities: true }
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

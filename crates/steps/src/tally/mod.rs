@@ -1,0 +1,9 @@
+//! What is learnt of reads in passing, one file each.
+
+pub mod checksum;
+pub mod flagstat;
+pub mod idxstats;
+
+pub use checksum::{Checksum, Columns};
+pub use flagstat::{Flagstat, FlagstatCounts};
+pub use idxstats::{Idxstats, IdxstatsCounts};
