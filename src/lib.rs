@@ -1,10 +1,14 @@
 //! readmill: sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
 //!
-//! A [`Plan`] says what is wanted; [`run`] does it. The command line (`src/cli`) only makes plans.
+//! A [`Plan`] says what is wanted; [`run`] does it. The command line (`src/cli`) only makes plans. A program of others
+//! makes plans, too, and adds steps and tallies of its own by [`run_with`]: see `examples/`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod additions;
 pub mod allocator;
+mod aside;
 pub mod compare;
+mod elsewhere;
 mod forecast;
 mod inputs;
 pub mod memory;
@@ -19,8 +23,12 @@ mod side_files;
 pub mod signal;
 mod summary;
 pub mod tables;
+mod tallies;
 mod target;
+mod watch;
 
+pub use additions::Additions;
 pub use plan::Plan;
-pub use run::run;
+pub use run::{run, run_with};
 pub use summary::Summary;
+pub use watch::{Watch, Watched, Watcher};

@@ -11,6 +11,7 @@ use readmill_record::{Error, Result};
 use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::Entry;
 
+use crate::aside::PAGES;
 use crate::plan::{DEFAULT_LEVEL, Plan};
 use crate::recalibration;
 
@@ -103,6 +104,10 @@ impl Memory {
         if wanted.is_some() {
             let counts = wanted.map_or(0, |it| COUNTS * recalibration::group_bytes(&it.counting));
             division.take("recalibration", (LEARNER_BYTES as u64 + counts) * threads as u64);
+        }
+        if plan.elsewhere.is_some() {
+            // Pages that are gathered, as many that wait or are encoded, and what tickets bring.
+            division.take("other outputs", 2 * PAGES as u64 + MIB * crew.in_flight as u64);
         }
         let sizes = Sizes::of(division.remainder().unwrap_or(0));
         division.take("sorting", sizes.scratch() * threads as u64);

@@ -15,6 +15,7 @@ use readmill_format::bgzf::{self, Codec};
 use readmill_format::sam;
 use readmill_record::{Batch, Error, Header, Result};
 
+use crate::aside::Aside;
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
 use crate::report::Report;
 use crate::target::{Positioned, Target, with_suffix};
@@ -52,6 +53,8 @@ pub struct Part {
     pub fragment: Option<Fragment>,
     /// Its records.
     pub records: u64,
+    /// Reads of it that go into other outputs.
+    pub aside: Aside,
 }
 
 impl Sink {
@@ -165,6 +168,14 @@ impl Sink {
             }
         }
         Ok(())
+    }
+
+    /// Writes the next part.
+    pub fn append(&mut self, mut part: Part) -> Result<()> {
+        if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
+            index.absorb(fragment, self.offset);
+        }
+        self.write_bytes(&part.bytes)
     }
 
     /// Ends the output: everything is on disk and under its name, or an error says why not.

@@ -1,9 +1,11 @@
 //! What is wanted, checked: the one description of a run that everything else is made from.
 
 mod duplicates;
+mod elsewhere;
 mod recalibration;
+mod tallies;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
@@ -14,7 +16,9 @@ use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
 
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
+pub use elsewhere::{By, Chosen, Elsewhere, Split};
 pub use recalibration::{Apply, Recalibration, TableSource, Training};
+pub use tallies::Tallies;
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
 /// zlib's time.
@@ -37,6 +41,10 @@ pub struct Plan {
     pub steps: Steps,
     /// Where they go; nowhere, if only what is learnt of them is wanted.
     pub output: Option<Output>,
+    /// Where some of them go beside that, or all in its place.
+    pub elsewhere: Option<Elsewhere>,
+    /// What is learnt of them in passing.
+    pub tallies: Tallies,
     /// With what means.
     pub means: Means,
 }
@@ -125,6 +133,31 @@ pub struct Means {
     pub verbosity: Verbosity,
 }
 
+impl Means {
+    /// What this process may use; spills go to `$TMPDIR`, else beside `output`.
+    pub fn beside(output: &Path) -> Self {
+        Means {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: crate::memory::default_limit(),
+            temp_dirs: temp_dirs(output),
+            spill_codec: SpillCodec::default(),
+            allow_missing_eof: false,
+            explain: false,
+            verbosity: Verbosity::Normal,
+        }
+    }
+}
+
+/// Where to spill if nothing else is said: `$TMPDIR`; else the output's own directory, which has room for the output.
+pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
+    if let Some(dir) = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()) {
+        return vec![dir.into()];
+    }
+    let beside = output.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let regular = !output.exists() || output.is_file();
+    vec![beside.filter(|_| regular).unwrap_or(Path::new(".")).to_path_buf()]
+}
+
 /// How much to say on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
@@ -136,7 +169,37 @@ pub enum Verbosity {
     Verbose,
 }
 
+impl Format {
+    /// The format that the name of a file tells: BAM, unless it ends otherwise.
+    pub fn by_name(path: &Path) -> Self {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("sam") => Format::Sam,
+            _ => Format::Bam,
+        }
+    }
+
+    /// How the name of such a file ends.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Bam => ".bam",
+            Format::Sam => ".sam",
+        }
+    }
+}
+
 impl Output {
+    /// The output of that path as the defaults have it.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let (format, codec) = (Format::by_name(&path), Codec::default());
+        Output { path, format, codec, level: None, index: Index::Auto, no_pg: false }
+    }
+
+    /// The same for a format that is not compressed.
+    pub fn without_codec(self) -> Self {
+        Output { codec: Codec::default(), level: None, ..self }
+    }
+
     /// Checks what can be checked before it is opened.
     fn check(&self) -> Result<()> {
         let wants_index = matches!(self.index, Index::Wanted | Index::Kind(_));
@@ -156,6 +219,37 @@ impl Output {
 }
 
 impl Plan {
+    /// A plan that reads `inputs` and writes `output`, with the means that are there by default.
+    pub fn new(
+        inputs: impl IntoIterator<Item = impl Into<PathBuf>>,
+        output: impl Into<PathBuf>,
+    ) -> Self {
+        let output = Output::new(output);
+        Plan {
+            command: "prep",
+            inputs: inputs.into_iter().map(Into::into).collect(),
+            steps: Steps::default(),
+            means: Means::beside(&output.path),
+            output: Some(output),
+            elsewhere: None,
+            tallies: Tallies::default(),
+        }
+    }
+
+    /// Whether no @PG line is to be added.
+    pub fn no_pg(&self) -> bool {
+        let split = match &self.elsewhere {
+            Some(Elsewhere::Split(split)) => Some(&split.output),
+            _ => None,
+        };
+        self.output.as_ref().or(split).is_some_and(|output| output.no_pg)
+    }
+
+    /// The files beside the main output whose names are known.
+    pub fn aside_paths(&self) -> Vec<&Path> {
+        self.elsewhere.as_ref().map_or_else(Vec::new, Elsewhere::paths)
+    }
+
     /// Checks what can be checked before the input is opened.
     pub fn check(&self) -> Result<()> {
         if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
@@ -224,7 +318,10 @@ impl Plan {
         if let Some(recalibration) = &steps.recalibration {
             recalibration.words().iter().for_each(|word| say(word));
         }
-        let sorts = self.command != "bqsr apply";
+        if let Some(elsewhere) = &self.elsewhere {
+            elsewhere.words().iter().for_each(|word| say(word));
+        }
+        let sorts = !matches!(self.command, "bqsr apply" | "split");
         if sorts && (self.command != "sort" || self.order() != Order::Coordinate) {
             say("--sort");
             say(&self.order().name());

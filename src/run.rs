@@ -1,38 +1,34 @@
 //! A plan becomes passes: the whole program.
 
+mod hold;
 mod recalibrate;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use readmill_engine::Budget;
 use readmill_format::source::Source;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
 use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
-use readmill_steps::markdup::optical::CANDIDATE_BYTES;
-use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Ends, Verdict, Writing};
-use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
+use readmill_steps::markdup::DuplicateEnds;
+use readmill_steps::sort::Order;
 use readmill_steps::{Step, sort};
 
-use crate::forecast;
+use crate::additions::{self, Additions};
+use crate::aside::Sides;
 use crate::inputs::{self, Inputs, Rules};
 use crate::memory::Memory;
 use crate::output::Sink;
 use crate::pass::doing::Doing;
-use crate::pass::duplicates::Court;
 use crate::pass::feed::Feed;
-use crate::pass::held::Held;
-use crate::pass::ingest::{Buffers, Ingest, Stop};
-use crate::pass::merge;
-use crate::pass::prefix::{self, Prefix};
-use crate::pass::waiting::Waiting;
-use crate::pass::{duplicates, stream};
-use crate::plan::{DuplicateMode, Plan, Unmapped};
-use crate::recalibration;
-use crate::report::{Report, log};
+use crate::pass::look::Look;
+use crate::pass::stream;
+use crate::plan::{Plan, Unmapped};
+use crate::report::Report;
 use crate::side_files::{self, SideFiles};
 use crate::summary::{self, Summary};
+use crate::tallies::{Point, Tallies};
+use crate::{elsewhere, recalibration};
 
 /// How often the header's text is in memory, at most, in one form or another.
 const HEADER_COPIES: u64 = 6;
@@ -42,6 +38,11 @@ const MOST_DICTIONARY: usize = 64 << 20;
 
 /// Does what the plan says.
 pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
+    run_with(plan, Additions::default(), report)
+}
+
+/// Does what the plan says, with steps and tallies of others.
+pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Summary> {
     let started = Instant::now();
     plan.check()?;
     let memory = Memory::divide(plan)?;
@@ -51,8 +52,15 @@ pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
     let rules = Rules { allow_missing_eof: plan.means.allow_missing_eof, most };
     let inputs = Inputs::open(&plan.inputs, rules)?;
     let mut header = inputs.header().clone();
-    let steps = steps(plan, &mut header)?;
-    let job = Job { plan, memory, report, header, steps };
+    let Additions { early, late, tallies: others } = additions;
+    let mut steps = filters(plan, &mut header)?;
+    let early = additions::make(early, &mut header)?;
+    let late = additions::make(late, &mut header)?;
+    let added = early.iter().chain(&late).map(|step| step.name());
+    describe(plan, &mut header, &Vec::from_iter(added));
+    steps.extend(early);
+    let tallies = Tallies::new(plan, (inputs.header(), &header), &[&steps, &late], others);
+    let job = Job { plan, memory, report, header, steps, late, tallies };
     let summary = match &plan.output {
         Some(_) if plan.holds_everything() => job.hold(inputs),
         Some(_) => job.pass_through(inputs),
@@ -67,8 +75,8 @@ pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
     Ok(summary)
 }
 
-/// The steps that are applied while reading, in their fixed order; they edit the header as they are made.
-fn steps(plan: &Plan, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
+/// The filters and edits that are applied while reading, in their fixed order; they edit the header as they are made.
+fn filters(plan: &Plan, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
     let mut steps: Vec<Box<dyn Step>> = Vec::new();
     if let Some(which) = plan.steps.drop_unmapped {
         steps.push(Box::new(DropUnmapped::new(which == Unmapped::Strict)));
@@ -82,11 +90,18 @@ fn steps(plan: &Plan, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
     if let Some(group) = &plan.steps.read_group {
         steps.push(Box::new(ReplaceReadGroup::new(group, header)?));
     }
-    set_order(header, plan.order(), true);
-    if !plan.output.as_ref().is_some_and(|output| output.no_pg) {
-        header.add_program("readmill", env!("CARGO_PKG_VERSION"), &plan.command_line());
-    }
     Ok(steps)
+}
+
+/// Says in the header what is done, steps of others by their names.
+fn describe(plan: &Plan, header: &mut Header, added: &[&str]) {
+    set_order(header, plan.order(), true);
+    if plan.no_pg() {
+        return;
+    }
+    let added = added.iter().map(|name| format!(" +{name}"));
+    let command = plan.command_line() + &added.collect::<String>();
+    header.add_program("readmill", env!("CARGO_PKG_VERSION"), &command);
 }
 
 /// Says in the header in which order reads leave.
@@ -103,7 +118,10 @@ struct Job<'a> {
     memory: Memory,
     report: &'a Report,
     header: Header,
+    /// Steps for reads as they come, and as they leave.
     steps: Vec<Box<dyn Step>>,
+    late: Vec<Box<dyn Step>>,
+    tallies: Tallies,
 }
 
 impl Job<'_> {
@@ -142,20 +160,40 @@ impl Job<'_> {
         (self.memory.room / 5).min(1 << 30) as usize
     }
 
-    /// Nothing leaves: reads are looked at.
+    /// Nothing leaves by a main output: reads are looked at, or go elsewhere.
     fn look(mut self, inputs: Inputs) -> Result<Summary> {
         let mut files = SideFiles::open(self.plan)?;
         let training = self.training(&self.spill())?;
         self.room(&inputs, self.beside_reads(training.as_deref()))?;
         let look = self.looks(training);
-        let look = look.ok_or_else(|| Error::bug("nothing is to be learnt of the reads"))?;
+        let crew = self.memory.crew;
+        let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
         self.report.stage("reading", inputs.size(), true);
-        let feed = Feed::new(inputs, self.max_record(), self.memory.crew);
-        let doing = Doing { steps: &std::mem::take(&mut self.steps), look: Some(&look) };
-        let (read, counts) = stream::to_look(self.memory.crew, feed, doing, self.report)?;
-        self.settle(look, &mut files, false)?;
+        let feed = Feed::new(inputs, self.max_record(), crew);
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.append(&mut self.late);
+        let doing = self.passing(&steps, look.as_ref(), sides.as_ref());
+        let (read, counts) = stream::to_look(crew, feed, doing, self.report)?;
+        if let Some(look) = look {
+            self.settle(look, &mut files, false)?;
+        }
+        self.tallies.verify(false, &steps, &[], self.report)?;
+        self.tallies.write(self.plan, &mut files)?;
+        let written = sides.map_or(Ok(0), |sides| sides.finish(self.report))?;
         files.rename()?;
-        Ok(Summary { read, counts, ..Summary::default() })
+        Ok(Summary { read, written, counts, ..Summary::default() })
+    }
+
+    /// What is done to reads that are not held.
+    fn passing<'a>(
+        &'a self,
+        steps: &'a [Box<dyn Step>],
+        look: Option<&'a Look>,
+        aside: Option<&'a Sides<'a>>,
+    ) -> Doing<'a> {
+        let [before, behind, left] =
+            [Point::Come, Point::Done, Point::Output].map(|point| self.tallies.at(point));
+        Doing { before, steps, look, behind, aside, left }
     }
 
     /// Steps alone: nothing is held.
@@ -163,220 +201,27 @@ impl Job<'_> {
         let mut sink = self.sink()?;
         let mut files = SideFiles::open(self.plan)?;
         let apply = recalibration::step_from_file(self.plan.steps.recalibration.as_ref(), &self.header)?;
-        self.steps.extend(apply);
         let training = self.training(&self.spill())?;
         self.room(&inputs, self.beside_reads(training.as_deref()))?;
         let look = self.looks(training);
+        let crew = self.memory.crew;
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.extend(apply.into_iter().chain(std::mem::take(&mut self.late)));
+        let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
         sink.begin(&self.header)?;
         self.report.stage("reading", inputs.size(), true);
-        let crew = self.memory.crew;
         let feed = Feed::new(inputs, self.max_record(), crew);
-        let doing = Doing { steps: &self.steps, look: look.as_ref() };
+        let doing = self.passing(&steps, look.as_ref(), sides.as_ref());
         let (read, written) = stream::to_sink(crew, feed, doing, &self.header, &mut sink, self.report)?;
         if let Some(look) = look {
             self.settle(look, &mut files, false)?;
         }
+        self.tallies.verify(false, &steps, &[], self.report)?;
+        self.tallies.write(self.plan, &mut files)?;
+        let aside = sides.map_or(Ok(0), |sides| sides.finish(self.report))?;
         sink.finish(self.report)?;
         files.rename()?;
-        Ok(Summary { read, written: written.records, counts: written.counts, ..Summary::default() })
-    }
-
-    /// Steps that need the whole input: ingest, resolve, look, merge.
-    fn hold(mut self, mut inputs: Inputs) -> Result<Summary> {
-        let mut sink = self.sink()?;
-        let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
-        let mut files = SideFiles::open(self.plan)?;
-        let spill = self.spill();
-        let recalibration = self.plan.steps.recalibration.as_ref();
-        let from_file = recalibration::step_from_file(recalibration, &self.header)?;
-        let training = self.training(&spill)?;
-        let beside_reads = self.beside_reads(training.as_deref());
-        let known = spill.written();
-        let wanted = self.plan.steps.duplicates.as_ref();
-        let prepare = |wanted| duplicates::prepare(wanted, &self.header, &mut inputs, self.report);
-        let noted = wanted.map(prepare).transpose()?;
-        let waiting = Waiting {
-            crew: self.memory.crew,
-            sort,
-            budget: Budget::new(self.room(&inputs, beside_reads)?),
-            spill,
-            beside: self.beside(&inputs, noted.as_ref()),
-            list: self.memory.sizes.list,
-            framing: Framing { size: self.memory.sizes.frame, codec: self.plan.means.spill_codec },
-        };
-        self.foretell(&mut inputs, &waiting, noted.as_ref(), &sink)?;
-        let input_header = inputs.header().clone();
-        let mut feed = Feed::new(inputs, self.max_record(), waiting.crew);
-
-        let mut held = self.ingest(&waiting, &mut feed, noted.as_ref(), &mut sink)?;
-        let (read, counts) = (held.records, std::mem::take(&mut held.counts));
-        let mut summary = Summary { read, counts, ..Summary::default() };
-        let mut steps: Vec<Box<dyn Step>> = Vec::new();
-        let mut marked = None;
-        if let (Some(wanted), Some(noted)) = (wanted, &noted) {
-            let writing = Writing {
-                clear_dt: wanted.writing.clear_dt && held.ends.has_dt,
-                ..wanted.writing.clone()
-            };
-            let grouped = (&input_header, feed.link.was_cut());
-            let verdict = Arc::new(self.judge(&waiting, wanted.mode, noted, grouped, &mut held)?);
-            summary::found(&verdict.tally, &self.header, self.report);
-            summary.mode = Some(verdict.mode);
-            let references = self.header.references().iter().map(|reference| reference.name.clone());
-            let libraries = Arc::clone(&noted.libraries);
-            let apply = ApplyMarks::new(Arc::clone(&verdict), writing, libraries, references.collect());
-            marked = Some((verdict, apply.counted(), &noted.libraries));
-            steps.push(Box::new(apply));
-        }
-        if self.plan.order() == Order::Minhash {
-            steps.push(Box::new(Minimise));
-            set_order(&mut self.header, Order::Minhash, held.any_placed);
-        }
-        let (sources, prefix) = self.behind_prefix(&waiting, &mut held, &mut sink)?;
-        let sources = Arc::new(sources);
-        summary.runs = held.spilled;
-        let verdict = marked.as_ref().map(|(verdict, ..)| &**verdict);
-        let (apply, look) = self.recalibrate(&waiting, &sources, verdict, training, &mut files)?;
-        let recalibrated = apply.is_some();
-        steps.extend(from_file.into_iter().chain(apply));
-        self.report.stage("writing", Some(read.saturating_sub(prefix.records)), false);
-        let (crew, merge) = (waiting.crew, Merge::new(sources));
-        let Prefix { cutter, records: before, .. } = prefix;
-        let doing = Doing { steps: &steps, look: look.as_ref() };
-        let written = merge::to_sink(crew, merge, doing, &self.header, &mut sink, cutter, self.report)?;
-        if let Some((verdict, counted, libraries)) = marked {
-            let metrics = side_files::duplication(libraries, &verdict.tally, &counted);
-            files.write_metrics(self.plan, &metrics)?;
-        }
-        if let Some(look) = look {
-            self.settle(look, &mut files, recalibrated)?;
-        }
-        sink.finish(self.report)?;
-        files.rename()?;
-        summary.counts.extend(written.counts);
-        summary.written = before + written.records;
-        summary.spilled = waiting.spill.written() - known;
-        Ok(summary)
-    }
-
-    /// All that is left to be merged, behind what is in the output already. If some of it belongs before that, the
-    /// output is begun anew.
-    fn behind_prefix(
-        &self,
-        waiting: &Waiting,
-        held: &mut Held,
-        sink: &mut Sink,
-    ) -> Result<(Sources, Prefix)> {
-        let mut sources = held.take_sources(waiting)?;
-        let mut prefix = std::mem::take(&mut held.prefix);
-        if !prefix.is_before(&sources) {
-            self.report.stage("taking back", None, true);
-            sources.runs.insert(0, prefix::take_back(waiting, &self.header, sink)?);
-            held.spilled += 1;
-            prefix = Prefix::default();
-        }
-        if prefix.is_empty() {
-            sink.begin(&self.header)?;
-        }
-        Ok((sources, prefix))
-    }
-
-    /// Whether reads may go into the output before all have come: nothing but the order is asked for, and the
-    /// output can be begun anew.
-    fn may_leave_early(&self, sink: &Sink) -> bool {
-        let steps = &self.plan.steps;
-        let alone = steps.duplicates.is_none()
-            && steps.recalibration.is_none()
-            && self.plan.order() != Order::Minhash;
-        alone && sink.can_restart()
-    }
-
-    /// Says what the run will need, if that is asked for, and refuses what the disk cannot hold.
-    fn foretell(
-        &self,
-        inputs: &mut Inputs,
-        waiting: &Waiting,
-        noted: Option<&DuplicateEnds>,
-        sink: &Sink,
-    ) -> Result<()> {
-        let explain = self.plan.means.explain;
-        let Some(expected) = forecast::forecast(inputs, waiting, noted, self.may_leave_early(sink))?
-        else {
-            if explain {
-                log("  the size of the input is unknown, and so is what will be spilled");
-            }
-            return Ok(());
-        };
-        let available = forecast::check_space(&expected, waiting, self.report)?;
-        if explain {
-            expected.explain(available);
-        }
-        Ok(())
-    }
-
-    /// The only read of the input. What does not fit into the memory becomes sorted runs on disk.
-    fn ingest(
-        &self,
-        waiting: &Waiting,
-        feed: &mut Feed,
-        noted: Option<&DuplicateEnds>,
-        sink: &mut Sink,
-    ) -> Result<Held> {
-        self.report.stage("reading", feed.intake.inputs.size(), true);
-        let writer =
-            self.may_leave_early(sink).then(|| sink.writer(&self.header, waiting.crew.in_flight));
-        let ingest = Ingest {
-            steps: &self.steps,
-            waiting,
-            ends: noted,
-            writer: writer.as_ref(),
-            report: self.report,
-            readers: feed.readers(),
-            buffers: Buffers::new(waiting.crew.in_flight),
-        };
-        let (mut held, mut held_back) =
-            (Held::new(waiting, noted.map_or_else(Ends::default, Ends::new)), 0);
-        while ingest.fill(feed, &mut held_back, &mut held, (sink, &self.header))? != Stop::Ended {
-            if held.has_too_many_runs(waiting) {
-                held.consolidate(waiting)?;
-            } else if held.ends.bytes() > 0 {
-                held.spill_ends(waiting)?;
-            } else {
-                return Err(
-                    Error::usage("a piece of the input does not fit into the memory").hint("raise -m")
-                );
-            }
-        }
-        held.records = feed.link.records();
-        Ok(held)
-    }
-
-    /// Which templates are duplicates.
-    fn judge(
-        &self,
-        waiting: &Waiting,
-        wanted: DuplicateMode,
-        noted: &DuplicateEnds,
-        (header, cut): (&Header, bool),
-        held: &mut Held,
-    ) -> Result<Verdict> {
-        self.report.stage("marking", None, true);
-        let free = waiting.budget.capacity().saturating_sub(waiting.budget.used());
-        let largest = held.records.saturating_mul(CANDIDATE_BYTES);
-        let optical = self.plan.most_optical_bytes().min(largest);
-        if held.ends.any_halves() && free < waiting.budget.capacity() / 4 || free < optical {
-            held.spill(waiting)?;
-        }
-        waiting.budget.release(held.ends.bytes().min(waiting.budget.used()));
-        let court = Court {
-            crew: waiting.crew,
-            budget: &waiting.budget,
-            spill: &waiting.spill,
-            noted,
-            cut,
-            report: self.report,
-        };
-        let ends = std::mem::take(&mut held.ends);
-        court.resolve(wanted, header, ends, held.records)
+        let counts = written.counts;
+        Ok(Summary { read, written: written.records, aside, counts, ..Summary::default() })
     }
 }

@@ -1,4 +1,4 @@
-//! The files beside the output: metrics, and the recalibration table.
+//! The text files beside the output: metrics, recalibration tables, what was counted.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,66 +11,88 @@ use readmill_steps::markdup::{DuplicationMetrics, Libraries, Tally};
 use crate::plan::Plan;
 use crate::target::{Target, check_distinct, with_suffix};
 
+/// What a file beside the output is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Picard's metrics of duplicates.
+    Metrics,
+    /// The same as JSON.
+    Json,
+    /// The recalibration table of reads as they come.
+    Table,
+    /// The recalibration table of reads as they leave.
+    After,
+    /// The text of samtools flagstat.
+    Flagstat,
+    /// The text of samtools idxstats.
+    Idxstats,
+    /// Checksums.
+    Checksum,
+    /// Checksums as samtools takes them.
+    SamtoolsChecksum,
+    /// Checksums as bamseqchksum takes them.
+    Bamseqchksum,
+}
+
 /// The files that are open, so that a name that cannot be written is told at once.
 #[derive(Default)]
-pub struct SideFiles {
-    picard: Option<Target>,
-    json: Option<Target>,
-    table: Option<Target>,
-    after: Option<Target>,
-}
+pub struct SideFiles(Vec<(Beside, Target)>);
 
 impl SideFiles {
     /// Opens those that the plan names.
     pub fn open(plan: &Plan) -> Result<Self> {
-        let open = |path: Option<&Path>| path.map(Target::open).transpose();
-        let [picard, json, table, after] = paths(plan);
-        let (picard, json) = (open(picard)?, open(json)?);
-        Ok(SideFiles { picard, json, table: open(table)?, after: open(after)? })
+        let open = |(what, path)| Ok((what, Target::open(path)?));
+        paths(plan).into_iter().map(open).collect::<Result<_>>().map(SideFiles)
     }
 
-    /// Writes a recalibration table, that of the reads as they are or as they leave, if it is asked for, under a
-    /// temporary name.
-    pub fn write_table(&mut self, report: &bqsr::Report, after: bool) -> Result<()> {
-        let target = if after { &mut self.after } else { &mut self.table };
-        let Some(target) = target else { return Ok(()) };
-        target.write(&report.text())?;
+    /// Writes a file, if it is asked for, under a temporary name.
+    pub fn write(&mut self, what: Beside, bytes: &[u8]) -> Result<()> {
+        let Some((_, target)) = self.0.iter_mut().find(|(which, _)| *which == what) else {
+            return Ok(());
+        };
+        target.write(bytes)?;
         target.sync()
     }
 
-    /// Writes the metrics that are asked for, under temporary names.
+    /// Writes a recalibration table, that of the reads as they are or as they leave, if it is asked for.
+    pub fn write_table(&mut self, report: &bqsr::Report, after: bool) -> Result<()> {
+        self.write(if after { Beside::After } else { Beside::Table }, &report.text())
+    }
+
+    /// Writes the metrics that are asked for.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
         // Report tools look for the input behind these words. No date: equal runs write equal bytes.
         let input = plan.inputs.first().and_then(|path| path.file_name());
         let input = input.map_or("-".into(), |name| name.to_string_lossy());
         let command = format!("MarkDuplicates INPUT={input} ({})", plan.command_line());
-        if let Some(target) = &mut self.picard {
-            let version = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
-            target.write(&metrics.to_picard(&command, version))?;
-            target.sync()?;
-        }
-        if let Some(target) = &mut self.json {
-            target.write(metrics.to_json(&command).as_bytes())?;
-            target.sync()?;
-        }
-        Ok(())
+        let version = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
+        self.write(Beside::Metrics, &metrics.to_picard(&command, version))?;
+        self.write(Beside::Json, metrics.to_json(&command).as_bytes())
     }
 
     /// Gives complete files their names.
     pub fn rename(&mut self) -> Result<()> {
-        let targets = [&mut self.picard, &mut self.json, &mut self.table, &mut self.after];
-        targets.into_iter().flatten().try_for_each(Target::rename)
+        self.0.iter_mut().try_for_each(|(_, target)| target.rename())
     }
 }
 
-/// Metrics, metrics as JSON, and the tables before and after.
-fn paths(plan: &Plan) -> [Option<&Path>; 4] {
+/// The files that the plan names.
+fn paths(plan: &Plan) -> Vec<(Beside, &Path)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
     let training = plan.steps.recalibration.as_ref().and_then(|it| it.training());
-    let picard = metrics.and_then(|metrics| metrics.picard.as_deref());
-    let json = metrics.and_then(|metrics| metrics.json.as_deref());
-    let table = training.and_then(|training| training.table.as_deref());
-    [picard, json, table, training.and_then(|training| training.after.as_deref())]
+    let [flagstat, idxstats, checksum, samtools, bamseqchksum] = plan.tallies.paths();
+    let all = [
+        (Beside::Metrics, metrics.and_then(|metrics| metrics.picard.as_deref())),
+        (Beside::Json, metrics.and_then(|metrics| metrics.json.as_deref())),
+        (Beside::Table, training.and_then(|training| training.table.as_deref())),
+        (Beside::After, training.and_then(|training| training.after.as_deref())),
+        (Beside::Flagstat, flagstat),
+        (Beside::Idxstats, idxstats),
+        (Beside::Checksum, checksum),
+        (Beside::SamtoolsChecksum, samtools),
+        (Beside::Bamseqchksum, bamseqchksum),
+    ];
+    all.into_iter().filter_map(|(what, path)| Some((what, path?))).collect()
 }
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
@@ -80,7 +102,8 @@ pub fn check(plan: &Plan) -> Result<()> {
     let mut read: Vec<PathBuf> = recalibration.cloned().collect();
     let training = plan.steps.recalibration.iter().filter_map(|it| it.training());
     training.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
-    let beside: Vec<&Path> = paths(plan).into_iter().flatten().collect();
+    let beside: Vec<&Path> =
+        paths(plan).into_iter().map(|(_, path)| path).chain(plan.aside_paths()).collect();
     for (n, path) in main.into_iter().chain(beside.iter().copied()).enumerate() {
         let is_main = n == 0 && main.is_some();
         plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;

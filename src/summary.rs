@@ -7,7 +7,7 @@ use readmill_steps::markdup::verdict::Deepest;
 use readmill_steps::markdup::{Mode, Tally};
 
 use crate::memory::{self, Memory};
-use crate::plan::Plan;
+use crate::plan::{Elsewhere, Plan};
 use crate::report::{Report, log};
 
 /// What a run did.
@@ -17,6 +17,8 @@ pub struct Summary {
     pub read: u64,
     /// Records written.
     pub written: u64,
+    /// Records written into other outputs.
+    pub aside: u64,
     /// How duplicates were marked.
     pub mode: Option<Mode>,
     /// What the steps counted.
@@ -61,7 +63,12 @@ fn with_commas(n: u64) -> String {
 fn shown_output(plan: &Plan) -> String {
     let training = plan.steps.recalibration.as_ref().and_then(|it| it.training());
     let table = training.and_then(|training| training.table.as_ref());
-    let path = plan.output.as_ref().map(|output| &output.path).or(table);
+    if let Some(Elsewhere::Split(split)) = &plan.elsewhere {
+        return format!("{}.*", split.prefix.display());
+    }
+    let tally = plan.tallies.paths().into_iter().flatten().next();
+    let main = plan.output.as_ref().map(|output| &*output.path);
+    let path = main.or(table.map(|path| &**path)).or(tally);
     path.map_or("nowhere".into(), |path| path.display().to_string())
 }
 
@@ -111,6 +118,9 @@ pub fn conclude(summary: &Summary, started: Instant, report: &Report) {
             "readmill: duplicate mode coordinate: mapped primary records of duplicates are flagged",
         ),
         None => {}
+    }
+    if summary.aside > 0 {
+        report.say(&format!("readmill: {} records written into other files", summary.aside));
     }
     report.say(&format!(
         "readmill: {} records read, {} written in {:.1} s; peak memory {} MiB; {} MiB spilled in {} runs",

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use readmill::Plan;
-use readmill::plan::{Recalibration, Steps, TableSource};
+use readmill::plan::{Recalibration, Steps, TableSource, Tallies};
 use readmill::tables;
 use readmill_record::Result;
 
@@ -100,7 +100,7 @@ impl Bqsr {
     pub fn plan(&self) -> Result<Option<Plan>> {
         match self {
             Bqsr::Table(it) => Ok(Some(it.plan())),
-            Bqsr::Apply(it) => Ok(Some(it.plan())),
+            Bqsr::Apply(it) => it.plan().map(Some),
             Bqsr::Gather(it) => tables::gather(&it.tables, &it.output).map(|()| None),
             Bqsr::PlotData(it) => it.write().map(|()| None),
         }
@@ -123,22 +123,19 @@ impl Table {
             inputs: self.input.inputs(),
             steps: Steps { recalibration, ..Steps::default() },
             output: None,
+            elsewhere: None,
+            tallies: Tallies::default(),
             means: self.means.means(&self.output),
         }
     }
 }
 
 impl ApplyTable {
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> Result<Plan> {
         let source = TableSource::File(self.bqsr_table.clone());
         let apply = Some(self.applying.apply(&self.qualities));
-        Plan {
-            command: "bqsr apply",
-            inputs: self.io.inputs(),
-            steps: Steps { recalibration: Some(Recalibration { source, apply }), ..Steps::default() },
-            output: self.io.output(),
-            means: self.io.means(),
-        }
+        let recalibration = Some(Recalibration { source, apply });
+        self.io.plan("bqsr apply", Steps { recalibration, ..Steps::default() })
     }
 }
 

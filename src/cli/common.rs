@@ -3,11 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use readmill::Plan;
 use readmill::memory;
-use readmill::plan::{self, FAST_LEVEL, Format, Index, Means, Output, Verbosity};
+use readmill::plan::{self, FAST_LEVEL, Format, Index, Means, Output, Steps, Verbosity};
 use readmill_format::bam::index::Kind;
 use readmill_format::bgzf::Codec;
 use readmill_format::squeeze::SpillCodec;
+use readmill_record::Result;
+
+use super::beside::BesideFlags;
 
 /// Where reads come from.
 #[derive(Args)]
@@ -49,6 +53,8 @@ pub struct Io {
     /// Add no @PG line
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
+    #[command(flatten)]
+    beside: BesideFlags,
     #[command(flatten)]
     means: MeansFlags,
 }
@@ -100,17 +106,21 @@ fn parse_memory(text: &str) -> std::result::Result<u64, String> {
 }
 
 impl Io {
-    /// The inputs.
-    pub fn inputs(&self) -> Vec<PathBuf> {
-        self.input.inputs()
+    /// A plan that does these steps.
+    pub fn plan(&self, command: &'static str, steps: Steps) -> Result<Plan> {
+        Ok(Plan {
+            command,
+            inputs: self.input.inputs(),
+            steps,
+            output: Some(self.output()),
+            elsewhere: self.beside.elsewhere()?,
+            tallies: self.beside.tallies(),
+            means: self.means.means(&self.output),
+        })
     }
 
-    pub fn output(&self) -> Option<Output> {
-        let by_name = match self.output.extension().and_then(|e| e.to_str()) {
-            Some("sam") => Format::Sam,
-            _ => Format::Bam,
-        };
-        let format = self.output_format.map_or(by_name, |format| match format {
+    fn output(&self) -> Output {
+        let format = self.output_format.map_or(Format::by_name(&self.output), |format| match format {
             OutputFormat::Bam => Format::Bam,
             OutputFormat::Sam => Format::Sam,
         });
@@ -127,11 +137,7 @@ impl Io {
             _ => self.level,
         };
         let (path, codec, no_pg) = (self.output.clone(), self.codec, self.no_pg);
-        Some(Output { path, format, codec, level, index, no_pg })
-    }
-
-    pub fn means(&self) -> Means {
-        self.means.means(&self.output)
+        Output { path, format, codec, level, index, no_pg }
     }
 }
 
@@ -145,15 +151,15 @@ impl Input {
 impl MeansFlags {
     /// The means of a run that writes to `output`.
     pub fn means(&self, output: &Path) -> Means {
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        let default = Means::beside(output);
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         };
         Means {
-            threads: self.threads.map_or_else(available, usize::from),
-            memory: self.memory.unwrap_or_else(memory::default_limit),
+            threads: self.threads.map_or(default.threads, usize::from),
+            memory: self.memory.unwrap_or(default.memory),
             temp_dirs: self.temp_dirs(output),
             spill_codec: self.spill_codec,
             allow_missing_eof: self.allow_missing_eof,
@@ -162,16 +168,8 @@ impl MeansFlags {
         }
     }
 
-    /// The directories asked for; else `$TMPDIR`; else the output's own, which has room for the output.
+    /// The directories asked for, else those of the default.
     fn temp_dirs(&self, output: &Path) -> Vec<PathBuf> {
-        if !self.temp_dir.is_empty() {
-            return self.temp_dir.clone();
-        }
-        if let Some(dir) = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()) {
-            return vec![dir.into()];
-        }
-        let beside = output.parent().filter(|dir| !dir.as_os_str().is_empty());
-        let regular = !output.exists() || output.is_file();
-        vec![beside.filter(|_| regular).unwrap_or(Path::new(".")).to_path_buf()]
+        if self.temp_dir.is_empty() { plan::temp_dirs(output) } else { self.temp_dir.clone() }
     }
 }

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::plan::{
-    DuplicateMode, Duplicates, Format, Index, Means, Output, Plan, Steps, Unmapped, Verbosity,
+    DuplicateMode, Duplicates, Means, Output, Plan, Steps, Tallies, Unmapped, Verbosity,
 };
 use readmill::report::Report;
 use readmill::{memory, sample};
 use readmill_engine::Crew;
-use readmill_format::bgzf::Codec;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Error, Result};
 use readmill_simulate::{Profile, Sample};
@@ -86,14 +85,9 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
             sort: Some(Order::Coordinate),
             recalibration: None,
         },
-        output: Some(Output {
-            path: output,
-            format: Format::Bam,
-            codec: Codec::default(),
-            level: None,
-            index: Index::Auto,
-            no_pg: false,
-        }),
+        output: Some(Output::new(output)),
+        elsewhere: None,
+        tallies: Tallies::default(),
         means: Means {
             threads,
             memory: memory::default_limit().min(512 << 20),

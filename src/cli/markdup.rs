@@ -28,12 +28,6 @@ impl Markdup {
     pub fn plan(&self) -> Result<Plan> {
         let duplicates = Some(self.duplicates.duplicates());
         let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };
-        Ok(Plan {
-            command: "markdup",
-            inputs: self.io.inputs(),
-            steps,
-            output: self.io.output(),
-            means: self.io.means(),
-        })
+        self.io.plan("markdup", steps)
     }
 }

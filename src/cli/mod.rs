@@ -1,14 +1,17 @@
 //! The command line: flags to a [`Plan`], nothing else.
 
+mod beside;
 mod bqsr;
 mod common;
 mod compare;
 mod demo;
 mod duplicates;
+mod learn;
 mod markdup;
 mod prep;
 mod recalibration;
 mod sort;
+mod split;
 
 use std::process::ExitCode;
 
@@ -36,6 +39,14 @@ enum Command {
     /// Recalibrate base qualities, in steps
     #[command(subcommand)]
     Bqsr(bqsr::Bqsr),
+    /// Reads to several files, by read group, contigs or number
+    Split(split::SplitReads),
+    /// Numbers of reads by FLAG, as samtools flagstat
+    Flagstat(learn::Learn),
+    /// Numbers of reads by reference sequence, as samtools idxstats; needs no index
+    Idxstats(learn::Learn),
+    /// Checksums of reads that do not depend on their order
+    Checksum(learn::Checksum),
     /// Say how far two files agree
     Compare(compare::Compare),
     /// Simulate a sample and prepare it
@@ -67,6 +78,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Sort(it) => process(&it.plan()?),
         Command::Markdup(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
+        Command::Split(it) => process(&it.plan()?),
+        Command::Flagstat(it) => process(&it.flagstat()),
+        Command::Idxstats(it) => process(&it.idxstats()),
+        Command::Checksum(it) => process(&it.plan()),
         Command::Compare(it) => it.run(),
         Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),
     }
@@ -83,6 +98,7 @@ fn fail(error: &Error) -> ExitCode {
         Kind::Usage => 1,
         Kind::Input => 2,
         Kind::Io => 3,
+        Kind::Different => 4,
         Kind::Bug => 101,
         Kind::BrokenPipe => return ExitCode::from(141), // the reader has left: nothing to say
     };

@@ -154,12 +154,6 @@ impl Prep {
             sort: self.sort.order(),
             recalibration: self.bqsr.recalibration(),
         };
-        Ok(Plan {
-            command: "prep",
-            inputs: self.io.inputs(),
-            steps,
-            output: self.io.output(),
-            means: self.io.means(),
-        })
+        self.io.plan("prep", steps)
     }
 }

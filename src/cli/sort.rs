@@ -76,12 +76,6 @@ impl Sort {
     pub fn plan(&self) -> Result<Plan> {
         let order = Some(self.order()).filter(|&order| order != Order::Input);
         let steps = Steps { sort: order, ..Steps::default() };
-        Ok(Plan {
-            command: "sort",
-            inputs: self.io.inputs(),
-            steps,
-            output: self.io.output(),
-            means: self.io.means(),
-        })
+        self.io.plan("sort", steps)
     }
 }

@@ -1,49 +1,86 @@
-//! What is done to reads on their way out.
+//! What is done to the reads of a batch where they pass: steps, and what is learnt before and behind them.
 
 use readmill_record::{Batch, Result};
 use readmill_steps::Step;
 use readmill_steps::bqsr::Learner;
+use readmill_steps::route::Route;
 
 use super::look::Look;
 use super::{Counts, Steps, apply, count, fork};
+use crate::aside::{self, Aside, Sides};
+use crate::watch::{Watch, Watcher};
 
-/// What is done to the reads of a batch before they leave: steps, and a look at what they made of them.
-#[derive(Clone, Copy)]
+/// Tallies.
+pub type Watches<'a> = Vec<&'a dyn Watch>;
+
+/// What is done to the reads of a batch.
+#[derive(Clone, Default)]
 pub struct Doing<'a> {
+    /// What is learnt of them as they come.
+    pub before: Watches<'a>,
     /// The steps.
     pub steps: &'a [Box<dyn Step>],
-    /// What is counted behind them.
+    /// The bases that are counted behind them.
     pub look: Option<&'a Look>,
+    /// What is learnt of them as the steps leave them.
+    pub behind: Watches<'a>,
+    /// Where some of them go then, or all.
+    pub aside: Option<&'a Sides<'a>>,
+    /// What is learnt of those that are left.
+    pub left: Watches<'a>,
 }
 
 /// One thread's part in it.
 pub struct Doer<'a> {
+    before: Vec<Box<dyn Watcher + 'a>>,
     steps: Steps,
     look: Option<(&'a Look, Learner)>,
+    behind: Vec<Box<dyn Watcher + 'a>>,
+    aside: Option<(&'a Sides<'a>, Box<dyn Route>)>,
+    left: Vec<Box<dyn Watcher + 'a>>,
 }
 
 impl<'a> Doing<'a> {
     /// For the thread that calls.
     pub fn doer(&self) -> Doer<'a> {
-        Doer { steps: fork(self.steps), look: self.look.map(|look| (look, look.learner())) }
+        let watchers = |watches: &Watches<'a>| watches.iter().map(|watch| watch.watcher()).collect();
+        Doer {
+            before: watchers(&self.before),
+            steps: fork(self.steps),
+            look: self.look.map(|look| (look, look.learner())),
+            behind: watchers(&self.behind),
+            aside: self.aside.map(|sides| (sides, sides.route())),
+            left: watchers(&self.left),
+        }
     }
 }
 
 impl Doer<'_> {
-    /// Does it to a batch.
-    pub fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+    /// Does it to a batch; gives the reads that go elsewhere.
+    pub fn apply(&mut self, batch: &mut Batch) -> Result<Aside> {
+        self.before.iter_mut().try_for_each(|watcher| watcher.observe(batch))?;
         apply(&mut self.steps, batch)?;
-        match &mut self.look {
-            Some((look, learner)) => look.over(learner, batch),
-            None => Ok(()),
+        if let Some((look, learner)) = &mut self.look {
+            look.over(learner, batch)?;
         }
+        self.behind.iter_mut().try_for_each(|watcher| watcher.observe(batch))?;
+        let aside = match &mut self.aside {
+            Some((sides, route)) => {
+                sides.encode()?;
+                aside::route(&mut **route, batch)
+            }
+            None => Aside::new(),
+        };
+        self.left.iter_mut().try_for_each(|watcher| watcher.observe(batch))?;
+        Ok(aside)
     }
 
-    /// Hands over what was counted.
+    /// Hands over what was counted and learnt.
     pub fn finish(mut self, sums: &mut Counts) {
         count(sums, [&self.steps].into_iter());
         if let Some((look, learner)) = &mut self.look {
             look.keep(learner);
         }
+        self.before.into_iter().chain(self.behind).chain(self.left).for_each(Watcher::keep);
     }
 }

@@ -57,9 +57,10 @@ impl<'a> ToSink<'a> {
     fn encode(&self, worker: &mut Worker<'a>, partition: &Partition) -> Result<Part> {
         let (batch, doer, encoder) = worker;
         partition.gather_into(batch)?;
-        doer.apply(batch)?;
+        let aside = doer.apply(batch)?;
         let mut part = self.writer.part();
         encoder.encode(batch, &mut part);
+        part.aside = aside;
         Ok(part)
     }
 }
@@ -75,6 +76,7 @@ pub fn to_sink(
     report: &Report,
 ) -> Result<Written> {
     let (mut records, mut ended) = (0, false);
+    let sides = doing.aside;
     let pass = ToSink { doing, writer: sink.writer(header, crew.in_flight) };
     let workers = readmill_engine::run(
         crew,
@@ -91,9 +93,10 @@ pub fn to_sink(
             })
         },
         |_, parts: Vec<Part>| {
-            for part in parts {
+            for mut part in parts {
                 records += part.records;
                 report.advance(part.records);
+                sides.map_or(Ok(()), |sides| sides.take(std::mem::take(&mut part.aside)))?;
                 sink.take(part, &pass.writer)?;
             }
             Ok(())

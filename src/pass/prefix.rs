@@ -11,6 +11,7 @@ use readmill_format::chain::{Link, Linked, Opened};
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
 use readmill_steps::sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
+use super::doing::{Doer, Doing};
 use super::turnover::Scratch;
 use super::waiting::Waiting;
 use crate::output::{Part, PartEncoder, Sink, Writer};
@@ -76,35 +77,47 @@ impl Prefix {
     }
 }
 
-/// Encodes partitions of the output.
-pub fn encode(
-    partitions: &[Partition],
-    sort: &RunSort,
-    batch: &mut Batch,
-    encoder: &mut PartEncoder<'_>,
-    writer: &Writer<'_>,
-) -> Result<Encoded> {
-    writer.write_behind()?;
-    let mut encoded = Encoded { parts: Vec::new(), ends: None };
-    for partition in partitions {
-        batch.clear();
-        partition.gather(|stamp, raw| {
-            batch.push(raw, stamp);
-            Ok(())
-        })?;
-        let mut part = writer.part();
-        encoder.encode(batch, &mut part);
-        encoded.parts.push(part);
-        if let [first, .., last] | [first @ last] = batch.spans[..] {
-            let last = full_key(sort, batch.record(last))?;
-            let first = match encoded.ends.take() {
-                Some((first, _)) => first,
-                None => full_key(sort, batch.record(first))?,
-            };
-            encoded.ends = Some((first, last));
-        }
+/// One thread's means to let reads leave.
+pub struct Leaver<'a> {
+    batch: Batch,
+    /// What is learnt of them; nothing is changed.
+    pub doer: Doer<'a>,
+    encoder: PartEncoder<'a>,
+}
+
+impl<'a> Leaver<'a> {
+    /// For the thread that calls.
+    pub fn new(doing: &Doing<'a>, writer: &Writer<'a>) -> Self {
+        Leaver { batch: Batch::default(), doer: doing.doer(), encoder: writer.encoder() }
     }
-    Ok(encoded)
+
+    /// Encodes partitions of the output.
+    pub fn encode(
+        &mut self,
+        partitions: &[Partition],
+        sort: &RunSort,
+        writer: &Writer<'_>,
+    ) -> Result<Encoded> {
+        writer.write_behind()?;
+        let Leaver { batch, doer, encoder } = self;
+        let mut encoded = Encoded { parts: Vec::new(), ends: None };
+        for partition in partitions {
+            partition.gather_into(batch)?;
+            doer.apply(batch)?;
+            let mut part = writer.part();
+            encoder.encode(batch, &mut part);
+            encoded.parts.push(part);
+            if let [first, .., last] | [first @ last] = batch.spans[..] {
+                let last = full_key(sort, batch.record(last))?;
+                let first = match encoded.ends.take() {
+                    Some((first, _)) => first,
+                    None => full_key(sort, batch.record(first))?,
+                };
+                encoded.ends = Some((first, last));
+            }
+        }
+        Ok(encoded)
+    }
 }
 
 fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {

@@ -7,6 +7,7 @@ use super::Counts;
 use super::doing::{Doer, Doing};
 use super::feed::{Feed, Piece, Reader, Readers, Stretch};
 use super::merge::Written;
+use crate::aside::Aside;
 use crate::inputs::Next;
 use crate::output::{Part, PartEncoder, Sink, Writer};
 use crate::report::Report;
@@ -36,13 +37,14 @@ impl<'a> Pass for Through<'a> {
     fn work(&self, worker: &mut Self::Worker, stretch: Stretch) -> Result<(Part, u64)> {
         self.writer.write_behind()?;
         let (reader, doer, encoder) = worker;
-        let (batch, read) = reader.check(stretch, |mut batch| {
+        let (batch, read, aside) = reader.check(stretch, |mut batch| {
             let read = batch.len() as u64;
-            doer.apply(&mut batch)?;
-            Ok((batch, read))
+            let aside = doer.apply(&mut batch)?;
+            Ok((batch, read, aside))
         })?;
         let mut part = self.writer.part();
         encoder.encode(&batch, &mut part);
+        part.aside = aside;
         self.readers.reuse(batch);
         Ok((part, read))
     }
@@ -57,7 +59,7 @@ pub fn to_sink(
     sink: &mut Sink,
     report: &Report,
 ) -> Result<(u64, Written)> {
-    let writer = sink.writer(header, crew.in_flight);
+    let (writer, sides) = (sink.writer(header, crew.in_flight), doing.aside);
     let pass = Through { readers: feed.readers(), doing, writer };
     let Feed { mut intake, mut link } = feed;
     let (mut read, mut records) = (0, 0);
@@ -70,9 +72,10 @@ pub fn to_sink(
             Ok(next)
         },
         |_, piece| Ok(pass.readers.link(&mut link, piece)),
-        |_, (part, n): (Part, u64)| {
+        |_, (mut part, n): (Part, u64)| {
             read += n;
             records += part.records;
+            sides.map_or(Ok(()), |sides| sides.take(std::mem::take(&mut part.aside)))?;
             sink.take(part, &pass.writer)
         },
     )?;
@@ -91,7 +94,7 @@ impl<'a> Pass for Looking<'a> {
     type Input = Next;
     type Opened = Piece;
     type Linked = Stretch;
-    type Output = u64;
+    type Output = (u64, Aside);
     type Worker = (Reader, Doer<'a>);
     type Error = Error;
 
@@ -103,19 +106,21 @@ impl<'a> Pass for Looking<'a> {
         worker.0.open(next)
     }
 
-    fn work(&self, (reader, doer): &mut Self::Worker, stretch: Stretch) -> Result<u64> {
-        let (batch, read) = reader.check(stretch, |mut batch| {
+    fn work(&self, (reader, doer): &mut Self::Worker, stretch: Stretch) -> Result<(u64, Aside)> {
+        let (batch, left) = reader.check(stretch, |mut batch| {
             let read = batch.len() as u64;
-            doer.apply(&mut batch)?;
-            Ok((batch, read))
+            let aside = doer.apply(&mut batch)?;
+            Ok((batch, (read, aside)))
         })?;
         self.readers.reuse(batch);
-        Ok(read)
+        Ok(left)
     }
 }
 
-/// Passes the input through, to be looked at only; gives the number of its records.
+/// Passes the input through, to be looked at only, or into other outputs than a main one; gives the number of its
+/// records.
 pub fn to_look(crew: Crew, feed: Feed, doing: Doing<'_>, report: &Report) -> Result<(u64, Counts)> {
+    let sides = doing.aside;
     let pass = Looking { readers: feed.readers(), doing };
     let Feed { mut intake, mut link } = feed;
     let mut read = 0;
@@ -128,9 +133,9 @@ pub fn to_look(crew: Crew, feed: Feed, doing: Doing<'_>, report: &Report) -> Res
             Ok(next)
         },
         |_, piece| Ok(pass.readers.link(&mut link, piece)),
-        |_, records| {
+        |_, (records, aside)| {
             read += records;
-            Ok(())
+            sides.map_or(Ok(()), |sides| sides.take(aside))
         },
     )?;
     let mut counts = Counts::new();

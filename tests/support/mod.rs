@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use readmill::Plan;
-use readmill::plan::{Format, Index, Means, Output, Steps, Verbosity};
+use readmill::plan::{Format, Index, Means, Output, Steps, Tallies, Verbosity};
 use readmill::report::Report;
 use readmill_format::bgzf::Codec;
 use readmill_format::squeeze::SpillCodec;
@@ -71,6 +71,8 @@ impl Desk {
                 index: Index::No,
                 no_pg: true,
             }),
+            elsewhere: None,
+            tallies: Tallies::default(),
             means: Means {
                 threads,
                 memory: 128 << 20,

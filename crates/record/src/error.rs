@@ -15,6 +15,8 @@ pub enum Kind {
     Input,
     /// Reading or writing failed, or there is no space left (exit code 3).
     Io,
+    /// Two things differ that should not (exit code 4).
+    Different,
     /// The reader of a pipe went away (exit code 141, quietly).
     BrokenPipe,
     /// What cannot be has happened (exit code 101).
@@ -60,6 +62,11 @@ impl Error {
     /// The request cannot be met as made.
     pub fn usage(what: impl Into<String>) -> Self {
         Self::new(Kind::Usage, what)
+    }
+
+    /// Two things differ that should not.
+    pub fn different(what: impl Into<String>) -> Self {
+        Self::new(Kind::Different, what)
     }
 
     /// readmill itself is wrong.

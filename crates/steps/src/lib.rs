@@ -13,6 +13,7 @@ pub mod bqsr;
 mod changes;
 pub mod filter;
 pub mod markdup;
+pub mod route;
 pub mod sort;
 pub mod tally;
 

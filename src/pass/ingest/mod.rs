@@ -22,17 +22,17 @@ mod ticket;
 use std::sync::{Arc, Mutex};
 
 use readmill_engine::Pass;
-use readmill_record::{Arena, Batch, Error, Header, Result};
+use readmill_record::{Arena, Error, Header, Result};
 use readmill_steps::markdup;
 use readmill_steps::markdup::{DuplicateEnds, EndsPart};
 use readmill_steps::sort::{Partition, run};
 
-use super::Steps;
+use super::doing::Doer;
 use super::feed::{Feed, Reader, Stretch};
 use super::held::Held;
-use super::prefix;
+use super::prefix::Leaver;
 use super::turnover;
-use crate::output::{PartEncoder, Sink, Writer};
+use crate::output::{Sink, Writer};
 use claim::Claimer;
 use commit::Committer;
 use state::Shared;
@@ -51,11 +51,11 @@ pub enum Stop {
 /// A thread's scratch.
 pub struct Worker<'a> {
     reader: Reader,
-    steps: Steps,
+    doer: Doer<'a>,
     ends: Option<markdup::Scratch>,
     turnover: turnover::Scratch,
     /// What is needed to encode for the output, once it is.
-    encoder: Option<(Batch, PartEncoder<'a>)>,
+    leaver: Option<Leaver<'a>>,
 }
 
 impl<'a> Ingest<'a> {
@@ -96,7 +96,10 @@ impl<'a> Ingest<'a> {
             |_, done| committer.commit(done),
         )?;
         let (arena, ended) = (claimer.arena, claimer.ended);
-        super::count(&mut held.counts, workers.iter().map(|worker| &worker.steps));
+        for Worker { doer, leaver, .. } in workers {
+            doer.finish(&mut held.counts);
+            leaver.into_iter().for_each(|leaver| leaver.doer.finish(&mut held.counts));
+        }
         (held.arena, held.prefix.cutter) = (arena, cutter);
         self.writer.map_or(Ok(()), Writer::write_behind)?;
         Ok(if ended { Stop::Ended } else { Stop::NoRoom })
@@ -110,13 +113,13 @@ impl<'a> Ingest<'a> {
         room: Room,
         arena: &Arena,
     ) -> Result<Left> {
-        let Worker { reader, steps, ends: scratch, .. } = worker;
+        let Worker { reader, doer, ends: scratch, .. } = worker;
         reader.check(stretch, |mut batch| {
             let mut ends = EndsPart::default();
             if let Some(scratch) = scratch {
                 scratch.judge(&batch, &mut ends);
             }
-            super::apply(steps, &mut batch)?;
+            doer.apply(&mut batch)?; // nothing goes elsewhere yet
             if let (Some(noted), Some(scratch)) = (self.ends, scratch) {
                 noted.accept(scratch, &batch, &mut ends)?;
             }
@@ -134,7 +137,7 @@ impl<'a> Ingest<'a> {
 impl<'a> Ingest<'a> {
     /// What a task of the turnover leaves.
     fn turn_over(&self, worker: &mut Worker<'a>, linked: turnover::Linked) -> Result<TurnoverDone> {
-        let Worker { turnover, encoder, .. } = worker;
+        let Worker { turnover, leaver, .. } = worker;
         let sort = &self.waiting.sort;
         let mut pack = |records: &Partition| {
             turnover.pack(records, sort, self.buffers.frames.take().unwrap_or_default())
@@ -144,9 +147,8 @@ impl<'a> Ingest<'a> {
             (turnover::Linked::Sorted(list), _) => TurnoverDone::Sorted(list),
             (turnover::Linked::Records(range), _) => TurnoverDone::Frames(pack(&range.into())?),
             (turnover::Linked::Partitions(partitions), Some(writer)) => {
-                let fresh = || (Batch::default(), writer.encoder());
-                let (batch, encoder) = encoder.get_or_insert_with(fresh);
-                let encoded = prefix::encode(&partitions, sort, batch, encoder, writer)?;
+                let leaver = leaver.get_or_insert_with(|| Leaver::new(&self.leaving, writer));
+                let encoded = leaver.encode(&partitions, sort, writer)?;
                 TurnoverDone::Encoded(encoded)
             }
             (turnover::Linked::Partitions(_), None) => {
@@ -170,13 +172,13 @@ impl<'a> Pass for Filling<'_, 'a> {
     type Error = Error;
 
     fn worker(&self) -> Worker<'a> {
-        let Ingest { readers, steps, ends, waiting, .. } = self.0;
+        let Ingest { readers, doing, ends, waiting, .. } = self.0;
         Worker {
             reader: readers.reader(),
-            steps: super::fork(steps),
+            doer: doing.doer(),
             ends: ends.map(DuplicateEnds::scratch),
             turnover: turnover::Scratch::new(waiting.framing),
-            encoder: None,
+            leaver: None,
         }
     }
 

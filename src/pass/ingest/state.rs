@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_engine::Pool;
-use readmill_steps::Step;
 use readmill_steps::markdup::DuplicateEnds;
 use readmill_steps::sort::{Entry, Frames};
 
 use crate::output::Writer;
+use crate::pass::doing::Doing;
 use crate::pass::feed::Readers;
 use crate::pass::held::Held;
 use crate::pass::turnover::Turnover;
@@ -16,14 +16,16 @@ use crate::report::Report;
 
 /// What ingest works with, shared by all threads.
 pub struct Ingest<'a> {
-    /// The steps.
-    pub steps: &'a [Box<dyn Step>],
+    /// What is done to reads as they come.
+    pub doing: Doing<'a>,
     /// How reads are sorted, and where they wait.
     pub waiting: &'a Waiting,
     /// What is noted for duplicates.
     pub ends: Option<&'a DuplicateEnds>,
     /// What encodes reads for the output as soon as memory is full; nothing where reads cannot leave yet.
     pub writer: Option<&'a Writer<'a>>,
+    /// What is done to reads as they leave then.
+    pub leaving: Doing<'a>,
     /// Progress.
     pub report: &'a Report,
     /// Opens and checks what is read.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use readmill::memory::{self, Memory};
-use readmill::plan::{Format, Index, Means, Output, Plan, Steps, Verbosity};
+use readmill::plan::{Format, Index, Means, Output, Plan, Steps, Tallies, Verbosity};
 use readmill_engine::Budget;
 use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};
@@ -72,6 +72,8 @@ fn plan(memory: u64, threads: usize, level: u8) -> Plan {
             index: Index::Auto,
             no_pg: false,
         }),
+        elsewhere: None,
+        tallies: Tallies::default(),
         means: Means {
             threads,
             memory,

@@ -28,6 +28,14 @@ pub struct Writing {
     pub drop_malformed: bool,
 }
 
+impl Writing {
+    /// What is changed by it.
+    pub fn changes(&self) -> Changes {
+        let tags = Changes::tags(&[tag::OQ, tag::BI, tag::BD]);
+        Changes { reads: self.drop_malformed, qualities: true, ..tags }
+    }
+}
+
 /// Recalibrates reads.
 #[derive(Clone)]
 pub struct ApplyRecalibration {
@@ -222,8 +230,7 @@ impl Step for ApplyRecalibration {
     }
 
     fn changes(&self) -> Changes {
-        let reads = self.shared.writing.drop_malformed;
-        Changes { reads, qualities: true, ..Changes::tags(&[tag::OQ, tag::BI, tag::BD]) }
+        self.shared.writing.changes()
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -54,6 +54,13 @@ impl Writing {
             || self.molecule.is_some()
             || self.molecule_number.is_some()
     }
+
+    /// What is changed by it.
+    pub fn changes(&self) -> Changes {
+        let mut tags = vec![tag::DT, tag::DI, tag::DS];
+        tags.extend(self.molecule.iter().chain(&self.molecule_number).map(|(tag, _)| *tag));
+        Changes { reads: self.remove || self.remove_optical, ..Changes::tags(&tags) }
+    }
 }
 
 /// Sets 0x400 on duplicates, clears it on all others, writes and removes what else is asked for.
@@ -223,11 +230,7 @@ impl Step for ApplyMarks {
     }
 
     fn changes(&self) -> Changes {
-        let writing = &*self.writing;
-        let mut tags = vec![tag::DT, tag::DI, tag::DS];
-        tags.extend(writing.molecule.iter().chain(&writing.molecule_number).map(|(tag, _)| *tag));
-        let reads = writing.remove || writing.remove_optical;
-        Changes { reads, ..Changes::tags(&tags) }
+        self.writing.changes()
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

@@ -218,8 +218,8 @@ fn update(hasher: &mut Hasher, field: &Field<'_>) {
     };
     let (kind, width) = match value {
         0..=0xff => (b'C', 1),
-        0..=0xffff => (b'S', 2),
-        0.. => (b'I', 4),
+        0x100..=0xffff => (b'S', 2),
+        0x1_0000.. => (b'I', 4),
         -0x80..0 => (b'c', 1),
         -0x8000..0 => (b's', 2),
         _ => (b'i', 4),

@@ -1,0 +1,50 @@
+//! Flags for what is learnt of reads in passing, and for reads that go elsewhere.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use readmill::plan::{Chosen, Elsewhere, Tallies};
+use readmill_record::Result;
+
+/// What is learnt in passing.
+#[derive(Args)]
+#[command(next_help_heading = "In the same pass")]
+pub struct BesideFlags {
+    /// Write numbers of reads by FLAG, as samtools flagstat does
+    #[arg(long, value_name = "FILE")]
+    flagstat: Option<PathBuf>,
+    /// Write numbers of reads by reference sequence, as samtools idxstats does
+    #[arg(long, value_name = "FILE")]
+    idxstats: Option<PathBuf>,
+    /// Write checksums of the reads that do not depend on their order, as readmill checksum does
+    #[arg(long, value_name = "FILE")]
+    checksum: Option<PathBuf>,
+    /// Compare checksums of the reads that come with those that leave; exit with 4, and write nothing, if reads were lost, doubled, or altered by what should not
+    #[arg(long)]
+    verify: bool,
+    /// Copy some reads into another file, too: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION; may be given again
+    #[arg(long, value_name = "FILE=WHAT")]
+    copy_to: Vec<String>,
+    /// Put some reads into another file instead; may be given again, the first that fits counts
+    #[arg(long, value_name = "FILE=WHAT")]
+    move_to: Vec<String>,
+}
+
+impl BesideFlags {
+    pub fn tallies(&self) -> Tallies {
+        Tallies {
+            flagstat: self.flagstat.clone(),
+            idxstats: self.idxstats.clone(),
+            checksum: self.checksum.clone(),
+            verify: self.verify,
+            ..Tallies::default()
+        }
+    }
+
+    pub fn elsewhere(&self) -> Result<Option<Elsewhere>> {
+        let copies = self.copy_to.iter().map(|text| Chosen::parse(text, false));
+        let moves = self.move_to.iter().map(|text| Chosen::parse(text, true));
+        let list: Vec<Chosen> = copies.chain(moves).collect::<Result<_>>()?;
+        Ok((!list.is_empty()).then_some(Elsewhere::Chosen(list)))
+    }
+}

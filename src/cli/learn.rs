@@ -1,0 +1,79 @@
+//! Subcommands that write nothing but what they learn of reads: flagstat, idxstats, checksum.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use readmill::Plan;
+use readmill::plan::{Steps, Tallies};
+
+use super::common::{Input, MeansFlags};
+
+/// Where reads come from, and where what is learnt goes.
+#[derive(Args)]
+pub struct Learn {
+    #[command(flatten)]
+    input: Input,
+    /// Output file; - or nothing for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    output: PathBuf,
+    #[command(flatten)]
+    means: MeansFlags,
+}
+
+impl Learn {
+    fn plan(&self, command: &'static str, tallies: Tallies) -> Plan {
+        Plan {
+            command,
+            inputs: self.input.inputs(),
+            steps: Steps::default(),
+            output: None,
+            elsewhere: None,
+            tallies,
+            means: self.means.means(&self.output),
+        }
+    }
+
+    pub fn flagstat(&self) -> Plan {
+        self.plan("flagstat", Tallies { flagstat: Some(self.output.clone()), ..Tallies::default() })
+    }
+
+    pub fn idxstats(&self) -> Plan {
+        self.plan("idxstats", Tallies { idxstats: Some(self.output.clone()), ..Tallies::default() })
+    }
+}
+
+/// Flags of checksums.
+#[derive(Args)]
+#[command(after_help = "\
+Each column is the sum, modulo 2^128, of a hash of every record: reads in any order have the same sums, in BAM, SAM or \
+CRAM, and it is practically certain that other reads have others. FLAG is taken without 0x400, so marking duplicates \
+changes nothing; optional fields are taken in any order, and integers by their value.
+
+To compare with files of which only the checksums of other tools are known, --samtools prints what samtools checksum \
+prints, and --bamseqchksum what biobambam2's bamseqchksum prints: checksums of names, bases, qualities and of the \
+fields BC, FI, QT, RT, TC of primary records, in the direction of sequencing. They are the same before and after \
+alignment:
+
+  readmill checksum --samtools out.bam > ours; samtools checksum in.cram > theirs; diff ours theirs")]
+pub struct Checksum {
+    #[command(flatten)]
+    learn: Learn,
+    /// Print what samtools checksum prints
+    #[arg(long, conflicts_with = "bamseqchksum")]
+    samtools: bool,
+    /// Print what bamseqchksum prints
+    #[arg(long, short = 'B')]
+    bamseqchksum: bool,
+}
+
+impl Checksum {
+    pub fn plan(&self) -> Plan {
+        let file = || Some(self.learn.output.clone());
+        let tallies = match (self.samtools, self.bamseqchksum) {
+            (true, _) => Tallies { samtools_checksum: file(), ..Tallies::default() },
+            (_, true) => Tallies { bamseqchksum: file(), ..Tallies::default() },
+            _ => Tallies { checksum: file(), ..Tallies::default() },
+        };
+        self.learn.plan("checksum", tallies)
+    }
+}

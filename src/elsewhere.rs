@@ -1,0 +1,175 @@
+//! The outputs beside the main one, made as the plan has them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Header, RecordRef, Result};
+use readmill_steps::route::{ByContigs, ByReadGroup, Class, Everything, Route};
+
+use crate::aside::{MOST, Open, Sides};
+use crate::output::Sink;
+use crate::plan::{By, Chosen, Elsewhere, Format, Output, Plan, Split};
+use crate::report::Report;
+
+/// Opens the outputs for reads under this header.
+pub fn open<'a>(
+    plan: &'a Plan,
+    header: &'a Header,
+    in_flight: usize,
+    report: &'a Report,
+) -> Result<Option<Sides<'a>>> {
+    let sorted = plan.order() == readmill_steps::sort::Order::Coordinate;
+    match &plan.elsewhere {
+        None => Ok(None),
+        Some(Elsewhere::Chosen(list)) => chosen(plan, list, (header, sorted), in_flight, report),
+        Some(Elsewhere::Split(split)) => split_up(plan, split, header, in_flight, report),
+    }
+}
+
+fn chosen<'a>(
+    plan: &'a Plan,
+    list: &'a [Chosen],
+    (header, sorted): (&'a Header, bool),
+    in_flight: usize,
+    report: &'a Report,
+) -> Result<Option<Sides<'a>>> {
+    let main = plan.output.as_ref().ok_or_else(|| Error::bug("chosen reads have no main output"))?;
+    let route = ByChoice { list: list.iter().map(Choice::new).collect::<Result<_>>()? };
+    let open: Open<'a> = Box::new(move |number| {
+        let chosen = &list[number];
+        let output = Output { path: chosen.path.clone(), format: chosen.format(), ..main.clone() };
+        let output = if output.format == Format::Bam { output } else { output.without_codec() };
+        Ok((Sink::create(&output, header, sorted, report)?, header.clone()))
+    });
+    Sides::new(Box::new(route), open, (list.len(), list.len()), None, in_flight).map(Some)
+}
+
+fn split_up<'a>(
+    plan: &'a Plan,
+    split: &'a Split,
+    header: &'a Header,
+    in_flight: usize,
+    report: &'a Report,
+) -> Result<Option<Sides<'a>>> {
+    let (route, names, rest): (Box<dyn Route>, Vec<String>, Option<&str>) = match split.by {
+        By::Records(_) => (Box::new(Everything), Vec::new(), None),
+        By::ReadGroup => {
+            let names = group_names(header)?;
+            (Box::new(ByReadGroup::new(header)), names, Some("no-read-group"))
+        }
+        By::Contigs(most) => {
+            let route = ByContigs::new(header, most);
+            let names = (1..=route.groups()).map(|n| format!("group{n:05}")).collect();
+            (Box::new(route), names, Some("unmapped"))
+        }
+    };
+    if names.len() >= MOST {
+        return Err(Error::usage(format!("reads would be split among {} files", names.len()))
+            .hint("give contigs=BASES a larger number, or split by something else"));
+    }
+    let (opened, most) = (names.len(), names.len() + usize::from(rest.is_some()));
+    let most_records = match split.by {
+        By::Records(most) => Some(most),
+        _ => None,
+    };
+    let open: Open<'a> = Box::new(move |number| {
+        let name = names.get(number).cloned().or(rest.map(str::to_string));
+        let name = name.unwrap_or_else(|| format!("part{:05}", number + 1));
+        if number >= MOST {
+            return Err(Error::usage(format!("reads would be split among more than {MOST} files"))
+                .hint("give records=N a larger number"));
+        }
+        let path = file_name(split, &name);
+        plan.inputs.iter().try_for_each(|input| crate::side_files::spare(input, &path))?;
+        let output = Output { path, ..split.output.clone() };
+        let mut header = header.clone();
+        if split.by == By::ReadGroup {
+            keep_group(&mut header, number)?;
+        }
+        Ok((Sink::create(&output, &header, false, report)?, header))
+    });
+    Sides::new(route, open, (opened, most), most_records, in_flight).map(Some)
+}
+
+/// The header of the reads of one read group.
+fn keep_group(header: &mut Header, number: usize) -> Result<()> {
+    let own = header.lines_of(b"RG").filter(|line| line.get(b"ID").is_some()).nth(number).cloned();
+    header.replace(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])
+}
+
+/// Names of files for the read groups, whatever stands in their IDs.
+fn group_names(header: &Header) -> Result<Vec<String>> {
+    let (mut names, mut owners) = (Vec::new(), HashMap::new());
+    for id in header.lines_of(b"RG").filter_map(|line| line.get(b"ID")) {
+        let id = String::from_utf8_lossy(id).into_owned();
+        let fits = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
+        let name: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+        if let Some(other) = owners.insert(name.clone(), id.clone()) {
+            return Err(Error::input(format!(
+                "the read groups {other:?} and {id:?} would share the file name {name:?}"
+            ))
+            .hint("rename one of them in the header"));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn file_name(split: &Split, name: &str) -> PathBuf {
+    let mut path = split.prefix.as_os_str().to_os_string();
+    if !split.prefix.as_os_str().is_empty() && !ends_with_separator(&split.prefix) {
+        path.push(".");
+    }
+    path.push(name);
+    path.push(split.output.format.extension());
+    path.into()
+}
+
+fn ends_with_separator(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// What is chosen for a file.
+#[derive(Clone)]
+struct Choice {
+    class: Class,
+    moves: bool,
+}
+
+impl Choice {
+    fn new(chosen: &Chosen) -> Result<Self> {
+        let class = Class::named(&chosen.what);
+        let class = class.ok_or_else(|| {
+            Error::usage(format!("{:?} names no reads", chosen.what))
+                .hint("choose unmapped, discordant or duplicates")
+        })?;
+        Ok(Choice { class, moves: chosen.moves })
+    }
+
+    fn holds(&self, record: RecordRef<'_>) -> bool {
+        self.class.holds(record)
+    }
+}
+
+/// Each read to every file it is chosen for; those that move go to the first alone that they move to.
+#[derive(Clone)]
+struct ByChoice {
+    list: Vec<Choice>,
+}
+
+impl Route for ByChoice {
+    fn fork(&self) -> Box<dyn Route> {
+        Box::new(self.clone())
+    }
+
+    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> bool {
+        let mut stays = true;
+        for (place, choice) in self.list.iter().enumerate() {
+            if (stays || !choice.moves) && choice.holds(record) {
+                places.push(place);
+                stays &= !choice.moves;
+            }
+        }
+        stays
+    }
+}

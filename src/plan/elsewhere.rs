@@ -1,0 +1,118 @@
+//! Outputs beside the main one, or in its place.
+
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Result};
+
+use super::{Format, Output};
+
+/// Where reads go beside the main output, or in its place.
+#[derive(Clone, Debug)]
+pub enum Elsewhere {
+    /// Reads that are chosen go into files of their own.
+    Chosen(Vec<Chosen>),
+    /// All reads are split among files.
+    Split(Split),
+}
+
+/// Reads that are chosen go into a file.
+#[derive(Clone, Debug)]
+pub struct Chosen {
+    /// The file.
+    pub path: PathBuf,
+    /// Which reads: `unmapped`, `discordant`, `duplicates`, or an expression.
+    pub what: String,
+    /// Whether they leave the main output.
+    pub moves: bool,
+}
+
+/// All reads are split among files.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// The files are called by this, what tells them apart, and the format.
+    pub prefix: PathBuf,
+    /// What tells them apart.
+    pub by: By,
+    /// Format, codec, level, index of each; its path is not used.
+    pub output: Output,
+}
+
+/// By what reads are split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// By read group.
+    ReadGroup,
+    /// By groups of contigs, of at most so many bases each; nothing means the length of the longest contig.
+    Contigs(Option<u64>),
+    /// So many records each; records of one name that stand together stay together.
+    Records(u64),
+}
+
+impl By {
+    /// Reads `read-group`, `contigs`, `contigs=BASES` or `records=N`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (word, number) = match text.split_once('=') {
+            Some((word, number)) => (word, Some(number)),
+            None => (text, None),
+        };
+        let number = number.map(|number| match number.parse::<u64>() {
+            Ok(number) if number > 0 => Ok(number),
+            _ => Err(format!("{number:?} is not a number above zero")),
+        });
+        match (word, number.transpose()?) {
+            ("read-group", None) => Ok(By::ReadGroup),
+            ("contigs", most) => Ok(By::Contigs(most)),
+            ("records", Some(most)) => Ok(By::Records(most)),
+            ("records", None) => Err("records needs a number: records=1000000".to_string()),
+            _ => Err(format!("{text:?} is none of read-group, contigs, contigs=BASES, records=N")),
+        }
+    }
+
+    /// As it is written.
+    pub fn word(self) -> String {
+        match self {
+            By::ReadGroup => "read-group".to_string(),
+            By::Contigs(None) => "contigs".to_string(),
+            By::Contigs(Some(most)) => format!("contigs={most}"),
+            By::Records(most) => format!("records={most}"),
+        }
+    }
+}
+
+impl Chosen {
+    /// Reads `FILE=WHAT`.
+    pub fn parse(text: &str, moves: bool) -> Result<Self> {
+        let parts = text.split_once('=').filter(|(file, what)| !file.is_empty() && !what.is_empty());
+        let (file, what) = parts.ok_or_else(|| {
+            Error::usage(format!("{text:?} does not say which reads go into which file"))
+                .hint("write FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION")
+        })?;
+        Ok(Chosen { path: file.into(), what: what.trim().to_string(), moves })
+    }
+
+    /// The format that its name tells.
+    pub fn format(&self) -> Format {
+        Format::by_name(&self.path)
+    }
+}
+
+impl Elsewhere {
+    /// The files whose names are known before anything is read.
+    pub fn paths(&self) -> Vec<&Path> {
+        match self {
+            Elsewhere::Chosen(list) => list.iter().map(|chosen| &*chosen.path).collect(),
+            Elsewhere::Split(_) => Vec::new(),
+        }
+    }
+
+    /// Words of the canonical command line: what leaves the main output, or how all is split.
+    pub fn words(&self) -> Vec<String> {
+        match self {
+            Elsewhere::Chosen(list) => {
+                let moves = list.iter().filter(|chosen| chosen.moves);
+                moves.map(|chosen| format!("--move '{}'", chosen.what)).collect()
+            }
+            Elsewhere::Split(split) => vec![format!("--by {}", split.by.word())],
+        }
+    }
+}

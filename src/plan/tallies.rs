@@ -1,0 +1,33 @@
+//! What is learnt of the reads in passing.
+
+use std::path::{Path, PathBuf};
+
+/// Files to write about the reads of the output, and whether to verify that none was lost.
+#[derive(Clone, Debug, Default)]
+pub struct Tallies {
+    /// Numbers of reads by FLAG, as `samtools flagstat` writes them.
+    pub flagstat: Option<PathBuf>,
+    /// Numbers of reads by reference sequence, as `samtools idxstats` writes them.
+    pub idxstats: Option<PathBuf>,
+    /// Checksums that do not depend on order.
+    pub checksum: Option<PathBuf>,
+    /// The same as `samtools checksum` takes them.
+    pub samtools_checksum: Option<PathBuf>,
+    /// The same as `bamseqchksum` takes them.
+    pub bamseqchksum: Option<PathBuf>,
+    /// Fail if reads were lost, doubled or altered by what should not.
+    pub verify: bool,
+}
+
+impl Tallies {
+    /// The files, in the order of the fields.
+    pub fn paths(&self) -> [Option<&Path>; 5] {
+        let Tallies { flagstat, idxstats, checksum, samtools_checksum, bamseqchksum, .. } = self;
+        [flagstat, idxstats, checksum, samtools_checksum, bamseqchksum].map(Option::as_deref)
+    }
+
+    /// Whether anything is wanted.
+    pub fn any(&self) -> bool {
+        self.verify || self.paths().iter().any(Option::is_some)
+    }
+}
