@@ -7,14 +7,14 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use readmill_record::{Batch, Header, Result};
-use readmill_steps::route::Route;
+use readmill_record::{Batch, Header, RecordRef, Result, Stamp};
+use readmill_steps::route::{self, BySegment, Route, Segments};
 
 use crate::output::{Part, PartEncoder, Sink, Writer};
 use crate::report::Report;
 
 /// Bytes of all pages that are being gathered, at most.
-pub const PAGES: usize = 32 << 20;
+const PAGES: usize = 32 << 20;
 
 /// Bytes of a page, at most.
 const PAGE: usize = 1 << 20;
@@ -22,15 +22,45 @@ const PAGE: usize = 1 << 20;
 /// Outputs, at most.
 pub const MOST: usize = 500;
 
-/// Reads of one batch that go elsewhere: the number of the output, and the reads.
-pub type Aside = Vec<(usize, Batch)>;
+/// Bytes that so many outputs take: pages that are gathered, and as many that wait or are encoded.
+pub fn memory(outputs: usize) -> u64 {
+    2 * PAGES.min(outputs * PAGE) as u64
+}
+
+/// Reads of one batch that go elsewhere.
+#[derive(Default)]
+pub struct Aside {
+    /// The number of the output, and its reads.
+    places: Vec<(usize, Batch)>,
+    /// The first and the last template, which may go on in the batches beside it. What lies between them is in
+    /// `places`.
+    edges: Option<[Batch; 2]>,
+}
+
+/// By what reads are told where they go.
+pub enum Router {
+    /// Each by itself.
+    Each(Box<dyn Route>),
+    /// By the ends of templates, whose records stand together. Nothing is left for the main output.
+    Templates(BySegment),
+}
+
+impl Router {
+    /// A thread's copy.
+    fn fork(&self) -> Router {
+        match self {
+            Router::Each(route) => Router::Each(route.fork()),
+            Router::Templates(by_segment) => Router::Templates(by_segment.clone()),
+        }
+    }
+}
 
 /// Makes the outputs that are opened only when there is something for them: the file for that number, and its header.
 pub type Open<'a> = Box<dyn Fn(usize) -> Result<(Sink, Header)> + Send + Sync + 'a>;
 
 /// The outputs beside the main one.
 pub struct Sides<'a> {
-    route: Box<dyn Route>,
+    router: Router,
     open: Open<'a>,
     /// Most records in an output before the next one is begun, of whole templates where they stand together.
     most_records: Option<u64>,
@@ -38,6 +68,8 @@ pub struct Sides<'a> {
     list: Mutex<Vec<Option<Arc<Side>>>>,
     tasks: Mutex<VecDeque<Page>>,
     rolling: Mutex<Rolling>,
+    /// The last template so far, and what became of those before it.
+    edge: Mutex<(Batch, Segments)>,
     in_flight: usize,
 }
 
@@ -78,29 +110,30 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<'a> Sides<'a> {
     /// Outputs that `open` makes, `opened` of them now, at most `most` in all.
     pub fn new(
-        route: Box<dyn Route>,
+        router: Router,
         open: Open<'a>,
         (opened, most): (usize, usize),
         most_records: Option<u64>,
         in_flight: usize,
     ) -> Result<Self> {
         let sides = Sides {
-            route,
+            router,
             open,
             most_records,
             page: (PAGES / most.max(1)).min(PAGE),
             list: Mutex::default(),
             tasks: Mutex::default(),
             rolling: Mutex::default(),
+            edge: Mutex::default(),
             in_flight,
         };
         (0..opened).try_for_each(|number| sides.side(number).map(drop))?;
         Ok(sides)
     }
 
-    /// A thread's route.
-    pub fn route(&self) -> Box<dyn Route> {
-        self.route.fork()
+    /// A thread's router.
+    pub fn router(&self) -> Router {
+        self.router.fork()
     }
 
     /// The output of that number, which is begun if it is not there.
@@ -121,12 +154,44 @@ impl<'a> Sides<'a> {
 
     /// Takes reads that go elsewhere, in their order.
     pub fn take(&self, aside: Aside) -> Result<()> {
-        for (number, batch) in aside {
+        let Aside { places, edges } = aside;
+        let [first, last] = edges.unwrap_or_default();
+        self.join(first)?;
+        if !last.is_empty() {
+            self.close_edge(&mut lock(&self.edge))?;
+        }
+        for (number, batch) in places {
             match self.most_records {
                 None => self.gather(number, batch.spans.iter().map(|&span| batch.record(span).raw()))?,
                 Some(most) => self.roll(&batch, most)?,
             }
         }
+        self.join(last)
+    }
+
+    /// Takes a template that may go on with the last one, or begin there.
+    fn join(&self, batch: Batch) -> Result<()> {
+        let Some(&begin) = batch.spans.first() else { return Ok(()) };
+        let mut edge = lock(&self.edge);
+        let (last, _) = &mut *edge;
+        let name = batch.record(begin).qname();
+        let same = last.spans.first().is_some_and(|&span| last.record(span).qname() == name);
+        if !(same && name != b"*") {
+            self.close_edge(&mut edge)?;
+        }
+        let (last, _) = &mut *edge;
+        batch.records().for_each(|(stamp, record)| last.push(record.raw(), stamp));
+        Ok(())
+    }
+
+    /// The last template is whole.
+    fn close_edge(&self, (last, counts): &mut (Batch, Segments)) -> Result<()> {
+        let Router::Templates(by_segment) = &self.router else { return Ok(()) };
+        let mut places = Vec::new();
+        let records = last.spans.iter().map(|&span| last.record(span));
+        by_segment.route(records, counts, |place, record| places.push((place, record.raw())));
+        places.into_iter().try_for_each(|(place, raw)| self.gather(place, std::iter::once(raw)))?;
+        last.clear();
         Ok(())
     }
 
@@ -175,6 +240,13 @@ impl<'a> Sides<'a> {
         Ok(())
     }
 
+    /// Adds what became of templates.
+    pub fn count(&self, counts: Segments) {
+        let sums = &mut lock(&self.edge).1;
+        sums.excluded += counts.excluded;
+        sums.singles += counts.singles;
+    }
+
     /// Encodes the pages that wait for it. Whoever is about to encode does this first.
     pub fn encode(&self) -> Result<()> {
         loop {
@@ -186,6 +258,11 @@ impl<'a> Sides<'a> {
 
     /// Writes what is left, and completes the files. Returns the number of records in them.
     pub fn finish(self, report: &Report) -> Result<u64> {
+        let mut edge = lock(&self.edge);
+        self.close_edge(&mut edge)?;
+        let Segments { excluded, singles } = edge.1;
+        drop(edge);
+        tell(report, excluded, singles);
         self.encode()?;
         let mut records = 0;
         let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -222,19 +299,65 @@ impl Side {
 }
 
 /// Takes the reads out of a batch that go elsewhere, copies of those that also stay.
-pub fn route(route: &mut dyn Route, batch: &mut Batch) -> Aside {
-    let (mut aside, mut places) = (Aside::new(), Vec::new());
+pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> Aside {
+    match router {
+        Router::Each(route) => Aside { places: each(&mut **route, batch), edges: None },
+        Router::Templates(by_segment) => by_template(by_segment, batch, counts),
+    }
+}
+
+/// Adds a read for a place.
+fn put(places: &mut Vec<(usize, Batch)>, place: usize, record: RecordRef<'_>, stamp: Stamp) {
+    let at = places.iter().position(|(number, _)| *number == place).unwrap_or_else(|| {
+        places.push((place, Batch::default()));
+        places.len() - 1
+    });
+    places[at].1.push(record.raw(), stamp);
+}
+
+fn each(route: &mut dyn Route, batch: &mut Batch) -> Vec<(usize, Batch)> {
+    let (mut aside, mut places) = (Vec::new(), Vec::new());
     batch.retain(|stamp, record| {
         places.clear();
         let stays = route.route(record, &mut places);
-        for &place in &places {
-            let at = aside.iter().position(|(number, _)| *number == place).unwrap_or_else(|| {
-                aside.push((place, Batch::default()));
-                aside.len() - 1
-            });
-            aside[at].1.push(record.raw(), stamp);
-        }
+        places.iter().for_each(|&place| put(&mut aside, place, record, stamp));
         stays
     });
     aside
+}
+
+fn by_template(by_segment: &BySegment, batch: &mut Batch, counts: &mut Segments) -> Aside {
+    let (begins, mut places) = (route::templates(batch), Vec::new());
+    let all: &Batch = batch;
+    let records = |from: usize, to: usize| all.spans[from..to].iter().map(|&span| all.record(span));
+    let whole = begins.windows(2).skip(1).take(begins.len().saturating_sub(3));
+    for template in whole {
+        by_segment.route(records(template[0], template[1]), counts, |place, record| {
+            put(&mut places, place, record, Stamp::default());
+        });
+    }
+    let edge = |from: usize, to: usize| {
+        let mut edge = Batch::default();
+        records(from, to).for_each(|record| edge.push(record.raw(), Stamp::default()));
+        edge
+    };
+    let edges = match begins[..] {
+        [] | [_] => [Batch::default(), Batch::default()],
+        [from, to] => [edge(from, to), Batch::default()],
+        [from, to, .., last, end] => [edge(from, to), edge(last, end)],
+        [from, middle, end] => [edge(from, middle), edge(middle, end)],
+    };
+    batch.spans.clear();
+    Aside { places, edges: Some(edges) }
+}
+
+/// Says what is not where one would look for it.
+fn tell(report: &Report, excluded: u64, singles: u64) {
+    if excluded > 0 {
+        report.say(&format!("readmill: {excluded} records left out for their flags"));
+    }
+    if singles > 0 {
+        report
+            .warn(&format!("{singles} reads are paired, and the other end does not stand beside them"));
+    }
 }

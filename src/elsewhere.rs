@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Header, RecordRef, Result};
-use readmill_steps::route::{ByContigs, ByReadGroup, Class, Everything, Route};
+use readmill_steps::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
 
-use crate::aside::{MOST, Open, Sides};
+use crate::aside::{MOST, Open, Router, Sides};
 use crate::output::Sink;
-use crate::plan::{By, Chosen, Elsewhere, Format, Output, Plan, Split};
+use crate::plan::{By, Chosen, Elsewhere, Fastq, Format, Index, Output, Plan, Split};
 use crate::report::Report;
 
 /// Opens the outputs for reads under this header.
@@ -23,6 +23,7 @@ pub fn open<'a>(
         None => Ok(None),
         Some(Elsewhere::Chosen(list)) => chosen(plan, list, (header, sorted), in_flight, report),
         Some(Elsewhere::Split(split)) => split_up(plan, split, header, in_flight, report),
+        Some(Elsewhere::Fastq(wanted)) => fastq(wanted, header, in_flight, report),
     }
 }
 
@@ -38,10 +39,11 @@ fn chosen<'a>(
     let open: Open<'a> = Box::new(move |number| {
         let chosen = &list[number];
         let output = Output { path: chosen.path.clone(), format: chosen.format(), ..main.clone() };
-        let output = if output.format == Format::Bam { output } else { output.without_codec() };
+        let output = if output.format.is_compressed() { output } else { output.without_codec() };
         Ok((Sink::create(&output, header, sorted, report)?, header.clone()))
     });
-    Sides::new(Box::new(route), open, (list.len(), list.len()), None, in_flight).map(Some)
+    let router = Router::Each(Box::new(route));
+    Sides::new(router, open, (list.len(), list.len()), None, in_flight).map(Some)
 }
 
 fn split_up<'a>(
@@ -67,7 +69,7 @@ fn split_up<'a>(
         return Err(Error::usage(format!("reads would be split among {} files", names.len()))
             .hint("give contigs=BASES a larger number, or split by something else"));
     }
-    let (opened, most) = (names.len(), names.len() + usize::from(rest.is_some()));
+    let (opened, most) = (names.len(), (names.len() + usize::from(rest.is_some())).max(1));
     let most_records = match split.by {
         By::Records(most) => Some(most),
         _ => None,
@@ -88,7 +90,45 @@ fn split_up<'a>(
         }
         Ok((Sink::create(&output, &header, false, report)?, header))
     });
-    Sides::new(route, open, (opened, most), most_records, in_flight).map(Some)
+    Sides::new(Router::Each(route), open, (opened, most), most_records, in_flight).map(Some)
+}
+
+fn fastq<'a>(
+    wanted: &'a Fastq,
+    header: &'a Header,
+    in_flight: usize,
+    report: &'a Report,
+) -> Result<Option<Sides<'a>>> {
+    let (files, [other, first, last, singles]) = wanted.places();
+    let by_segment = BySegment {
+        places: [other, first, last].map(Some),
+        singles: wanted.singles.is_some().then_some(singles),
+        exclude: wanted.exclude,
+    };
+    let opened = files.len();
+    let open: Open<'a> = Box::new(move |number| {
+        let path = files[number];
+        let name = path.as_os_str().as_encoded_bytes();
+        let compressed = [&b".gz"[..], b".bgz", b".bgzf"].iter().any(|end| name.ends_with(end));
+        let format = if compressed { Format::FastqGz } else { Format::Fastq };
+        let (level, fastq) = (wanted.level.filter(|_| compressed), wanted.style.clone());
+        let output = Output { format, level, fastq, index: Index::No, ..Output::new(path) };
+        Ok((Sink::create(&output, header, false, report)?, Header::default()))
+    });
+    Sides::new(Router::Templates(by_segment), open, (opened, opened), None, in_flight).map(Some)
+}
+
+/// The plan for reads under this header: those whose templates stand together need no sorting to become FASTQ.
+pub fn settle(plan: &Plan, header: &Header) -> Plan {
+    let mut plan = plan.clone();
+    if let Some(Elsewhere::Fastq(fastq)) = &plan.elsewhere {
+        let said = |tag: &[u8; 2]| header.lines_of(b"HD").next().and_then(|line| line.get(tag));
+        let grouped = said(b"SO") == Some(b"queryname") || said(b"GO") == Some(b"query");
+        if grouped || fastq.grouped {
+            plan.steps.sort = None;
+        }
+    }
+    plan
 }
 
 /// The header of the reads of one read group.

@@ -11,7 +11,7 @@ use readmill_record::{Error, Result};
 use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::Entry;
 
-use crate::aside::PAGES;
+use crate::aside;
 use crate::plan::{DEFAULT_LEVEL, Plan};
 use crate::recalibration;
 
@@ -105,9 +105,9 @@ impl Memory {
             let counts = wanted.map_or(0, |it| COUNTS * recalibration::group_bytes(&it.counting));
             division.take("recalibration", (LEARNER_BYTES as u64 + counts) * threads as u64);
         }
-        if plan.elsewhere.is_some() {
-            // Pages that are gathered, as many that wait or are encoded, and what tickets bring.
-            division.take("other outputs", 2 * PAGES as u64 + MIB * crew.in_flight as u64);
+        if let Some(elsewhere) = &plan.elsewhere {
+            let tickets = MIB * crew.in_flight as u64; // what they bring
+            division.take("other outputs", aside::memory(elsewhere.most_files()) + tickets);
         }
         let sizes = Sizes::of(division.remainder().unwrap_or(0));
         division.take("sorting", sizes.scratch() * threads as u64);

@@ -12,7 +12,7 @@ use readmill_engine::Pool;
 use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::bgzf::{self, Codec};
-use readmill_format::sam;
+use readmill_format::{fastq, sam};
 use readmill_record::{Batch, Error, Header, Result};
 
 use crate::aside::Aside;
@@ -42,6 +42,7 @@ pub struct Sink {
     header: u64,
     codec: Codec,
     level: u8,
+    fastq: fastq::Style,
 }
 
 /// A part of the output, encoded.
@@ -94,19 +95,35 @@ impl Sink {
         };
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;
-        let Output { format, codec, .. } = *output;
-        Ok(Sink { target, format, index, index_is_optional, scheme, offset: 0, header: 0, codec, level })
+        let Output { format, codec, ref fastq, .. } = *output;
+        let (offset, header, fastq) = (0, 0, fastq.clone());
+        Ok(Sink {
+            target,
+            format,
+            index,
+            index_is_optional,
+            scheme,
+            offset,
+            header,
+            codec,
+            level,
+            fastq,
+        })
     }
 
     /// Writes the header, which comes first.
     pub fn begin(&mut self, header: &Header) -> Result<()> {
         let mut first = Vec::new();
-        if self.format == Format::Bam {
-            let mut bytes = Vec::new();
-            bam::header::write(header, &mut bytes);
+        let mut bytes = Vec::new();
+        match self.format {
+            Format::Bam => bam::header::write(header, &mut bytes),
+            Format::Sam | Format::SamGz => bytes = header.to_text(),
+            Format::Fastq | Format::FastqGz => {}
+        }
+        if self.format.is_compressed() {
             Encoder::new(self.codec, self.level, None).bytes(&bytes, &mut first);
         } else {
-            first = header.to_text();
+            first = bytes;
         }
         self.write_bytes(&first)?;
         self.header = self.offset;
@@ -138,6 +155,7 @@ impl Sink {
             level: self.level,
             scheme: self.scheme,
             header,
+            fastq: self.fastq.clone(),
             parts: Pool::new(in_flight),
             behind: self.target.positioned().map(|file| (file, Mutex::default())),
         }
@@ -182,7 +200,7 @@ impl Sink {
     /// Returns the bytes of the main file.
     pub fn finish(mut self, report: &Report) -> Result<u64> {
         self.target.move_to(self.offset)?;
-        if self.format == Format::Bam {
+        if self.format.is_compressed() {
             self.write_bytes(&bgzf::EOF_BLOCK)?;
         }
         self.target.sync()?;
@@ -239,6 +257,7 @@ pub struct Writer<'a> {
     level: u8,
     scheme: Option<Scheme>,
     header: &'a Header,
+    fastq: fastq::Style,
     parts: Pool<Part>,
     /// The file, where bytes can be written at any place of it, and what is to be written where.
     behind: Option<(Positioned, Mutex<Vec<Placed>>)>,
@@ -249,7 +268,13 @@ impl<'a> Writer<'a> {
     pub fn encoder(&self) -> PartEncoder<'a> {
         match self.format {
             Format::Bam => PartEncoder::Bam(Box::new(Encoder::new(self.codec, self.level, self.scheme))),
-            Format::Sam => PartEncoder::Sam(self.header),
+            format => {
+                let style =
+                    matches!(format, Format::Fastq | Format::FastqGz).then(|| self.fastq.clone());
+                let codec = format.is_compressed();
+                let codec = codec.then(|| Box::new(Encoder::new(self.codec, self.level, None)));
+                PartEncoder::Text(TextEncoder { header: self.header, style, codec, text: Vec::new() })
+            }
         }
     }
 
@@ -275,8 +300,34 @@ impl<'a> Writer<'a> {
 pub enum PartEncoder<'a> {
     /// BGZF blocks of BAM records.
     Bam(Box<Encoder>),
-    /// Lines of SAM text.
-    Sam(&'a Header),
+    /// Lines of text.
+    Text(TextEncoder<'a>),
+}
+
+/// One thread's means to write text.
+pub struct TextEncoder<'a> {
+    header: &'a Header,
+    /// How FASTQ is written; SAM without it.
+    style: Option<fastq::Style>,
+    /// What compresses it, if anything does.
+    codec: Option<Box<Encoder>>,
+    text: Vec<u8>,
+}
+
+impl TextEncoder<'_> {
+    fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) {
+        self.text.clear();
+        let text = if self.codec.is_some() { &mut self.text } else { &mut *out };
+        for (_, record) in batch.records() {
+            match &self.style {
+                Some(style) => fastq::write_record(style, record, text),
+                None => sam::write_record(self.header, record, text),
+            }
+        }
+        if let Some(codec) = &mut self.codec {
+            codec.bytes(&self.text, out);
+        }
+    }
 }
 
 impl PartEncoder<'_> {
@@ -286,11 +337,7 @@ impl PartEncoder<'_> {
         part.records = batch.len() as u64;
         match self {
             PartEncoder::Bam(encoder) => part.fragment = encoder.partition(batch, &mut part.bytes),
-            PartEncoder::Sam(header) => {
-                for (_, record) in batch.records() {
-                    sam::write_record(header, record, &mut part.bytes);
-                }
-            }
+            PartEncoder::Text(encoder) => encoder.encode(batch, &mut part.bytes),
         }
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
+use readmill_format::fastq;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Error, Result};
 use readmill_steps::filter::replace_read_group::canonical;
@@ -16,7 +17,7 @@ use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
 
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
-pub use elsewhere::{By, Chosen, Elsewhere, Split};
+pub use elsewhere::{By, Chosen, Elsewhere, Fastq, Split};
 pub use recalibration::{Apply, Recalibration, TableSource, Training};
 pub use tallies::Tallies;
 
@@ -82,6 +83,12 @@ pub enum Format {
     Bam,
     /// SAM text.
     Sam,
+    /// SAM text in BGZF.
+    SamGz,
+    /// FASTQ, for outputs of `fastq` alone.
+    Fastq,
+    /// FASTQ in BGZF.
+    FastqGz,
 }
 
 /// Where reads go.
@@ -99,6 +106,8 @@ pub struct Output {
     pub index: Index,
     /// Write no @PG line.
     pub no_pg: bool,
+    /// How reads become FASTQ, if that is the format.
+    pub fastq: fastq::Style,
 }
 
 /// Which index to write.
@@ -172,10 +181,17 @@ pub enum Verbosity {
 impl Format {
     /// The format that the name of a file tells: BAM, unless it ends otherwise.
     pub fn by_name(path: &Path) -> Self {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("sam") => Format::Sam,
+        let name = path.as_os_str().as_encoded_bytes();
+        match name {
+            _ if name.ends_with(b".sam") => Format::Sam,
+            _ if name.ends_with(b".sam.gz") => Format::SamGz,
             _ => Format::Bam,
         }
+    }
+
+    /// Whether it is made of BGZF blocks.
+    pub fn is_compressed(self) -> bool {
+        matches!(self, Format::Bam | Format::SamGz | Format::FastqGz)
     }
 
     /// How the name of such a file ends.
@@ -183,6 +199,9 @@ impl Format {
         match self {
             Format::Bam => ".bam",
             Format::Sam => ".sam",
+            Format::SamGz => ".sam.gz",
+            Format::Fastq => ".fq",
+            Format::FastqGz => ".fq.gz",
         }
     }
 }
@@ -192,7 +211,8 @@ impl Output {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let (format, codec) = (Format::by_name(&path), Codec::default());
-        Output { path, format, codec, level: None, index: Index::Auto, no_pg: false }
+        let fastq = fastq::Style::default();
+        Output { path, format, codec, level: None, index: Index::Auto, no_pg: false, fastq }
     }
 
     /// The same for a format that is not compressed.
@@ -206,11 +226,11 @@ impl Output {
         if wants_index && self.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
         }
-        if self.format == Format::Sam && self.level.is_some() {
+        if !self.format.is_compressed() && self.level.is_some() {
             return Err(Error::usage("SAM text is not compressed, so it has no level")
-                .hint("drop -l and -u, or write BAM"));
+                .hint("drop -l and -u, or write BAM or .sam.gz"));
         }
-        if self.format == Format::Sam && self.codec != Codec::default() {
+        if !self.format.is_compressed() && self.codec != Codec::default() {
             return Err(Error::usage("SAM text is not compressed, so it has no codec")
                 .hint("drop --codec, or write BAM"));
         }

@@ -51,6 +51,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     let most = (memory.room / 8) as usize;
     let rules = Rules { allow_missing_eof: plan.means.allow_missing_eof, most };
     let inputs = Inputs::open(&plan.inputs, rules)?;
+    let plan = &elsewhere::settle(plan, inputs.header());
     let mut header = inputs.header().clone();
     let Additions { early, late, tallies: others } = additions;
     let mut steps = filters(plan, &mut header)?;

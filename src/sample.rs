@@ -23,12 +23,11 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
     let header = Header::parse(sample.header_text().as_bytes())?;
     let report = Report::new(Verbosity::Quiet);
     let output = Output {
-        path: path.to_path_buf(),
-        format: Format::Bam,
-        codec: Codec::default(),
         level: Some(level),
         index: Index::No,
+        format: Format::Bam,
         no_pg: true,
+        ..Output::new(path)
     };
     let mut sink = Sink::create(&output, &header, false, &report)?;
     sink.begin(&header)?;

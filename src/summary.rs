@@ -66,6 +66,9 @@ fn shown_output(plan: &Plan) -> String {
     if let Some(Elsewhere::Split(split)) = &plan.elsewhere {
         return format!("{}.*", split.prefix.display());
     }
+    if let Some(Elsewhere::Fastq(fastq)) = &plan.elsewhere {
+        return fastq.files[1].display().to_string();
+    }
     let tally = plan.tallies.paths().into_iter().flatten().next();
     let main = plan.output.as_ref().map(|output| &*output.path);
     let path = main.or(table.map(|path| &**path)).or(tally);

@@ -92,6 +92,8 @@ pub struct MeansFlags {
 enum OutputFormat {
     Bam,
     Sam,
+    #[value(name = "sam.gz")]
+    SamGz,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -123,6 +125,7 @@ impl Io {
         let format = self.output_format.map_or(Format::by_name(&self.output), |format| match format {
             OutputFormat::Bam => Format::Bam,
             OutputFormat::Sam => Format::Sam,
+            OutputFormat::SamGz => Format::SamGz,
         });
         let index = match self.write_index {
             Some(None) => Index::Wanted,
@@ -136,8 +139,8 @@ impl Io {
             (_, true) => Some(FAST_LEVEL),
             _ => self.level,
         };
-        let (path, codec, no_pg) = (self.output.clone(), self.codec, self.no_pg);
-        Output { path, format, codec, level, index, no_pg }
+        let (codec, no_pg) = (self.codec, self.no_pg);
+        Output { format, codec, level, index, no_pg, ..Output::new(&self.output) }
     }
 }
 

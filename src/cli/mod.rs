@@ -6,6 +6,7 @@ mod common;
 mod compare;
 mod demo;
 mod duplicates;
+mod fastq;
 mod learn;
 mod markdup;
 mod prep;
@@ -41,6 +42,8 @@ enum Command {
     Bqsr(bqsr::Bqsr),
     /// Reads to several files, by read group, contigs or number
     Split(split::SplitReads),
+    /// Reads back to FASTQ
+    Fastq(Box<fastq::ToFastq>),
     /// Numbers of reads by FLAG, as samtools flagstat
     Flagstat(learn::Learn),
     /// Numbers of reads by reference sequence, as samtools idxstats; needs no index
@@ -79,6 +82,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Markdup(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Split(it) => process(&it.plan()?),
+        Command::Fastq(it) => process(&it.plan()?),
         Command::Flagstat(it) => process(&it.flagstat()),
         Command::Idxstats(it) => process(&it.idxstats()),
         Command::Checksum(it) => process(&it.plan()),
@@ -104,4 +108,14 @@ fn fail(error: &Error) -> ExitCode {
     };
     log(&format!("readmill: error: {error}"));
     ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn no_flag_has_two_meanings() {
+        super::Cli::command().debug_assert();
+    }
 }

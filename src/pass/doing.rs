@@ -3,11 +3,11 @@
 use readmill_record::{Batch, Result};
 use readmill_steps::Step;
 use readmill_steps::bqsr::Learner;
-use readmill_steps::route::Route;
+use readmill_steps::route::Segments;
 
 use super::look::Look;
 use super::{Counts, Steps, apply, count, fork};
-use crate::aside::{self, Aside, Sides};
+use crate::aside::{self, Aside, Router, Sides};
 use crate::watch::{Watch, Watcher};
 
 /// Tallies.
@@ -36,7 +36,7 @@ pub struct Doer<'a> {
     steps: Steps,
     look: Option<(&'a Look, Learner)>,
     behind: Vec<Box<dyn Watcher + 'a>>,
-    aside: Option<(&'a Sides<'a>, Box<dyn Route>)>,
+    aside: Option<(&'a Sides<'a>, Router, Segments)>,
     left: Vec<Box<dyn Watcher + 'a>>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Doing<'a> {
             steps: fork(self.steps),
             look: self.look.map(|look| (look, look.learner())),
             behind: watchers(&self.behind),
-            aside: self.aside.map(|sides| (sides, sides.route())),
+            aside: self.aside.map(|sides| (sides, sides.router(), Segments::default())),
             left: watchers(&self.left),
         }
     }
@@ -65,11 +65,11 @@ impl Doer<'_> {
         }
         self.behind.iter_mut().try_for_each(|watcher| watcher.observe(batch))?;
         let aside = match &mut self.aside {
-            Some((sides, route)) => {
+            Some((sides, router, counts)) => {
                 sides.encode()?;
-                aside::route(&mut **route, batch)
+                aside::route(router, batch, counts)
             }
-            None => Aside::new(),
+            None => Aside::default(),
         };
         self.left.iter_mut().try_for_each(|watcher| watcher.observe(batch))?;
         Ok(aside)
@@ -80,6 +80,9 @@ impl Doer<'_> {
         count(sums, [&self.steps].into_iter());
         if let Some((look, learner)) = &mut self.look {
             look.keep(learner);
+        }
+        if let Some((sides, _, counts)) = self.aside {
+            sides.count(counts);
         }
         self.before.into_iter().chain(self.behind).chain(self.left).for_each(Watcher::keep);
     }

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use readmill_format::fastq;
 use readmill_record::{Error, Result};
 
 use super::{Format, Output};
+use crate::aside::MOST;
 
 /// Where reads go beside the main output, or in its place.
 #[derive(Clone, Debug)]
@@ -13,6 +15,8 @@ pub enum Elsewhere {
     Chosen(Vec<Chosen>),
     /// All reads are split among files.
     Split(Split),
+    /// All reads become FASTQ.
+    Fastq(Fastq),
 }
 
 /// Reads that are chosen go into a file.
@@ -35,6 +39,39 @@ pub struct Split {
     pub by: By,
     /// Format, codec, level, index of each; its path is not used.
     pub output: Output,
+}
+
+/// All reads become FASTQ, by the ends of their templates.
+#[derive(Clone, Debug)]
+pub struct Fastq {
+    /// For reads flagged as neither end or as both, first ends, last ends. Equal names are one file.
+    pub files: [PathBuf; 3],
+    /// For ends whose other end is not there; nothing sends them where the other ends go.
+    pub singles: Option<PathBuf>,
+    /// Records with any of these flags are left out.
+    pub exclude: u16,
+    /// How reads are written.
+    pub style: fastq::Style,
+    /// Compression level of files that end in .gz.
+    pub level: Option<u8>,
+    /// Take the reads of a template to stand together, whatever the header says.
+    pub grouped: bool,
+}
+
+impl Fastq {
+    /// The files, each once, and which of them each kind of read goes to: neither, first, last, singles.
+    pub fn places(&self) -> (Vec<&Path>, [usize; 4]) {
+        let mut files: Vec<&Path> = Vec::new();
+        let [other, first, last] = [0, 1, 2].map(|n| &*self.files[n]);
+        let singles = self.singles.as_deref();
+        let places = [other, first, last, singles.unwrap_or(first)].map(|path| {
+            files.iter().position(|file| *file == path).unwrap_or_else(|| {
+                files.push(path);
+                files.len() - 1
+            })
+        });
+        (files, places)
+    }
 }
 
 /// By what reads are split.
@@ -102,6 +139,17 @@ impl Elsewhere {
         match self {
             Elsewhere::Chosen(list) => list.iter().map(|chosen| &*chosen.path).collect(),
             Elsewhere::Split(_) => Vec::new(),
+            Elsewhere::Fastq(fastq) => fastq.places().0,
+        }
+    }
+
+    /// How many files there may be at most.
+    pub fn most_files(&self) -> usize {
+        match self {
+            Elsewhere::Chosen(list) => list.len(),
+            Elsewhere::Split(Split { by: By::Records(_), .. }) => 1, // one at a time
+            Elsewhere::Split(_) => MOST,
+            Elsewhere::Fastq(fastq) => fastq.places().0.len(),
         }
     }
 
@@ -113,6 +161,7 @@ impl Elsewhere {
                 moves.map(|chosen| format!("--move '{}'", chosen.what)).collect()
             }
             Elsewhere::Split(split) => vec![format!("--by {}", split.by.word())],
+            Elsewhere::Fastq(_) => Vec::new(), // FASTQ has no header to tell it in
         }
     }
 }

@@ -70,6 +70,7 @@ impl Desk {
                 level: None,
                 index: Index::No,
                 no_pg: true,
+                fastq: Default::default(),
             }),
             elsewhere: None,
             tallies: Tallies::default(),

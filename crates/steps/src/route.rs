@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use readmill_record::{Header, RecordRef};
+use readmill_record::{Batch, Flags, Header, RecordRef};
 
 /// Says where each read goes.
 pub trait Route: Send + Sync {
@@ -144,4 +144,58 @@ impl Route for ByContigs {
         places.push(contig.and_then(|id| self.places.get(id).copied()).unwrap_or(self.groups));
         false
     }
+}
+
+/// Where the ends of templates go, by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BySegment {
+    /// For reads flagged as neither end or as both, first ends, last ends; nothing drops them.
+    pub places: [Option<usize>; 3],
+    /// For ends whose other end does not stand beside them; nothing sends them where the other ends go.
+    pub singles: Option<usize>,
+    /// Records with any of these flags are left out.
+    pub exclude: u16,
+}
+
+/// What became of some templates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segments {
+    /// Records left out for their flags.
+    pub excluded: u64,
+    /// Ends alone.
+    pub singles: u64,
+}
+
+impl BySegment {
+    /// Shows each read of a template, whose records are `batch`, with its place.
+    pub fn route<'b>(
+        &self,
+        records: impl Iterator<Item = RecordRef<'b>> + Clone,
+        counts: &mut Segments,
+        mut show: impl FnMut(usize, RecordRef<'b>),
+    ) {
+        let end = |record: RecordRef<'_>| match record.flags().0 & (Flags::FIRST | Flags::LAST) {
+            Flags::FIRST => 1,
+            Flags::LAST => 2,
+            _ => 0,
+        };
+        let kept = records.clone().filter(|record| record.flags().0 & self.exclude == 0);
+        let has = |which| kept.clone().any(|record| end(record) == which);
+        let single = has(1) != has(2);
+        counts.excluded += records.filter(|record| record.flags().0 & self.exclude != 0).count() as u64;
+        for record in kept {
+            let end = end(record);
+            let alone = single && end != 0;
+            counts.singles += u64::from(alone);
+            let place = self.singles.filter(|_| alone).or(self.places[end]);
+            place.into_iter().for_each(|place| show(place, record));
+        }
+    }
+}
+
+/// Where each template of a batch begins, and its end: stretches of one name.
+pub fn templates(batch: &Batch) -> Vec<usize> {
+    let name = |i: usize| batch.record(batch.spans[i]).qname();
+    let begins = (0..batch.len()).filter(|&i| i == 0 || name(i) != name(i - 1) || name(i) == b"*");
+    begins.chain([batch.len()]).collect()
 }

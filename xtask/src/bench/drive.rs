@@ -71,6 +71,7 @@ fn plan(memory: u64, threads: usize, level: u8) -> Plan {
             level: Some(level),
             index: Index::Auto,
             no_pg: false,
+            fastq: Default::default(),
         }),
         elsewhere: None,
         tallies: Tallies::default(),

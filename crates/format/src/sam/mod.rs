@@ -14,4 +14,4 @@ mod long_cigar;
 mod tests;
 
 pub use decode::LineParser;
-pub use encode::write_record;
+pub use encode::{write_field, write_record};

@@ -94,16 +94,20 @@ fn push_qual(qual: &[u8], out: &mut Vec<u8>) {
 }
 
 fn push_fields(bytes: &[u8], out: &mut Vec<u8>) {
-    for Field { tag: [a, b], kind, value } in Fields::new(bytes) {
-        let letter = if matches!(kind, b'c' | b'C' | b's' | b'S' | b'I') { b'i' } else { kind };
-        out.extend_from_slice(&[b'\t', a, b, b':', letter, b':']);
-        match kind {
-            b'B' => push_array(value, out),
-            b'f' => push_float(first(value), f64::round_ties_even, out),
-            b'd' => push_double(f64::from_le_bytes(first(value)), out),
-            b'A' | b'Z' | b'H' => out.extend_from_slice(value),
-            _ => push_integer(whole(kind, value), out),
-        }
+    Fields::new(bytes).for_each(|field| write_field(field, out));
+}
+
+/// Appends a tabulator and an optional field.
+pub fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
+    let Field { tag: [a, b], kind, value } = field;
+    let letter = if matches!(kind, b'c' | b'C' | b's' | b'S' | b'I') { b'i' } else { kind };
+    out.extend_from_slice(&[b'\t', a, b, b':', letter, b':']);
+    match kind {
+        b'B' => push_array(value, out),
+        b'f' => push_float(first(value), f64::round_ties_even, out),
+        b'd' => push_double(f64::from_le_bytes(first(value)), out),
+        b'A' | b'Z' | b'H' => out.extend_from_slice(value),
+        _ => push_integer(whole(kind, value), out),
     }
 }
 

@@ -1,0 +1,153 @@
+//! FASTQ as it is written of alignments: four lines a read, in the direction of sequencing.
+
+use readmill_record::tag::{Field, Tag};
+use readmill_record::{RecordRef, tag};
+
+use crate::sam;
+
+/// How reads become FASTQ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Append /1 or /2 to names.
+    pub suffix: bool,
+    /// Optional fields that go behind the name, as SAM writes them.
+    pub tags: Fields,
+    /// Take the qualities from OQ, where a read has it.
+    pub original_qualities: bool,
+    /// Quality of reads that have none, Phred.
+    pub default_quality: u8,
+}
+
+/// Optional fields that are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fields {
+    /// These.
+    Some(Vec<Tag>),
+    /// All.
+    All,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style {
+            suffix: false,
+            tags: Fields::Some(Vec::new()),
+            original_qualities: false,
+            default_quality: 1,
+        }
+    }
+}
+
+impl Style {
+    fn writes(&self, field: &Field<'_>) -> bool {
+        match &self.tags {
+            Fields::All => true,
+            Fields::Some(tags) => tags.contains(&field.tag),
+        }
+    }
+}
+
+/// Which end of a template a read is; nothing if its flags name both ends, or none.
+pub fn segment(record: RecordRef<'_>) -> Option<u8> {
+    let flags = record.flags();
+    match (flags.is_first(), flags.is_last()) {
+        (true, false) => Some(1),
+        (false, true) => Some(2),
+        _ => None,
+    }
+}
+
+/// Letters of SEQ, and of its complement.
+const LETTERS: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
+const COMPLEMENTS: &[u8; 16] = b"=TGKCYSBAWRDMHVN";
+
+/// Appends `record` as four lines.
+pub fn write_record(style: &Style, record: RecordRef<'_>, out: &mut Vec<u8>) {
+    out.push(b'@');
+    out.extend_from_slice(record.qname());
+    if let Some(segment) = segment(record).filter(|_| style.suffix) {
+        out.extend([b'/', b'0' + segment]);
+    }
+    for field in record.fields().filter(|field| style.writes(field)) {
+        sam::write_field(field, out);
+    }
+    out.push(b'\n');
+    push_bases(record, out);
+    out.extend_from_slice(b"\n+\n");
+    push_qualities(style, record, out);
+    out.push(b'\n');
+}
+
+fn push_bases(record: RecordRef<'_>, out: &mut Vec<u8>) {
+    let (packed, length) = (record.seq(), record.l_seq());
+    let base = |i: usize| usize::from(packed[i / 2] >> (4 * (1 - i % 2)) & 15);
+    if record.flags().is_reverse() {
+        out.extend((0..length).rev().map(|i| COMPLEMENTS[base(i)]));
+    } else {
+        out.extend((0..length).map(|i| LETTERS[base(i)]));
+    }
+}
+
+fn push_qualities(style: &Style, record: RecordRef<'_>, out: &mut Vec<u8>) {
+    let (start, qual) = (out.len(), record.qual());
+    let original = style.original_qualities.then(|| record.field(tag::OQ)).flatten();
+    match original.filter(|field| field.kind == b'Z' && field.value.len() == qual.len()) {
+        Some(field) => out.extend_from_slice(field.value),
+        None if qual.first() == Some(&0xff) => {
+            out.resize(start + qual.len(), style.default_quality + b'!');
+        }
+        None => out.extend(qual.iter().map(|q| q.saturating_add(b'!').min(b'~'))),
+    }
+    if record.flags().is_reverse() {
+        out[start..].reverse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::{Header, edit};
+
+    fn raw(line: &str) -> Vec<u8> {
+        let header = Header::parse(b"@SQ\tSN:c\tLN:100\n").unwrap();
+        let mut raw = Vec::new();
+        sam::LineParser::new(&header).parse(line.as_bytes(), &mut raw).unwrap();
+        raw
+    }
+
+    fn text(style: &Style, line: &str) -> String {
+        let (raw, mut out) = (raw(line), Vec::new());
+        write_record(style, RecordRef::new(&raw), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn reads_are_written_as_they_were_sequenced() {
+        let plain = Style::default();
+        let forward = "r\t67\tc\t1\t9\t4M\t=\t9\t0\tACGN\tABCD\tRG:Z:g\tXI:i:7\tOQ:Z:wxyz";
+        let reverse = "r\t147\tc\t1\t9\t4M\t=\t9\t0\tACGN\tABCD\tOQ:Z:wxyz";
+        assert_eq!(text(&plain, forward), "@r\nACGN\n+\nABCD\n");
+        assert_eq!(text(&plain, reverse), "@r\nNCGT\n+\nDCBA\n");
+        let named = Style { suffix: true, original_qualities: true, ..plain.clone() };
+        assert_eq!(text(&named, forward), "@r/1\nACGN\n+\nwxyz\n");
+        assert_eq!(text(&named, reverse), "@r/2\nNCGT\n+\nzyxw\n");
+        let tags = Style { tags: Fields::Some(vec![*b"RG", *b"XI"]), ..plain.clone() };
+        assert_eq!(text(&tags, forward), "@r\tRG:Z:g\tXI:i:7\nACGN\n+\nABCD\n");
+        let all = Style { tags: Fields::All, ..plain };
+        assert_eq!(text(&all, reverse), "@r\tOQ:Z:wxyz\nNCGT\n+\nDCBA\n");
+    }
+
+    #[test]
+    fn reads_without_qualities_or_bases_are_whole_records_too() {
+        let style = Style { suffix: true, ..Style::default() };
+        assert_eq!(text(&style, "r\t4\t*\t0\t0\t*\t*\t0\t0\tAC\t*"), "@r\nAC\n+\n\"\"\n");
+        assert_eq!(text(&style, "r\t196\t*\t0\t0\t*\t*\t0\t0\t*\t*"), "@r\n\n+\n\n");
+        let mut odd = raw("r\t4\t*\t0\t0\t*\t*\t0\t0\tA\tI");
+        let end = odd.len() - 1;
+        odd[end] = 200;
+        edit::close(&mut odd, 0);
+        let mut out = Vec::new();
+        write_record(&style, RecordRef::new(&odd), &mut out);
+        assert_eq!(out, b"@r\nA\n+\n~\n", "no quality that FASTQ has no letter for");
+    }
+}

@@ -1,0 +1,132 @@
+//! `readmill fastq`: reads back to FASTQ.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use readmill::Plan;
+use readmill::plan::{Elsewhere, Fastq, Format, Index, Output, Steps, Tallies};
+use readmill_format::fastq::{Fields, Style};
+use readmill_record::tag::Tag;
+use readmill_record::{Error, Result};
+use readmill_steps::sort::Order;
+
+use super::common::{Input, MeansFlags};
+
+/// Secondary and supplementary records repeat bases of primary ones.
+const NOT_PRIMARY: &str = "0x900";
+
+/// Flags of FASTQ, which are those of samtools fastq.
+#[derive(Args)]
+#[command(
+    after_help = "Reads of one name are brought together: nothing needs to be collated before. Input whose header says \
+that they stand together (SO:queryname, GO:query), or with --grouped, is streamed in its order; all else is sorted by \
+name. Files that end in .gz are compressed in blocks, which every gzip reads."
+)]
+pub struct ToFastq {
+    #[command(flatten)]
+    input: Input,
+    /// First ends
+    #[arg(short = '1', value_name = "FILE", requires = "last")]
+    first: Option<PathBuf>,
+    /// Last ends
+    #[arg(short = '2', value_name = "FILE", requires = "first", id = "last")]
+    last: Option<PathBuf>,
+    /// Reads flagged as neither end, or as both [default: standard output]
+    #[arg(short = '0', value_name = "FILE")]
+    other: Option<PathBuf>,
+    /// Ends whose other end is not there [default: where their like go]
+    #[arg(short = 's', long, value_name = "FILE")]
+    singles: Option<PathBuf>,
+    /// First and last ends, one after the other [default: standard output]
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["first", "last"])]
+    output: Option<PathBuf>,
+    /// Leave names without /1 and /2
+    #[arg(short = 'n', conflicts_with = "suffix")]
+    no_suffix: bool,
+    /// Append /1 and /2 to names [default: where both ends go to standard output]
+    #[arg(short = 'N')]
+    suffix: bool,
+    /// Take qualities from OQ where a read has it
+    #[arg(short = 'O', long)]
+    use_original_qualities: bool,
+    /// Write RG, BC and QT behind names
+    #[arg(short = 't')]
+    copy_tags: bool,
+    /// Write these optional fields behind names: RG,BC, or * for all
+    #[arg(long, value_name = "TAGS")]
+    tags: Option<String>,
+    /// Quality of reads that have none, Phred
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(0..=93))]
+    default_quality: u8,
+    /// Leave out records with any of these flags
+    #[arg(short = 'F', long, value_name = "FLAGS", default_value = NOT_PRIMARY, value_parser = parse_flags)]
+    exclude_flags: u16,
+    /// Compression level, 0 to 12
+    #[arg(short = 'c', short_alias = 'l', long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
+    level: Option<u8>,
+    /// Reads of one name stand together, whatever the header says
+    #[arg(long)]
+    grouped: bool,
+    #[command(flatten)]
+    means: MeansFlags,
+}
+
+fn parse_flags(text: &str) -> Result<u16, String> {
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u16::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    number.map_err(|_| format!("{text:?} is not a number of flags, such as 0x900 or 2304"))
+}
+
+fn parse_tags(text: &str) -> Result<Vec<Tag>> {
+    let tag = |word: &str| {
+        Tag::try_from(word.as_bytes())
+            .map_err(|_| Error::usage(format!("{word:?} is not the name of an optional field")))
+    };
+    text.split(',').map(tag).collect()
+}
+
+impl ToFastq {
+    fn fields(&self) -> Result<Fields> {
+        let mut tags = if self.copy_tags { vec![*b"RG", *b"BC", *b"QT"] } else { Vec::new() };
+        match self.tags.as_deref() {
+            Some("*") => return Ok(Fields::All),
+            Some(list) => tags.extend(parse_tags(list)?),
+            None => {}
+        }
+        Ok(Fields::Some(tags))
+    }
+
+    pub fn plan(&self) -> Result<Plan> {
+        let stdout = || PathBuf::from("-");
+        let both = self.output.clone().unwrap_or_else(stdout);
+        let first = self.first.clone().unwrap_or_else(|| both.clone());
+        let last = self.last.clone().unwrap_or(both);
+        let named = self.first.is_some() || self.output.is_some();
+        let style = Style {
+            suffix: self.suffix || !(named || self.no_suffix),
+            tags: self.fields()?,
+            original_qualities: self.use_original_qualities,
+            default_quality: self.default_quality,
+        };
+        let fastq = Fastq {
+            files: [self.other.clone().unwrap_or_else(stdout), first.clone(), last],
+            singles: self.singles.clone(),
+            exclude: self.exclude_flags,
+            style,
+            level: self.level,
+            grouped: self.grouped,
+        };
+        let nowhere = Output { format: Format::Sam, index: Index::No, ..Output::new("/dev/null") };
+        Ok(Plan {
+            command: "fastq",
+            inputs: self.input.inputs(),
+            steps: Steps { sort: Some(Order::Lexicographic), ..Steps::default() },
+            output: Some(nowhere),
+            elsewhere: Some(Elsewhere::Fastq(fastq)),
+            tallies: Tallies::default(),
+            means: self.means.means(Path::new(&first)),
+        })
+    }
+}
