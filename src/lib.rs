@@ -9,6 +9,7 @@ pub mod allocator;
 mod aside;
 pub mod compare;
 mod elsewhere;
+mod filters;
 mod forecast;
 mod inputs;
 pub mod memory;

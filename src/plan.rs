@@ -2,6 +2,7 @@
 
 mod duplicates;
 mod elsewhere;
+mod filters;
 mod recalibration;
 mod tallies;
 
@@ -12,12 +13,12 @@ use readmill_format::bgzf::Codec;
 use readmill_format::fastq;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Error, Result};
-use readmill_steps::filter::replace_read_group::canonical;
 use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
 
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
 pub use elsewhere::{By, Chosen, Elsewhere, Fastq, Split};
+pub use filters::{Filters, OptionalFields, Unmapped};
 pub use recalibration::{Apply, Recalibration, TableSource, Training};
 pub use tallies::Tallies;
 
@@ -53,27 +54,14 @@ pub struct Plan {
 /// The steps, in the order in which they are applied.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    /// Drop unmapped reads; strictly, also those without a place.
-    pub drop_unmapped: Option<Unmapped>,
-    /// Replace the dictionary by that of this SAM, BAM or .dict file.
-    pub dictionary: Option<PathBuf>,
-    /// Replace all read groups by this one.
-    pub read_group: Option<String>,
+    /// Drop reads, and change them; some of it when all else is done.
+    pub filters: Filters,
     /// Mark duplicates.
     pub duplicates: Option<Duplicates>,
     /// Sort; nothing keeps the order of the input.
     pub sort: Option<Order>,
     /// Recalibrate base qualities.
     pub recalibration: Option<Recalibration>,
-}
-
-/// Which reads count as unmapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unmapped {
-    /// Those flagged 0x4.
-    Flagged,
-    /// Those, and all without reference sequence or position.
-    Strict,
 }
 
 /// A format of output.
@@ -276,6 +264,7 @@ impl Plan {
             return Err(Error::usage("standard input can be read only once").hint("give - once"));
         }
         self.output.as_ref().map_or(Ok(()), Output::check)?;
+        self.steps.filters.check()?;
         if let Some(recalibration) = &self.steps.recalibration {
             recalibration.check()?;
             let bootstrap = recalibration.training().is_some_and(|training| training.bootstrap);
@@ -315,20 +304,7 @@ impl Plan {
         let steps = &self.steps;
         let mut words = vec!["readmill".to_string(), self.command.to_string()];
         let mut say = |word: &str| words.push(word.to_string());
-        match steps.drop_unmapped {
-            Some(Unmapped::Flagged) => say("--drop-unmapped"),
-            Some(Unmapped::Strict) => say("--drop-unmapped-strict"),
-            None => {}
-        }
-        if let Some(dictionary) = &steps.dictionary {
-            say("--sequence-dictionary");
-            say(&dictionary.display().to_string());
-        }
-        if let Some(group) = &steps.read_group {
-            say("--read-group");
-            let line = canonical(group).unwrap_or_else(|_| group.clone());
-            say(&format!("'{}'", line.replace('\t', "\\t")));
-        }
+        steps.filters.words().iter().for_each(|word| say(word));
         if let Some(duplicates) = &steps.duplicates {
             if self.command != "markdup" {
                 say("--mark-duplicates");
@@ -338,10 +314,11 @@ impl Plan {
         if let Some(recalibration) = &steps.recalibration {
             recalibration.words().iter().for_each(|word| say(word));
         }
+        steps.filters.late_words().iter().for_each(|word| say(word));
         if let Some(elsewhere) = &self.elsewhere {
             elsewhere.words().iter().for_each(|word| say(word));
         }
-        let sorts = !matches!(self.command, "bqsr apply" | "split");
+        let sorts = !matches!(self.command, "bqsr apply" | "split" | "filter");
         if sorts && (self.command != "sort" || self.order() != Order::Coordinate) {
             say("--sort");
             say(&self.order().name());

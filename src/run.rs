@@ -6,35 +6,30 @@ mod recalibrate;
 use std::sync::Arc;
 use std::time::Instant;
 
-use readmill_format::source::Source;
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
-use readmill_steps::filter::{DropUnmapped, ReplaceDictionary, ReplaceReadGroup};
 use readmill_steps::markdup::DuplicateEnds;
 use readmill_steps::sort::Order;
 use readmill_steps::{Step, sort};
 
 use crate::additions::{self, Additions};
 use crate::aside::Sides;
-use crate::inputs::{self, Inputs, Rules};
+use crate::inputs::{Inputs, Rules};
 use crate::memory::Memory;
 use crate::output::Sink;
 use crate::pass::doing::Doing;
 use crate::pass::feed::Feed;
 use crate::pass::look::Look;
 use crate::pass::stream;
-use crate::plan::{Plan, Unmapped};
+use crate::plan::Plan;
 use crate::report::Report;
 use crate::side_files::{self, SideFiles};
 use crate::summary::{self, Summary};
 use crate::tallies::{Point, Tallies};
-use crate::{elsewhere, recalibration};
+use crate::{elsewhere, filters, recalibration};
 
 /// How often the header's text is in memory, at most, in one form or another.
 const HEADER_COPIES: u64 = 6;
-
-/// Bytes the header of a dictionary may take.
-const MOST_DICTIONARY: usize = 64 << 20;
 
 /// Does what the plan says.
 pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
@@ -54,12 +49,14 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     let plan = &elsewhere::settle(plan, inputs.header());
     let mut header = inputs.header().clone();
     let Additions { early, late, tallies: others } = additions;
-    let mut steps = filters(plan, &mut header)?;
+    let mut steps = filters::early(&plan.steps.filters, &mut header)?;
     let early = additions::make(early, &mut header)?;
-    let late = additions::make(late, &mut header)?;
-    let added = early.iter().chain(&late).map(|step| step.name());
+    let added_late = additions::make(late, &mut header)?;
+    let added = early.iter().chain(&added_late).map(|step| step.name());
     describe(plan, &mut header, &Vec::from_iter(added));
     steps.extend(early);
+    let mut late = filters::late(&plan.steps.filters);
+    late.extend(added_late);
     let tallies = Tallies::new(plan, (inputs.header(), &header), &[&steps, &late], others);
     let job = Job { plan, memory, report, header, steps, late, tallies };
     let summary = match &plan.output {
@@ -74,24 +71,6 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     })?;
     summary::conclude(&summary, started, report);
     Ok(summary)
-}
-
-/// The filters and edits that are applied while reading, in their fixed order; they edit the header as they are made.
-fn filters(plan: &Plan, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
-    let mut steps: Vec<Box<dyn Step>> = Vec::new();
-    if let Some(which) = plan.steps.drop_unmapped {
-        steps.push(Box::new(DropUnmapped::new(which == Unmapped::Strict)));
-    }
-    if let Some(path) = &plan.steps.dictionary {
-        let (file, _) = inputs::open(path)?;
-        let source = Source::open(file, true, MOST_DICTIONARY).map_err(|e| e.file(path))?;
-        let step = ReplaceDictionary::new(source.header(), header).map_err(|e| e.file(path))?;
-        steps.push(Box::new(step));
-    }
-    if let Some(group) = &plan.steps.read_group {
-        steps.push(Box::new(ReplaceReadGroup::new(group, header)?));
-    }
-    Ok(steps)
 }
 
 /// Says in the header what is done, steps of others by their names.
@@ -162,7 +141,7 @@ impl Job<'_> {
     }
 
     /// Nothing leaves by a main output: reads are looked at, or go elsewhere.
-    fn look(mut self, inputs: Inputs) -> Result<Summary> {
+    fn look(self, inputs: Inputs) -> Result<Summary> {
         let mut files = SideFiles::open(self.plan)?;
         let training = self.training(&self.spill())?;
         self.room(&inputs, self.beside_reads(training.as_deref()))?;
@@ -171,14 +150,12 @@ impl Job<'_> {
         let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
         self.report.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew);
-        let mut steps = std::mem::take(&mut self.steps);
-        steps.append(&mut self.late);
-        let doing = self.passing(&steps, look.as_ref(), sides.as_ref());
+        let doing = self.passing(&self.steps, look.as_ref(), sides.as_ref());
         let (read, counts) = stream::to_look(crew, feed, doing, self.report)?;
         if let Some(look) = look {
             self.settle(look, &mut files, false)?;
         }
-        self.tallies.verify(false, &steps, &[], self.report)?;
+        self.tallies.verify(false, &self.steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
         let written = sides.map_or(Ok(0), |sides| sides.finish(self.report))?;
         files.rename()?;
@@ -194,7 +171,7 @@ impl Job<'_> {
     ) -> Doing<'a> {
         let [before, behind, left] =
             [Point::Come, Point::Done, Point::Output].map(|point| self.tallies.at(point));
-        Doing { before, steps, look, behind, aside, left }
+        Doing { before, steps, look, late: &self.late, behind, aside, left }
     }
 
     /// Steps alone: nothing is held.
@@ -207,7 +184,7 @@ impl Job<'_> {
         let look = self.looks(training);
         let crew = self.memory.crew;
         let mut steps = std::mem::take(&mut self.steps);
-        steps.extend(apply.into_iter().chain(std::mem::take(&mut self.late)));
+        steps.extend(apply);
         let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
         sink.begin(&self.header)?;
         self.report.stage("reading", inputs.size(), true);
@@ -217,7 +194,7 @@ impl Job<'_> {
         if let Some(look) = look {
             self.settle(look, &mut files, false)?;
         }
-        self.tallies.verify(false, &steps, &[], self.report)?;
+        self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
         let aside = sides.map_or(Ok(0), |sides| sides.finish(self.report))?;
         sink.finish(self.report)?;

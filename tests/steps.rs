@@ -2,7 +2,7 @@
 
 mod support;
 
-use readmill::plan::{Steps, Unmapped};
+use readmill::plan::{Filters, Steps, Unmapped};
 use support::Desk;
 use support::random::Random;
 
@@ -44,8 +44,12 @@ fn each(steps: &Steps, change: impl Fn(&str) -> Option<String>) {
     }
 }
 
+fn filters(filters: Filters) -> Steps {
+    Steps { filters, ..Steps::default() }
+}
+
 fn drop_unmapped(which: Unmapped) -> Steps {
-    Steps { drop_unmapped: Some(which), ..Steps::default() }
+    filters(Filters { drop_unmapped: Some(which), ..Filters::default() })
 }
 
 #[test]
@@ -71,7 +75,8 @@ fn random_unmapped_reads_are_dropped() {
 
 #[test]
 fn every_read_is_put_into_the_read_group() {
-    let steps = Steps { read_group: Some("ID:new LB:lib SM:s".to_string()), ..Steps::default() };
+    let steps =
+        filters(Filters { read_group: Some("ID:new LB:lib SM:s".to_string()), ..Filters::default() });
     each(&steps, |line| {
         let fields: Vec<&str> = line.split('\t').collect();
         let mut new: Vec<&str> = fields.clone();
@@ -91,7 +96,7 @@ fn every_read_is_put_into_the_read_group() {
 fn dictionary(desk: &Desk) -> Steps {
     let path =
         desk.file("new.dict", "@HD\tVN:1.6\n@SQ\tSN:c\tLN:300\n@SQ\tSN:new\tLN:5\n@SQ\tSN:a\tLN:100\n");
-    Steps { dictionary: Some(path), ..Steps::default() }
+    filters(Filters { dictionary: Some(path), ..Filters::default() })
 }
 
 #[test]
@@ -151,7 +156,7 @@ fn the_header_takes_the_dictionary_and_no_longer_claims_an_order_it_lost() {
 fn a_dictionary_of_another_reference_is_refused() {
     let desk = Desk::new();
     let path = desk.file("other.dict", "@SQ\tSN:a\tLN:101\n");
-    let steps = Steps { dictionary: Some(path), ..Steps::default() };
+    let steps = filters(Filters { dictionary: Some(path), ..Filters::default() });
     let error = desk.run(HEADER.as_bytes(), steps, 1).expect_err("another length");
     assert!(error.what.contains("100 bases in the input and 101 in the dictionary"), "{error}");
 }

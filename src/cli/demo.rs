@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::plan::{
-    DuplicateMode, Duplicates, Means, Output, Plan, Steps, Tallies, Unmapped, Verbosity,
+    DuplicateMode, Duplicates, Filters, Means, Output, Plan, Steps, Tallies, Unmapped, Verbosity,
 };
 use readmill::report::Report;
 use readmill::{memory, sample};
@@ -78,9 +78,12 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
         command: "prep",
         inputs: vec![input],
         steps: Steps {
-            drop_unmapped: Some(Unmapped::Flagged),
-            dictionary: Some(dictionary),
-            read_group: Some("ID:demo LB:lib1 SM:sample1 PL:ILLUMINA PU:unit1".into()),
+            filters: Filters {
+                drop_unmapped: Some(Unmapped::Flagged),
+                dictionary: Some(dictionary),
+                read_group: Some("ID:demo LB:lib1 SM:sample1 PL:ILLUMINA PU:unit1".into()),
+                ..Filters::default()
+            },
             duplicates: Some(Duplicates::marked(DuplicateMode::Auto)),
             sort: Some(Order::Coordinate),
             recalibration: None,

@@ -7,6 +7,8 @@ mod compare;
 mod demo;
 mod duplicates;
 mod fastq;
+mod filter;
+mod filters;
 mod learn;
 mod markdup;
 mod prep;
@@ -37,6 +39,8 @@ enum Command {
     Sort(sort::Sort),
     /// Mark duplicates
     Markdup(markdup::Markdup),
+    /// Drop and change reads as they pass
+    Filter(Box<filter::Filter>),
     /// Recalibrate base qualities, in steps
     #[command(subcommand)]
     Bqsr(bqsr::Bqsr),
@@ -80,6 +84,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Prep(it) => process(&it.plan()?),
         Command::Sort(it) => process(&it.plan()?),
         Command::Markdup(it) => process(&it.plan()?),
+        Command::Filter(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),

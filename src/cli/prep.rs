@@ -4,19 +4,21 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{Recalibration, Steps, TableSource, Training, Unmapped};
+use readmill::plan::{Recalibration, Steps, TableSource, Training};
 use readmill_record::{Error, Result};
 
 use super::common::Io;
 use super::duplicates::DuplicateFlags;
+use super::filters::FilterFlags;
 use super::recalibration::{ApplyingFlags, CountingFlags, Place, QualityFlags};
 use super::sort::OutputOrder;
 
 /// Flags of any combination of steps.
 #[derive(Args)]
 #[command(
-    after_help = "Steps are applied in this order, whatever the order of the flags: drop unmapped reads, \
-replace the sequence dictionary, replace read groups, mark duplicates, sort, recalibrate base qualities."
+    after_help = "Steps are applied in this order, whatever the order of the flags: filters in the order of this help \
+(reads are judged as they are in the input, then changed), mark duplicates, sort, recalibrate base qualities, remove \
+optional fields."
 )]
 pub struct Prep {
     #[command(flatten)]
@@ -28,18 +30,8 @@ pub struct Prep {
     /// Mark duplicates
     #[arg(long)]
     mark_duplicates: bool,
-    /// Drop reads flagged unmapped
-    #[arg(long, alias = "filter-unmapped-reads")]
-    drop_unmapped: bool,
-    /// Drop reads flagged unmapped, and reads without reference sequence or position
-    #[arg(long, alias = "filter-unmapped-reads-strict")]
-    drop_unmapped_strict: bool,
-    /// Put all reads into this read group: 'ID:g1 LB:l1 SM:s1 …' or '@RG\tID:g1\tLB:l1…'
-    #[arg(long, value_name = "RG", alias = "replace-read-group")]
-    read_group: Option<String>,
-    /// Replace, reorder and filter reference sequences by the dictionary of this SAM, BAM or .dict file; reads on others are removed
-    #[arg(long, value_name = "FILE", alias = "replace-reference-sequences")]
-    sequence_dictionary: Option<PathBuf>,
+    #[command(flatten)]
+    filters: FilterFlags,
     #[command(flatten)]
     bqsr: BqsrFlags,
 }
@@ -141,15 +133,8 @@ impl Prep {
             self.duplicates.check_unused()?;
         }
         self.bqsr.check_unused()?;
-        let drop_unmapped = match (self.drop_unmapped_strict, self.drop_unmapped) {
-            (true, _) => Some(Unmapped::Strict),
-            (_, true) => Some(Unmapped::Flagged),
-            _ => None,
-        };
         let steps = Steps {
-            drop_unmapped,
-            dictionary: self.sequence_dictionary.clone(),
-            read_group: self.read_group.clone(),
+            filters: self.filters.filters()?,
             duplicates: marks.then(|| self.duplicates.duplicates()),
             sort: self.sort.order(),
             recalibration: self.bqsr.recalibration(),

@@ -22,6 +22,8 @@ pub struct Doing<'a> {
     pub steps: &'a [Box<dyn Step>],
     /// The bases that are counted behind them.
     pub look: Option<&'a Look>,
+    /// The steps that come last.
+    pub late: &'a [Box<dyn Step>],
     /// What is learnt of them as the steps leave them.
     pub behind: Watches<'a>,
     /// Where some of them go then, or all.
@@ -35,6 +37,7 @@ pub struct Doer<'a> {
     before: Vec<Box<dyn Watcher + 'a>>,
     steps: Steps,
     look: Option<(&'a Look, Learner)>,
+    late: Steps,
     behind: Vec<Box<dyn Watcher + 'a>>,
     aside: Option<(&'a Sides<'a>, Router, Segments)>,
     left: Vec<Box<dyn Watcher + 'a>>,
@@ -48,6 +51,7 @@ impl<'a> Doing<'a> {
             before: watchers(&self.before),
             steps: fork(self.steps),
             look: self.look.map(|look| (look, look.learner())),
+            late: fork(self.late),
             behind: watchers(&self.behind),
             aside: self.aside.map(|sides| (sides, sides.router(), Segments::default())),
             left: watchers(&self.left),
@@ -63,6 +67,7 @@ impl Doer<'_> {
         if let Some((look, learner)) = &mut self.look {
             look.over(learner, batch)?;
         }
+        apply(&mut self.late, batch)?;
         self.behind.iter_mut().try_for_each(|watcher| watcher.observe(batch))?;
         let aside = match &mut self.aside {
             Some((sides, router, counts)) => {
@@ -77,7 +82,7 @@ impl Doer<'_> {
 
     /// Hands over what was counted and learnt.
     pub fn finish(mut self, sums: &mut Counts) {
-        count(sums, [&self.steps].into_iter());
+        count(sums, [&self.steps, &self.late].into_iter());
         if let Some((look, learner)) = &mut self.look {
             look.keep(learner);
         }

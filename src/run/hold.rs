@@ -87,14 +87,16 @@ impl Job<'_> {
         let verdict = marked.as_ref().map(|(verdict, ..)| &**verdict);
         let (apply, look) = self.recalibrate(&waiting, &sources, verdict, training, &mut files)?;
         let recalibrated = apply.is_some();
-        steps.extend(from_file.into_iter().chain(apply).chain(std::mem::take(&mut self.late)));
+        steps.extend(from_file.into_iter().chain(apply));
         self.report.stage("writing", Some(read.saturating_sub(prefix.records)), false);
         let (crew, merge) = (waiting.crew, Merge::new(sources));
         let Prefix { cutter, records: left_early, .. } = prefix;
         let [before, behind, left] =
             [Point::Leaving, Point::Done, Point::Output].map(|point| self.tallies.at(point));
         let aside = sides.as_ref();
-        let doing = Doing { before, steps: &steps, look: look.as_ref(), behind, aside, left };
+        let look_at = look.as_ref();
+        let doing =
+            Doing { before, steps: &steps, look: look_at, late: &self.late, behind, aside, left };
         let written = merge::to_sink(crew, merge, doing, &self.header, &mut sink, cutter, self.report)?;
         if let Some((verdict, counted, libraries)) = marked {
             let metrics = side_files::duplication(libraries, &verdict.tally, &counted);
@@ -103,6 +105,7 @@ impl Job<'_> {
         if let Some(look) = look {
             self.settle(look, &mut files, recalibrated)?;
         }
+        steps.append(&mut self.late);
         self.tallies.verify(true, &self.steps, &steps, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
         summary.aside = sides.map_or(Ok(0), |sides| sides.finish(self.report))?;

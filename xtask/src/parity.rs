@@ -9,6 +9,7 @@ mod cases;
 mod commands;
 mod duplicates;
 mod files;
+mod filters;
 mod index_file;
 mod indexes;
 mod ledger;
@@ -85,6 +86,8 @@ enum Part {
     Umi,
     /// Recalibrated base qualities, beside GATK
     Bqsr,
+    /// Filters and edits, beside samtools view, elPrep and Picard
+    Filters,
     /// Samples in every order
     Orders,
     /// Samples in coordinate order, with duplicates marked, and through all steps
@@ -162,6 +165,10 @@ fn small(
     }
     if args.has(Part::Umi) {
         umi::compare(&place("molecules")?, peers, number(100, 1_000), !args.quick, ledger);
+    }
+    if args.has(Part::Filters) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
+        filters::compare(&place("filters")?, peers, pairs, ledger)?;
     }
     if args.has(Part::Bqsr) {
         bqsr::simulated(&place("bases")?, &place("bases.simulated")?, peers, args.quick, ledger);

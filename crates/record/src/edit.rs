@@ -17,6 +17,35 @@ pub fn set_ref_id(raw: &mut [u8], ref_id: i32) {
     put(raw, 4, &ref_id.to_le_bytes());
 }
 
+/// Writes the position, 0-based.
+pub fn set_pos(raw: &mut [u8], pos: i32) {
+    put(raw, 8, &pos.to_le_bytes());
+}
+
+/// Writes the mapping quality.
+pub fn set_mapq(raw: &mut [u8], mapq: u8) {
+    raw[13] = mapq;
+}
+
+/// Writes the BAI bin that POS, CIGAR and FLAG make, as htslib and htsjdk do when they change these.
+pub fn set_bin(raw: &mut [u8]) {
+    let record = RecordRef::new(raw);
+    let bin = bin(record.pos(), record.end());
+    put(raw, 14, &bin.to_le_bytes());
+}
+
+/// The BAI bin (SAM specification, section 5.3) of an alignment from `pos` to `end`, 0-based, half-open; positions
+/// beyond what BAI can index wrap around, as they do in htslib.
+fn bin(pos: i32, end: i64) -> u16 {
+    let (first, last) = (i64::from(pos), end - 1);
+    for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
+        if first >> shift == last >> shift {
+            return (offset + (first >> shift)) as u16;
+        }
+    }
+    0
+}
+
 /// Writes the reference sequence's index of the next segment.
 pub fn set_next_ref_id(raw: &mut [u8], ref_id: i32) {
     put(raw, 24, &ref_id.to_le_bytes());

@@ -16,6 +16,7 @@ pub mod edit;
 pub mod error;
 pub mod flags;
 pub mod header;
+pub mod realign;
 pub mod tag;
 pub mod view;
 

@@ -199,7 +199,8 @@ impl<'a> Place<'a> {
         command
     }
 
-    fn finish(&self, command: Command) -> Result<String> {
+    /// Runs a command; returns what it said on standard error.
+    pub fn finish(&self, command: Command) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.output(command)?.stderr).into_owned())
     }
 

@@ -1,11 +1,26 @@
 //! Filters and edits, one file each.
 
+pub mod clean_sam;
 pub mod drop_unmapped;
+pub mod exact_mapping;
+pub mod min_mapq;
+pub mod optional_fields;
+pub mod overlap;
 pub mod reconcile;
+pub mod rename_contigs;
 pub mod replace_dictionary;
 pub mod replace_read_group;
 
+pub use clean_sam::CleanSam;
 pub use drop_unmapped::DropUnmapped;
+pub use exact_mapping::ExactMapping;
+pub use min_mapq::MinMapq;
+pub use optional_fields::OptionalFields;
+pub use overlap::Overlap;
 pub use reconcile::Reconcile;
+pub use rename_contigs::RenameContigs;
 pub use replace_dictionary::ReplaceDictionary;
 pub use replace_read_group::ReplaceReadGroup;
+
+#[cfg(test)]
+mod stated;

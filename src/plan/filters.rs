@@ -1,0 +1,130 @@
+//! Which reads go on, and what is changed of them: what is asked for.
+
+use std::path::PathBuf;
+
+use readmill_record::tag::Tag;
+use readmill_record::{Error, Result};
+use readmill_steps::filter::replace_read_group::canonical;
+
+/// Filters and edits. Fields stand in the order in which they are applied.
+#[derive(Clone, Debug, Default)]
+pub struct Filters {
+    /// Drop unmapped reads; strictly, also those without a place.
+    pub drop_unmapped: Option<Unmapped>,
+    /// Drop reads of a lower mapping quality.
+    pub min_mapq: Option<u8>,
+    /// Drop reads with operators other than M and S.
+    pub exact_mapping: bool,
+    /// Drop reads that do not say that they are unique and exact.
+    pub exact_mapping_strict: bool,
+    /// Drop reads that overlap none of the regions of this BED file.
+    pub overlap: Option<PathBuf>,
+    /// Rename reference sequences by this table.
+    pub rename_contigs: Option<PathBuf>,
+    /// Clip alignments at the ends of their reference sequences.
+    pub clean_sam: bool,
+    /// Replace the dictionary by that of this SAM, BAM or .dict file.
+    pub dictionary: Option<PathBuf>,
+    /// Replace all read groups by this one.
+    pub read_group: Option<String>,
+    /// Remove optional fields, once all else is done.
+    pub optional_fields: Option<OptionalFields>,
+}
+
+/// Which reads count as unmapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmapped {
+    /// Those flagged 0x4.
+    Flagged,
+    /// Those, and all without reference sequence or position.
+    Strict,
+}
+
+/// Which optional fields go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OptionalFields {
+    /// These.
+    Remove(Vec<Tag>),
+    /// All but these.
+    Keep(Vec<Tag>),
+}
+
+impl OptionalFields {
+    /// The flag and its value.
+    fn words(&self) -> [String; 2] {
+        let (flag, tags, none) = match self {
+            OptionalFields::Remove(tags) => ("--remove-optional-fields", tags, ""),
+            OptionalFields::Keep(tags) => ("--keep-optional-fields", tags, "none"),
+        };
+        let tags: Vec<_> = tags.iter().map(|tag| String::from_utf8_lossy(tag)).collect();
+        [flag.to_string(), if tags.is_empty() { none.to_string() } else { tags.join(",") }]
+    }
+}
+
+impl Filters {
+    /// Checks what can be checked before anything is opened.
+    pub fn check(&self) -> Result<()> {
+        match &self.optional_fields {
+            Some(OptionalFields::Remove(tags)) if tags.is_empty() => {
+                Err(Error::usage("no optional fields are named that should go"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether anything is done to reads after duplicates are marked and qualities recalibrated.
+    pub fn any_late(&self) -> bool {
+        self.optional_fields.is_some()
+    }
+
+    /// The files that are read.
+    pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.overlap, &self.rename_contigs, &self.dictionary].into_iter().flatten()
+    }
+
+    /// The canonical command line of what comes before duplicates, for @PG.
+    pub fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        let mut say = |flag: &str, value: Option<String>| {
+            words.push(flag.to_string());
+            words.extend(value);
+        };
+        let file = |path: &PathBuf| Some(path.display().to_string());
+        match self.drop_unmapped {
+            Some(Unmapped::Flagged) => say("--drop-unmapped", None),
+            Some(Unmapped::Strict) => say("--drop-unmapped-strict", None),
+            None => {}
+        }
+        if let Some(least) = self.min_mapq {
+            say("--min-mapq", Some(least.to_string()));
+        }
+        if self.exact_mapping {
+            say("--exact-mapping", None);
+        }
+        if self.exact_mapping_strict {
+            say("--exact-mapping-strict", None);
+        }
+        if let Some(path) = &self.overlap {
+            say("--overlap", file(path));
+        }
+        if let Some(path) = &self.rename_contigs {
+            say("--rename-contigs", file(path));
+        }
+        if self.clean_sam {
+            say("--clean-sam", None);
+        }
+        if let Some(path) = &self.dictionary {
+            say("--sequence-dictionary", file(path));
+        }
+        if let Some(group) = &self.read_group {
+            let line = canonical(group).unwrap_or_else(|_| group.clone());
+            say("--read-group", Some(format!("'{}'", line.replace('\t', "\\t"))));
+        }
+        words
+    }
+
+    /// The canonical command line of what comes after duplicates and recalibration, for @PG.
+    pub fn late_words(&self) -> Vec<String> {
+        self.optional_fields.iter().flat_map(OptionalFields::words).collect()
+    }
+}

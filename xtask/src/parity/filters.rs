@@ -1,0 +1,239 @@
+//! Filters and edits, each beside the tool that has it: samtools view, elPrep, Picard.
+
+mod edges;
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::lines::{Printed, same, tags_in_order};
+use super::samples;
+use crate::peers::{Peers, Tool};
+
+/// Regions on the sequences of the edges and, written over them, of the sample.
+const REGIONS: &str = "regions.bed";
+
+/// Compares on a simulated sample with all kinds of templates, and on reads at the edges of what there may be.
+pub fn compare(place: &Place<'_>, peers: &Peers, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+    ledger
+        .title("filters", "filters and edits, on simulated reads and on reads at the ends of sequences");
+    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.make(place)?;
+    fs::write(place.path("edges.sam"), edges::text(5_000))?;
+    place.newest("view --no-PG -b -o edges.bam edges.sam")?;
+    let elprep = peers.elprep()?;
+    for input in ["in.bam", "edges.bam"] {
+        write_regions(place, input)?;
+        let pair = Pair { place, input };
+        pair.samtools(ledger);
+        pair.elprep(&elprep, ledger);
+        pair.picard(ledger);
+        pair.names(ledger);
+    }
+    Ok(())
+}
+
+/// Regions all over the sequences of an input, some of which touch, overlap or have no base.
+fn write_regions(place: &Place<'_>, input: &str) -> Result<()> {
+    let header = Printed::newest(place, &format!("view -H --no-PG {input}"))?.text()?;
+    let mut random = super::random::Random::new(7);
+    let mut bed = String::from("track name=x\n");
+    for (name, length) in sequences(&header) {
+        for _ in 0..40 {
+            let start = random.below(length);
+            let end = (start + random.pick(&[0, 1, 2, 30, 30, 500])).min(length);
+            bed += &format!("{name}\t{start}\t{end}\n");
+            if random.once_in(4) {
+                bed += &format!("{name}\t{end}\t{}\n", (end + 5).min(length));
+            }
+        }
+    }
+    fs::write(place.path(REGIONS), bed + "nowhere\t1\t2\n")?;
+    Ok(())
+}
+
+/// Names and lengths of the sequences that a header has.
+fn sequences(header: &str) -> Vec<(&str, u64)> {
+    let lines = header.lines().filter(|line| line.starts_with("@SQ\t"));
+    let parse = |line| Some((field(line, "SN:")?, field(line, "LN:")?.parse().ok()?));
+    lines.filter_map(parse).collect()
+}
+
+fn field<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
+    line.split('\t').find_map(|field| field.strip_prefix(tag))
+}
+
+/// An input, for us and for them.
+struct Pair<'a> {
+    place: &'a Place<'a>,
+    input: &'a str,
+}
+
+impl Pair<'_> {
+    fn samtools(&self, ledger: &mut Ledger) {
+        for (ours, theirs) in [
+            ("-q 20", "-q 20"),
+            ("--min-mapq 255", "-q 255"),
+            ("-L regions.bed", "-L regions.bed"),
+            ("--drop-unmapped -q 1 -L regions.bed", "-F 4 -q 1 -L regions.bed"),
+            ("--remove-optional-fields NM,RG,XZ", "-x NM -x RG -x XZ"),
+            ("--keep-optional-fields NM,RG", "--keep-tag NM,RG"),
+        ] {
+            let what = format!("{}: filter {ours} as samtools view {theirs}", self.input);
+            ledger.check(&what, || {
+                self.filter(ours)?;
+                let printed = Printed::newest(self.place, &format!("view {theirs} {}", self.input))?;
+                self.same(printed, |_| true)
+            });
+        }
+    }
+
+    fn elprep(&self, elprep: &Tool, ledger: &mut Ledger) {
+        let group = "ID:g LB:l SM:s PL:ILLUMINA PU:u";
+        for words in [
+            &["--filter-unmapped-reads"][..],
+            &["--filter-unmapped-reads-strict"],
+            &["--filter-mapping-quality", "20"],
+            &["--filter-non-exact-mapping-reads"],
+            &["--filter-non-exact-mapping-reads-strict"],
+            &["--filter-non-overlapping-reads", REGIONS],
+            &["--remove-optional-fields", "NM, XZ"],
+            &["--remove-optional-fields", "all"],
+            &["--keep-optional-fields", "RG,X0"],
+            &["--keep-optional-fields", "none"],
+            &["--replace-read-group", group],
+            &[
+                "--filter-unmapped-reads",
+                "--filter-mapping-quality",
+                "10",
+                "--filter-non-exact-mapping-reads",
+                "--filter-non-overlapping-reads",
+                REGIONS,
+                "--replace-read-group",
+                group,
+                "--remove-optional-fields",
+                "NM",
+            ],
+        ] {
+            let what = format!("{}: elPrep's {}", self.input, words.join(" "));
+            ledger.check(&what, || {
+                let mut ours =
+                    self.place.readmill_command(&format!("filter {} -o ours.bam", self.input));
+                ours.args(words);
+                self.place.finish(ours)?;
+                let mut theirs = elprep.command();
+                theirs.current_dir(self.place.directory()).args(["filter", self.input, "theirs.sam"]);
+                theirs.args(words);
+                self.place.finish(theirs)?;
+                self.same_in_any_order("view theirs.sam")
+            });
+        }
+    }
+
+    fn picard(&self, ledger: &mut Ledger) {
+        let header = Printed::newest(self.place, &format!("view -H --no-PG {}", self.input));
+        let reversed = header.and_then(Printed::text).map(|header| {
+            let mut lines: Vec<&str> = header.lines().filter(|line| line.starts_with("@SQ\t")).collect();
+            lines.reverse();
+            format!("@HD\tVN:1.6\n{}\n", lines.join("\n"))
+        });
+        let group = "RGID=g RGLB=l RGPL=ILLUMINA RGSM=s RGPU=u";
+        for (ours, theirs) in [
+            ("--clean-sam", "CleanSam".to_owned()),
+            (
+                "--read-group @RG\\tID:g\\tLB:l\\tPL:ILLUMINA\\tSM:s\\tPU:u",
+                format!("AddOrReplaceReadGroups {group}"),
+            ),
+            (
+                "--sequence-dictionary reversed.dict",
+                "ReorderSam SEQUENCE_DICTIONARY=reversed.dict".to_owned(),
+            ),
+        ] {
+            let what = format!("{}: filter {ours} as Picard's {theirs}", self.input);
+            ledger.check(&what, || {
+                let reversed = reversed.as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
+                fs::write(self.place.path("reversed.dict"), reversed)?;
+                self.filter(ours)?;
+                let codes =
+                    self.place.picard_each(&[format!("{theirs} I={} O=theirs.bam", self.input)])?;
+                ensure!(codes == [0], "Picard ends with {codes:?}");
+                self.same(Printed::newest(self.place, "view theirs.bam")?, tags_in_order)
+            });
+        }
+    }
+
+    /// New names, beside the header's change by samtools reheader and that of SA by hand.
+    fn names(&self, ledger: &mut Ledger) {
+        let what =
+            format!("{}: filter --rename-contigs as samtools reheader, and SA by hand", self.input);
+        ledger.check(&what, || {
+            let header =
+                Printed::newest(self.place, &format!("view -H --no-PG {}", self.input))?.text()?;
+            let names: Vec<String> =
+                sequences(&header).into_iter().map(|(name, _)| name.to_owned()).collect();
+            let table: String = names.iter().map(|name| format!("{name}\tnew-{name}\n")).collect();
+            fs::write(self.place.path("names.tsv"), table)?;
+            self.filter("--rename-contigs names.tsv")?;
+            let header = header.replace("\tSN:", "\tSN:new-");
+            fs::write(self.place.path("new.header"), header)?;
+            let renamed = self.place.newest_command(&format!("reheader -P new.header {}", self.input));
+            fs::write(self.place.path("theirs.bam"), Printed::by(renamed)?.bytes()?)?;
+            let theirs = Printed::newest(self.place, "view theirs.bam")?.text()?;
+            let ours = Printed::newest(self.place, "view ours.bam")?.text()?;
+            let expected: Vec<String> =
+                theirs.lines().map(|line| with_new_names(line, &names)).collect();
+            let differs = ours.lines().zip(&expected).find(|(ours, theirs)| ours != theirs);
+            ensure!(differs.is_none() && ours.lines().count() == expected.len(), "{differs:?}");
+            Ok(format!("{} records", expected.len()))
+        });
+    }
+
+    fn filter(&self, flags: &str) -> Result<()> {
+        self.place.readmill(&format!("filter {} -o ours.bam {flags}", self.input)).map(drop)
+    }
+
+    /// elPrep keeps the order of sorted files alone.
+    fn same_in_any_order(&self, theirs: &str) -> Result<String> {
+        let lines = |words: &str| -> Result<Vec<Vec<u8>>> {
+            let bytes = Printed::newest(self.place, words)?.bytes()?;
+            let mut lines: Vec<Vec<u8>> =
+                bytes.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+            lines.retain_mut(tags_in_order);
+            lines.sort_unstable();
+            Ok(lines)
+        };
+        let (ours, theirs) = (lines("view ours.bam")?, lines(theirs)?);
+        let differs = ours.iter().zip(&theirs).find(|(ours, theirs)| ours != theirs);
+        let shown =
+            differs.map(|(ours, theirs)| [ours, theirs].map(|line| String::from_utf8_lossy(line)));
+        ensure!(
+            shown.is_none() && ours.len() == theirs.len(),
+            "{} and {} records: {shown:?}",
+            ours.len(),
+            theirs.len()
+        );
+        Ok(format!("{} records", ours.len() - 1))
+    }
+
+    fn same(&self, theirs: Printed, normal: super::lines::Normal) -> Result<String> {
+        let records = same(Printed::newest(self.place, "view ours.bam")?, theirs, normal)?;
+        Ok(format!("{records} records"))
+    }
+}
+
+/// A line with the names in SA changed.
+fn with_new_names(line: &str, names: &[String]) -> String {
+    let field = |field: &str| match field.strip_prefix("SA:Z:") {
+        None => field.to_owned(),
+        Some(list) => {
+            let entries = list.split_inclusive(';').map(|entry| {
+                let known = names.iter().any(|name| entry.starts_with(&format!("{name},")));
+                if known { format!("new-{entry}") } else { entry.to_owned() }
+            });
+            format!("SA:Z:{}", entries.collect::<String>())
+        }
+    };
+    line.split('\t').map(field).collect::<Vec<_>>().join("\t")
+}
