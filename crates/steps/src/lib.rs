@@ -11,6 +11,7 @@
 
 pub mod bqsr;
 mod changes;
+pub mod expression;
 pub mod filter;
 pub mod markdup;
 pub mod route;

@@ -10,6 +10,7 @@ pub mod reconcile;
 pub mod rename_contigs;
 pub mod replace_dictionary;
 pub mod replace_read_group;
+pub mod select;
 
 pub use clean_sam::CleanSam;
 pub use drop_unmapped::DropUnmapped;
@@ -24,3 +25,4 @@ pub use replace_read_group::ReplaceReadGroup;
 
 #[cfg(test)]
 mod stated;
+pub use select::Select;

@@ -1,0 +1,285 @@
+//! Evaluates a program on a record.
+
+use std::cmp::Ordering;
+
+use readmill_record::RecordRef;
+use readmill_record::tag::{self, Field, Tag};
+
+use super::program::{Binary, Id, Junction, Node, Program, Unary};
+use super::text::{Scratch, Text};
+use super::value::{Kind, Value, What, integer};
+
+/// Why an operator cannot take what a record holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Why {
+    NotMatchable,
+    NotMeasurable,
+    ArithmeticOnText,
+    ArithmeticOnArray,
+    ComparedArray,
+}
+
+impl Why {
+    pub fn words(self) -> &'static str {
+        match self {
+            Why::NotMatchable => "what is compared to the pattern is no text",
+            Why::NotMeasurable => "what is measured is no text",
+            Why::ArithmeticOnText => "arithmetic with a text",
+            Why::ArithmeticOnArray => "arithmetic with an array",
+            Why::ComparedArray => "an array cannot be compared",
+        }
+    }
+}
+
+/// A record's field is not of the kind that an operator needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Misfit {
+    /// The operator.
+    pub node: Id,
+    pub why: Why,
+}
+
+/// A program beside the record it looks at.
+pub(super) struct Evaluation<'r, 's> {
+    pub program: &'r Program,
+    pub record: RecordRef<'r>,
+    pub scratch: &'s mut Scratch,
+}
+
+impl<'r> Evaluation<'r, '_> {
+    /// Whether a node counts as true.
+    pub fn holds(&mut self, id: Id) -> Result<bool, Misfit> {
+        let program = self.program;
+        match program.node(id) {
+            Node::Chain(first, rest) => {
+                let mut holds = self.holds(*first)?;
+                for &(junction, operand) in rest {
+                    if holds == (junction == Junction::And) {
+                        holds = self.holds(operand)?;
+                    }
+                }
+                Ok(holds)
+            }
+            Node::Unary(Unary::Not, operand) => self.is_denied(*operand),
+            Node::Variable(variable) => {
+                Ok(variable.kind() == Kind::Text || variable.count(self.record) != 0)
+            }
+            Node::Binary(operator, left, right) => {
+                if let (Some(left), Some(right)) = (self.plain(*left), self.plain(*right))
+                    && let Some(answer) = compare(*operator, left, right)
+                {
+                    return Ok(answer);
+                }
+                Ok(self.value(id)?.holds())
+            }
+            _ => Ok(self.value(id)?.holds()),
+        }
+    }
+
+    /// The number that a node is, where that takes no calculation.
+    fn plain(&self, id: Id) -> Option<f64> {
+        match self.program.node(id) {
+            Node::Number(number) => Some(*number),
+            Node::Variable(variable) if variable.kind() == Kind::Number => {
+                Some(variable.count(self.record) as f64)
+            }
+            Node::Field(tag) => match field(self.record, *tag).what {
+                What::Number(number) => Some(number),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether the negation of a node is true.
+    fn is_denied(&mut self, id: Id) -> Result<bool, Misfit> {
+        match self.program.node(id) {
+            Node::Chain(..) | Node::Unary(Unary::Not, _) | Node::Variable(_) | Node::Match { .. } => {
+                Ok(!self.holds(id)?) // never a fraction
+            }
+            _ => Ok(self.value(id)?.is_denied()),
+        }
+    }
+
+    fn value(&mut self, id: Id) -> Result<Value<'r>, Misfit> {
+        let program = self.program;
+        Ok(match program.node(id) {
+            Node::Number(number) => Value::number(*number),
+            Node::Text(text) => Value::text(Text::Bytes(text)),
+            Node::Variable(variable) => variable.of(self.record, &program.names),
+            Node::Field(tag) => field(self.record, *tag),
+            Node::Chain(..) | Node::Unary(Unary::Not, _) => Value::answer(self.holds(id)?),
+            Node::Unary(operator, operand) => {
+                let operand = self.value(*operand)?;
+                self.unary(*operator, operand).map_err(|why| Misfit { node: id, why })?
+            }
+            Node::Binary(Binary::Default, given, otherwise) => {
+                let given = self.value(*given)?;
+                if given.exists() { given } else { self.value(*otherwise)? }
+            }
+            Node::Binary(operator, left, right) => {
+                let (left, right) = (self.value(*left)?, self.value(*right)?);
+                self.binary(*operator, left, right).map_err(|why| Misfit { node: id, why })?
+            }
+            Node::Match { text, pattern, positive } => match self.value(*text)?.what {
+                What::Text(text) => {
+                    self.scratch.write(self.record, text);
+                    Value::answer(pattern.is_match(self.scratch.bytes(text)) == *positive)
+                }
+                What::Nothing => Value::answer(false),
+                What::Number(_) | What::Array => {
+                    return Err(Misfit { node: id, why: Why::NotMatchable });
+                }
+            },
+        })
+    }
+
+    fn unary(&mut self, operator: Unary, value: Value<'r>) -> Result<Value<'r>, Why> {
+        let of = |function: fn(f64) -> f64| match value.what {
+            What::Number(number) => Ok(value.become_number(function(number))),
+            What::Text(_) | What::Nothing => Ok(value.become_number(function(0.0))),
+            What::Array => Err(Why::ArithmeticOnArray),
+        };
+        match operator {
+            Unary::Not => Ok(Value::answer(value.is_denied())),
+            Unary::Exists => Ok(Value::answer(value.exists())),
+            Unary::Exponential => of(f64::exp),
+            Unary::Logarithm => of(f64::ln),
+            Unary::Root => of(f64::sqrt),
+            Unary::Length | Unary::Least | Unary::Greatest | Unary::Average => {
+                let measured = match value.what {
+                    What::Text(Text::Seq) if operator == Unary::Length => self.record.l_seq() as f64,
+                    What::Text(text) => {
+                        self.scratch.write(self.record, text);
+                        measure(operator, self.scratch.bytes(text))
+                    }
+                    What::Nothing => measure(operator, b""),
+                    What::Number(_) | What::Array => return Err(Why::NotMeasurable),
+                };
+                Ok(Value { what: What::Number(measured), forced: value.forced })
+            }
+            _ if !value.is_defined() => Ok(Value::UNDEFINED),
+            Unary::Plus => number(value).map(Value::result),
+            Unary::Minus => number(value).map(|number| Value::result(-number)),
+            Unary::Invert => number(value).map(|number| Value::result(!integer(number) as f64)),
+        }
+    }
+
+    fn binary(&mut self, operator: Binary, left: Value<'r>, right: Value<'r>) -> Result<Value<'r>, Why> {
+        if !left.is_defined() || !right.is_defined() {
+            return Ok(Value::UNDEFINED);
+        }
+        if let Some(answer) = self.compares(operator, left, right)? {
+            return Ok(Value::answer(answer));
+        }
+        let (a, b) = (number(left)?, number(right)?);
+        let bits = |operation: fn(i64, i64) -> i64| operation(integer(a), integer(b)) as f64;
+        Ok(Value::result(match operator {
+            Binary::Times if (a * b).is_nan() => return Ok(Value::UNDEFINED),
+            Binary::Times => a * b,
+            Binary::Divide if (a / b).is_nan() => return Ok(Value::UNDEFINED),
+            Binary::Divide => a / b,
+            Binary::Remainder if integer(b) == 0 => return Ok(Value::UNDEFINED),
+            Binary::Remainder => integer(a).wrapping_rem(integer(b)) as f64,
+            Binary::Add => a + b,
+            Binary::Subtract => a - b,
+            Binary::And => bits(|a, b| a & b),
+            Binary::ExclusiveOr => bits(|a, b| a ^ b),
+            Binary::Or => bits(|a, b| a | b),
+            Binary::Power => return Ok(left.become_number(a.powf(b))),
+            _ => return Ok(Value::UNDEFINED), // comparisons and default() were answered above
+        }))
+    }
+
+    /// What a comparison of defined values says; nothing for other operators.
+    fn compares(
+        &mut self,
+        operator: Binary,
+        left: Value<'r>,
+        right: Value<'r>,
+    ) -> Result<Option<bool>, Why> {
+        if holds_for(operator, Ordering::Equal).is_none() {
+            return Ok(None);
+        }
+        match (left.what, right.what) {
+            (What::Number(left), What::Number(right)) => Ok(compare(operator, left, right)),
+            (What::Text(left), What::Text(right)) => {
+                self.scratch.write(self.record, left);
+                self.scratch.write(self.record, right);
+                let order = self.scratch.bytes(left).cmp(self.scratch.bytes(right));
+                Ok(holds_for(operator, order))
+            }
+            (What::Array, _) | (_, What::Array) => Err(Why::ComparedArray),
+            _ => Ok(Some(operator == Binary::Unequal)), // a number and a text
+        }
+    }
+}
+
+/// What a comparison of numbers says; nothing for other operators. Undefined compares with nothing.
+fn compare(operator: Binary, left: f64, right: f64) -> Option<bool> {
+    let order = left.partial_cmp(&right);
+    let holds = holds_for(operator, order.unwrap_or(Ordering::Equal))?;
+    Some(holds && order.is_some())
+}
+
+/// What a comparison says of values in this order; nothing for other operators.
+fn holds_for(operator: Binary, order: Ordering) -> Option<bool> {
+    Some(match operator {
+        Binary::Less => order.is_lt(),
+        Binary::AtMost => order.is_le(),
+        Binary::Greater => order.is_gt(),
+        Binary::AtLeast => order.is_ge(),
+        Binary::Equal => order.is_eq(),
+        Binary::Unequal => order.is_ne(),
+        _ => return None,
+    })
+}
+
+fn number(value: Value<'_>) -> Result<f64, Why> {
+    match value.what {
+        What::Number(number) => Ok(number),
+        What::Text(_) => Err(Why::ArithmeticOnText),
+        What::Array | What::Nothing => Err(Why::ArithmeticOnArray),
+    }
+}
+
+/// Length, extremes or mean of bytes. Extremes of none are undefined, their mean is 0.
+fn measure(operator: Unary, bytes: &[u8]) -> f64 {
+    let or_undefined = |byte: Option<&u8>| byte.map_or(f64::NAN, |&byte| f64::from(byte));
+    match operator {
+        Unary::Least => or_undefined(bytes.iter().min()),
+        Unary::Greatest => or_undefined(bytes.iter().max()),
+        Unary::Average if bytes.is_empty() => 0.0,
+        Unary::Average => {
+            let sum = |part: &[u8]| u64::from(part.iter().map(|&byte| u32::from(byte)).sum::<u32>());
+            bytes.chunks(1 << 16).map(sum).sum::<u64>() as f64 / bytes.len() as f64
+        }
+        _ => bytes.len() as f64,
+    }
+}
+
+/// The value of an optional field. `CG` is not there where it holds the true CIGAR.
+fn field(record: RecordRef<'_>, tag: Tag) -> Value<'_> {
+    let absent = Value { what: What::Nothing, forced: false };
+    match record.field(tag) {
+        Some(_) if tag == tag::CG && record.long_cigar().is_some() => absent,
+        Some(field) => Value { what: content(field), forced: true },
+        None => absent,
+    }
+}
+
+fn content(field: Field<'_>) -> What<'_> {
+    let number = match (field.kind, field.value) {
+        (b'Z' | b'H' | b'A', text) => return What::Text(Text::Bytes(text)),
+        (b'c', &[a]) => f64::from(a.cast_signed()),
+        (b'C', &[a]) => f64::from(a),
+        (b's', &[a, b]) => f64::from(i16::from_le_bytes([a, b])),
+        (b'S', &[a, b]) => f64::from(u16::from_le_bytes([a, b])),
+        (b'i', &[a, b, c, d]) => f64::from(i32::from_le_bytes([a, b, c, d])),
+        (b'I', &[a, b, c, d]) => f64::from(u32::from_le_bytes([a, b, c, d])),
+        (b'f', &[a, b, c, d]) => f64::from(f32::from_le_bytes([a, b, c, d])),
+        (b'd', &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
+        _ => return What::Array,
+    };
+    What::Number(number)
+}

@@ -1,0 +1,377 @@
+//! Reads the text of an expression into a program, by recursive descent: a function a level of precedence.
+
+use std::sync::Arc;
+
+use readmill_record::Header;
+
+use super::fault::{Fault, unknown};
+use super::names::Names;
+use super::program::{Binary, Id, Junction, Node, Program, Unary};
+use super::value::Kind;
+use super::variable::Variable;
+use super::{literal, pattern};
+
+/// Deepest nesting, so that neither reading nor evaluating an expression exhausts the stack.
+const DEEPEST: u32 = 200;
+
+type Parsed = Result<Id, Fault>;
+
+/// Operators of two numbers, weakest first; they group from the left.
+const LEVELS: [&[(u8, Binary)]; 5] = [
+    &[(b'|', Binary::Or)],
+    &[(b'^', Binary::ExclusiveOr)],
+    &[(b'&', Binary::And)],
+    &[(b'+', Binary::Add), (b'-', Binary::Subtract)],
+    &[(b'*', Binary::Times), (b'/', Binary::Divide), (b'%', Binary::Remainder)],
+];
+
+/// Functions of one operand, and the kind of operand they take.
+const FUNCTIONS: [(&str, Unary, Kind); 8] = [
+    ("length", Unary::Length, Kind::Text),
+    ("min", Unary::Least, Kind::Text),
+    ("max", Unary::Greatest, Kind::Text),
+    ("avg", Unary::Average, Kind::Text),
+    ("exists", Unary::Exists, Kind::Either),
+    ("exp", Unary::Exponential, Kind::Number),
+    ("log", Unary::Logarithm, Kind::Number),
+    ("sqrt", Unary::Root, Kind::Number),
+];
+
+/// Compiles `text`.
+pub(super) fn program(text: &str, header: &Header) -> Result<Program, Fault> {
+    let mut parser = Parser {
+        text: text.as_bytes(),
+        at: 0,
+        depth: 0,
+        kinds: Vec::new(),
+        program: Program::default(),
+    };
+    parser.chain()?;
+    parser.skip_spaces();
+    if parser.at < text.len() {
+        return Err(parser.leftover());
+    }
+    let mut program = parser.program;
+    program.names = Arc::new(names(&program, header));
+    Ok(program)
+}
+
+/// What the variables of the program need of the header.
+fn names(program: &Program, header: &Header) -> Names {
+    let uses = |variables: &[Variable]| {
+        program.nodes.iter().any(|node| matches!(node, Node::Variable(v) if variables.contains(v)))
+    };
+    let mut names = Names::default();
+    if uses(&[Variable::RefName, Variable::MateRefName]) {
+        names.take_references(header);
+    }
+    if uses(&[Variable::Library]) {
+        names.take_libraries(header);
+    }
+    names
+}
+
+struct Parser<'t> {
+    text: &'t [u8],
+    at: usize,
+    depth: u32,
+    /// The kind of each node.
+    kinds: Vec<Kind>,
+    program: Program,
+}
+
+impl<'t> Parser<'t> {
+    fn rest(&self) -> &'t [u8] {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn skip_spaces(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    /// Takes `word` if it comes next, spaces aside; says where it stood.
+    fn takes(&mut self, word: &[u8]) -> Option<usize> {
+        self.skip_spaces();
+        let at = self.at;
+        self.rest().starts_with(word).then(|| {
+            self.at += word.len();
+            at
+        })
+    }
+
+    fn fault<T>(&self, what: impl Into<String>) -> Result<T, Fault> {
+        Err(Fault::new(self.at, what))
+    }
+
+    fn push(&mut self, at: usize, kind: Kind, node: Node) -> Id {
+        self.program.nodes.push(node);
+        self.program.places.push(at as u32);
+        self.kinds.push(kind);
+        self.program.root()
+    }
+
+    /// Refuses an operand that is known not to be of `kind`.
+    fn expect(&self, operand: Id, kind: Kind, what: impl FnOnce() -> String) -> Result<(), Fault> {
+        let found = self.kinds[operand as usize];
+        if found == kind || found == Kind::Either || kind == Kind::Either {
+            return Ok(());
+        }
+        let [needs, is] =
+            [kind, found].map(|kind| if kind == Kind::Number { "a number" } else { "a text" });
+        Err(Fault::new(self.program.place(operand), format!("{} needs {needs}, this is {is}", what())))
+    }
+
+    /// Reads one level further in.
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
+        if self.depth == DEEPEST {
+            return self.fault(format!("the expression nests more than {DEEPEST} deep"));
+        }
+        self.depth += 1;
+        let parsed = read(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    /// `a && b || c`: equal in precedence, from left to right.
+    fn chain(&mut self) -> Parsed {
+        let first = self.equality()?;
+        let at = self.at;
+        let mut rest = Vec::new();
+        loop {
+            let junction = if self.takes(b"&&").is_some() {
+                Junction::And
+            } else if self.takes(b"||").is_some() {
+                Junction::Or
+            } else {
+                break;
+            };
+            rest.push((junction, self.equality()?));
+        }
+        if rest.is_empty() {
+            return Ok(first);
+        }
+        Ok(self.push(at, Kind::Number, Node::Chain(first, rest.into())))
+    }
+
+    /// `a == b`, `a != b`, `a =~ "b"`, `a !~ "b"`, from the right.
+    fn equality(&mut self) -> Parsed {
+        let left = self.comparison()?;
+        for (word, operator) in [(b"==", Binary::Equal), (b"!=", Binary::Unequal)] {
+            if let Some(at) = self.takes(word) {
+                let right = self.nested(Self::equality)?;
+                return Ok(self.push(at, Kind::Number, Node::Binary(operator, left, right)));
+            }
+        }
+        for (word, positive) in [(b"=~", true), (b"!~", false)] {
+            if let Some(at) = self.takes(word) {
+                let right = self.nested(Self::equality)?;
+                self.expect(left, Kind::Text, || "matching a pattern".to_string())?;
+                let pattern = Box::new(self.pattern(right)?);
+                return Ok(self.push(at, Kind::Number, Node::Match { text: left, pattern, positive }));
+            }
+        }
+        Ok(left)
+    }
+
+    fn pattern(&self, id: Id) -> Result<regex::bytes::Regex, Fault> {
+        let at = self.program.place(id);
+        let Node::Text(text) = self.program.node(id) else {
+            return Err(Fault::new(at, "a pattern is a text in double quotes"));
+        };
+        pattern::compile(text).map_err(|what| Fault::new(at, format!("the pattern is wrong: {what}")))
+    }
+
+    /// `a < b` and its like, from the right.
+    fn comparison(&mut self) -> Parsed {
+        let left = self.operation(0)?;
+        for (word, operator) in [
+            (&b">="[..], Binary::AtLeast),
+            (b">", Binary::Greater),
+            (b"<=", Binary::AtMost),
+            (b"<", Binary::Less),
+        ] {
+            if let Some(at) = self.takes(word) {
+                let right = self.nested(Self::comparison)?;
+                return Ok(self.push(at, Kind::Number, Node::Binary(operator, left, right)));
+            }
+        }
+        Ok(left)
+    }
+
+    /// Operators of `LEVELS[level]` and of the stronger ones, from the left.
+    fn operation(&mut self, level: usize) -> Parsed {
+        let Some(operators) = LEVELS.get(level) else { return self.unary() };
+        let mut left = self.operation(level + 1)?;
+        let depth = self.depth;
+        loop {
+            self.skip_spaces();
+            let at = self.at;
+            let found = operators.iter().find(|(byte, _)| self.peek() == Some(*byte));
+            let doubled = matches!(self.rest(), [b'&', b'&', ..] | [b'|', b'|', ..]);
+            let Some(&(byte, operator)) = found.filter(|_| !doubled) else { break };
+            self.at += 1;
+            self.depth += 1; // the tree grows a level with each operand
+            let right = self.nested(|parser| parser.operation(level + 1))?;
+            for operand in [left, right] {
+                self.expect(operand, Kind::Number, || format!("{}", char::from(byte)))?;
+            }
+            left = self.push(at, Kind::Number, Node::Binary(operator, left, right));
+        }
+        self.depth = depth;
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Parsed {
+        for (word, operator) in
+            [(b"!", Unary::Not), (b"~", Unary::Invert), (b"+", Unary::Plus), (b"-", Unary::Minus)]
+        {
+            if let Some(at) = self.takes(word) {
+                let is_sign = matches!(operator, Unary::Plus | Unary::Minus);
+                let operand = self.nested(if is_sign { Self::signed } else { Self::unary })?;
+                if operator != Unary::Not {
+                    self.expect(operand, Kind::Number, || String::from_utf8_lossy(word).into_owned())?;
+                }
+                return Ok(self.push(at, Kind::Number, Node::Unary(operator, operand)));
+            }
+        }
+        self.simple()
+    }
+
+    /// What follows a sign: a number may have one more.
+    fn signed(&mut self) -> Parsed {
+        self.skip_spaces();
+        let at = self.at;
+        let sign = match self.rest() {
+            [b'-', ..] => -1.0,
+            [b'+', ..] => 1.0,
+            _ => return self.simple(),
+        };
+        match literal::number(&self.text[at + 1..]) {
+            Some((number, length)) => {
+                self.at += 1 + length;
+                Ok(self.push(at, Kind::Number, Node::Number(sign * number)))
+            }
+            None => self.fault("a second sign stands before numbers only"),
+        }
+    }
+
+    /// A number, a text, a variable, a field, a function, or an expression in parentheses.
+    fn simple(&mut self) -> Parsed {
+        self.skip_spaces();
+        let at = self.at;
+        if let Some((number, length)) = literal::number(self.rest()) {
+            self.at += length;
+            return Ok(self.push(at, Kind::Number, Node::Number(number)));
+        }
+        match self.rest() {
+            [b'(', ..] => {
+                self.at += 1;
+                let inner = self.nested(Self::chain)?;
+                self.close()?;
+                Ok(inner)
+            }
+            [b'"', ..] => {
+                let Some((text, length)) = literal::quoted(self.rest()) else {
+                    return self.fault("the text that begins here has no closing quote");
+                };
+                self.at += length;
+                Ok(self.push(at, Kind::Text, Node::Text(text.into())))
+            }
+            [b'[', ..] => self.field(),
+            [letter, ..] if letter.is_ascii_alphabetic() => self.word(),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn close(&mut self) -> Result<(), Fault> {
+        match self.takes(b")") {
+            Some(_) => Ok(()),
+            None => self.fault("a ) is missing"),
+        }
+    }
+
+    fn field(&mut self) -> Parsed {
+        let at = self.at;
+        match self.rest() {
+            &[_, first, second, b']', ..]
+                if first.is_ascii_alphabetic() && second.is_ascii_alphanumeric() =>
+            {
+                self.at += 4;
+                Ok(self.push(at, Kind::Either, Node::Field([first, second])))
+            }
+            _ => Err(Fault::new(at, "an optional field is written as its two letters in brackets")
+                .hint("for instance [NM]")),
+        }
+    }
+
+    /// A variable, or a function and its operands.
+    fn word(&mut self) -> Parsed {
+        let at = self.at;
+        let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
+        let length = self.rest().iter().take_while(is_part).count();
+        let word = String::from_utf8_lossy(&self.rest()[..length]).into_owned();
+        if self.rest().get(length) == Some(&b'(') {
+            return self.nested(|parser| parser.function(at, &word));
+        }
+        let Some(variable) = Variable::named(&word) else {
+            return Err(unknown(at, &word));
+        };
+        self.at += length;
+        Ok(self.push(at, variable.kind(), Node::Variable(variable)))
+    }
+
+    fn function(&mut self, at: usize, name: &str) -> Parsed {
+        let one = FUNCTIONS.iter().find(|(known, ..)| *known == name);
+        let two = [("default", Binary::Default), ("pow", Binary::Power)];
+        let two = two.into_iter().find(|(known, _)| *known == name);
+        if one.is_none() && two.is_none() {
+            return self.fault(format!("there is no function {name}()"));
+        }
+        self.at += name.len() + 1;
+        let first = self.chain()?;
+        let takes = || format!("{name}()");
+        if let Some(&(_, function, kind)) = one {
+            self.expect(first, kind, takes)?;
+            self.close()?;
+            return Ok(self.push(at, Kind::Number, Node::Unary(function, first)));
+        }
+        if self.takes(b",").is_none() {
+            return self.fault(format!("{name}() takes two operands: a comma is missing"));
+        }
+        let second = self.chain()?;
+        self.close()?;
+        let (first_kind, second_kind) = (self.kinds[first as usize], self.kinds[second as usize]);
+        if name == "default" {
+            let kind = if first_kind == second_kind { first_kind } else { Kind::Either };
+            return Ok(self.push(at, kind, Node::Binary(Binary::Default, first, second)));
+        }
+        for operand in [first, second] {
+            self.expect(operand, Kind::Number, takes)?;
+        }
+        Ok(self.push(at, Kind::Number, Node::Binary(Binary::Power, first, second)))
+    }
+
+    /// Why no operand can begin here.
+    fn unexpected(&self) -> Fault {
+        match self.peek() {
+            None => Fault::new(self.at, "something is missing"),
+            Some(b'\'') => Fault::new(self.at, "texts stand in double quotes"),
+            Some(_) => Fault::new(self.at, "here should stand a number, a text, a variable or a field"),
+        }
+    }
+
+    /// Why what follows a whole expression does not belong to it.
+    fn leftover(&self) -> Fault {
+        match self.rest() {
+            [b'=', ..] => Fault::new(self.at, "= alone is no operator").hint("compare with =="),
+            [b')', ..] => Fault::new(self.at, "this ) closes nothing"),
+            _ => Fault::new(self.at, "here should stand an operator"),
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Patterns of `=~` and `!~`: POSIX extended regular expressions as glibc reads them in the C locale, which is
+//! what samtools does, translated to the syntax of the crate `regex`.
+//!
+//! All is bytes. `.` matches any byte, `^` and `$` the ends of the text. `\w \W \s \S \b \B \< \>` are glibc's.
+//! A backslash before punctuation takes it literally; inside brackets it is an ordinary character.
+//! Refused are back references (`\1`), and backslashes before other letters, which POSIX leaves open: glibc
+//! takes `\d` for the letter d, most people mean a digit.
+
+use regex::bytes::{Regex, RegexBuilder};
+
+/// Most repetitions that `{n}` may ask for (glibc's `RE_DUP_MAX`).
+const MOST_REPEATS: u32 = 32_767;
+/// Deepest nesting of groups.
+const DEEPEST: u32 = 50;
+
+/// Compiles a POSIX extended regular expression. An error says what is wrong.
+pub fn compile(pattern: &[u8]) -> Result<Regex, String> {
+    let mut translation = Translation { pattern, at: 0, out: String::new(), depth: 0 };
+    translation.alternatives()?;
+    RegexBuilder::new(&translation.out)
+        .unicode(false)
+        .dot_matches_new_line(true)
+        .build()
+        .map_err(|_| "it is too large".to_string())
+}
+
+struct Translation<'p> {
+    pattern: &'p [u8],
+    at: usize,
+    out: String,
+    /// Groups that are open.
+    depth: u32,
+}
+
+impl Translation<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.pattern.get(self.at).copied()
+    }
+
+    fn takes(&mut self, byte: u8) -> bool {
+        let next = self.peek() == Some(byte);
+        self.at += usize::from(next);
+        next
+    }
+
+    /// Branches between `|`, up to the end of the group or pattern.
+    fn alternatives(&mut self) -> Result<(), String> {
+        while let Some(byte) = self.peek() {
+            match byte {
+                b')' if self.depth > 0 => break,
+                b'|' => {
+                    self.at += 1;
+                    self.out.push('|');
+                }
+                _ => self.piece()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// An atom with its repetitions.
+    fn piece(&mut self) -> Result<(), String> {
+        let start = self.out.len();
+        if !self.atom()? {
+            return Ok(());
+        }
+        while let Some(byte @ (b'*' | b'+' | b'?' | b'{')) = self.peek() {
+            self.at += 1;
+            self.out.insert_str(start, "(?:");
+            self.out.push(')');
+            match byte {
+                b'{' => self.repeats()?,
+                _ => self.out.push(char::from(byte)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What follows the `{` of `{n}`, `{n,}`, `{,m}` and `{n,m}`.
+    fn repeats(&mut self) -> Result<(), String> {
+        let least = self.count()?;
+        let (least, most) =
+            if self.takes(b',') { (Some(least.unwrap_or(0)), self.count()?) } else { (least, least) };
+        match (least, most) {
+            (Some(least), None) if self.takes(b'}') => self.out.push_str(&format!("{{{least},}}")),
+            (Some(least), Some(most)) if least <= most && self.takes(b'}') => {
+                self.out.push_str(&format!("{{{least},{most}}}"));
+            }
+            _ => return Err("a { is not followed by {n}, {n,}, {,m} or {n,m}".to_string()),
+        }
+        Ok(())
+    }
+
+    fn count(&mut self) -> Result<Option<u32>, String> {
+        let digits = self.pattern[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let text = &self.pattern[self.at..][..digits];
+        self.at += digits;
+        if digits == 0 {
+            return Ok(None);
+        }
+        let count = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        match count.filter(|&count: &u32| count <= MOST_REPEATS) {
+            Some(count) => Ok(Some(count)),
+            None => Err(format!("it repeats more than {MOST_REPEATS} times")),
+        }
+    }
+
+    /// One atom; false for an anchor, which cannot be repeated.
+    fn atom(&mut self) -> Result<bool, String> {
+        let Some(byte) = self.peek() else { return Ok(false) };
+        self.at += 1;
+        match byte {
+            b'^' | b'$' => {
+                self.out.push(char::from(byte));
+                return Ok(false);
+            }
+            b'.' => self.out.push('.'),
+            b'(' => self.group()?,
+            b'[' => {
+                let class = self.brackets()?.as_class();
+                self.out.push_str(&class);
+            }
+            b'\\' => return self.escape(),
+            b'*' | b'+' | b'?' | b'{' => {
+                return Err(format!("there is nothing that {} could repeat", char::from(byte)));
+            }
+            literal => self.out.push_str(&byte_literal(literal)),
+        }
+        Ok(true)
+    }
+
+    fn group(&mut self) -> Result<(), String> {
+        if self.depth == DEEPEST {
+            return Err(format!("it nests more than {DEEPEST} groups"));
+        }
+        self.depth += 1;
+        self.out.push_str("(?:");
+        self.alternatives()?;
+        self.depth -= 1;
+        if !self.takes(b')') {
+            return Err("a ( is not closed".to_string());
+        }
+        self.out.push(')');
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<bool, String> {
+        let Some(byte) = self.peek() else {
+            return Err("it ends with a backslash".to_string());
+        };
+        self.at += 1;
+        let (meaning, is_atom) = match byte {
+            b'w' | b'W' | b's' | b'S' => (format!("\\{}", char::from(byte)), true),
+            b'b' | b'B' => (format!("\\{}", char::from(byte)), false),
+            b'<' => ("\\b{start}".to_string(), false),
+            b'>' => ("\\b{end}".to_string(), false),
+            b'1'..=b'9' => return Err("it refers back to a group".to_string()),
+            b'd' => return Err("\\d has no meaning here: write [0-9]".to_string()),
+            letter if letter.is_ascii_alphanumeric() => {
+                return Err(format!("\\{} has no meaning here", char::from(letter)));
+            }
+            literal => (byte_literal(literal), true),
+        };
+        self.out.push_str(&meaning);
+        Ok(is_atom)
+    }
+
+    /// What follows a `[`.
+    fn brackets(&mut self) -> Result<Bytes, String> {
+        let open = || "a [ is not closed".to_string();
+        let negative = self.takes(b'^');
+        let mut bytes = Bytes([negative; 256]);
+        let mut first = true;
+        loop {
+            let byte = self.peek().ok_or_else(open)?;
+            self.at += 1;
+            let next = self.peek();
+            match (byte, next) {
+                (b']', _) if !first => return Ok(bytes),
+                (b'[', Some(b':')) => self.class(&mut bytes, !negative)?,
+                _ => {
+                    let low = self.element(byte)?;
+                    let high = match (self.peek(), self.pattern.get(self.at + 1)) {
+                        (Some(b'-'), Some(&after)) if after != b']' => {
+                            self.at += 2;
+                            self.element(after)?
+                        }
+                        _ => low,
+                    };
+                    if low > high {
+                        return Err("a range in [] ends before it begins".to_string());
+                    }
+                    bytes.0[usize::from(low)..=usize::from(high)].fill(!negative);
+                }
+            }
+            first = false;
+        }
+    }
+
+    /// A byte inside brackets, which `[.x.]` and `[=x=]` may spell.
+    fn element(&mut self, byte: u8) -> Result<u8, String> {
+        let Some(mark @ (b'.' | b'=')) = self.peek().filter(|_| byte == b'[') else {
+            return Ok(byte);
+        };
+        match self.pattern.get(self.at + 1..self.at + 4) {
+            Some(&[element, end, b']']) if end == mark => {
+                self.at += 4;
+                Ok(element)
+            }
+            _ => Err("there is no such collating element".to_string()),
+        }
+    }
+
+    /// `[:name:]`, after its first bracket.
+    fn class(&mut self, bytes: &mut Bytes, value: bool) -> Result<(), String> {
+        let rest = &self.pattern[self.at + 1..];
+        let length = rest.windows(2).position(|end| end == b":]");
+        let holds: fn(u8) -> bool = match length.map(|length| &rest[..length]) {
+            Some(b"alpha") => |b| b.is_ascii_alphabetic(),
+            Some(b"digit") => |b| b.is_ascii_digit(),
+            Some(b"alnum") => |b| b.is_ascii_alphanumeric(),
+            Some(b"upper") => |b| b.is_ascii_uppercase(),
+            Some(b"lower") => |b| b.is_ascii_lowercase(),
+            Some(b"space") => |b| b.is_ascii_whitespace() || b == 0x0B,
+            Some(b"blank") => |b| b == b' ' || b == b'\t',
+            Some(b"punct") => |b| b.is_ascii_punctuation(),
+            Some(b"print") => |b| (b' '..=b'~').contains(&b),
+            Some(b"graph") => |b| b.is_ascii_graphic(),
+            Some(b"cntrl") => |b| b.is_ascii_control(),
+            Some(b"xdigit") => |b| b.is_ascii_hexdigit(),
+            _ => return Err("there is no such class of characters".to_string()),
+        };
+        self.at += 1 + length.unwrap_or(0) + 2;
+        for byte in (0..=255).filter(|&byte| holds(byte)) {
+            bytes.0[usize::from(byte)] = value;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes that brackets match.
+struct Bytes([bool; 256]);
+
+impl Bytes {
+    fn as_class(&self) -> String {
+        let members = (0..=255u8).filter(|&byte| self.0[usize::from(byte)]);
+        let class: String = members.map(byte_literal).collect();
+        if class.is_empty() { "[^\\x00-\\xFF]".to_string() } else { format!("[{class}]") }
+    }
+}
+
+fn byte_literal(byte: u8) -> String {
+    if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("\\x{byte:02X}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_they_mean_to_glibc() {
+        for (pattern, matching, others) in [
+            ("^a+b+c+$", &["abc", "aabbc"][..], &["aBBc", "xabc", "abcx"][..]),
+            ("a.c", &["abc", "a\nc", "xa.cx"], &["ac"]),
+            ("^(ab|c)$", &["ab", "c"], &["abc", ""]),
+            ("^(a|)$", &["a", ""], &["b"]),
+            ("^a+?$", &["", "a", "aa"], &["b"]), // a repeated repetition, not a lazy one
+            ("^a{2}$", &["aa"], &["a", "aaa"]),
+            ("^a{,2}$", &["", "a", "aa"], &["aaa"]),
+            ("^a{2,}$", &["aa", "aaa"], &["a"]),
+            ("^a{1,2}{2}$", &["aa", "aaaa"], &["a", "aaaaa"]),
+            ("^[]x]$", &["]", "x"], &["[", "\\"]),
+            ("^[^]x]$", &["a", "\n"], &["]", "x"]),
+            ("^[\\n]$", &["\\", "n"], &["\n"]), // no escapes in brackets
+            ("^[a-c-]$", &["b", "-"], &["d"]),
+            ("^[--/]$", &["-", ".", "/"], &[","]),
+            ("^[[:digit:]x]+$", &["12x"], &["12y", ""]),
+            ("^[^[:digit:]]$", &["x"], &["1"]),
+            ("^[[.-.]a]$", &["-", "a"], &["b", "."]),
+            ("^[[=a=]]$", &["a"], &["="]),
+            ("^[&&~~]$", &["&", "~"], &["a"]),
+            ("^\\.\\[\\\\$", &[".[\\"], &["x[\\"]),
+            ("^\\w\\W\\s\\S$", &["a- x"], &["--  "]),
+            ("\\<b", &["a b"], &["ab"]),
+            ("a\\>", &["a b"], &["ab"]),
+            ("a\\b", &["a-"], &["ab"]),
+            ("x)", &["x)"], &["x"]),
+            ("a|b|", &["", "anything"], &[]),
+            ("x^a", &[], &["xa", "x^a"]),
+            ("é+", &["xéx"], &["e"]),
+            ("", &["", "a"], &[]),
+        ] {
+            let regex = compile(pattern.as_bytes()).unwrap();
+            for text in matching {
+                assert!(regex.is_match(text.as_bytes()), "{pattern} should match {text:?}");
+            }
+            for text in others {
+                assert!(!regex.is_match(text.as_bytes()), "{pattern} should not match {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_glibc_refuses_or_leaves_open_is_refused() {
+        for pattern in [
+            "*a",
+            "+",
+            "?",
+            "a|*",
+            "^*",
+            "(",
+            "(a",
+            "[a",
+            "[",
+            "[]",
+            "[z-a]",
+            "[[:nope:]]",
+            "[[:digit:]",
+            "a{",
+            "a{x",
+            "a{2,1}",
+            "a{1",
+            "{1}",
+            "a{99999}",
+            "\\",
+            "\\1",
+            "\\d",
+            "\\n",
+            "a\\b*",
+            "[[.ab.]]",
+        ] {
+            assert!(compile(pattern.as_bytes()).is_err(), "{pattern}");
+        }
+        assert!(compile("(".repeat(100_000).as_bytes()).is_err());
+        assert!(compile("((((a{999}){999}){999}){999})".as_bytes()).is_err());
+    }
+}

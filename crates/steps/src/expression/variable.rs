@@ -1,0 +1,159 @@
+//! The variables of expressions, and what they are in a record.
+
+use readmill_record::cigar::{Cigar, HARD_CLIP, SOFT_CLIP};
+use readmill_record::{Flags, RecordRef};
+
+use super::names::Names;
+use super::text::Text;
+use super::value::{Kind, Value};
+
+/// A variable, by what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Variable {
+    Cigar,
+    EndPos,
+    /// These bits of FLAG.
+    Flag(u16),
+    HardClipped,
+    Library,
+    MapQ,
+    MatePos,
+    MateRefId,
+    MateRefName,
+    Operators,
+    Pos,
+    QueryLength,
+    QueryName,
+    Qual,
+    RefId,
+    ReferenceLength,
+    RefName,
+    Seq,
+    SoftClipped,
+    TemplateLength,
+}
+
+use Variable as V;
+
+/// Every variable that samtools documents.
+const NAMES: [(&str, Variable); 34] = [
+    ("cigar", V::Cigar),
+    ("endpos", V::EndPos),
+    ("flag", V::Flag(u16::MAX)),
+    ("flag.paired", V::Flag(Flags::PAIRED)),
+    ("flag.proper_pair", V::Flag(Flags::PROPER)),
+    ("flag.unmap", V::Flag(Flags::UNMAPPED)),
+    ("flag.munmap", V::Flag(Flags::MATE_UNMAPPED)),
+    ("flag.reverse", V::Flag(Flags::REVERSE)),
+    ("flag.mreverse", V::Flag(Flags::MATE_REVERSE)),
+    ("flag.read1", V::Flag(Flags::FIRST)),
+    ("flag.read2", V::Flag(Flags::LAST)),
+    ("flag.secondary", V::Flag(Flags::SECONDARY)),
+    ("flag.qcfail", V::Flag(Flags::QC_FAIL)),
+    ("flag.dup", V::Flag(Flags::DUPLICATE)),
+    ("flag.supplementary", V::Flag(Flags::SUPPLEMENTARY)),
+    ("hclen", V::HardClipped),
+    ("library", V::Library),
+    ("mapq", V::MapQ),
+    ("mpos", V::MatePos),
+    ("mrefid", V::MateRefId),
+    ("mrname", V::MateRefName),
+    ("ncigar", V::Operators),
+    ("pnext", V::MatePos),
+    ("pos", V::Pos),
+    ("qlen", V::QueryLength),
+    ("qname", V::QueryName),
+    ("qual", V::Qual),
+    ("refid", V::RefId),
+    ("rlen", V::ReferenceLength),
+    ("rname", V::RefName),
+    ("rnext", V::MateRefName),
+    ("sclen", V::SoftClipped),
+    ("seq", V::Seq),
+    ("tlen", V::TemplateLength),
+];
+
+impl Variable {
+    /// The variable called `name`.
+    pub fn named(name: &str) -> Option<Variable> {
+        NAMES.iter().find(|(known, _)| *known == name).map(|&(_, variable)| variable)
+    }
+
+    pub fn kind(self) -> Kind {
+        match self {
+            V::Cigar | V::Library | V::MateRefName | V::QueryName | V::Qual | V::RefName | V::Seq => {
+                Kind::Text
+            }
+            _ => Kind::Number,
+        }
+    }
+
+    /// Its value. Positions count from 1, indexes of reference sequences from 0; none is 0 and -1.
+    pub fn of<'r>(self, record: RecordRef<'r>, names: &'r Names) -> Value<'r> {
+        let text = |bytes: &'r [u8]| Value::text(Text::Bytes(bytes));
+        match self {
+            V::Cigar => Value::text(Text::Cigar),
+            V::Library => text(names.library(record)),
+            V::MateRefName => text(names.reference(record.next_ref_id())),
+            V::QueryName => text(record.qname()),
+            V::Qual => text(record.qual()),
+            V::RefName => text(names.reference(record.ref_id())),
+            V::Seq => Value::text(Text::Seq),
+            number => Value::number(number.count(record) as f64),
+        }
+    }
+
+    /// The value of a variable that is a number.
+    pub fn count(self, record: RecordRef<'_>) -> i64 {
+        match self {
+            V::EndPos => record.end(),
+            V::Flag(bits) => i64::from(record.flags().0 & bits),
+            V::HardClipped => hard_clipped(record.cigar()),
+            V::MapQ => i64::from(record.mapq()),
+            V::MatePos => i64::from(record.next_pos()) + 1,
+            V::MateRefId => i64::from(record.next_ref_id()),
+            V::Operators => record.cigar().ops().len() as i64,
+            V::Pos => i64::from(record.pos()) + 1,
+            V::QueryLength => record.cigar().query_length(),
+            V::RefId => i64::from(record.ref_id()),
+            V::ReferenceLength => record.cigar().reference_length(),
+            V::SoftClipped => soft_clipped(record.cigar()),
+            V::TemplateLength => i64::from(record.tlen()),
+            _ => 0,
+        }
+    }
+}
+
+/// Hard-clipped bases at both ends.
+fn hard_clipped(cigar: Cigar<'_>) -> i64 {
+    let mut ops = cigar.ops();
+    let clipped = |op: Option<(u32, u32)>| match op {
+        Some((HARD_CLIP, length)) => i64::from(length),
+        _ => 0,
+    };
+    clipped(ops.next()) + clipped(ops.next_back())
+}
+
+/// Soft-clipped bases at both ends, hard clips aside; a lone soft clip counts once.
+fn soft_clipped(cigar: Cigar<'_>) -> i64 {
+    let mut ops = cigar.ops().peekable();
+    let mut inner = ops.len();
+    if inner > 1 && matches!(ops.peek(), Some(&(HARD_CLIP, _))) {
+        ops.next();
+        inner -= 1;
+    }
+    let left = match ops.peek() {
+        Some(&(SOFT_CLIP, length)) => length,
+        _ => 0,
+    };
+    let mut ends = cigar.ops().rev().take(inner.saturating_sub(1));
+    let right = match ends.next() {
+        Some((SOFT_CLIP, length)) => length,
+        Some((HARD_CLIP, _)) => match ends.next() {
+            Some((SOFT_CLIP, length)) => length,
+            _ => 0,
+        },
+        _ => 0,
+    };
+    i64::from(left) + i64::from(right)
+}
