@@ -299,10 +299,10 @@ impl Side {
 }
 
 /// Takes the reads out of a batch that go elsewhere, copies of those that also stay.
-pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> Aside {
+pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> Result<Aside> {
     match router {
-        Router::Each(route) => Aside { places: each(&mut **route, batch), edges: None },
-        Router::Templates(by_segment) => by_template(by_segment, batch, counts),
+        Router::Each(route) => Ok(Aside { places: each(&mut **route, batch)?, edges: None }),
+        Router::Templates(by_segment) => Ok(by_template(by_segment, batch, counts)),
     }
 }
 
@@ -315,15 +315,19 @@ fn put(places: &mut Vec<(usize, Batch)>, place: usize, record: RecordRef<'_>, st
     places[at].1.push(record.raw(), stamp);
 }
 
-fn each(route: &mut dyn Route, batch: &mut Batch) -> Vec<(usize, Batch)> {
-    let (mut aside, mut places) = (Vec::new(), Vec::new());
+fn each(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>> {
+    let (mut aside, mut places, mut failed) = (Vec::new(), Vec::new(), None);
     batch.retain(|stamp, record| {
         places.clear();
-        let stays = route.route(record, &mut places);
+        let stays = route.route(record, &mut places).unwrap_or_else(|error| {
+            let placed = error.record(stamp.ordinal()).qname(record.qname());
+            failed.get_or_insert(placed);
+            true
+        });
         places.iter().for_each(|&place| put(&mut aside, place, record, stamp));
         stays
     });
-    aside
+    failed.map_or(Ok(aside), Err)
 }
 
 fn by_template(by_segment: &BySegment, batch: &mut Batch, counts: &mut Segments) -> Aside {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Header, RecordRef, Result};
+use readmill_steps::expression::Expression;
 use readmill_steps::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
 
 use crate::aside::{MOST, Open, Router, Sides};
@@ -35,7 +36,8 @@ fn chosen<'a>(
     report: &'a Report,
 ) -> Result<Option<Sides<'a>>> {
     let main = plan.output.as_ref().ok_or_else(|| Error::bug("chosen reads have no main output"))?;
-    let route = ByChoice { list: list.iter().map(Choice::new).collect::<Result<_>>()? };
+    let choice = |chosen| Choice::new(chosen, header);
+    let route = ByChoice { list: list.iter().map(choice).collect::<Result<_>>()? };
     let open: Open<'a> = Box::new(move |number| {
         let chosen = &list[number];
         let output = Output { path: chosen.path.clone(), format: chosen.format(), ..main.clone() };
@@ -172,22 +174,31 @@ fn ends_with_separator(path: &Path) -> bool {
 /// What is chosen for a file.
 #[derive(Clone)]
 struct Choice {
-    class: Class,
+    what: What,
     moves: bool,
 }
 
+/// Reads by a name for them, or by an expression.
+#[derive(Clone)]
+enum What {
+    Class(Class),
+    Expression(Box<Expression>),
+}
+
 impl Choice {
-    fn new(chosen: &Chosen) -> Result<Self> {
-        let class = Class::named(&chosen.what);
-        let class = class.ok_or_else(|| {
-            Error::usage(format!("{:?} names no reads", chosen.what))
-                .hint("choose unmapped, discordant or duplicates")
-        })?;
-        Ok(Choice { class, moves: chosen.moves })
+    fn new(chosen: &Chosen, header: &Header) -> Result<Self> {
+        let what = match Class::named(&chosen.what) {
+            Some(class) => What::Class(class),
+            None => What::Expression(Box::new(Expression::parse(&chosen.what, header)?)),
+        };
+        Ok(Choice { what, moves: chosen.moves })
     }
 
-    fn holds(&self, record: RecordRef<'_>) -> bool {
-        self.class.holds(record)
+    fn holds(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        match &mut self.what {
+            What::Class(class) => Ok(class.holds(record)),
+            What::Expression(expression) => expression.matches(record),
+        }
     }
 }
 
@@ -202,14 +213,14 @@ impl Route for ByChoice {
         Box::new(self.clone())
     }
 
-    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> bool {
+    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         let mut stays = true;
-        for (place, choice) in self.list.iter().enumerate() {
-            if (stays || !choice.moves) && choice.holds(record) {
+        for (place, choice) in self.list.iter_mut().enumerate() {
+            if (stays || !choice.moves) && choice.holds(record)? {
                 places.push(place);
                 stays &= !choice.moves;
             }
         }
-        stays
+        Ok(stays)
     }
 }

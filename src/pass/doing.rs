@@ -72,7 +72,7 @@ impl Doer<'_> {
         let aside = match &mut self.aside {
             Some((sides, router, counts)) => {
                 sides.encode()?;
-                aside::route(router, batch, counts)
+                aside::route(router, batch, counts)?
             }
             None => Aside::default(),
         };

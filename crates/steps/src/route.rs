@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use readmill_record::{Batch, Flags, Header, RecordRef};
+use readmill_record::{Batch, Flags, Header, RecordRef, Result};
 
 /// Says where each read goes.
 pub trait Route: Send + Sync {
@@ -12,7 +12,7 @@ pub trait Route: Send + Sync {
 
     /// Appends the numbers of the places beside the main output that the read goes to; says whether it goes into the
     /// main output, too.
-    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> bool;
+    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool>;
 }
 
 /// Kinds of reads that have a name.
@@ -60,9 +60,9 @@ impl Route for Everything {
         Box::new(*self)
     }
 
-    fn route(&mut self, _: RecordRef<'_>, places: &mut Vec<usize>) -> bool {
+    fn route(&mut self, _: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         places.push(0);
-        false
+        Ok(false)
     }
 }
 
@@ -88,17 +88,17 @@ impl Route for ByReadGroup {
         Box::new(self.clone())
     }
 
-    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> bool {
+    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         let Some(group) = record.read_group() else {
             places.push(self.places.len());
-            return false;
+            return Ok(false);
         };
         if self.last.0 != group || self.last.1 == usize::MAX {
             let place = self.places.get(group).copied().unwrap_or(self.places.len());
             self.last = (group.to_vec(), place);
         }
         places.push(self.last.1);
-        false
+        Ok(false)
     }
 }
 
@@ -139,10 +139,10 @@ impl Route for ByContigs {
         Box::new(self.clone())
     }
 
-    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> bool {
+    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         let contig = usize::try_from(record.ref_id()).ok();
         places.push(contig.and_then(|id| self.places.get(id).copied()).unwrap_or(self.groups));
-        false
+        Ok(false)
     }
 }
 
