@@ -7,10 +7,11 @@ use readmill_record::{Error, Header, RecordRef, Result};
 use readmill_steps::expression::Expression;
 use readmill_steps::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
 
-use crate::aside::{MOST, Open, Router, Sides};
+use crate::aside::Router;
 use crate::output::Sink;
-use crate::plan::{By, Chosen, Elsewhere, Fastq, Format, Index, Output, Plan, Split};
+use crate::plan::{By, Chosen, Elsewhere, Fastq, Format, Index, MOST, Output, Plan, Split};
 use crate::report::Report;
+use crate::sides::{Open, Sides};
 
 /// Opens the outputs for reads under this header.
 pub fn open<'a>(

@@ -4,16 +4,13 @@
 //! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
 //! reads and duplicate ends; when it is full, it is spilled.
 
-use std::path::{Path, PathBuf};
-
 use readmill_engine::{Crew, Division};
 use readmill_record::{Error, Result};
 use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::Entry;
 
-use crate::aside;
 use crate::plan::{DEFAULT_LEVEL, Plan};
-use crate::recalibration;
+use crate::{recalibration, sides};
 
 const MIB: u64 = 1 << 20;
 
@@ -41,9 +38,6 @@ const LEAST_ROOM: u64 = 16 * MIB;
 
 /// An entry has 39 bits for a place in the arena.
 const MOST_ROOM: u64 = (1 << 39) - 1;
-
-/// What is used when `-m` is not given.
-pub const DEFAULT: u64 = 2 << 30;
 
 /// About how many lists of entries fill the room: few enough to be merged at once.
 const LISTS: u64 = 64;
@@ -107,7 +101,7 @@ impl Memory {
         }
         if let Some(elsewhere) = &plan.elsewhere {
             let tickets = MIB * crew.in_flight as u64; // what they bring
-            division.take("other outputs", aside::memory(elsewhere.most_files()) + tickets);
+            division.take("other outputs", sides::memory(elsewhere.most_files()) + tickets);
         }
         let sizes = Sizes::of(division.remainder().unwrap_or(0));
         division.take("sorting", sizes.scratch() * threads as u64);
@@ -123,38 +117,6 @@ impl Memory {
         }
         Ok(Memory { crew, room, sizes, division })
     }
-}
-
-/// What `-m` is when it is not given: [`DEFAULT`], or three quarters of what the control groups this
-/// process is in allow.
-pub fn default_limit() -> u64 {
-    let limit =
-        group_files().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
-    limit.min().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3))
-}
-
-/// Where the limits of this process's control groups stand: its own and those of all groups above it, in
-/// both versions of control groups.
-fn group_files() -> impl Iterator<Item = PathBuf> {
-    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let own: Vec<(PathBuf, &str)> = groups
-        .lines()
-        .filter_map(|line| {
-            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-            let (root, file) = match controllers {
-                "" => ("/sys/fs/cgroup", "memory.max"),
-                _ if controllers.split(',').any(|name| name == "memory") => {
-                    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
-                }
-                _ => return None,
-            };
-            Some((Path::new(root).join(path.trim_start_matches('/')), file))
-        })
-        .collect();
-    own.into_iter().flat_map(|(group, file)| {
-        let above: Vec<PathBuf> = group.ancestors().map(|group| group.join(file)).collect();
-        above
-    })
 }
 
 /// The process's peak resident memory so far, in bytes.

@@ -17,7 +17,7 @@ use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
 
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
-pub use elsewhere::{By, Chosen, Elsewhere, Fastq, Split};
+pub use elsewhere::{By, Chosen, Elsewhere, Fastq, MOST, Split};
 pub use filters::{Filters, OptionalFields, Unmapped};
 pub use recalibration::{Apply, Recalibration, TableSource, Training};
 pub use tallies::Tallies;
@@ -135,7 +135,7 @@ impl Means {
     pub fn beside(output: &Path) -> Self {
         Means {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            memory: crate::memory::default_limit(),
+            memory: crate::limit::default_limit(),
             temp_dirs: temp_dirs(output),
             spill_codec: SpillCodec::default(),
             allow_missing_eof: false,

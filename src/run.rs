@@ -13,7 +13,6 @@ use readmill_steps::sort::Order;
 use readmill_steps::{Step, sort};
 
 use crate::additions::{self, Additions};
-use crate::aside::Sides;
 use crate::inputs::{Inputs, Rules};
 use crate::memory::Memory;
 use crate::output::Sink;
@@ -24,6 +23,7 @@ use crate::pass::stream;
 use crate::plan::Plan;
 use crate::report::Report;
 use crate::side_files::{self, SideFiles};
+use crate::sides::Sides;
 use crate::summary::{self, Summary};
 use crate::tallies::{Point, Tallies};
 use crate::{elsewhere, filters, recalibration};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use readmill::Plan;
-use readmill::memory;
+use readmill::limit;
 use readmill::plan::{self, FAST_LEVEL, Format, Index, Means, Output, Steps, Verbosity};
 use readmill_format::bam::index::Kind;
 use readmill_format::bgzf::Codec;
@@ -104,7 +104,7 @@ enum IndexKind {
 
 /// A size, or `auto` for the default.
 fn parse_memory(text: &str) -> std::result::Result<u64, String> {
-    if text == "auto" { Ok(memory::default_limit()) } else { plan::parse_size(text) }
+    if text == "auto" { Ok(limit::default_limit()) } else { plan::parse_size(text) }
 }
 
 impl Io {

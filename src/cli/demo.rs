@@ -9,7 +9,7 @@ use readmill::plan::{
     DuplicateMode, Duplicates, Filters, Means, Output, Plan, Steps, Tallies, Unmapped, Verbosity,
 };
 use readmill::report::Report;
-use readmill::{memory, sample};
+use readmill::{limit, sample};
 use readmill_engine::Crew;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Error, Result};
@@ -93,7 +93,7 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
         tallies: Tallies::default(),
         means: Means {
             threads,
-            memory: memory::default_limit().min(512 << 20),
+            memory: limit::default_limit().min(512 << 20),
             temp_dirs: vec![std::env::temp_dir()],
             spill_codec: SpillCodec::default(),
             allow_missing_eof: false,

@@ -7,7 +7,8 @@ use readmill_steps::route::Segments;
 
 use super::look::Look;
 use super::{Counts, Steps, apply, count, fork};
-use crate::aside::{self, Aside, Router, Sides};
+use crate::aside::{self, Aside, Router};
+use crate::sides::Sides;
 use crate::watch::{Watch, Watcher};
 
 /// Tallies.

@@ -6,7 +6,9 @@ use readmill_format::fastq;
 use readmill_record::{Error, Result};
 
 use super::{Format, Output};
-use crate::aside::MOST;
+
+/// Files that reads are split among, at most.
+pub const MOST: usize = 500;
 
 /// Where reads go beside the main output, or in its place.
 #[derive(Clone, Debug)]

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use readmill::memory::{self, Memory};
+use readmill::limit;
+use readmill::memory::Memory;
 use readmill::plan::{Format, Index, Means, Output, Plan, Steps, Tallies, Verbosity};
 use readmill_engine::Budget;
 use readmill_format::bam::Encoder;
@@ -52,7 +53,7 @@ pub struct Args {
 impl Args {
     /// How readmill would divide its memory.
     fn divide(&self) -> Result<Memory> {
-        let memory = self.memory.map_or_else(memory::default_limit, |mib| mib << 20);
+        let memory = self.memory.map_or_else(limit::default_limit, |mib| mib << 20);
         Ok(Memory::divide(&plan(memory, self.threads, self.level))?)
     }
 }

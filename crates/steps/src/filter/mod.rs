@@ -3,6 +3,8 @@
 pub mod clean_sam;
 pub mod drop_unmapped;
 pub mod exact_mapping;
+pub mod flags;
+pub mod in_read_groups;
 pub mod min_mapq;
 pub mod optional_fields;
 pub mod overlap;
@@ -11,10 +13,13 @@ pub mod rename_contigs;
 pub mod replace_dictionary;
 pub mod replace_read_group;
 pub mod select;
+pub mod subsample;
 
 pub use clean_sam::CleanSam;
 pub use drop_unmapped::DropUnmapped;
 pub use exact_mapping::ExactMapping;
+pub use flags::{ByFlags, FlagRules};
+pub use in_read_groups::InReadGroups;
 pub use min_mapq::MinMapq;
 pub use optional_fields::OptionalFields;
 pub use overlap::Overlap;
@@ -22,7 +27,8 @@ pub use reconcile::Reconcile;
 pub use rename_contigs::RenameContigs;
 pub use replace_dictionary::ReplaceDictionary;
 pub use replace_read_group::ReplaceReadGroup;
+pub use select::Select;
+pub use subsample::Subsample;
 
 #[cfg(test)]
 mod stated;
-pub use select::Select;

@@ -1,0 +1,38 @@
+//! How much memory a process takes that was not told.
+
+use std::path::{Path, PathBuf};
+
+/// What is used when `-m` is not given.
+pub const DEFAULT: u64 = 2 << 30;
+
+/// What `-m` is when it is not given: [`DEFAULT`], or three quarters of what the control groups this
+/// process is in allow.
+pub fn default_limit() -> u64 {
+    let limit =
+        group_files().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
+    limit.min().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3))
+}
+
+/// Where the limits of this process's control groups stand: its own and those of all groups above it, in
+/// both versions of control groups.
+fn group_files() -> impl Iterator<Item = PathBuf> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own: Vec<(PathBuf, &str)> = groups
+        .lines()
+        .filter_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+            let (root, file) = match controllers {
+                "" => ("/sys/fs/cgroup", "memory.max"),
+                _ if controllers.split(',').any(|name| name == "memory") => {
+                    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+                }
+                _ => return None,
+            };
+            Some((Path::new(root).join(path.trim_start_matches('/')), file))
+        })
+        .collect();
+    own.into_iter().flat_map(|(group, file)| {
+        let above: Vec<PathBuf> = group.ancestors().map(|group| group.join(file)).collect();
+        above
+    })
+}
