@@ -214,6 +214,7 @@ impl<'a> Sides<'a> {
     pub fn count(&self, counts: Segments) {
         let sums = &mut lock(&self.edge).1;
         sums.excluded += counts.excluded;
+        sums.repeated += counts.repeated;
         sums.singles += counts.singles;
     }
 
@@ -230,9 +231,9 @@ impl<'a> Sides<'a> {
     pub fn finish(self, report: &Report) -> Result<u64> {
         let mut edge = lock(&self.edge);
         self.close_edge(&mut edge)?;
-        let Segments { excluded, singles } = edge.1;
+        let counts = edge.1;
         drop(edge);
-        tell(report, excluded, singles);
+        tell(report, counts);
         self.encode()?;
         let mut records = 0;
         let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -269,9 +270,12 @@ impl Side {
 }
 
 /// Says what is not where one would look for it.
-fn tell(report: &Report, excluded: u64, singles: u64) {
+fn tell(report: &Report, Segments { excluded, repeated, singles }: Segments) {
     if excluded > 0 {
         report.say(&format!("readmill: {excluded} records left out for their flags"));
+    }
+    if repeated > 0 {
+        report.warn(&format!("{repeated} records left out that repeat an end of their template"));
     }
     if singles > 0 {
         report

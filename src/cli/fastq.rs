@@ -56,7 +56,7 @@ pub struct ToFastq {
     #[arg(long, value_name = "TAGS")]
     tags: Option<String>,
     /// Quality of reads that have none, Phred
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(0..=93))]
+    #[arg(long, value_name = "N", default_value = "33", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_quality: u8,
     /// Leave out records with any of these flags
     #[arg(short = 'F', long, value_name = "FLAGS", default_value = NOT_PRIMARY, value_parser = parse_flags)]

@@ -4,6 +4,7 @@
 //! files; each comparison is one line, `ok` or `FAIL`. What is compared, against what and why some
 //! differences are accepted is told in docs/parity.md.
 
+mod beside;
 mod bqsr;
 mod cases;
 mod commands;
@@ -88,6 +89,8 @@ enum Part {
     Bqsr,
     /// Filters and edits, beside samtools view, elPrep and Picard
     Filters,
+    /// Flagstat, idxstats, checksums, FASTQ and splits, beside samtools
+    Beside,
     /// Samples in every order
     Orders,
     /// Samples in coordinate order, with duplicates marked, and through all steps
@@ -169,6 +172,10 @@ fn small(
     if args.has(Part::Filters) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
         filters::compare(&place("filters")?, peers, pairs, ledger)?;
+    }
+    if args.has(Part::Beside) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
+        beside::compare(&place("beside")?, pairs, ledger)?;
     }
     if args.has(Part::Bqsr) {
         bqsr::simulated(&place("bases")?, &place("bases.simulated")?, peers, args.quick, ledger);

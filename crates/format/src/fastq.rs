@@ -33,7 +33,7 @@ impl Default for Style {
             suffix: false,
             tags: Fields::Some(Vec::new()),
             original_qualities: false,
-            default_quality: 1,
+            default_quality: 33, // what samtools writes, whatever its -v says
         }
     }
 }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn reads_without_qualities_or_bases_are_whole_records_too() {
         let style = Style { suffix: true, ..Style::default() };
-        assert_eq!(text(&style, "r\t4\t*\t0\t0\t*\t*\t0\t0\tAC\t*"), "@r\nAC\n+\n\"\"\n");
+        assert_eq!(text(&style, "r\t4\t*\t0\t0\t*\t*\t0\t0\tAC\t*"), "@r\nAC\n+\nBB\n");
         assert_eq!(text(&style, "r\t196\t*\t0\t0\t*\t*\t0\t0\t*\t*"), "@r\n\n+\n\n");
         let mut odd = raw("r\t4\t*\t0\t0\t*\t*\t0\t0\tA\tI");
         let end = odd.len() - 1;

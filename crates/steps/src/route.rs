@@ -162,33 +162,46 @@ pub struct BySegment {
 pub struct Segments {
     /// Records left out for their flags.
     pub excluded: u64,
+    /// Records left out because their end was there already.
+    pub repeated: u64,
     /// Ends alone.
     pub singles: u64,
 }
 
 impl BySegment {
-    /// Shows each read of a template, whose records are `batch`, with its place.
+    /// Shows each read of a template, whose records these are, with its place. Of several records of one end the first
+    /// primary one counts, else the first: both ends are written equally often.
     pub fn route<'b>(
         &self,
         records: impl Iterator<Item = RecordRef<'b>> + Clone,
         counts: &mut Segments,
         mut show: impl FnMut(usize, RecordRef<'b>),
     ) {
-        let end = |record: RecordRef<'_>| match record.flags().0 & (Flags::FIRST | Flags::LAST) {
-            Flags::FIRST => 1,
-            Flags::LAST => 2,
-            _ => 0,
-        };
-        let kept = records.clone().filter(|record| record.flags().0 & self.exclude == 0);
-        let has = |which| kept.clone().any(|record| end(record) == which);
-        let single = has(1) != has(2);
-        counts.excluded += records.filter(|record| record.flags().0 & self.exclude != 0).count() as u64;
-        for record in kept {
-            let end = end(record);
-            let alone = single && end != 0;
-            counts.singles += u64::from(alone);
+        let mut ends: [Option<RecordRef<'b>>; 3] = [None; 3];
+        for record in records {
+            let end = match record.flags().0 & (Flags::FIRST | Flags::LAST) {
+                Flags::FIRST => 1,
+                Flags::LAST => 2,
+                _ => 0,
+            };
+            if record.flags().0 & self.exclude != 0 {
+                counts.excluded += 1;
+            } else if end == 0 {
+                self.places[0].into_iter().for_each(|place| show(place, record));
+            } else if let Some(before) = ends[end] {
+                counts.repeated += 1;
+                if record.flags().is_primary() && !before.flags().is_primary() {
+                    ends[end] = Some(record);
+                }
+            } else {
+                ends[end] = Some(record);
+            }
+        }
+        let alone = ends[1].is_some() != ends[2].is_some();
+        counts.singles += u64::from(alone);
+        for (end, record) in ends.into_iter().enumerate() {
             let place = self.singles.filter(|_| alone).or(self.places[end]);
-            place.into_iter().for_each(|place| show(place, record));
+            record.zip(place).into_iter().for_each(|(record, place)| show(place, record));
         }
     }
 }

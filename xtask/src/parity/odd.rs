@@ -57,7 +57,8 @@ pub fn compare(place: &Place<'_>, ledger: &mut Ledger) {
     }
 }
 
-fn text() -> String {
+/// The records under their header.
+pub fn text() -> String {
     let mut text = format!("{HEADER}{RECORDS}");
     // As many operators as a record has room for, and more, which go into a CG tag.
     for operators in [65_535, 70_000] {

@@ -1,0 +1,152 @@
+//! What is learnt, split and written in passing, beside samtools: flagstat, idxstats, checksum, split, fastq.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::lines::{Printed, same};
+use super::{odd, samples};
+
+/// Compares on a simulated sample with all kinds of templates, and on records as no aligner writes them.
+pub fn compare(place: &Place<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+    ledger.title("beside", "what is learnt, split and written in passing");
+    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.make(place)?;
+    // (samtools complements "=", which stands for a base of the reference and is no base, to "!".)
+    fs::write(place.path("odd.sam"), odd::text().replace("\t=acg\t", "\tGacg\t"))?;
+    place.newest("view --no-PG -b -o odd.bam odd.sam")?;
+    for input in ["in.bam", "odd.bam"] {
+        let pair = Pair { place, input };
+        pair.tallies(ledger);
+        pair.fastq(ledger);
+        pair.split(ledger);
+    }
+    Ok(())
+}
+
+/// An input for both programs.
+struct Pair<'a> {
+    place: &'a Place<'a>,
+    input: &'a str,
+}
+
+impl Pair<'_> {
+    /// What is said of the same reads as they come, and in a run that sorts and marks them.
+    fn tallies(&self, ledger: &mut Ledger) {
+        let Pair { place, input } = *self;
+        ledger.check(&format!("{input}: flagstat, idxstats, checksum in the pass that sorts"), || {
+            place.readmill(&format!(
+                "prep {input} -o out.bam --sort coordinate --mark-duplicates --verify --flagstat flagstat.txt \
+                 --idxstats idxstats.txt --checksum checksum.txt"
+            ))?;
+            let lines = same_text(place, "flagstat.txt", "flagstat out.bam")?
+                + same_text(place, "idxstats.txt", "idxstats out.bam")?;
+            let own = readmill(place, "checksum -q out.bam")?;
+            ensure!(own == fs::read_to_string(place.path("checksum.txt"))?, "another checksum afterwards");
+            Ok(format!("{lines} lines"))
+        });
+        ledger.check(&format!("{input}: checksum --samtools, and as bamseqchksum"), || {
+            let (ours, theirs) = (["--samtools", "-B"], ["", "-B"]);
+            let mut lines = 0;
+            for (ours, theirs) in ours.into_iter().zip(theirs) {
+                let ours = readmill(place, &format!("checksum -q {ours} {input}"))?;
+                fs::write(place.path("sums.txt"), ours)?;
+                lines += same_text(place, "sums.txt", &format!("checksum {theirs} {input}"))?;
+            }
+            Ok(format!("{lines} lines"))
+        });
+    }
+
+    /// FASTQ of reads that stand in any order, beside samtools fastq of the same sorted by name.
+    fn fastq(&self, ledger: &mut Ledger) {
+        let Pair { place, input } = *self;
+        for flags in ["", "-N -O", "-t", "-F 0x904", "-n"] {
+            ledger.check(&format!("{input}: fastq {flags}"), || {
+                let files = "-1 1.fq -2 2.fq -0 0.fq -s s.fq";
+                place.readmill(&format!("fastq {input} {files} {flags}"))?;
+                place.newest(&format!("sort -N -o named.bam {input}"))?;
+                let theirs = files.replace(".fq", ".theirs.fq");
+                place.newest(&format!("fastq {theirs} {flags} named.bam"))?;
+                let mut reads = 0;
+                for file in ["0", "1", "2", "s"] {
+                    let ours = records(&fs::read_to_string(place.path(&format!("{file}.fq")))?);
+                    let theirs = records(&fs::read_to_string(place.path(&format!("{file}.theirs.fq")))?);
+                    ensure!(ours == theirs, "{file}.fq differs");
+                    reads += ours.values().sum::<usize>();
+                }
+                Ok(format!("{reads} reads"))
+            });
+        }
+        ledger.check(&format!("{input}: fastq, both ends interleaved, in the same order"), || {
+            let ours = readmill(place, "fastq -q named.bam")?;
+            fs::write(place.path("both.fq"), ours)?;
+            same_text(place, "both.fq", "fastq named.bam").map(|lines| format!("{} reads", lines / 4))
+        });
+    }
+
+    /// Files by read group, beside samtools split.
+    fn split(&self, ledger: &mut Ledger) {
+        let Pair { place, input } = *self;
+        ledger.check(&format!("{input}: split by read group"), || {
+            for entry in fs::read_dir(place.directory())? {
+                let path = entry?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                if name.starts_with("ours.") || name.starts_with("theirs.") {
+                    fs::remove_file(path)?;
+                }
+            }
+            place.readmill(&format!("split {input} -o ours --by read-group --no-PG"))?;
+            place.newest(&format!("split --no-PG -f theirs.%!.bam -u theirs.none.bam {input}"))?;
+            let mut lines = 0;
+            for entry in fs::read_dir(place.directory())? {
+                let name = entry?.file_name().to_string_lossy().into_owned();
+                let Some(group) = name.strip_prefix("theirs.").and_then(|it| it.strip_suffix(".bam"))
+                else {
+                    continue;
+                };
+                let ours = if group == "none" { "no-read-group" } else { group };
+                let print = |file: String| Printed::newest(place, &format!("view {file}"));
+                if !place.path(&format!("ours.{ours}.bam")).exists() {
+                    ensure!(print(name.clone())?.text()?.is_empty(), "no file for {group}");
+                    continue;
+                }
+                lines += same(print(format!("ours.{ours}.bam"))?, print(name)?, |_| true)?;
+            }
+            Ok(format!("{lines} records"))
+        });
+    }
+}
+
+/// What readmill prints.
+fn readmill(place: &Place<'_>, words: &str) -> Result<String> {
+    let output = place.readmill_command(words).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Compares a file with what samtools prints; gives the number of lines.
+fn same_text(place: &Place<'_>, ours: &str, samtools: &str) -> Result<usize> {
+    if samtools.starts_with("idxstats") {
+        place.newest("index -c out.bam")?;
+    }
+    let (ours, theirs) =
+        (fs::read_to_string(place.path(ours))?, Printed::newest(place, samtools)?.text()?);
+    for (number, (our, their)) in ours.lines().zip(theirs.lines()).enumerate() {
+        ensure!(our == their, "line {}: {our:?}, theirs {their:?}", number + 1);
+    }
+    ensure!(ours == theirs, "{} lines, theirs {}", ours.lines().count(), theirs.lines().count());
+    Ok(ours.lines().count())
+}
+
+/// Reads of a FASTQ file and how often each is there.
+fn records(text: &str) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    let lines: Vec<&str> = text.lines().collect();
+    for record in lines.chunks(4) {
+        *counts.entry(record.join("\n")).or_default() += 1;
+    }
+    counts
+}
