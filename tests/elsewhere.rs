@@ -76,13 +76,15 @@ fn chosen_reads_go_into_files_of_their_own_in_the_order_of_the_output() {
     assert_eq!(of("out.dup.sam"), matching(&|flags| flags & 0x400 != 0));
     assert!(!of("out.dup.sam").is_empty());
     assert!(files.contains_key("out.low.bam") && files.contains_key("out.low.bam.bai"));
-    assert!(text(&files["out.txt"]).starts_with(&format!("{} + 0 in total", of("out.sam").len())));
+    let total = text(&files["out.txt"]);
+    let total: usize = total.split(' ').take(3).filter_map(|word| word.parse::<usize>().ok()).sum();
+    assert_eq!(total, of("out.sam").len());
 }
 
 #[test]
 fn splits_hold_every_read_once_in_the_order_of_the_input() {
     let input = bgzip(&means::sample(3000));
-    let all = all_records(&input, "filter IN -o OUT -q");
+    let all = all_records(&input, "filter IN -o OUT --quiet");
     for by in ["read-group", "contigs", "contigs=1000", "records=1000", "records=1", "records=100000"] {
         if by == "records=1" {
             continue; // more files than there may be: see below
@@ -144,7 +146,7 @@ fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
     assert_eq!(names("out.1.fq"), names("out.2.fq"));
     assert!(names("out.1.fq").len() > 2500 && !names("out.0.fq").is_empty());
     // A mate that is missing.
-    let all = all_records(&input, "filter IN -o OUT -q");
+    let all = all_records(&input, "filter IN -o OUT --quiet");
     let lone = all.iter().position(|line| number(line, 1) & 0x941 == 0x41).unwrap();
     let kept: Vec<_> = all.iter().enumerate().filter(|(i, _)| *i != lone).map(|(_, l)| &**l).collect();
     let given = format!("{}{}\n", support::split_header(&header_of(&input)).0, kept.join("\n"));
@@ -156,7 +158,7 @@ fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
 fn header_of(input: &[u8]) -> String {
     let desk = Desk::new();
     let (file, out) = (arg(&desk.file("in.bam", input)), arg(&desk.path("out.sam")));
-    assert_eq!(readmill(["filter", &file, "-o", &out, "-q", "--no-PG"]).code, Some(0));
+    assert_eq!(readmill(["filter", &file, "-o", &out, "--quiet", "--no-PG"]).code, Some(0));
     fs::read_to_string(out).unwrap()
 }
 
