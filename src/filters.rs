@@ -10,7 +10,7 @@ use readmill_steps::filter::{
     ReplaceDictionary, ReplaceReadGroup,
 };
 
-use crate::inputs;
+use crate::inputs::{self, Rules};
 use crate::plan::{self, Filters, Unmapped};
 
 /// Bytes the header of a dictionary may take.
@@ -71,6 +71,7 @@ pub fn late(wanted: &Filters) -> Vec<Box<dyn Step>> {
 
 fn dictionary(path: &Path) -> Result<Header> {
     let (file, _) = inputs::open(path)?;
-    let source = Source::open(file, true, MOST_DICTIONARY).map_err(|e| e.file(path))?;
+    let rules = Rules { allow_missing_eof: true, most: MOST_DICTIONARY, ..Rules::default() };
+    let source = Source::open(file, &rules).map_err(|e| e.file(path))?;
     Ok(source.header().clone())
 }

@@ -2,12 +2,12 @@
 
 use readmill_format::chain::{Link, Opened};
 use readmill_format::source::{self, Claim, Opener};
-use readmill_record::{Batch, Error, Header, Result};
+use readmill_record::{Batch, Error, Result};
 use readmill_steps::markdup::DuplicateEnds;
 use readmill_steps::sort::frame::FrameEntry;
 use readmill_steps::sort::{FrameWriter, Frames, Key, run};
 
-use crate::inputs::{Inputs, Next};
+use crate::inputs::{Input, Inputs, Next};
 use crate::pass::waiting::Waiting;
 use crate::report::{Report, log};
 
@@ -55,15 +55,15 @@ impl Forecast {
 }
 
 /// The first piece of an input, as checked records; nothing where it is damaged, which reading will tell.
-pub fn first_batch(claim: Claim, header: &Header) -> Option<Batch> {
+pub fn first_batch(claim: Claim, input: &Input) -> Option<Batch> {
     let mut opened = Opened::reuse(Batch::default());
-    Opener::new(header).open(claim, &mut opened).ok()?;
+    Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
     let mut link = Link::new(usize::MAX);
     let mut batch = link.link(opened).batch;
     if batch.is_empty() {
         batch = link.finish(Batch::default()).batch; // a piece of a single template
     }
-    source::check(&batch, 0, header.n_ref()).ok()?;
+    source::check(&batch, 0, input.header.n_ref()).ok()?;
     batch.stamp(0);
     Some(batch)
 }
@@ -78,7 +78,7 @@ pub fn forecast(
 ) -> Result<Option<Forecast>> {
     let list = inputs.list();
     let first = match inputs.peek()? {
-        Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input].header),
+        Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
         Some(Next::End(_)) | None => None,
     };
     let Some((bytes, batch)) = inputs.expected_bytes().zip(first.filter(|batch| !batch.is_empty()))

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_format::bgzf::Chunk;
+use readmill_format::cram;
+pub use readmill_format::source::Rules;
 use readmill_format::source::{Claim, Source};
 use readmill_record::{Error, Header, Kind, Result};
 use readmill_steps::Step;
@@ -19,6 +21,8 @@ pub struct Input {
     pub header: Header,
     /// What makes its reads fit the common header; nothing where they do.
     pub reconcile: Option<Reconcile>,
+    /// What decodes it, if it is CRAM.
+    pub setup: Option<Arc<cram::Setup>>,
     /// Its size, where it has one.
     size: Option<u64>,
 }
@@ -52,15 +56,6 @@ pub struct Inputs {
     waiting: Option<Next>,
 }
 
-/// How inputs are opened.
-#[derive(Clone, Copy)]
-pub struct Rules {
-    /// Accept a BGZF file without its EOF block.
-    pub allow_missing_eof: bool,
-    /// Bytes that a header, or a line of SAM, may take.
-    pub most: usize,
-}
-
 impl Inputs {
     /// Reads all headers and makes one of them. Files that can be opened again are closed until it is
     /// their turn, so that any number of them can be read.
@@ -68,17 +63,16 @@ impl Inputs {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
             let (input, size) = open(path)?;
-            let source = Source::open(input, rules.allow_missing_eof, rules.most);
-            let source = source.map_err(|e| e.file(path))?;
+            let source = Source::open(input, &named(path, &rules)).map_err(|e| e.file(path))?;
             headers.push(source.header().clone());
-            files.push((path.clone(), size));
+            files.push((path.clone(), size, source.setup()));
             sources.push(Some(source).filter(|_| sources.is_empty() || size.is_none()));
         }
         let merged = Header::merge(&headers).map_err(|error| with_names(error, paths))?;
         let list = files.into_iter().zip(headers).zip(merged.renames);
-        let list = list.map(|(((path, size), header), renames)| {
+        let list = list.map(|(((path, size, setup), header), renames)| {
             let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
-            Input { path, header, reconcile, size }
+            Input { path, header, reconcile, setup, size }
         });
         Ok(Inputs { list: list.collect(), header: merged.header, at: 0, sources, rules, waiting: None })
     }
@@ -97,6 +91,17 @@ impl Inputs {
     pub fn header_bytes(&self) -> usize {
         let own: usize = self.list.iter().map(|input| input.header.to_text().len()).sum();
         if self.list.len() == 1 { own } else { own + self.header.to_text().len() }
+    }
+
+    /// Whether there is CRAM among them.
+    pub fn any_cram(&self) -> bool {
+        self.list.iter().any(|input| input.setup.is_some())
+    }
+
+    /// Refuses containers of CRAM that take more than `bytes`, with what comes of them, from here on.
+    pub fn limit_containers(&mut self, bytes: usize) {
+        self.rules.container = bytes;
+        self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(bytes));
     }
 
     /// Bytes of all inputs, where they have a size.
@@ -138,7 +143,7 @@ impl Inputs {
         let Some(input) = self.list.get(at) else { return Ok(None) };
         let source = match &mut self.sources[at] {
             Some(source) => source,
-            closed => closed.insert(reopen(input, self.rules)?),
+            closed => closed.insert(reopen(input, &self.rules)?),
         };
         Ok(Some(match source.claim(reuse).map_err(input.named())? {
             Some(claim) => Next::Piece(at, claim),
@@ -159,10 +164,16 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
     error
 }
 
+/// The rules for a file of that name.
+fn named(path: &Path, rules: &Rules) -> Rules {
+    let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes().to_vec();
+    Rules { name, ..rules.clone() }
+}
+
 /// Opens a file again whose header was read before.
-fn reopen(input: &Input, rules: Rules) -> Result<Source> {
+fn reopen(input: &Input, rules: &Rules) -> Result<Source> {
     let (file, _) = open(&input.path)?;
-    let source = Source::open(file, rules.allow_missing_eof, rules.most).map_err(input.named())?;
+    let source = Source::open(file, &named(&input.path, rules)).map_err(input.named())?;
     if *source.header() != input.header {
         return Err(Error::input("the file was changed while others were read").file(&input.path));
     }

@@ -5,9 +5,10 @@
 //! reads and duplicate ends; when it is full, it is spilled.
 
 use readmill_engine::{Crew, Division};
+use readmill_format::cram;
 use readmill_record::{Error, Result};
 use readmill_steps::bqsr::training::LEARNER_BYTES;
-use readmill_steps::sort::Entry;
+use readmill_steps::sort::{CRAM_PARTITION, Entry};
 
 use crate::plan::{DEFAULT_LEVEL, Plan};
 use crate::{recalibration, sides};
@@ -28,6 +29,9 @@ const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
 /// as small as they can be, 27,000 spans, entries and ends. Merging: its records, their compressed
 /// form and the frames they come from.
 const TICKET: u64 = 9 * MIB / 2;
+
+/// What a ticket takes more where its partition is one of CRAM.
+const CRAM_TICKET: u64 = 2 * MIB;
 
 /// How often the counts of a read group are in memory in a thread: while they grow, both forms, and those of the read
 /// group that comes when the others' are as large as they may be.
@@ -94,6 +98,11 @@ impl Memory {
         division.take("program", PROGRAM);
         division.take("threads and their codecs", thread * threads as u64);
         division.take("batches under way", TICKET * crew.in_flight as u64);
+        if plan.writes_cram() {
+            let encoder = cram::encoder_bytes(CRAM_PARTITION as usize) as u64;
+            division.take("CRAM encoders", (encoder + 2 * CRAM_PARTITION) * threads as u64);
+            division.take("partitions for CRAM", CRAM_TICKET * crew.in_flight as u64);
+        }
         let wanted = plan.steps.recalibration.as_ref().and_then(|it| it.training());
         if wanted.is_some() {
             let counts = wanted.map_or(0, |it| COUNTS * recalibration::group_bytes(&it.counting));

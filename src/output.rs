@@ -4,6 +4,8 @@
 //! and is not a regular file (`/dev/null`, a pipe) is written through. Indexes that belong to an older
 //! file of that name are removed, because readers would prefer them to the new one.
 
+mod cram_output;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -12,8 +14,11 @@ use readmill_engine::Pool;
 use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::bgzf::{self, Codec};
-use readmill_format::{fastq, sam};
+use readmill_format::{cram, fastq, sam};
 use readmill_record::{Batch, Error, Header, Result};
+
+use cram_output::CramOutput;
+pub use cram_output::{check as check_cram, complete as complete_header};
 
 use crate::aside::Aside;
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
@@ -22,7 +27,7 @@ use crate::target::{Positioned, Target, with_suffix};
 
 /// Every name under which readers look for an index of `bam`.
 fn index_names(bam: &Path) -> Vec<PathBuf> {
-    let mut names = vec![with_suffix(bam, ".bai"), with_suffix(bam, ".csi")];
+    let mut names = vec![with_suffix(bam, ".bai"), with_suffix(bam, ".csi"), with_suffix(bam, ".crai")];
     if bam.extension().is_some_and(|extension| extension == "bam") {
         names.extend([bam.with_extension("bai"), bam.with_extension("csi")]);
     }
@@ -43,6 +48,7 @@ pub struct Sink {
     codec: Codec,
     level: u8,
     fastq: fastq::Style,
+    cram: Option<CramOutput>,
 }
 
 /// A part of the output, encoded.
@@ -52,6 +58,8 @@ pub struct Part {
     pub bytes: Vec<u8>,
     /// Its index entries.
     pub fragment: Option<Fragment>,
+    /// What is to be filled in once its place is known.
+    pub cram: cram::Encoded,
     /// Its records.
     pub records: u64,
     /// Reads of it that go into other outputs.
@@ -63,8 +71,10 @@ impl Sink {
     pub fn create(output: &Output, header: &Header, sorted: bool, report: &Report) -> Result<Self> {
         let bam = output.format == Format::Bam;
         let sorted = sorted || header.claims_coordinate_order();
-        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !(bam && sorted) {
-            return Err(Error::usage("only a BAM file sorted by coordinate can be indexed")
+        let is_cram = output.format == Format::Cram;
+        let indexable = bam || is_cram && !matches!(output.index, Index::Kind(_));
+        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !(indexable && sorted) {
+            return Err(Error::usage("only a BAM or CRAM file sorted by coordinate can be indexed")
                 .hint("add --sort coordinate, or drop --write-index"));
         }
         let target = Target::open(&output.path)?;
@@ -72,8 +82,8 @@ impl Sink {
             let what = format!("{} is not a file, so it has no index", output.path.display());
             return Err(Error::usage(what).hint("drop --write-index"));
         }
-        if bam && target.is_terminal() {
-            return Err(Error::usage("BAM is not written to a terminal")
+        if (bam || is_cram) && target.is_terminal() {
+            return Err(Error::usage("BAM and CRAM are not written to a terminal")
                 .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
         }
         let level = output.level.unwrap_or(if target.is_pipe() { 0 } else { DEFAULT_LEVEL });
@@ -89,12 +99,15 @@ impl Sink {
         let scheme = match output.index {
             Index::Auto if bam && sorted && target.is_file() => Some(Scheme::for_header(header)),
             Index::Auto | Index::No => None,
+            Index::Wanted if is_cram => None,
             Index::Wanted => Some(Scheme::for_header(header)),
             Index::Kind(Kind::Bai) => Some(Scheme::bai(header)?),
             Index::Kind(Kind::Csi) => Some(Scheme::csi(header)),
         };
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;
+        let indexed = sorted && target.is_file() && output.index != Index::No;
+        let cram = is_cram.then(|| CramOutput::new(output, header, indexed)).transpose()?;
         let Output { format, codec, ref fastq, .. } = *output;
         let (offset, header, fastq) = (0, 0, fastq.clone());
         Ok(Sink {
@@ -108,6 +121,7 @@ impl Sink {
             codec,
             level,
             fastq,
+            cram,
         })
     }
 
@@ -118,6 +132,7 @@ impl Sink {
         match self.format {
             Format::Bam => bam::header::write(header, &mut bytes),
             Format::Sam | Format::SamGz => bytes = header.to_text(),
+            Format::Cram => bytes = cram::header_container(header, self.version()),
             Format::Fastq | Format::FastqGz => {}
         }
         if self.format.is_compressed() {
@@ -128,6 +143,10 @@ impl Sink {
         self.write_bytes(&first)?;
         self.header = self.offset;
         Ok(())
+    }
+
+    fn version(&self) -> cram::Version {
+        self.cram.as_ref().map_or(cram::Version::DEFAULT, |cram| cram.writing.version)
     }
 
     /// Whether what has been written can be read and written again.
@@ -156,6 +175,7 @@ impl Sink {
             scheme: self.scheme,
             header,
             fastq: self.fastq.clone(),
+            cram: self.cram.as_ref().map(|cram| cram.writing.clone()),
             parts: Pool::new(in_flight),
             behind: self.target.positioned().map(|file| (file, Mutex::default())),
         }
@@ -171,9 +191,7 @@ impl Sink {
     /// Takes the next part: gives its bytes their place in the file and takes its index entries. A pipe gets
     /// the bytes at once; into a file they are written by [`Writer::write_behind`], on any thread.
     pub fn take(&mut self, mut part: Part, writer: &Writer<'_>) -> Result<()> {
-        if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
-            index.absorb(fragment, self.offset);
-        }
+        self.settle(&mut part);
         match &writer.behind {
             Some((_, queue)) => {
                 let offset = self.offset;
@@ -190,10 +208,18 @@ impl Sink {
 
     /// Writes the next part.
     pub fn append(&mut self, mut part: Part) -> Result<()> {
+        self.settle(&mut part);
+        self.write_bytes(&part.bytes)
+    }
+
+    /// Takes the index entries of a part that comes next, and fills in what depends on its place.
+    fn settle(&mut self, part: &mut Part) {
         if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
             index.absorb(fragment, self.offset);
         }
-        self.write_bytes(&part.bytes)
+        if let Some(cram) = &mut self.cram {
+            cram.settle(&part.cram, &mut part.bytes, part.records, self.offset);
+        }
     }
 
     /// Ends the output: everything is on disk and under its name, or an error says why not.
@@ -202,6 +228,8 @@ impl Sink {
         self.target.move_to(self.offset)?;
         if self.format.is_compressed() {
             self.write_bytes(&bgzf::EOF_BLOCK)?;
+        } else if self.format == Format::Cram {
+            self.write_bytes(&cram::EOF)?;
         }
         self.target.sync()?;
         let Some(name) = self.target.name().map(Path::to_path_buf) else { return Ok(self.offset) };
@@ -209,8 +237,15 @@ impl Sink {
             report.note("no index: the header says coordinate, but the records are in another order");
             self.index = None;
         }
-        let index = match (self.index.take(), self.scheme) {
-            (Some(builder), Some(scheme)) => Some(write_index(builder, scheme, &name)?),
+        let crai = self.cram.take().and_then(|cram| cram.crai);
+        if crai.as_ref().is_some_and(|crai| !crai.is_sorted()) {
+            report.note("no index: the header says coordinate, but the records are in another order");
+        }
+        let index = match (self.index.take(), self.scheme, crai.filter(cram::Crai::is_sorted)) {
+            (Some(builder), Some(scheme), _) => Some(write_index(builder, scheme, &name)?),
+            (_, _, Some(crai)) => {
+                Some((with_suffix(&name, ".crai"), CramOutput::write_index(&crai, &name)?))
+            }
             _ => None,
         };
         let own = index.as_ref().map(|(path, _)| path);
@@ -258,6 +293,7 @@ pub struct Writer<'a> {
     scheme: Option<Scheme>,
     header: &'a Header,
     fastq: fastq::Style,
+    cram: Option<cram::Writing>,
     parts: Pool<Part>,
     /// The file, where bytes can be written at any place of it, and what is to be written where.
     behind: Option<(Positioned, Mutex<Vec<Placed>>)>,
@@ -266,6 +302,9 @@ pub struct Writer<'a> {
 impl<'a> Writer<'a> {
     /// One thread's encoder.
     pub fn encoder(&self) -> PartEncoder<'a> {
+        if let Some(writing) = &self.cram {
+            return PartEncoder::Cram(Box::new(cram::Encoder::new(writing)));
+        }
         match self.format {
             Format::Bam => PartEncoder::Bam(Box::new(Encoder::new(self.codec, self.level, self.scheme))),
             format => {
@@ -302,6 +341,8 @@ pub enum PartEncoder<'a> {
     Bam(Box<Encoder>),
     /// Lines of text.
     Text(TextEncoder<'a>),
+    /// Containers of CRAM.
+    Cram(Box<cram::Encoder>),
 }
 
 /// One thread's means to write text.
@@ -332,12 +373,14 @@ impl TextEncoder<'_> {
 
 impl PartEncoder<'_> {
     /// Encodes the batch's records into `part`, whose memory is reused.
-    pub fn encode(&mut self, batch: &Batch, part: &mut Part) {
+    pub fn encode(&mut self, batch: &Batch, part: &mut Part) -> Result<()> {
         part.bytes.clear();
         part.records = batch.len() as u64;
         match self {
             PartEncoder::Bam(encoder) => part.fragment = encoder.partition(batch, &mut part.bytes),
             PartEncoder::Text(encoder) => encoder.encode(batch, &mut part.bytes),
+            PartEncoder::Cram(encoder) => part.cram = encoder.partition(batch, &mut part.bytes)?,
         }
+        Ok(())
     }
 }

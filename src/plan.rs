@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
-use readmill_format::fastq;
 use readmill_format::squeeze::SpillCodec;
+use readmill_format::{cram, fastq};
 use readmill_record::{Error, Result};
 use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
@@ -73,6 +73,8 @@ pub enum Format {
     Sam,
     /// SAM text in BGZF.
     SamGz,
+    /// CRAM.
+    Cram,
     /// FASTQ, for outputs of `fastq` alone.
     Fastq,
     /// FASTQ in BGZF.
@@ -96,6 +98,25 @@ pub struct Output {
     pub no_pg: bool,
     /// How reads become FASTQ, if that is the format.
     pub fastq: fastq::Style,
+    /// How they become CRAM, if that is the format.
+    pub cram: CramStyle,
+}
+
+/// How CRAM is written.
+#[derive(Clone, Debug)]
+pub struct CramStyle {
+    /// Version of the format.
+    pub version: cram::Version,
+    /// Store all bases instead of differences from a reference.
+    pub no_reference: bool,
+    /// The reference.
+    pub reference: Option<cram::Fasta>,
+}
+
+impl Default for CramStyle {
+    fn default() -> Self {
+        CramStyle { version: cram::Version::DEFAULT, no_reference: false, reference: None }
+    }
 }
 
 /// Which index to write.
@@ -124,6 +145,8 @@ pub struct Means {
     pub spill_codec: SpillCodec,
     /// Accept a BGZF file without its EOF block.
     pub allow_missing_eof: bool,
+    /// The reference, for CRAM.
+    pub reference: Option<cram::Fasta>,
     /// Say what the plan is before starting.
     pub explain: bool,
     /// How much to say.
@@ -139,6 +162,7 @@ impl Means {
             temp_dirs: temp_dirs(output),
             spill_codec: SpillCodec::default(),
             allow_missing_eof: false,
+            reference: None,
             explain: false,
             verbosity: Verbosity::Normal,
         }
@@ -173,6 +197,7 @@ impl Format {
         match name {
             _ if name.ends_with(b".sam") => Format::Sam,
             _ if name.ends_with(b".sam.gz") => Format::SamGz,
+            _ if name.ends_with(b".cram") => Format::Cram,
             _ => Format::Bam,
         }
     }
@@ -188,6 +213,7 @@ impl Format {
             Format::Bam => ".bam",
             Format::Sam => ".sam",
             Format::SamGz => ".sam.gz",
+            Format::Cram => ".cram",
             Format::Fastq => ".fq",
             Format::FastqGz => ".fq.gz",
         }
@@ -199,8 +225,8 @@ impl Output {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let (format, codec) = (Format::by_name(&path), Codec::default());
-        let fastq = fastq::Style::default();
-        Output { path, format, codec, level: None, index: Index::Auto, no_pg: false, fastq }
+        let (fastq, cram) = (fastq::Style::default(), CramStyle::default());
+        Output { path, format, codec, level: None, index: Index::Auto, no_pg: false, fastq, cram }
     }
 
     /// The same for a format that is not compressed.
@@ -214,12 +240,16 @@ impl Output {
         if wants_index && self.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
         }
-        if !self.format.is_compressed() && self.level.is_some() {
+        if self.format == Format::Cram {
+            crate::output::check_cram(self)?;
+        }
+        let has_level = self.format.is_compressed() || self.format == Format::Cram;
+        if !has_level && self.level.is_some() {
             return Err(Error::usage("SAM text is not compressed, so it has no level")
                 .hint("drop -l and -u, or write BAM or .sam.gz"));
         }
         if !self.format.is_compressed() && self.codec != Codec::default() {
-            return Err(Error::usage("SAM text is not compressed, so it has no codec")
+            return Err(Error::usage("only BAM and .sam.gz have a codec to be chosen")
                 .hint("drop --codec, or write BAM"));
         }
         Ok(())
@@ -276,6 +306,16 @@ impl Plan {
             }
         }
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check)
+    }
+
+    /// Whether any output is known to be CRAM.
+    pub fn writes_cram(&self) -> bool {
+        let aside = match &self.elsewhere {
+            Some(Elsewhere::Split(split)) => split.output.format == Format::Cram,
+            Some(Elsewhere::Chosen(list)) => list.iter().any(|chosen| chosen.format() == Format::Cram),
+            _ => false,
+        };
+        aside || self.output.as_ref().is_some_and(|output| output.format == Format::Cram)
     }
 
     /// Whether the whole input must be seen before the first read can leave.

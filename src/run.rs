@@ -6,6 +6,8 @@ mod recalibrate;
 use std::sync::Arc;
 use std::time::Instant;
 
+use readmill_engine::Crew;
+use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
 use readmill_steps::markdup::DuplicateEnds;
@@ -13,14 +15,14 @@ use readmill_steps::sort::Order;
 use readmill_steps::{Step, sort};
 
 use crate::additions::{self, Additions};
-use crate::inputs::{Inputs, Rules};
+use crate::inputs::{Inputs, Next, Rules};
 use crate::memory::Memory;
-use crate::output::Sink;
+use crate::output::{Sink, complete_header};
 use crate::pass::doing::Doing;
 use crate::pass::feed::Feed;
 use crate::pass::look::Look;
 use crate::pass::stream;
-use crate::plan::Plan;
+use crate::plan::{Format, Plan};
 use crate::report::Report;
 use crate::side_files::{self, SideFiles};
 use crate::sides::Sides;
@@ -44,7 +46,14 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     summary::announce(plan, &memory, report);
     side_files::check(plan)?;
     let most = (memory.room / 8) as usize;
-    let rules = Rules { allow_missing_eof: plan.means.allow_missing_eof, most };
+    let rules = Rules {
+        allow_missing_eof: plan.means.allow_missing_eof,
+        most,
+        container: (memory.room / 4 * 3) as usize,
+        reference: plan.means.reference.clone(),
+        cache: Cache::of_environment(),
+        name: Vec::new(),
+    };
     let inputs = Inputs::open(&plan.inputs, rules)?;
     let plan = &elsewhere::settle(plan, inputs.header());
     let mut header = inputs.header().clone();
@@ -54,6 +63,9 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     let added_late = additions::make(late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
     describe(plan, &mut header, &Vec::from_iter(added));
+    if let Some(output) = plan.output.as_ref().filter(|output| output.format == Format::Cram) {
+        complete_header(&mut header, output)?;
+    }
     steps.extend(early);
     let mut late = filters::late(&plan.steps.filters);
     late.extend(added_late);
@@ -119,10 +131,12 @@ impl Job<'_> {
     /// The room that headers leave, their text, lines, tables and copies, and what else stands beside reads.
     fn room(&self, inputs: &Inputs, beside_reads: u64) -> Result<u64> {
         let header = HEADER_COPIES * inputs.header_bytes() as u64;
+        let decoders =
+            if inputs.any_cram() { (DECODER_BYTES * self.memory.crew.threads) as u64 } else { 0 };
         let left = self
             .memory
             .room
-            .checked_sub(header + beside_reads)
+            .checked_sub(header + decoders + beside_reads)
             .filter(|&left| left >= self.memory.room / 4);
         left.ok_or_else(|| {
             Error::usage("the header, known sites and counts leave no room for reads").hint("raise -m")
@@ -140,13 +154,26 @@ impl Job<'_> {
         (self.memory.room / 5).min(1 << 30) as usize
     }
 
+    /// Who passes reads through that are not held. Pieces of CRAM are larger than others, so that fewer of them are
+    /// under way where they do not fit into `room`; one that is larger than its share is refused.
+    fn passing_crew(&self, inputs: &mut Inputs, room: u64) -> Result<Crew> {
+        let mut crew = self.memory.crew;
+        if inputs.any_cram() {
+            let first = inputs.peek()?.map_or(0, Next::bound).max(1);
+            let fitting = usize::try_from(room / first).unwrap_or(usize::MAX);
+            crew.in_flight = crew.in_flight.min(fitting).max(1);
+            inputs.limit_containers((room / crew.in_flight as u64) as usize);
+        }
+        Ok(crew)
+    }
+
     /// Nothing leaves by a main output: reads are looked at, or go elsewhere.
-    fn look(self, inputs: Inputs) -> Result<Summary> {
+    fn look(self, mut inputs: Inputs) -> Result<Summary> {
         let mut files = SideFiles::open(self.plan)?;
         let training = self.training(&self.spill())?;
-        self.room(&inputs, self.beside_reads(training.as_deref()))?;
+        let room = self.room(&inputs, self.beside_reads(training.as_deref()))?;
         let look = self.looks(training);
-        let crew = self.memory.crew;
+        let crew = self.passing_crew(&mut inputs, room)?;
         let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
         self.report.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew);
@@ -175,14 +202,14 @@ impl Job<'_> {
     }
 
     /// Steps alone: nothing is held.
-    fn pass_through(mut self, inputs: Inputs) -> Result<Summary> {
+    fn pass_through(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
         let mut files = SideFiles::open(self.plan)?;
         let apply = recalibration::step_from_file(self.plan.steps.recalibration.as_ref(), &self.header)?;
         let training = self.training(&self.spill())?;
-        self.room(&inputs, self.beside_reads(training.as_deref()))?;
+        let room = self.room(&inputs, self.beside_reads(training.as_deref()))?;
         let look = self.looks(training);
-        let crew = self.memory.crew;
+        let crew = self.passing_crew(&mut inputs, room)?;
         let mut steps = std::mem::take(&mut self.steps);
         steps.extend(apply);
         let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;

@@ -256,7 +256,7 @@ impl Side {
         let mut part = Part::default();
         let writer: Writer<'_> = lock(&self.written).sink.writer(&self.header, in_flight);
         let mut encoder: PartEncoder<'_> = writer.encoder();
-        encoder.encode(batch, &mut part);
+        encoder.encode(batch, &mut part)?;
         let mut written = lock(&self.written);
         written.ready.insert(number, part);
         loop {

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use readmill::Plan;
 use readmill::plan::{Recalibration, Steps, TableSource, Tallies};
 use readmill::tables;
-use readmill_record::Result;
+use readmill_record::{Error, Result};
 
 use super::common::{Input, Io, MeansFlags};
 use super::recalibration::{ApplyingFlags, CountingFlags, Place, QualityFlags};
@@ -32,9 +32,6 @@ pub struct Table {
     /// The table; - for standard output
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
-    /// Reference, as FASTA, plain or by bgzip
-    #[arg(long, value_name = "FASTA")]
-    reference: PathBuf,
     /// Count reads here only: a region (chr1:100-200), or a file of them (BED, .interval_list, .list); may be given again
     #[arg(short = 'L', long = "intervals", value_name = "WHERE")]
     intervals: Vec<String>,
@@ -99,7 +96,7 @@ impl Bqsr {
     /// What to run, if it is a run over reads; everything else is done.
     pub fn plan(&self) -> Result<Option<Plan>> {
         match self {
-            Bqsr::Table(it) => Ok(Some(it.plan())),
+            Bqsr::Table(it) => it.plan().map(Some),
             Bqsr::Apply(it) => it.plan().map(Some),
             Bqsr::Gather(it) => tables::gather(&it.tables, &it.output).map(|()| None),
             Bqsr::PlotData(it) => it.write().map(|()| None),
@@ -108,17 +105,21 @@ impl Bqsr {
 }
 
 impl Table {
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> Result<Plan> {
+        let reference = self.means.reference().cloned().ok_or_else(|| {
+            Error::usage("errors are counted against a reference, and there is none")
+                .hint("give the FASTA file of the reads by --reference")
+        })?;
         let place = Place {
             intervals: self.intervals.clone(),
             exclude: self.exclude.clone(),
             padding: self.padding,
         };
         let tables = [Some(self.output.clone()), None];
-        let training = self.counting.training(&self.qualities, self.reference.clone(), place, tables);
+        let training = self.counting.training(&self.qualities, reference, place, tables);
         let source = TableSource::Reads(Box::new(training));
         let recalibration = Some(Recalibration { source, apply: None });
-        Plan {
+        Ok(Plan {
             command: "bqsr table",
             inputs: self.input.inputs(),
             steps: Steps { recalibration, ..Steps::default() },
@@ -126,7 +127,7 @@ impl Table {
             elsewhere: None,
             tallies: Tallies::default(),
             means: self.means.means(&self.output),
-        }
+        })
     }
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use readmill::Plan;
 use readmill::limit;
-use readmill::plan::{self, FAST_LEVEL, Format, Index, Means, Output, Steps, Verbosity};
+use readmill::plan::{self, CramStyle, FAST_LEVEL, Format, Index, Means, Output, Steps, Verbosity};
 use readmill_format::bam::index::Kind;
 use readmill_format::bgzf::Codec;
+use readmill_format::cram::Fasta;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::Result;
 
@@ -16,7 +17,7 @@ use super::beside::BesideFlags;
 /// Where reads come from.
 #[derive(Args)]
 pub struct Input {
-    /// Input: SAM or BAM, told by content; - for standard input. Several are read one after the other, under one header
+    /// Input: SAM, BAM or CRAM, told by content; - for standard input. Several are read one after the other, under one header
     #[arg(value_name = "IN", required = true)]
     input: Vec<PathBuf>,
 }
@@ -29,8 +30,8 @@ pub struct Io {
     /// Output file; - or nothing for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
-    /// Output format [default: by the output's extension, else bam]
-    #[arg(short = 'O', long, value_name = "FORMAT")]
+    /// Output format: bam, sam, sam.gz or cram, as in cram,version=3.0 or cram,no-ref [default: by the output's extension, else bam]
+    #[arg(short = 'O', long, value_name = "FORMAT", value_parser = parse_format)]
     output_format: Option<OutputFormat>,
     /// Compression level, 0 to 12 [default: 6, or 0 into a pipe]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
@@ -74,7 +75,10 @@ pub struct MeansFlags {
     /// Where to spill what does not fit; may be given again [default: $TMPDIR, else beside the output]
     #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
-    /// Accept a BAM file that lacks its EOF block
+    /// Reference, as FASTA, plain or by bgzip
+    #[arg(long, value_name = "FASTA")]
+    reference: Option<PathBuf>,
+    /// Accept a BAM file that lacks its EOF block, or a CRAM file that lacks its last container
     #[arg(long)]
     allow_missing_eof: bool,
     /// Say what will be done and how the memory is divided before starting
@@ -88,12 +92,37 @@ pub struct MeansFlags {
     verbose: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum OutputFormat {
-    Bam,
-    Sam,
-    #[value(name = "sam.gz")]
-    SamGz,
+/// A format, and how CRAM is written.
+#[derive(Clone, Copy)]
+struct OutputFormat {
+    format: Format,
+    no_reference: bool,
+}
+
+/// Reads a format such as `bam` or `cram,version=3.0,no-ref`.
+fn parse_format(text: &str) -> std::result::Result<OutputFormat, String> {
+    let mut words = text.split(',');
+    let format = match words.next() {
+        Some("bam") => Format::Bam,
+        Some("sam") => Format::Sam,
+        Some("sam.gz") => Format::SamGz,
+        Some("cram") => Format::Cram,
+        _ => return Err(format!("{text:?} is none of bam, sam, sam.gz and cram")),
+    };
+    let mut no_reference = false;
+    for word in words {
+        match word {
+            "version=3.0" if format == Format::Cram => {}
+            "no-ref" | "no_ref" if format == Format::Cram => no_reference = true,
+            "version=3.1" => return Err("CRAM 3.1 is read, but not written: write version=3.0".into()),
+            _ => {
+                return Err(format!(
+                    "{word:?} says nothing of this format; of CRAM, version=3.0 and no-ref do"
+                ));
+            }
+        }
+    }
+    Ok(OutputFormat { format, no_reference })
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -108,25 +137,30 @@ fn parse_memory(text: &str) -> std::result::Result<u64, String> {
 }
 
 impl Io {
+    /// The reference.
+    pub fn reference(&self) -> Option<&PathBuf> {
+        self.means.reference()
+    }
+
     /// A plan that does these steps.
     pub fn plan(&self, command: &'static str, steps: Steps) -> Result<Plan> {
+        let means = self.means.means(&self.output);
         Ok(Plan {
             command,
             inputs: self.input.inputs(),
             steps,
-            output: Some(self.output()),
+            output: Some(self.output(&means)),
             elsewhere: self.beside.elsewhere()?,
             tallies: self.beside.tallies(),
-            means: self.means.means(&self.output),
+            means,
         })
     }
 
-    fn output(&self) -> Output {
-        let format = self.output_format.map_or(Format::by_name(&self.output), |format| match format {
-            OutputFormat::Bam => Format::Bam,
-            OutputFormat::Sam => Format::Sam,
-            OutputFormat::SamGz => Format::SamGz,
-        });
+    fn output(&self, means: &Means) -> Output {
+        let default = OutputFormat { format: Format::by_name(&self.output), no_reference: false };
+        let OutputFormat { format, no_reference } = self.output_format.unwrap_or(default);
+        let reference = means.reference.clone();
+        let cram = CramStyle { no_reference, reference, ..CramStyle::default() };
         let index = match self.write_index {
             Some(None) => Index::Wanted,
             Some(Some(IndexKind::Bai)) => Index::Kind(Kind::Bai),
@@ -140,7 +174,7 @@ impl Io {
             _ => self.level,
         };
         let (codec, no_pg) = (self.codec, self.no_pg);
-        Output { format, codec, level, index, no_pg, ..Output::new(&self.output) }
+        Output { format, codec, level, index, no_pg, cram, ..Output::new(&self.output) }
     }
 }
 
@@ -152,6 +186,11 @@ impl Input {
 }
 
 impl MeansFlags {
+    /// The reference.
+    pub fn reference(&self) -> Option<&PathBuf> {
+        self.reference.as_ref()
+    }
+
     /// The means of a run that writes to `output`.
     pub fn means(&self, output: &Path) -> Means {
         let default = Means::beside(output);
@@ -166,6 +205,7 @@ impl MeansFlags {
             temp_dirs: self.temp_dirs(output),
             spill_codec: self.spill_codec,
             allow_missing_eof: self.allow_missing_eof,
+            reference: self.reference.as_deref().map(Fasta::new),
             explain: self.explain,
             verbosity,
         }

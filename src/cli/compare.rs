@@ -6,19 +6,20 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use readmill::compare::{self, Comparison};
+use readmill_format::cram::Fasta;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
 /// Exit code when the files do not agree as far as was asked for.
 const DIFFERENT: u8 = 4;
 
-/// Reads two SAM or BAM files in step and reports the strictest level at which they agree. @PG and @CO
+/// Reads two SAM, BAM or CRAM files in step and reports the strictest level at which they agree. @PG and @CO
 /// lines never count. The exit code is 0 if the demanded level holds, 4 if it does not.
 #[derive(Args)]
 pub struct Compare {
-    /// SAM or BAM file; - for standard input
+    /// SAM, BAM or CRAM file; - for standard input
     a: PathBuf,
-    /// SAM or BAM file; - for standard input
+    /// SAM, BAM or CRAM file; - for standard input
     b: PathBuf,
     /// The level demanded
     #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true)]
@@ -32,6 +33,9 @@ pub struct Compare {
     /// Optional field that may differ or be absent, such as PG; may be given again
     #[arg(long, value_name = "TAG", value_parser = tag)]
     ignore_tag: Vec<Tag>,
+    /// Reference of CRAM files, as FASTA, plain or by bgzip
+    #[arg(long, value_name = "FASTA")]
+    reference: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -76,6 +80,7 @@ impl Compare {
             ignore_header: self.ignore_header,
             ignore_flags: self.ignore_flag.iter().fold(0, |all, bits| all | bits),
             ignore_tags: self.ignore_tag,
+            reference: self.reference.as_deref().map(Fasta::new),
         })?;
         let printed = std::io::stdout().write_all(verdict.to_string().as_bytes());
         printed.map_err(|e| Error::io("the result cannot be printed", &e))?;

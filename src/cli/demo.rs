@@ -97,6 +97,7 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
             temp_dirs: vec![std::env::temp_dir()],
             spill_codec: SpillCodec::default(),
             allow_missing_eof: false,
+            reference: None,
             explain: false,
             verbosity: Verbosity::Normal,
         },

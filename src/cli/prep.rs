@@ -58,9 +58,6 @@ pub struct BqsrFlags {
     /// Recalibrate by this table, which is there already
     #[arg(long, value_name = "TABLE")]
     bqsr_apply: Option<PathBuf>,
-    /// Reference, as FASTA, plain or by bgzip
-    #[arg(long, value_name = "FASTA")]
-    reference: Option<PathBuf>,
     /// Count reads here only: a region (chr1:100-200), or a file of them (BED, .interval_list, .list); may be given again
     #[arg(long, value_name = "WHERE")]
     bqsr_intervals: Vec<String>,
@@ -88,7 +85,6 @@ impl BqsrFlags {
             || place
             || self.bqsr_interval_padding > 0
             || self.bqsr_bootstrap
-            || self.reference.is_some()
             || self.bqsr_table.is_some();
         if counting && !counts {
             return Err(Error::usage("flags say how bases are counted, and none are to be counted")
@@ -107,12 +103,12 @@ impl BqsrFlags {
         Ok(())
     }
 
-    fn recalibration(&self) -> Option<Recalibration> {
+    fn recalibration(&self, reference: Option<&PathBuf>) -> Option<Recalibration> {
         let apply = || Some(self.applying.apply(&self.qualities));
         if let Some(table) = &self.bqsr_apply {
             return Some(Recalibration { source: TableSource::File(table.clone()), apply: apply() });
         }
-        let reference = self.reference.clone().filter(|_| self.bqsr || self.bqsr_table_only)?;
+        let reference = reference.cloned().filter(|_| self.bqsr || self.bqsr_table_only)?;
         let place = Place {
             intervals: self.bqsr_intervals.clone(),
             exclude: self.bqsr_exclude_intervals.clone(),
@@ -137,7 +133,7 @@ impl Prep {
             filters: self.filters.filters()?,
             duplicates: marks.then(|| self.duplicates.duplicates()),
             sort: self.sort.order(),
-            recalibration: self.bqsr.recalibration(),
+            recalibration: self.bqsr.recalibration(self.io.reference()),
         };
         self.io.plan("prep", steps)
     }

@@ -27,6 +27,7 @@ mod verdict;
 
 use std::path::PathBuf;
 
+use readmill_format::cram::Fasta;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
@@ -47,6 +48,8 @@ pub struct Comparison {
     pub ignore_flags: u16,
     /// Optional fields that may differ or be absent.
     pub ignore_tags: Vec<Tag>,
+    /// The reference, for CRAM.
+    pub reference: Option<Fasta>,
 }
 
 /// Compares two files.
@@ -57,7 +60,7 @@ pub fn compare(wanted: &Comparison) -> Result<Verdict> {
             Error::usage("both files cannot be standard input").hint("give a file's name for one")
         );
     }
-    let (mut a, mut b) = (Records::open(a)?, Records::open(b)?);
+    let (mut a, mut b) = (Records::open(a, &wanted.reference)?, Records::open(b, &wanted.reference)?);
     let headers = [a.header().clone(), b.header().clone()];
     let header = (!wanted.ignore_header).then(|| header::compare(&headers));
     let [mut in_a, mut in_b] = [(); 2].map(|()| Ignore::new(wanted.ignore_flags, &wanted.ignore_tags));

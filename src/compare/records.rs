@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{Link, Opened};
-use readmill_format::source::{self, Opener, Source};
+use readmill_format::cram::{Cache, Fasta};
+use readmill_format::source::{self, Opener, Rules, Source};
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
 
 /// Bytes a header, or a line of SAM, may take.
 const MOST_HEADER: usize = 256 << 20;
+
+/// Bytes a container of CRAM may take, with what comes of it.
+const MOST_CONTAINER: usize = 1 << 30;
 
 /// A file being read record by record.
 pub struct Records {
@@ -32,9 +36,16 @@ pub struct Records {
 
 impl Records {
     /// Opens a file and reads its header; `-` is standard input.
-    pub fn open(path: &Path) -> Result<Self> {
-        let source = Source::open(input(path)?, false, MOST_HEADER).map_err(|error| error.file(path))?;
-        let opener = Opener::new(source.header());
+    pub fn open(path: &Path, reference: &Option<Fasta>) -> Result<Self> {
+        let rules = Rules {
+            most: MOST_HEADER,
+            container: MOST_CONTAINER,
+            reference: reference.clone(),
+            cache: Cache::of_environment(),
+            ..Rules::default()
+        };
+        let source = Source::open(input(path)?, &rules).map_err(|error| error.file(path))?;
+        let opener = Opener::new(source.header(), source.setup().as_ref());
         Ok(Records {
             path: path.to_path_buf(),
             source,

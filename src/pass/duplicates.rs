@@ -26,7 +26,7 @@ pub fn prepare(
 ) -> Result<DuplicateEnds> {
     let list = inputs.list();
     let first = match inputs.peek()? {
-        Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input].header),
+        Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
         Some(Next::End(_)) | None => Some(Batch::default()),
     };
     let evidence = first.as_ref().map(Evidence::of);

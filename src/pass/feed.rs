@@ -139,7 +139,7 @@ impl Reader {
         let input = &self.shared.inputs[number];
         let opener = match &mut self.opener {
             Some((of, opener)) if *of == number => opener,
-            other => &mut other.insert((number, Opener::new(&input.header))).1,
+            other => &mut other.insert((number, Opener::new(&input.header, input.setup.as_ref()))).1,
         };
         let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
         let spare = opener.open(claim, &mut opened).map_err(input.named())?;

@@ -59,7 +59,7 @@ impl<'a> ToSink<'a> {
         partition.gather_into(batch)?;
         let aside = doer.apply(batch)?;
         let mut part = self.writer.part();
-        encoder.encode(batch, &mut part);
+        encoder.encode(batch, &mut part)?;
         part.aside = aside;
         Ok(part)
     }

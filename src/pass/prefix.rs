@@ -105,7 +105,7 @@ impl<'a> Leaver<'a> {
             partition.gather_into(batch)?;
             doer.apply(batch)?;
             let mut part = writer.part();
-            encoder.encode(batch, &mut part);
+            encoder.encode(batch, &mut part)?;
             encoded.parts.push(part);
             if let [first, .., last] | [first @ last] = batch.spans[..] {
                 let last = full_key(sort, batch.record(last))?;

@@ -43,7 +43,7 @@ impl<'a> Pass for Through<'a> {
             Ok((batch, read, aside))
         })?;
         let mut part = self.writer.part();
-        encoder.encode(&batch, &mut part);
+        encoder.encode(&batch, &mut part)?;
         part.aside = aside;
         self.readers.reuse(batch);
         Ok((part, read))

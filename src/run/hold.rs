@@ -7,7 +7,9 @@ use readmill_record::{Error, Header, Result};
 use readmill_steps::Step;
 use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Ends, Verdict, Writing};
-use readmill_steps::sort::{Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
+use readmill_steps::sort::{
+    CRAM_PARTITION, Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources,
+};
 
 use super::{Job, set_order};
 use crate::inputs::Inputs;
@@ -20,7 +22,7 @@ use crate::pass::ingest::{Buffers, Ingest, Stop};
 use crate::pass::merge;
 use crate::pass::prefix::{self, Prefix};
 use crate::pass::waiting::Waiting;
-use crate::plan::DuplicateMode;
+use crate::plan::{DuplicateMode, Format};
 use crate::report::log;
 use crate::side_files::{self, SideFiles};
 use crate::summary::{self, Summary};
@@ -90,7 +92,9 @@ impl Job<'_> {
         steps.extend(from_file.into_iter().chain(apply));
         self.report.stage("writing", Some(read.saturating_sub(prefix.records)), false);
         let (crew, merge) = (waiting.crew, Merge::new(sources));
+        let is_cram = self.plan.output.as_ref().is_some_and(|output| output.format == Format::Cram);
         let Prefix { cutter, records: left_early, .. } = prefix;
+        let cutter = if is_cram { Cutter::every(CRAM_PARTITION) } else { cutter };
         let [before, behind, left] =
             [Point::Leaving, Point::Done, Point::Output].map(|point| self.tallies.at(point));
         let aside = sides.as_ref();

@@ -84,6 +84,12 @@ impl Opened {
         self.exit = end;
     }
 
+    /// Notes a whole record of `len` bytes that starts at `start`, behind those noted before.
+    pub fn push_sized(&mut self, start: usize, len: usize) {
+        self.batch.spans.push(Span { start: start as u32, len: len as u32, stamp: Stamp::default() });
+        self.exit = start + len;
+    }
+
     /// Stops here: the record after the last one noted is bad.
     pub fn fail(&mut self, error: Error) {
         self.fault = Some(error);

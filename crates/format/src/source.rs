@@ -5,11 +5,14 @@
 
 use std::io::{Cursor, Read};
 
+use std::sync::Arc;
+
 use readmill_record::{Error, Header, RecordRef, Result};
 
 use crate::bam::header as bam_header;
 use crate::bgzf::{BlockReader, Chunk, Inflater, Stream, frame};
 use crate::chain::Opened;
+use crate::cram;
 use crate::sam::LineParser;
 
 /// Bytes of SAM text opened together.
@@ -23,12 +26,32 @@ type Input = Box<dyn Read + Send>;
 enum Kind {
     Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
     Sam { text: Input, rest: Vec<u8>, ended: bool, most: usize },
+    Cram(Box<cram::Reader>),
+}
+
+/// How an input is opened.
+#[derive(Clone, Default)]
+pub struct Rules {
+    /// Accept a BGZF file without its EOF block, and a CRAM file without its last container.
+    pub allow_missing_eof: bool,
+    /// Bytes that the header, or any line of SAM, may take.
+    pub most: usize,
+    /// Bytes that a container of CRAM may take, with what comes of it.
+    pub container: usize,
+    /// The reference that the reads were aligned to, where CRAM needs it.
+    pub reference: Option<cram::Fasta>,
+    /// Where else the bases of contigs may lie.
+    pub cache: cram::Cache,
+    /// The name of the file, of which htslib makes names of reads that CRAM has none of.
+    pub name: Vec<u8>,
 }
 
 /// An input being read.
 pub struct Source {
     header: Header,
     kind: Kind,
+    /// What decodes CRAM.
+    setup: Option<Arc<cram::Setup>>,
 }
 
 /// What one ticket takes from the input.
@@ -40,10 +63,12 @@ pub enum Claim {
     Bytes(Vec<u8>),
     /// Whole lines of SAM text.
     Text(Vec<u8>),
+    /// A container of a CRAM file.
+    Container(Box<cram::Container>),
 }
 
 impl Claim {
-    /// Upper bound of the bytes the claim's records take as BAM.
+    /// Upper bound of the bytes the claim's records take as BAM, and of what opening it takes beside the usual.
     pub fn bound(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.inflated,
@@ -51,6 +76,8 @@ impl Claim {
             // The worst a SAM byte can become: two characters of a B:i array are four bytes; the
             // fixed fields of a minimal line of 22 characters are 38.
             Claim::Text(text) => 2 * text.len() + 64,
+            // Decoded, it is in memory once more before it is copied to where it waits.
+            Claim::Container(container) => 2 * container.bound() + container.working(),
         }
     }
 
@@ -60,6 +87,7 @@ impl Claim {
             Claim::Blocks(chunk) => chunk.compressed.len(),
             Claim::Bytes(_) => 0,
             Claim::Text(text) => text.len(),
+            Claim::Container(container) => container.blocks().len(),
         }
     }
 }
@@ -69,9 +97,8 @@ pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
 
 impl Source {
     /// Reads the header of `input`.
-    ///
-    /// The header, and any line of SAM, may take `most` bytes.
-    pub fn open(mut input: Input, allow_missing_eof: bool, most: usize) -> Result<Self> {
+    pub fn open(mut input: Input, rules: &Rules) -> Result<Self> {
+        let (allow_missing_eof, most) = (rules.allow_missing_eof, rules.most);
         let mut peek = Vec::new();
         let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
@@ -79,8 +106,8 @@ impl Source {
             return Err(Error::input("the file is empty").hint("even a file without reads has a header"));
         }
         let whole: Input = Box::new(Cursor::new(peek.clone()).chain(input));
-        if peek.starts_with(b"CRAM") {
-            return Err(Error::input("CRAM is not read yet").hint("convert it: samtools view -b"));
+        if peek.starts_with(cram::MAGIC) {
+            return Self::cram(whole, rules);
         }
         if peek.starts_with(bam_header::MAGIC) {
             return Err(Error::input("this is BAM without its BGZF layer")
@@ -100,15 +127,37 @@ impl Source {
         &self.header
     }
 
-    /// Bytes of BAM records per byte of the input, as far as it has been read; unknown for SAM.
+    /// Bytes of BAM records per byte of the input, as far as it has been read; unknown for SAM and CRAM.
     pub fn expansion(&self) -> Option<f64> {
         match &self.kind {
             Kind::Bam { blocks, .. } => {
                 let (compressed, inflated) = blocks.sizes();
                 Some(inflated as f64 / compressed.max(1) as f64)
             }
-            Kind::Sam { .. } => None,
+            Kind::Sam { .. } | Kind::Cram(_) => None,
         }
+    }
+
+    /// Refuses containers of CRAM that take more than `bytes`, with what comes of them, from here on.
+    pub fn limit_containers(&mut self, bytes: usize) {
+        if let Kind::Cram(reader) = &mut self.kind {
+            reader.limit(bytes);
+        }
+    }
+
+    /// What an [`Opener`] needs beside the header.
+    pub fn setup(&self) -> Option<Arc<cram::Setup>> {
+        self.setup.clone()
+    }
+
+    fn cram(input: Input, rules: &Rules) -> Result<Self> {
+        let mut reader = cram::Reader::open(input, rules.allow_missing_eof, rules.container)?;
+        let header = reader.header().clone();
+        let reference = rules.reference.as_ref().map(cram::Fasta::open).transpose()?;
+        let references = cram::References::new(&header, reference.as_ref(), &rules.cache);
+        let setup = cram::Setup::new(reader.version(), &header, references, &rules.name);
+        reader.set_beside(setup.most_beside());
+        Ok(Source { header, kind: Kind::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
     }
 
     fn bgzf(mut blocks: BlockReader<Input>, most: usize) -> Result<Self> {
@@ -120,7 +169,7 @@ impl Source {
             }
             if let Some((header, taken)) = bam_header::parse(&bytes)? {
                 let rest = bytes.split_off(taken);
-                return Ok(Source { header, kind: Kind::Bam { blocks, rest } });
+                return Ok(Source { header, kind: Kind::Bam { blocks, rest }, setup: None });
             }
             if ended {
                 return Err(Error::input("the file ends inside its header").hint("get the file again"));
@@ -158,12 +207,12 @@ impl Source {
         let first = lines.next().unwrap_or_default();
         let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // of a long line, the start
         if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
-            return Err(Error::input("this is neither BAM nor SAM: the first line after the header does not have the 11 fields of a record")
-                .hint("give a BAM or SAM file"));
+            return Err(Error::input("this is none of BAM, SAM and CRAM: the first line after the header does not have the 11 fields of a record")
+                .hint("give a BAM, SAM or CRAM file"));
         }
         let header = Header::parse(&rest[..end])?;
         let rest = rest.split_off(end);
-        Ok(Source { header, kind: Kind::Sam { text, rest, ended, most } })
+        Ok(Source { header, kind: Kind::Sam { text, rest, ended, most }, setup: None })
     }
 
     /// Takes the next piece of the input, in the memory of `reuse` where it can; nothing at the end.
@@ -179,6 +228,10 @@ impl Source {
             Kind::Bam { blocks, .. } => {
                 let mut chunk = reuse;
                 Ok(blocks.next_chunk(&mut chunk)?.then_some(Claim::Blocks(chunk)))
+            }
+            Kind::Cram(reader) => {
+                let container = reader.claim(reuse.compressed)?;
+                Ok(container.map(|container| Claim::Container(Box::new(container))))
             }
             Kind::Sam { text, rest, ended, most } => {
                 let mut searched = 0;
@@ -235,12 +288,15 @@ pub struct Opener {
     inflater: Inflater,
     lines: LineParser,
     n_ref: i32,
+    cram: Option<Box<cram::Decoder>>,
 }
 
 impl Opener {
-    /// An opener for inputs with this header.
-    pub fn new(header: &Header) -> Self {
-        Opener { inflater: Inflater::default(), lines: LineParser::new(header), n_ref: header.n_ref() }
+    /// An opener for inputs with this header, and what [`Source::setup`] gives.
+    pub fn new(header: &Header, setup: Option<&Arc<cram::Setup>>) -> Self {
+        let cram = setup.map(|setup| Box::new(cram::Decoder::new(Arc::clone(setup))));
+        let (inflater, lines) = (Inflater::default(), LineParser::new(header));
+        Opener { inflater, lines, n_ref: header.n_ref(), cram }
     }
 
     /// Turns a claim into records, in `opened`; what memory the claim leaves is given back.
@@ -259,6 +315,12 @@ impl Opener {
             Claim::Text(text) => {
                 self.parse(&text, opened);
                 Ok(Chunk { compressed: text, ..Chunk::default() })
+            }
+            Claim::Container(container) => {
+                let decoder = self.cram.as_mut();
+                let decoder = decoder.ok_or_else(|| Error::bug("nothing is there to decode CRAM"))?;
+                decoder.open(&container, opened);
+                Ok(Chunk { compressed: container.into_bytes(), ..Chunk::default() })
             }
         }
     }

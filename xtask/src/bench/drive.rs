@@ -146,7 +146,7 @@ impl Drive {
     /// Reads everything; gives the number of records, and the phases of reading and of writing runs.
     fn read(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
         let (mut reading, mut spilling, before) = (Phases::default(), Phases::default(), cpu()?);
-        let (mut link, mut opener) = (Link::new(1 << 30), Opener::new(&self.header));
+        let (mut link, mut opener) = (Link::new(1 << 30), Opener::new(&self.header, None));
         let (mut chunk, mut batch) = (Chunk::default(), Batch::default());
         let mut entries = Vec::new();
         self.arena = self.new_arena()?;

@@ -107,9 +107,31 @@ impl Reference {
         Error::input(what).file(self.path()).hint(SAME_REFERENCE)
     }
 
+    /// A file that holds the bases of one contig and nothing else, as a cache of references does under their MD5.
+    pub fn of_bases(path: &Path, name: &[u8]) -> Result<Self> {
+        let layout = Layout::open(path, &mut Vec::new())?;
+        let length = u32::try_from(layout.size()).ok().filter(|&n| n > 0 && !layout.is_compressed());
+        let length = length.ok_or_else(|| {
+            Error::input("this does not hold the bases of a contig").file(path).hint(SAME_REFERENCE)
+        })?;
+        let (bases, width) = (u64::from(length), u64::from(length));
+        let sequences = vec![Sequence { name: name.to_vec(), length, offset: 0, bases, width }];
+        Ok(Reference(Arc::new(Shared {
+            path: path.to_path_buf(),
+            layout,
+            sequences,
+            notes: Vec::new(),
+        })))
+    }
+
     /// A reader for one thread.
     pub fn window(&self) -> Window {
-        Window::new(Arc::clone(&self.0))
+        Window::new(Arc::clone(&self.0), &window::CODES)
+    }
+
+    /// A reader for one thread that gives upper-case letters instead of codes.
+    pub fn letters(&self) -> Window {
+        Window::new(Arc::clone(&self.0), &window::LETTERS)
     }
 }
 

@@ -19,7 +19,7 @@ const PAGES: usize = 128;
 pub const WINDOW_BYTES: usize = PAGES * PAGE as usize + (64 << 10) + (256 << 10);
 
 /// The code of a byte of FASTA: 0 A, 1 C, 2 G, 3 T (of either case), 4 everything else, as IUPAC codes are N.
-const CODES: [u8; 256] = {
+pub(super) static CODES: [u8; 256] = {
     let mut codes = [4; 256];
     let mut i = 0;
     while i < 4 {
@@ -28,6 +28,17 @@ const CODES: [u8; 256] = {
         i += 1;
     }
     codes
+};
+
+/// The letter of a byte of FASTA, in upper case.
+pub(super) static LETTERS: [u8; 256] = {
+    let mut letters = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        letters[i] = (i as u8).to_ascii_uppercase();
+        i += 1;
+    }
+    letters
 };
 
 /// No page has this key.
@@ -39,6 +50,8 @@ const NO_PAGE: u64 = u64::MAX;
 /// most of them have to get 4 KiB from the file, and to inflate a block where it is compressed.
 pub struct Window {
     shared: Arc<Shared>,
+    /// What becomes of a byte of FASTA.
+    alphabet: &'static [u8; 256],
     reader: Reader,
     /// Codes of the pages.
     pages: Box<[u8]>,
@@ -50,9 +63,10 @@ pub struct Window {
 }
 
 impl Window {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, alphabet: &'static [u8; 256]) -> Self {
         Window {
             shared,
+            alphabet,
             reader: Reader::default(),
             pages: vec![0; PAGES * PAGE as usize].into(),
             keys: [NO_PAGE; PAGES],
@@ -117,12 +131,13 @@ impl Window {
             return Err(Error::input(what).file(self.shared.layout.path()));
         }
         let (line, width) = (sequence.bases as usize, sequence.width as usize);
+        let alphabet = self.alphabet;
         let (mut text, mut into) = (&self.text[..], &mut self.pages[at..at + bases]);
         let mut left = line - first as usize % line; // bases of the first line from here on
         loop {
             let n = left.min(into.len());
             let (now, rest) = into.split_at_mut(n);
-            now.iter_mut().zip(text).for_each(|(code, &byte)| *code = CODES[byte as usize]);
+            now.iter_mut().zip(text).for_each(|(code, &byte)| *code = alphabet[byte as usize]);
             if rest.is_empty() {
                 break;
             }

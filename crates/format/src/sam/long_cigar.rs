@@ -6,15 +6,15 @@ use readmill_record::cigar::{SKIP, SOFT_CLIP};
 use readmill_record::{Cigar, Result, error::Error, tag};
 
 /// Bytes of a `CG:B,I` field before its first operator: tag, type, subtype and count.
-pub(super) const CG_HEAD: usize = 8;
+pub(crate) const CG_HEAD: usize = 8;
 
 /// Most operators `n_cigar_op` can count.
-pub(super) const MAX_STORED: usize = u16::MAX as usize;
+pub(crate) const MAX_STORED: usize = u16::MAX as usize;
 
 /// Where in `fields` the `CG` field stands that holds the true CIGAR of a record placed on a
 /// reference sequence, if `stored` is a placeholder for it. The conditions are those of htslib's
 /// `bam_tag2cigar`, which asks less of the placeholder than the specification does.
-pub(super) fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>> {
+pub(crate) fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>> {
     if Cigar(stored).ops().next().map(|(op, n)| (op, n as usize)) != Some((SOFT_CLIP, l_seq)) {
         return None;
     }
@@ -26,7 +26,7 @@ pub(super) fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range
 
 /// Puts the CIGAR hidden in a `CG` field in its own place: `cigar` says where in `out` the
 /// placeholder stands, `fields_at` where the optional fields start, which reach to the end.
-pub(super) fn reveal(
+pub(crate) fn reveal(
     out: &mut Vec<u8>,
     cigar: &mut Range<usize>,
     fields_at: usize,
@@ -42,7 +42,7 @@ pub(super) fn reveal(
 }
 
 /// Moves a CIGAR that is too long for its own place to a `CG` field at the end of `out`.
-pub(super) fn hide(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usize) -> Result<()> {
+pub(crate) fn hide(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usize) -> Result<()> {
     let span = Cigar(&out[cigar.clone()]).reference_length();
     if span >= 1 << 28 || l_seq >= 1 << 28 {
         return Err(Error::input(

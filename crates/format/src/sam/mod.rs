@@ -9,7 +9,7 @@
 
 mod decode;
 mod encode;
-mod long_cigar;
+pub(crate) mod long_cigar;
 #[cfg(test)]
 mod tests;
 

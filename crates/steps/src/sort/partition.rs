@@ -30,15 +30,31 @@ struct Piece {
     to: usize,
 }
 
+/// The same for CRAM, whose containers are made of partitions: smaller ones are compressed worse (by 2.7 % at 1 MiB,
+/// 1.3 % at 2 and 0.5 % at 4, beside 8), and larger ones take more memory.
+pub const CRAM_PARTITION: u64 = 2 << 20;
+
 /// Cuts partitions from ranges that come in order.
-#[derive(Default)]
 pub struct Cutter {
+    /// Bytes of a partition.
+    size: u64,
     /// Bytes of all records so far.
     bytes: u64,
     open: Partition,
 }
 
+impl Default for Cutter {
+    fn default() -> Self {
+        Cutter::every(PARTITION)
+    }
+}
+
 impl Cutter {
+    /// Cuts a partition whenever the bytes of all records reach a multiple of `size`.
+    pub fn every(size: u64) -> Self {
+        Cutter { size, bytes: 0, open: Partition::default() }
+    }
+
     /// Takes the next range; gives the partitions that end in it.
     pub fn cut(&mut self, range: Ordered) -> Vec<Partition> {
         let (range, mut done, mut from) = (Arc::new(range), Vec::new(), 0usize);
@@ -47,7 +63,7 @@ impl Cutter {
             // The partition under way began below this multiple, even where a record larger than a
             // partition has passed several.
             let begun = self.bytes + from.checked_sub(1).map_or(0, |last| range.ends[last]);
-            let limit = (begun / PARTITION + 1) * PARTITION - self.bytes;
+            let limit = (begun / self.size + 1) * self.size - self.bytes;
             let to = range.ends.partition_point(|&end| end < limit) + 1;
             let whole = to <= range.ends.len();
             let to = to.min(range.ends.len());

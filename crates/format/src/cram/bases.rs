@@ -1,0 +1,266 @@
+//! Where the bases of contigs come from: a FASTA file, or files named by the MD5 of what they hold.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use md5::{Digest, Md5};
+use readmill_record::{Error, Header, Result};
+
+use crate::reference::{Reference, Window};
+
+/// A FASTA file that is opened when it is first needed. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Fasta(Arc<(PathBuf, OnceLock<Result<Reference>>)>);
+
+impl Fasta {
+    /// The file at `path`.
+    pub fn new(path: &Path) -> Self {
+        Fasta(Arc::new((path.to_path_buf(), OnceLock::new())))
+    }
+
+    /// Opens it.
+    pub fn open(&self) -> Result<Reference> {
+        let (path, opened) = &*self.0;
+        opened.get_or_init(|| Reference::open(path).map_err(|e| e.file(path))).clone()
+    }
+}
+
+/// The MD5 of a contig of `reference`, as @SQ lines have it.
+pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
+    let length = reference.contigs().nth(contig as usize).map_or(0, |(_, length)| length);
+    let (mut window, mut md5) = (reference.letters(), Md5::new());
+    for start in (0..length).step_by(1 << 12) {
+        md5.update(window.codes(contig, start, (start + (1 << 12)).min(length))?);
+    }
+    Ok(md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Directories in which files of bases lie under their MD5, as htslib writes them: patterns of REF_CACHE and
+/// REF_PATH. Nothing is ever fetched: patterns that are URLs are left out.
+#[derive(Clone, Debug, Default)]
+pub struct Cache(Vec<String>);
+
+impl Cache {
+    /// The patterns of the environment's REF_CACHE and REF_PATH.
+    pub fn of_environment() -> Self {
+        let text = |name: &str| std::env::var(name).unwrap_or_default();
+        Self::of(&text("REF_CACHE"), &text("REF_PATH"))
+    }
+
+    /// The patterns of `cache`, which is one, and of `path`, which are several between colons.
+    pub fn of(cache: &str, path: &str) -> Self {
+        let mut patterns: Vec<String> = Vec::new();
+        patterns.extend((!cache.is_empty()).then(|| cache.to_string()));
+        // In a list, a colon that belongs to a URL stands twice, or before a slash.
+        let is_url = |part: &str| part.contains("//") || matches!(part, "http" | "https" | "ftp" | "s3");
+        patterns
+            .extend(path.split(':').filter(|part| !part.is_empty() && !is_url(part)).map(String::from));
+        Cache(patterns)
+    }
+
+    /// The file that holds the bases of that MD5.
+    fn find(&self, md5: &str) -> Option<PathBuf> {
+        self.0.iter().map(|pattern| fill_in(pattern, md5)).find(|path| path.is_file())
+    }
+}
+
+/// Puts `md5` in place of `%s`, and its next n characters in place of `%ns`; behind a pattern without either.
+fn fill_in(pattern: &str, md5: &str) -> PathBuf {
+    let (mut out, mut rest, mut left) = (String::new(), pattern, md5);
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let end = at + 1 + digits;
+        if rest[end..].starts_with('s') {
+            let n = rest[at + 1..end].parse().unwrap_or(left.len()).min(left.len());
+            out.push_str(&left[..n]);
+            left = &left[n..];
+            rest = &rest[end + 1..];
+        } else {
+            out.push('%');
+            rest = &rest[at + 1..];
+        }
+    }
+    out.push_str(rest);
+    if left.is_empty() { PathBuf::from(out) } else { Path::new(&out).join(left) }
+}
+
+/// What is known of a contig.
+#[derive(Clone, Debug)]
+struct Contig {
+    name: Vec<u8>,
+    length: u32,
+    /// Its number in the FASTA file.
+    number: Option<u32>,
+    /// M5 of its @SQ line.
+    md5: Option<String>,
+    /// UR of its @SQ line, where that is a file.
+    file: Option<PathBuf>,
+}
+
+/// The bases of a header's contigs. Clones share the file.
+#[derive(Clone, Debug)]
+pub struct References {
+    fasta: Option<Reference>,
+    /// Why the FASTA file does not fit the header, if it does not.
+    unfit: Option<Error>,
+    cache: Cache,
+    contigs: Vec<Contig>,
+}
+
+impl References {
+    /// The contigs of `header`, from `fasta` or, without one, from files under their MD5.
+    pub fn new(header: &Header, fasta: Option<&Reference>, cache: &Cache) -> Self {
+        let (numbers, unfit) = match fasta.map(|fasta| fasta.matches(header)) {
+            Some(Ok(numbers)) => (numbers, None),
+            Some(Err(error)) => (Vec::new(), Some(error)),
+            None => (Vec::new(), None),
+        };
+        let mut numbers = numbers.into_iter();
+        let contigs = header.references().iter().zip(header.lines_of(b"SQ")).map(|(contig, line)| {
+            let text = |key: &[u8; 2]| Some(String::from_utf8_lossy(line.get(key)?).into_owned());
+            let file = text(b"UR").and_then(|uri| {
+                let path = uri.strip_prefix("file://").or(uri.strip_prefix("file:")).unwrap_or(&uri);
+                (!path.contains("://")).then(|| PathBuf::from(path))
+            });
+            let (name, length) = (contig.name.clone(), contig.length);
+            let md5 = text(b"M5").map(|md5| md5.to_ascii_lowercase());
+            let md5 = md5.filter(|md5| md5.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            Contig { name, length, number: numbers.next().flatten(), md5, file }
+        });
+        References { fasta: fasta.cloned(), unfit, cache: cache.clone(), contigs: contigs.collect() }
+    }
+
+    /// Whether there is a FASTA file.
+    pub fn has_fasta(&self) -> bool {
+        self.fasta.is_some()
+    }
+
+    /// Number of contigs.
+    pub fn count(&self) -> usize {
+        self.contigs.len()
+    }
+
+    /// Length of a contig in the header, in bases.
+    pub fn length(&self, contig: i32) -> i64 {
+        self.contigs.get(contig as usize).map_or(0, |contig| i64::from(contig.length))
+    }
+
+    /// Name of a contig.
+    pub fn name(&self, contig: i32) -> String {
+        let name = self.contigs.get(contig as usize).map(|contig| String::from_utf8_lossy(&contig.name));
+        name.map_or_else(|| "?".into(), |name| name.into_owned())
+    }
+
+    /// One thread's reader.
+    pub fn bases(&self) -> Bases {
+        Bases {
+            references: self.clone(),
+            window: self.fasta.as_ref().map(Reference::letters),
+            other: None,
+        }
+    }
+
+    fn missing(&self, contig: &Contig) -> Error {
+        let name = String::from_utf8_lossy(&contig.name);
+        let md5 = contig.md5.as_ref().map_or("no M5".into(), |md5| format!("M5 {md5}"));
+        let hint =
+            "give the FASTA file by --reference, or set REF_CACHE to where the file of that MD5 lies";
+        match &self.fasta {
+            Some(fasta) => fasta.lacks(&contig.name),
+            None => {
+                let what =
+                    format!("CRAM needs the bases of contig {name} ({md5}), and there is no reference");
+                Error::input(what).hint(hint)
+            }
+        }
+    }
+
+    /// A file with the bases of a contig, where there is no FASTA file given.
+    fn elsewhere(&self, contig: &Contig) -> Result<(Window, u32)> {
+        if let Some(file) = contig.md5.as_ref().and_then(|md5| self.cache.find(md5)) {
+            let reference = Reference::of_bases(&file, &contig.name)?;
+            return Ok((reference.letters(), 0));
+        }
+        if let Some(file) = contig.file.as_ref().filter(|file| is_indexed(file)) {
+            let reference = Reference::open(file)?;
+            let number = reference.contigs().position(|(name, _)| name == contig.name);
+            if let Some(number) = number {
+                return Ok((reference.letters(), number as u32));
+            }
+        }
+        Err(self.missing(contig))
+    }
+}
+
+/// Whether a FASTA file has an index beside it, without which it is not read here.
+fn is_indexed(fasta: &Path) -> bool {
+    let mut index = fasta.as_os_str().to_owned();
+    index.push(OsStr::new(".fai"));
+    fasta.is_file() && Path::new(&index).is_file()
+}
+
+/// One thread's reader of bases.
+pub struct Bases {
+    references: References,
+    window: Option<Window>,
+    /// Of the contig asked for last, where there is no FASTA file: its number, its window and its number there.
+    other: Option<(i32, Window, u32)>,
+}
+
+impl Bases {
+    /// What bases come from.
+    pub fn references(&self) -> &References {
+        &self.references
+    }
+
+    /// The bases of `contig` from `start` to `end` (0-based, half-open), as upper-case letters.
+    #[inline]
+    pub fn get(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
+        let known = self.references.contigs.get(contig as usize);
+        let known = known.ok_or_else(|| Error::bug("bases are wanted of a contig that there is not"))?;
+        let Some(number) = known.number else { return self.get_elsewhere(contig, start, end) };
+        let window = self.window.as_mut();
+        let window =
+            window.ok_or_else(|| Error::bug("a contig has a number in a file that there is not"))?;
+        window.codes(number, start, end)
+    }
+
+    fn get_elsewhere(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
+        if let Some(error) = &self.references.unfit {
+            return Err(error.clone());
+        }
+        let known = &self.references.contigs[contig as usize];
+        if self.references.fasta.is_some() {
+            return Err(self.references.missing(known));
+        }
+        if self.other.as_ref().is_none_or(|(of, ..)| *of != contig) {
+            let (window, number) = self.references.elsewhere(known)?;
+            self.other = Some((contig, window, number));
+        }
+        match &mut self.other {
+            Some((_, window, number)) => window.codes(*number, start, end),
+            None => Err(Error::bug("a reference was opened and is not there")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_filled_in_as_htslib_does() {
+        let path = |pattern| fill_in(pattern, "0123456789abcdef").display().to_string();
+        assert_eq!(path("/c/%2s/%2s/%s"), "/c/01/23/456789abcdef");
+        assert_eq!(path("/c/%s"), "/c/0123456789abcdef");
+        assert_eq!(path("/c"), "/c/0123456789abcdef");
+    }
+
+    #[test]
+    fn urls_are_left_out() {
+        let path = "/a/%s:http://x.org/%s:https\\://y.org/%s:/b";
+        assert_eq!(Cache::of("/c", path).0, ["/c", "/a/%s", "/b"]);
+    }
+}

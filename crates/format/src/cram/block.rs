@@ -1,0 +1,115 @@
+//! Blocks: the stretches of a container that are compressed by themselves (CRAM specification 3.1, section 8).
+
+use readmill_record::Result;
+
+use super::Version;
+use super::codec::{Codecs, Method};
+use super::num::{Front, damaged, put_itf8};
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// The header of the file.
+    FileHeader,
+    /// The encodings of a container.
+    CompressionHeader,
+    /// The header of a slice.
+    SliceHeader,
+    /// Values of one or more data series, byte by byte.
+    External,
+    /// Values bit by bit.
+    Core,
+}
+
+/// A block as it stands in the file.
+#[derive(Clone, Copy)]
+pub struct Block<'a> {
+    /// What it holds.
+    pub content: Content,
+    /// By what it is referred to.
+    pub id: i32,
+    /// Bytes that it has when uncompressed.
+    pub raw_size: usize,
+    method: Method,
+    data: &'a [u8],
+}
+
+impl<'a> Block<'a> {
+    /// The next block of `front`; its checksum is compared where the version has one.
+    pub fn read(front: &mut Front<'a>, version: Version) -> Result<Self> {
+        let all = front.0;
+        let block = Self::outline(front)?;
+        if version.major >= 3 {
+            let covered = &all[..all.len() - front.0.len()];
+            let stored = front.u32()?;
+            if crc32fast::hash(covered) != stored {
+                return Err(damaged("a block does not match its checksum"));
+            }
+        }
+        Ok(block)
+    }
+
+    /// Goes over the next block without looking at what it holds.
+    pub fn skip(front: &mut Front<'a>, version: Version) -> Result<Self> {
+        let block = Self::outline(front)?;
+        if version.major >= 3 {
+            front.u32()?;
+        }
+        Ok(block)
+    }
+
+    fn outline(front: &mut Front<'a>) -> Result<Self> {
+        let method = Method::from_byte(front.byte()?)?;
+        let content = match front.byte()? {
+            0 => Content::FileHeader,
+            1 => Content::CompressionHeader,
+            2 => Content::SliceHeader,
+            4 => Content::External,
+            5 => Content::Core,
+            other => return Err(damaged(format!("there is no block content type {other}"))),
+        };
+        let id = front.itf8()?;
+        let (size, raw_size) = (front.count()?, front.count()?);
+        let data = front.take(size)?;
+        if method == Method::Raw && size != raw_size {
+            return Err(damaged("the sizes of an uncompressed block differ"));
+        }
+        Ok(Block { content, id, raw_size, method, data })
+    }
+
+    /// Puts its uncompressed bytes in place of what is in `out`.
+    pub fn inflate(&self, codecs: &mut Codecs, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        codecs.inflate(self.method, self.data, self.raw_size, out)?;
+        if out.len() != self.raw_size {
+            return Err(damaged("a block has not the size it claims"));
+        }
+        Ok(())
+    }
+}
+
+/// Appends a block.
+pub fn write(
+    content: Content,
+    id: i32,
+    method: Method,
+    raw_size: usize,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let start = out.len();
+    let kind = match content {
+        Content::FileHeader => 0,
+        Content::CompressionHeader => 1,
+        Content::SliceHeader => 2,
+        Content::External => 4,
+        Content::Core => 5,
+    };
+    out.extend([method as u8, kind]);
+    put_itf8(out, id);
+    put_itf8(out, data.len() as i32);
+    put_itf8(out, raw_size as i32);
+    out.extend_from_slice(data);
+    let checksum = crc32fast::hash(&out[start..]);
+    out.extend_from_slice(&checksum.to_le_bytes());
+}

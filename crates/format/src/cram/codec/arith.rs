@@ -1,0 +1,77 @@
+//! The adaptive arithmetic coder (CRAM codecs specification 3.1, section 5). Decoding.
+
+use readmill_record::Result;
+
+use super::models::{Model, RangeDecoder};
+use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
+use super::read_all;
+use crate::cram::num::{Front, damaged};
+
+/// Appends the `size` bytes that `data` holds to `out`.
+pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+    let mut front = Front(data);
+    let flags = front.byte()?;
+    let size = pack::size(&mut front, flags, size)?;
+    if flags & STRIPE != 0 {
+        return pack::stripes(&mut front, size, decode, out);
+    }
+    if flags & PACK == 0 {
+        return entropy(&mut front, flags, size, out);
+    }
+    let packing = Packing::read(&mut front, size)?;
+    let mut packed = Vec::new();
+    entropy(&mut front, flags, packing.packed, &mut packed)?;
+    packing.unpack(&packed, size, out)
+}
+
+fn entropy(front: &mut Front<'_>, flags: u8, size: usize, out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    if flags & CAT != 0 {
+        out.extend_from_slice(front.take(size)?);
+        return Ok(());
+    }
+    if flags & N32_OR_EXT != 0 {
+        read_all(bzip2::read::BzDecoder::new(front.0), size, out)?;
+        if out.len() - start != size {
+            return Err(damaged("a block has not the size it claims"));
+        }
+        return Ok(());
+    }
+    if size == 0 {
+        return Ok(());
+    }
+    let symbols = match front.byte()? {
+        0 => 256,
+        n => usize::from(n),
+    };
+    let mut coder = RangeDecoder::new(front.0)?;
+    let contexts = if flags & ORDER != 0 { symbols } else { 1 };
+    let mut literals = vec![Model::new(symbols); contexts];
+    let mut runs = vec![Model::new(4); if flags & RLE != 0 { 258 } else { 0 }];
+    let mut last = 0;
+    while out.len() - start < size {
+        let context = if flags & ORDER != 0 { last } else { 0 };
+        last = usize::from(literals[context].decode(&mut coder)?);
+        let mut run = 0;
+        if flags & RLE != 0 {
+            let mut context = last;
+            loop {
+                let part = runs[context].decode(&mut coder)?;
+                run += usize::from(part);
+                if part < 3 {
+                    break;
+                }
+                if run >= size {
+                    return Err(damaged("a run is too long"));
+                }
+                context = if context < 256 { 256 } else { 257 };
+            }
+        }
+        let left = size - (out.len() - start);
+        if run >= left {
+            return Err(damaged("a run is too long"));
+        }
+        out.resize(out.len() + run + 1, last as u8);
+    }
+    Ok(())
+}

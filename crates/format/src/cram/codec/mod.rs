@@ -1,0 +1,118 @@
+//! What compresses blocks: gzip, bzip2, LZMA, and the codecs of CRAM itself (CRAM codecs specification 3.1).
+
+mod arith;
+mod fqzcomp;
+mod models;
+mod names;
+mod nx16;
+mod pack;
+mod rans;
+mod squeeze;
+
+use std::io::Read;
+
+use readmill_record::Result;
+
+use super::num::damaged;
+pub use squeeze::{Kind, Squeezer};
+
+/// How a block is compressed, by its number in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Method {
+    /// Not at all.
+    Raw = 0,
+    /// gzip.
+    Gzip = 1,
+    /// bzip2.
+    Bzip2 = 2,
+    /// xz.
+    Lzma = 3,
+    /// The range variant of asymmetric numeral systems, four states, renormalised by bytes.
+    Rans4x8 = 4,
+    /// The same with 4 or 32 states, renormalised by 16 bits.
+    RansNx16 = 5,
+    /// An adaptive arithmetic coder.
+    Arith = 6,
+    /// Quality scores by context mixing.
+    Fqzcomp = 7,
+    /// Read names by tokens.
+    Names = 8,
+}
+
+impl Method {
+    /// The method of that number.
+    pub fn from_byte(byte: u8) -> Result<Self> {
+        Ok(match byte {
+            0 => Method::Raw,
+            1 => Method::Gzip,
+            2 => Method::Bzip2,
+            3 => Method::Lzma,
+            4 => Method::Rans4x8,
+            5 => Method::RansNx16,
+            6 => Method::Arith,
+            7 => Method::Fqzcomp,
+            8 => Method::Names,
+            other => return Err(damaged(format!("there is no block compression {other}"))),
+        })
+    }
+}
+
+/// One thread's means to uncompress blocks.
+#[derive(Default)]
+pub struct Codecs {
+    gzip: Option<libdeflater::Decompressor>,
+    rans: rans::Decoder,
+}
+
+impl Codecs {
+    /// Appends what `data` holds, `size` bytes, to `out`, which is empty.
+    pub fn inflate(
+        &mut self,
+        method: Method,
+        data: &[u8],
+        size: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        match method {
+            Method::Raw => out.extend_from_slice(data),
+            Method::Gzip => self.gunzip(data, size, out)?,
+            Method::Bzip2 => read_all(bzip2::read::MultiBzDecoder::new(data), size, out)?,
+            Method::Lzma => {
+                let limit = Some(1 << 20); // KiB that the dictionary may take
+                read_all(
+                    lzma_rust2::XzReader::new_mem_limit(data, true, limit.unwrap_or(0)),
+                    size,
+                    out,
+                )?;
+            }
+            _ if size == 0 => {}
+            Method::Rans4x8 => self.rans.decode(data, size, out)?,
+            Method::RansNx16 => nx16::decode(data, size, out)?,
+            Method::Arith => arith::decode(data, size, out)?,
+            Method::Fqzcomp => fqzcomp::decode(data, size, out)?,
+            Method::Names => names::decode(data, size, out)?,
+        }
+        Ok(())
+    }
+
+    fn gunzip(&mut self, data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+        out.resize(size, 0);
+        let gzip = self.gzip.get_or_insert_with(libdeflater::Decompressor::new);
+        if gzip.gzip_decompress(data, out) == Ok(size) {
+            return Ok(());
+        }
+        out.clear(); // several members, or a wrong size
+        read_all(flate2::read::MultiGzDecoder::new(data), size, out)
+    }
+}
+
+/// Appends what `reader` gives; more than `size` bytes are an error.
+fn read_all(reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
+    let limit = size as u64 + 1;
+    reader
+        .take(limit)
+        .read_to_end(out)
+        .map_err(|e| damaged(format!("a block is not readable ({e})")))?;
+    Ok(())
+}

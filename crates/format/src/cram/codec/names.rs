@@ -1,0 +1,251 @@
+//! The tokeniser of read names (CRAM codecs specification 3.1, section 6). Decoding.
+
+use readmill_record::Result;
+
+use super::{arith, nx16};
+use crate::cram::num::{Front, damaged, short};
+
+const TYPE: usize = 0;
+const STRING: u8 = 1;
+const CHAR: u8 = 2;
+const DIGITS0: u8 = 3;
+const LENGTH: usize = 4;
+const DUPLICATE: u8 = 5;
+const DIGITS: u8 = 7;
+const DELTA: u8 = 8;
+const DELTA0: u8 = 9;
+const MATCH: u8 = 10;
+const NOP: u8 = 11;
+
+/// Most tokens of a name.
+const MOST: usize = 128;
+
+/// What a token was, for names that refer to it.
+#[derive(Clone, Copy)]
+enum Token {
+    Nothing,
+    Char(u8),
+    /// Where it stands in the output.
+    String(usize, usize),
+    Digits(u32),
+    /// With leading zeros up to that length.
+    Digits0(u32, u8),
+}
+
+/// The streams of one token position.
+#[derive(Clone, Default)]
+struct Position {
+    streams: [Stream; 13],
+}
+
+#[derive(Clone, Default)]
+struct Stream {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Stream {
+    fn byte(&mut self) -> Result<u8> {
+        let byte = *self.bytes.get(self.at).ok_or_else(short)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn number(&mut self) -> Result<u32> {
+        let four =
+            self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<4>()).ok_or_else(short)?;
+        self.at += 4;
+        Ok(u32::from_le_bytes(*four))
+    }
+}
+
+/// Reads all streams; `size` bounds what each may hold.
+fn streams(front: &mut Front<'_>, names: usize, by_arith: bool, size: usize) -> Result<Vec<Position>> {
+    let (mut positions, mut sum): (Vec<Position>, usize) = (Vec::new(), 0);
+    while !front.0.is_empty() {
+        let head = front.byte()?;
+        let kind = usize::from(head & 63);
+        if kind > 12 {
+            return Err(damaged("there is no such token of a name"));
+        }
+        if head & 128 != 0 {
+            positions.push(Position::default());
+            if positions.len() > MOST {
+                return Err(damaged("a name has too many tokens"));
+            }
+            if kind != TYPE && names > 0 {
+                let mut bytes = vec![MATCH; names];
+                bytes[0] = kind as u8;
+                positions[..].last_mut().ok_or_else(short)?.streams[TYPE].bytes = bytes;
+            }
+        }
+        let bytes = if head & 64 != 0 {
+            let (at, kind) = (usize::from(front.byte()?), usize::from(front.byte()?));
+            let other = positions.get(at).and_then(|position| position.streams.get(kind));
+            other.ok_or_else(|| damaged("a token repeats one that there is not"))?.bytes.clone()
+        } else {
+            let stored = front.uint7()? as usize;
+            let (data, mut bytes) = (front.take(stored)?, Vec::new());
+            // A token takes four bytes at most, and there are not more of them than names.
+            let most = 4 * names + size;
+            if by_arith {
+                arith::decode(data, most, &mut bytes)?
+            } else {
+                nx16::decode(data, most, &mut bytes)?
+            }
+            bytes
+        };
+        sum += bytes.len();
+        if sum > 16 * (size + 4 * names) + (1 << 16) {
+            return Err(damaged("the names are larger than they claim"));
+        }
+        let last = positions.last_mut().ok_or_else(|| damaged("the names have no first token"))?;
+        last.streams[kind] = Stream { bytes, at: 0 };
+    }
+    Ok(positions)
+}
+
+/// Names decoded so far.
+struct Names {
+    positions: Vec<Position>,
+    /// Tokens of all names, and where those of each name start and its text stands.
+    tokens: Vec<Token>,
+    done: Vec<(usize, usize)>,
+    /// Where the output of this block starts.
+    start: usize,
+}
+
+impl Names {
+    fn next(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let first = self.positions.first_mut().ok_or_else(short)?;
+        let kind = first.streams[TYPE].byte()?;
+        let distance = first.streams.get_mut(usize::from(kind)).ok_or_else(short)?.number()? as usize;
+        let number = self.done.len();
+        let before = number.checked_sub(distance);
+        let before = before.ok_or_else(|| damaged("a name refers to one before the first"))?;
+        let (tokens, text) = (self.tokens.len(), out.len());
+        if kind == DUPLICATE {
+            if before == number {
+                return Err(damaged("a name repeats itself"));
+            }
+            let (from, at) = self.done[before];
+            let to = self.done.get(before + 1).map_or(tokens, |next| next.0);
+            let end = at + out[at..].iter().position(|&byte| byte == 0).ok_or_else(short)?;
+            out.extend_from_within(at..=end);
+            for i in from..to {
+                let mut token = self.tokens[i];
+                if let Token::String(start, _) = &mut token {
+                    *start = *start - at + text;
+                }
+                self.tokens.push(token);
+            }
+        } else {
+            let other = (before < number).then(|| {
+                let from = self.done[before].0;
+                from..self.done.get(before + 1).map_or(tokens, |next| next.0)
+            });
+            for position in 1.. {
+                let last = other.as_ref().and_then(|tokens| {
+                    let at = tokens.start + position - 1;
+                    (at < tokens.end).then(|| self.tokens[at])
+                });
+                let Some(position) = self.positions.get_mut(position) else { break };
+                let Some(token) = position.token(last, out)? else { break };
+                self.tokens.push(token);
+            }
+            out.push(0);
+        }
+        self.done.push((tokens, text));
+        debug_assert!(text >= self.start);
+        Ok(())
+    }
+}
+
+impl Position {
+    /// Decodes the next token here, where the name referred to has `last`; nothing at the name's end.
+    fn token(&mut self, last: Option<Token>, out: &mut Vec<u8>) -> Result<Option<Token>> {
+        let wrong = || damaged("a name differs from what there is not");
+        let kind = self.streams[TYPE].byte()?;
+        let stream = |kind: u8| usize::from(kind);
+        let token = match kind {
+            CHAR => Token::Char(self.streams[stream(CHAR)].byte()?),
+            STRING => {
+                let strings = &mut self.streams[stream(STRING)];
+                let rest = strings.bytes.get(strings.at..).unwrap_or_default();
+                let length = memchr::memchr(0, rest).ok_or_else(short)?;
+                let start = out.len();
+                out.extend_from_slice(&rest[..length]);
+                strings.at += length + 1;
+                return Ok(Some(Token::String(start, length)));
+            }
+            DIGITS => Token::Digits(self.streams[stream(DIGITS)].number()?),
+            DIGITS0 => {
+                let length = self.streams[LENGTH].byte()?;
+                Token::Digits0(self.streams[stream(DIGITS0)].number()?, length)
+            }
+            DELTA => match last.ok_or_else(wrong)? {
+                Token::Digits(n) => {
+                    Token::Digits(n.wrapping_add(self.streams[stream(DELTA)].byte()?.into()))
+                }
+                _ => return Err(wrong()),
+            },
+            DELTA0 => match last.ok_or_else(wrong)? {
+                Token::Digits0(n, length) => {
+                    Token::Digits0(n.wrapping_add(self.streams[stream(DELTA0)].byte()?.into()), length)
+                }
+                _ => return Err(wrong()),
+            },
+            MATCH => match last.ok_or_else(wrong)? {
+                Token::Nothing => return Err(wrong()),
+                Token::String(from, length) => {
+                    let start = out.len();
+                    out.extend_from_within(from..from + length);
+                    return Ok(Some(Token::String(start, length)));
+                }
+                other => other,
+            },
+            NOP => Token::Nothing,
+            _ => return Ok(None),
+        };
+        match token {
+            Token::Char(c) => out.push(c),
+            Token::Digits(n) => put_number(n, 1, out),
+            Token::Digits0(n, length) => put_number(n, usize::from(length), out),
+            Token::Nothing | Token::String(..) => {}
+        }
+        Ok(Some(token))
+    }
+}
+
+/// Appends a number, with leading zeros up to `length` digits.
+fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
+    let (mut digits, mut at) = ([b'0'; 10], 10);
+    while n > 0 {
+        at -= 1;
+        digits[at] += (n % 10) as u8;
+        n /= 10;
+    }
+    let written = 10 - at;
+    out.resize(out.len() + length.saturating_sub(written), b'0');
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends the names that `data` holds to `out`, `size` bytes, each ended by a zero.
+pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+    let mut front = Front(data);
+    let (stored, names) = (front.u32()? as usize, front.u32()? as usize);
+    let by_arith = front.byte()? != 0;
+    if stored != size || names > size {
+        return Err(damaged("the names have not the size they claim"));
+    }
+    let positions = streams(&mut front, names, by_arith, size)?;
+    let mut all = Names { positions, tokens: Vec::new(), done: Vec::new(), start: out.len() };
+    let start = out.len();
+    for _ in 0..names {
+        all.next(out)?;
+        if out.len() - start > size {
+            return Err(damaged("the names are larger than they claim"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,144 @@
+//! Containers: their headers, the one that ends a file and the one with the file's header (CRAM specification 3.1,
+//! sections 6 and 7).
+
+use readmill_record::{Header, Result};
+
+use super::block::{self, Content};
+use super::codec::{Codecs, Method};
+use super::num::{Front, damaged, put_itf8, put_ltf8};
+use super::{MAGIC, Version};
+use crate::cram::block::Block;
+
+/// The container that ends a file of version 3.
+pub const EOF: [u8; 38] = [
+    0x0f, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xe0, 0x45, 0x4f, 0x46, 0x00, 0x00, 0x00,
+    0x00, 0x01, 0x00, 0x05, 0xbd, 0xd9, 0x4f, 0x00, 0x01, 0x00, 0x06, 0x06, 0x01, 0x00, 0x01, 0x00,
+    0x01, 0x00, 0xee, 0x63, 0x01, 0x4b,
+];
+
+/// Where such a container claims to start: the letters "EOF".
+const EOF_START: i32 = 4_542_278;
+
+/// The header of a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainerHeader {
+    /// Bytes of its blocks.
+    pub length: usize,
+    /// Its contig; -1 for reads without one, -2 for several.
+    pub contig: i32,
+    /// First base (1-based).
+    pub start: i32,
+    /// Bases of the reference.
+    pub span: i32,
+    /// Records.
+    pub records: usize,
+    /// Number of its first record in the file.
+    pub counter: i64,
+    /// Bases of the reads.
+    pub bases: i64,
+    /// Blocks.
+    pub blocks: usize,
+    /// Where its slices start, from the first block on.
+    pub landmarks: Vec<i32>,
+}
+
+impl ContainerHeader {
+    /// Reads a header from the front of `bytes`, and how many bytes it took.
+    pub fn read(bytes: &[u8], version: Version) -> Result<(Self, usize)> {
+        let mut front = Front(bytes);
+        let length = front.u32()?.cast_signed();
+        let length = usize::try_from(length).map_err(|_| damaged("a container's length is negative"))?;
+        let (contig, start, span) = (front.itf8()?, front.itf8()?, front.itf8()?);
+        let records = front.count()?;
+        let counter = if version.major >= 3 { front.ltf8()? } else { i64::from(front.itf8()?) };
+        let bases = front.ltf8()?;
+        let (blocks, landmarks) = (front.count()?, front.itf8s()?);
+        if version.major >= 3 {
+            let covered = &bytes[..bytes.len() - front.0.len()];
+            if front.u32()? != crc32fast::hash(covered) {
+                return Err(damaged("the header of a container does not match its checksum"));
+            }
+        }
+        let taken = bytes.len() - front.0.len();
+        Ok((Self { length, contig, start, span, records, counter, bases, blocks, landmarks }, taken))
+    }
+
+    /// Appends the header; the counter takes as many bytes as the largest, so that it can be corrected. Gives the bytes
+    /// of all without the checksum, and where the counter is in them.
+    pub fn write(&self, out: &mut Vec<u8>) -> (usize, usize) {
+        let at = out.len();
+        out.extend_from_slice(&(self.length as u32).to_le_bytes());
+        for n in [self.contig, self.start, self.span, self.records as i32] {
+            put_itf8(out, n);
+        }
+        let counter = out.len() - at;
+        out.extend_from_slice(&long(self.counter));
+        put_ltf8(out, self.bases);
+        put_itf8(out, self.blocks as i32);
+        put_itf8(out, self.landmarks.len() as i32);
+        self.landmarks.iter().for_each(|&landmark| put_itf8(out, landmark));
+        let size = out.len() - at;
+        let checksum = crc32fast::hash(&out[at..]);
+        out.extend_from_slice(&checksum.to_le_bytes());
+        (size, counter)
+    }
+
+    /// Whether this is the container that ends a file.
+    pub fn is_end(&self) -> bool {
+        self.records == 0 && self.contig == -1 && self.start == EOF_START
+    }
+}
+
+/// An LTF8 number in the nine bytes of the largest ones.
+pub fn long(n: i64) -> [u8; 9] {
+    let mut bytes = [0xff; 9];
+    bytes[1..].copy_from_slice(&n.to_be_bytes());
+    bytes
+}
+
+/// The start of a CRAM file: its definition, and the container with `header`.
+pub fn header_container(header: &Header, version: Version) -> Vec<u8> {
+    let text = header.to_text();
+    let mut raw = (text.len() as u32).to_le_bytes().to_vec();
+    raw.extend_from_slice(&text);
+    let mut blocks = Vec::new();
+    block::write(Content::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
+    let container =
+        ContainerHeader { length: blocks.len(), blocks: 1, landmarks: vec![0], ..Default::default() };
+    let mut out = MAGIC.to_vec();
+    out.extend([version.major, version.minor]);
+    out.extend_from_slice(b"readmill\0\0\0\0\0\0\0\0\0\0\0\0");
+    container.write(&mut out);
+    out.extend_from_slice(&blocks);
+    out
+}
+
+/// The text of the header in the first container of a file.
+pub fn header_text(blocks: &[u8], version: Version, codecs: &mut Codecs) -> Result<Vec<u8>> {
+    let block = Block::read(&mut Front(blocks), version)?;
+    if block.content != Content::FileHeader {
+        return Err(damaged("the first container does not hold the header"));
+    }
+    let mut raw = Vec::new();
+    block.inflate(codecs, &mut raw)?;
+    let mut front = Front(&raw);
+    let length = front.u32()? as usize;
+    Ok(front.take(length)?.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_container_is_told_and_the_header_comes_back() {
+        let (eof, taken) = ContainerHeader::read(&EOF, Version::DEFAULT).unwrap();
+        assert!(eof.is_end() && taken + eof.length == EOF.len());
+        let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:c\tLN:10\n").unwrap();
+        let bytes = header_container(&header, Version::DEFAULT);
+        let (container, taken) = ContainerHeader::read(&bytes[26..], Version::DEFAULT).unwrap();
+        assert_eq!(container.length, bytes.len() - 26 - taken);
+        let text = header_text(&bytes[26 + taken..], Version::DEFAULT, &mut Codecs::default()).unwrap();
+        assert_eq!(text, header.to_text());
+    }
+}

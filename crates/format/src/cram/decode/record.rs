@@ -1,0 +1,259 @@
+//! One record of a slice, from its data series.
+
+use std::collections::HashMap;
+
+use readmill_record::{Flags, Result};
+
+use super::Setup;
+use super::bam;
+use super::features::{self, Source};
+use super::mates::{Link, Noted};
+use super::slice::Slice;
+use crate::cram::encoding::{Encoding, Streams};
+use crate::cram::flags::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, WITH_TLEN};
+use crate::cram::num::damaged;
+use crate::cram::scheme::{Encodings, Scheme, Series, TagKey};
+
+/// Most bytes of a name, tag or stretch of bases.
+const MOST: usize = 1 << 29;
+
+/// A tag of a record, and how it is stored.
+pub struct StoredTag<'a> {
+    key: TagKey,
+    encoding: &'a Encoding,
+}
+
+/// Which tags each number of TL means.
+pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec<StoredTag<'a>>> {
+    let missing = &Encoding::Null;
+    let find = |key: &TagKey| tags.iter().find(|(known, _)| known == key).map_or(missing, |(_, it)| it);
+    let line = |line: &Vec<TagKey>| {
+        line.iter().map(|key| StoredTag { key: *key, encoding: find(key) }).collect()
+    };
+    scheme.lines.iter().map(line).collect()
+}
+
+/// Memory for the parts of a record.
+#[derive(Default)]
+pub struct Scratch {
+    pub name: Vec<u8>,
+    pub tags: Vec<u8>,
+    pub seq: Vec<u8>,
+    pub qual: Vec<u8>,
+    pub cigar: Vec<u32>,
+    pub md: Vec<u8>,
+    pub stored: Vec<u8>,
+}
+
+/// What of MD and NM is to be made.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted {
+    pub md: bool,
+    pub nm: bool,
+}
+
+/// Reads the records of a slice.
+pub struct Reader<'a> {
+    pub setup: &'a Setup,
+    pub scheme: &'a Scheme,
+    pub slice: &'a Slice,
+    pub series: &'a Encodings,
+    pub lines: &'a [Vec<StoredTag<'a>>],
+    pub streams: &'a mut Streams,
+    pub bases: Source<'a>,
+    pub scratch: &'a mut Scratch,
+    /// Position of the record before (1-based).
+    pub last_pos: i64,
+    /// First records of templates without a name, by the number of the record that follows in them.
+    pub heads: HashMap<usize, usize>,
+}
+
+/// Fields of fixed size.
+#[derive(Clone, Copy, Default)]
+pub struct Fixed {
+    pub flags: u16,
+    /// CRAM's own flags.
+    pub cram: i32,
+    pub contig: i32,
+    /// 1-based.
+    pub pos: i64,
+    /// 1-based, the last base.
+    pub end: i64,
+    pub length: usize,
+    pub mapq: u8,
+    group: i32,
+}
+
+impl Reader<'_> {
+    #[inline]
+    fn number(&mut self, series: Series) -> Result<i32> {
+        self.series[series as usize].number(self.streams)
+    }
+
+    /// Appends the next record to `out`, and notes it.
+    pub fn next(&mut self, notes: &mut Vec<Noted>, out: &mut Vec<u8>) -> Result<()> {
+        let mut fixed = self.fixed()?;
+        self.scratch.name.clear();
+        if self.scheme.names {
+            self.read_name()?;
+        }
+        let link = self.link(fixed, notes.len())?;
+        self.name_if_none(&link, notes, out);
+        let mut wanted = self.tags()?;
+        let has_bases = fixed.cram & NO_BASES == 0;
+        if !self.bases.exists(fixed.contig) || !has_bases {
+            wanted = Wanted::default();
+        }
+        self.scratch.cigar.clear();
+        if fixed.flags & Flags::UNMAPPED == 0 {
+            if fixed.pos <= 0 {
+                return Err(damaged("a mapped read has no position"));
+            }
+            features::read(self, &mut fixed, wanted)?;
+        } else {
+            fixed.end = fixed.pos;
+            self.unmapped(fixed)?;
+        }
+        if !has_bases {
+            fixed.length = 0;
+        }
+        self.add_group(fixed.group)?;
+        let at = out.len();
+        bam::write(&fixed, self.scratch, out)?;
+        notes.push(Noted { at, name: self.scratch.name.len(), fixed, link, tlen: 0, settled: false });
+        Ok(())
+    }
+
+    fn fixed(&mut self) -> Result<Fixed> {
+        let flags = self.number(Series::Bf)?;
+        let flags = u16::try_from(flags).map_err(|_| damaged("FLAG is not a number of 16 bits"))?;
+        let cram = self.number(Series::Cf)?;
+        let contig = if self.slice.contig == -2 { self.number(Series::Ri)? } else { self.slice.contig };
+        if contig < -1 || contig >= self.setup.references.count() as i32 {
+            return Err(damaged("a read lies on a contig that is not in the header"));
+        }
+        let length = usize::try_from(self.number(Series::Rl)?).ok().filter(|&n| n < MOST);
+        let length = length.ok_or_else(|| damaged("the length of a read makes no sense"))?;
+        let mut pos = i64::from(self.number(Series::Ap)?);
+        if self.scheme.delta {
+            pos += self.last_pos;
+        }
+        if pos > i64::from(i32::MAX)
+            || pos < 0
+            || self.slice.contig >= 0 && pos < i64::from(self.slice.start)
+        {
+            return Err(damaged("the position of a read makes no sense"));
+        }
+        self.last_pos = pos;
+        let group = self.number(Series::Rg)?;
+        Ok(Fixed { flags, cram, contig, pos, end: pos, length, mapq: 0, group })
+    }
+
+    fn read_name(&mut self) -> Result<()> {
+        let names = &self.series[Series::Rn as usize];
+        names.array(self.streams, MOST, &mut self.scratch.name)?;
+        Ok(())
+    }
+
+    /// What is stored of the mate.
+    fn link(&mut self, fixed: Fixed, number: usize) -> Result<Link> {
+        if fixed.cram & DETACHED != 0 {
+            let flags = self.number(Series::Mf)?;
+            if !self.scheme.names {
+                self.read_name()?;
+            }
+            let contig = self.number(Series::Ns)?;
+            if contig < -1 || contig >= self.setup.references.count() as i32 {
+                return Err(damaged("a mate lies on a contig that is not in the header"));
+            }
+            let (pos, tlen) = (self.number(Series::Np)?, self.number(Series::Ts)?);
+            return Ok(Link::Detached { flags, contig, pos, tlen });
+        }
+        let downstream = fixed.cram & DOWNSTREAM != 0;
+        let mut mate = None;
+        if downstream {
+            let between = usize::try_from(self.number(Series::Nf)?).ok();
+            let line = between.map(|n| n + number + 1).filter(|&line| line < self.slice.records);
+            mate = Some(line.ok_or_else(|| damaged("a mate lies outside of its slice"))?);
+        }
+        let tlen = if fixed.cram & WITH_TLEN != 0 { Some(self.number(Series::Ts)?) } else { None };
+        Ok(Link::Attached { mate, tlen })
+    }
+
+    /// Gives a record without a stored name that of its template, or makes one as htslib does.
+    fn name_if_none(&mut self, link: &Link, notes: &[Noted], out: &[u8]) {
+        if !self.scratch.name.is_empty() {
+            return;
+        }
+        let number = notes.len();
+        let head = self.heads.remove(&number).unwrap_or(number);
+        if let Link::Attached { mate: Some(line), .. } = link {
+            self.heads.insert(*line, head);
+        }
+        if let Some(note) = notes.get(head) {
+            self.scratch.name.extend_from_slice(&out[note.at + 36..][..note.name]);
+            return;
+        }
+        let counter = self.slice.counter + number as i64 + 1;
+        self.scratch.name.extend_from_slice(&self.setup.prefix);
+        self.scratch.name.extend_from_slice(format!(":{counter}").as_bytes());
+    }
+
+    /// Reads the tags; says what of MD and NM is not among them.
+    fn tags(&mut self) -> Result<Wanted> {
+        self.scratch.tags.clear();
+        let line = self.number(Series::Tl)?;
+        let line = usize::try_from(line).ok().and_then(|line| self.lines.get(line));
+        let line = line.ok_or_else(|| damaged("a record has a list of tags that there is not"))?;
+        let (mut wanted, tags) = (Wanted { md: true, nm: true }, &mut self.scratch.tags);
+        for tag in line {
+            let start = tags.len();
+            tags.extend_from_slice(&tag.key);
+            tag.encoding.array(self.streams, MOST, tags)?;
+            match &tag.key {
+                b"MDZ" => wanted.md = false,
+                [b'N', b'M', _] => wanted.nm = false,
+                // What htslib notes of tags that are not to be made.
+                b"cFC" if tags.len() == start + 4 => {
+                    let flags = tags[start + 3];
+                    tags.truncate(start);
+                    wanted.md &= flags & 1 == 0;
+                    wanted.nm &= flags & 2 == 0;
+                }
+                _ => {}
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn add_group(&mut self, group: i32) -> Result<()> {
+        let groups = &self.setup.groups;
+        // Some writers in Java add a read group of that name for reads without one.
+        let unknown =
+            group >= 0 && group as usize + 1 == groups.len() && groups[group as usize] == b"UNKNOWN";
+        if group == -1 || unknown {
+            return Ok(());
+        }
+        let name = groups.get(group as usize);
+        let name = name.ok_or_else(|| damaged("a record has a read group that is not in the header"))?;
+        self.scratch.tags.extend_from_slice(b"RGZ");
+        self.scratch.tags.extend_from_slice(name);
+        self.scratch.tags.push(0);
+        Ok(())
+    }
+
+    fn unmapped(&mut self, fixed: Fixed) -> Result<()> {
+        let Scratch { seq, qual, .. } = &mut *self.scratch;
+        seq.clear();
+        qual.clear();
+        if fixed.length > 0 {
+            self.series[Series::Ba as usize].bytes(self.streams, fixed.length, seq)?;
+        }
+        if fixed.cram & QUALITIES != 0 {
+            self.series[Series::Qs as usize].bytes(self.streams, fixed.length, qual)?;
+        } else {
+            qual.resize(fixed.length, 255);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! Slices: their headers and blocks, and whether the reference is the one they were made with.
+
+use md5::{Digest, Md5};
+use readmill_record::{Error, Result};
+
+use crate::cram::Version;
+use crate::cram::bases::Bases;
+use crate::cram::block::{Block, Content};
+use crate::cram::codec::Codecs;
+use crate::cram::encoding::{Stream, Streams};
+use crate::cram::num::{Front, damaged};
+use crate::cram::scheme::Scheme;
+
+/// The header of a slice.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// Its contig; -1 for reads without one, -2 for several.
+    pub contig: i32,
+    /// First base (1-based).
+    pub start: i32,
+    /// Bases of the reference.
+    pub span: i32,
+    /// Records.
+    pub records: usize,
+    /// Number of its first record in the file.
+    pub counter: i64,
+    /// The block that holds the reference, if one does.
+    pub embedded: Option<i32>,
+    /// MD5 of the reference; zero where it is not known.
+    pub md5: [u8; 16],
+}
+
+/// Reads the slice at the front: its header, its blocks into `streams`, and the reference into `embedded` where it
+/// has one of its own.
+pub fn read(
+    front: &mut Front<'_>,
+    version: Version,
+    codecs: &mut Codecs,
+    streams: &mut Streams,
+    embedded: &mut Vec<u8>,
+) -> Result<Slice> {
+    let head = Block::read(front, version)?;
+    if head.content != Content::SliceHeader {
+        return Err(damaged("a slice does not begin with its header"));
+    }
+    head.inflate(codecs, embedded)?;
+    let mut own = Front(embedded);
+    let (contig, start, span, records) = (own.itf8()?, own.itf8()?, own.itf8()?, own.count()?);
+    let counter = if version.major >= 3 { own.ltf8()? } else { i64::from(own.itf8()?) };
+    let (blocks, _) = (own.count()?, own.itf8s()?);
+    let with_reference = Some(own.itf8()?).filter(|&id| id >= 0);
+    let mut md5 = [0; 16];
+    md5.copy_from_slice(own.take(16)?);
+    let slice = Slice { contig, start, span, records, counter, embedded: with_reference, md5 };
+    embedded.clear();
+    streams.used = 0;
+    streams.core.bytes.clear();
+    streams.core.restart();
+    for _ in 0..blocks {
+        let block = Block::read(front, version)?;
+        match block.content {
+            Content::Core => block.inflate(codecs, &mut streams.core.bytes)?,
+            Content::External => {
+                if streams.used == streams.external.len() {
+                    streams.external.push(Stream::default());
+                }
+                let stream = &mut streams.external[streams.used];
+                (stream.id, stream.at) = (block.id, 0);
+                block.inflate(codecs, &mut stream.bytes)?;
+                streams.used += 1;
+                if slice.embedded == Some(block.id) {
+                    embedded.clone_from(&stream.bytes);
+                    embedded.make_ascii_uppercase();
+                }
+            }
+            _ => return Err(damaged("a slice holds a block that does not belong there")),
+        }
+    }
+    // A slice without records of a kind of value may leave its blocks out; records need at least some byte or bit.
+    let bits =
+        8 * (streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>());
+    if slice.records > bits {
+        return Err(damaged("a slice has more records than it has room for"));
+    }
+    Ok(slice)
+}
+
+/// Bases whose MD5 is taken at once.
+const PIECE: i64 = 1 << 12;
+
+/// Compares the MD5 of the reference with that of the slice, as htslib does.
+pub fn check_reference(
+    slice: &Slice,
+    scheme: &Scheme,
+    bases: &mut Bases,
+    embedded: &[u8],
+) -> Result<()> {
+    if slice.contig < 0 {
+        return Ok(());
+    }
+    if slice.contig as usize >= bases.references().count() {
+        return Err(damaged("a slice lies on a contig that is not in the header"));
+    }
+    if slice.embedded.is_some() && (slice.span.max(0) as usize) > embedded.len() {
+        return Err(damaged("an embedded reference is too short"));
+    }
+    if slice.md5 == [0; 16] || !scheme.reference {
+        return Ok(());
+    }
+    let mut md5 = Md5::new();
+    if slice.embedded.is_some() {
+        md5.update(&embedded[..slice.span.max(0) as usize]);
+    } else {
+        let length = bases.references().length(slice.contig);
+        let (mut at, end) =
+            (i64::from(slice.start) - 1, i64::from(slice.start) - 1 + i64::from(slice.span));
+        at = at.max(0);
+        while at < end.min(length) {
+            let to = (at / PIECE * PIECE + PIECE).min(end).min(length);
+            md5.update(bases.get(slice.contig, at as u32, to as u32)?);
+            at = to;
+        }
+    }
+    if md5.finalize()[..] == slice.md5 {
+        return Ok(());
+    }
+    let name = bases.references().name(slice.contig);
+    let end = i64::from(slice.start) + i64::from(slice.span) - 1;
+    let hint = "give the FASTA file that the CRAM file was made with";
+    Err(Error::input(format!(
+        "the reference differs from that of the CRAM data at {name}:{}-{end}",
+        slice.start
+    ))
+    .hint(hint))
+}

@@ -1,0 +1,101 @@
+//! Which records of a container are mates of each other, so that what they say of each other need not be stored.
+
+use readmill_record::{Flags, RecordRef};
+
+/// What is remembered of a record.
+#[derive(Clone, Copy)]
+pub struct Seen {
+    /// One past the last base of the reference (0-based).
+    pub end: i64,
+    /// Where its mate stands.
+    pub mate: Option<usize>,
+}
+
+/// Records by their names.
+#[derive(Default)]
+pub struct Names {
+    /// Numbers of records and one, at the place of their hash or behind it; zero where there is none.
+    slots: Vec<u32>,
+    mask: usize,
+}
+
+fn hash(name: &[u8]) -> usize {
+    let mut hash = name.len() as u64;
+    for chunk in name.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash = (hash.rotate_left(5) ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    (hash >> 20) as usize
+}
+
+impl Names {
+    /// Forgets all; makes room for `n` records.
+    pub fn clear(&mut self, n: usize) {
+        let size = (2 * n).next_power_of_two().max(16);
+        self.slots.clear();
+        self.slots.resize(size, 0);
+        self.mask = size - 1;
+    }
+
+    /// The record called `name` that was noted last, in whose place `number` is noted now.
+    pub fn replace<'a>(
+        &mut self,
+        name: &[u8],
+        number: usize,
+        of: impl Fn(usize) -> &'a [u8],
+    ) -> Option<usize> {
+        let mut at = hash(name) & self.mask;
+        loop {
+            match self.slots[at] {
+                0 => {
+                    self.slots[at] = number as u32 + 1;
+                    return None;
+                }
+                known if of(known as usize - 1) == name => {
+                    self.slots[at] = number as u32 + 1;
+                    return Some(known as usize - 1);
+                }
+                _ => at = (at + 1) & self.mask,
+            }
+        }
+    }
+}
+
+/// Whether a record may be one of two mates of a container.
+pub fn may_pair(record: RecordRef<'_>) -> bool {
+    record.flags().is_paired() && record.flags().is_primary()
+}
+
+/// Whether decoding makes of two records, of which `first` comes first, what they say of each other. (It is asked for
+/// more than htslib does: that TLEN is the same by the ends of the template and by the 5′ ends, as htsjdk has it.)
+pub fn are_mates(first: (RecordRef<'_>, i64), second: (RecordRef<'_>, i64)) -> bool {
+    let (a, b) = (first.0, second.0);
+    let says = |one: RecordRef<'_>, other: RecordRef<'_>| {
+        let (flags, mate) = (one.flags(), other.flags());
+        flags.is_mate_unmapped() == mate.is_unmapped()
+            && flags.is_mate_reverse() == mate.is_reverse()
+            && (one.next_ref_id(), one.next_pos()) == (other.ref_id(), other.pos())
+    };
+    if a.ref_id() != b.ref_id() || !says(a, b) || !says(b, a) {
+        return false;
+    }
+    if (a.flags().0 | b.flags().0) & Flags::UNMAPPED != 0 {
+        return a.tlen() == 0 && b.tlen() == 0;
+    }
+    let (forward, reverse) = if a.flags().is_reverse() { (second, first) } else { (first, second) };
+    if forward.0.flags().is_reverse() || !reverse.0.flags().is_reverse() {
+        return false;
+    }
+    let (left, right) = (forward.0.pos(), reverse.1);
+    if reverse.0.pos() < left || forward.1 > right {
+        return false;
+    }
+    let length = right - i64::from(left);
+    if a.pos() == b.pos() {
+        return false; // the sign depends on more than that
+    }
+    let positive = a.pos() == left;
+    let own = if positive { length } else { -length };
+    (i64::from(a.tlen()), i64::from(b.tlen())) == (own, -own)
+}

@@ -1,0 +1,271 @@
+//! From BAM records to containers, each of one slice.
+//!
+//! A container is a function of its records alone. Its place in the file and the number of records before it are
+//! filled in when they are known, in room that is left for them.
+
+mod features;
+mod mates;
+mod record;
+mod series;
+mod tags;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use md5::{Digest, Md5};
+use readmill_record::{Batch, Error, Header, RecordRef, Result};
+
+use super::Version;
+use super::bases::{Bases, References};
+use super::block::{self, Content};
+use super::codec::{Method, Squeezer};
+use super::container::{ContainerHeader, long};
+use super::index::Entry;
+use super::num::put_itf8;
+use crate::reference::WINDOW_BYTES;
+use series::Columns;
+
+/// Fewer records on one contig than these share a container with those on the next.
+const FEW: usize = 1000;
+
+/// Bases of the reference whose MD5 is taken at once.
+const PIECE: i64 = 1 << 12;
+
+/// Most memory that a thread's encoder keeps, for records of `batch` bytes: the series, a block while it is coded (in
+/// up to 16 bits a symbol), a window of the reference, and tables.
+pub const fn encoder_bytes(batch: usize) -> usize {
+    3 * batch + WINDOW_BYTES + (3 << 20)
+}
+
+/// How CRAM is written.
+#[derive(Clone)]
+pub struct Writing {
+    /// Version.
+    pub version: Version,
+    /// Where bases come from; nothing stores all bases.
+    pub references: Option<References>,
+    /// Level of gzip, from 1 to 12.
+    pub level: u8,
+    /// Read groups by their names.
+    groups: Arc<HashMap<Vec<u8>, i32>>,
+}
+
+impl Writing {
+    /// How to write files with this header.
+    pub fn new(header: &Header, version: Version, references: Option<References>, level: u8) -> Self {
+        let groups =
+            header.lines_of(b"RG").map(|line| line.get(b"ID").unwrap_or_default().to_vec()).zip(0..);
+        let mut numbers = HashMap::new();
+        groups.for_each(|(name, number)| {
+            numbers.entry(name).or_insert(number);
+        });
+        Writing { version, references, level, groups: Arc::new(numbers) }
+    }
+}
+
+/// What is to be filled in of a container, and what the index says of it.
+#[derive(Clone, Debug)]
+struct Hole {
+    /// Where the container starts, its header's bytes before the checksum, and where the counter is in it.
+    start: usize,
+    header: usize,
+    counter: usize,
+    /// The block with the slice's header without its checksum, and where the counter is in it.
+    slice: Range<usize>,
+    slice_counter: usize,
+    records: u64,
+    entries: Vec<Entry>,
+}
+
+/// What is known of containers beside their bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Encoded {
+    holes: Vec<Hole>,
+}
+
+impl Encoded {
+    /// Says how many records are in the file before those in `bytes`, and corrects the checksums.
+    pub fn settle(&self, bytes: &mut [u8], mut before: u64) {
+        for hole in &self.holes {
+            let counter = long(before as i64);
+            bytes[hole.start + hole.counter..][..9].copy_from_slice(&counter);
+            let header = hole.start..hole.start + hole.header;
+            let checksum = crc32fast::hash(&bytes[header.clone()]);
+            bytes[header.end..][..4].copy_from_slice(&checksum.to_le_bytes());
+            bytes[hole.slice_counter..][..9].copy_from_slice(&counter);
+            let checksum = crc32fast::hash(&bytes[hole.slice.clone()]);
+            bytes[hole.slice.end..][..4].copy_from_slice(&checksum.to_le_bytes());
+            before += hole.records;
+        }
+    }
+
+    /// The entries of the index, each with where its container starts in the bytes.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, &[Entry])> {
+        self.holes.iter().map(|hole| (hole.start as u64, &hole.entries[..]))
+    }
+}
+
+/// One thread's encoder.
+pub struct Encoder {
+    writing: Writing,
+    bases: Option<Bases>,
+    columns: Columns,
+    squeezer: Squeezer,
+    records: record::Records,
+    blocks: Vec<u8>,
+    head: Vec<u8>,
+}
+
+impl Encoder {
+    /// An encoder.
+    pub fn new(writing: &Writing) -> Self {
+        Encoder {
+            bases: writing.references.as_ref().map(References::bases),
+            columns: Columns::default(),
+            squeezer: Squeezer::new(writing.level),
+            records: record::Records::default(),
+            blocks: Vec::new(),
+            head: Vec::new(),
+            writing: writing.clone(),
+        }
+    }
+
+    /// Appends the batch's records as containers.
+    pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<Encoded> {
+        let mut encoded = Encoded::default();
+        for (contig, records) in stretches(batch) {
+            let hole = self.container(batch, contig, records, out)?;
+            encoded.holes.push(hole);
+        }
+        Ok(encoded)
+    }
+
+    fn container(
+        &mut self,
+        batch: &Batch,
+        contig: i32,
+        records: Range<usize>,
+        out: &mut Vec<u8>,
+    ) -> Result<Hole> {
+        let all = records.clone().map(|i| batch.record(batch.spans[i]));
+        let delta = contig >= 0 && all.clone().is_sorted_by_key(RecordRef::pos);
+        let bases = self.bases.as_mut();
+        self.columns.clear();
+        let groups = &self.writing.groups;
+        let found = self.records.write(all, (contig, delta), groups, bases, &mut self.columns)?;
+        self.blocks.clear();
+        let ids = self.columns.blocks(&mut self.squeezer, &mut self.blocks);
+        let count = ids.len() + 1; // the core block, which is empty
+        let (mut start, mut span) = (0, 0);
+        if let (true, Some(place)) = (contig >= 0, found.places.first()) {
+            (start, span) = (place.start, place.end - place.start + 1);
+        }
+        let md5 = self.md5(contig, start, span)?;
+        let first = out.len();
+        let mut body = Vec::new();
+        self.head.clear();
+        let scheme = (self.bases.is_some(), delta);
+        self.columns.scheme(scheme, &mut self.head);
+        block::write(Content::CompressionHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
+        let landmark = body.len();
+        self.head.clear();
+        let four = [contig, start as i32, span as i32, records.len() as i32];
+        four.iter().for_each(|&n| put_itf8(&mut self.head, n));
+        let counter_in_slice = self.head.len();
+        self.head.extend_from_slice(&long(0));
+        put_itf8(&mut self.head, count as i32);
+        put_itf8(&mut self.head, ids.len() as i32);
+        ids.iter().for_each(|&id| put_itf8(&mut self.head, id));
+        put_itf8(&mut self.head, -1);
+        self.head.extend_from_slice(&md5);
+        block::write(Content::SliceHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
+        let slice_end = body.len() - 4;
+        let counter_in_body = slice_end - self.head.len() + counter_in_slice;
+        block::write(Content::Core, 0, Method::Raw, 0, &[], &mut body);
+        let length = body.len() + self.blocks.len();
+        let container = ContainerHeader {
+            length,
+            contig,
+            start: start as i32,
+            span: span as i32,
+            records: records.len(),
+            counter: 0,
+            bases: found.bases,
+            blocks: count + 2,
+            landmarks: vec![landmark as i32],
+        };
+        let (header, counter) = container.write(out);
+        let base = out.len();
+        out.extend_from_slice(&body);
+        out.extend_from_slice(&self.blocks);
+        let slice = (landmark as u64, (length - landmark) as u64);
+        let entries = found.places.iter().map(|place| {
+            let span = if place.contig < 0 { 0 } else { place.end - place.start + 1 };
+            Entry {
+                contig: place.contig,
+                start: if place.contig < 0 { 0 } else { place.start },
+                span,
+                slice,
+            }
+        });
+        Ok(Hole {
+            start: first,
+            header,
+            counter,
+            slice: base + landmark..base + slice_end,
+            slice_counter: base + counter_in_body,
+            records: records.len() as u64,
+            entries: entries.collect(),
+        })
+    }
+
+    /// MD5 of the reference under a slice.
+    fn md5(&mut self, contig: i32, start: i64, span: i64) -> Result<[u8; 16]> {
+        let Some(bases) = self.bases.as_mut().filter(|_| contig >= 0) else { return Ok([0; 16]) };
+        let length = bases.references().length(contig);
+        let (mut at, end) = (start - 1, (start - 1 + span).min(length));
+        let mut md5 = Md5::new();
+        while at < end {
+            let to = (at / PIECE * PIECE + PIECE).min(end);
+            md5.update(bases.get(contig, at as u32, to as u32)?);
+            at = to;
+        }
+        Ok(md5.finalize().into())
+    }
+}
+
+/// Which records become a container, and their contig: -2 for several. A contig has containers of its own where it has
+/// more than a few records.
+fn stretches(batch: &Batch) -> Vec<(i32, Range<usize>)> {
+    let contig = |i: usize| batch.record(batch.spans[i]).ref_id();
+    let mut runs: Vec<(i32, Range<usize>)> = Vec::new();
+    for i in 0..batch.len() {
+        match runs.last_mut() {
+            Some((of, run)) if *of == contig(i) => run.end = i + 1,
+            _ => runs.push((contig(i), i..i + 1)),
+        }
+    }
+    let mut out: Vec<(i32, Range<usize>)> = Vec::new();
+    let mut may_join = false;
+    for (contig, run) in runs {
+        let few = run.len() < FEW;
+        match out.last_mut() {
+            Some((of, last)) if few && may_join => (*of, last.end) = (-2, run.end),
+            _ => out.push((contig, run)),
+        }
+        may_join = few;
+    }
+    // A read on a contig but without a position on it cannot be in a slice of that contig.
+    for (contig, run) in out.iter_mut().filter(|(contig, _)| *contig >= 0) {
+        if run.clone().any(|i| batch.record(batch.spans[i]).pos() < 0) {
+            *contig = -2;
+        }
+    }
+    out
+}
+
+/// The error for a record that CRAM cannot hold.
+fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
+    Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM instead")
+}

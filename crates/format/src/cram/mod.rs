@@ -1,0 +1,44 @@
+//! CRAM: reads as differences from the reference, series by series (CRAM specification 3.1).
+//!
+//! A container is claimed serially ([`Reader`]) and decoded on any thread ([`Decoder`]) to raw BAM records; an
+//! [`Encoder`] makes containers of records, a function of these alone, whose place and record counter are settled
+//! when it is known ([`Encoded::settle`]). No reference is ever fetched, and none is in memory but a window of it.
+
+mod bases;
+mod block;
+mod codec;
+mod container;
+mod decode;
+mod encode;
+mod encoding;
+mod flags;
+mod index;
+mod num;
+mod reader;
+mod scheme;
+#[cfg(test)]
+mod tests;
+
+pub use bases::{Cache, Fasta, References, md5};
+pub use container::{EOF, header_container};
+pub use decode::{DECODER_BYTES, Decoder, Setup};
+pub use encode::{Encoded, Encoder, Writing, encoder_bytes};
+pub use index::Crai;
+pub use reader::{Container, Reader};
+
+/// The first bytes of every CRAM file.
+pub const MAGIC: &[u8; 4] = b"CRAM";
+
+/// Version of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// 2 or 3.
+    pub major: u8,
+    /// 0 or 1.
+    pub minor: u8,
+}
+
+impl Version {
+    /// What is written where nothing else is asked for.
+    pub const DEFAULT: Version = Version { major: 3, minor: 0 };
+}

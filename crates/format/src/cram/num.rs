@@ -1,0 +1,177 @@
+//! Numbers as CRAM stores them: ITF8 and LTF8 (CRAM specification 3.1, section 2.3), and a reader of byte strings.
+
+use readmill_record::{Error, Result};
+
+/// What is said of content that cannot be CRAM.
+pub fn damaged(what: impl std::fmt::Display) -> Error {
+    Error::input(format!("the CRAM data is damaged: {what}")).hint("get the file again")
+}
+
+/// The error for data that ends too early.
+#[cold]
+pub fn short() -> Error {
+    damaged("a block ends too early")
+}
+
+/// Bytes that are read from the front.
+#[derive(Clone, Copy)]
+pub struct Front<'a>(pub &'a [u8]);
+
+impl<'a> Front<'a> {
+    /// The next `n` bytes.
+    #[inline]
+    pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
+        let (head, rest) = self.0.split_at_checked(n).ok_or_else(short)?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    /// The next byte.
+    #[inline]
+    pub fn byte(&mut self) -> Result<u8> {
+        let (&head, rest) = self.0.split_first().ok_or_else(short)?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    /// A 32-bit number, little-endian.
+    pub fn u32(&mut self) -> Result<u32> {
+        let bytes = self.take(4)?;
+        Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    }
+
+    /// An ITF8 number.
+    #[inline]
+    pub fn itf8(&mut self) -> Result<i32> {
+        let (&head, rest) = self.0.split_first().ok_or_else(short)?;
+        if head < 0x80 {
+            self.0 = rest;
+            return Ok(i32::from(head));
+        }
+        let more = (head.leading_ones() as usize).min(4);
+        let bytes = self.take(1 + more)?;
+        let high = u32::from(head) & if more == 4 { 0xf } else { 0x7f >> more };
+        let number = match bytes[1..] {
+            [a] => high << 8 | u32::from(a),
+            [a, b] => high << 16 | u32::from(a) << 8 | u32::from(b),
+            [a, b, c] => high << 24 | u32::from(a) << 16 | u32::from(b) << 8 | u32::from(c),
+            [a, b, c, d] => {
+                let low = u32::from(d) & 0xf;
+                high << 28 | u32::from(a) << 20 | u32::from(b) << 12 | u32::from(c) << 4 | low
+            }
+            _ => 0,
+        };
+        Ok(number.cast_signed())
+    }
+
+    /// An ITF8 number that is a length or a count.
+    pub fn count(&mut self) -> Result<usize> {
+        usize::try_from(self.itf8()?).map_err(|_| damaged("a length is negative"))
+    }
+
+    /// An LTF8 number.
+    pub fn ltf8(&mut self) -> Result<i64> {
+        let head = self.byte()?;
+        let more = head.leading_ones();
+        let high = if more >= 7 { 0 } else { u64::from(head) & (0x7f >> more) };
+        let number = self.take(more as usize)?.iter().fold(high, |n, &byte| n << 8 | u64::from(byte));
+        Ok(number.cast_signed())
+    }
+
+    /// As many ITF8 numbers as the first says.
+    pub fn itf8s(&mut self) -> Result<Vec<i32>> {
+        let n = self.count()?;
+        if n > self.0.len() {
+            return Err(short());
+        }
+        (0..n).map(|_| self.itf8()).collect()
+    }
+
+    /// A number of seven bits a byte, the most significant first (CRAM codecs, section 2.1).
+    pub fn uint7(&mut self) -> Result<u32> {
+        let mut n = 0u32;
+        for _ in 0..5 {
+            let byte = self.byte()?;
+            n = n << 7 | u32::from(byte & 0x7f);
+            if byte & 0x80 == 0 {
+                return Ok(n);
+            }
+        }
+        Err(damaged("a number has too many bytes"))
+    }
+}
+
+/// Appends an ITF8 number.
+#[inline]
+pub fn put_itf8(out: &mut Vec<u8>, number: i32) {
+    let n = number.cast_unsigned();
+    match n {
+        0..0x80 => out.push(n as u8),
+        0x80..0x4000 => out.extend([(n >> 8) as u8 | 0x80, n as u8]),
+        0x4000..0x20_0000 => out.extend([(n >> 16) as u8 | 0xc0, (n >> 8) as u8, n as u8]),
+        0x20_0000..0x1000_0000 => {
+            out.extend([(n >> 24) as u8 | 0xe0, (n >> 16) as u8, (n >> 8) as u8, n as u8]);
+        }
+        _ => out.extend([
+            (n >> 28) as u8 | 0xf0,
+            (n >> 20) as u8,
+            (n >> 12) as u8,
+            (n >> 4) as u8,
+            n as u8 & 0xf,
+        ]),
+    }
+}
+
+/// Appends an LTF8 number.
+pub fn put_ltf8(out: &mut Vec<u8>, number: i64) {
+    let n = number.cast_unsigned();
+    let bits = 64 - n.leading_zeros();
+    let more = (0..8).find(|&more| bits <= 7 * (more + 1)).unwrap_or(8);
+    let marks = if more == 0 { 0 } else { (0xff00u64 >> more) as u8 };
+    let high = if more >= 7 { 0 } else { (n >> (8 * more)) as u8 };
+    out.push(marks | high);
+    out.extend_from_slice(&n.to_be_bytes()[8 - more as usize..]);
+}
+
+/// Appends a number of seven bits a byte.
+pub fn put_uint7(out: &mut Vec<u8>, n: u32) {
+    let bytes = (32 - n.leading_zeros()).div_ceil(7).max(1);
+    for i in (0..bytes).rev() {
+        out.push((n >> (7 * i)) as u8 & 0x7f | if i > 0 { 0x80 } else { 0 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_they_were_written() {
+        let some = [0i64, 1, 127, 128, 16383, 16384, 1 << 20, 1 << 21, 1 << 27, 1 << 28, 1 << 30];
+        for n in some.into_iter().flat_map(|n| [n, n - 1, -n]) {
+            let mut out = Vec::new();
+            put_itf8(&mut out, n as i32);
+            let mut front = Front(&out);
+            assert_eq!((front.itf8().unwrap(), front.0.len()), (n as i32, 0), "{n}");
+            if let Ok(n) = u32::try_from(n) {
+                out.clear();
+                put_uint7(&mut out, n);
+                assert_eq!(Front(&out).uint7().unwrap(), n);
+            }
+        }
+        for n in (0..63).map(|bit| 1i64 << bit).flat_map(|n| [n, n - 1, -n]) {
+            let mut out = Vec::new();
+            put_ltf8(&mut out, n);
+            let mut front = Front(&out);
+            assert_eq!((front.ltf8().unwrap(), front.0.len()), (n, 0), "{n}");
+        }
+    }
+
+    #[test]
+    fn numbers_as_the_specification_shows_them() {
+        let mut out = Vec::new();
+        put_itf8(&mut out, 4_542_278); // the start of an EOF container
+        assert_eq!(out, [0xe0, 0x45, 0x4f, 0x46]);
+        assert_eq!(Front(&[0xff, 0xff, 0xff, 0xff, 0x0f]).itf8().unwrap(), -1);
+    }
+}

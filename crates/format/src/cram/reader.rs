@@ -1,0 +1,275 @@
+//! The serial side of reading: the file's definition and header, then one container after the other.
+
+use std::io::Read;
+
+use readmill_record::{Error, Header, Result};
+
+use super::block::Block;
+use super::codec::Codecs;
+use super::container::{self, ContainerHeader};
+use super::num::{Front, damaged};
+use super::{MAGIC, Version};
+
+type Input = Box<dyn Read + Send>;
+
+/// Most bytes that the header of a container takes: its numbers, and landmarks of 5 bytes.
+const MOST_HEADER: usize = 64 + 5 * 4096;
+
+/// Slack of what a container's records may take, for what is stored as nothing at all.
+const SLACK: usize = 256 << 10;
+
+/// A container, as it stands in the file.
+#[derive(Clone, Default)]
+pub struct Container {
+    /// Its header.
+    pub header: ContainerHeader,
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// Its blocks; what is behind them is of no meaning.
+    bytes: Vec<u8>,
+    /// Bytes that its blocks have when uncompressed.
+    raw: usize,
+    /// Most bytes that one of its records takes for what is not stored.
+    beside: usize,
+}
+
+impl Container {
+    /// Its blocks.
+    pub fn blocks(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Upper bound of what its records take as BAM. It is not exceeded: a container of which more comes is damaged.
+    ///
+    /// A record has 36 bytes beside its name, CIGAR, SEQ, QUAL and fields; SEQ and QUAL take three bytes for two
+    /// bases. Names, tags and features come of bytes in blocks that are not qualities, each byte of which makes six
+    /// bytes at most: a tag of one byte makes four, a feature of two makes an operator before and after it and an
+    /// entry of MD. (Deleted bases in MD come of nothing, wherefore there is slack.)
+    pub fn bound(&self) -> usize {
+        let bases = usize::try_from(self.header.bases).unwrap_or(0).min(self.raw.saturating_mul(8));
+        let others = self.raw.saturating_sub(bases);
+        let records = self.header.records.saturating_mul(64 + self.beside);
+        records
+            .saturating_add(bases / 2 * 3)
+            .saturating_add(others.saturating_mul(6))
+            .saturating_add(SLACK)
+    }
+
+    /// Bytes that are in memory while it is decoded, beside its records.
+    pub fn working(&self) -> usize {
+        self.bytes.len() + self.raw
+    }
+
+    /// Gives its memory away.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// A CRAM file being read.
+pub struct Reader {
+    input: Input,
+    version: Version,
+    header: Header,
+    offset: u64,
+    allow_missing_eof: bool,
+    most: usize,
+    ended: bool,
+    beside: usize,
+}
+
+/// Fills `buffer`; says how many bytes there were, which are fewer only at the end.
+fn fill(input: &mut Input, buffer: &mut [u8]) -> Result<usize> {
+    let mut n = 0;
+    while n < buffer.len() {
+        match input.read(&mut buffer[n..]) {
+            Ok(0) => break,
+            Ok(more) => n += more,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::io("reading failed", &e)),
+        }
+    }
+    Ok(n)
+}
+
+fn cut_short() -> Error {
+    Error::input("the CRAM file ends inside a container").hint("it is truncated: get it again")
+}
+
+impl Reader {
+    /// Reads the header of `input`. A container may take `most` bytes.
+    pub fn open(mut input: Input, allow_missing_eof: bool, most: usize) -> Result<Self> {
+        let mut definition = [0; 26];
+        if fill(&mut input, &mut definition)? < definition.len() || !definition.starts_with(MAGIC) {
+            return Err(Error::input("the file ends inside its header").hint("get the file again"));
+        }
+        let version = Version { major: definition[4], minor: definition[5] };
+        if !matches!((version.major, version.minor), (2, 0 | 1) | (3, 0 | 1)) {
+            let what = format!(
+                "CRAM {}.{} is not read, but 2.0, 2.1, 3.0 and 3.1",
+                version.major, version.minor
+            );
+            return Err(Error::input(what).hint("convert it: samtools view -b"));
+        }
+        let header = Header::default();
+        let (offset, ended) = (definition.len() as u64, false);
+        let mut reader =
+            Reader { input, version, header, offset, allow_missing_eof, most, ended, beside: 0 };
+        let first = reader.take(Vec::new())?;
+        let first = first.ok_or_else(|| damaged("there is no header"))?;
+        let text = container::header_text(&first.bytes, version, &mut Codecs::default())?;
+        reader.header = Header::parse(&text)?;
+        Ok(reader)
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The version of the file.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// Says how many bytes a record may take for what is not stored.
+    pub fn set_beside(&mut self, beside: usize) {
+        self.beside = beside;
+    }
+
+    /// Refuses containers that take more than `bytes`, with what comes of them, from here on.
+    pub fn limit(&mut self, bytes: usize) {
+        self.most = bytes;
+    }
+
+    /// Takes the next container with records, in the memory of `reuse`; nothing at the end.
+    pub fn claim(&mut self, mut reuse: Vec<u8>) -> Result<Option<Container>> {
+        while !self.ended {
+            let Some(container) = self.take(reuse)? else { break };
+            if container.header.is_end() {
+                self.ended = true;
+                break;
+            }
+            if container.header.records > 0 {
+                return Ok(Some(container));
+            }
+            reuse = container.bytes;
+        }
+        let must_end = (self.version.major, self.version.minor) >= (2, 1);
+        if !self.ended && must_end && !self.allow_missing_eof {
+            self.ended = true;
+            return Err(Error::input("the container that ends a CRAM file is missing")
+                .hint("the file is truncated: get it again, or give --allow-missing-eof"));
+        }
+        self.ended = true;
+        Ok(None)
+    }
+
+    /// Takes the next container; nothing at the end of the file.
+    fn take(&mut self, mut bytes: Vec<u8>) -> Result<Option<Container>> {
+        let at = self.offset;
+        let Some(header) = self.read_header().map_err(|e| e.offset(at))? else { return Ok(None) };
+        if header.length > self.most {
+            let what = format!("a container of the CRAM file has {} MiB", header.length >> 20);
+            return Err(Error::usage(what + ", which do not fit into the memory")
+                .offset(at)
+                .hint("raise -m"));
+        }
+        bytes.clear();
+        // Read by pieces: a length that is not true must not take memory.
+        let (mut left, input) = (header.length, &mut self.input);
+        while left > 0 {
+            let (from, n) = (bytes.len(), left.min(1 << 20));
+            bytes.resize(from + n, 0);
+            if fill(input, &mut bytes[from..])? < n {
+                return Err(cut_short().offset(at));
+            }
+            left -= n;
+        }
+        self.offset += header.length as u64;
+        let raw = self.raw_size(&header, &bytes).map_err(|e| e.offset(at))?;
+        let container = Container { header, offset: at, bytes, raw, beside: self.beside };
+        let needed = container.working().saturating_add(container.bound().saturating_mul(2));
+        if container.header.records > 0 && needed > self.most {
+            let what = format!("a container of the CRAM file needs {} MiB to be decoded", needed >> 20);
+            return Err(Error::usage(what + ", which do not fit into the memory")
+                .offset(at)
+                .hint("raise -m"));
+        }
+        Ok(Some(container))
+    }
+
+    /// Reads a header byte by byte, as nothing says how long it is.
+    fn read_header(&mut self) -> Result<Option<ContainerHeader>> {
+        let mut bytes = vec![0; 4];
+        match fill(&mut self.input, &mut bytes)? {
+            0 => return Ok(None),
+            4 => {}
+            _ => return Err(cut_short()),
+        }
+        let mut wanted = 1;
+        loop {
+            let from = bytes.len();
+            bytes.resize(from + wanted, 0);
+            if fill(&mut self.input, &mut bytes[from..])? < wanted {
+                return Err(cut_short());
+            }
+            wanted = match missing(&bytes, self.version) {
+                0 => break,
+                n => n,
+            };
+            if bytes.len() + wanted > MOST_HEADER {
+                return Err(damaged("the header of a container has no end"));
+            }
+        }
+        let (header, taken) = ContainerHeader::read(&bytes, self.version)?;
+        debug_assert_eq!(taken, bytes.len());
+        self.offset += taken as u64;
+        Ok(Some(header))
+    }
+
+    /// Bytes that the blocks of a container have when uncompressed.
+    fn raw_size(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<usize> {
+        let (mut front, mut raw) = (Front(bytes), 0usize);
+        // (Of a container without records, the number of blocks is not always true.)
+        for _ in 0..if header.records > 0 { header.blocks } else { 0 } {
+            raw = raw.saturating_add(Block::skip(&mut front, self.version)?.raw_size);
+        }
+        Ok(raw)
+    }
+}
+
+/// How many bytes are missing at least of a container's header of which `bytes` are there.
+fn missing(bytes: &[u8], version: Version) -> usize {
+    let mut at = 4;
+    // Gives the length of the number at `at`, by its first byte.
+    let mut skip = |long: bool| -> Result<i64, usize> {
+        let head = *bytes.get(at).ok_or(1usize)?;
+        let ones = head.leading_ones() as usize;
+        let length = 1 + if long { ones } else { ones.min(4) };
+        if bytes.len() < at + length {
+            return Err(at + length - bytes.len());
+        }
+        let mut front = Front(&bytes[at..at + length]);
+        at += length;
+        Ok(if long { front.ltf8() } else { front.itf8().map(i64::from) }.unwrap_or(0))
+    };
+    let mut walk = || -> Result<(), usize> {
+        for _ in 0..4 {
+            skip(false)?;
+        }
+        skip(version.major >= 3)?;
+        skip(true)?;
+        skip(false)?;
+        let landmarks = skip(false)?;
+        for _ in 0..landmarks.min(MOST_HEADER as i64) {
+            skip(false)?;
+        }
+        Ok(())
+    };
+    let checksum = if version.major >= 3 { 4 } else { 0 };
+    match walk() {
+        Ok(()) => (at + checksum).saturating_sub(bytes.len()),
+        Err(n) => n,
+    }
+}

@@ -1,0 +1,80 @@
+//! What an output of CRAM needs beside others: the reference, the number of records so far, and the .crai index.
+
+use std::path::Path;
+
+use readmill_format::cram::{self, Crai, Encoded, References, Writing};
+use readmill_record::header::Line;
+use readmill_record::{Error, Header, Result};
+
+use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
+use crate::target::{Target, with_suffix};
+
+/// An output of CRAM.
+pub struct CramOutput {
+    pub writing: Writing,
+    /// The index, if there is to be one.
+    pub crai: Option<Crai>,
+    records: u64,
+}
+
+impl CramOutput {
+    /// How `output` is written for reads under `header`.
+    pub fn new(output: &Output, header: &Header, indexed: bool) -> Result<Self> {
+        check(output)?;
+        let CramStyle { version, no_reference, reference } = &output.cram;
+        let reference = reference.as_ref().filter(|_| !no_reference);
+        let opened = reference.map(cram::Fasta::open).transpose()?;
+        let references = opened.map(|it| References::new(header, Some(&it), &cram::Cache::default()));
+        let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
+        let writing = Writing::new(header, *version, references, level);
+        Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
+    }
+
+    /// Gives containers their place behind those before.
+    pub fn settle(&mut self, encoded: &Encoded, bytes: &mut [u8], records: u64, offset: u64) {
+        encoded.settle(bytes, self.records);
+        self.records += records;
+        if let Some(crai) = &mut self.crai {
+            encoded.entries().for_each(|(at, entries)| crai.add(entries, offset + at));
+        }
+    }
+
+    /// Writes the index of the file at `path` under its temporary name.
+    pub fn write_index(crai: &Crai, path: &Path) -> Result<Target> {
+        let mut target = Target::open(&with_suffix(path, ".crai"))?;
+        target.write(&crai.to_bytes()?)?;
+        target.sync()?;
+        Ok(target)
+    }
+}
+
+/// Gives the @SQ lines of a header the M5 that CRAM wants, of the contigs that the reference has.
+pub fn complete(header: &mut Header, output: &Output) -> Result<()> {
+    let CramStyle { reference: Some(reference), no_reference: false, .. } = &output.cram else {
+        return Ok(());
+    };
+    if header.lines_of(b"SQ").all(|line| line.get(b"M5").is_some()) {
+        return Ok(());
+    }
+    let reference = reference.open()?;
+    let numbers = reference.matches(header)?;
+    let mut lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
+    for (line, number) in lines.iter_mut().zip(numbers) {
+        if let (None, Some(number)) = (line.get(b"M5"), number) {
+            line.set(b"M5", cram::md5(&reference, number)?.as_bytes());
+        }
+    }
+    header.replace(b"SQ", lines, &[])
+}
+
+/// Refuses CRAM where nothing says how bases are to be stored.
+pub fn check(output: &Output) -> Result<()> {
+    if output.cram.reference.is_none() && !output.cram.no_reference {
+        let hint = "give the FASTA file of the reads by --reference, or store all bases: -O cram,no-ref";
+        return Err(Error::usage(
+            "CRAM stores reads as differences from a reference, and there is none",
+        )
+        .hint(hint));
+    }
+    Ok(())
+}
