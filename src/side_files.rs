@@ -26,6 +26,8 @@ pub enum Beside {
     Flagstat,
     /// The text of samtools idxstats.
     Idxstats,
+    /// The text of samtools stats.
+    Stats,
     /// Checksums.
     Checksum,
     /// Checksums as samtools takes them.
@@ -80,7 +82,7 @@ impl SideFiles {
 fn paths(plan: &Plan) -> Vec<(Beside, &Path)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
     let training = plan.steps.recalibration.as_ref().and_then(|it| it.training());
-    let [flagstat, idxstats, checksum, samtools, bamseqchksum] = plan.tallies.paths();
+    let [flagstat, idxstats, stats, checksum, samtools, bamseqchksum] = plan.tallies.paths();
     let all = [
         (Beside::Metrics, metrics.and_then(|metrics| metrics.picard.as_deref())),
         (Beside::Json, metrics.and_then(|metrics| metrics.json.as_deref())),
@@ -88,6 +90,7 @@ fn paths(plan: &Plan) -> Vec<(Beside, &Path)> {
         (Beside::After, training.and_then(|training| training.after.as_deref())),
         (Beside::Flagstat, flagstat),
         (Beside::Idxstats, idxstats),
+        (Beside::Stats, stats),
         (Beside::Checksum, checksum),
         (Beside::SamtoolsChecksum, samtools),
         (Beside::Bamseqchksum, bamseqchksum),

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use readmill_record::{Error, Header, Result};
 use readmill_steps::tally::checksum::SequencingChecksum;
-use readmill_steps::tally::{Checksum, Columns, Flagstat, Idxstats};
+use readmill_steps::sort::Order;
+use readmill_steps::tally::{Checksum, Columns, Flagstat, Idxstats, Stats};
 use readmill_steps::{Changes, Step, Tags};
 
 use crate::pass::doing::Watches;
@@ -33,6 +34,7 @@ pub enum Point {
 pub struct Tallies {
     flagstat: Option<Watched<Flagstat>>,
     idxstats: Option<Watched<Idxstats>>,
+    stats: Option<Watched<Stats>>,
     checksum: Option<Watched<Checksum>>,
     sequencing: Option<Watched<SequencingChecksum>>,
     verify: Option<[Watched<Checksum>; 4]>,
@@ -49,6 +51,7 @@ impl Tallies {
         others: Vec<Arc<dyn Watch>>,
     ) -> Self {
         let wanted = &plan.tallies;
+        let sorted = plan.order() == Order::Coordinate || header.claims_coordinate_order();
         let sequencing = wanted.samtools_checksum.is_some() || wanted.bamseqchksum.is_some();
         let known = steps.iter().fold(late_changes(plan), |all, steps| all.and(&changes(steps)));
         let tags = known.tags;
@@ -56,6 +59,7 @@ impl Tallies {
         Tallies {
             flagstat: wanted.flagstat.as_ref().map(|_| Watched::new(Flagstat)),
             idxstats: wanted.idxstats.as_ref().map(|_| Watched::new(Idxstats::new(header))),
+            stats: wanted.stats.as_ref().map(|_| Watched::new(Stats::new(sorted))),
             checksum: wanted
                 .checksum
                 .as_ref()
@@ -81,6 +85,7 @@ impl Tallies {
         if point == Point::Output {
             watches.extend(self.flagstat.iter().map(|it| it as &dyn Watch));
             watches.extend(self.idxstats.iter().map(|it| it as &dyn Watch));
+            watches.extend(self.stats.iter().map(|it| it as &dyn Watch));
             watches.extend(self.checksum.iter().map(|it| it as &dyn Watch));
             watches.extend(self.sequencing.iter().map(|it| it as &dyn Watch));
             watches.extend(self.others.iter().map(|it| &**it as &dyn Watch));
@@ -102,6 +107,9 @@ impl Tallies {
         }
         if let Some(tally) = &self.idxstats {
             files.write(Beside::Idxstats, &tally.total()?.to_text())?;
+        }
+        if let Some(tally) = &self.stats {
+            files.write(Beside::Stats, tally.total()?.to_text().as_bytes())?;
         }
         if let Some(tally) = &self.checksum {
             files.write(Beside::Checksum, tally.total()?.to_text().as_bytes())?;

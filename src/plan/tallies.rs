@@ -9,6 +9,8 @@ pub struct Tallies {
     pub flagstat: Option<PathBuf>,
     /// Numbers of reads by reference sequence, as `samtools idxstats` writes them.
     pub idxstats: Option<PathBuf>,
+    /// Statistics, as `samtools stats` writes them.
+    pub stats: Option<PathBuf>,
     /// Checksums that do not depend on order.
     pub checksum: Option<PathBuf>,
     /// The same as `samtools checksum` takes them.
@@ -21,9 +23,9 @@ pub struct Tallies {
 
 impl Tallies {
     /// The files, in the order of the fields.
-    pub fn paths(&self) -> [Option<&Path>; 5] {
-        let Tallies { flagstat, idxstats, checksum, samtools_checksum, bamseqchksum, .. } = self;
-        [flagstat, idxstats, checksum, samtools_checksum, bamseqchksum].map(Option::as_deref)
+    pub fn paths(&self) -> [Option<&Path>; 6] {
+        let Tallies { flagstat, idxstats, stats, checksum, samtools_checksum, bamseqchksum, .. } = self;
+        [flagstat, idxstats, stats, checksum, samtools_checksum, bamseqchksum].map(Option::as_deref)
     }
 
     /// Whether anything is wanted.

@@ -3,7 +3,9 @@
 pub mod checksum;
 pub mod flagstat;
 pub mod idxstats;
+pub mod stats;
 
 pub use checksum::{Checksum, Columns};
 pub use flagstat::{Flagstat, FlagstatCounts};
 pub use idxstats::{Idxstats, IdxstatsCounts};
+pub use stats::{Stats, StatsCounts};

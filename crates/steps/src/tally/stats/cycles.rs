@@ -1,0 +1,181 @@
+//! Qualities and bases by cycle: the position in the read as it was sequenced.
+
+use readmill_record::RecordRef;
+
+/// Cycles that are counted each by itself. All later ones share a row, which only sums count.
+pub const MOST_CYCLES: usize = 1000;
+
+/// Qualities that fit before a table is widened to all 256.
+const USUAL_QUALITIES: usize = 64;
+
+/// Rows of both tables at most.
+const ROWS: usize = MOST_CYCLES + 1;
+
+/// Rows for reads of this length: a power of two, so that tables grow seldom.
+fn rows_for(length: usize) -> usize {
+    length.next_power_of_two().min(ROWS)
+}
+
+/// Numbers of bases by cycle and quality.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Qualities {
+    columns: usize,
+    /// A row for each cycle.
+    counts: Vec<u64>,
+}
+
+impl Qualities {
+    /// Bytes of the largest table.
+    pub const BYTES: usize = ROWS * 256 * 8;
+
+    /// Counts the qualities of a read.
+    pub fn add(&mut self, quals: &[u8], reverse: bool) {
+        let highest = quals.iter().max().copied().unwrap_or(0);
+        self.widen(if usize::from(highest) < USUAL_QUALITIES { USUAL_QUALITIES } else { 256 });
+        let needed = rows_for(quals.len()) * self.columns;
+        if self.counts.len() < needed {
+            self.counts.reserve_exact(needed - self.counts.len());
+            self.counts.resize(needed, 0);
+        }
+        if reverse { self.add_each(quals.iter().rev()) } else { self.add_each(quals.iter()) }
+    }
+
+    fn add_each<'a>(&mut self, mut quals: impl Iterator<Item = &'a u8>) {
+        let own = self.counts.chunks_exact_mut(self.columns).take(MOST_CYCLES);
+        for (row, &qual) in own.zip(quals.by_ref()) {
+            row[usize::from(qual)] += 1;
+        }
+        for &qual in quals {
+            self.counts[MOST_CYCLES * self.columns + usize::from(qual)] += 1;
+        }
+    }
+
+    /// Makes room for this many qualities.
+    fn widen(&mut self, columns: usize) {
+        if self.columns >= columns {
+            return;
+        }
+        let before = self.columns.max(1);
+        let mut wide = vec![0; self.counts.len() / before * columns];
+        for (row, old) in wide.chunks_exact_mut(columns).zip(self.counts.chunks_exact(before)) {
+            row[..before].copy_from_slice(old);
+        }
+        (self.columns, self.counts) = (columns, wide);
+    }
+
+    pub fn of(&self, cycle: usize, qual: usize) -> u64 {
+        if qual >= self.columns {
+            return 0;
+        }
+        self.counts.get(cycle * self.columns + qual).copied().unwrap_or(0)
+    }
+
+    /// Sum of all qualities, and the highest.
+    pub fn sum_and_highest(&self) -> (u64, usize) {
+        let (mut sum, mut highest) = (0, 0);
+        for row in self.counts.chunks_exact(self.columns.max(1)) {
+            for (qual, &count) in row.iter().enumerate().filter(|&(_, &count)| count > 0) {
+                sum += qual as u64 * count;
+                highest = highest.max(qual);
+            }
+        }
+        (sum, highest)
+    }
+
+    pub fn merge(&mut self, mut from: Qualities) {
+        self.widen(from.columns);
+        from.widen(self.columns);
+        if from.counts.len() > self.counts.len() {
+            std::mem::swap(&mut self.counts, &mut from.counts);
+        }
+        for (into, from) in self.counts.iter_mut().zip(from.counts) {
+            *into += from;
+        }
+    }
+}
+
+/// Numbers of A, C, G, T, N and others.
+pub(super) type BaseCounts = [u64; 6];
+
+/// Which of them a base is, in BAM's numbering of bases.
+const CLASSES: [usize; 16] = [5, 0, 1, 5, 2, 5, 5, 5, 3, 5, 5, 5, 5, 5, 5, 4];
+
+/// Numbers of bases by cycle, of forward and of reverse reads, as the records have them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bases([Vec<BaseCounts>; 2]);
+
+impl Bases {
+    /// Bytes of the largest table.
+    pub const BYTES: usize = 2 * ROWS * size_of::<BaseCounts>();
+
+    /// Counts the bases of a read. Returns how many are G or C.
+    pub fn add(&mut self, record: RecordRef<'_>) -> u64 {
+        let (seq, length) = (record.seq(), record.l_seq());
+        let reverse = record.flags().is_reverse();
+        let rows = &mut self.0[usize::from(reverse)];
+        if rows.len() < rows_for(length) {
+            rows.reserve_exact(rows_for(length) - rows.len());
+            rows.resize(rows_for(length), [0; 6]);
+        }
+        let class = |i: usize| CLASSES[usize::from(seq[i / 2] >> (4 * (!i & 1)) & 15)];
+        if reverse {
+            add_each(rows, (0..length).rev().map(class))
+        } else {
+            add_each(rows, (0..length).map(class))
+        }
+    }
+
+    fn row(&self, strand: usize, cycle: usize) -> BaseCounts {
+        self.0[strand].get(cycle).copied().unwrap_or_default()
+    }
+
+    /// Bases of a cycle as the records have them.
+    pub fn of(&self, cycle: usize) -> BaseCounts {
+        sum(self.row(0, cycle), self.row(1, cycle))
+    }
+
+    /// Bases of a cycle as they were sequenced: those of reverse reads are complemented. Without N and others.
+    pub fn as_sequenced(&self, cycle: usize) -> BaseCounts {
+        let [a, c, g, t, ..] = self.row(1, cycle);
+        let [fa, fc, fg, ft, ..] = self.row(0, cycle);
+        [fa + t, fc + g, fg + c, ft + a, 0, 0]
+    }
+
+    /// Bases of all cycles.
+    pub fn total(&self) -> BaseCounts {
+        self.0.iter().flatten().fold(BaseCounts::default(), |total, &row| sum(total, row))
+    }
+
+    pub fn merge(&mut self, from: Bases) {
+        for (into, mut from) in self.0.iter_mut().zip(from.0) {
+            if from.len() > into.len() {
+                std::mem::swap(into, &mut from);
+            }
+            for (into, from) in into.iter_mut().zip(from) {
+                *into = sum(*into, from);
+            }
+        }
+    }
+}
+
+/// Counts bases in the order of cycles. Returns how many are G or C.
+fn add_each(rows: &mut [BaseCounts], mut classes: impl Iterator<Item = usize>) -> u64 {
+    let mut gc = 0;
+    let mut count = |row: &mut BaseCounts, class: usize| {
+        row[class] += 1;
+        gc += u64::from(class == 1 || class == 2);
+    };
+    let (own, shared) = rows.split_at_mut(rows.len().min(MOST_CYCLES));
+    for (row, class) in own.iter_mut().zip(classes.by_ref()) {
+        count(row, class);
+    }
+    if let [row] = shared {
+        classes.for_each(|class| count(row, class));
+    }
+    gc
+}
+
+/// The sum of two rows.
+pub(super) fn sum(a: BaseCounts, b: BaseCounts) -> BaseCounts {
+    std::array::from_fn(|i| a[i] + b[i])
+}

@@ -1,0 +1,219 @@
+//! What one thread has counted.
+
+use readmill_record::cigar::HARD_CLIP;
+use readmill_record::{Flags, RecordRef};
+
+use super::counts::{Count, Counts, Histogram};
+use super::cycles::{Bases, Qualities};
+use super::indels::Indels;
+use super::insert_sizes::InsertSizes;
+
+/// Longest read whose length has a row; longer ones are counted together.
+pub const LONGEST_READ: usize = (1 << 16) - 2;
+
+/// Bins of GC content, which are half a percent wide.
+pub(super) const GC_BINS: usize = 200;
+
+/// First or last segments: of reads that are not paired, all are first.
+const FIRST: usize = 0;
+const LAST: usize = 1;
+
+/// Operators that map bases: M, I, = and X.
+const MAPPING: u32 = 0b1_1000_0011;
+
+/// What one thread has counted.
+#[derive(Clone, Debug, Default)]
+pub struct StatsPartial {
+    pub(super) counts: Counts,
+    /// Sums of CRC-32 of names, sequences (as BAM packs them) and qualities.
+    pub(super) checksums: [u32; 3],
+    /// Mismatches by NM. Wraps below 0, as samtools' does.
+    pub(super) mismatches: u64,
+    pub(super) mapqs: Histogram,
+    /// Lengths with hard-clipped bases: of all reads, first and last segments.
+    pub(super) lengths: [Histogram; 3],
+    /// The greatest lengths of the same, supplementary reads included.
+    pub(super) longest: [usize; 3],
+    /// Reads by GC content, of first and last segments.
+    pub(super) gc: [Histogram; 2],
+    pub(super) qualities: [Qualities; 2],
+    pub(super) bases: [Bases; 2],
+    pub(super) indels: Indels,
+    pub(super) insert_sizes: InsertSizes,
+    /// Where the last mapped read of the batch stood.
+    place: Option<(i32, i32)>,
+    disordered: bool,
+}
+
+impl StatsPartial {
+    pub(super) fn bytes() -> usize {
+        let lengths = 3 * (LONGEST_READ + 2) * 8;
+        let others = 256 * 8 + 2 * 256 * 8 + Indels::BYTES + InsertSizes::BYTES;
+        size_of::<StatsPartial>() + lengths + others + 2 * (Qualities::BYTES + Bases::BYTES)
+    }
+
+    /// A batch need not follow the one before.
+    pub(super) fn begin_batch(&mut self) {
+        self.place = None;
+    }
+
+    /// Whether no batch was out of order.
+    pub(super) fn in_order(&self) -> bool {
+        !self.disordered
+    }
+
+    pub(super) fn observe(&mut self, record: RecordRef<'_>) {
+        self.add_checksums(record);
+        let (flags, length) = (record.flags(), record.l_seq());
+        if flags.is_secondary() {
+            return self.counts.add(Count::Secondary, 1);
+        }
+        self.counts.add(Count::Supplementary, u64::from(flags.is_supplementary()));
+        if length == 0 {
+            return;
+        }
+        if flags.is_duplicate() {
+            self.counts.add(Count::Duplicates, 1);
+            self.counts.add(Count::DuplicateBases, length as u64);
+        }
+        let segment = segment(flags);
+        self.add_length(record, segment);
+        let aside = Flags::UNMAPPED | Flags::SUPPLEMENTARY | Flags::QC_FAIL | Flags::DUPLICATE;
+        if flags.0 & aside == 0 {
+            self.mapqs.add(usize::from(record.mapq()));
+        }
+        if flags.is_primary() {
+            self.add_primary(record, segment);
+        }
+        if flags.is_unmapped() {
+            return;
+        }
+        self.indels.add(record, segment);
+        if flags.is_primary() && flags.is_paired() && !flags.is_mate_unmapped() {
+            self.insert_sizes.add(record);
+        }
+        self.add_mapped(record);
+    }
+
+    fn add_checksums(&mut self, record: RecordRef<'_>) {
+        for (sum, bytes) in self.checksums.iter_mut().zip([record.qname(), record.seq(), record.qual()])
+        {
+            *sum = sum.wrapping_add(crc32fast::hash(bytes));
+        }
+    }
+
+    fn add_length(&mut self, record: RecordRef<'_>, segment: Option<usize>) {
+        let clipped = record.cigar().ops().filter(|&(op, _)| op == HARD_CLIP).map(|(_, n)| n as usize);
+        let length = record.l_seq() + clipped.sum::<usize>();
+        for group in [Some(0), segment.map(|segment| 1 + segment)].into_iter().flatten() {
+            self.longest[group] = self.longest[group].max(length);
+            if record.flags().is_primary() {
+                self.lengths[group].add(length.min(LONGEST_READ + 1));
+            }
+        }
+    }
+
+    /// What is counted of reads that are neither secondary nor supplementary.
+    fn add_primary(&mut self, record: RecordRef<'_>, segment: Option<usize>) {
+        let (flags, length) = (record.flags(), record.l_seq() as u64);
+        let counts = &mut self.counts;
+        counts.add(Count::Bases, length);
+        counts.add(Count::QcFailed, u64::from(flags.is_qc_fail()));
+        counts.add(Count::Paired, u64::from(flags.is_paired()));
+        match segment {
+            Some(FIRST) => {
+                counts.add(Count::First, 1);
+                counts.add(Count::FirstBases, length);
+            }
+            Some(_) => {
+                counts.add(Count::Last, 1);
+                counts.add(Count::LastBases, length);
+            }
+            None => counts.add(Count::Other, 1),
+        }
+        if flags.is_unmapped() {
+            counts.add(Count::Unmapped, 1);
+        } else {
+            counts.add(Count::MappedBases, length);
+            counts.add(Count::MapqZero, u64::from(record.mapq() == 0));
+            // As in samtools, only reads whose mates are mapped can be proper.
+            if flags.is_paired() && !flags.is_mate_unmapped() {
+                counts.add(Count::MappedInPair, 1);
+                counts.add(Count::Proper, u64::from(flags.is_proper()));
+                counts.add(Count::OtherContig, u64::from(record.ref_id() != record.next_ref_id()));
+            } else {
+                counts.add(Count::MappedAlone, 1);
+            }
+        }
+        if let Some(segment) = segment {
+            self.qualities[segment].add(record.qual(), flags.is_reverse());
+            let gc = self.bases[segment].add(record);
+            let bin = |gc: u64| (gc * (GC_BINS as u64 - 1) / length).min(GC_BINS as u64 - 1) as usize;
+            for bin in bin(gc)..bin(gc + 1) {
+                self.gc[segment].add(bin);
+            }
+        }
+    }
+
+    /// What is counted of mapped reads, supplementary ones included.
+    fn add_mapped(&mut self, record: RecordRef<'_>) {
+        if let Some(field) = record.field(*b"NM") {
+            self.mismatches =
+                self.mismatches.wrapping_add(integer(field.kind, field.value).cast_unsigned());
+        }
+        let mapped = record.cigar().ops().filter(|&(op, _)| MAPPING >> op & 1 == 1);
+        self.counts.add(Count::CigarBases, mapped.map(|(_, n)| u64::from(n)).sum());
+        let place = (record.ref_id(), record.pos());
+        let before = self.place.replace(place);
+        self.disordered |= before.is_some_and(|(ref_id, pos)| ref_id == place.0 && pos > place.1);
+    }
+
+    pub(super) fn merge(&mut self, from: StatsPartial) {
+        self.counts.merge(&from.counts);
+        for (into, from) in self.checksums.iter_mut().zip(from.checksums) {
+            *into = into.wrapping_add(from);
+        }
+        self.mismatches = self.mismatches.wrapping_add(from.mismatches);
+        self.mapqs.merge(from.mapqs);
+        for (into, from) in self.lengths.iter_mut().zip(from.lengths) {
+            into.merge(from);
+        }
+        for (into, from) in self.longest.iter_mut().zip(from.longest) {
+            *into = from.max(*into);
+        }
+        for (into, from) in self.gc.iter_mut().zip(from.gc) {
+            into.merge(from);
+        }
+        for (into, from) in self.qualities.iter_mut().zip(from.qualities) {
+            into.merge(from);
+        }
+        for (into, from) in self.bases.iter_mut().zip(from.bases) {
+            into.merge(from);
+        }
+        self.indels.merge(from.indels);
+        self.insert_sizes.merge(from.insert_sizes);
+        self.disordered |= from.disordered;
+    }
+}
+
+/// Whether a read is the first or the last segment of its template, and not both.
+fn segment(flags: Flags) -> Option<usize> {
+    match (flags.is_paired(), flags.is_first(), flags.is_last()) {
+        (false, ..) | (true, true, false) => Some(FIRST),
+        (true, false, true) => Some(LAST),
+        _ => None,
+    }
+}
+
+/// The integer in an optional field; 0 in others.
+fn integer(kind: u8, value: &[u8]) -> i64 {
+    match (kind, value) {
+        (b'c', &[a]) => i64::from(a.cast_signed()),
+        (b'C', &[a]) => i64::from(a),
+        (b's', &[a, b]) => i64::from(i16::from_le_bytes([a, b])),
+        (b'S', &[a, b]) => i64::from(u16::from_le_bytes([a, b])),
+        (b'i', &[a, b, c, d]) => i64::from(i32::from_le_bytes([a, b, c, d])),
+        (b'I', &[a, b, c, d]) => i64::from(u32::from_le_bytes([a, b, c, d])),
+        _ => 0,
+    }
+}
