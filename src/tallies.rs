@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use readmill_record::{Error, Header, Result};
-use readmill_steps::tally::checksum::SequencingChecksum;
 use readmill_steps::sort::Order;
+use readmill_steps::tally::checksum::SequencingChecksum;
 use readmill_steps::tally::{Checksum, Columns, Flagstat, Idxstats, Stats};
 use readmill_steps::{Changes, Step, Tags};
 
