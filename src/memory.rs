@@ -8,6 +8,7 @@ use readmill_engine::{Crew, Division};
 use readmill_format::cram;
 use readmill_record::{Error, Result};
 use readmill_steps::bqsr::training::LEARNER_BYTES;
+use readmill_steps::tally::Stats;
 use readmill_steps::sort::{CRAM_PARTITION, Entry};
 
 use crate::plan::{DEFAULT_LEVEL, Plan};
@@ -111,6 +112,9 @@ impl Memory {
         if let Some(elsewhere) = &plan.elsewhere {
             let tickets = MIB * crew.in_flight as u64; // what they bring
             division.take("other outputs", sides::memory(elsewhere.most_files()) + tickets);
+        }
+        if plan.tallies.stats.is_some() {
+            division.take("statistics", Stats::bytes() as u64 * (threads as u64 + 1));
         }
         let sizes = Sizes::of(division.remainder().unwrap_or(0));
         division.take("sorting", sizes.scratch() * threads as u64);

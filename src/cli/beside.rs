@@ -16,6 +16,9 @@ pub struct BesideFlags {
     /// Write numbers of reads by reference sequence, as samtools idxstats does
     #[arg(long, value_name = "FILE")]
     idxstats: Option<PathBuf>,
+    /// Write statistics of the reads, as samtools stats does
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
     /// Write checksums of the reads that do not depend on their order, as readmill checksum does
     #[arg(long, value_name = "FILE")]
     checksum: Option<PathBuf>,
@@ -35,6 +38,7 @@ impl BesideFlags {
         Tallies {
             flagstat: self.flagstat.clone(),
             idxstats: self.idxstats.clone(),
+            stats: self.stats.clone(),
             checksum: self.checksum.clone(),
             verify: self.verify,
             ..Tallies::default()

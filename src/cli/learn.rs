@@ -1,4 +1,4 @@
-//! Subcommands that write nothing but what they learn of reads: flagstat, idxstats, checksum.
+//! Subcommands that write nothing but what they learn of reads: flagstat, idxstats, stats, checksum.
 
 use std::path::PathBuf;
 
@@ -35,6 +35,10 @@ impl Learn {
 
     pub fn flagstat(&self) -> Plan {
         self.plan("flagstat", Tallies { flagstat: Some(self.output.clone()), ..Tallies::default() })
+    }
+
+    pub fn stats(&self) -> Plan {
+        self.plan("stats", Tallies { stats: Some(self.output.clone()), ..Tallies::default() })
     }
 
     pub fn idxstats(&self) -> Plan {

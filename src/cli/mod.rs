@@ -52,6 +52,8 @@ enum Command {
     Flagstat(learn::Learn),
     /// Numbers of reads by reference sequence, as samtools idxstats; needs no index
     Idxstats(learn::Learn),
+    /// Statistics of reads, as samtools stats
+    Stats(learn::Learn),
     /// Checksums of reads that do not depend on their order
     Checksum(learn::Checksum),
     /// Say how far two files agree
@@ -90,6 +92,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Fastq(it) => process(&it.plan()?),
         Command::Flagstat(it) => process(&it.flagstat()),
         Command::Idxstats(it) => process(&it.idxstats()),
+        Command::Stats(it) => process(&it.stats()),
         Command::Checksum(it) => process(&it.plan()),
         Command::Compare(it) => it.run(),
         Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),

@@ -60,32 +60,11 @@ impl Args {
 
 /// A sort, as far as its memory goes.
 fn plan(memory: u64, threads: usize, level: u8) -> Plan {
-    let (path, codec) = (PathBuf::new(), Codec::default());
-    Plan {
-        command: "sort",
-        inputs: Vec::new(),
-        steps: Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() },
-        output: Some(Output {
-            path,
-            format: Format::Bam,
-            codec,
-            level: Some(level),
-            index: Index::Auto,
-            no_pg: false,
-            fastq: Default::default(),
-        }),
-        elsewhere: None,
-        tallies: Tallies::default(),
-        means: Means {
-            threads,
-            memory,
-            temp_dirs: Vec::new(),
-            spill_codec: SpillCodec::default(),
-            allow_missing_eof: false,
-            explain: false,
-            verbosity: Verbosity::Quiet,
-        },
-    }
+    let mut plan = Plan { command: "sort", ..Plan::new(Vec::<PathBuf>::new(), "") };
+    plan.steps = Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() };
+    plan.output = plan.output.map(|output| Output { level: Some(level), ..output });
+    (plan.means.threads, plan.means.memory) = (threads, memory);
+    plan
 }
 
 /// The sort under way.

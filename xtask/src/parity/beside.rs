@@ -40,10 +40,11 @@ impl Pair<'_> {
         ledger.check(&format!("{input}: flagstat, idxstats, checksum in the pass that sorts"), || {
             place.readmill(&format!(
                 "prep {input} -o out.bam --sort coordinate --mark-duplicates --verify --flagstat flagstat.txt \
-                 --idxstats idxstats.txt --checksum checksum.txt"
+                 --idxstats idxstats.txt --stats stats.txt --checksum checksum.txt"
             ))?;
             let lines = same_text(place, "flagstat.txt", "flagstat out.bam")?
-                + same_text(place, "idxstats.txt", "idxstats out.bam")?;
+                + same_text(place, "idxstats.txt", "idxstats out.bam")?
+                + same_stats(place, "stats.txt", "stats out.bam")?;
             let own = readmill(place, "checksum -q out.bam")?;
             ensure!(own == fs::read_to_string(place.path("checksum.txt"))?, "another checksum afterwards");
             Ok(format!("{lines} lines"))
@@ -139,6 +140,22 @@ fn same_text(place: &Place<'_>, ours: &str, samtools: &str) -> Result<usize> {
     }
     ensure!(ours == theirs, "{} lines, theirs {}", ours.lines().count(), theirs.lines().count());
     Ok(ours.lines().count())
+}
+
+/// Compares the sections of statistics that both have; gives the number of lines.
+fn same_stats(place: &Place<'_>, ours: &str, samtools: &str) -> Result<usize> {
+    let (ours, theirs) = (fs::read_to_string(place.path(ours))?, Printed::newest(place, samtools)?.text()?);
+    let rows = |text: &str| -> Vec<String> {
+        // Comments name the program; COV and GCD need an order, sections of barcodes their order in the file.
+        let left_out = |line: &&str| ["#", "COV", "GCD"].iter().any(|start| line.starts_with(start));
+        text.lines().filter(|line| !left_out(line)).map(str::to_string).collect()
+    };
+    let (ours, theirs) = (rows(&ours), rows(&theirs));
+    for (our, their) in ours.iter().zip(&theirs) {
+        ensure!(our == their, "{our:?}, theirs {their:?}");
+    }
+    ensure!(ours.len() == theirs.len(), "{} rows, theirs {}", ours.len(), theirs.len());
+    Ok(ours.len())
 }
 
 /// Reads of a FASTQ file and how often each is there.
