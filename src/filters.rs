@@ -1,25 +1,90 @@
 //! Filters: files opened, headers changed, and steps made of what is asked for.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use readmill_format::source::Source;
-use readmill_record::{Header, Result};
+use readmill_record::{Error, Header, Result};
 use readmill_steps::Step;
+use readmill_steps::expression::Expression;
+use readmill_steps::filter::fix_mates::LoneMates;
 use readmill_steps::filter::{
-    CleanSam, DropUnmapped, ExactMapping, MinMapq, OptionalFields, Overlap, RenameContigs,
-    ReplaceDictionary, ReplaceReadGroup,
+    ByFlags, CleanSam, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq,
+    OptionalFields, Overlap, RenameContigs, ReplaceDictionary, ReplaceReadGroup, Select, Subsample,
+    in_read_groups as groups,
 };
+use readmill_steps::markdup::grouping::Evidence;
 
-use crate::inputs::{self, Rules};
-use crate::plan::{self, Filters, Unmapped};
+use crate::forecast::first_batch;
+use crate::inputs::{self, Inputs, Next, Rules};
+use crate::plan::{self, Filters, Sampling, Unmapped};
+use crate::report::Report;
 
 /// Bytes the header of a dictionary may take.
 const MOST_DICTIONARY: usize = 64 << 20;
 
-/// The steps that come first, in their fixed order. Drops judge reads by the header as it is; edits change it as they
-/// are made.
-pub fn early(wanted: &Filters, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
+/// Templates of a first piece that lack a mate, at least, before it is said of it that mates do not stand together.
+const ENOUGH_LONE: usize = 64;
+
+/// What is done to reads.
+pub struct Made {
+    /// As they come.
+    pub early: Vec<Box<dyn Step>>,
+    /// When duplicates are marked and qualities recalibrated.
+    pub late: Vec<Box<dyn Step>>,
+    /// Templates that lack a mate, to be checked when all reads have come.
+    pub lone: Option<Arc<LoneMates>>,
+}
+
+/// Refuses to fix mates in an input whose header, or beginning, says that they do not stand together.
+pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
+    if wanted.fix_mates.is_none() {
+        return Ok(());
+    }
+    let list = inputs.list();
+    let hint = "sort the reads by name first: readmill sort -n";
+    if let Some(input) = list.iter().find(|input| input.header.claims_coordinate_order()) {
+        let what = "reads are sorted by coordinate, and mates can be fixed where they stand together";
+        return Err(Error::input(what).hint(hint).file(&input.path));
+    }
+    let Some(Next::Piece(number, claim)) = inputs.peek()? else { return Ok(()) };
+    let evidence = first_batch(claim.clone(), &list[*number]).as_ref().map(Evidence::of);
+    let scattered = |it: &Evidence| it.incomplete().len() >= ENOUGH_LONE && !it.looks_grouped();
+    match evidence.is_some_and(|it| scattered(&it)) {
+        true => Err(Error::input("most reads do not stand beside their mates, which are to be fixed")
+            .hint(hint)
+            .file(&list[*number].path)),
+        false => Ok(()),
+    }
+}
+
+/// The steps, in their fixed order. Drops judge reads by the header as it is; edits change it as they are made.
+pub fn make(wanted: &Filters, header: &mut Header, report: &Report) -> Result<Made> {
     let mut steps = drops(wanted, header)?;
+    in_read_groups(wanted, header, &mut steps, report)?;
+    for (keep, expressions) in [(true, &wanted.include), (false, &wanted.exclude)] {
+        for text in expressions {
+            steps.push(Box::new(Select::new(Expression::parse(text, header)?, keep)));
+        }
+    }
+    let mut late: Vec<Box<dyn Step>> = Vec::new();
+    if let Some(Sampling { fraction, seed, after_duplicates }) = wanted.subsample {
+        let step = Subsample::new(fraction, seed, header)?;
+        report.say(&format!("readmill: {fraction} of the templates stay, by seed {}", step.seed()));
+        step.note(header)?;
+        if after_duplicates { &mut late } else { &mut steps }.push(Box::new(step));
+    }
+    let lone = edits(wanted, header, &mut steps)?;
+    late.extend(wanted.optional_fields.clone().map(optional_fields));
+    Ok(Made { early: steps, late, lone })
+}
+
+/// What changes reads, and where lone mates are noted, if mates are fixed.
+fn edits(
+    wanted: &Filters,
+    header: &mut Header,
+    steps: &mut Vec<Box<dyn Step>>,
+) -> Result<Option<Arc<LoneMates>>> {
     if let Some(path) = &wanted.rename_contigs {
         steps.push(Box::new(RenameContigs::open(path, header)?));
     }
@@ -34,7 +99,13 @@ pub fn early(wanted: &Filters, header: &mut Header) -> Result<Vec<Box<dyn Step>>
     if let Some(group) = &wanted.read_group {
         steps.push(Box::new(ReplaceReadGroup::new(group, header)?));
     }
-    Ok(steps)
+    let mut lone = None;
+    if let Some(rules) = wanted.fix_mates {
+        let step = FixMates::new(rules, header);
+        lone = Some(step.lone_mates());
+        steps.push(Box::new(step));
+    }
+    Ok(lone)
 }
 
 /// What decides which reads go on.
@@ -54,19 +125,47 @@ fn drops(wanted: &Filters, header: &Header) -> Result<Vec<Box<dyn Step>>> {
     if let Some(path) = &wanted.overlap {
         steps.push(Box::new(Overlap::open(path, header)?));
     }
+    if wanted.flags != FlagRules::default() {
+        steps.push(Box::new(ByFlags::new(wanted.flags)));
+    }
     Ok(steps)
 }
 
-/// The steps that come when duplicates are marked and qualities recalibrated.
-pub fn late(wanted: &Filters) -> Vec<Box<dyn Step>> {
-    let mut steps: Vec<Box<dyn Step>> = Vec::new();
-    if let Some(fields) = &wanted.optional_fields {
-        steps.push(Box::new(match fields.clone() {
-            plan::OptionalFields::Remove(tags) => OptionalFields::remove(tags),
-            plan::OptionalFields::Keep(tags) => OptionalFields::keep(tags),
-        }));
+/// What keeps reads of some read groups. A file whose name follows `^` lists those that are dropped.
+fn in_read_groups(
+    wanted: &Filters,
+    header: &mut Header,
+    steps: &mut Vec<Box<dyn Step>>,
+    report: &Report,
+) -> Result<()> {
+    let mut ids: Vec<Vec<u8>> = wanted.in_read_groups.iter().map(|id| id.clone().into()).collect();
+    let mut keep = true;
+    if let Some(path) = &wanted.in_read_groups_file {
+        let named = path.to_str().and_then(|name| name.strip_prefix('^'));
+        keep = named.is_none();
+        let path = named.map_or(path.as_path(), Path::new);
+        if !keep && !ids.is_empty() {
+            return Err(Error::usage("read groups are to be kept and others dropped")
+                .hint("give --in-read-group, or a file behind ^"));
+        }
+        let reading = |e| Error::io(format!("{} cannot be read", path.display()), &e);
+        ids.extend(groups::listed(&std::fs::read(path).map_err(reading)?));
+    } else if ids.is_empty() {
+        return Ok(());
     }
-    steps
+    for id in groups::undefined(&ids, header) {
+        report.warn(&format!("no read group of the header is called {id}"));
+    }
+    steps.push(Box::new(InReadGroups::new(ids, keep, header)?));
+    Ok(())
+}
+
+/// What removes optional fields.
+fn optional_fields(wanted: plan::OptionalFields) -> Box<dyn Step> {
+    Box::new(match wanted {
+        plan::OptionalFields::Remove(tags) => OptionalFields::remove(tags),
+        plan::OptionalFields::Keep(tags) => OptionalFields::keep(tags),
+    })
 }
 
 fn dictionary(path: &Path) -> Result<Header> {

@@ -8,8 +8,8 @@ use readmill_engine::{Crew, Division};
 use readmill_format::cram;
 use readmill_record::{Error, Result};
 use readmill_steps::bqsr::training::LEARNER_BYTES;
-use readmill_steps::tally::Stats;
 use readmill_steps::sort::{CRAM_PARTITION, Entry};
+use readmill_steps::tally::Stats;
 
 use crate::plan::{DEFAULT_LEVEL, Plan};
 use crate::{recalibration, sides};

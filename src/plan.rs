@@ -18,7 +18,7 @@ use readmill_steps::sort::Order;
 
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
 pub use elsewhere::{By, Chosen, Elsewhere, Fastq, MOST, Split};
-pub use filters::{Filters, OptionalFields, Unmapped};
+pub use filters::{Filters, OptionalFields, Sampling, Unmapped};
 pub use recalibration::{Apply, Recalibration, TableSource, Training};
 pub use tallies::Tallies;
 
@@ -295,6 +295,12 @@ impl Plan {
         }
         self.output.as_ref().map_or(Ok(()), Output::check)?;
         self.steps.filters.check()?;
+        if self.steps.filters.subsample.is_some_and(|it| it.after_duplicates)
+            && self.steps.duplicates.is_none()
+        {
+            return Err(Error::usage("no duplicates are marked after which reads could be sampled")
+                .hint("add --mark-duplicates, or drop --subsample-after-duplicates"));
+        }
         if let Some(recalibration) = &self.steps.recalibration {
             recalibration.check()?;
             let bootstrap = recalibration.training().is_some_and(|training| training.bootstrap);

@@ -10,11 +10,13 @@ use readmill_engine::Crew;
 use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Header, Kind, Result};
+use readmill_steps::filter::fix_mates::LoneMates;
 use readmill_steps::markdup::DuplicateEnds;
 use readmill_steps::sort::Order;
 use readmill_steps::{Step, sort};
 
 use crate::additions::{self, Additions};
+use crate::filters::{self, Made};
 use crate::inputs::{Inputs, Next, Rules};
 use crate::memory::Memory;
 use crate::output::{Sink, complete_header};
@@ -28,7 +30,7 @@ use crate::side_files::{self, SideFiles};
 use crate::sides::Sides;
 use crate::summary::{self, Summary};
 use crate::tallies::{Point, Tallies};
-use crate::{elsewhere, filters, recalibration};
+use crate::{elsewhere, recalibration};
 
 /// How often the header's text is in memory, at most, in one form or another.
 const HEADER_COPIES: u64 = 6;
@@ -54,11 +56,13 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         cache: Cache::of_environment(),
         name: Vec::new(),
     };
-    let inputs = Inputs::open(&plan.inputs, rules)?;
+    let mut inputs = Inputs::open(&plan.inputs, rules)?;
+    filters::check(&plan.steps.filters, &mut inputs)?;
     let plan = &elsewhere::settle(plan, inputs.header());
     let mut header = inputs.header().clone();
     let Additions { early, late, tallies: others } = additions;
-    let mut steps = filters::early(&plan.steps.filters, &mut header)?;
+    let made = filters::make(&plan.steps.filters, &mut header, report)?;
+    let Made { early: mut steps, late: mut late_steps, lone } = made;
     let early = additions::make(early, &mut header)?;
     let added_late = additions::make(late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
@@ -67,10 +71,10 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         complete_header(&mut header, output)?;
     }
     steps.extend(early);
-    let mut late = filters::late(&plan.steps.filters);
-    late.extend(added_late);
+    late_steps.extend(added_late);
+    let late = late_steps;
     let tallies = Tallies::new(plan, (inputs.header(), &header), &[&steps, &late], others);
-    let job = Job { plan, memory, report, header, steps, late, tallies };
+    let job = Job { plan, memory, report, header, steps, late, lone, tallies };
     let summary = match &plan.output {
         Some(_) if plan.holds_everything() => job.hold(inputs),
         Some(_) => job.pass_through(inputs),
@@ -113,6 +117,8 @@ struct Job<'a> {
     /// Steps for reads as they come, and as they leave.
     steps: Vec<Box<dyn Step>>,
     late: Vec<Box<dyn Step>>,
+    /// Templates that lack a mate, where mates are fixed.
+    lone: Option<Arc<LoneMates>>,
     tallies: Tallies,
 }
 
@@ -150,6 +156,11 @@ impl Job<'_> {
         (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
     }
 
+    /// Fails if mates that were to be fixed did not stand together.
+    fn check_mates(&self) -> Result<()> {
+        self.lone.as_ref().map_or(Ok(()), |lone| lone.check())
+    }
+
     fn max_record(&self) -> usize {
         (self.memory.room / 5).min(1 << 30) as usize
     }
@@ -179,6 +190,7 @@ impl Job<'_> {
         let feed = Feed::new(inputs, self.max_record(), crew);
         let doing = self.passing(&self.steps, look.as_ref(), sides.as_ref());
         let (read, counts) = stream::to_look(crew, feed, doing, self.report)?;
+        self.check_mates()?;
         if let Some(look) = look {
             self.settle(look, &mut files, false)?;
         }
@@ -218,6 +230,7 @@ impl Job<'_> {
         let feed = Feed::new(inputs, self.max_record(), crew);
         let doing = self.passing(&steps, look.as_ref(), sides.as_ref());
         let (read, written) = stream::to_sink(crew, feed, doing, &self.header, &mut sink, self.report)?;
+        self.check_mates()?;
         if let Some(look) = look {
             self.settle(look, &mut files, false)?;
         }

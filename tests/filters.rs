@@ -2,7 +2,9 @@
 
 mod support;
 
-use readmill::plan::{DuplicateMode, Duplicates, Filters, OptionalFields, Steps};
+use readmill::plan::{DuplicateMode, Duplicates, Filters, OptionalFields, Sampling, Steps};
+use readmill_steps::filter::FlagRules;
+use readmill_steps::filter::fix_mates::Rules;
 use readmill_steps::sort::Order;
 use support::Desk;
 
@@ -92,4 +94,75 @@ fn the_program_line_says_what_was_done_in_the_order_in_which_it_was_done() {
         "--min-mapq 3 --exact-mapping-strict --clean-sam --read-group '@RG\\tID:z\\tSM:s'"
     );
     assert_eq!(filters.late_words().join(" "), "--keep-optional-fields none");
+}
+
+#[test]
+fn mates_are_fixed_before_a_sort_and_refused_where_they_do_not_stand_together() {
+    let read = |name: &str, flags: u16, pos: u32| {
+        format!("{name}\t{flags}\t1\t{pos}\t60\t4M\t*\t0\t0\tACGT\tIIII")
+    };
+    let filters = Filters { fix_mates: Some(Rules::Picard), ..Filters::default() };
+    let sorted = Steps { filters, sort: Some(Order::Coordinate), ..Steps::default() };
+    let given = [read("a", 65, 50), read("a", 129, 10), read("b", 0, 20)];
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
+    assert_eq!(
+        support::records(&run(&Desk::new(), sorted.clone(), &given)),
+        [
+            "a\t129\t1\t10\t60\t4M\t=\t50\t41\tACGT\tIIII\tMQ:i:60\tMC:Z:4M",
+            "b\t0\t1\t20\t60\t4M\t*\t0\t0\tACGT\tIIII",
+            "a\t65\t1\t50\t60\t4M\t=\t10\t-41\tACGT\tIIII\tMQ:i:60\tMC:Z:4M",
+        ]
+    );
+    let refused = |steps: &Steps, header: &str, given: &[&str]| {
+        let text = support::with_header(header, given);
+        Desk::new().run(&support::bam(&text), steps.clone(), 2).expect_err("refused").what
+    };
+    let scattered = [given[0], given[2], given[1]];
+    for steps in [&sorted, &Steps { sort: None, ..sorted.clone() }] {
+        let what = refused(steps, HEADER, &scattered);
+        assert!(what.contains("do not stand together"), "{what}");
+    }
+    let claims = HEADER.replace("VN:1.6", "VN:1.6\tSO:coordinate");
+    let what = refused(&sorted, &claims, &given);
+    assert!(what.contains("sorted by coordinate"), "{what}");
+}
+
+#[test]
+fn reads_are_sampled_before_duplicates_are_marked_or_after() {
+    let reads: Vec<String> =
+        (0..200).map(|i| format!("r{i}\t0\t1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\tRG:Z:x")).collect();
+    let given: Vec<&str> = reads.iter().map(String::as_str).collect();
+    let marked = |after_duplicates| {
+        let subsample = Some(Sampling { fraction: 0.5, seed: Some(1), after_duplicates });
+        let steps = Steps {
+            filters: Filters { subsample, ..Filters::default() },
+            duplicates: Some(Duplicates::marked(DuplicateMode::Coordinate)),
+            ..Steps::default()
+        };
+        let left = run(&Desk::new(), steps, &given);
+        let records = support::records(&left);
+        let unmarked = records.iter().filter(|line| support::number(line, 1) == 0).count();
+        (records.len(), unmarked)
+    };
+    let (before, after) = (marked(false), marked(true));
+    assert_eq!(before.0, after.0, "the same names");
+    assert!(before.0 > 60 && before.0 < 140 && before.1 == 1, "{before:?}");
+    assert!(after.1 <= 1, "one of all 200 is no duplicate: {after:?}");
+}
+
+#[test]
+fn later_filters_are_said_of_the_program_too() {
+    let filters = Filters {
+        flags: FlagRules { required: 1, excluded: 4, ..FlagRules::default() },
+        in_read_groups: vec!["a b".into()],
+        include: vec!["mapq > 3".into()],
+        subsample: Some(Sampling { fraction: 0.25, seed: Some(3), after_duplicates: false }),
+        fix_mates: Some(Rules::Samtools),
+        ..Filters::default()
+    };
+    assert_eq!(
+        filters.words().join(" "),
+        "--require-flags 1 --exclude-flags 4 --in-read-group 'a b' --include 'mapq > 3' \
+         --subsample 0.25 --subsample-seed 3 --fix-mates samtools"
+    );
 }

@@ -17,6 +17,12 @@ flags: reads are judged as they are in the input, then changed.",
     mut_arg("quiet", |arg| arg.short(None)),
     mut_arg("min_mapq", |arg| arg.short('q')),
     mut_arg("overlap", |arg| arg.short('L')),
+    mut_arg("require_flags", |arg| arg.short('f')),
+    mut_arg("exclude_flags", |arg| arg.short('F')),
+    mut_arg("exclude_all_flags", |arg| arg.short('G')),
+    mut_arg("in_read_group", |arg| arg.short('r')),
+    mut_arg("in_read_groups", |arg| arg.short('R')),
+    mut_arg("include", |arg| arg.short('e').alias("expr")),
 )]
 pub struct Filter {
     #[command(flatten)]

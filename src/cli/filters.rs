@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use readmill::plan::{Filters, OptionalFields, Unmapped};
+use clap::{Args, ValueEnum};
+use readmill::plan::{Filters, OptionalFields, Sampling, Unmapped};
 use readmill_record::Result;
+use readmill_steps::filter::fix_mates::Rules;
 use readmill_steps::filter::optional_fields::parse_tags;
+use readmill_steps::filter::{FlagRules, flags};
 
 #[derive(Args)]
 #[command(next_help_heading = "Filters")]
@@ -28,6 +30,39 @@ pub struct FilterFlags {
     /// Drop reads that overlap no region of this BED file, interval list or VCF
     #[arg(long, value_name = "BED", aliases = ["filter-non-overlapping-reads", "targets-file"])]
     overlap: Option<PathBuf>,
+    /// Keep only reads with all of these bits in FLAG: a number, or names such as PAIRED,UNMAP
+    #[arg(long, value_name = "FLAGS", value_parser = parse_flags)]
+    require_flags: Vec<u16>,
+    /// Drop reads with any of these bits
+    #[arg(long, value_name = "FLAGS", value_parser = parse_flags, alias = "excl-flags")]
+    exclude_flags: Vec<u16>,
+    /// Keep only reads with any of these bits
+    #[arg(long, value_name = "FLAGS", value_parser = parse_flags, aliases = ["rf", "incl-flags"])]
+    include_flags: Vec<u16>,
+    /// Drop reads with all of these bits
+    #[arg(long, value_name = "FLAGS", value_parser = parse_flags)]
+    exclude_all_flags: Vec<u16>,
+    /// Keep only reads of this read group, and reads without one; may be given again
+    #[arg(long, value_name = "ID")]
+    in_read_group: Vec<String>,
+    /// Keep only reads of the read groups that this file lists; ^FILE: drop those
+    #[arg(long, value_name = "FILE")]
+    in_read_groups: Option<PathBuf>,
+    /// Keep only reads for which this holds, as samtools view -e: 'mapq >= 20 && !flag.dup && [NM] < 5'; may be given again
+    #[arg(long, value_name = "EXPR")]
+    include: Vec<String>,
+    /// Drop reads for which this holds; may be given again
+    #[arg(long, value_name = "EXPR")]
+    exclude: Vec<String>,
+    /// Keep so much of the templates, such as 0.1: those that samtools view --subsample keeps
+    #[arg(long, value_name = "FRACTION")]
+    subsample: Option<f64>,
+    /// What decides which templates stay [default: made of the header]
+    #[arg(long, value_name = "N", requires = "subsample")]
+    subsample_seed: Option<u32>,
+    /// Choose templates when duplicates are marked, among all reads
+    #[arg(long, requires = "subsample")]
+    subsample_after_duplicates: bool,
     /// Rename reference sequences by this table of old and new names, also in SA, OA, XA, XB and CC
     #[arg(long, value_name = "FILE")]
     rename_contigs: Option<PathBuf>,
@@ -40,12 +75,32 @@ pub struct FilterFlags {
     /// Put all reads into this read group: 'ID:g1 LB:l1 SM:s1 …' or '@RG\tID:g1\tLB:l1…'
     #[arg(long, value_name = "RG", alias = "replace-read-group")]
     read_group: Option<String>,
+    /// Tell mates of each other (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms): templates must stand together
+    #[arg(long, value_name = "RULES")]
+    fix_mates: Option<FixMates>,
     /// Remove these optional fields at the end: NM,MD…, or all
     #[arg(long, value_name = "TAGS")]
     remove_optional_fields: Option<String>,
     /// Remove all optional fields at the end but these: RG,NM…, or none
     #[arg(long, value_name = "TAGS", conflicts_with = "remove_optional_fields")]
     keep_optional_fields: Option<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FixMates {
+    /// Picard FixMateInformation
+    Picard,
+    /// samtools fixmate -m, which sanitises, too
+    Samtools,
+}
+
+fn parse_flags(text: &str) -> Result<u16, String> {
+    flags::parse(text).map_err(|error| error.to_string())
+}
+
+/// All bits of an option that may be given again.
+fn any(bits: &[u16]) -> u16 {
+    bits.iter().fold(0, |all, bits| all | bits)
 }
 
 impl FilterFlags {
@@ -61,10 +116,29 @@ impl FilterFlags {
             exact_mapping: self.exact_mapping,
             exact_mapping_strict: self.exact_mapping_strict,
             overlap: self.overlap.clone(),
+            flags: FlagRules {
+                required: any(&self.require_flags),
+                excluded: any(&self.exclude_flags),
+                any_of: any(&self.include_flags),
+                excluded_together: any(&self.exclude_all_flags),
+            },
+            in_read_groups: self.in_read_group.clone(),
+            in_read_groups_file: self.in_read_groups.clone(),
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            subsample: self.subsample.map(|fraction| Sampling {
+                fraction,
+                seed: self.subsample_seed,
+                after_duplicates: self.subsample_after_duplicates,
+            }),
             rename_contigs: self.rename_contigs.clone(),
             clean_sam: self.clean_sam,
             dictionary: self.sequence_dictionary.clone(),
             read_group: self.read_group.clone(),
+            fix_mates: self.fix_mates.map(|rules| match rules {
+                FixMates::Picard => Rules::Picard,
+                FixMates::Samtools => Rules::Samtools,
+            }),
             optional_fields: self.optional_fields()?,
         })
     }

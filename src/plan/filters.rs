@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
+use readmill_steps::filter::FlagRules;
+use readmill_steps::filter::fix_mates::Rules;
 use readmill_steps::filter::replace_read_group::canonical;
 
 /// Filters and edits. Fields stand in the order in which they are applied.
@@ -19,6 +21,18 @@ pub struct Filters {
     pub exact_mapping_strict: bool,
     /// Drop reads that overlap none of the regions of this BED file.
     pub overlap: Option<PathBuf>,
+    /// Keep only reads whose FLAG is like this.
+    pub flags: FlagRules,
+    /// Keep only reads of these read groups, and those without one.
+    pub in_read_groups: Vec<String>,
+    /// And of the read groups that this file lists.
+    pub in_read_groups_file: Option<PathBuf>,
+    /// Keep only reads for which all of these expressions hold.
+    pub include: Vec<String>,
+    /// Drop reads for which one of these expressions holds.
+    pub exclude: Vec<String>,
+    /// Keep a part of the templates.
+    pub subsample: Option<Sampling>,
     /// Rename reference sequences by this table.
     pub rename_contigs: Option<PathBuf>,
     /// Clip alignments at the ends of their reference sequences.
@@ -27,6 +41,8 @@ pub struct Filters {
     pub dictionary: Option<PathBuf>,
     /// Replace all read groups by this one.
     pub read_group: Option<String>,
+    /// Tell mates of each other, by these rules.
+    pub fix_mates: Option<Rules>,
     /// Remove optional fields, once all else is done.
     pub optional_fields: Option<OptionalFields>,
 }
@@ -38,6 +54,29 @@ pub enum Unmapped {
     Flagged,
     /// Those, and all without reference sequence or position.
     Strict,
+}
+
+/// Which part of the templates stays.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampling {
+    /// How much of all, above 0 and up to 1.
+    pub fraction: f64,
+    /// What decides which; nothing: the header does.
+    pub seed: Option<u32>,
+    /// Once duplicates are marked, among all reads.
+    pub after_duplicates: bool,
+}
+
+impl Sampling {
+    /// The flags and their values.
+    fn words(self) -> Vec<String> {
+        let mut words = vec!["--subsample".to_string(), self.fraction.to_string()];
+        if let Some(seed) = self.seed {
+            words.extend(["--subsample-seed".to_string(), seed.to_string()]);
+        }
+        words.extend(self.after_duplicates.then(|| "--subsample-after-duplicates".to_string()));
+        words
+    }
 }
 
 /// Which optional fields go.
@@ -61,6 +100,11 @@ impl OptionalFields {
     }
 }
 
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 impl Filters {
     /// Checks what can be checked before anything is opened.
     pub fn check(&self) -> Result<()> {
@@ -72,14 +116,10 @@ impl Filters {
         }
     }
 
-    /// Whether anything is done to reads after duplicates are marked and qualities recalibrated.
-    pub fn any_late(&self) -> bool {
-        self.optional_fields.is_some()
-    }
-
     /// The files that are read.
     pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
-        [&self.overlap, &self.rename_contigs, &self.dictionary].into_iter().flatten()
+        let files = [&self.overlap, &self.in_read_groups_file, &self.rename_contigs, &self.dictionary];
+        files.into_iter().flatten()
     }
 
     /// The canonical command line of what comes before duplicates, for @PG.
@@ -107,6 +147,31 @@ impl Filters {
         if let Some(path) = &self.overlap {
             say("--overlap", file(path));
         }
+        let FlagRules { required, excluded, any_of, excluded_together } = self.flags;
+        for (flag, bits) in [
+            ("--require-flags", required),
+            ("--exclude-flags", excluded),
+            ("--include-flags", any_of),
+            ("--exclude-all-flags", excluded_together),
+        ] {
+            if bits != 0 {
+                say(flag, Some(bits.to_string()));
+            }
+        }
+        self.in_read_groups.iter().for_each(|id| say("--in-read-group", Some(quoted(id))));
+        if let Some(path) = &self.in_read_groups_file {
+            say("--in-read-groups", file(path));
+        }
+        for (flag, expressions) in [("--include", &self.include), ("--exclude", &self.exclude)] {
+            expressions.iter().for_each(|it| say(flag, Some(quoted(it))));
+        }
+        if let Some(sampling) = self.subsample.filter(|it| !it.after_duplicates) {
+            words.extend(sampling.words());
+        }
+        let mut say = |flag: &str, value: Option<String>| {
+            words.push(flag.to_string());
+            words.extend(value);
+        };
         if let Some(path) = &self.rename_contigs {
             say("--rename-contigs", file(path));
         }
@@ -118,13 +183,18 @@ impl Filters {
         }
         if let Some(group) = &self.read_group {
             let line = canonical(group).unwrap_or_else(|_| group.clone());
-            say("--read-group", Some(format!("'{}'", line.replace('\t', "\\t"))));
+            say("--read-group", Some(quoted(&line.replace('\t', "\\t"))));
+        }
+        if let Some(rules) = self.fix_mates {
+            say("--fix-mates", Some(rules.name().to_string()));
         }
         words
     }
 
     /// The canonical command line of what comes after duplicates and recalibration, for @PG.
     pub fn late_words(&self) -> Vec<String> {
-        self.optional_fields.iter().flat_map(OptionalFields::words).collect()
+        let sampling = self.subsample.filter(|it| it.after_duplicates);
+        let fields = self.optional_fields.iter().flat_map(OptionalFields::words);
+        sampling.map_or_else(Vec::new, Sampling::words).into_iter().chain(fields).collect()
     }
 }

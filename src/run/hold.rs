@@ -60,6 +60,7 @@ impl Job<'_> {
         let mut feed = Feed::new(inputs, self.max_record(), waiting.crew);
 
         let mut held = self.ingest(&waiting, &mut feed, noted.as_ref(), &mut sink)?;
+        self.check_mates()?;
         let (read, counts) = (held.records, std::mem::take(&mut held.counts));
         let mut summary = Summary { read, counts, ..Summary::default() };
         let mut steps: Vec<Box<dyn Step>> = Vec::new();

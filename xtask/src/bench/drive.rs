@@ -13,7 +13,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use readmill::limit;
 use readmill::memory::Memory;
-use readmill::plan::{Format, Index, Means, Output, Plan, Steps, Tallies, Verbosity};
+use readmill::plan::{Output, Plan, Steps};
 use readmill_engine::Budget;
 use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};

@@ -144,7 +144,8 @@ fn same_text(place: &Place<'_>, ours: &str, samtools: &str) -> Result<usize> {
 
 /// Compares the sections of statistics that both have; gives the number of lines.
 fn same_stats(place: &Place<'_>, ours: &str, samtools: &str) -> Result<usize> {
-    let (ours, theirs) = (fs::read_to_string(place.path(ours))?, Printed::newest(place, samtools)?.text()?);
+    let (ours, theirs) =
+        (fs::read_to_string(place.path(ours))?, Printed::newest(place, samtools)?.text()?);
     let rows = |text: &str| -> Vec<String> {
         // Comments name the program; COV and GCD need an order, sections of barcodes their order in the file.
         let left_out = |line: &&str| ["#", "COV", "GCD"].iter().any(|start| line.starts_with(start));

@@ -1,10 +1,14 @@
 //! Filters and edits, each beside the tool that has it: samtools view, elPrep, Picard.
 
+mod dictionary;
 mod edges;
+mod mates;
 
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
+
+use dictionary::sequences;
 
 use super::commands::Place;
 use super::ledger::Ledger;
@@ -32,6 +36,7 @@ pub fn compare(place: &Place<'_>, peers: &Peers, pairs: u64, ledger: &mut Ledger
         pair.picard(ledger);
         pair.names(ledger);
     }
+    mates::compare(place, ledger);
     Ok(())
 }
 
@@ -54,17 +59,6 @@ fn write_regions(place: &Place<'_>, input: &str) -> Result<()> {
     Ok(())
 }
 
-/// Names and lengths of the sequences that a header has.
-fn sequences(header: &str) -> Vec<(&str, u64)> {
-    let lines = header.lines().filter(|line| line.starts_with("@SQ\t"));
-    let parse = |line| Some((field(line, "SN:")?, field(line, "LN:")?.parse().ok()?));
-    lines.filter_map(parse).collect()
-}
-
-fn field<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
-    line.split('\t').find_map(|field| field.strip_prefix(tag))
-}
-
 /// An input, for us and for them.
 struct Pair<'a> {
     place: &'a Place<'a>,
@@ -75,7 +69,16 @@ impl Pair<'_> {
     fn samtools(&self, ledger: &mut Ledger) {
         for (ours, theirs) in [
             ("-q 20", "-q 20"),
+            ("-e mapq>=20&&!flag.unmap&&[NM]<5", "-e mapq>=20&&!flag.unmap&&[NM]<5"),
+            ("--exclude sclen>0||rname=~\"2$\"", "-e !(sclen>0||rname=~\"2$\")"),
             ("--min-mapq 255", "-q 255"),
+            ("-f 1 -F UNMAP,SECONDARY", "-f 1 -F UNMAP,SECONDARY"),
+            ("--rf 0x90 -G 33", "--rf 0x90 -G 33"),
+            ("--subsample 0.3 --subsample-seed 7", "--subsample 0.3 --subsample-seed 7"),
+            (
+                "-r a --subsample 0.5 --subsample-seed 3 -q 1",
+                "-r a --subsample 0.5 --subsample-seed 3 -q 1",
+            ),
             ("-L regions.bed", "-L regions.bed"),
             ("--drop-unmapped -q 1 -L regions.bed", "-F 4 -q 1 -L regions.bed"),
             ("--remove-optional-fields NM,RG,XZ", "-x NM -x RG -x XZ"),

@@ -122,7 +122,7 @@ fn unmap(raw: &mut [u8]) {
     edit::set_bin(raw);
 }
 
-fn reference_length(ops: &[Packed]) -> i64 {
+pub(super) fn reference_length(ops: &[Packed]) -> i64 {
     ops.iter().filter(|&&op| consumes_reference(op & 15)).map(|&op| i64::from(op >> 4)).sum()
 }
 
@@ -142,12 +142,12 @@ fn clip(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     if fits && out.iter().any(|&op| aligns(op)) {
         return true;
     }
-    clip_at_end(ops, overhang, out);
-    out.iter().any(|&op| aligns(op))
+    clip_at_end(ops, overhang, out)
 }
 
-/// What hangs over becomes a soft clip; hard clips at the end stay.
-fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) {
+/// What hangs over by so many bases of the reference becomes a soft clip; hard clips at the end stay. False if nothing
+/// is aligned before.
+pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     let hard = ops.iter().rposition(|op| op & 15 != HARD_CLIP).map_or(0, |last| last + 1);
     let (mut left, mut soft) = (reference_length(ops) - overhang, 0);
     out.clear();
@@ -174,6 +174,7 @@ fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) {
         out.push((soft as u32) << 4 | SOFT_CLIP);
     }
     out.extend_from_slice(&ops[hard..]);
+    out.iter().any(|&op| aligns(op))
 }
 
 /// Clips as many bases of the read as bases of the reference hang over (`AbstractAlignmentMerger` of Picard 3.4,

@@ -3,6 +3,7 @@
 pub mod clean_sam;
 pub mod drop_unmapped;
 pub mod exact_mapping;
+pub mod fix_mates;
 pub mod flags;
 pub mod in_read_groups;
 pub mod min_mapq;
@@ -18,6 +19,7 @@ pub mod subsample;
 pub use clean_sam::CleanSam;
 pub use drop_unmapped::DropUnmapped;
 pub use exact_mapping::ExactMapping;
+pub use fix_mates::FixMates;
 pub use flags::{ByFlags, FlagRules};
 pub use in_read_groups::InReadGroups;
 pub use min_mapq::MinMapq;

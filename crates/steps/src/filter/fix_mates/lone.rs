@@ -1,0 +1,72 @@
+//! Templates that lack a mate, by their names: if one name is there twice, its reads do not stand together.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use readmill_record::{Error, Result};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Bits of a hash that choose its slot.
+const SLOT_BITS: u32 = 16;
+
+/// A slot's lowest bit: the name came more than once.
+const TWICE: u64 = 1;
+
+/// Notes names in a fixed amount of memory (512 KiB): each slot keeps the smallest hash that falls into it, and whether
+/// it came more than once. The order in which they come does not matter, so any number of threads may note them, and
+/// the answer is a function of the input.
+///
+/// Input in which most templates are scattered is told for certain, and so is any with up to some ten thousand
+/// templates that lack a mate. A few scattered ones among a great many that lack one may be missed; they are counted.
+pub struct LoneMates(Box<[AtomicU64]>);
+
+impl Default for LoneMates {
+    fn default() -> Self {
+        LoneMates((0..1 << SLOT_BITS).map(|_| AtomicU64::new(u64::MAX)).collect())
+    }
+}
+
+impl LoneMates {
+    /// Notes a template that lacks a mate. Unnamed reads are none.
+    pub(super) fn note(&self, name: &[u8]) {
+        if name == b"*" {
+            return;
+        }
+        let hash = xxh3_64(name);
+        let (slot, hash) = ((hash >> (64 - SLOT_BITS)) as usize, hash & !TWICE & (u64::MAX >> 1));
+        let keep = |kept: u64| match (kept & !TWICE).cmp(&hash) {
+            std::cmp::Ordering::Less => None,
+            std::cmp::Ordering::Equal => Some(kept | TWICE),
+            std::cmp::Ordering::Greater => Some(hash),
+        };
+        let _ = self.0[slot].fetch_update(Relaxed, Relaxed, keep);
+    }
+
+    /// An error if the reads of some template did not stand together.
+    pub fn check(&self) -> Result<()> {
+        let kept = self.0.iter().map(|slot| slot.load(Relaxed)).filter(|&kept| kept != u64::MAX);
+        if kept.filter(|kept| kept & TWICE != 0).count() == 0 {
+            return Ok(());
+        }
+        Err(Error::input("mates do not stand together, so they cannot be told of each other")
+            .hint("sort the reads by name first: readmill sort -n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_come_twice_are_found_in_any_order() {
+        let names: Vec<String> = (0..200_000).map(|i| format!("r{i}")).collect();
+        let once = LoneMates::default();
+        names.iter().for_each(|name| once.note(name.as_bytes()));
+        (0..3).for_each(|_| once.note(b"*"));
+        assert!(once.check().is_ok());
+        names.iter().for_each(|name| once.note(name.as_bytes()));
+        assert!(once.check().is_err());
+        let few = LoneMates::default();
+        ["a", "b", "c", "b"].into_iter().for_each(|name| few.note(name.as_bytes()));
+        assert!(few.check().is_err());
+    }
+}

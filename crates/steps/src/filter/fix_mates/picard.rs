@@ -1,0 +1,84 @@
+//! The rules of Picard 3.4.0 FixMateInformation (htsjdk 4.2, `SamPairUtil`), by reading and by running it.
+
+use readmill_record::{Batch, Flags, Span};
+
+use super::read::{Becomes, Outcome, Read, Texts};
+
+/// Tells the mates of a template of each other, and supplementary alignments of the other end's primary read.
+/// Secondary alignments and 0x2 stay as they are.
+pub(super) fn fix(reads: &mut [Read], batch: &Batch, spans: &[Span], texts: &mut Texts) -> Outcome {
+    let mut ends = [None, None];
+    let mut paired = false;
+    for (i, read) in reads.iter().enumerate().filter(|(_, read)| read.is(Flags::PAIRED)) {
+        paired = true;
+        let end = match (read.is_primary(), read.is(Flags::FIRST), read.is(Flags::LAST)) {
+            (true, true, _) => 0,
+            (true, _, true) => 1,
+            _ => continue,
+        };
+        if ends[end].replace(i).is_some() {
+            return Outcome::Doubled;
+        }
+    }
+    let (Some(first), Some(last)) = (ends[0], ends[1]) else {
+        return if paired { Outcome::Lone } else { Outcome::Single };
+    };
+    let mut cigar = |reads: &[Read], i: usize| texts.cigar(&reads[i], batch.record(spans[i]));
+    let cigars = [first, last].map(|i| reads[i].is_mapped().then(|| cigar(reads, i)));
+    tell(reads, [first, last], &cigars);
+    for i in 0..reads.len() {
+        if !(reads[i].is(Flags::PAIRED) && reads[i].is(Flags::SUPPLEMENTARY)) {
+            continue;
+        }
+        let end = usize::from(reads[i].is(Flags::FIRST));
+        let (mate, cigar) = ([first, last][end], cigars[end].clone());
+        let (place, mapped, mapq) = (reads[mate].place(), reads[mate].is_mapped(), reads[mate].mapq);
+        let tlen = reads[mate].tlen.wrapping_neg();
+        let read = &mut reads[i];
+        read.point_at(place);
+        read.set(Flags::MATE_UNMAPPED, !mapped);
+        read.tlen = tlen;
+        read.mq = Becomes::Set(mapq);
+        read.mc = cigar.map_or(Becomes::Gone, Becomes::Set);
+    }
+    Outcome::Fixed
+}
+
+/// Tells two primary reads of each other. Of two of which one is mapped, the other takes its place; of two that are not
+/// none has one.
+fn tell(reads: &mut [Read], [first, last]: [usize; 2], cigars: &[Option<std::ops::Range<usize>>; 2]) {
+    match [first, last].map(|i| reads[i].is_mapped()) {
+        [true, false] => (reads[last].ref_id, reads[last].pos) = (reads[first].ref_id, reads[first].pos),
+        [false, true] => (reads[first].ref_id, reads[first].pos) = (reads[last].ref_id, reads[last].pos),
+        [false, false] => {
+            for i in [first, last] {
+                (reads[i].ref_id, reads[i].pos) = (-1, -1);
+            }
+        }
+        [true, true] => {}
+    }
+    for (i, mate, cigar) in [(first, last, &cigars[1]), (last, first, &cigars[0])] {
+        let (place, mapped, mapq) = (reads[mate].place(), reads[mate].is_mapped(), reads[mate].mapq);
+        let read = &mut reads[i];
+        read.point_at(place);
+        read.set(Flags::MATE_UNMAPPED, !mapped);
+        read.mq = if mapped { Becomes::Set(mapq) } else { Becomes::Gone };
+        read.mc = cigar.clone().map_or(Becomes::Gone, Becomes::Set);
+    }
+    let tlen = template_length(&reads[first], &reads[last]);
+    reads[first].tlen = tlen;
+    reads[last].tlen = tlen.wrapping_neg();
+}
+
+/// From the 5′ base of the first to that of the last, both counted; clips do not count.
+fn template_length(first: &Read, last: &Read) -> i32 {
+    if !(first.is_mapped() && last.is_mapped()) || first.ref_id != last.ref_id {
+        return 0;
+    }
+    let five_prime = |read: &Read| {
+        let pos = i64::from(read.pos);
+        if read.is(Flags::REVERSE) { pos + read.span - 1 } else { pos }
+    };
+    let (from, to) = (five_prime(first), five_prime(last));
+    (to - from + if to >= from { 1 } else { -1 }) as i32
+}

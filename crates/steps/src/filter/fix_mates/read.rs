@@ -1,0 +1,213 @@
+//! What becomes of a read: planned for a whole template, then written.
+
+use std::ops::Range;
+
+use readmill_record::realign::Packed;
+use readmill_record::tag::{self, Tag};
+use readmill_record::{Flags, RecordRef, edit, realign};
+
+/// Mapping quality of the mate.
+const MQ: Tag = *b"MQ";
+/// Score of the mate, for samtools markdup.
+const MS: Tag = *b"ms";
+
+/// What became of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It has no mates.
+    Single,
+    /// Mates were told of each other.
+    Fixed,
+    /// A mate is missing.
+    Lone,
+    /// It has two primary reads of one end, and was left as it is.
+    Doubled,
+}
+
+/// What becomes of an optional field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Becomes<T> {
+    /// It stays as it is.
+    #[default]
+    Same,
+    /// It goes.
+    Gone,
+    /// This.
+    Set(T),
+}
+
+/// CIGARs that are written: new ones as operators, those of mates as text.
+#[derive(Default)]
+pub(super) struct Texts {
+    pub(super) ops: Vec<Packed>,
+    pub(super) text: Vec<u8>,
+}
+
+impl Texts {
+    pub(super) fn clear(&mut self) {
+        self.ops.clear();
+        self.text.clear();
+    }
+
+    /// Keeps the CIGAR of a read as text.
+    pub(super) fn cigar(&mut self, read: &Read, record: RecordRef<'_>) -> Range<usize> {
+        let start = self.text.len();
+        match &read.cigar {
+            None => realign::write(record.cigar().ops(), &mut self.text),
+            Some(ops) => {
+                let ops = self.ops[ops.clone()].iter().map(|op| (op & 15, op >> 4));
+                realign::write(ops, &mut self.text);
+            }
+        }
+        start..self.text.len()
+    }
+}
+
+/// What a read has, and will have. Positions are 0-based, -1 is none.
+pub(super) struct Read {
+    pub(super) flags: u16,
+    pub(super) ref_id: i32,
+    pub(super) pos: i32,
+    pub(super) mapq: u8,
+    pub(super) next_ref_id: i32,
+    pub(super) next_pos: i32,
+    pub(super) tlen: i32,
+    /// Bases of the reference that its CIGAR covers.
+    pub(super) span: i64,
+    /// Its new CIGAR, among [`Texts::ops`].
+    pub(super) cigar: Option<Range<usize>>,
+    /// Whether NM, MD, CG and SM go.
+    pub(super) strips: bool,
+    pub(super) mq: Becomes<u8>,
+    /// The CIGAR of the mate, in [`Texts::text`].
+    pub(super) mc: Becomes<Range<usize>>,
+    pub(super) ms: Becomes<u32>,
+}
+
+impl Read {
+    /// A read as it is.
+    pub(super) fn of(record: RecordRef<'_>) -> Self {
+        Read {
+            flags: record.flags().0,
+            ref_id: record.ref_id(),
+            pos: record.pos(),
+            mapq: record.mapq(),
+            next_ref_id: record.next_ref_id(),
+            next_pos: record.next_pos(),
+            tlen: record.tlen(),
+            span: record.cigar().reference_length(),
+            cigar: None,
+            strips: false,
+            mq: Becomes::Same,
+            mc: Becomes::Same,
+            ms: Becomes::Same,
+        }
+    }
+
+    pub(super) fn is(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+
+    pub(super) fn set(&mut self, flag: u16, value: bool) {
+        self.flags = if value { self.flags | flag } else { self.flags & !flag };
+    }
+
+    pub(super) fn is_mapped(&self) -> bool {
+        !self.is(Flags::UNMAPPED)
+    }
+
+    pub(super) fn is_primary(&self) -> bool {
+        !self.is(Flags::SECONDARY | Flags::SUPPLEMENTARY)
+    }
+
+    /// Tells it where its mate is, and on which strand.
+    pub(super) fn point_at(&mut self, mate: (i32, i32, bool)) {
+        (self.next_ref_id, self.next_pos) = (mate.0, mate.1);
+        self.set(Flags::MATE_REVERSE, mate.2);
+    }
+
+    /// Reference sequence, position and whether it is reverse: what its mate is told.
+    pub(super) fn place(&self) -> (i32, i32, bool) {
+        (self.ref_id, self.pos, self.is(Flags::REVERSE))
+    }
+
+    /// Appends the record as it will be. As samtools does it, fields are removed, and appended as wide integers; else
+    /// they stay in their places.
+    pub(super) fn write(&self, record: RecordRef<'_>, texts: &Texts, appends: bool, out: &mut Vec<u8>) {
+        let start = out.len();
+        match &self.cigar {
+            None => out.extend_from_slice(record.raw()),
+            Some(ops) => drop(realign::copy_with_cigar(record, &texts.ops[ops.clone()], out)),
+        }
+        if self.strips {
+            for tag in [*b"NM", *b"MD", tag::CG, *b"SM"] {
+                edit::remove(out, start, tag);
+            }
+        }
+        let raw = &mut out[start..];
+        edit::set_flags(raw, self.flags);
+        edit::set_ref_id(raw, self.ref_id);
+        edit::set_pos(raw, self.pos);
+        edit::set_mapq(raw, self.mapq);
+        edit::set_next_ref_id(raw, self.next_ref_id);
+        edit::set_next_pos(raw, self.next_pos);
+        edit::set_tlen(raw, self.tlen);
+        let moved = record.pos() != self.pos || record.ref_id() != self.ref_id;
+        if moved || self.cigar.is_some() || record.flags().is_unmapped() == self.is_mapped() {
+            edit::set_bin(raw);
+        }
+        let integer = |n: u32| if appends { wide(n) } else { narrow(n) };
+        self.mq.write(out, start, MQ, appends, |&mq| integer(u32::from(mq)));
+        self.mc.write(out, start, tag::MC, appends, |text| {
+            let mut value = vec![b'Z'];
+            value.extend_from_slice(&texts.text[text.clone()]);
+            value.push(0);
+            value
+        });
+        self.ms.write(out, start, MS, appends, |&score| integer(score));
+    }
+}
+
+/// Type and bytes of an integer as `i`.
+fn wide(n: u32) -> Vec<u8> {
+    let mut value = vec![b'i'];
+    value.extend(n.to_le_bytes());
+    value
+}
+
+/// Type and bytes of a mapping quality, which is one byte.
+fn narrow(n: u32) -> Vec<u8> {
+    u8::try_from(n).map_or_else(|_| wide(n), |n| vec![b'C', n])
+}
+
+impl<T> Becomes<T> {
+    /// Makes the field `tag` of the record that starts at `start` of `out`, and reaches to its end, what it becomes.
+    fn write(
+        &self,
+        out: &mut Vec<u8>,
+        start: usize,
+        tag: Tag,
+        appends: bool,
+        value: impl FnOnce(&T) -> Vec<u8>,
+    ) {
+        let value = match self {
+            Becomes::Same => return,
+            Becomes::Gone => return edit::remove(out, start, tag),
+            Becomes::Set(it) => value(it),
+        };
+        let fields = start + RecordRef::new(&out[start..]).fields_start();
+        match tag::locate(&out[fields..], tag) {
+            Some(found) if !appends => {
+                out.splice(fields + found.start + 2..fields + found.end, value);
+            }
+            found => {
+                if let Some(found) = found {
+                    out.drain(fields + found.start..fields + found.end);
+                }
+                out.extend(tag);
+                out.extend(value);
+            }
+        }
+        edit::close(out, start);
+    }
+}
