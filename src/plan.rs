@@ -365,7 +365,8 @@ impl Plan {
             elsewhere.words().iter().for_each(|word| say(word));
         }
         let sorts = !matches!(self.command, "bqsr apply" | "split" | "filter");
-        if sorts && (self.command != "sort" || self.order() != Order::Coordinate) {
+        let by_itself = matches!(self.command, "sort" | "merge") && self.order() == Order::Coordinate;
+        if sorts && !by_itself {
             say("--sort");
             say(&self.order().name());
         }

@@ -44,6 +44,8 @@ enum Command {
     /// Recalibrate base qualities, in steps
     #[command(subcommand)]
     Bqsr(bqsr::Bqsr),
+    /// Several files to one, in order; what is not sorted is
+    Merge(sort::Sort),
     /// Reads to several files, by read group, contigs or number
     Split(split::SplitReads),
     /// Reads back to FASTQ
@@ -84,7 +86,8 @@ pub fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<ExitCode, Error> {
     match command {
         Command::Prep(it) => process(&it.plan()?),
-        Command::Sort(it) => process(&it.plan()?),
+        Command::Sort(it) => process(&it.plan("sort")?),
+        Command::Merge(it) => process(&it.plan("merge")?),
         Command::Markdup(it) => process(&it.plan()?),
         Command::Filter(it) => process(&it.plan()?),
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),

@@ -73,9 +73,9 @@ impl Sort {
         }
     }
 
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn plan(&self, command: &'static str) -> Result<Plan> {
         let order = Some(self.order()).filter(|&order| order != Order::Input);
         let steps = Steps { sort: order, ..Steps::default() };
-        self.io.plan("sort", steps)
+        self.io.plan(command, steps)
     }
 }
