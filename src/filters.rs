@@ -9,7 +9,7 @@ use readmill_steps::Step;
 use readmill_steps::expression::Expression;
 use readmill_steps::filter::fix_mates::LoneMates;
 use readmill_steps::filter::{
-    ByFlags, CleanSam, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq,
+    ByFlags, CleanSam, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq, NmMdUq,
     OptionalFields, Overlap, RenameContigs, ReplaceDictionary, ReplaceReadGroup, Select, Subsample,
     in_read_groups as groups,
 };
@@ -17,7 +17,7 @@ use readmill_steps::markdup::grouping::Evidence;
 
 use crate::forecast::first_batch;
 use crate::inputs::{self, Inputs, Next, Rules};
-use crate::plan::{self, Filters, Sampling, Unmapped};
+use crate::plan::{self, Filters, Plan, Sampling, Unmapped};
 use crate::report::Report;
 
 /// Bytes the header of a dictionary may take.
@@ -30,7 +30,9 @@ const ENOUGH_LONE: usize = 64;
 pub struct Made {
     /// As they come.
     pub early: Vec<Box<dyn Step>>,
-    /// When duplicates are marked and qualities recalibrated.
+    /// When they leave, duplicates are marked, and qualities are what they were.
+    pub leaving: Vec<Box<dyn Step>>,
+    /// When qualities are recalibrated, too.
     pub late: Vec<Box<dyn Step>>,
     /// Templates that lack a mate, to be checked when all reads have come.
     pub lone: Option<Arc<LoneMates>>,
@@ -59,7 +61,8 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
 }
 
 /// The steps, in their fixed order. Drops judge reads by the header as it is; edits change it as they are made.
-pub fn make(wanted: &Filters, header: &mut Header, report: &Report) -> Result<Made> {
+pub fn make(plan: &Plan, header: &mut Header, report: &Report) -> Result<Made> {
+    let wanted = &plan.steps.filters;
     let mut steps = drops(wanted, header)?;
     in_read_groups(wanted, header, &mut steps, report)?;
     for (keep, expressions) in [(true, &wanted.include), (false, &wanted.exclude)] {
@@ -75,8 +78,12 @@ pub fn make(wanted: &Filters, header: &mut Header, report: &Report) -> Result<Ma
         if after_duplicates { &mut late } else { &mut steps }.push(Box::new(step));
     }
     let lone = edits(wanted, header, &mut steps)?;
+    let mut leaving: Vec<Box<dyn Step>> = Vec::new();
+    if let Some(reference) = plan.means.reference.as_ref().filter(|_| wanted.nm_md_uq) {
+        leaving.push(Box::new(NmMdUq::new(reference.open()?, header)?));
+    }
     late.extend(wanted.optional_fields.clone().map(optional_fields));
-    Ok(Made { early: steps, late, lone })
+    Ok(Made { early: steps, leaving, late, lone })
 }
 
 /// What changes reads, and where lone mates are noted, if mates are fixed.

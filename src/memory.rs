@@ -6,6 +6,7 @@
 
 use readmill_engine::{Crew, Division};
 use readmill_format::cram;
+use readmill_format::reference::WINDOW_BYTES;
 use readmill_record::{Error, Result};
 use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::{CRAM_PARTITION, Entry};
@@ -108,6 +109,9 @@ impl Memory {
         if wanted.is_some() {
             let counts = wanted.map_or(0, |it| COUNTS * recalibration::group_bytes(&it.counting));
             division.take("recalibration", (LEARNER_BYTES as u64 + counts) * threads as u64);
+        }
+        if plan.steps.filters.nm_md_uq {
+            division.take("reference", WINDOW_BYTES as u64 * threads as u64);
         }
         if let Some(elsewhere) = &plan.elsewhere {
             let tickets = MIB * crew.in_flight as u64; // what they bring

@@ -295,6 +295,9 @@ impl Plan {
         }
         self.output.as_ref().map_or(Ok(()), Output::check)?;
         self.steps.filters.check()?;
+        if self.steps.filters.nm_md_uq && self.means.reference.is_none() {
+            return Err(Error::usage("NM, MD and UQ need the reference").hint("add --reference"));
+        }
         if self.steps.filters.subsample.is_some_and(|it| it.after_duplicates)
             && self.steps.duplicates.is_none()
         {
@@ -356,6 +359,11 @@ impl Plan {
                 say("--mark-duplicates");
             }
             duplicates.words().iter().for_each(|word| say(word));
+        }
+        if steps.filters.nm_md_uq {
+            say("--nm-md-uq");
+            let reference = self.means.reference.iter().filter(|_| steps.recalibration.is_none());
+            reference.for_each(|it| say(&format!("--reference {}", it.path().display())));
         }
         if let Some(recalibration) = &steps.recalibration {
             recalibration.words().iter().for_each(|word| say(word));

@@ -61,8 +61,8 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     let plan = &elsewhere::settle(plan, inputs.header());
     let mut header = inputs.header().clone();
     let Additions { early, late, tallies: others } = additions;
-    let made = filters::make(&plan.steps.filters, &mut header, report)?;
-    let Made { early: mut steps, late: mut late_steps, lone } = made;
+    let Made { early: mut steps, leaving, late: mut late_steps, lone } =
+        filters::make(plan, &mut header, report)?;
     let early = additions::make(early, &mut header)?;
     let added_late = additions::make(late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
@@ -73,8 +73,8 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     steps.extend(early);
     late_steps.extend(added_late);
     let late = late_steps;
-    let tallies = Tallies::new(plan, (inputs.header(), &header), &[&steps, &late], others);
-    let job = Job { plan, memory, report, header, steps, late, lone, tallies };
+    let tallies = Tallies::new(plan, (inputs.header(), &header), &[&steps, &leaving, &late], others);
+    let job = Job { plan, memory, report, header, steps, leaving, late, lone, tallies };
     let summary = match &plan.output {
         Some(_) if plan.holds_everything() => job.hold(inputs),
         Some(_) => job.pass_through(inputs),
@@ -114,8 +114,9 @@ struct Job<'a> {
     memory: Memory,
     report: &'a Report,
     header: Header,
-    /// Steps for reads as they come, and as they leave.
+    /// Steps for reads as they come, as they leave, and when qualities are recalibrated.
     steps: Vec<Box<dyn Step>>,
+    leaving: Vec<Box<dyn Step>>,
     late: Vec<Box<dyn Step>>,
     /// Templates that lack a mate, where mates are fixed.
     lone: Option<Arc<LoneMates>>,
@@ -179,7 +180,7 @@ impl Job<'_> {
     }
 
     /// Nothing leaves by a main output: reads are looked at, or go elsewhere.
-    fn look(self, mut inputs: Inputs) -> Result<Summary> {
+    fn look(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut files = SideFiles::open(self.plan)?;
         let training = self.training(&self.spill())?;
         let room = self.room(&inputs, self.beside_reads(training.as_deref()))?;
@@ -188,13 +189,15 @@ impl Job<'_> {
         let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
         self.report.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew);
-        let doing = self.passing(&self.steps, look.as_ref(), sides.as_ref());
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.append(&mut self.leaving);
+        let doing = self.passing(&steps, look.as_ref(), sides.as_ref());
         let (read, counts) = stream::to_look(crew, feed, doing, self.report)?;
         self.check_mates()?;
         if let Some(look) = look {
             self.settle(look, &mut files, false)?;
         }
-        self.tallies.verify(false, &self.steps, &self.late, self.report)?;
+        self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
         let written = sides.map_or(Ok(0), |sides| sides.finish(self.report))?;
         files.rename()?;
@@ -223,7 +226,7 @@ impl Job<'_> {
         let look = self.looks(training);
         let crew = self.passing_crew(&mut inputs, room)?;
         let mut steps = std::mem::take(&mut self.steps);
-        steps.extend(apply);
+        steps.extend(std::mem::take(&mut self.leaving).into_iter().chain(apply));
         let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
         sink.begin(&self.header)?;
         self.report.stage("reading", inputs.size(), true);

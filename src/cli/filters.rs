@@ -78,6 +78,9 @@ pub struct FilterFlags {
     /// Tell mates of each other (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms): templates must stand together
     #[arg(long, value_name = "RULES")]
     fix_mates: Option<FixMates>,
+    /// Write NM, MD and UQ as Picard SetNmMdAndUqTags
+    #[arg(long, requires = "reference")]
+    nm_md_uq: bool,
     /// Remove these optional fields at the end: NM,MD…, or all
     #[arg(long, value_name = "TAGS")]
     remove_optional_fields: Option<String>,
@@ -139,6 +142,7 @@ impl FilterFlags {
                 FixMates::Picard => Rules::Picard,
                 FixMates::Samtools => Rules::Samtools,
             }),
+            nm_md_uq: self.nm_md_uq,
             optional_fields: self.optional_fields()?,
         })
     }

@@ -43,6 +43,9 @@ pub struct Filters {
     pub read_group: Option<String>,
     /// Tell mates of each other, by these rules.
     pub fix_mates: Option<Rules>,
+    /// Write NM, MD and UQ, by the reference of the run's means, when duplicates are marked and before qualities are
+    /// recalibrated.
+    pub nm_md_uq: bool,
     /// Remove optional fields, once all else is done.
     pub optional_fields: Option<OptionalFields>,
 }

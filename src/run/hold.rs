@@ -90,6 +90,7 @@ impl Job<'_> {
         let verdict = marked.as_ref().map(|(verdict, ..)| &**verdict);
         let (apply, look) = self.recalibrate(&waiting, &sources, verdict, training, &mut files)?;
         let recalibrated = apply.is_some();
+        steps.append(&mut self.leaving);
         steps.extend(from_file.into_iter().chain(apply));
         self.report.stage("writing", Some(read.saturating_sub(prefix.records)), false);
         let (crew, merge) = (waiting.crew, Merge::new(sources));
@@ -151,6 +152,7 @@ impl Job<'_> {
         let steps = &self.plan.steps;
         let alone = steps.duplicates.is_none()
             && steps.recalibration.is_none()
+            && self.leaving.is_empty()
             && self.late.is_empty()
             && self.plan.elsewhere.is_none()
             && self.plan.order() != Order::Minhash;

@@ -9,6 +9,7 @@ mod chains;
 mod codecs;
 mod contender;
 mod drive;
+mod filters;
 mod floor;
 mod jobs;
 mod machine;
@@ -51,6 +52,8 @@ enum Bench {
     FourSteps(recalibrators::Args),
     /// Recalibrate reads that are sorted and marked: readmill and GATK, the counting alone and the rest alone
     BqsrAlone(recalibrators::Args),
+    /// The five steps with and without all cheap filters
+    Filters(Options),
     /// Sort in any order: readmill, samtools, fgumi, sambamba, elPrep, Picard and the codec floor
     Sort(Options),
     /// Sort and mark duplicates: readmill with and without marking, samtools, dupblaster and fgumi, samblaster, sambamba,
@@ -92,6 +95,7 @@ pub fn run(args: Args) -> Result<()> {
         Bench::FiveSteps(options) => jobs::five_steps(&Work::prepare(options)?),
         Bench::FourSteps(args) => jobs::four_steps(&Work::prepare(args.options)?, &args.truth),
         Bench::BqsrAlone(args) => jobs::bqsr_alone(&mut Work::prepare(args.options)?, &args.truth),
+        Bench::Filters(options) => filters::run(&Work::prepare(options)?),
         Bench::Sort(options) => jobs::sort(&mut Work::prepare(options)?),
         Bench::Duplicates(options) => jobs::duplicates(&Work::prepare(options)?),
         Bench::DuplicatesSorted(options) => jobs::duplicates_sorted(&mut Work::prepare(options)?),

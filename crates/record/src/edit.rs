@@ -123,6 +123,19 @@ pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut V
     close(out, start);
 }
 
+/// Makes the first optional field called `tag` of the record that starts at `start` of `out`, and reaches its end, say
+/// `typed`, a type letter and the bytes of a value. It is appended where it is missing.
+pub fn set_field(out: &mut Vec<u8>, start: usize, tag: Tag, typed: &[u8]) {
+    let fields = start + RecordRef::new(&out[start..]).fields_start();
+    if let Some(found) = tag::locate(&out[fields..], tag) {
+        out.splice(fields + found.start + 2..fields + found.end, typed.iter().copied());
+    } else {
+        out.extend_from_slice(&tag);
+        out.extend_from_slice(typed);
+    }
+    close(out, start);
+}
+
 /// Removes the optional fields called `tag` from the record that starts at `start` of `out` and reaches its end.
 pub fn remove(out: &mut Vec<u8>, start: usize, tag: Tag) {
     let fields = start + RecordRef::new(&out[start..]).fields_start();

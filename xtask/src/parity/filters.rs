@@ -1,6 +1,7 @@
 //! Filters and edits, each beside the tool that has it: samtools view, elPrep, Picard.
 
 mod dictionary;
+mod differences;
 mod edges;
 mod mates;
 
@@ -37,6 +38,7 @@ pub fn compare(place: &Place<'_>, peers: &Peers, pairs: u64, ledger: &mut Ledger
         pair.names(ledger);
     }
     mates::compare(place, ledger);
+    differences::compare(place, pairs, ledger);
     Ok(())
 }
 

@@ -19,6 +19,11 @@ impl Fasta {
         Fasta(Arc::new((path.to_path_buf(), OnceLock::new())))
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.0.0
+    }
+
     /// Opens it.
     pub fn open(&self) -> Result<Reference> {
         let (path, opened) = &*self.0;

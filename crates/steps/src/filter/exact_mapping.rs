@@ -48,7 +48,7 @@ fn said_to_be_exact(record: RecordRef<'_>) -> bool {
 }
 
 /// The value of an integer field.
-fn integer(field: Field<'_>) -> Option<i64> {
+pub(super) fn integer(field: Field<'_>) -> Option<i64> {
     let v = field.value;
     Some(match (field.kind, v.len()) {
         (b'c', 1) => i64::from(v[0].cast_signed()),

@@ -196,18 +196,9 @@ impl<T> Becomes<T> {
             Becomes::Set(it) => value(it),
         };
         let fields = start + RecordRef::new(&out[start..]).fields_start();
-        match tag::locate(&out[fields..], tag) {
-            Some(found) if !appends => {
-                out.splice(fields + found.start + 2..fields + found.end, value);
-            }
-            found => {
-                if let Some(found) = found {
-                    out.drain(fields + found.start..fields + found.end);
-                }
-                out.extend(tag);
-                out.extend(value);
-            }
+        if let Some(found) = tag::locate(&out[fields..], tag).filter(|_| appends) {
+            out.drain(fields + found.start..fields + found.end);
         }
-        edit::close(out, start);
+        edit::set_field(out, start, tag, &value);
     }
 }
