@@ -8,7 +8,7 @@ use readmill_steps::expression::Expression;
 use readmill_steps::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
 
 use crate::aside::Router;
-use crate::output::Sink;
+use crate::output::{Sink, complete_header};
 use crate::plan::{By, Chosen, Elsewhere, Fastq, Format, Index, MOST, Output, Plan, Split};
 use crate::report::Report;
 use crate::sides::{Open, Sides};
@@ -43,7 +43,7 @@ fn chosen<'a>(
         let chosen = &list[number];
         let output = Output { path: chosen.path.clone(), format: chosen.format(), ..main.clone() };
         let output = if output.format.is_compressed() { output } else { output.without_codec() };
-        Ok((Sink::create(&output, header, sorted, report)?, header.clone()))
+        create(&output, header.clone(), sorted, report)
     });
     let router = Router::Each(Box::new(route));
     Sides::new(router, open, (list.len(), list.len()), None, in_flight).map(Some)
@@ -91,9 +91,22 @@ fn split_up<'a>(
         if split.by == By::ReadGroup {
             keep_group(&mut header, number)?;
         }
-        Ok((Sink::create(&output, &header, false, report)?, header))
+        create(&output, header, false, report)
     });
     Sides::new(Router::Each(route), open, (opened, most), most_records, in_flight).map(Some)
+}
+
+/// Opens an output, and completes the header for it.
+fn create(
+    output: &Output,
+    mut header: Header,
+    sorted: bool,
+    report: &Report,
+) -> Result<(Sink, Header)> {
+    if output.format == Format::Cram {
+        complete_header(&mut header, output)?;
+    }
+    Ok((Sink::create(output, &header, sorted, report)?, header))
 }
 
 fn fastq<'a>(

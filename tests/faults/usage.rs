@@ -22,7 +22,7 @@ fn flags_that_do_not_exist_or_make_no_sense() {
     refused("sort IN -o OUT.bam -l 13", &["13"]);
     refused("sort IN -o OUT.bam -u -l 3", &["--uncompressed"]);
     refused("sort - IN - -o OUT.bam", &["standard input", "once"]);
-    refused("sort IN -o OUT.sam --codec zlib", &["no codec"]);
+    refused("sort IN -o OUT.sam --codec zlib", &["have a codec", "--codec"]);
     refused("sort IN -o OUT.bam --codec gzip", &["gzip", "libdeflate"]);
     refused("sort IN -o OUT.bam --spill-codec xz", &["xz", "lz4"]);
     refused("sort IN -n -N -o OUT.bam", &["--natural"]);
