@@ -171,7 +171,7 @@ impl Job<'_> {
     fn passing_crew(&self, inputs: &mut Inputs, room: u64) -> Result<Crew> {
         let mut crew = self.memory.crew;
         if inputs.any_cram() {
-            let first = inputs.peek()?.map_or(0, Next::bound).max(1);
+            let first = inputs.peek()?.map_or(0, |next| next.bound() + next.working()).max(1);
             let fitting = usize::try_from(room / first).unwrap_or(usize::MAX);
             crew.in_flight = crew.in_flight.min(fitting).max(1);
             inputs.limit_containers((room / crew.in_flight as u64) as usize);

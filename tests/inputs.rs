@@ -211,7 +211,7 @@ fn a_damaged_or_missing_file_is_named() {
     refused(&desk, &["good.bam", "cut.bam"], 2, &["cut.bam: ", "truncated"]);
     refused(&desk, &["good.bam", "open.bam", "good.bam"], 2, &["open.bam: ", "EOF block"]);
     refused(&desk, &["good.bam", "empty.sam"], 2, &["empty.sam: ", "empty"]);
-    refused(&desk, &["diary.txt", "good.bam"], 2, &["diary.txt: ", "neither BAM nor SAM"]);
+    refused(&desk, &["diary.txt", "good.bam"], 2, &["diary.txt: ", "none of BAM, SAM and CRAM"]);
     refused(&desk, &["good.bam", "none.bam"], 3, &["none.bam", "No such file"]);
     let allowed = text(&desk, "sort -q --allow-missing-eof", &["open.bam", "good.bam"]);
     assert_eq!(names(&allowed), ["p", "p", "q", "q", "r", "r"]);

@@ -76,6 +76,22 @@ impl Next {
         }
     }
 
+    /// Upper bound of the number of its records, where it is known.
+    pub fn most_records(&self) -> Option<u64> {
+        match self {
+            Next::Piece(_, claim) => claim.most_records().map(|records| records as u64),
+            Next::End(_) => None,
+        }
+    }
+
+    /// What opening it takes beyond the usual.
+    pub fn working(&self) -> u64 {
+        match self {
+            Next::Piece(_, claim) => claim.working() as u64,
+            Next::End(_) => 0,
+        }
+    }
+
     /// Bytes of the input that it stands for.
     pub fn read_bytes(&self) -> u64 {
         match self {

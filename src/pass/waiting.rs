@@ -8,6 +8,8 @@ use readmill_format::spill::Spill;
 use readmill_record::Error;
 use readmill_steps::sort::{Framing, RunSort};
 
+use crate::inputs::Next;
+
 /// Bytes of the smallest possible record (one without a name), for bounds on their number.
 const SMALLEST_RECORD: u64 = 37;
 
@@ -33,6 +35,12 @@ impl Waiting {
     /// Room that records of `bytes` bytes need, at most.
     pub fn bound(&self, bytes: u64) -> u64 {
         bytes + bytes.div_ceil(SMALLEST_RECORD) * self.beside
+    }
+
+    /// Room that a piece of the input needs, at most, until its records wait.
+    pub fn bound_of(&self, piece: &Next) -> u64 {
+        let records = piece.most_records().unwrap_or_else(|| piece.bound().div_ceil(SMALLEST_RECORD));
+        piece.bound() + records * self.beside + piece.working()
     }
 
     /// Room in use by reads at which they become a run: what is left must do for reading on meanwhile.

@@ -97,14 +97,14 @@ fn what_is_not_a_file_of_reads() {
     refused(
         "x.bam",
         b"Dear diary,\nnothing today.\n",
-        &["neither BAM nor SAM", "give a BAM or SAM file"],
+        &["none of BAM, SAM and CRAM", "give a BAM, SAM or CRAM file"],
     );
-    refused("x.bam", &[0x80, 0, 1, 2, 0xfe, 9, 10, 11], &["neither BAM nor SAM"]);
-    refused("x.cram", b"CRAM\x03\0 and so on", &["CRAM is not read yet", "samtools view"]);
-    refused("x.sam.gz", &gzip(b"\x80\0garbage\xff\n"), &["neither BAM nor SAM"]);
-    refused("x.bam", &bgzf(b"BAM\x02 and so on\n"), &["neither BAM nor SAM"]);
+    refused("x.bam", &[0x80, 0, 1, 2, 0xfe, 9, 10, 11], &["none of BAM, SAM and CRAM"]);
+    refused("x.cram", b"CRAM\x03\0 and so on", &["CRAM", "truncated"]);
+    refused("x.sam.gz", &gzip(b"\x80\0garbage\xff\n"), &["none of BAM, SAM and CRAM"]);
+    refused("x.bam", &bgzf(b"BAM\x02 and so on\n"), &["none of BAM, SAM and CRAM"]);
     refused("x.bam", &bam_header(HEADER), &["without its BGZF layer", "bgzip"]);
-    refused("x.sam", HEADER.replace("@SQ", "!SQ").as_bytes(), &["neither BAM nor SAM"]);
+    refused("x.sam", HEADER.replace("@SQ", "!SQ").as_bytes(), &["none of BAM, SAM and CRAM"]);
 }
 
 #[test]

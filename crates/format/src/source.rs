@@ -68,7 +68,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Upper bound of the bytes the claim's records take as BAM, and of what opening it takes beside the usual.
+    /// Upper bound of the bytes the claim's records take as BAM.
     pub fn bound(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.inflated,
@@ -76,8 +76,24 @@ impl Claim {
             // The worst a SAM byte can become: two characters of a B:i array are four bytes; the
             // fixed fields of a minimal line of 22 characters are 38.
             Claim::Text(text) => 2 * text.len() + 64,
-            // Decoded, it is in memory once more before it is copied to where it waits.
-            Claim::Container(container) => 2 * container.bound() + container.working(),
+            Claim::Container(container) => container.bound(),
+        }
+    }
+
+    /// Upper bound of the number of its records, where it is known without looking.
+    pub fn most_records(&self) -> Option<usize> {
+        match self {
+            Claim::Container(container) => Some(container.header.records),
+            _ => None,
+        }
+    }
+
+    /// What opening it takes beyond the usual, while its records are not yet where they wait: a container of CRAM is
+    /// larger than a chunk of BAM, and its blocks are in memory beside what comes of them.
+    pub fn working(&self) -> usize {
+        match self {
+            Claim::Container(container) => container.working().saturating_add(container.bound()),
+            _ => 0,
         }
     }
 

@@ -58,7 +58,7 @@ impl<'a> Claimer<'a> {
             self.ended = true;
             return Ok(Some(Claimed::Idle));
         };
-        let room = self.ingest.waiting.bound(next.bound());
+        let room = self.ingest.waiting.bound_of(&next);
         if budget.try_reserve(room) {
             self.ingest.report.advance(next.read_bytes());
             self.last_piece = Some(ticket);

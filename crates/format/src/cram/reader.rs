@@ -42,16 +42,16 @@ impl Container {
     /// Upper bound of what its records take as BAM. It is not exceeded: a container of which more comes is damaged.
     ///
     /// A record has 36 bytes beside its name, CIGAR, SEQ, QUAL and fields; SEQ and QUAL take three bytes for two
-    /// bases. Names, tags and features come of bytes in blocks that are not qualities, each byte of which makes six
-    /// bytes at most: a tag of one byte makes four, a feature of two makes an operator before and after it and an
-    /// entry of MD. (Deleted bases in MD come of nothing, wherefore there is slack.)
+    /// bases. Names, tags and features come of bytes in blocks that are not qualities, each byte of which makes four
+    /// bytes at most: a tag of one byte makes four, a deletion of three makes two operators and an entry of MD. (Deleted
+    /// bases in MD come of nothing, wherefore there is slack.)
     pub fn bound(&self) -> usize {
         let bases = usize::try_from(self.header.bases).unwrap_or(0).min(self.raw.saturating_mul(8));
         let others = self.raw.saturating_sub(bases);
         let records = self.header.records.saturating_mul(64 + self.beside);
         records
             .saturating_add(bases / 2 * 3)
-            .saturating_add(others.saturating_mul(6))
+            .saturating_add(others.saturating_mul(4))
             .saturating_add(SLACK)
     }
 

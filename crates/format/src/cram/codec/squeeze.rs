@@ -20,9 +20,9 @@ struct Symbol {
     most: u32,
     /// The reciprocal of the frequency, and how far to shift after multiplying.
     reciprocal: u32,
-    shift: u32,
-    bias: u32,
-    complement: u32,
+    bias: u16,
+    complement: u16,
+    shift: u8,
 }
 
 impl Symbol {
@@ -30,18 +30,19 @@ impl Symbol {
     /// for rANS: exact for states below 2^31).
     fn new(start: u32, frequency: u32) -> Self {
         let most = (LOW >> BITS << 8) * frequency;
-        let complement = (1 << BITS) - frequency;
+        let complement = ((1 << BITS) - frequency) as u16;
         if frequency < 2 {
-            return Symbol { most, reciprocal: !0, shift: 0, bias: start + (1 << BITS) - 1, complement };
+            let bias = (start + (1 << BITS) - 1) as u16;
+            return Symbol { most, reciprocal: !0, shift: 0, bias, complement };
         }
         let shift = 32 - (frequency - 1).leading_zeros();
         let reciprocal = ((1u64 << (shift + 31)).div_ceil(u64::from(frequency))) as u32;
-        Symbol { most, reciprocal, shift: shift - 1, bias: start, complement }
+        Symbol { most, reciprocal, shift: shift as u8 - 1, bias: start as u16, complement }
     }
 
     /// Puts the symbol into `state`; bytes go before `at`.
     #[inline(always)]
-    fn put(self, state: &mut u32, out: &mut [u8], at: &mut usize) {
+    fn put(&self, state: &mut u32, out: &mut [u8], at: &mut usize) {
         let mut x = *state;
         while x >= self.most {
             *at -= 1;
@@ -49,12 +50,13 @@ impl Symbol {
             x >>= 8;
         }
         let quotient = ((u64::from(x) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;
-        *state = x.wrapping_add(self.bias).wrapping_add(quotient.wrapping_mul(self.complement));
+        let more = quotient.wrapping_mul(u32::from(self.complement));
+        *state = x.wrapping_add(u32::from(self.bias)).wrapping_add(more);
     }
 }
 
 /// Counts, made to add up to [`TOTAL`], none of them zero that was not.
-fn normalise(counts: &[u32; 256], frequencies: &mut [u16; 256]) {
+fn normalise(counts: &[u32], frequencies: &mut [u16]) {
     let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
     let (mut left, mut most) = (TOTAL as i32, 0);
     for (i, &n) in counts.iter().enumerate() {
@@ -81,26 +83,23 @@ fn normalise(counts: &[u32; 256], frequencies: &mut [u16; 256]) {
     }
 }
 
-/// Bits that the symbols counted take at these frequencies.
-fn cost(counts: &[u32; 256], frequencies: &[u16; 256]) -> f64 {
+/// About how many bytes the symbols counted take at these frequencies, and the table of these.
+fn cost(counts: &[u32], frequencies: &[u16]) -> f64 {
     let bits = |f: u16| f64::from(BITS) - f64::from(f).log2();
-    counts.iter().zip(frequencies).filter(|(n, _)| **n > 0).map(|(&n, &f)| f64::from(n) * bits(f)).sum()
+    let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
+    used.map(|(&n, &f)| f64::from(n) * bits(f) / 8.0 + 2.0).sum()
 }
 
 /// Writes symbols with run-length encoded neighbours; `each` writes what follows a symbol.
-fn put_symbols(
-    used: impl Fn(usize) -> bool,
-    out: &mut Vec<u8>,
-    mut each: impl FnMut(usize, &mut Vec<u8>),
-) {
+fn put_symbols(used: impl Fn(u8) -> bool, out: &mut Vec<u8>, mut each: impl FnMut(u8, &mut Vec<u8>)) {
     let mut run = 0;
-    for symbol in (0..256).filter(|&symbol| used(symbol)) {
+    for symbol in (0..=255u8).filter(|&symbol| used(symbol)) {
         if run > 0 {
             run -= 1;
         } else {
-            out.push(symbol as u8);
+            out.push(symbol);
             if symbol > 0 && used(symbol - 1) {
-                run = (symbol + 1..256).take_while(|&next| used(next)).count();
+                run = (symbol..=255).skip(1).take_while(|&next| used(next)).count();
                 out.push(run as u8);
             }
         }
@@ -109,39 +108,70 @@ fn put_symbols(
     out.push(0);
 }
 
-fn put_frequencies(frequencies: &[u16; 256], out: &mut Vec<u8>) {
-    let used = |symbol: usize| frequencies[symbol] > 0;
-    put_symbols(used, out, |symbol, out| {
-        let f = frequencies[symbol];
-        if f >= 0x80 {
-            out.push((f >> 8) as u8 | 0x80);
-        }
-        out.push(f as u8);
-    });
+/// The symbols of a block, numbered without gaps, zero always among them: contexts begin with it.
+struct Alphabet {
+    /// Number of each symbol.
+    of: [u8; 256],
+    used: [bool; 256],
+    counts: Vec<u32>,
 }
 
-fn table_of(frequencies: &[u16; 256]) -> [Symbol; 256] {
-    let (mut table, mut start) = ([Symbol::default(); 256], 0);
-    for (symbol, &f) in table.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
+impl Alphabet {
+    fn of(raw: &[u8]) -> Self {
+        let mut four = [[0u32; 256]; 4]; // no count waits for the one before it
+        let mut chunks = raw.chunks_exact(4);
+        for chunk in &mut chunks {
+            for (counts, &byte) in four.iter_mut().zip(chunk) {
+                counts[byte as usize] += 1;
+            }
+        }
+        chunks.remainder().iter().for_each(|&byte| four[0][byte as usize] += 1);
+        let mut alphabet = Alphabet { of: [0; 256], used: [false; 256], counts: Vec::new() };
+        for symbol in 0..256 {
+            let count = four.iter().map(|counts| counts[symbol]).sum();
+            alphabet.used[symbol] = count > 0;
+            if count > 0 || symbol == 0 {
+                alphabet.of[symbol] = alphabet.counts.len() as u8;
+                alphabet.counts.push(count);
+            }
+        }
+        alphabet
+    }
+
+    /// Writes the frequencies of one context.
+    fn put_frequencies(&self, frequencies: &[u16], out: &mut Vec<u8>) {
+        let of = |symbol: u8| frequencies[usize::from(self.of[symbol as usize])];
+        put_symbols(|symbol| self.used[symbol as usize] && of(symbol) > 0, out, |symbol, out| {
+            let f = of(symbol);
+            if f >= 0x80 {
+                out.push((f >> 8) as u8 | 0x80);
+            }
+            out.push(f as u8);
+        });
+    }
+}
+
+/// Fills in the symbols of one context.
+fn fill(frequencies: &[u16], symbols: &mut [Symbol]) {
+    let mut start = 0;
+    for (symbol, &f) in symbols.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
         *symbol = Symbol::new(start, u32::from(f));
         start += u32::from(f);
     }
-    table
-}
-
-/// What is counted of a block: how often symbols follow each other.
-struct Pairs {
-    counts: Vec<[u32; 256]>,
-    frequencies: Vec<[u16; 256]>,
 }
 
 /// One thread's means to compress blocks.
 pub struct Squeezer {
     gzip: Compressor,
     gzipped: Vec<u8>,
+    /// Symbols by their numbers.
+    dense: Vec<u8>,
     /// Bytes of the states, written from the end.
     coded: Vec<u8>,
-    pairs: Pairs,
+    /// Of each context in turn: how often symbols occur in it, their frequencies, and what they do to a state.
+    counts: Vec<u32>,
+    frequencies: Vec<u16>,
+    symbols: Vec<Symbol>,
 }
 
 /// Which codecs to try on a block.
@@ -162,17 +192,19 @@ impl Squeezer {
     /// A squeezer whose gzip works at `level`, from 1 to 12.
     pub fn new(level: u8) -> Self {
         let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
-        let pairs = Pairs { counts: vec![[0; 256]; 256], frequencies: vec![[0; 256]; 256] };
-        Squeezer { gzip: Compressor::new(level), gzipped: Vec::new(), coded: Vec::new(), pairs }
+        Squeezer {
+            gzip: Compressor::new(level),
+            gzipped: Vec::new(),
+            dense: Vec::new(),
+            coded: Vec::new(),
+            counts: Vec::new(),
+            frequencies: Vec::new(),
+            symbols: Vec::new(),
+        }
     }
 
     /// Compresses `raw` by the codec that makes it smallest; says which, and gives the bytes.
-    pub fn squeeze<'a>(
-        &'a mut self,
-        raw: &'a [u8],
-        kind: Kind,
-        out: &'a mut Vec<u8>,
-    ) -> (Method, &'a [u8]) {
+    pub fn squeeze<'a>(&'a mut self, raw: &'a [u8], kind: Kind, out: &'a mut Vec<u8>) -> (Method, &'a [u8]) {
         out.clear();
         if raw.len() < LEAST {
             return (Method::Raw, raw);
@@ -190,21 +222,30 @@ impl Squeezer {
     }
 
     fn gzip(&mut self, raw: &[u8]) -> usize {
-        self.gzipped.resize(self.gzip.gzip_compress_bound(raw.len()), 0);
+        let bound = self.gzip.gzip_compress_bound(raw.len());
+        if self.gzipped.len() < bound {
+            self.gzipped.resize(bound, 0);
+        }
         self.gzip.gzip_compress(raw, &mut self.gzipped).unwrap_or(usize::MAX)
     }
 
     /// By rANS, of whichever order promises less; gives the size.
     fn rans(&mut self, raw: &[u8], out: &mut Vec<u8>) -> usize {
-        let (counts, frequencies, order_0) = Self::count(raw);
-        let order_1 = self.pairs.count(raw);
-        // What order 1 says of its own tables, about: two bytes a symbol and three a context.
+        let alphabet = Alphabet::of(raw);
+        let n = alphabet.counts.len();
+        self.dense.clear();
+        self.dense.extend(raw.iter().map(|&byte| alphabet.of[byte as usize]));
+        let mut frequencies = vec![0; n];
+        normalise(&alphabet.counts, &mut frequencies);
+        let order_0 = cost(&alphabet.counts, &frequencies);
+        // Tables of so many contexts never pay.
+        let order_1 = if n * n > 4 * raw.len() { f64::INFINITY } else { self.count_pairs(n) };
         out.extend([0; 9]);
         if order_1 < order_0 {
             out[0] = 1;
-            self.order_1(raw, out);
+            self.order_1(&alphabet, out);
         } else {
-            self.order_0(raw, &counts, &frequencies, out);
+            self.order_0(&alphabet, &frequencies, out);
         }
         let (stored, size) = ((out.len() - 9) as u32, raw.len() as u32);
         out[1..5].copy_from_slice(&stored.to_le_bytes());
@@ -212,36 +253,16 @@ impl Squeezer {
         out.len()
     }
 
-    /// Counts, frequencies and about how many bytes the block takes by order 0.
-    fn count(raw: &[u8]) -> ([u32; 256], [u16; 256], f64) {
-        let mut four = [[0u32; 256]; 4]; // no count waits for the one before it
-        let mut chunks = raw.chunks_exact(4);
-        for chunk in &mut chunks {
-            for (counts, &byte) in four.iter_mut().zip(chunk) {
-                counts[byte as usize] += 1;
-            }
+    fn order_0(&mut self, alphabet: &Alphabet, frequencies: &[u16], out: &mut Vec<u8>) {
+        alphabet.put_frequencies(frequencies, out);
+        let mut table = [Symbol::default(); 256];
+        fill(frequencies, &mut table);
+        let mut at = self.room();
+        let (dense, coded, mut states) = (&self.dense[..], &mut self.coded[..], [LOW; 4]);
+        for (i, &number) in dense.iter().enumerate().skip(dense.len() & !3).rev() {
+            table[number as usize].put(&mut states[i & 3], coded, &mut at);
         }
-        chunks.remainder().iter().for_each(|&byte| four[0][byte as usize] += 1);
-        let mut counts = [0; 256];
-        for part in &four {
-            counts.iter_mut().zip(part).for_each(|(sum, n)| *sum += n);
-        }
-        let mut frequencies = [0; 256];
-        normalise(&counts, &mut frequencies);
-        let table = frequencies.iter().filter(|f| **f > 0).count();
-        let bytes = cost(&counts, &frequencies) / 8.0 + 2.0 * table as f64;
-        (counts, frequencies, bytes)
-    }
-
-    fn order_0(&mut self, raw: &[u8], _: &[u32; 256], frequencies: &[u16; 256], out: &mut Vec<u8>) {
-        put_frequencies(frequencies, out);
-        let table = table_of(frequencies);
-        let at = self.room(raw.len());
-        let (coded, mut at, mut states) = (&mut self.coded[..], at, [LOW; 4]);
-        for (i, &byte) in raw.iter().enumerate().skip(raw.len() & !3).rev() {
-            table[byte as usize].put(&mut states[i & 3], coded, &mut at);
-        }
-        for four in raw.chunks_exact(4).rev() {
+        for four in dense.chunks_exact(4).rev() {
             table[four[3] as usize].put(&mut states[3], coded, &mut at);
             table[four[2] as usize].put(&mut states[2], coded, &mut at);
             table[four[1] as usize].put(&mut states[1], coded, &mut at);
@@ -251,72 +272,89 @@ impl Squeezer {
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    fn order_1(&mut self, raw: &[u8], out: &mut Vec<u8>) {
-        let frequencies = &self.pairs.frequencies;
-        let used = |context: usize| frequencies[context].iter().any(|&f| f > 0);
-        put_symbols(used, out, |context, out| put_frequencies(&frequencies[context], out));
-        let tables: Vec<[Symbol; 256]> = frequencies.iter().map(table_of).collect();
-        let at = self.room(raw.len());
-        let (coded, mut at, mut states) = (&mut self.coded[..], at, [LOW; 4]);
-        let quarter = raw.len() / 4;
-        let mut put = |j: usize, i: usize, context: u8| {
-            tables[context as usize][raw[i] as usize].put(&mut states[j], coded, &mut at);
-        };
-        for i in (4 * quarter..raw.len()).rev() {
-            put(3, i, if i > 3 * quarter { raw[i - 1] } else { 0 });
-        }
-        for i in (1..quarter).rev() {
-            for j in [3, 2, 1, 0] {
-                put(j, j * quarter + i, raw[j * quarter + i - 1]);
+    /// Counts how symbols follow each other in each quarter; gives about how many bytes the block takes by order 1.
+    fn count_pairs(&mut self, n: usize) -> f64 {
+        self.counts.clear();
+        self.counts.resize(n * n, 0);
+        let (dense, counts) = (&self.dense[..], &mut self.counts[..]);
+        let quarter = dense.len() / 4;
+        let (a, rest) = dense.split_at(quarter);
+        let (b, rest) = rest.split_at(quarter);
+        let (c, d) = rest.split_at(quarter);
+        let mut last = [0usize; 4];
+        for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
+            let now = [a, b, c, d].map(usize::from);
+            for (last, now) in last.iter().zip(now) {
+                counts[last * n + now] += 1;
             }
+            last = now;
+        }
+        for &now in &d[quarter..] {
+            counts[last[3] * n + usize::from(now)] += 1;
+            last[3] = usize::from(now);
+        }
+        self.frequencies.clear();
+        self.frequencies.resize(n * n, 0);
+        let contexts = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
+        let used = contexts.filter(|(counts, _)| counts.iter().any(|&n| n > 0));
+        used.map(|(counts, frequencies)| {
+            normalise(counts, frequencies);
+            cost(counts, frequencies) + 3.0
+        })
+        .sum()
+    }
+
+    fn order_1(&mut self, alphabet: &Alphabet, out: &mut Vec<u8>) {
+        let n = alphabet.counts.len();
+        let row = |symbol: u8| {
+            let at = usize::from(alphabet.of[symbol as usize]) * n;
+            &self.frequencies[at..at + n]
+        };
+        let used = |symbol: u8| {
+            (symbol == 0 || alphabet.used[symbol as usize]) && row(symbol).iter().any(|&f| f > 0)
+        };
+        put_symbols(used, out, |context, out| alphabet.put_frequencies(row(context), out));
+        self.symbols.clear();
+        self.symbols.resize(n * n, Symbol::default());
+        let rows = self.frequencies.chunks_exact(n).zip(self.symbols.chunks_exact_mut(n));
+        rows.for_each(|(frequencies, symbols)| fill(frequencies, symbols));
+        let mut at = self.room();
+        let (dense, symbols, coded) = (&self.dense[..], &self.symbols[..], &mut self.coded[..]);
+        let (mut states, quarter) = ([LOW; 4], dense.len() / 4);
+        let (a, rest) = dense.split_at(quarter);
+        let (b, rest) = rest.split_at(quarter);
+        let (c, d) = rest.split_at(quarter);
+        // Backwards: a symbol is put once the one before it, its context, is known.
+        let mut next = [a, b, c, &d[..quarter]].map(|part| usize::from(part[quarter - 1]));
+        let mut last = usize::from(d[d.len() - 1]);
+        for &context in d[quarter - 1..d.len() - 1].iter().rev() {
+            let context = usize::from(context);
+            symbols[context * n + last].put(&mut states[3], coded, &mut at);
+            last = context;
+        }
+        let before = a[..quarter - 1].iter().zip(&b[..quarter - 1]).zip(&c[..quarter - 1]).zip(d);
+        for (((&a, &b), &c), &d) in before.rev() {
+            let contexts = [a, b, c, d].map(usize::from);
+            symbols[contexts[3] * n + next[3]].put(&mut states[3], coded, &mut at);
+            symbols[contexts[2] * n + next[2]].put(&mut states[2], coded, &mut at);
+            symbols[contexts[1] * n + next[1]].put(&mut states[1], coded, &mut at);
+            symbols[contexts[0] * n + next[0]].put(&mut states[0], coded, &mut at);
+            next = contexts;
         }
         for j in [3, 2, 1, 0] {
-            if quarter > 0 {
-                put(j, j * quarter, 0);
-            }
+            symbols[next[j]].put(&mut states[j], coded, &mut at);
         }
         states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    /// Makes room for what `n` symbols can become at most; gives its end.
-    fn room(&mut self, n: usize) -> usize {
-        let room = 2 * n + 64; // no symbol takes more than twelve bits
+    /// Makes room for what the symbols can become at most; gives its end.
+    fn room(&mut self) -> usize {
+        let room = 2 * self.dense.len() + 64; // no symbol takes more than twelve bits
         if self.coded.len() < room {
             self.coded.resize(room, 0);
         }
         self.coded.len()
-    }
-}
-
-impl Pairs {
-    /// Counts how symbols follow each other in each quarter; gives about how many bytes the block takes by order 1.
-    fn count(&mut self, raw: &[u8]) -> f64 {
-        self.counts.fill([0; 256]);
-        let quarter = raw.len() / 4;
-        let mut last = [0u8; 4];
-        for i in 0..quarter {
-            for (j, last) in last.iter_mut().enumerate() {
-                let byte = raw[j * quarter + i];
-                self.counts[*last as usize][byte as usize] += 1;
-                *last = byte;
-            }
-        }
-        for &byte in &raw[4 * quarter..] {
-            self.counts[last[3] as usize][byte as usize] += 1;
-            last[3] = byte;
-        }
-        let mut bytes = 0.0;
-        for (counts, frequencies) in self.counts.iter().zip(&mut self.frequencies) {
-            let symbols = counts.iter().filter(|&&n| n > 0).count();
-            if symbols == 0 {
-                frequencies.fill(0);
-                continue;
-            }
-            normalise(counts, frequencies);
-            bytes += cost(counts, frequencies) / 8.0 + 2.0 * symbols as f64 + 3.0;
-        }
-        bytes
     }
 }
 

@@ -95,12 +95,12 @@ impl Decoder {
         }
         first.inflate(&mut self.codecs, &mut self.embedded)?;
         let scheme = Scheme::read(&self.embedded)?;
-        let most = container.bound();
+        let (most, mut records) = (container.bound(), 0);
         for &landmark in &container.header.landmarks {
             let slice = bytes.get(landmark as usize..).filter(|_| landmark >= 0);
             let mut slice =
                 Front(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
-            self.slice(&mut slice, &scheme, most, opened)?;
+            records += self.slice(&mut slice, &scheme, (most, container.header.records - records), opened)?;
         }
         Ok(())
     }
@@ -109,12 +109,15 @@ impl Decoder {
         &mut self,
         front: &mut Front<'_>,
         scheme: &Scheme,
-        most: usize,
+        (most, most_records): (usize, usize),
         opened: &mut Opened,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let version = self.setup.version;
         let slice =
             slice::read(front, version, &mut self.codecs, &mut self.streams, &mut self.embedded)?;
+        if slice.records > most_records {
+            return Err(too_much());
+        }
         slice::check_reference(&slice, scheme, &mut self.bases, &self.embedded)?;
         let (series, tags) = scheme.resolve(&self.streams);
         let lines = record::tag_lines(scheme, &tags);
@@ -153,7 +156,7 @@ impl Decoder {
         let ends = self.notes.iter().skip(1).map(|note| note.at).chain([end]);
         debug_assert!(self.notes.first().is_none_or(|note| note.at == start));
         starts.zip(ends).for_each(|(from, to)| opened.push_sized(from, to - from));
-        wrong.map_or(Ok(()), Err)
+        wrong.map_or(Ok(slice.records), Err)
     }
 }
 

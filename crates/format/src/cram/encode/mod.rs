@@ -114,6 +114,7 @@ pub struct Encoder {
     squeezer: Squeezer,
     records: record::Records,
     blocks: Vec<u8>,
+    body: Vec<u8>,
     head: Vec<u8>,
 }
 
@@ -126,6 +127,7 @@ impl Encoder {
             squeezer: Squeezer::new(writing.level),
             records: record::Records::default(),
             blocks: Vec::new(),
+            body: Vec::new(),
             head: Vec::new(),
             writing: writing.clone(),
         }
@@ -163,7 +165,8 @@ impl Encoder {
         }
         let md5 = self.md5(contig, start, span)?;
         let first = out.len();
-        let mut body = Vec::new();
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
         self.head.clear();
         let scheme = (self.bases.is_some(), delta);
         self.columns.scheme(scheme, &mut self.head);
@@ -199,6 +202,7 @@ impl Encoder {
         let base = out.len();
         out.extend_from_slice(&body);
         out.extend_from_slice(&self.blocks);
+        self.body = body;
         let slice = (landmark as u64, (length - landmark) as u64);
         let entries = found.places.iter().map(|place| {
             let span = if place.contig < 0 { 0 } else { place.end - place.start + 1 };

@@ -229,11 +229,14 @@ fn id_of(series: usize) -> i32 {
     series as i32 + 1
 }
 
+/// What is known of how values are best compressed.
 fn kind_of(series: usize) -> Kind {
-    match series {
-        _ if series == Series::Qs as usize || series == Series::Mq as usize => Kind::Statistical,
-        _ if series == Series::Rn as usize => Kind::Repeating,
-        _ => Kind::Any,
+    use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
+    let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);
+    match () {
+        () if is(&[Rn]) => Kind::Repeating,
+        () if is(&[Qs, Bf, Cf, Rg, Tl, Fn, Fc, Fp, Bs, Mq, Nf]) => Kind::Statistical,
+        () => Kind::Any,
     }
 }
 
