@@ -97,12 +97,7 @@ fn split_up<'a>(
 }
 
 /// Opens an output, and completes the header for it.
-fn create(
-    output: &Output,
-    mut header: Header,
-    sorted: bool,
-    report: &Report,
-) -> Result<(Sink, Header)> {
+fn create(output: &Output, mut header: Header, sorted: bool, report: &Report) -> Result<(Sink, Header)> {
     if output.format == Format::Cram {
         complete_header(&mut header, output)?;
     }

@@ -18,7 +18,7 @@ use readmill_format::{cram, fastq, sam};
 use readmill_record::{Batch, Error, Header, Result};
 
 use cram_output::CramOutput;
-pub use cram_output::{check as check_cram, complete as complete_header};
+pub use cram_output::complete as complete_header;
 
 use crate::aside::Aside;
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};

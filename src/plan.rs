@@ -240,8 +240,11 @@ impl Output {
         if wants_index && self.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
         }
-        if self.format == Format::Cram {
-            crate::output::check_cram(self)?;
+        if self.format == Format::Cram && self.cram.reference.is_none() && !self.cram.no_reference {
+            let what = "CRAM stores reads as differences from a reference, and there is none";
+            return Err(Error::usage(what).hint(
+                "give the FASTA file of the reads by --reference, or store all bases: -O cram,no-ref",
+            ));
         }
         let has_level = self.format.is_compressed() || self.format == Format::Cram;
         if !has_level && self.level.is_some() {

@@ -71,7 +71,16 @@ fn nothing_is_lost_on_the_way() {
     let [sorted, again] = ["sorted.cram", "again.bam"].map(|name| arg(&desk.path(name)));
     succeeds(&["sort", "-q", &file, "-o", &sorted, "--reference", &reference]);
     succeeds(&["sort", "-q", &bam, "-o", &again]);
-    succeeds(&["compare", "--level", "L1", "--ignore-header", &sorted, &again, "--reference", &reference]);
+    succeeds(&[
+        "compare",
+        "--level",
+        "L1",
+        "--ignore-header",
+        &sorted,
+        &again,
+        "--reference",
+        &reference,
+    ]);
 }
 
 #[test]
@@ -126,14 +135,17 @@ fn damage_is_told_and_leaves_nothing() {
         let input = arg(&desk.file("bad.cram", bytes));
         for threads in ["1", "3"] {
             for command in ["sort", "prep"] {
-                let done = readmill([command, &input, "-o", &output, "--reference", &reference, "-@", threads]);
+                let done =
+                    readmill([command, &input, "-o", &output, "--reference", &reference, "-@", threads]);
                 assert_eq!(done.code, Some(2), "{what}, {command}: {}", done.stderr);
                 assert!(done.stderr.contains("bad.cram"), "{what}: {}", done.stderr);
                 assert!(!desk.names().iter().any(|name| name.starts_with("o.bam")), "{what}");
             }
         }
     };
-    for end in [0, 3, 20, 26, 40, 300, whole.len() / 2, whole.len() - 39, whole.len() - 38, whole.len() - 1] {
+    for end in
+        [0, 3, 20, 26, 40, 300, whole.len() / 2, whole.len() - 39, whole.len() - 38, whole.len() - 1]
+    {
         refused(&whole[..end], &format!("cut at {end}"));
     }
     for at in (4..whole.len() - 38).step_by(whole.len() / 60) {

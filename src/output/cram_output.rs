@@ -66,15 +66,3 @@ pub fn complete(header: &mut Header, output: &Output) -> Result<()> {
     }
     header.replace(b"SQ", lines, &[])
 }
-
-/// Refuses CRAM where nothing says how bases are to be stored.
-pub fn check(output: &Output) -> Result<()> {
-    if output.cram.reference.is_none() && !output.cram.no_reference {
-        let hint = "give the FASTA file of the reads by --reference, or store all bases: -O cram,no-ref";
-        return Err(Error::usage(
-            "CRAM stores reads as differences from a reference, and there is none",
-        )
-        .hint(hint));
-    }
-    Ok(())
-}

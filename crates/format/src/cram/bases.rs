@@ -58,7 +58,8 @@ impl Cache {
         let mut patterns: Vec<String> = Vec::new();
         patterns.extend((!cache.is_empty()).then(|| cache.to_string()));
         // In a list, a colon that belongs to a URL stands twice, or before a slash.
-        let is_scheme = |part: &str| matches!(part.trim_end_matches('\\'), "http" | "https" | "ftp" | "s3");
+        let is_scheme =
+            |part: &str| matches!(part.trim_end_matches('\\'), "http" | "https" | "ftp" | "s3");
         let is_url = |part: &str| part.contains("//") || is_scheme(part);
         patterns
             .extend(path.split(':').filter(|part| !part.is_empty() && !is_url(part)).map(String::from));

@@ -134,7 +134,8 @@ pub fn put_ltf8(out: &mut Vec<u8>, number: i64) {
 }
 
 /// Appends a number of seven bits a byte.
-pub fn put_uint7(out: &mut Vec<u8>, n: u32) {
+#[cfg(test)]
+fn put_uint7(out: &mut Vec<u8>, n: u32) {
     let bytes = (32 - n.leading_zeros()).div_ceil(7).max(1);
     for i in (0..bytes).rev() {
         out.push((n >> (7 * i)) as u8 & 0x7f | if i > 0 { 0x80 } else { 0 });

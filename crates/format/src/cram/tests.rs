@@ -154,7 +154,10 @@ fn zoo() -> Vec<String> {
     let tags = "XA:A:c\tX0:i:-5\tX1:i:300\tX2:i:-70000\tX3:f:1.5\tX4:Z:text of it\tX5:H:1AE3\tX6:B:c,-1,2\tX7:B:I,1,4000000000\tX8:B:f,1.25\tX9:Z:";
     vec![
         format!("same\t0\tone\t100\t60\t20M\t*\t0\t0\t{plain}\t{}\tMD:Z:20\tNM:i:0\tRG:Z:g1", q(20)),
-        format!("mismatch\t16\tone\t100\t60\t20M\t*\t0\t0\t{mismatch}\t{}\tMD:Z:5{was}14\tNM:i:1", q(20)),
+        format!(
+            "mismatch\t16\tone\t100\t60\t20M\t*\t0\t0\t{mismatch}\t{}\tMD:Z:5{was}14\tNM:i:1",
+            q(20)
+        ),
         format!("wrongmd\t0\tone\t100\t60\t20M\t*\t0\t0\t{mismatch}\t{}\tNM:i:7\tMD:Z:20", q(20)),
         format!("nomd\t0\tone\t100\t60\t20M\t*\t0\t0\t{mismatch}\t{}\tXX:i:1", q(20)),
         format!("nonm\t0\tone\t101\t60\t19M\t*\t0\t0\t{}\t{}\tMD:Z:19", bases(0, 101, 19), q(19)),
@@ -166,10 +169,16 @@ fn zoo() -> Vec<String> {
         format!("half\t133\tone\t180\t0\t*\t=\t180\t0\tACGTN\tABCDE\t{tags}"),
         format!("clip\t0\tone\t200\t60\t3H2S8M\t*\t0\t0\t{clipped}\t{}\tMD:Z:8\tNM:i:0", q(10)),
         format!("insert\t0\tone\t220\t60\t5M2I5M\t*\t0\t0\t{inserted}\t{}\tMD:Z:10\tNM:i:2", q(12)),
-        format!("delete\t0\tone\t300\t60\t10M3D10M\t*\t0\t0\t{gap}\t{}\tMD:Z:10^{deleted}10\tNM:i:3", q(20)),
+        format!(
+            "delete\t0\tone\t300\t60\t10M3D10M\t*\t0\t0\t{gap}\t{}\tMD:Z:10^{deleted}10\tNM:i:3",
+            q(20)
+        ),
         format!("pad\t0\tone\t300\t60\t10M1P3D10M\t*\t0\t0\t{gap}\t*\tMD:Z:10^{deleted}10\tNM:i:3"),
         format!("skip\t0\tone\t400\t60\t5M1000N5M\t*\t0\t0\t{spliced}\t{}\tMD:Z:10\tNM:i:0", q(10)),
-        format!("letters\t0\tone\t500\t60\t10M\t*\t0\t0\t{unknown}\t{}\tMD:Z:0{u0}2{u3}0{u4}5\tNM:i:3", q(10)),
+        format!(
+            "letters\t0\tone\t500\t60\t10M\t*\t0\t0\t{unknown}\t{}\tMD:Z:0{u0}2{u3}0{u4}5\tNM:i:3",
+            q(10)
+        ),
         "noseq\t256\tone\t500\t60\t5S5M5I\t*\t0\t0\t*\t*\tNM:i:2".to_string(),
         "single\t4\tone\t500\t0\t*\t*\t0\t0\t*\t*\tXX:Z:x".to_string(),
         format!("ambiguous\t0\todd\t1\t60\t60M\t*\t0\t0\t{odd}\t{}\tMD:Z:10N0N48\tNM:i:2", q(60)),

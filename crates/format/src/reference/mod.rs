@@ -4,17 +4,19 @@
 
 mod bytes;
 mod index;
+mod shared;
 mod window;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use readmill_record::{Error, Header, Result};
 
 use bytes::Layout;
 use index::Sequence;
+use shared::Shared;
 pub use window::{WINDOW_BYTES, Window};
 
 /// A FASTA file whose bases can be asked for by contig and position. Clones share the file.
@@ -25,13 +27,6 @@ impl fmt::Debug for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Reference({})", self.path().display())
     }
-}
-
-struct Shared {
-    path: PathBuf,
-    layout: Layout,
-    sequences: Vec<Sequence>,
-    notes: Vec<String>,
 }
 
 impl Reference {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use readmill_record::{Error, Result};
 
-use super::Shared;
 use super::bytes::Reader;
+use super::shared::Shared;
 
 /// Bases of a page. Small, because reads in no order need another page each; and large enough for a pair of reads
 /// in coordinate order to lie in one.

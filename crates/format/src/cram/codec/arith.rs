@@ -4,7 +4,7 @@ use readmill_record::Result;
 
 use super::models::{Model, RangeDecoder};
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
-use super::read_all;
+use super::whole::read_all;
 use crate::cram::num::{Front, damaged};
 
 /// Appends the `size` bytes that `data` holds to `out`.

@@ -8,13 +8,13 @@ mod nx16;
 mod pack;
 mod rans;
 mod squeeze;
-
-use std::io::Read;
+mod whole;
 
 use readmill_record::Result;
 
 use super::num::damaged;
 pub use squeeze::{Kind, Squeezer};
+use whole::read_all;
 
 /// How a block is compressed, by its number in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,12 +79,8 @@ impl Codecs {
             Method::Gzip => self.gunzip(data, size, out)?,
             Method::Bzip2 => read_all(bzip2::read::MultiBzDecoder::new(data), size, out)?,
             Method::Lzma => {
-                let limit = Some(1 << 20); // KiB that the dictionary may take
-                read_all(
-                    lzma_rust2::XzReader::new_mem_limit(data, true, limit.unwrap_or(0)),
-                    size,
-                    out,
-                )?;
+                let most = 1 << 20; // KiB that the dictionary may take
+                read_all(lzma_rust2::XzReader::new_mem_limit(data, true, most), size, out)?;
             }
             _ if size == 0 => {}
             Method::Rans4x8 => self.rans.decode(data, size, out)?,
@@ -105,14 +101,4 @@ impl Codecs {
         out.clear(); // several members, or a wrong size
         read_all(flate2::read::MultiGzDecoder::new(data), size, out)
     }
-}
-
-/// Appends what `reader` gives; more than `size` bytes are an error.
-fn read_all(reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
-    let limit = size as u64 + 1;
-    reader
-        .take(limit)
-        .read_to_end(out)
-        .map_err(|e| damaged(format!("a block is not readable ({e})")))?;
-    Ok(())
 }

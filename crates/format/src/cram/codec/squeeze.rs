@@ -141,13 +141,17 @@ impl Alphabet {
     /// Writes the frequencies of one context.
     fn put_frequencies(&self, frequencies: &[u16], out: &mut Vec<u8>) {
         let of = |symbol: u8| frequencies[usize::from(self.of[symbol as usize])];
-        put_symbols(|symbol| self.used[symbol as usize] && of(symbol) > 0, out, |symbol, out| {
-            let f = of(symbol);
-            if f >= 0x80 {
-                out.push((f >> 8) as u8 | 0x80);
-            }
-            out.push(f as u8);
-        });
+        put_symbols(
+            |symbol| self.used[symbol as usize] && of(symbol) > 0,
+            out,
+            |symbol, out| {
+                let f = of(symbol);
+                if f >= 0x80 {
+                    out.push((f >> 8) as u8 | 0x80);
+                }
+                out.push(f as u8);
+            },
+        );
     }
 }
 
@@ -204,7 +208,12 @@ impl Squeezer {
     }
 
     /// Compresses `raw` by the codec that makes it smallest; says which, and gives the bytes.
-    pub fn squeeze<'a>(&'a mut self, raw: &'a [u8], kind: Kind, out: &'a mut Vec<u8>) -> (Method, &'a [u8]) {
+    pub fn squeeze<'a>(
+        &'a mut self,
+        raw: &'a [u8],
+        kind: Kind,
+        out: &'a mut Vec<u8>,
+    ) -> (Method, &'a [u8]) {
         out.clear();
         if raw.len() < LEAST {
             return (Method::Raw, raw);

@@ -3,7 +3,7 @@
 use readmill_record::cigar::{Cigar, consumes_query, consumes_reference};
 use readmill_record::{Flags, Result, edit};
 
-use super::record::{Fixed, Scratch};
+use super::parts::{Fixed, Scratch};
 use crate::cram::num::damaged;
 use crate::sam::long_cigar;
 

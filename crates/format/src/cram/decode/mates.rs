@@ -2,7 +2,7 @@
 
 use readmill_record::{Flags, Result, edit};
 
-use super::record::Fixed;
+use super::parts::Fixed;
 use crate::cram::flags::{MATE_REVERSE, MATE_UNMAPPED};
 use crate::cram::num::damaged;
 

@@ -3,16 +3,18 @@
 mod bam;
 mod features;
 mod mates;
+mod parts;
 mod record;
+mod setup;
 mod slice;
+mod source;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Result};
 
-use super::Version;
-use super::bases::{Bases, References};
+use super::bases::Bases;
 use super::block::{Block, Content};
 use super::codec::Codecs;
 use super::encoding::Streams;
@@ -22,36 +24,10 @@ use super::scheme::Scheme;
 use crate::chain::Opened;
 use crate::reference::WINDOW_BYTES;
 use mates::Noted;
+pub use setup::Setup;
 
 /// Most memory that a thread's decoder keeps beside what it decodes: a window of the reference, and tables.
 pub const DECODER_BYTES: usize = WINDOW_BYTES + (2 << 20);
-
-/// What all decoders of an input share.
-#[derive(Clone, Debug)]
-pub struct Setup {
-    /// Version of the file.
-    pub version: Version,
-    /// Where bases come from.
-    pub references: References,
-    /// What names begin with that are not stored: the name of the file, as htslib has it.
-    pub prefix: Vec<u8>,
-    /// Names of the read groups, in the order of the header.
-    groups: Vec<Vec<u8>>,
-}
-
-impl Setup {
-    /// What is needed to decode a file with this header.
-    pub fn new(version: Version, header: &Header, references: References, prefix: &[u8]) -> Self {
-        let groups = header.lines_of(b"RG").map(|line| line.get(b"ID").unwrap_or_default().to_vec());
-        Setup { version, references, prefix: prefix.to_vec(), groups: groups.collect() }
-    }
-
-    /// Most bytes that a record's RG field takes, and a name that is not stored.
-    pub fn most_beside(&self) -> usize {
-        let group = self.groups.iter().map(Vec::len).max().map_or(0, |n| n + 4);
-        group + self.prefix.len() + 22
-    }
-}
 
 /// One thread's decoder.
 pub struct Decoder {
@@ -62,7 +38,7 @@ pub struct Decoder {
     /// An embedded reference, or the header of a slice.
     embedded: Vec<u8>,
     notes: Vec<Noted>,
-    scratch: record::Scratch,
+    scratch: parts::Scratch,
 }
 
 impl Decoder {
@@ -74,7 +50,7 @@ impl Decoder {
             streams: Streams::default(),
             embedded: Vec::new(),
             notes: Vec::new(),
-            scratch: record::Scratch::default(),
+            scratch: parts::Scratch::default(),
             setup,
         }
     }
@@ -100,7 +76,8 @@ impl Decoder {
             let slice = bytes.get(landmark as usize..).filter(|_| landmark >= 0);
             let mut slice =
                 Front(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
-            records += self.slice(&mut slice, &scheme, (most, container.header.records - records), opened)?;
+            records +=
+                self.slice(&mut slice, &scheme, (most, container.header.records - records), opened)?;
         }
         Ok(())
     }
@@ -123,14 +100,14 @@ impl Decoder {
         let lines = record::tag_lines(scheme, &tags);
         let start = opened.bytes_mut().len();
         self.notes.clear();
-        let mut reader = record::Reader {
+        let mut reader = parts::Reader {
             setup: &self.setup,
             scheme,
             slice: &slice,
             series: &series,
             lines: &lines,
             streams: &mut self.streams,
-            bases: features::Source::new(&slice, scheme, &mut self.bases, &self.embedded),
+            bases: source::Source::new(&slice, scheme, &mut self.bases, &self.embedded),
             scratch: &mut self.scratch,
             last_pos: i64::from(slice.start),
             heads: HashMap::new(),

@@ -1,27 +1,18 @@
 //! One record of a slice, from its data series.
 
-use std::collections::HashMap;
-
 use readmill_record::{Flags, Result};
 
-use super::Setup;
 use super::bam;
-use super::features::{self, Source};
+use super::features;
 use super::mates::{Link, Noted};
-use super::slice::Slice;
-use crate::cram::encoding::{Encoding, Streams};
+use super::parts::{Fixed, Reader, Scratch, StoredTag, Wanted};
+use crate::cram::encoding::Encoding;
 use crate::cram::flags::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, WITH_TLEN};
 use crate::cram::num::damaged;
-use crate::cram::scheme::{Encodings, Scheme, Series, TagKey};
+use crate::cram::scheme::{Scheme, Series, TagKey};
 
 /// Most bytes of a name, tag or stretch of bases.
 const MOST: usize = 1 << 29;
-
-/// A tag of a record, and how it is stored.
-pub struct StoredTag<'a> {
-    key: TagKey,
-    encoding: &'a Encoding,
-}
 
 /// Which tags each number of TL means.
 pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec<StoredTag<'a>>> {
@@ -31,57 +22,6 @@ pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec
         line.iter().map(|key| StoredTag { key: *key, encoding: find(key) }).collect()
     };
     scheme.lines.iter().map(line).collect()
-}
-
-/// Memory for the parts of a record.
-#[derive(Default)]
-pub struct Scratch {
-    pub name: Vec<u8>,
-    pub tags: Vec<u8>,
-    pub seq: Vec<u8>,
-    pub qual: Vec<u8>,
-    pub cigar: Vec<u32>,
-    pub md: Vec<u8>,
-    pub stored: Vec<u8>,
-}
-
-/// What of MD and NM is to be made.
-#[derive(Clone, Copy, Default)]
-pub struct Wanted {
-    pub md: bool,
-    pub nm: bool,
-}
-
-/// Reads the records of a slice.
-pub struct Reader<'a> {
-    pub setup: &'a Setup,
-    pub scheme: &'a Scheme,
-    pub slice: &'a Slice,
-    pub series: &'a Encodings,
-    pub lines: &'a [Vec<StoredTag<'a>>],
-    pub streams: &'a mut Streams,
-    pub bases: Source<'a>,
-    pub scratch: &'a mut Scratch,
-    /// Position of the record before (1-based).
-    pub last_pos: i64,
-    /// First records of templates without a name, by the number of the record that follows in them.
-    pub heads: HashMap<usize, usize>,
-}
-
-/// Fields of fixed size.
-#[derive(Clone, Copy, Default)]
-pub struct Fixed {
-    pub flags: u16,
-    /// CRAM's own flags.
-    pub cram: i32,
-    pub contig: i32,
-    /// 1-based.
-    pub pos: i64,
-    /// 1-based, the last base.
-    pub end: i64,
-    pub length: usize,
-    pub mapq: u8,
-    group: i32,
 }
 
 impl Reader<'_> {

@@ -6,6 +6,7 @@
 mod features;
 mod mates;
 mod record;
+mod refusal;
 mod series;
 mod tags;
 
@@ -14,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use md5::{Digest, Md5};
-use readmill_record::{Batch, Error, Header, RecordRef, Result};
+use readmill_record::{Batch, Header, RecordRef, Result};
 
 use super::Version;
 use super::bases::{Bases, References};
@@ -267,9 +268,4 @@ fn stretches(batch: &Batch) -> Vec<(i32, Range<usize>)> {
         }
     }
     out
-}
-
-/// The error for a record that CRAM cannot hold.
-fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
-    Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM instead")
 }

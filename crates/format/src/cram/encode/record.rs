@@ -7,9 +7,9 @@ use readmill_record::{Flags, RecordRef, Result};
 use super::super::bases::Bases;
 use super::super::flags::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES, QUALITIES};
 use super::super::scheme::Series;
-use super::cannot_hold;
 use super::features::{Features, Made};
 use super::mates::{self, Names, Seen};
+use super::refusal::cannot_hold;
 use super::series::Columns;
 use super::tags::Stored;
 

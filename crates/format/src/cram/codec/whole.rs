@@ -1,0 +1,17 @@
+//! Codecs of others that read to an end.
+
+use std::io::Read;
+
+use readmill_record::Result;
+
+use crate::cram::num::damaged;
+
+/// Appends what `reader` gives; more than `size` bytes are an error.
+pub fn read_all(reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
+    let limit = size as u64 + 1;
+    reader
+        .take(limit)
+        .read_to_end(out)
+        .map_err(|e| damaged(format!("a block is not readable ({e})")))?;
+    Ok(())
+}
