@@ -41,13 +41,14 @@ fn chosen<'a>(
     let route = ByChoice { list: list.iter().map(choice).collect::<Result<_>>()? };
     let open: Open<'a> = Box::new(move |number| {
         let chosen = &list[number];
-        let output = Output { path: chosen.path.clone(), format: chosen.format(), ..main.clone() };
-        let output = if output.format.is_compressed() { output } else { output.without_codec() };
-        create(&output, header.clone(), sorted, report)
+        create(&chosen.output(main), header.clone(), sorted, report)
     });
     let router = Router::Each(Box::new(route));
     Sides::new(router, open, (list.len(), list.len()), None, in_flight).map(Some)
 }
+
+/// What stands in the name of the file for reads without a read group.
+const NO_GROUP: &str = "no-read-group";
 
 fn split_up<'a>(
     plan: &'a Plan,
@@ -60,7 +61,7 @@ fn split_up<'a>(
         By::Records(_) => (Box::new(Everything), Vec::new(), None),
         By::ReadGroup => {
             let names = group_names(header)?;
-            (Box::new(ByReadGroup::new(header)), names, Some("no-read-group"))
+            (Box::new(ByReadGroup::new(header)), names, Some(NO_GROUP))
         }
         By::Contigs(most) => {
             let route = ByContigs::new(header, most);
@@ -150,7 +151,8 @@ fn keep_group(header: &mut Header, number: usize) -> Result<()> {
 
 /// Names of files for the read groups, whatever stands in their IDs.
 fn group_names(header: &Header) -> Result<Vec<String>> {
-    let (mut names, mut owners) = (Vec::new(), HashMap::new());
+    let rest = (NO_GROUP.to_string(), "none".to_string());
+    let (mut names, mut owners) = (Vec::new(), HashMap::from([rest]));
     for id in header.lines_of(b"RG").filter_map(|line| line.get(b"ID")) {
         let id = String::from_utf8_lossy(id).into_owned();
         let fits = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);

@@ -26,7 +26,7 @@ use crate::report::Report;
 use crate::target::{Positioned, Target, with_suffix};
 
 /// Every name under which readers look for an index of `bam`.
-fn index_names(bam: &Path) -> Vec<PathBuf> {
+pub fn index_names(bam: &Path) -> Vec<PathBuf> {
     let mut names = vec![with_suffix(bam, ".bai"), with_suffix(bam, ".csi"), with_suffix(bam, ".crai")];
     if bam.extension().is_some_and(|extension| extension == "bam") {
         names.extend([bam.with_extension("bai"), bam.with_extension("csi")]);

@@ -132,6 +132,13 @@ pub enum Index {
     No,
 }
 
+impl Index {
+    /// The same for outputs beside the main one, which may be of another format: none, or what fits.
+    fn where_it_can_be(self) -> Self {
+        if self == Index::No { Index::No } else { Index::Auto }
+    }
+}
+
 /// With what means.
 #[derive(Clone, Debug)]
 pub struct Means {
@@ -297,6 +304,13 @@ impl Plan {
             return Err(Error::usage("standard input can be read only once").hint("give - once"));
         }
         self.output.as_ref().map_or(Ok(()), Output::check)?;
+        match (&self.elsewhere, &self.output) {
+            (Some(Elsewhere::Split(split)), _) => split.output.check()?,
+            (Some(Elsewhere::Chosen(list)), Some(main)) => {
+                list.iter().try_for_each(|chosen| chosen.output(main).check())?;
+            }
+            _ => {}
+        }
         self.steps.filters.check()?;
         if self.steps.filters.nm_md_uq && self.means.reference.is_none() {
             return Err(Error::usage("NM, MD and UQ need the reference").hint("add --reference"));

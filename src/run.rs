@@ -17,7 +17,7 @@ use readmill_steps::{Step, sort};
 
 use crate::additions::{self, Additions};
 use crate::filters::{self, Made};
-use crate::inputs::{Inputs, Next, Rules};
+use crate::inputs::{Inputs, Rules};
 use crate::memory::Memory;
 use crate::output::{Sink, complete_header};
 use crate::pass::doing::Doing;

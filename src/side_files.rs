@@ -8,6 +8,7 @@ use readmill_steps::bqsr;
 use readmill_steps::markdup::apply::Counted;
 use readmill_steps::markdup::{DuplicationMetrics, Libraries, Tally};
 
+use crate::output::index_names;
 use crate::plan::Plan;
 use crate::target::{Target, check_distinct, with_suffix};
 
@@ -105,6 +106,10 @@ pub fn check(plan: &Plan) -> Result<()> {
     let mut read: Vec<PathBuf> = recalibration.chain(plan.steps.filters.inputs()).cloned().collect();
     let training = plan.steps.recalibration.iter().filter_map(|it| it.training());
     training.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
+    let reference = plan.means.reference.iter().map(|fasta| fasta.path());
+    reference.for_each(|it| {
+        read.extend([it.to_path_buf(), with_suffix(it, ".fai"), with_suffix(it, ".gzi")]);
+    });
     let beside: Vec<&Path> =
         paths(plan).into_iter().map(|(_, path)| path).chain(plan.aside_paths()).collect();
     for (n, path) in main.into_iter().chain(beside.iter().copied()).enumerate() {
@@ -114,13 +119,24 @@ pub fn check(plan: &Plan) -> Result<()> {
         reads.try_for_each(|input| spare(input, path))?;
     }
     for (n, path) in beside.iter().enumerate() {
-        if main.into_iter().chain(beside[..n].iter().copied()).any(|other| is_same(path, other)) {
+        let mut others = main.into_iter().chain(beside[..n].iter().copied());
+        if !is_device(path) && others.any(|other| is_same(path, other)) {
             return Err(
                 Error::usage("two outputs have one name").hint("give each file a name of its own")
             );
         }
+        let mut others = main.into_iter().chain(plan.aside_paths());
+        if others.any(|other| index_names(other).iter().any(|index| is_same(path, index))) {
+            let what = format!("{} would be taken for the index of another output", path.display());
+            return Err(Error::usage(what).hint("give it another name"));
+        }
     }
     Ok(())
+}
+
+/// Whether what is written there is gone, as in /dev/null, so that several outputs may have the name.
+fn is_device(path: &Path) -> bool {
+    path.as_os_str() != "-" && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
 /// Refuses an output that would overwrite an input, or whose temporary file would.

@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use readmill_simulate::{Profile, Sample};
 use support::means::{FEW_MEANS, MEANS, Means, same_bytes_with, sample};
@@ -34,7 +34,7 @@ fn succeeds(args: &[&str]) -> Outcome {
 }
 
 #[track_caller]
-fn invariant(means: &[Means], input: Vec<u8>, command: &str, reference: &PathBuf, format: &str) {
+fn invariant(means: &[Means], input: Vec<u8>, command: &str, reference: &Path, format: &str) {
     let command = format!("{command} --reference {}", arg(reference));
     same_bytes_with(means, &[input], &command, format);
 }

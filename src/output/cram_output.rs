@@ -4,7 +4,7 @@ use std::path::Path;
 
 use readmill_format::cram::{self, Crai, Encoded, References, Writing};
 use readmill_record::header::Line;
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Header, Result};
 
 use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
 use crate::target::{Target, with_suffix};
@@ -20,7 +20,6 @@ pub struct CramOutput {
 impl CramOutput {
     /// How `output` is written for reads under `header`.
     pub fn new(output: &Output, header: &Header, indexed: bool) -> Result<Self> {
-        check(output)?;
         let CramStyle { version, no_reference, reference } = &output.cram;
         let reference = reference.as_ref().filter(|_| !no_reference);
         let opened = reference.map(cram::Fasta::open).transpose()?;

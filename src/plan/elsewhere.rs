@@ -129,6 +129,13 @@ impl Chosen {
         Ok(Chosen { path: file.into(), what: what.trim().to_string(), moves })
     }
 
+    /// The output, where `main` is the main one.
+    pub fn output(&self, main: &Output) -> Output {
+        let (path, format) = (self.path.clone(), self.format());
+        let output = Output { path, format, index: main.index.where_it_can_be(), ..main.clone() };
+        if format.is_compressed() { output } else { output.without_codec() }
+    }
+
     /// The format that its name tells.
     pub fn format(&self) -> Format {
         Format::by_name(&self.path)

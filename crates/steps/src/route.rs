@@ -173,11 +173,11 @@ impl BySegment {
     /// primary one counts, else the first: both ends are written equally often.
     pub fn route<'b>(
         &self,
-        records: impl Iterator<Item = RecordRef<'b>> + Clone,
+        records: impl Iterator<Item = RecordRef<'b>>,
         counts: &mut Segments,
         mut show: impl FnMut(usize, RecordRef<'b>),
     ) {
-        let mut ends: [Option<RecordRef<'b>>; 3] = [None; 3];
+        let (mut ends, mut neither) = ([None::<RecordRef<'b>>; 3], Vec::new());
         for record in records {
             let end = match record.flags().0 & (Flags::FIRST | Flags::LAST) {
                 Flags::FIRST => 1,
@@ -187,7 +187,7 @@ impl BySegment {
             if record.flags().0 & self.exclude != 0 {
                 counts.excluded += 1;
             } else if end == 0 {
-                self.places[0].into_iter().for_each(|place| show(place, record));
+                neither.push(record);
             } else if let Some(before) = ends[end] {
                 counts.repeated += 1;
                 if record.flags().is_primary() && !before.flags().is_primary() {
@@ -203,6 +203,11 @@ impl BySegment {
             let place = self.singles.filter(|_| alone).or(self.places[end]);
             record.zip(place).into_iter().for_each(|(record, place)| show(place, record));
         }
+        let place = self.places[0];
+        neither
+            .into_iter()
+            .zip(place.into_iter().cycle())
+            .for_each(|(record, place)| show(place, record));
     }
 }
 

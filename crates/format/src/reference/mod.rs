@@ -16,7 +16,7 @@ use readmill_record::{Error, Header, Result};
 
 use bytes::Layout;
 use index::Sequence;
-use shared::Shared;
+use shared::{SAME_REFERENCE, Shared};
 pub use window::{WINDOW_BYTES, Window};
 
 /// A FASTA file whose bases can be asked for by contig and position. Clones share the file.
@@ -129,8 +129,6 @@ impl Reference {
         Window::new(Arc::clone(&self.0), &window::LETTERS)
     }
 }
-
-const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use super::bytes::Layout;
 use super::index::Sequence;
 
+/// What to do where files are of different references.
+pub const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
+
 /// An open FASTA file.
 pub struct Shared {
     pub path: PathBuf,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::{Error, Result};
 
 use super::bytes::Reader;
-use super::shared::Shared;
+use super::shared::{SAME_REFERENCE, Shared};
 
 /// Bases of a page. Small, because reads in no order need another page each; and large enough for a pair of reads
 /// in coordinate order to lie in one.
@@ -154,7 +154,7 @@ impl Window {
         };
         let name = String::from_utf8_lossy(&sequence.name);
         let what = format!("base {end} of contig {name} is needed, which has {}", sequence.length);
-        Error::input(what).file(&self.shared.path).hint(super::SAME_REFERENCE)
+        Error::input(what).file(&self.shared.path).hint(SAME_REFERENCE)
     }
 }
 

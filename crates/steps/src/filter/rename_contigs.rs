@@ -179,7 +179,7 @@ impl Step for RenameContigs {
 
     fn changes(&self) -> Changes {
         let tags: Vec<Tag> = LISTS.into_iter().chain([CC]).collect();
-        Changes::tags(&tags)
+        Changes { alignment: true, ..Changes::tags(&tags) }
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
