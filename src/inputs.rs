@@ -180,6 +180,16 @@ fn reopen(input: &Input, rules: &Rules) -> Result<Source> {
     Ok(source)
 }
 
+/// Whether any of these files is CRAM; pipes are not looked at.
+pub fn is_any_cram(paths: &[PathBuf]) -> bool {
+    paths.iter().any(|path| {
+        let mut start = [0; 4];
+        let is_file = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
+        let read = is_file.then(|| File::open(path).and_then(|mut file| file.read_exact(&mut start)));
+        read.is_some_and(|read| read.is_ok()) && start == *cram::MAGIC
+    })
+}
+
 /// A file or pipe as a stream, and its size if it has one.
 pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if path.as_os_str() == "-" {

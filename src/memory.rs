@@ -12,6 +12,7 @@ use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::{CRAM_PARTITION, Entry};
 use readmill_steps::tally::Stats;
 
+use crate::inputs;
 use crate::plan::{DEFAULT_LEVEL, Plan};
 use crate::{recalibration, sides};
 
@@ -84,6 +85,8 @@ pub struct Memory {
     pub room: u64,
     /// Sizes of lists and frames.
     pub sizes: Sizes,
+    /// Whether decoders of CRAM have their share; without, what turns out to be CRAM takes it of the room.
+    pub decoders: bool,
     /// The shares, for `--explain`.
     pub division: Division,
 }
@@ -104,6 +107,10 @@ impl Memory {
             let encoder = cram::encoder_bytes(CRAM_PARTITION as usize) as u64;
             division.take("CRAM encoders", (encoder + 2 * CRAM_PARTITION) * threads as u64);
             division.take("partitions for CRAM", CRAM_TICKET * crew.in_flight as u64);
+        }
+        let decoders = inputs::is_any_cram(&plan.inputs);
+        if decoders {
+            division.take("CRAM decoders", (cram::DECODER_BYTES * threads) as u64);
         }
         let wanted = plan.steps.recalibration.as_ref().and_then(|it| it.training());
         if wanted.is_some() {
@@ -132,7 +139,7 @@ impl Memory {
             ))
             .hint("raise -m, or use fewer threads"));
         }
-        Ok(Memory { crew, room, sizes, division })
+        Ok(Memory { crew, room, sizes, decoders, division })
     }
 }
 

@@ -138,8 +138,8 @@ impl Job<'_> {
     /// The room that headers leave, their text, lines, tables and copies, and what else stands beside reads.
     fn room(&self, inputs: &Inputs, beside_reads: u64) -> Result<u64> {
         let header = HEADER_COPIES * inputs.header_bytes() as u64;
-        let decoders =
-            if inputs.any_cram() { (DECODER_BYTES * self.memory.crew.threads) as u64 } else { 0 };
+        let uncounted = inputs.any_cram() && !self.memory.decoders;
+        let decoders = if uncounted { (DECODER_BYTES * self.memory.crew.threads) as u64 } else { 0 };
         let left = self
             .memory
             .room

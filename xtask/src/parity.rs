@@ -8,6 +8,7 @@ mod beside;
 mod bqsr;
 mod cases;
 mod commands;
+mod corpus;
 mod duplicates;
 mod files;
 mod filters;
@@ -65,6 +66,9 @@ pub struct Args {
     /// Compare these parts alone
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     only: Vec<Part>,
+    /// Compare on all SAM, BAM and CRAM files below this directory, and on nothing else
+    #[arg(long, value_name = "DIR")]
+    corpus: Option<PathBuf>,
     /// Keep the files in this directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -112,6 +116,14 @@ pub fn run(args: Args) -> Result<()> {
     let root = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
 
     let mut ledger = Ledger::default();
+    if let Some(corpus) = &args.corpus {
+        corpus::compare(
+            &Place::new(&commands, &root.join("corpus"))?,
+            &corpus.canonicalize()?,
+            &mut ledger,
+        )?;
+        return conclude(&ledger);
+    }
     if !args.only_data {
         small(&args, &commands, &peers, &root, &mut ledger)?;
     }
@@ -132,6 +144,11 @@ pub fn run(args: Args) -> Result<()> {
             std::fs::remove_dir_all(place.directory())?;
         }
     }
+    conclude(&ledger)
+}
+
+/// Says how the comparisons ended.
+fn conclude(ledger: &Ledger) -> Result<()> {
     match ledger.failures() {
         0 => {
             println!("all {} comparisons ok", ledger.comparisons());

@@ -2,6 +2,7 @@
 
 mod arith;
 mod fqzcomp;
+mod frequencies;
 mod models;
 mod names;
 mod nx16;
@@ -58,6 +59,9 @@ impl Method {
     }
 }
 
+/// KiB that LZMA may take: its highest level wants 65 MiB.
+const MOST_DICTIONARY: u32 = 80 << 10;
+
 /// One thread's means to uncompress blocks.
 #[derive(Default)]
 pub struct Codecs {
@@ -79,8 +83,8 @@ impl Codecs {
             Method::Gzip => self.gunzip(data, size, out)?,
             Method::Bzip2 => read_all(bzip2::read::MultiBzDecoder::new(data), size, out)?,
             Method::Lzma => {
-                let most = 1 << 20; // KiB that the dictionary may take
-                read_all(lzma_rust2::XzReader::new_mem_limit(data, true, most), size, out)?;
+                let reader = lzma_rust2::XzReader::new_mem_limit(data, true, MOST_DICTIONARY);
+                read_all(reader, size, out)?;
             }
             _ if size == 0 => {}
             Method::Rans4x8 => self.rans.decode(data, size, out)?,

@@ -1,6 +1,7 @@
 //! From a container to raw BAM records.
 
 mod bam;
+mod building;
 mod features;
 mod mates;
 mod parts;
@@ -17,7 +18,7 @@ use readmill_record::{Error, Result};
 use super::bases::Bases;
 use super::block::{Block, Content};
 use super::codec::Codecs;
-use super::encoding::Streams;
+use super::encoding::{Stream, Streams};
 use super::num::{Front, damaged};
 use super::reader::Container;
 use super::scheme::Scheme;
@@ -26,8 +27,11 @@ use crate::reference::WINDOW_BYTES;
 use mates::Noted;
 pub use setup::Setup;
 
-/// Most memory that a thread's decoder keeps beside what it decodes: a window of the reference, and tables.
-pub const DECODER_BYTES: usize = WINDOW_BYTES + (2 << 20);
+/// Larger blocks are not kept.
+const MOST_KEPT: usize = 1 << 20;
+
+/// Most memory that a thread's decoder keeps beside what it decodes: a window of the reference, tables, and blocks.
+pub const DECODER_BYTES: usize = WINDOW_BYTES + (4 << 20);
 
 /// One thread's decoder.
 pub struct Decoder {
@@ -60,6 +64,9 @@ impl Decoder {
         if let Err(error) = self.try_open(container, opened) {
             opened.fail(error);
         }
+        // What is larger than others is not kept for the next container.
+        let large = |stream: &&mut Stream| stream.bytes.capacity() > MOST_KEPT;
+        self.streams.external.iter_mut().filter(large).for_each(|stream| stream.bytes = Vec::new());
     }
 
     fn try_open(&mut self, container: &Container, opened: &mut Opened) -> Result<()> {
