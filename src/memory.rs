@@ -40,6 +40,10 @@ const CRAM_TICKET: u64 = 2 * MIB;
 /// group that comes when the others' are as large as they may be.
 const COUNTS: u64 = 2;
 
+/// What is planned for the reads of a batch whose mates are fixed, where all are as small as they can be: a hundred
+/// bytes for each of 27,000.
+const MATES: u64 = 3 * MIB;
+
 /// Less room than this for reads would spill all the time.
 const LEAST_ROOM: u64 = 16 * MIB;
 
@@ -117,11 +121,14 @@ impl Memory {
             let counts = wanted.map_or(0, |it| COUNTS * recalibration::group_bytes(&it.counting));
             division.take("recalibration", (LEARNER_BYTES as u64 + counts) * threads as u64);
         }
+        if plan.steps.filters.fix_mates.is_some() {
+            division.take("mates", MATES * threads as u64);
+        }
         if plan.steps.filters.nm_md_uq {
             division.take("reference", WINDOW_BYTES as u64 * threads as u64);
         }
         if let Some(elsewhere) = &plan.elsewhere {
-            let tickets = MIB * crew.in_flight as u64; // what they bring
+            let tickets = MIB * (crew.in_flight * elsewhere.most_copies()) as u64; // what they bring
             division.take("other outputs", sides::memory(elsewhere.most_files()) + tickets);
         }
         if plan.tallies.stats.is_some() {

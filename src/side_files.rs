@@ -103,7 +103,7 @@ fn paths(plan: &Plan) -> Vec<(Beside, &Path)> {
 pub fn check(plan: &Plan) -> Result<()> {
     let main = plan.output.as_ref().map(|output| &*output.path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
-    let mut read: Vec<PathBuf> = recalibration.chain(plan.steps.filters.inputs()).cloned().collect();
+    let mut read: Vec<PathBuf> = recalibration.cloned().chain(plan.steps.filters.inputs()).collect();
     let training = plan.steps.recalibration.iter().filter_map(|it| it.training());
     training.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
     let reference = plan.means.reference.iter().map(|fasta| fasta.path());

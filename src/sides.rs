@@ -17,6 +17,9 @@ use crate::report::Report;
 /// Bytes of all pages that are being gathered, at most.
 const PAGES: usize = 32 << 20;
 
+/// A template may keep this many bytes waiting for its end.
+const MOST_WAITING: usize = 1 << 20;
+
 /// Bytes of a page, at most.
 const PAGE: usize = 1 << 20;
 
@@ -151,6 +154,9 @@ impl<'a> Sides<'a> {
         }
         let (last, _) = &mut *edge;
         batch.records().for_each(|(stamp, record)| last.push(record.raw(), stamp));
+        if last.bytes.len() > MOST_WAITING {
+            self.close_edge(&mut edge)?; // as for all that looks at templates, one that is larger is cut
+        }
         Ok(())
     }
 

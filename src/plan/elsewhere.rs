@@ -162,6 +162,14 @@ impl Elsewhere {
         }
     }
 
+    /// How many times a batch may be copied on its way to other outputs.
+    pub fn most_copies(&self) -> usize {
+        match self {
+            Elsewhere::Chosen(list) => list.iter().filter(|chosen| !chosen.moves).count() + 1,
+            Elsewhere::Split(_) | Elsewhere::Fastq(_) => 1,
+        }
+    }
+
     /// Words of the canonical command line: what leaves the main output, or how all is split.
     pub fn words(&self) -> Vec<String> {
         match self {

@@ -1,5 +1,6 @@
 //! Which reads go on, and what is changed of them: what is asked for.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use readmill_record::tag::Tag;
@@ -120,9 +121,15 @@ impl Filters {
     }
 
     /// The files that are read.
-    pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
-        let files = [&self.overlap, &self.in_read_groups_file, &self.rename_contigs, &self.dictionary];
-        files.into_iter().flatten()
+    pub fn inputs(&self) -> impl Iterator<Item = PathBuf> {
+        let files =
+            [&self.overlap, &self.rename_contigs, &self.dictionary].into_iter().flatten().cloned();
+        let list = self.in_read_groups_file.as_ref().map(|path| {
+            let name = path.as_os_str().as_encoded_bytes();
+            let name = name.strip_prefix(b"^").unwrap_or(name); // which turns its meaning round
+            PathBuf::from(std::ffi::OsStr::from_bytes(name))
+        });
+        files.chain(list)
     }
 
     /// The canonical command line of what comes before duplicates, for @PG.

@@ -1,6 +1,6 @@
 //! Removes optional fields.
 
-use readmill_record::tag::{Fields, Tag};
+use readmill_record::tag::{self, Fields, Tag};
 use readmill_record::{Batch, Error, RecordRef, Result, edit};
 
 use crate::{Changes, Step, Tags};
@@ -43,23 +43,28 @@ impl OptionalFields {
         self.named.contains(&tag) == self.keep
     }
 
-    /// Appends what is left of a record; returns how many fields went.
-    fn write(&self, record: RecordRef<'_>, out: &mut Vec<u8>) -> u64 {
-        let (start, bytes, mut removed) = (out.len(), record.field_bytes(), 0);
-        out.extend_from_slice(&record.raw()[..record.fields_start()]);
-        let holds_cigar = record.long_cigar().is_some();
-        let (mut fields, mut from, mut copied) = (Fields::new(bytes), 0, 0);
-        while let Some(field) = fields.next() {
-            let to = bytes.len() - fields.rest().len();
-            if !(self.stays(field.tag) || holds_cigar && field.tag == *b"CG") {
-                out.extend_from_slice(&bytes[copied..from]);
-                (copied, removed) = (to, removed + 1);
+    /// Moves what stays of the optional fields together; returns how long the record is then, and how many went.
+    fn strip(&self, raw: &mut [u8]) -> (usize, u64) {
+        let record = RecordRef::new(raw);
+        let (first, holds_cigar) = (record.fields_start(), record.long_cigar().is_some());
+        let (mut from, mut to, mut removed) = (first, first, 0);
+        loop {
+            let mut fields = Fields::new(&raw[from..]);
+            let Some(field) = fields.next() else { break };
+            let stays = self.stays(field.tag) || holds_cigar && field.tag == tag::CG;
+            let end = raw.len() - fields.rest().len();
+            if stays {
+                if to < from {
+                    raw.copy_within(from..end, to);
+                }
+                to += end - from;
+            } else {
+                removed += 1;
             }
-            from = to;
+            from = end;
         }
-        out.extend_from_slice(&bytes[copied..]);
-        edit::close(out, start);
-        removed
+        edit::close(&mut raw[..to], 0);
+        (to, removed)
     }
 }
 
@@ -78,12 +83,12 @@ impl Step for OptionalFields {
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let mut removed = 0;
-        batch.rewrite(|_, record, out| {
-            removed += self.write(record, out);
-            Ok(())
-        })?;
-        self.removed += removed;
+        let Batch { bytes, spans, .. } = batch;
+        for span in spans {
+            let (length, removed) = self.strip(&mut bytes[span.start as usize..][..span.len as usize]);
+            span.len = length as u32;
+            self.removed += removed;
+        }
         Ok(())
     }
 
