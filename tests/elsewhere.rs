@@ -185,6 +185,8 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
     let desk = Desk::new();
     let file = arg(&desk.file("in.bam", bgzip(&means::sample(600))));
     let out = arg(&desk.path("out"));
+    let fasta = arg(&desk.file("ref.fa", ">c\nACGT\n"));
+    let list = arg(&desk.file("list", "a\n"));
     for (command, told) in [
         (format!("split {file} -o {out} --by records=1"), "more than 500 files"),
         (format!("split {file} --by read-group"), "needs a prefix"),
@@ -192,6 +194,19 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         (format!("split {file} -o {out} --by read-group --move-to {out}.x=unmapped"), "no main output"),
         (format!("sort {file} -o {out}.bam --copy-to {out}.bam=unmapped"), "one name"),
         (format!("sort {file} -o {out}.bam --copy-to {file}=unmapped"), "is an input"),
+        (format!("sort {file} -o {out}.bam --copy-to {out}.bam.bai=unmapped"), "index of another"),
+        (format!("sort {file} -o {out}.bam --flagstat {out}.bam.csi"), "index of another"),
+        (
+            format!("sort {file} -o {out}.bam --reference {fasta} --move-to {fasta}=unmapped"),
+            "is an input",
+        ),
+        (
+            format!("sort {file} -o {out}.bam --reference {fasta} --move-to {fasta}.fai=unmapped"),
+            "is an input",
+        ),
+        (format!("filter {file} -o {out}.bam -R ^{list} --move-to {list}=unmapped"), "is an input"),
+        (format!("split {file} -o {out} --by contigs -O sam -l 9"), "no level"),
+        (format!("sort {file} -o {out}.bam --copy-to {out}.cram=unmapped"), "--reference"),
         (format!("sort {file} -o {out}.bam --copy-to {out}.x=mapq>"), "mapq>"),
         (format!("sort {file} -o {out}.bam --copy-to unmapped"), "FILE=unmapped"),
         (format!("fastq {file} -1 {out}.fq"), "-2"),
@@ -200,6 +215,33 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         let done = readmill(means::words(&command));
         assert_eq!(done.code, Some(1), "{command}: {}", done.stderr);
         assert!(done.stderr.contains(told), "{command}: {}", done.stderr);
-        assert_eq!(desk.names(), ["in.bam"], "{command}");
+        assert_eq!(desk.names(), ["in.bam", "list", "ref.fa"], "{command}");
     }
+}
+
+#[test]
+fn what_is_thrown_away_may_go_to_one_place_and_an_index_may_be_asked_for() {
+    let desk = Desk::new();
+    let file = arg(&desk.file("in.bam", bgzip(&means::sample(600))));
+    let out = arg(&desk.path("out"));
+    for command in [
+        format!("fastq {file} -1 {out}.1.fq -2 {out}.2.fq -0 /dev/null -s /dev/null"),
+        format!("sort {file} -o {out}.bam --write-index=csi --copy-to {out}.sam=unmapped"),
+    ] {
+        let done = readmill(means::words(&command));
+        assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
+    }
+    assert_eq!(desk.names(), ["in.bam", "out.1.fq", "out.2.fq", "out.bam", "out.bam.csi", "out.sam"]);
+}
+
+#[test]
+fn many_copies_and_a_template_without_an_end_keep_to_the_memory() {
+    let input = bgzip(&means::sample(3000));
+    let copies: String = (0..12).map(|n| format!(" --copy-to OUT.{n}.sam=mapq>={n}")).collect();
+    let (files, _) = same_files(&input, &format!("filter IN -o OUT.sam{copies}"));
+    assert_eq!(files.len(), 13);
+    let read = format!("same\t0\t*\t0\t0\t*\t*\t0\t0\t{}\t*\n", "ACGT".repeat(25));
+    let given = format!("@HD\tVN:1.6\tGO:query\n{}", read.repeat(300_000));
+    let (files, _) = same_files(given.as_bytes(), "fastq IN -1 OUT.1.fq -2 OUT.2.fq -0 OUT.0.fq");
+    assert_eq!(text(&files["out.0.fq"]).lines().count(), 4 * 300_000);
 }

@@ -164,6 +164,10 @@ fn runs_in_which_all_is_well_are_verified() {
     let desk = Desk::new();
     let input = desk.file("in.bam", bgzip(&means::sample(1500)));
     let sorted = desk.path("sorted.bam");
+    let names = readmill(["idxstats", "-q", &arg(&input)]).stdout;
+    let names = String::from_utf8(names).unwrap();
+    let first = names.split('\t').next().unwrap();
+    let table = desk.file("table", format!("{first}\tanother\n"));
     for steps in [
         "--sort coordinate",
         "--sort coordinate -m 49M --spill-codec none",
@@ -173,7 +177,17 @@ fn runs_in_which_all_is_well_are_verified() {
         "--drop-unmapped",
         "--drop-unmapped --read-group ID:new --mark-duplicates",
         "--read-group ID:new",
+        "--rename-contigs TABLE --sort coordinate",
+        "--clean-sam --min-mapq 20",
+        "--fix-mates picard",
+        "--fix-mates samtools --sort coordinate",
+        "--include mapq>10 --exclude flag.secondary --subsample 0.5",
+        "--remove-optional-fields NM,MD",
+        "--keep-optional-fields none --sort coordinate --mark-duplicates",
+        "--exact-mapping --copy-to COPY=unmapped --move-to MOVED=discordant",
     ] {
+        let steps = &steps.replace("TABLE", &arg(&table)).replace("COPY", &arg(&desk.path("copy.sam")));
+        let steps = &steps.replace("MOVED", &arg(&desk.path("moved.bam")));
         let words = format!("prep {} -o {} --verify {steps}", arg(&input), arg(&sorted));
         let done = readmill(words.split_whitespace());
         assert_eq!(done.code, Some(0), "{steps}: {}", done.stderr);
