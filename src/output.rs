@@ -224,7 +224,12 @@ impl Sink {
 
     /// Ends the output: everything is on disk and under its name, or an error says why not.
     /// Returns the bytes of the main file.
-    pub fn finish(mut self, report: &Report) -> Result<u64> {
+    pub fn finish(self, report: &Report) -> Result<u64> {
+        self.complete(report)?.rename(report)
+    }
+
+    /// Completes the file and its index under their temporary names, so that hardly anything can go wrong any more.
+    pub fn complete(mut self, report: &Report) -> Result<Complete> {
         self.target.move_to(self.offset)?;
         if self.format.is_compressed() {
             self.write_bytes(&bgzf::EOF_BLOCK)?;
@@ -232,7 +237,9 @@ impl Sink {
             self.write_bytes(&cram::EOF)?;
         }
         self.target.sync()?;
-        let Some(name) = self.target.name().map(Path::to_path_buf) else { return Ok(self.offset) };
+        let Some(name) = self.target.name().map(Path::to_path_buf) else {
+            return Ok(Complete { target: self.target, index: None, bytes: self.offset });
+        };
         if self.index_is_optional && self.index.as_ref().is_some_and(|index| !index.is_sorted()) {
             report.note("no index: the header says coordinate, but the records are in another order");
             self.index = None;
@@ -248,8 +255,24 @@ impl Sink {
             }
             _ => None,
         };
+        Ok(Complete { target: self.target, index, bytes: self.offset })
+    }
+}
+
+/// A file that is complete but for its name.
+pub struct Complete {
+    target: Target,
+    index: Option<(PathBuf, Target)>,
+    bytes: u64,
+}
+
+impl Complete {
+    /// Gives the file and its index their names, and removes older indexes. Returns the bytes of the file.
+    pub fn rename(self, report: &Report) -> Result<u64> {
+        let Complete { mut target, index, bytes } = self;
+        let Some(name) = target.name().map(Path::to_path_buf) else { return Ok(bytes) };
         let own = index.as_ref().map(|(path, _)| path);
-        let beside_link = index_names(self.target.path()).into_iter();
+        let beside_link = index_names(target.path()).into_iter();
         for stale in beside_link.chain(index_names(&name)) {
             let replaced = std::path::absolute(&stale).ok().as_ref() == own;
             if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() && !replaced {
@@ -259,11 +282,11 @@ impl Sink {
         if let Some(older) = index.as_ref().and_then(|(_, index)| index.name()) {
             let _ = std::fs::remove_file(older); // no new file beside an old index, not for a moment
         }
-        self.target.rename()?;
+        target.rename()?;
         if let Some((_, mut index)) = index {
             index.rename()?;
         }
-        Ok(self.offset)
+        Ok(bytes)
     }
 }
 

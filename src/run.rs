@@ -199,9 +199,19 @@ impl Job<'_> {
         }
         self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        let written = sides.map_or(Ok(0), |sides| sides.finish(self.report))?;
+        let written = self.finish(None, sides)?;
         files.rename()?;
         Ok(Summary { read, written, counts, ..Summary::default() })
+    }
+
+    /// Completes all outputs, then gives them their names. Returns the records in those beside the main one.
+    fn finish(&self, sink: Option<Sink>, sides: Option<Sides<'_>>) -> Result<u64> {
+        let sides = sides.map(|sides| sides.complete(self.report)).transpose()?;
+        let main = sink.map(|sink| sink.complete(self.report)).transpose()?;
+        let (records, complete) = sides.unwrap_or_default();
+        let all = main.into_iter().chain(complete);
+        all.into_iter().try_for_each(|output| output.rename(self.report).map(drop))?;
+        Ok(records)
     }
 
     /// What is done to reads that are not held.
@@ -239,8 +249,7 @@ impl Job<'_> {
         }
         self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        let aside = sides.map_or(Ok(0), |sides| sides.finish(self.report))?;
-        sink.finish(self.report)?;
+        let aside = self.finish(Some(sink), sides)?;
         files.rename()?;
         let counts = written.counts;
         Ok(Summary { read, written: written.records, aside, counts, ..Summary::default() })

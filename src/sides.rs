@@ -11,7 +11,7 @@ use readmill_record::{Batch, Header, Result};
 use readmill_steps::route::Segments;
 
 use crate::aside::{Aside, Router};
-use crate::output::{Part, PartEncoder, Sink, Writer};
+use crate::output::{Complete, Part, PartEncoder, Sink, Writer};
 use crate::report::Report;
 
 /// Bytes of all pages that are being gathered, at most.
@@ -233,15 +233,15 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Writes what is left, and completes the files. Returns the number of records in them.
-    pub fn finish(self, report: &Report) -> Result<u64> {
+    /// Writes what is left, and completes the files but for their names. Gives the number of records in them, too.
+    pub fn complete(self, report: &Report) -> Result<(u64, Vec<Complete>)> {
         let mut edge = lock(&self.edge);
         self.close_edge(&mut edge)?;
         let counts = edge.1;
         drop(edge);
         tell(report, counts);
         self.encode()?;
-        let mut records = 0;
+        let (mut records, mut complete) = (0, Vec::new());
         let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
         for side in list.into_iter().flatten() {
             let (batch, number) = std::mem::take(&mut *lock(&side.gathering));
@@ -250,10 +250,10 @@ impl<'a> Sides<'a> {
             if let Some(side) = Arc::into_inner(side) {
                 let written = side.written.into_inner().unwrap_or_else(PoisonError::into_inner);
                 records += written.records;
-                written.sink.finish(report)?;
+                complete.push(written.sink.complete(report)?);
             }
         }
-        Ok(records)
+        Ok((records, complete))
     }
 }
 

@@ -220,6 +220,17 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
 }
 
 #[test]
+fn no_output_has_its_name_if_one_cannot_be_completed() {
+    let desk = Desk::new();
+    let file = arg(&desk.file("in.bam", bgzip(&means::sample(600))));
+    fs::create_dir(desk.path("out.bam.bai")).unwrap();
+    let out = arg(&desk.path("out"));
+    let done = readmill(means::words(&format!("sort {file} -o {out}.bam --copy-to {out}.sam=unmapped")));
+    assert_ne!(done.code, Some(0));
+    assert_eq!(desk.names(), ["in.bam", "out.bam.bai"], "{}", done.stderr);
+}
+
+#[test]
 fn what_is_thrown_away_may_go_to_one_place_and_an_index_may_be_asked_for() {
     let desk = Desk::new();
     let file = arg(&desk.file("in.bam", bgzip(&means::sample(600))));

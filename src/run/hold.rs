@@ -114,8 +114,7 @@ impl Job<'_> {
         steps.append(&mut self.late);
         self.tallies.verify(true, &self.steps, &steps, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        summary.aside = sides.map_or(Ok(0), |sides| sides.finish(self.report))?;
-        sink.finish(self.report)?;
+        summary.aside = self.finish(Some(sink), sides)?;
         files.rename()?;
         summary.counts.extend(written.counts);
         summary.written = left_early + written.records;

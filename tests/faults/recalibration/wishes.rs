@@ -27,7 +27,7 @@ fn what_is_missing() {
             "prep in/x.sam -o out/x.bam --bqsr --reference in/ref.fa",
             &["--known-sites", "--bqsr-bootstrap"],
         ),
-        ("prep in/x.sam -o out/x.bam --bqsr-bootstrap --bqsr --sort coordinate", &["--reference"]),
+        ("prep in/x.sam -o out/x.bam --bqsr-bootstrap --bqsr --sort coordinate", &["required"]),
         (
             "prep in/x.sam -o out/x.bam --bqsr --round-down-quantized --reference in/ref.fa",
             &["required"],
