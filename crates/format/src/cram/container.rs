@@ -98,9 +98,16 @@ pub fn long(n: i64) -> [u8; 9] {
 
 /// The start of a CRAM file: its definition, and the container with `header`.
 pub fn header_container(header: &Header, version: Version) -> Vec<u8> {
-    let text = header.to_text();
-    let mut raw = (text.len() as u32).to_le_bytes().to_vec();
-    raw.extend_from_slice(&text);
+    let mut raw = vec![0; 4];
+    for line in header.lines() {
+        raw.extend_from_slice(line.text());
+        if line.text() == b"@CO" {
+            raw.push(b'\t'); // htslib opens no CRAM file with such a line
+        }
+        raw.push(b'\n');
+    }
+    let length = (raw.len() - 4) as u32;
+    raw[..4].copy_from_slice(&length.to_le_bytes());
     let mut blocks = Vec::new();
     block::write(Content::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
     let container =

@@ -167,6 +167,7 @@ fn zoo() -> Vec<String> {
         format!("tlen\t147\tone\t170\t3\t20M\t=\t160\t-30\t{}\t*", bases(0, 170, 20)),
         format!("half\t73\tone\t180\t60\t20M\t=\t180\t0\t{}\t*", bases(0, 180, 20)),
         format!("half\t133\tone\t180\t0\t*\t=\t180\t0\tACGTN\tABCDE\t{tags}"),
+        format!("high\t0\tone\t190\t255\t5M\t*\t0\t0\t{}\t*", bases(0, 190, 5)),
         format!("clip\t0\tone\t200\t60\t3H2S8M\t*\t0\t0\t{clipped}\t{}\tMD:Z:8\tNM:i:0", q(10)),
         format!("insert\t0\tone\t220\t60\t5M2I5M\t*\t0\t0\t{inserted}\t{}\tMD:Z:10\tNM:i:2", q(12)),
         format!(

@@ -67,5 +67,5 @@ fn aligned(cigar: &str) -> String {
         n = 0;
     }
     let shown = |&(n, c): &(u64, char)| if c == '*' { "*".to_string() } else { format!("{n}{c}") };
-    operators.iter().map(shown).collect()
+    if operators.is_empty() { "*".into() } else { operators.iter().map(shown).collect() }
 }

@@ -76,7 +76,7 @@ impl<'a> Features<'a> {
     /// Writes all features; gives one past the last base of the reference (0-based).
     pub fn write(mut self, record: RecordRef<'_>) -> Result<i64> {
         let (contig, mut at, mut next) = (record.ref_id(), i64::from(record.pos()), 0usize);
-        for (op, n) in record.cigar().ops() {
+        for (op, n) in record.cigar().ops().filter(|&(_, n)| n > 0) {
             let length = n as usize;
             match op {
                 0 | 7 | 8 => {

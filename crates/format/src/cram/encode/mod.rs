@@ -137,7 +137,9 @@ impl Encoder {
     /// Appends the batch's records as containers.
     pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<Encoded> {
         let mut encoded = Encoded::default();
-        for (contig, records) in stretches(batch) {
+        let references = self.writing.references.as_ref();
+        let length = |contig| references.map_or(i64::MAX, |it| it.length(contig));
+        for (contig, records) in stretches(batch, length) {
             let hole = self.container(batch, contig, records, out)?;
             encoded.holes.push(hole);
         }
@@ -242,7 +244,7 @@ impl Encoder {
 
 /// Which records become a container, and their contig: -2 for several. A contig has containers of its own where it has
 /// more than a few records.
-fn stretches(batch: &Batch) -> Vec<(i32, Range<usize>)> {
+fn stretches(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Range<usize>)> {
     let contig = |i: usize| batch.record(batch.spans[i]).ref_id();
     let mut runs: Vec<(i32, Range<usize>)> = Vec::new();
     for i in 0..batch.len() {
@@ -261,9 +263,10 @@ fn stretches(batch: &Batch) -> Vec<(i32, Range<usize>)> {
         }
         may_join = few;
     }
-    // A read on a contig but without a position on it cannot be in a slice of that contig.
+    // A read on a contig but without a position on it, or behind its end, cannot be in a slice of that contig.
     for (contig, run) in out.iter_mut().filter(|(contig, _)| *contig >= 0) {
-        if run.clone().any(|i| batch.record(batch.spans[i]).pos() < 0) {
+        let positions = 0..length(*contig);
+        if run.clone().any(|i| !positions.contains(&i64::from(batch.record(batch.spans[i]).pos()))) {
             *contig = -2;
         }
     }

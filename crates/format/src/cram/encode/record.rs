@@ -68,7 +68,8 @@ impl Records {
         let mut stored = Stored::default();
         for (number, &record) in list.iter().enumerate() {
             let cram = self.cram_flags(record, number);
-            found.note(record, self.seen[number].end);
+            let length = bases.as_ref().map(|bases| bases.references().length(record.ref_id()));
+            found.note(record, self.seen[number].end.min(length.unwrap_or(i64::MAX)));
             columns.of(Series::Bf).number(i32::from(record.flags().0 & FLAG_BITS));
             columns.of(Series::Cf).number(cram);
             if contig == -2 {
@@ -169,7 +170,7 @@ impl Records {
             }
             let has_reference = bases.is_some();
             Features::new(columns, bases, &mut self.made, &self.seq).write(record)?;
-            columns.of(Series::Mq).byte(record.mapq());
+            columns.of(Series::Mq).number(i32::from(record.mapq()));
             expected = has_reference && !self.seq.is_empty();
         }
         if cram & QUALITIES != 0 {
