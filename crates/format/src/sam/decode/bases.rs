@@ -67,8 +67,7 @@ pub(super) fn append_cigar(text: &[u8], out: &mut Vec<u8>) -> Result<Covered> {
     if digits || text.is_empty() { Err(bad()) } else { Ok(covered) }
 }
 
-/// htslib's `seq_nt16_table`: letters in either case, U for T (1.24; not 1.16), digits 0 to 3 for ACGT, anything
-/// else N.
+/// htslib's `seq_nt16_table`: letters in either case, digits 0 to 3 for ACGT, anything else N.
 static NIBBLES: [u8; 256] = {
     let mut table = [15; 256];
     let letters = b"=ACMGRSVTWYHKDBN";
@@ -78,7 +77,6 @@ static NIBBLES: [u8; 256] = {
         table[letters[i].to_ascii_lowercase() as usize] = i as u8;
         i += 1;
     }
-    (table[b'U' as usize], table[b'u' as usize]) = (8, 8);
     (table[b'0' as usize], table[b'1' as usize]) = (1, 2);
     (table[b'2' as usize], table[b'3' as usize]) = (4, 8);
     table
