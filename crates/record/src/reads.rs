@@ -1,0 +1,189 @@
+//! What a sequencer gave: reads with a name, bases and qualities, not yet aligned.
+
+use std::ops::Range;
+
+/// Reads of consecutive templates, in the order of the input. The reads of one template stand together, the first segment
+/// first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// Lines as they stood in the files; what the spans point into.
+    text: Vec<u8>,
+    spans: Vec<ReadSpan>,
+    segments: usize,
+    first: u64,
+}
+
+/// Where the parts of a read are in the text of its batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadSpan {
+    /// Start of the name, behind its `@`.
+    pub name: u32,
+    /// Bytes of the name: up to the first blank.
+    pub name_len: u32,
+    /// Start of what follows the name and the blanks behind it.
+    pub comment: u32,
+    /// Bytes of the comment.
+    pub comment_len: u32,
+    /// Start of the bases.
+    pub bases: u32,
+    /// Number of bases.
+    pub len: u32,
+    /// Start of the qualities, of which there are as many as bases; [`ReadSpan::NONE`] if there are none.
+    pub qualities: u32,
+}
+
+impl ReadSpan {
+    /// Stands for qualities that the input does not have.
+    pub const NONE: u32 = u32::MAX;
+}
+
+/// A view of one read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read<'a> {
+    /// QNAME, as in the file: a `/1` or `/2` at its end is still there.
+    pub name: &'a [u8],
+    /// What follows the name on its line.
+    pub comment: &'a [u8],
+    /// Letters of the bases.
+    pub bases: &'a [u8],
+    /// Phred + 33, one for each base; `None` if the input has no qualities.
+    pub qualities: Option<&'a [u8]>,
+}
+
+impl Reads {
+    /// No reads yet, of templates of `segments` reads each (1 or 2); the first template is number `first`, 0-based, of the
+    /// input.
+    pub fn new(segments: usize, first: u64) -> Self {
+        Reads { segments, first, ..Reads::default() }
+    }
+
+    /// Makes an empty batch of this one, whose memory it keeps.
+    pub fn reset(&mut self, segments: usize, first: u64) {
+        self.text.clear();
+        self.spans.clear();
+        (self.segments, self.first) = (segments, first);
+    }
+
+    /// The text, to append lines to; what spans point at already must not change.
+    pub fn text_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.text
+    }
+
+    /// The text.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// The spans, one for each read.
+    pub fn spans(&self) -> &[ReadSpan] {
+        &self.spans
+    }
+
+    /// Adds the read that stands at `span` of the text.
+    pub fn push_span(&mut self, span: ReadSpan) {
+        self.spans.push(span);
+    }
+
+    /// Adds a copy of a read. The text must stay below 4 GiB.
+    pub fn push(&mut self, read: Read<'_>) {
+        let mut place = |bytes: &[u8]| {
+            let start = self.text.len() as u32;
+            self.text.extend_from_slice(bytes);
+            start
+        };
+        let span = ReadSpan {
+            name: place(read.name),
+            name_len: read.name.len() as u32,
+            comment: place(read.comment),
+            comment_len: read.comment.len() as u32,
+            bases: place(read.bases),
+            len: read.bases.len() as u32,
+            qualities: read.qualities.map_or(ReadSpan::NONE, place),
+        };
+        self.spans.push(span);
+    }
+
+    /// Reads of each template.
+    pub fn segments(&self) -> usize {
+        self.segments
+    }
+
+    /// Number of the first template in the input, 0-based.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Number of reads.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there is no read.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// Number of templates.
+    pub fn templates(&self) -> usize {
+        self.spans.len() / self.segments.max(1)
+    }
+
+    /// Bases of all reads.
+    pub fn bases(&self) -> u64 {
+        self.spans.iter().map(|span| u64::from(span.len)).sum()
+    }
+
+    /// Read `index`, 0-based in this batch.
+    pub fn read(&self, index: usize) -> Read<'_> {
+        let span = &self.spans[index];
+        Read {
+            name: self.part(span.name, span.name_len),
+            comment: self.part(span.comment, span.comment_len),
+            bases: self.part(span.bases, span.len),
+            qualities: (span.qualities != ReadSpan::NONE).then(|| self.part(span.qualities, span.len)),
+        }
+    }
+
+    /// The reads, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Read<'_>> {
+        (0..self.len()).map(|index| self.read(index))
+    }
+
+    /// A copy of some of the templates, which are numbered within this batch.
+    pub fn slice(&self, templates: Range<usize>) -> Reads {
+        let mut part = Reads::new(self.segments, self.first + templates.start as u64);
+        for index in templates.start * self.segments..templates.end * self.segments {
+            part.push(self.read(index));
+        }
+        part
+    }
+
+    fn part(&self, start: u32, len: u32) -> &[u8] {
+        &self.text[start as usize..start as usize + len as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &'static str) -> Read<'static> {
+        Read { name: name.as_bytes(), comment: b"1:N:0", bases: b"ACGT", qualities: Some(b"IIII") }
+    }
+
+    #[test]
+    fn gives_back_what_was_put_in() {
+        let mut reads = Reads::new(2, 7);
+        for name in ["a", "a", "b", "b"] {
+            reads.push(read(name));
+        }
+        reads.push(Read { qualities: None, ..read("c") });
+        reads.push(read("c"));
+        assert_eq!((reads.templates(), reads.len(), reads.bases()), (3, 6, 24));
+        assert_eq!(reads.read(2), read("b"));
+        assert_eq!(reads.read(4).qualities, None);
+        let part = reads.slice(1..3);
+        assert_eq!((part.first(), part.templates()), (8, 2));
+        assert_eq!(part.iter().collect::<Vec<_>>(), reads.iter().skip(2).collect::<Vec<_>>());
+    }
+}
