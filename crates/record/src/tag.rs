@@ -69,7 +69,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Bytes of one value of a fixed-size type.
-pub fn width(kind: u8) -> Option<usize> {
+pub const fn width(kind: u8) -> Option<usize> {
     match kind {
         b'A' | b'c' | b'C' => Some(1),
         b's' | b'S' => Some(2),
@@ -79,61 +79,124 @@ pub fn width(kind: u8) -> Option<usize> {
     }
 }
 
-/// Length of the value (with its NUL) that starts `bytes`, or nothing when it does not fit.
-fn value_length(kind: u8, bytes: &[u8]) -> Option<usize> {
-    let n = match kind {
-        b'Z' | b'H' => memchr::memchr(0, bytes)? + 1,
-        b'B' => {
-            let head = bytes.first_chunk::<5>()?;
-            let count = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
-            let each = width(head[0]).filter(|_| !matches!(head[0], b'A' | b'd'))?;
-            5usize.checked_add(count.checked_mul(each)?)?
+/// Bytes of a value by the letter of its type; 0 where they are not always as many.
+const WIDTHS: [u8; 256] = {
+    let mut widths = [0; 256];
+    let mut kind = 0;
+    while kind < 256 {
+        if let Some(bytes) = width(kind as u8) {
+            widths[kind] = bytes as u8;
         }
-        _ => width(kind)?,
+        kind += 1;
+    }
+    widths
+};
+
+/// Where the first NUL is. Most texts are short: a few words are looked at before a search is begun that pays on long ones.
+#[inline]
+fn nul(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while at < 32 {
+        let Some((word, _)) = bytes.get(at..)?.split_first_chunk::<8>() else {
+            return bytes[at..].iter().position(|&byte| byte == 0).map(|more| at + more);
+        };
+        let found = nuls(u64::from_le_bytes(*word));
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    memchr::memchr(0, &bytes[at..]).map(|more| at + more)
+}
+
+/// The high bit of each byte that is 0, and maybe of some behind the first of them.
+#[inline]
+fn nuls(word: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
+    const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
+    word.wrapping_sub(ONES) & !word & HIGHS
+}
+
+/// Bytes of the array (type `B`) that starts `bytes`, its subtype and count included.
+#[cold]
+fn array_length(bytes: &[u8]) -> Option<usize> {
+    let head = bytes.first_chunk::<5>()?;
+    let count = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
+    let each = width(head[0]).filter(|_| !matches!(head[0], b'A' | b'd'))?;
+    5usize.checked_add(count.checked_mul(each)?)
+}
+
+/// Bytes of the field that starts `bytes`, its tag and type included, or nothing when it is not whole.
+#[inline(always)]
+fn field_length(bytes: &[u8]) -> Option<usize> {
+    let (&[_, _, kind], body) = bytes.split_first_chunk::<3>()?;
+    let value = match WIDTHS[usize::from(kind)] {
+        0 if matches!(kind, b'Z' | b'H') => nul(body)? + 1,
+        0 if kind == b'B' => array_length(body)?,
+        0 => return None,
+        bytes => usize::from(bytes),
     };
-    (n <= bytes.len()).then_some(n)
+    (value <= body.len()).then_some(3 + value)
 }
 
 impl<'a> Iterator for Fields<'a> {
     type Item = Field<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Field<'a>> {
-        let &[a, b, kind] = self.rest.first_chunk::<3>()?;
-        let body = &self.rest[3..];
-        let n = value_length(kind, body)?;
-        self.rest = &body[n..];
+        let (whole, rest) = self.rest.split_at_checked(field_length(self.rest)?)?;
+        let (&[a, b, kind], value) = whole.split_first_chunk::<3>()?;
+        self.rest = rest;
         let text = usize::from(matches!(kind, b'Z' | b'H'));
-        Some(Field { tag: [a, b], kind, value: &body[..n - text] })
+        Some(Field { tag: [a, b], kind, value: &value[..value.len() - text] })
     }
 }
 
 /// Whether `bytes` is a sequence of whole, well-formed optional fields.
-pub fn well_formed(bytes: &[u8]) -> bool {
-    let mut fields = Fields::new(bytes);
-    fields.by_ref().for_each(drop);
-    fields.rest().is_empty()
+pub fn well_formed(mut bytes: &[u8]) -> bool {
+    while let Some(length) = field_length(bytes) {
+        bytes = &bytes[length..];
+    }
+    bytes.is_empty()
 }
 
 /// The first field called `tag`.
 pub fn find(bytes: &[u8], tag: Tag) -> Option<Field<'_>> {
-    Fields::new(bytes).find(|field| field.tag == tag)
+    Fields::new(&bytes[locate(bytes, tag)?]).next()
 }
 
 /// Where the first field called `tag` stands in `bytes`, its tag and type included.
 pub fn locate(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
-    let mut fields = Fields::new(bytes);
+    let mut at = 0;
     loop {
-        let start = bytes.len() - fields.rest().len();
-        let field = fields.next()?;
-        if field.tag == tag {
-            return Some(start..bytes.len() - fields.rest().len());
+        let rest = bytes.get(at..)?;
+        let length = field_length(rest)?;
+        if rest.starts_with(&tag) {
+            return Some(at..at + length);
         }
+        at += length;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_nul_is_found_wherever_it_is() {
+        for length in 0..80 {
+            let mut bytes = vec![0x80; length];
+            assert_eq!(nul(&bytes), None);
+            for at in (0..length).rev() {
+                bytes[at] = 0;
+                assert_eq!(nul(&bytes), Some(at), "{length}");
+                if at + 1 < length {
+                    bytes[at + 1] = 1; // what a borrow could be taken for
+                }
+                assert_eq!(nul(&bytes), Some(at), "{length}");
+            }
+        }
+    }
 
     #[test]
     fn fields_of_every_type_are_walked_and_a_cut_one_is_noticed() {

@@ -9,7 +9,7 @@ use super::table;
 use super::work::Work;
 
 /// Filters beside those of the five steps. Each looks at every read.
-const CHEAP: &str = "--min-mapq 0 --exclude-flags QCFAIL --include mapq>=0&&!flag.qcfail --overlap all.bed \
+const CHEAP: &str = "--min-mapq 0 --exclude-flags 0x8000 --include mapq>=0 --overlap all.bed \
 --in-read-groups all.groups --rename-contigs same.names --clean-sam --remove-optional-fields XX,YY";
 
 /// Measures in turns and prints the table.

@@ -46,6 +46,10 @@ impl OptionalFields {
     /// Moves what stays of the optional fields together; returns how long the record is then, and how many went.
     fn strip(&self, raw: &mut [u8]) -> (usize, u64) {
         let record = RecordRef::new(raw);
+        let mut fields = record.fields();
+        if fields.all(|field| self.stays(field.tag)) {
+            return (raw.len(), 0);
+        }
         let (first, holds_cigar) = (record.fields_start(), record.long_cigar().is_some());
         let (mut from, mut to, mut removed) = (first, first, 0);
         loop {
@@ -54,9 +58,7 @@ impl OptionalFields {
             let stays = self.stays(field.tag) || holds_cigar && field.tag == tag::CG;
             let end = raw.len() - fields.rest().len();
             if stays {
-                if to < from {
-                    raw.copy_within(from..end, to);
-                }
+                raw.copy_within(from..end, to);
                 to += end - from;
             } else {
                 removed += 1;

@@ -86,9 +86,8 @@ impl RenameContigs {
 
     /// Whether a record has a field that may name a sequence.
     fn may_name(record: RecordRef<'_>) -> bool {
-        record
-            .fields()
-            .any(|field| field.kind == b'Z' && (field.tag == CC || LISTS.contains(&field.tag)))
+        let names = |tag: Tag| matches!(&tag, b"SA" | b"OA" | b"XA" | b"XB" | b"CC");
+        record.fields().any(|field| field.kind == b'Z' && names(field.tag))
     }
 
     /// Appends the record with the new names.
