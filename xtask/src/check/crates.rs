@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use super::source::Source;
 
 /// The directions: a crate, and the crates of this workspace it may use.
-const MAY_USE: [(&str, &[&str]); 5] = [
+const MAY_USE: [(&str, &[&str]); 6] = [
     ("engine", &[]),
     ("record", &[]),
     ("format", &["readmill-record"]),
+    ("fastq", &["readmill-record", "readmill-format"]),
     ("steps", &["readmill-record", "readmill-format"]),
     ("simulate", &[]),
 ];

@@ -1,0 +1,198 @@
+//! Batches of reads, taken from the files by many threads at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use readmill_record::{Reads, Result};
+
+use crate::general::MOST_TEXT;
+use crate::reach::Reach;
+use crate::source::Input;
+use crate::strict;
+use crate::text::{Position, Rules, Text};
+
+/// In which files the reads of a template are.
+pub enum Layout {
+    /// One read each, in one file.
+    Single(Input),
+    /// Two reads each, in two files.
+    Paired(Input, Input),
+    /// Two reads each, one after the other in one file.
+    Interleaved(Input),
+}
+
+/// How reads are taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Templates of a batch. Batches depend on this and on the text alone.
+    pub templates: usize,
+    /// Bytes of text that are read at a time.
+    pub block_bytes: usize,
+    /// Most batches that are taken and not yet linked.
+    pub in_flight: usize,
+    /// Most bytes that a record may take.
+    pub record_bytes: usize,
+    /// Accept BGZF files without the empty block that ends them.
+    pub allow_missing_eof: bool,
+    /// How often a thread looks whether another one has read what it needs, before it reads that itself.
+    pub patience: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            templates: 1024,
+            block_bytes: 512 << 10,
+            in_flight: 8,
+            record_bytes: 64 << 20,
+            allow_missing_eof: false,
+            patience: 1000,
+        }
+    }
+}
+
+/// Text of a record for which the blocks of all batches in flight have room: two reads of 2x250 have less. Where records
+/// are longer, batches that find no room are read one after the other.
+const RECORD_TEXT: usize = 768;
+
+/// The reads of a sequencing run, to be taken in batches.
+pub struct Claims {
+    pub(crate) files: Vec<Text>,
+    pub(crate) segments: usize,
+    pub(crate) options: Options,
+    /// Whether batches are no longer where lines are counted to be, so that they are read one after the other.
+    pub(crate) serial: AtomicBool,
+    pub(crate) ended: AtomicBool,
+}
+
+/// A batch that was taken, for [`crate::Order`] to judge.
+#[derive(Debug)]
+pub struct Taken {
+    pub(crate) ticket: u64,
+    pub(crate) found: Found,
+}
+
+/// What was found where a batch should be if every record before has four lines.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A full batch of records of four lines, which ends here.
+    Batch(Vec<Position>),
+    /// The last records, of four lines; maybe none.
+    Last,
+    /// Something else, or it was not looked at.
+    Unusual,
+}
+
+impl Claims {
+    /// Opens the files.
+    pub fn open(layout: Layout, options: Options) -> Result<Self> {
+        let (inputs, segments) = match layout {
+            Layout::Single(one) => (vec![one], 1),
+            Layout::Paired(one, two) => (vec![one, two], 2),
+            Layout::Interleaved(both) => (vec![both], 2),
+        };
+        let templates = options.templates.max(1);
+        let records = templates * segments / inputs.len();
+        let rules = Rules {
+            block_bytes: options.block_bytes,
+            window_bytes: options.in_flight.max(1) * records * RECORD_TEXT,
+            allow_missing_eof: options.allow_missing_eof,
+            patience: options.patience,
+        };
+        let files = inputs.into_iter().map(|input| Text::open(input, rules)).collect::<Result<_>>()?;
+        let options = Options { templates, ..options };
+        Ok(Claims { files, segments, options, serial: false.into(), ended: false.into() })
+    }
+
+    /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, and none waits for a
+    /// ticket to be linked. What is taken means nothing before [`crate::Order::link`] has judged it.
+    pub fn take(&self, ticket: u64, reads: &mut Reads) -> Taken {
+        reads.reset(self.segments, ticket * self.options.templates as u64);
+        Taken { ticket, found: self.find(ticket, reads) }
+    }
+
+    /// Whether the last batch has been linked, so that no ticket needs to be taken any more.
+    pub fn ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Bytes of the files that have been read, and that there are in all, if that is known; as they lie in the files.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        let each = self.files.iter().map(Text::progress);
+        each.fold((0, Some(0)), |(read, all), (r, a)| (read + r, all.zip(a).map(|(all, a)| all + a)))
+    }
+
+    /// Blocks that a thread filled in the place of another one that was slow, and that one, too.
+    pub fn refilled(&self) -> u64 {
+        self.files.iter().map(Text::refilled).sum()
+    }
+
+    /// Most bytes of text kept for `threads` threads at once, beside the batches themselves. For plain files this is, each,
+    /// (⌈`in_flight` · records · 768 / `block_bytes`⌉ + 4 + threads) · `block_bytes`, where `records` are those of a batch in
+    /// that file; for BGZF `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB more.
+    pub fn most_bytes(&self, threads: usize) -> usize {
+        self.files.iter().map(|text| text.most_bytes(threads)).sum()
+    }
+
+    /// Lines of a full batch in each file.
+    pub(crate) fn lines(&self) -> u64 {
+        (4 * self.options.templates * self.segments / self.files.len()) as u64
+    }
+
+    fn find(&self, ticket: u64, reads: &mut Reads) -> Found {
+        if self.serial.load(Ordering::Relaxed) || self.ended() {
+            return Found::Unusual;
+        }
+        let (from, to) = (ticket * self.lines(), (ticket + 1) * self.lines());
+        let mut reach = vec![Reach::Full; self.files.len()];
+        for turn in 0..self.files.len() {
+            // Threads start with different files, so that they do not all wait for one.
+            let file = (turn + ticket as usize) % self.files.len();
+            reach[file] = self.files[file].reach(to);
+            if reach[file] == Reach::Full {
+                return Found::Unusual;
+            }
+        }
+        if reach.iter().any(|other| *other != reach[0]) {
+            return Found::Unusual;
+        }
+        let full = reach[0] == Reach::Enough;
+        let mut text = std::mem::take(reads.text_mut());
+        let places = self.copy(from, full.then_some(to), &mut text);
+        let clean = places.as_ref().is_some_and(|(parts, _)| {
+            let second = self.files.get(1).map(|_| parts[0]..text.len());
+            strict::parse(&text, 0..parts[0], second, reads)
+        });
+        *reads.text_mut() = text;
+        match places {
+            Some((_, ends)) if clean && full && reads.templates() == self.options.templates => {
+                Found::Batch(ends)
+            }
+            Some(_) if clean && !full => Found::Last,
+            _ => Found::Unusual,
+        }
+    }
+
+    /// Appends the lines behind line `from` up to line `to`, or to the end, of each file; says where each file's end in
+    /// `out`, and in the file.
+    fn copy(
+        &self,
+        from: u64,
+        to: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Option<(Vec<usize>, Vec<Position>)> {
+        let (mut parts, mut ends) = (Vec::new(), Vec::new());
+        for text in &self.files {
+            let start = text.end_of_line(from)?;
+            let end = match to {
+                Some(line) => Some(text.end_of_line(line)?),
+                None => None,
+            };
+            if !text.copy(start, end, out, MOST_TEXT) {
+                return None;
+            }
+            parts.push(out.len());
+            ends.extend(end);
+        }
+        Some((parts, ends))
+    }
+}

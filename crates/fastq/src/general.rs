@@ -1,0 +1,232 @@
+//! Records of any number of lines, read from front to back, and what is wrong with those that are none.
+//!
+//! The grammar is that of kseq (klib), which bwa and minimap2 read by: `@` or `>`, the name and what follows it on the line;
+//! bases on any number of lines until one starts with `+`, `@` or `>`; behind a `+`, qualities on as many lines as it takes
+//! to have one for each base, and at least on one. Blank lines between records are passed over. Unlike kseq, which drops
+//! what it does not understand, everything else is an error; so are records that start with `@` and have no qualities.
+
+use std::sync::Arc;
+
+use readmill_record::{Error, ReadSpan, Result};
+
+use crate::block::Block;
+use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name};
+use crate::text::{Position, Text};
+
+/// Says to get a file again that ends in the middle.
+const TRUNCATED: &str = "the file is truncated: get it again";
+
+/// Bytes that the text of a batch may have, as spans point at it by 32 bits.
+pub(crate) const MOST_TEXT: usize = u32::MAX as usize - 1;
+
+/// Reads the records of one file.
+pub(crate) struct Parser<'a> {
+    text: &'a Text,
+    block: Option<Arc<Block>>,
+    at: Position,
+    /// Records read, all that were read elsewhere included.
+    records: u64,
+    /// Most bytes of a record.
+    most: usize,
+}
+
+impl<'a> Parser<'a> {
+    /// A parser that goes on at a place behind which record `records`, 0-based, starts.
+    pub fn new(text: &'a Text, at: Position, records: u64, most: usize) -> Self {
+        Parser { text, block: None, at, records, most }
+    }
+
+    /// Where it has come to.
+    pub fn position(&self) -> Position {
+        self.at
+    }
+
+    /// Adds to an error that it is about a record that has been read: the last one, or the one before.
+    pub fn blame(&self, error: Error, before: u64) -> Error {
+        error.file(self.text.name()).record(self.records - 1 - before)
+    }
+
+    /// Appends the parts of the next record to `out`; nothing at the end of the file.
+    pub fn record(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
+        let start = out.len();
+        let result = self.parts(out);
+        let (name, _) = name_and_comment(out.get(start..).unwrap_or_default());
+        let span = result.map_err(|error| {
+            error.file(self.text.name()).record(self.records).qname(&out[start..start + name])
+        })?;
+        self.records += u64::from(span.is_some());
+        Ok(span)
+    }
+
+    /// The error of a record that has no mate because the other file is over.
+    pub fn without_mate(&self, span: &ReadSpan, out: &[u8], other: &Text) -> Error {
+        let name = &out[span.name as usize..][..span.name_len as usize];
+        let what = match std::ptr::eq(self.text, other) {
+            true => "the read has no mate: the file ends behind it".to_owned(),
+            false => format!("the read has no mate: {} ends before", other.name().display()),
+        };
+        self.blame(Error::input(what), 0)
+            .qname(name)
+            .hint("is one of the files truncated, or of another run?")
+    }
+
+    fn parts(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
+        if self.at == Position::default() {
+            self.skip_byte_order_mark()?;
+        }
+        let Some(marker) = self.marker(out)? else { return Ok(None) };
+        let start = out.len();
+        self.line(out, start)?;
+        let (name_len, comment) = name_and_comment(&out[start..]);
+        if let Some(fault) = fault_of_name(&out[start..start + name_len]) {
+            return Err(Error::input(fault));
+        }
+        let bases = out.len();
+        while self.peek()?.is_some_and(|b| !matches!(b, b'@' | b'>' | b'+')) {
+            self.line(out, start)?;
+        }
+        let mut span = ReadSpan {
+            name: start as u32,
+            name_len: name_len as u32,
+            comment: (start + comment) as u32,
+            comment_len: (bases - start - comment) as u32,
+            bases: bases as u32,
+            len: (out.len() - bases) as u32,
+            qualities: ReadSpan::NONE,
+        };
+        if !is_graphic(&out[bases..]) {
+            return Err(Error::input("there is something else than bases on the lines of the bases")
+                .hint("the file is damaged, or not FASTQ"));
+        }
+        match self.peek()? {
+            Some(b'+') => span.qualities = self.qualities(out, start, bases)?,
+            Some(_) if marker == b'@' => {
+                return Err(Error::input("the read has no qualities: no line starts with +")
+                    .hint("a record of FASTQ is @name, bases, + and qualities"));
+            }
+            None if marker == b'@' => {
+                return Err(Error::input("the file ends inside the record").hint(TRUNCATED));
+            }
+            _ => {}
+        }
+        Ok(Some(span))
+    }
+
+    /// Passes over blank lines and takes the character that starts a record; nothing at the end of the file.
+    fn marker(&mut self, out: &mut Vec<u8>) -> Result<Option<u8>> {
+        loop {
+            let start = out.len();
+            match self.peek()? {
+                None => return Ok(None),
+                Some(marker @ (b'@' | b'>')) => {
+                    self.at.offset += 1;
+                    return Ok(Some(marker));
+                }
+                Some(_) => self.line(out, start)?,
+            }
+            if out.len() > start {
+                let shown = String::from_utf8_lossy(&out[start..out.len().min(start + 20)]).into_owned();
+                out.truncate(start);
+                return Err(Error::input(format!("a record starts with {shown:?} where @ is expected"))
+                    .hint(
+                        "the record before may have more or fewer lines than four, or this is not FASTQ",
+                    ));
+            }
+        }
+    }
+
+    /// Takes the line of the `+` and appends the qualities of the bases that start at `bases`.
+    fn qualities(&mut self, out: &mut Vec<u8>, start: usize, bases: usize) -> Result<u32> {
+        let from = out.len();
+        self.line(out, start)?;
+        out.truncate(from);
+        let len = from - bases;
+        loop {
+            if self.peek()?.is_none() {
+                break;
+            }
+            self.line(out, start)?;
+            if out.len() - from >= len {
+                break;
+            }
+        }
+        let found = out.len() - from;
+        if found < len {
+            return Err(Error::input("the file ends inside the record").hint(TRUNCATED));
+        }
+        if found > len {
+            return Err(Error::input(format!("there are {len} bases and {found} qualities"))
+                .hint("the file is damaged: get it again"));
+        }
+        if !is_graphic(&out[from..]) {
+            return Err(Error::input(
+                "there is something else than qualities on the line of the qualities",
+            )
+            .hint("the file is damaged, or not FASTQ"));
+        }
+        Ok(from as u32)
+    }
+
+    /// The next byte; nothing at the end of the file.
+    fn peek(&mut self) -> Result<Option<u8>> {
+        loop {
+            let Some(block) = &self.block else {
+                self.block = self.text.block(self.at.block)?;
+                if self.block.is_none() {
+                    return Ok(None);
+                }
+                continue;
+            };
+            if let Some(&byte) = block.text().get(self.at.offset) {
+                return Ok(Some(byte));
+            }
+            let Some(next) = self.text.block(self.at.block + 1)? else { return Ok(None) };
+            self.block = Some(next);
+            self.at = Position { block: self.at.block + 1, offset: 0, ..self.at };
+            self.text.release_below(self.at.block);
+        }
+    }
+
+    /// Appends the rest of the line, without what ends it, to the record in `out` that begins at `start`.
+    fn line(&mut self, out: &mut Vec<u8>, start: usize) -> Result<()> {
+        let begun = out.len();
+        let mut ended = false;
+        while !ended && self.peek()?.is_some() {
+            let Some(block) = &self.block else { break };
+            let rest = &block.text()[self.at.offset..];
+            let newline = memchr::memchr(b'\n', rest);
+            let piece = &rest[..newline.unwrap_or(rest.len())];
+            if out.len() + piece.len() > MOST_TEXT.min(start + self.most) {
+                return Err(
+                    Error::usage("the record takes more memory than there is for one").hint("raise -m")
+                );
+            }
+            out.extend_from_slice(piece);
+            self.at.offset += piece.len() + usize::from(newline.is_some());
+            ended = newline.is_some();
+        }
+        self.at.lines += u64::from(ended);
+        if out.len() > begun && out.last() == Some(&b'\r') {
+            out.pop();
+        }
+        Ok(())
+    }
+
+    fn skip_byte_order_mark(&mut self) -> Result<()> {
+        for byte in *b"\xef\xbb\xbf" {
+            if self.peek()? != Some(byte) {
+                break;
+            }
+            self.at.offset += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The error of two reads that should be of one template.
+pub(crate) fn different_names(one: &[u8], other: &[u8], other_file: &str) -> Error {
+    let shown = |name: &[u8]| String::from_utf8_lossy(template_name(name)).into_owned();
+    Error::input(format!("its mate{other_file} is called {}", shown(other))).qname(one).hint(
+        "mates must have the same name; sort or repair the files so that they stand in the same order",
+    )
+}

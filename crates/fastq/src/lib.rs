@@ -1,0 +1,47 @@
+//! What FASTQ files are, claimed by many threads at once.
+//!
+//! A *batch* is a fixed number of templates: batch `t` holds templates `tK` to `(t + 1)K`. Where it is in the files follows
+//! from the number of lines before it, and lines can be counted anywhere in any order: the text is cut into blocks, whoever
+//! needs one claims, fills and counts it (`ring.rs`, `text.rs`), and sums of counts say where each batch starts and ends. So
+//! no thread reads for others, no lock is held while text is read, counted or parsed, and mates meet although their files
+//! have never been scanned from the front.
+//!
+//! That holds as long as every record has four lines. [`Claims::take`] checks it for the records of its batch;
+//! [`Order::link`], called in the order of batches, knows whether it held for all before, and has whatever is unusual read
+//! by a parser that goes from record to record. Either way the batches are the same.
+//!
+//! ```
+//! use readmill_fastq::{Claims, Input, Layout, Options, Order};
+//! use readmill_record::Reads;
+//!
+//! let file = |text: &'static [u8]| Input::Stream("reads.fastq".into(), Box::new(text));
+//! let layout = Layout::Paired(file(b"@r/1\nACG\n+\nIII\n"), file(b"@r/2\nCCT\n+\nHHH\n"));
+//! let claims = Claims::open(layout, Options::default())?;
+//! let mut reads = Reads::default();
+//! let taken = claims.take(0, &mut reads); // by any thread
+//! let mut order = Order::new(&claims);
+//! order.link(taken, &mut reads)?; // one batch after the other
+//! assert_eq!((reads.templates(), reads.read(1).bases), (1, &b"CCT"[..]));
+//! assert!(claims.ended());
+//! # Ok::<(), readmill_record::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod block;
+mod claims;
+mod general;
+mod line;
+mod order;
+mod reach;
+mod ring;
+mod source;
+mod strict;
+mod sync;
+mod text;
+
+pub use claims::{Claims, Layout, Options, Taken};
+pub use line::template_name;
+pub use order::Order;
+pub use source::{Bytes, Input};

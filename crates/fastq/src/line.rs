@@ -1,0 +1,71 @@
+//! What stands on the lines of a record, and what may not.
+
+/// Longest name of a template that BAM can store (SAM specification, section 4.2: `l_read_name` is a byte).
+pub(crate) const MOST_NAME: usize = 254;
+
+/// The name that both reads of a template share: without `/` and a digit at its end, as bwa 0.7.19 (`trim_readno`) has it.
+///
+/// ```
+/// assert_eq!(readmill_fastq::template_name(b"r7/1"), b"r7");
+/// assert_eq!(readmill_fastq::template_name(b"/1"), b"/1");
+/// ```
+pub fn template_name(name: &[u8]) -> &[u8] {
+    match name {
+        [rest @ .., b'/', digit] if !rest.is_empty() && digit.is_ascii_digit() => rest,
+        _ => name,
+    }
+}
+
+/// The line without the carriage return that may end it.
+pub(crate) fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Bytes of the name at the start of a line, and where what follows the blanks behind it starts.
+pub(crate) fn name_and_comment(line: &[u8]) -> (usize, usize) {
+    let Some(name) = memchr::memchr2(b' ', b'\t', line) else { return (line.len(), line.len()) };
+    let blanks = line[name..].iter().take_while(|&&b| b == b' ' || b == b'\t').count();
+    (name, name + blanks)
+}
+
+/// What is wrong with a name.
+pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
+    if name.is_empty() {
+        Some("the read has no name")
+    } else if template_name(name).len() > MOST_NAME {
+        Some("the name of the read is longer than 254 characters, which BAM cannot store")
+    } else if name.iter().any(u8::is_ascii_control) {
+        Some("the name of the read has a control character")
+    } else {
+        None
+    }
+}
+
+/// Whether all are printable and none is a blank: `!` to `~`, which is what bases and qualities are written in.
+pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
+    // No early exit: this way sixteen bytes are looked at at a time.
+    !bytes.iter().fold(false, |bad, b| bad | (b.wrapping_sub(b'!') > b'~' - b'!'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_at_blanks_and_lose_their_digit() {
+        assert_eq!(name_and_comment(b"r1/2 \t 1:N:0"), (4, 7));
+        assert_eq!(name_and_comment(b"r1"), (2, 2));
+        assert_eq!(name_and_comment(b"r1 "), (2, 3));
+        assert_eq!(template_name(b"a/b/2"), b"a/b");
+        assert_eq!(template_name(b"a.1"), b"a.1");
+        assert_eq!(template_name(b"a/12"), b"a/12");
+    }
+
+    #[test]
+    fn what_can_be_printed_is_graphic() {
+        for byte in 0..=255u8 {
+            assert_eq!(is_graphic(&[b'A', byte]), byte.is_ascii_graphic());
+        }
+        assert!(is_graphic(b"") && !is_graphic(&[b"A".repeat(99), b"\n".to_vec()].concat()));
+    }
+}

@@ -1,0 +1,117 @@
+//! Which batches are true, decided in their order.
+
+use std::sync::atomic::Ordering;
+
+use readmill_record::{Error, ReadSpan, Reads, Result};
+
+use crate::claims::{Claims, Found, Taken};
+use crate::general::{Parser, different_names};
+use crate::line::template_name;
+use crate::text::{Position, Text};
+
+/// Judges batches one after the other.
+///
+/// A batch was taken from where its records are *if* every record before has four lines. That is known to be so as long as
+/// every batch before was full and of such records. A batch of which it is not known, or which has something unusual, is
+/// read again from where the last one ended, by a parser that understands every kind of record. If that ends where the
+/// batch should end, all is as before; if not, all batches from there on are read by that parser.
+pub struct Order<'a> {
+    claims: &'a Claims,
+    /// The ticket that is next.
+    next: u64,
+    /// Where its records start in each file.
+    at: Vec<Position>,
+}
+
+impl<'a> Order<'a> {
+    /// Starts with ticket 0.
+    pub fn new(claims: &'a Claims) -> Self {
+        Order { claims, next: 0, at: vec![Position::default(); claims.files.len()] }
+    }
+
+    /// Makes `reads`, which [`Claims::take`] filled, hold just what batch `taken` should. Every ticket comes here, one after
+    /// the other. A batch of fewer templates than others is the last; those behind it are empty.
+    ///
+    /// # Errors
+    /// What is wrong with the first record in which anything is wrong. Every batch before it has been linked.
+    pub fn link(&mut self, taken: Taken, reads: &mut Reads) -> Result<()> {
+        if taken.ticket != self.next {
+            return Err(Error::bug(format!("batch {} comes where {} is due", taken.ticket, self.next)));
+        }
+        self.next += 1;
+        if self.claims.ended() {
+            reads.reset(self.claims.segments, reads.first());
+            return Ok(());
+        }
+        // Batches that were taken before others turned out to be unusual are not where they should be.
+        let serial = self.claims.serial.load(Ordering::Relaxed);
+        match taken.found {
+            Found::Batch(ends) if !serial => {
+                for (text, end) in self.claims.files.iter().zip(&ends) {
+                    text.release_below(end.block);
+                }
+                self.at = ends;
+            }
+            Found::Last if !serial => self.claims.ended.store(true, Ordering::Release),
+            _ => self.read(taken.ticket, reads)?,
+        }
+        Ok(())
+    }
+
+    /// Reads the batch from where the last one ended.
+    fn read(&mut self, ticket: u64, reads: &mut Reads) -> Result<()> {
+        let Claims { files, segments, options, .. } = self.claims;
+        reads.reset(*segments, ticket * options.templates as u64);
+        let records = reads.first() * (*segments / files.len()) as u64;
+        for (text, at) in files.iter().zip(&self.at) {
+            text.release_below(at.block);
+        }
+        let parser =
+            |(text, at): (&'a Text, &Position)| Parser::new(text, *at, records, options.record_bytes);
+        let mut parsers: Vec<_> = self.claims.files.iter().zip(&self.at).map(parser).collect();
+        let mut text = std::mem::take(reads.text_mut());
+        for _ in 0..options.templates {
+            let Some(spans) = self.template(&mut parsers, &mut text)? else {
+                self.claims.ended.store(true, Ordering::Release);
+                break;
+            };
+            spans.iter().take(*segments).for_each(|&span| reads.push_span(span));
+        }
+        *reads.text_mut() = text;
+        self.at = parsers.iter().map(Parser::position).collect();
+        let lines = self.next * self.claims.lines();
+        if self.at.iter().any(|at| at.lines != lines) {
+            self.claims.serial.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// The reads of the next template; nothing at the end of all files.
+    fn template(&self, parsers: &mut [Parser<'_>], text: &mut Vec<u8>) -> Result<Option<[ReadSpan; 2]>> {
+        let files = &self.claims.files;
+        let one = parsers[0].record(text)?;
+        if self.claims.segments == 1 {
+            return Ok(one.map(|span| [span, span]));
+        }
+        let mate = files.len() - 1;
+        let other = match (&one, mate) {
+            (None, 0) => None,
+            _ => parsers[mate].record(text)?,
+        };
+        let (one, other) = match (one, other) {
+            (None, None) => return Ok(None),
+            (Some(one), Some(other)) => (one, other),
+            (Some(one), None) => return Err(parsers[0].without_mate(&one, text, &files[mate])),
+            (None, Some(other)) => return Err(parsers[mate].without_mate(&other, text, &files[0])),
+        };
+        let name = |span: ReadSpan| &text[span.name as usize..][..span.name_len as usize];
+        if template_name(name(one)) != template_name(name(other)) {
+            let file =
+                if mate == 0 { String::new() } else { format!(" in {}", files[1].name().display()) };
+            return Err(
+                parsers[0].blame(different_names(name(one), name(other), &file), u64::from(mate == 0))
+            );
+        }
+        Ok(Some([one, other]))
+    }
+}

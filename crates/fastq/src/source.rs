@@ -1,0 +1,212 @@
+//! Where the text of a FASTQ file comes from. The format is told by content, never by name.
+
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use readmill_format::bgzf::BlockReader;
+use readmill_record::{Error, Kind, Result};
+
+/// Bytes looked at to tell the format: enough for one BGZF block.
+const PEEK: usize = 1 << 16;
+
+/// Compressed bytes read at a time.
+const READ_SIZE: usize = 256 << 10;
+
+/// A stream of bytes.
+pub type Bytes = Box<dyn Read + Send>;
+
+/// What is to be read.
+pub enum Input {
+    /// A file, a named pipe or, as `-`, the standard input.
+    Path(PathBuf),
+    /// Any stream, with the name that errors call it by.
+    Stream(PathBuf, Bytes),
+}
+
+impl From<&Path> for Input {
+    fn from(path: &Path) -> Self {
+        Input::Path(path.to_path_buf())
+    }
+}
+
+/// An input that is open.
+pub(crate) enum Source {
+    /// A file of text, which anybody may read anywhere, with its bytes.
+    Plain(File, u64),
+    /// Compressed blocks, which anybody may inflate.
+    Blocks(Box<BlockReader<Bytes>>),
+    /// A stream that can only be read from front to back.
+    Stream(Stream),
+}
+
+/// How much of an input has been read.
+#[derive(Clone, Default)]
+pub(crate) struct Meter {
+    read: Arc<AtomicU64>,
+    /// Bytes of the whole input, if it is a file.
+    pub total: Option<u64>,
+}
+
+impl Meter {
+    /// Bytes read so far.
+    pub fn bytes(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts what is read through it.
+struct Metered(Bytes, Meter);
+
+impl Read for Metered {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.0.read(into)?;
+        self.1.read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+/// Opens an input. `allow_missing_eof` accepts BGZF without the empty block that ends it.
+pub(crate) fn open(input: Input, allow_missing_eof: bool) -> Result<(PathBuf, Source, Meter)> {
+    let (name, mut bytes, file): (_, Bytes, _) = match input {
+        Input::Stream(name, bytes) => (name, bytes, None),
+        Input::Path(path) if path.as_os_str() == "-" => (path, Box::new(io::stdin()), None),
+        Input::Path(path) => {
+            let failed = |e| Error::io("cannot be opened", &e).file(&path);
+            let file = File::open(&path).map_err(failed)?;
+            let about = file.metadata().map_err(failed)?;
+            let len = Some(about.len()).filter(|&len| about.is_file() && len > 0);
+            let again = len.map(|_| file.try_clone()).transpose().map_err(failed)?;
+            (path, Box::new(file), len.zip(again))
+        }
+    };
+    let mut peek = Vec::new();
+    let read = (&mut bytes).take(PEEK as u64).read_to_end(&mut peek);
+    read.map_err(|e| Error::io("reading failed", &e).file(&name))?;
+    let format = Format::of(&peek).map_err(|error| error.file(&name))?;
+    let meter = Meter { total: file.as_ref().map(|&(len, _)| len), ..Meter::default() };
+    let whole: Bytes = Box::new(Metered(Box::new(Cursor::new(peek).chain(bytes)), meter.clone()));
+    let buffered = |whole| BufReader::with_capacity(READ_SIZE, whole);
+    let source = match (format, file) {
+        (Format::Text, Some((len, file))) => Source::Plain(file, len),
+        (Format::Text, None) => Source::Stream(Stream::new(whole)),
+        (Format::Bgzf, _) => Source::Blocks(Box::new(BlockReader::new(whole, allow_missing_eof))),
+        (Format::Gzip, _) => {
+            let gzip = flate2::bufread::MultiGzDecoder::new(buffered(whole));
+            Source::Stream(Stream::new(Box::new(gzip)))
+        }
+        (Format::Zstd, _) => {
+            let zstd = zstd::stream::read::Decoder::with_buffer(buffered(whole));
+            let zstd = zstd.map_err(|e| Error::io("reading failed", &e).file(&name))?;
+            Source::Stream(Stream::new(Box::new(zstd)))
+        }
+    };
+    Ok((name, source, meter))
+}
+
+/// How the text is packed.
+enum Format {
+    Text,
+    Bgzf,
+    Gzip,
+    Zstd,
+}
+
+impl Format {
+    fn of(peek: &[u8]) -> Result<Self> {
+        const DECOMPRESS: &str = "decompress it on the way: bzip2 -dc, xz -dc or the like, into a pipe";
+        let format = match peek {
+            [0x1f, 0x8b, 8, flags, ..] => {
+                let mut start = Vec::new();
+                // Whatever is wrong with the data is found, and named, when it is read.
+                let _ = flate2::read::GzDecoder::new(peek).take(4).read_to_end(&mut start);
+                refuse_reads_of_other_kinds(&start)?;
+                if flags & 4 != 0 && has_block_size(peek) { Format::Bgzf } else { Format::Gzip }
+            }
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Format::Zstd,
+            [b'B', b'Z', b'h', ..] => {
+                return Err(Error::input("this is compressed by bzip2").hint(DECOMPRESS));
+            }
+            [0xfd, b'7', b'z', b'X', b'Z', ..] => {
+                return Err(Error::input("this is compressed by xz").hint(DECOMPRESS));
+            }
+            _ => Format::Text,
+        };
+        refuse_reads_of_other_kinds(peek)?;
+        Ok(format)
+    }
+}
+
+fn refuse_reads_of_other_kinds(start: &[u8]) -> Result<()> {
+    const GIVE_FASTQ: &str = "turn it into FASTQ first: readmill fastq, or samtools fastq";
+    let kinds: [(&[u8], &str); 4] =
+        [(b"BAM\x01", "BAM"), (b"CRAM", "CRAM"), (b"@HD\tVN:", "SAM"), (b"@SQ\tSN:", "SAM")];
+    match kinds.iter().find(|(magic, _)| start.starts_with(magic)) {
+        Some((_, kind)) => Err(Error::input(format!("this is {kind}, not FASTQ")).hint(GIVE_FASTQ)),
+        None => Ok(()),
+    }
+}
+
+/// Whether the gzip header has BGZF's extra field (SAM specification, section 4.1).
+fn has_block_size(member: &[u8]) -> bool {
+    let Some(&[low, high]) = member.get(10..12) else { return false };
+    let length = usize::from(u16::from_le_bytes([low, high]));
+    let mut extra = member.get(12..12 + length).unwrap_or_default();
+    while let [a, b, low, high, rest @ ..] = extra {
+        let length = usize::from(u16::from_le_bytes([*low, *high]));
+        if (*a, *b, length) == (b'B', b'C', 2) {
+            return true;
+        }
+        extra = rest.get(length..).unwrap_or_default();
+    }
+    false
+}
+
+/// Text that comes from front to back.
+pub(crate) struct Stream {
+    input: Bytes,
+    /// Why nothing follows what has been read.
+    fault: Option<Error>,
+}
+
+impl Stream {
+    fn new(input: Bytes) -> Self {
+        Stream { input, fault: None }
+    }
+
+    /// Fills `into` as far as the text goes, and says how far that is. What comes before a fault is text.
+    pub fn fill(&mut self, into: &mut [u8]) -> Result<usize> {
+        let mut filled = 0;
+        while filled < into.len() && self.fault.is_none() {
+            match self.input.read(&mut into[filled..]) {
+                Ok(0) => break,
+                Ok(n) => filled += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => self.fault = Some(fault(&e)),
+            }
+        }
+        match &self.fault {
+            Some(fault) if filled == 0 => Err(fault.clone()),
+            _ => Ok(filled),
+        }
+    }
+}
+
+/// Decoders report damage as errors of their own making, the system as errors with a number.
+fn fault(error: &io::Error) -> Error {
+    const GET_AGAIN: &str = "get the file again";
+    if error.raw_os_error().is_some() {
+        return Error::io("reading failed", error);
+    }
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            Error::input("the compressed data ends early: the file is truncated").hint(GET_AGAIN)
+        }
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other => {
+            Error::input(format!("the compressed data is damaged: {error}")).hint(GET_AGAIN)
+        }
+        _ => Error { kind: Kind::Io, ..Error::io("reading failed", error) },
+    }
+}

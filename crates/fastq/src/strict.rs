@@ -1,0 +1,174 @@
+//! Records of four lines, which is what nearly all FASTQ is.
+//!
+//! Everything here says no rather than why: whoever is told no asks `general.rs`, which reads more and explains. What is
+//! accepted here, `general.rs` would read the same.
+
+use std::ops::Range;
+
+use readmill_record::{ReadSpan, Reads};
+
+use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name, without_return};
+
+/// Records one after the other.
+struct Records<'a> {
+    text: &'a [u8],
+    at: usize,
+    /// Characters on the last line of bases, as they mostly are on the next.
+    guess: usize,
+}
+
+/// Adds the reads whose records are in `text` to `reads`: those of two files in turn, if `second` is a part of the text,
+/// too. Returns whether that is all there is in both parts, nothing is unusual, and mates have the same name.
+pub(crate) fn parse(
+    text: &[u8],
+    first: Range<usize>,
+    second: Option<Range<usize>>,
+    reads: &mut Reads,
+) -> bool {
+    let start = |range: &Range<usize>| Records { text: &text[..range.end], at: range.start, guess: 0 };
+    let (mut files, paired) =
+        ([start(&first), start(&second.clone().unwrap_or(0..0))], reads.segments() == 2);
+    let mate = usize::from(second.is_some());
+    while files[0].at < files[0].text.len() {
+        let Some(one) = files[0].record() else { return false };
+        reads.push_span(one);
+        if paired {
+            let Some(other) = files[mate].record() else { return false };
+            reads.push_span(other);
+            let name =
+                |span: ReadSpan| template_name(&text[span.name as usize..][..span.name_len as usize]);
+            if name(one) != name(other) {
+                return false;
+            }
+        }
+    }
+    files[1].at == files[1].text.len()
+}
+
+impl Records<'_> {
+    fn record(&mut self) -> Option<ReadSpan> {
+        let at = self.at;
+        if self.text.get(at) != Some(&b'@') {
+            return None;
+        }
+        let name = at + 1;
+        let end = self.end_of_line(name);
+        let line = without_return(&self.text[name..end]);
+        let (name_len, comment) = name_and_comment(line);
+        let comment_len = line.len() - comment;
+        if fault_of_name(&line[..name_len]).is_some() {
+            return None;
+        }
+        let bases = end + 1;
+        let end = self.end_of_guessed(bases)?;
+        self.guess = end - bases;
+        let len = without_return(&self.text[bases..end]).len();
+        if len > 0 && matches!(self.text[bases], b'@' | b'>' | b'+') {
+            return None;
+        }
+        let plus = end + 1;
+        if self.text.get(plus) != Some(&b'+') {
+            return None;
+        }
+        let qualities = self.end_of_line(plus) + 1;
+        let end = self.end_of_guessed(qualities)?;
+        if without_return(&self.text[qualities..end]).len() != len {
+            return None;
+        }
+        self.at = self.text.len().min(end + 1);
+        Some(ReadSpan {
+            name: name as u32,
+            name_len: name_len as u32,
+            comment: (name + comment) as u32,
+            comment_len: comment_len as u32,
+            bases: bases as u32,
+            len: len as u32,
+            qualities: qualities as u32,
+        })
+    }
+
+    /// Where the newline of the line is that starts at `at`, or the end of the text.
+    fn end_of_line(&self, at: usize) -> usize {
+        memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |n| at + n)
+    }
+
+    /// The same of a line of bases or qualities, which is tried first where the last one was as long as this. Nothing if
+    /// there is no such line, or not all on it can be printed.
+    fn end_of_guessed(&self, at: usize) -> Option<usize> {
+        let is_fine = |end| is_graphic(without_return(&self.text[at..end]));
+        let guess = at + self.guess;
+        // A newline cannot be printed, so this line has no other one before.
+        if self.text.get(guess) == Some(&b'\n') && is_fine(guess) {
+            return Some(guess);
+        }
+        (at < self.text.len()).then(|| self.end_of_line(at)).filter(|&end| is_fine(end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Name, comment, bases, qualities.
+    type Owned = [Vec<u8>; 4];
+
+    fn records(text: &[u8]) -> Option<Vec<Owned>> {
+        let mut reads = Reads::new(1, 0);
+        let clean = parse(text, 0..text.len(), None, &mut reads);
+        reads.text_mut().extend_from_slice(text);
+        let owned = reads.iter().map(|read| {
+            let [name, comment, bases, qualities] =
+                [read.name, read.comment, read.bases, read.qualities.unwrap_or_default()];
+            [name, comment, bases, qualities].map(<[u8]>::to_vec)
+        });
+        clean.then(|| owned.collect())
+    }
+
+    #[test]
+    fn four_lines_are_a_record() {
+        let read = |name: &str, comment: &str, bases: &str, qualities: &str| {
+            [name, comment, bases, qualities].map(|part| part.as_bytes().to_vec())
+        };
+        let text = b"@a 1:N\nACG\n+\n@II\n@b\t\tx y\r\nA\r\n+b\r\n+\r\n@c\n\n+\n\n@d\nAC\n+\n>I";
+        let expected = vec![
+            read("a", "1:N", "ACG", "@II"),
+            read("b", "x y", "A", "+"),
+            read("c", "", "", ""),
+            read("d", "", "AC", ">I"),
+        ];
+        assert_eq!(records(text), Some(expected));
+        assert_eq!(records(b""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_guess_that_meets_another_newline_is_none() {
+        // 9 bases, then 3: nine behind the start of the three is the newline behind their qualities.
+        let text = b"@a\nACGTACGTA\n+\nIIIIIIIII\n@b\nACG\n+x\nIII\n@c\nA\n+\nI\n";
+        assert_eq!(records(text).map(|all| all.len()), Some(3));
+    }
+
+    #[test]
+    fn all_else_is_refused() {
+        let bad: [&[u8]; 14] = [
+            b"a\nA\n+\nI\n",
+            b"@a\nA\nI\n+\n",
+            b"@a\nAC\n+\nI\n",
+            b"@a\nA\n+\nII\n",
+            b"@a\n@\n+\nI\n",
+            b"@a\n>\n+\nI\n",
+            b"@a\nA C\n+\nIII\n",
+            b"@a\nACC\n+\nI I\n",
+            b"@a\nA\n+\n",
+            b"@a\nA\n+",
+            b"@a\nA",
+            b"@a",
+            b"@\nA\n+\nI\n",
+            b"\n@a\nA\n+\nI\n",
+        ];
+        for text in bad {
+            assert_eq!(records(text), None, "{:?}", String::from_utf8_lossy(text));
+        }
+        let long = [b"@".to_vec(), b"n".repeat(255), b"/1\nA\n+\nI\n".to_vec()].concat();
+        assert_eq!(records(&long), None);
+    }
+}

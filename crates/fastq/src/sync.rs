@@ -1,0 +1,9 @@
+//! Where `ring.rs` takes its atomics and locks from.
+//!
+//! `tests/model.rs` compiles the very same file against a simulated scheduler by putting another module in this one's place.
+
+pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+pub(crate) use std::sync::{Mutex, MutexGuard};
+
+pub(crate) use std::hint::spin_loop;
+pub(crate) use std::thread::yield_now;

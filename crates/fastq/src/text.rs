@@ -1,0 +1,311 @@
+//! The text of one file as blocks with their lines counted, brought in by whoever needs them.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_format::bgzf::{BlockReader, Chunk, Inflater, frame};
+use readmill_record::{Error, Result};
+
+use crate::block::{Block, Shelf};
+use crate::reach::{Reach, Supply, reach};
+use crate::ring::{Claim, Ring};
+use crate::source::{self, Bytes, Input, Meter, Source, Stream};
+
+/// A place between two bytes of the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// The block that ends or goes on here, 0-based.
+    pub block: u64,
+    /// Bytes of that block before the place.
+    pub offset: usize,
+    /// Lines that end before the place.
+    pub lines: u64,
+}
+
+/// How blocks are made, and how patiently one waits for what another thread is about to bring.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    /// Bytes of a block, decompressed.
+    pub block_bytes: usize,
+    /// Bytes of text that the tickets under way are expected to need.
+    pub window_bytes: usize,
+    /// Whether BGZF may lack its last, empty block.
+    pub allow_missing_eof: bool,
+    /// How often a thread looks whether another one is done before it does that one's work.
+    pub patience: u32,
+}
+
+/// What a block turned out to be.
+type Content = Result<Arc<Block>>;
+
+/// A chunk that its claimer inflates, and others may.
+type Handed = Mutex<Option<(u64, Arc<Chunk>)>>;
+
+enum Kind {
+    Plain(File, u64),
+    Blocks { reader: Mutex<BlockReader<Bytes>>, handed: Box<[Handed]>, spare: Mutex<Vec<Chunk>> },
+    Stream(Mutex<Stream>),
+}
+
+/// The text of one file.
+pub(crate) struct Text {
+    name: PathBuf,
+    kind: Kind,
+    ring: Ring<Content>,
+    slots: usize,
+    shelf: Shelf,
+    meter: Meter,
+    rules: Rules,
+    /// Blocks that more than one thread filled.
+    refilled: AtomicU64,
+}
+
+impl Text {
+    /// Opens a file.
+    pub fn open(input: Input, rules: Rules) -> Result<Self> {
+        let (name, source, meter) = source::open(input, rules.allow_missing_eof)?;
+        let block_bytes = match source {
+            Source::Blocks(_) => frame::MAX_CHUNK,
+            Source::Plain(..) | Source::Stream(_) => rules.block_bytes.max(1),
+        };
+        let slots = rules.window_bytes.div_ceil(block_bytes) + 4;
+        let mut blocks = None;
+        let kind = match source {
+            Source::Plain(file, len) => {
+                blocks = Some(len.div_ceil(block_bytes as u64));
+                Kind::Plain(file, len)
+            }
+            Source::Blocks(reader) => Kind::Blocks {
+                reader: Mutex::new(*reader),
+                handed: (0..slots).map(|_| Mutex::default()).collect(),
+                spare: Mutex::default(),
+            },
+            Source::Stream(stream) => Kind::Stream(Mutex::new(stream)),
+        };
+        let rules = Rules { block_bytes, ..rules };
+        let (ring, shelf) = (Ring::new(slots, blocks), Shelf::default());
+        Ok(Text { name, kind, ring, slots, shelf, meter, rules, refilled: AtomicU64::new(0) })
+    }
+
+    /// What errors call the file.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Bytes of the file that have been read, and that there are, if that is known; as they lie in the file.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        let read = match &self.kind {
+            Kind::Plain(_, len) => (self.ring.claimed() * self.rules.block_bytes as u64).min(*len),
+            Kind::Blocks { .. } | Kind::Stream(_) => self.meter.bytes(),
+        };
+        (read, self.meter.total)
+    }
+
+    /// Blocks that more than one thread has filled.
+    pub fn refilled(&self) -> u64 {
+        self.refilled.load(Ordering::Relaxed)
+    }
+
+    /// Most bytes that blocks can take at once: a block in each slot, and one in the hands of each of `threads`.
+    pub fn most_bytes(&self, threads: usize) -> usize {
+        let compressed = match self.kind {
+            Kind::Blocks { .. } => 1 << 20,
+            Kind::Plain(..) | Kind::Stream(_) => 0,
+        };
+        (self.slots + threads) * (self.rules.block_bytes + compressed)
+    }
+
+    /// Brings in text until `lines` lines have ended.
+    pub fn reach(&self, lines: u64) -> Reach {
+        reach(self, self.rules.patience, |_, have| have >= lines)
+    }
+
+    /// Block `number`; nothing behind the last. Only for him who releases, of what he has not released.
+    pub fn block(&self, number: u64) -> Result<Option<Arc<Block>>> {
+        match reach(self, self.rules.patience, |blocks, _| blocks > number) {
+            Reach::Enough => {
+                let lost = || Err(Error::bug("a block of text was released too early"));
+                self.ring.get(number).unwrap_or_else(lost).map(Some)
+            }
+            Reach::End => Ok(None),
+            Reach::Full => Err(Error::bug("the text that is kept is too long")),
+        }
+    }
+
+    /// The place behind line `number`, from 1; nothing if that has not been brought in, or was released.
+    pub fn end_of_line(&self, number: u64) -> Option<Position> {
+        let Some(line) = number.checked_sub(1) else { return Some(Position::default()) };
+        let (blocks, mut through) = self.ring.summed();
+        for block in (0..blocks).rev() {
+            let previous =
+                block.checked_sub(1).map_or(Some(0), |before| self.ring.lines_through(before));
+            let before = match previous {
+                Some(lines) => lines,
+                None => through - self.ring.get(block)?.ok()?.lines(),
+            };
+            if (before..through).contains(&line) {
+                let offset = self.ring.get(block)?.ok()?.end_of_line(number - before)?;
+                return Some(Position { block, offset, lines: number });
+            }
+            through = before;
+        }
+        None
+    }
+
+    /// Appends the text between two places to `out`, or to the end of the text; false if that has been released, or
+    /// cannot be read, or would make `out` longer than `most`.
+    pub fn copy(&self, from: Position, to: Option<Position>, out: &mut Vec<u8>, most: usize) -> bool {
+        let last = to.map_or_else(|| self.ring.summed().0, |to| to.block + 1);
+        for number in from.block..last {
+            let Some(Ok(block)) = self.ring.get(number) else { return false };
+            let start = if number == from.block { from.offset } else { 0 };
+            let end = to.filter(|to| to.block == number).map_or(block.text().len(), |to| to.offset);
+            if out.len() + (end - start) > most {
+                return false;
+            }
+            out.extend_from_slice(&block.text()[start..end]);
+        }
+        true
+    }
+
+    /// Releases all blocks before `number`, which must have been brought in. One thread at a time may do this.
+    pub fn release_below(&self, number: u64) {
+        self.ring.release_below(number, |content| self.keep(content));
+    }
+
+    fn publish(&self, number: u64, filled: Result<(Vec<u8>, usize)>) {
+        let content = match filled {
+            Ok((bytes, len)) => Ok(Arc::new(Block::new(bytes, len))),
+            Err(error) => {
+                self.ring.end_at(number + 1);
+                Err(error.file(&self.name))
+            }
+        };
+        let lines = content.as_ref().map_or(0, |block| block.lines());
+        if let Some(unwanted) = self.ring.publish(number, lines, content) {
+            self.refilled.fetch_add(1, Ordering::Relaxed);
+            self.keep(unwanted);
+        }
+    }
+
+    fn read(&self, file: &File, len: u64, number: u64) -> Result<(Vec<u8>, usize)> {
+        let start = number * self.rules.block_bytes as u64;
+        let n = (len - start).min(self.rules.block_bytes as u64) as usize;
+        let mut bytes = self.room();
+        file.read_exact_at(&mut bytes[..n], start).map_err(|e| match e.kind() {
+            std::io::ErrorKind::UnexpectedEof => {
+                Error::input("the file became shorter while it was read")
+            }
+            _ => Error::io("reading failed", &e),
+        })?;
+        Ok((bytes, n))
+    }
+
+    fn fill(&self, stream: &mut Stream) -> Result<(Vec<u8>, usize)> {
+        let mut bytes = self.room();
+        let n = stream.fill(&mut bytes)?;
+        Ok((bytes, n))
+    }
+
+    fn inflate(&self, chunk: &Chunk) -> Result<(Vec<u8>, usize)> {
+        let mut bytes = self.shelf.take();
+        bytes.clear();
+        Inflater::default().chunk(chunk, &mut bytes)?;
+        let len = bytes.len();
+        Ok((bytes, len))
+    }
+
+    /// A buffer as long as a block.
+    fn room(&self) -> Vec<u8> {
+        let mut bytes = self.shelf.take();
+        bytes.resize(self.rules.block_bytes, 0);
+        bytes
+    }
+
+    fn keep(&self, content: Content) {
+        if let Some(block) = content.ok().and_then(Arc::into_inner) {
+            self.shelf.put(block.into_bytes());
+        }
+    }
+
+    fn put_away(&self, handed: &[Handed], spare: &Mutex<Vec<Chunk>>, number: u64, chunk: Arc<Chunk>) {
+        let mut slot = lock(&handed[number as usize % self.slots]);
+        if slot.as_ref().is_some_and(|(of, _)| *of == number) {
+            *slot = None;
+        }
+        drop(slot);
+        lock(spare).extend(Arc::into_inner(chunk));
+    }
+}
+
+impl Supply for Text {
+    type Content = Content;
+
+    fn ring(&self) -> &Ring<Content> {
+        &self.ring
+    }
+
+    fn claim(&self, wanted: u64) -> bool {
+        match &self.kind {
+            Kind::Plain(file, len) => match self.ring.claim() {
+                Claim::Block(number) => self.publish(number, self.read(file, *len, number)),
+                Claim::Full => return self.ring.claimed() > wanted,
+                Claim::End => {}
+            },
+            Kind::Stream(stream) => {
+                let mut stream = lock(stream);
+                if self.ring.claimed() <= wanted {
+                    let Claim::Block(number) = self.ring.claim() else { return false };
+                    let filled = self.fill(&mut stream);
+                    if matches!(filled, Ok((_, 0))) {
+                        self.ring.end_at(number + 1);
+                    }
+                    self.publish(number, filled);
+                }
+            }
+            Kind::Blocks { reader, handed, spare } => {
+                let mut chunk = lock(spare).pop().unwrap_or_default();
+                let mut reader = lock(reader);
+                if self.ring.claimed() > wanted {
+                    return true;
+                }
+                let Claim::Block(number) = self.ring.claim() else { return false };
+                match reader.next_chunk(&mut chunk) {
+                    Ok(true) => {
+                        let chunk = Arc::new(chunk);
+                        *lock(&handed[number as usize % self.slots]) = Some((number, chunk.clone()));
+                        drop(reader);
+                        self.publish(number, self.inflate(&chunk));
+                        self.put_away(handed, spare, number, chunk);
+                    }
+                    Ok(false) => {
+                        self.ring.end_at(number + 1);
+                        self.publish(number, Ok((Vec::new(), 0)));
+                    }
+                    Err(error) => self.publish(number, Err(error)),
+                }
+            }
+        }
+        true
+    }
+
+    fn help(&self, number: u64) {
+        match &self.kind {
+            Kind::Plain(file, len) => self.publish(number, self.read(file, *len, number)),
+            Kind::Stream(stream) => drop(lock(stream)), // it is published before its claimer leaves the lock
+            Kind::Blocks { handed, .. } => {
+                let chunk = lock(&handed[number as usize % self.slots]).clone();
+                if let Some((_, chunk)) = chunk.filter(|(of, _)| *of == number) {
+                    self.publish(number, self.inflate(&chunk));
+                }
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

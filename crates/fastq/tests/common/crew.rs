@@ -1,0 +1,89 @@
+//! Threads that take batches at once and link them in order, as the runner of the program has it.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex};
+
+use readmill_fastq::{Claims, Order, Taken};
+use readmill_record::{Error, Reads};
+
+use super::Random;
+use super::oracle::Owned;
+
+/// What came out: the reads of all batches that were linked, the sizes of batches, and why there are no more.
+#[derive(Default)]
+pub struct Outcome {
+    pub reads: Vec<Owned>,
+    pub batches: Vec<usize>,
+    pub error: Option<Error>,
+}
+
+struct Board<'a> {
+    next: u64,
+    linked: u64,
+    ready: BTreeMap<u64, (Taken, Reads)>,
+    order: Order<'a>,
+    outcome: Outcome,
+}
+
+/// Takes all batches. Threads stall here and there, as `seed` says.
+pub fn run(claims: &Claims, threads: usize, in_flight: u64, seed: u64) -> Outcome {
+    let (next, linked, ready, outcome) = Default::default();
+    let board = Mutex::new(Board { next, linked, ready, order: Order::new(claims), outcome });
+    let news = Condvar::new();
+    std::thread::scope(|scope| {
+        for thread in 0..threads as u64 {
+            let (board, news) = (&board, &news);
+            scope.spawn(move || serve(claims, board, news, in_flight, Random::new(seed ^ thread << 40)));
+        }
+    });
+    board.into_inner().unwrap().outcome
+}
+
+fn serve(claims: &Claims, board: &Mutex<Board<'_>>, news: &Condvar, in_flight: u64, mut random: Random) {
+    let mut spare = Reads::default();
+    loop {
+        let mut now = board.lock().unwrap();
+        let ticket = loop {
+            link(&mut now);
+            if now.outcome.error.is_some() || claims.ended() {
+                news.notify_all();
+                return;
+            }
+            if now.next < now.linked + in_flight {
+                break now.next;
+            }
+            now = news.wait(now).unwrap();
+        };
+        now.next += 1;
+        drop(now);
+        if random.chance(5) {
+            std::thread::yield_now();
+        }
+        let mut reads = std::mem::take(&mut spare);
+        let taken = claims.take(ticket, &mut reads);
+        if random.chance(5) {
+            std::thread::yield_now();
+        }
+        board.lock().unwrap().ready.insert(ticket, (taken, reads));
+        news.notify_all();
+    }
+}
+
+fn link(now: &mut Board<'_>) {
+    while now.outcome.error.is_none() {
+        let linked = now.linked;
+        let Some((taken, mut reads)) = now.ready.remove(&linked) else { return };
+        now.linked += 1;
+        match now.order.link(taken, &mut reads) {
+            Err(error) => now.outcome.error = Some(error),
+            Ok(()) if reads.is_empty() => {}
+            Ok(()) => {
+                now.outcome.batches.push(reads.templates());
+                now.outcome.reads.extend(reads.iter().map(|read| {
+                    let qualities = read.qualities.map(<[u8]>::to_vec);
+                    (read.name.to_vec(), read.comment.to_vec(), read.bases.to_vec(), qualities)
+                }));
+            }
+        }
+    }
+}

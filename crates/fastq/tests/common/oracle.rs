@@ -1,0 +1,130 @@
+//! FASTQ read the simple way: the whole text in memory, line by line, record by record.
+
+/// A read: name, comment, bases, qualities.
+pub type Owned = (Vec<u8>, Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
+/// What a set of files holds: the reads of whole templates, and where the first fault is: file, and record from 1.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Truth {
+    pub reads: Vec<Owned>,
+    pub fault: Option<(usize, u64)>,
+}
+
+struct Lines<'a> {
+    lines: Vec<&'a [u8]>,
+    at: usize,
+    records: u64,
+}
+
+fn is_start(line: &[u8]) -> bool {
+    matches!(line.first(), Some(b'@' | b'>' | b'+'))
+}
+
+fn printable(bytes: &[u8]) -> bool {
+    bytes.iter().all(|b| (33..=126).contains(b))
+}
+
+pub fn short(name: &[u8]) -> &[u8] {
+    let n = name.len();
+    if n > 2 && name[n - 2] == b'/' && name[n - 1].is_ascii_digit() { &name[..n - 2] } else { name }
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let mut lines: Vec<&[u8]> =
+            text.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
+        // Behind the last newline there is no line; without one there is.
+        if text.is_empty() || text.ends_with(b"\n") {
+            lines.pop();
+        }
+        Lines { lines, at: 0, records: 0 }
+    }
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        self.at += 1;
+        self.lines.get(self.at - 1).copied()
+    }
+
+    fn peek(&self) -> Option<&'a [u8]> {
+        self.lines.get(self.at).copied()
+    }
+
+    /// The next record, nothing at the end, or a fault.
+    fn record(&mut self) -> Result<Option<Owned>, ()> {
+        while self.peek().is_some_and(<[u8]>::is_empty) {
+            self.at += 1;
+        }
+        let Some(head) = self.next() else { return Ok(None) };
+        if !matches!(head[0], b'@' | b'>') {
+            return Err(());
+        }
+        let line = &head[1..];
+        let end = line.iter().position(|b| b" \t".contains(b)).unwrap_or(line.len());
+        let name = &line[..end];
+        let comment: Vec<u8> = line[end..].iter().skip_while(|b| b" \t".contains(b)).copied().collect();
+        let bad = |b: &u8| *b < 32 || *b == 127;
+        if name.is_empty() || short(name).len() > 254 || name.iter().any(bad) {
+            return Err(());
+        }
+        let mut bases = Vec::new();
+        while let Some(line) = self.peek().filter(|line| !is_start(line)) {
+            bases.extend_from_slice(line);
+            self.at += 1;
+        }
+        if !printable(&bases) {
+            return Err(());
+        }
+        let mut qualities = None;
+        if self.peek().is_some_and(|line| line[0] == b'+') {
+            self.at += 1;
+            let mut found = Vec::new();
+            while let Some(line) = self.next() {
+                found.extend_from_slice(line);
+                if found.len() >= bases.len() {
+                    break;
+                }
+            }
+            if found.len() != bases.len() || !printable(&found) {
+                return Err(());
+            }
+            qualities = Some(found);
+        } else if head[0] == b'@' {
+            return Err(());
+        }
+        self.records += 1;
+        Ok(Some((name.to_vec(), comment, bases, qualities)))
+    }
+}
+
+/// Reads files with `segments` reads of each template.
+pub fn read(texts: &[Vec<u8>], segments: usize) -> Truth {
+    let mut files: Vec<Lines<'_>> = texts.iter().map(|text| Lines::new(text)).collect();
+    let mut truth = Truth::default();
+    loop {
+        let mut found = Vec::new();
+        for segment in 0..segments {
+            let file = segment % files.len();
+            match files[file].record() {
+                Ok(Some(read)) => found.push((file, read)),
+                Ok(None) => {}
+                Err(()) => {
+                    truth.fault = Some((file, files[file].records + 1));
+                    return truth;
+                }
+            }
+        }
+        if found.is_empty() {
+            return truth;
+        }
+        if found.len() < segments {
+            truth.fault = Some((found[0].0, files[found[0].0].records));
+            return truth;
+        }
+        if segments == 2 && short(&found[0].1.0) != short(&found[1].1.0) {
+            truth.fault = Some((0, files[0].records - u64::from(files.len() == 1)));
+            return truth;
+        }
+        truth.reads.extend(found.into_iter().map(|(_, read)| read));
+    }
+}
