@@ -82,6 +82,13 @@ pub(crate) enum Found {
     Unusual,
 }
 
+impl Taken {
+    /// Whether it is a batch as it should be, as far as can be told before others are judged.
+    pub fn is_whole(&self) -> bool {
+        self.found != Found::Unusual
+    }
+}
+
 impl Claims {
     /// Opens the files.
     pub fn open(layout: Layout, options: Options) -> Result<Self> {

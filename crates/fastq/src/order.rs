@@ -1,5 +1,6 @@
 //! Which batches are true, decided in their order.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use readmill_record::{Error, ReadSpan, Reads, Result};
@@ -7,7 +8,7 @@ use readmill_record::{Error, ReadSpan, Reads, Result};
 use crate::claims::{Claims, Found, Taken};
 use crate::general::{Parser, different_names};
 use crate::line::template_name;
-use crate::text::{Position, Text};
+use crate::text::Position;
 
 /// Judges batches one after the other.
 ///
@@ -15,33 +16,34 @@ use crate::text::{Position, Text};
 /// every batch before was full and of such records. A batch of which it is not known, or which has something unusual, is
 /// read again from where the last one ended, by a parser that understands every kind of record. If that ends where the
 /// batch should end, all is as before; if not, all batches from there on are read by that parser.
-pub struct Order<'a> {
-    claims: &'a Claims,
+pub struct Order {
+    claims: Arc<Claims>,
     /// The ticket that is next.
     next: u64,
     /// Where its records start in each file.
     at: Vec<Position>,
 }
 
-impl<'a> Order<'a> {
+impl Order {
     /// Starts with ticket 0.
-    pub fn new(claims: &'a Claims) -> Self {
-        Order { claims, next: 0, at: vec![Position::default(); claims.files.len()] }
+    pub fn new(claims: &Arc<Claims>) -> Self {
+        Order { claims: Arc::clone(claims), next: 0, at: vec![Position::default(); claims.files.len()] }
     }
 
     /// Makes `reads`, which [`Claims::take`] filled, hold just what batch `taken` should. Every ticket comes here, one after
-    /// the other. A batch of fewer templates than others is the last; those behind it are empty.
+    /// the other. A batch of fewer templates than others is the last; those behind it are empty. Says whether the reads are
+    /// those that were taken.
     ///
     /// # Errors
     /// What is wrong with the first record in which anything is wrong. Every batch before it has been linked.
-    pub fn link(&mut self, taken: Taken, reads: &mut Reads) -> Result<()> {
+    pub fn link(&mut self, taken: Taken, reads: &mut Reads) -> Result<bool> {
         if taken.ticket != self.next {
             return Err(Error::bug(format!("batch {} comes where {} is due", taken.ticket, self.next)));
         }
         self.next += 1;
         if self.claims.ended() {
             reads.reset(self.claims.segments, reads.first());
-            return Ok(());
+            return Ok(false);
         }
         // Batches that were taken before others turned out to be unusual are not where they should be.
         let serial = self.claims.serial.load(Ordering::Relaxed);
@@ -53,22 +55,25 @@ impl<'a> Order<'a> {
                 self.at = ends;
             }
             Found::Last if !serial => self.claims.ended.store(true, Ordering::Release),
-            _ => self.read(taken.ticket, reads)?,
+            _ => {
+                self.read(taken.ticket, reads)?;
+                return Ok(false);
+            }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads the batch from where the last one ended.
     fn read(&mut self, ticket: u64, reads: &mut Reads) -> Result<()> {
-        let Claims { files, segments, options, .. } = self.claims;
+        let claims = Arc::clone(&self.claims);
+        let Claims { files, segments, options, .. } = &*claims;
         reads.reset(*segments, ticket * options.templates as u64);
         let records = reads.first() * (*segments / files.len()) as u64;
         for (text, at) in files.iter().zip(&self.at) {
             text.release_below(at.block);
         }
-        let parser =
-            |(text, at): (&'a Text, &Position)| Parser::new(text, *at, records, options.record_bytes);
-        let mut parsers: Vec<_> = self.claims.files.iter().zip(&self.at).map(parser).collect();
+        let parser = |(text, at): (_, &Position)| Parser::new(text, *at, records, options.record_bytes);
+        let mut parsers: Vec<_> = files.iter().zip(&self.at).map(parser).collect();
         let mut text = std::mem::take(reads.text_mut());
         for _ in 0..options.templates {
             let Some(spans) = self.template(&mut parsers, &mut text)? else {
@@ -79,7 +84,7 @@ impl<'a> Order<'a> {
         }
         *reads.text_mut() = text;
         self.at = parsers.iter().map(Parser::position).collect();
-        let lines = self.next * self.claims.lines();
+        let lines = self.next * claims.lines();
         if self.at.iter().any(|at| at.lines != lines) {
             self.claims.serial.store(true, Ordering::Relaxed);
         }

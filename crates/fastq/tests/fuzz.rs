@@ -9,6 +9,8 @@ use std::path::Path;
 
 use common::files::{self, PACKINGS, Packing};
 use common::{Random, crew, oracle};
+use std::sync::Arc;
+
 use readmill_fastq::{Claims, Input, Layout, Options};
 
 /// How a file deviates from four lines a record.
@@ -153,7 +155,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
         files::input(&path, packed, as_stream, &mut random)
     };
     let inputs: Vec<Input> = texts.iter().enumerate().map(&mut open).collect();
-    let claims = Claims::open(layout(inputs, segments), options).unwrap();
+    let claims = Arc::new(Claims::open(layout(inputs, segments), options).unwrap());
     let threads = 1 + random.below(8);
     let outcome = crew::run(&claims, threads, options.in_flight as u64, seed);
 

@@ -1,7 +1,7 @@
 //! Threads that take batches at once and link them in order, as the runner of the program has it.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 use readmill_fastq::{Claims, Order, Taken};
 use readmill_record::{Error, Reads};
@@ -17,16 +17,16 @@ pub struct Outcome {
     pub error: Option<Error>,
 }
 
-struct Board<'a> {
+struct Board {
     next: u64,
     linked: u64,
     ready: BTreeMap<u64, (Taken, Reads)>,
-    order: Order<'a>,
+    order: Order,
     outcome: Outcome,
 }
 
 /// Takes all batches. Threads stall here and there, as `seed` says.
-pub fn run(claims: &Claims, threads: usize, in_flight: u64, seed: u64) -> Outcome {
+pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> Outcome {
     let (next, linked, ready, outcome) = Default::default();
     let board = Mutex::new(Board { next, linked, ready, order: Order::new(claims), outcome });
     let news = Condvar::new();
@@ -39,7 +39,7 @@ pub fn run(claims: &Claims, threads: usize, in_flight: u64, seed: u64) -> Outcom
     board.into_inner().unwrap().outcome
 }
 
-fn serve(claims: &Claims, board: &Mutex<Board<'_>>, news: &Condvar, in_flight: u64, mut random: Random) {
+fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, mut random: Random) {
     let mut spare = Reads::default();
     loop {
         let mut now = board.lock().unwrap();
@@ -69,15 +69,15 @@ fn serve(claims: &Claims, board: &Mutex<Board<'_>>, news: &Condvar, in_flight: u
     }
 }
 
-fn link(now: &mut Board<'_>) {
+fn link(now: &mut Board) {
     while now.outcome.error.is_none() {
         let linked = now.linked;
         let Some((taken, mut reads)) = now.ready.remove(&linked) else { return };
         now.linked += 1;
         match now.order.link(taken, &mut reads) {
             Err(error) => now.outcome.error = Some(error),
-            Ok(()) if reads.is_empty() => {}
-            Ok(()) => {
+            Ok(_) if reads.is_empty() => {}
+            Ok(_) => {
                 now.outcome.batches.push(reads.templates());
                 now.outcome.reads.extend(reads.iter().map(|read| {
                     let qualities = read.qualities.map(<[u8]>::to_vec);
