@@ -14,6 +14,7 @@ const MAY_USE: [(&str, &[&str]); 6] = [
     ("fastq", &["readmill-record", "readmill-format"]),
     ("steps", &["readmill-record", "readmill-format"]),
     ("simulate", &[]),
+    ("align", &["readmill-record"]),
 ];
 
 /// What no library crate may use: the command line and untyped errors belong to the root, and threads

@@ -1,0 +1,353 @@
+//! bwa-mem3's C functions, owned and checked: all `unsafe` of the kernel is here.
+//!
+//! bwa-mem3-sys is used rather than bwa-mem3-rs, its safe layer, which has no way to set `-a -S -P -5 -q -r -d` or to
+//! leave out the tags MQ and HN, wants a cohort in one slice, and keeps the read group in a global variable.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::ptr;
+
+use bwa_mem3_sys as sys;
+use readmill_record::{Error, Read, Reads, Result};
+
+use super::options::InsertSize;
+
+/// An index in memory. Nothing changes it once it is loaded.
+pub(super) struct Index(*mut sys::BwaIndex);
+
+// SAFETY: the shim says that an index is read-only after loading, and all functions here that take one take `&self`.
+unsafe impl Send for Index {}
+// SAFETY: as above.
+unsafe impl Sync for Index {}
+
+impl Index {
+    /// Reads the index, whose files must have been checked before: the C code ends the process over damaged ones.
+    pub(super) fn load(prefix: &Path) -> Result<Self> {
+        let text = prefix
+            .to_str()
+            .ok_or_else(|| Error::usage("the path of the index is not UTF-8").file(prefix))?;
+        let text = CString::new(text)
+            .map_err(|_| Error::usage("the path of the index has a NUL").file(prefix))?;
+        super::quiet::chatter();
+        // SAFETY: a plain setter of a global number: nothing below the level of errors is to be said on stderr.
+        unsafe { sys::bwa_shim_set_verbosity(1) };
+        // SAFETY: `text` is a C string that outlives the call.
+        let index = unsafe { sys::bwa_shim_idx_load(text.as_ptr()) };
+        if index.is_null() { Err(failed("loading the index").file(prefix)) } else { Ok(Index(index)) }
+    }
+
+    /// Name and length of each reference sequence.
+    pub(super) fn contigs(&self) -> impl Iterator<Item = (&CStr, u64)> {
+        // SAFETY: the index is live.
+        let count = unsafe { sys::bwa_shim_idx_n_contigs(self.0) };
+        (0..count).map(|at| {
+            // SAFETY: `at` is below the number of sequences; the name lives as long as the index.
+            unsafe {
+                let name = CStr::from_ptr(sys::bwa_shim_idx_contig_name(self.0, at));
+                (name, sys::bwa_shim_idx_contig_len(self.0, at) as u64)
+            }
+        })
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // SAFETY: made by the shim, freed once.
+        unsafe { sys::bwa_shim_idx_free(self.0) };
+    }
+}
+
+/// What bwa-mem3 calls the shape of its output (`compat_target_t` of 0.9.0).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Compat {
+    name: *const c_char,
+    alias: *const c_char,
+    unavailable_reason: *const c_char,
+    emit_hd: c_int,
+    hd_line: *const c_char,
+    read_sidecar: c_int,
+    emit_mq: c_int,
+    emit_hn: c_int,
+    chain_flt_resurrect_empty: c_int,
+    sa_sentinel_drop_offset: c_int,
+}
+
+/// bwa mem's options as the C code has them.
+pub(super) struct Settings {
+    raw: *mut sys::mem_opt_t,
+    /// What `raw.compat` points at.
+    _compat: Box<Compat>,
+}
+
+// SAFETY: written by `new` alone; the shim only reads options, and copies them where it changes a flag.
+unsafe impl Send for Settings {}
+// SAFETY: as above.
+unsafe impl Sync for Settings {}
+
+impl Settings {
+    /// The defaults, changed by `change`; records have the tags of bwa 0.7.17: no HN, and MQ only if asked for.
+    pub(super) fn new(mate_mapq: bool, change: impl FnOnce(&mut sys::mem_opt_t)) -> Result<Self> {
+        // SAFETY: no preconditions.
+        let raw = unsafe { sys::bwa_shim_opts_new() };
+        if raw.is_null() {
+            return Err(failed("making options"));
+        }
+        // SAFETY: new options point at a static table of that layout (the version of the crate is pinned, and a test
+        // reads the table), and nobody else has them yet.
+        let (options, mut compat) = unsafe { (&mut *raw, Box::new(*(*raw).compat.cast::<Compat>())) };
+        (compat.emit_mq, compat.emit_hn) = (c_int::from(mate_mapq), 0);
+        options.compat = ptr::from_ref::<Compat>(&compat).cast();
+        change(options);
+        // SAFETY: live options; fills their scoring matrices from match score and mismatch penalty.
+        unsafe { sys::bwa_shim_opts_fill_scmat(raw) };
+        Ok(Settings { raw, _compat: compat })
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        // SAFETY: made by the shim, freed once.
+        unsafe { sys::bwa_shim_opts_free(self.raw) };
+    }
+}
+
+/// A thread's buffers.
+pub(super) struct Scratch(*mut sys::BwaScratch);
+
+// SAFETY: an allocation without ties to a thread, which only `&mut self` reaches.
+unsafe impl Send for Scratch {}
+
+impl Scratch {
+    pub(super) fn new() -> Result<Self> {
+        // SAFETY: no preconditions.
+        let scratch = unsafe { sys::bwa_shim_scratch_new() };
+        if scratch.is_null() { Err(failed("making a thread's buffers")) } else { Ok(Scratch(scratch)) }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: made by the shim, freed once.
+        unsafe { sys::bwa_shim_scratch_free(self.0) };
+    }
+}
+
+/// Candidate alignments of the reads of a batch, and copies of the reads.
+pub(super) struct Regions(*mut sys::BwaRegs);
+
+// SAFETY: owns all its memory.
+unsafe impl Send for Regions {}
+// SAFETY: what takes `&Regions` only reads; changes take it by value.
+unsafe impl Sync for Regions {}
+
+impl Drop for Regions {
+    fn drop(&mut self) {
+        // SAFETY: made by the shim, freed once: `emit` forgets what it gave away.
+        unsafe { sys::bwa_shim_regs_free(self.0) };
+    }
+}
+
+/// Sizes of inserts in the four orientations of a pair: FF, FR, RF, RR.
+pub(super) struct Inserts([sys::mem_pestat_t; 4]);
+
+impl Inserts {
+    /// Those that the user gave: of pairs that face each other, and of no others.
+    pub(super) fn given(insert: &InsertSize) -> Self {
+        let failed = sys::mem_pestat_t { failed: 1, ..Default::default() };
+        let (low, high) = (insert.shortest, insert.longest);
+        let faced = sys::mem_pestat_t { low, high, failed: 0, avg: insert.mean, std: insert.deviation };
+        Inserts([failed, faced, failed, failed])
+    }
+}
+
+/// A read's name as bwa writes it: without `/1` and the like at its end (bwa 0.7.17, `trim_readno`).
+pub(super) fn trimmed(name: &[u8]) -> &[u8] {
+    match name {
+        [rest @ .., b'/', digit] if digit.is_ascii_digit() && !rest.is_empty() => rest,
+        _ => name,
+    }
+}
+
+fn qualities(read: &Read<'_>) -> *const u8 {
+    read.qualities.map_or(ptr::null(), <[u8]>::as_ptr)
+}
+
+fn pair(first: &Read<'_>, last: &Read<'_>) -> sys::BwaReadPair {
+    let (r1_name, r2_name) = (trimmed(first.name), trimmed(last.name));
+    sys::BwaReadPair {
+        r1_name: r1_name.as_ptr().cast(),
+        r1_name_len: r1_name.len(),
+        r1_seq: first.bases.as_ptr(),
+        r1_seq_len: first.bases.len(),
+        r1_qual: qualities(first),
+        r2_name: r2_name.as_ptr().cast(),
+        r2_name_len: r2_name.len(),
+        r2_seq: last.bases.as_ptr(),
+        r2_seq_len: last.bases.len(),
+        r2_qual: qualities(last),
+    }
+}
+
+fn single(read: &Read<'_>) -> sys::BwaSingleRead {
+    let name = trimmed(read.name);
+    sys::BwaSingleRead {
+        name: name.as_ptr().cast(),
+        name_len: name.len(),
+        seq: read.bases.as_ptr(),
+        seq_len: read.bases.len(),
+        qual: qualities(read),
+    }
+}
+
+/// Finds and extends seeds of reads that were checked: names of at most 254 bytes, as many qualities as bases.
+pub(super) fn seed(
+    index: &Index,
+    settings: &Settings,
+    scratch: &mut Scratch,
+    reads: &Reads,
+) -> Result<Regions> {
+    let (mut pairs, mut singles) = (Vec::new(), Vec::new());
+    if reads.segments() == 2 {
+        pairs
+            .extend((0..reads.templates()).map(|at| pair(&reads.read(2 * at), &reads.read(2 * at + 1))));
+    } else {
+        singles.extend(reads.iter().map(|read| single(&read)));
+    }
+    let batch = sys::BwaReadBatch {
+        pairs: pairs.as_ptr(),
+        n_pairs: pairs.len(),
+        singles: singles.as_ptr(),
+        n_singles: singles.len(),
+    };
+    // SAFETY: all are live; the reads are copied before the call returns.
+    let regions =
+        unsafe { sys::bwa_shim_seed_extend(index.0, settings.raw, scratch.0, &raw const batch) };
+    if regions.is_null() { Err(failed("seeding reads")) } else { Ok(Regions(regions)) }
+}
+
+impl Regions {
+    /// Bytes on the heap as the shim counts them: what it was asked for, allocator's share aside.
+    pub(super) fn bytes(&self) -> u64 {
+        // SAFETY: live; the call only reads.
+        unsafe { sys::bwa_shim_regs_heap_bytes(self.0) as u64 }
+    }
+}
+
+/// Learns the insert sizes of a cohort, whose batches come in order.
+pub(super) fn infer(index: &Index, settings: &Settings, cohort: &[&Regions]) -> Result<Inserts> {
+    let cohort: Vec<*const sys::BwaRegs> = cohort.iter().map(|regions| regions.0.cast_const()).collect();
+    let mut inserts = Inserts([sys::mem_pestat_t::default(); 4]);
+    // SAFETY: all are live; the call only reads regions, and writes four orientations.
+    let status = unsafe {
+        let out = inserts.0.as_mut_ptr();
+        sys::bwa_shim_pestat_cohort(index.0, settings.raw, cohort.as_ptr(), cohort.len(), out)
+    };
+    if status == 0 { Ok(inserts) } else { Err(failed("inferring insert sizes")) }
+}
+
+/// What a record is given to: the number of its template in the batch, and its bytes without `block_size`.
+type Take<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
+
+struct Taking<'a, 'b> {
+    take: &'a mut Take<'b>,
+    outcome: std::thread::Result<Result<()>>,
+}
+
+/// Chooses, and gives each record to `take`; `first` is the number of the first template in the input.
+pub(super) fn emit(
+    index: &Index,
+    settings: &Settings,
+    scratch: &mut Scratch,
+    regions: Regions,
+    inserts: &Inserts,
+    first: u64,
+    take: &mut Take<'_>,
+) -> Result<()> {
+    let ids = sys::BwaIdBases { first_single_id: first, first_pair_id: first };
+    let mut taking = Taking { take, outcome: Ok(Ok(())) };
+    let raw = regions.0;
+    std::mem::forget(regions);
+    // SAFETY: all are live; the shim frees the regions whatever happens, which is why they were forgotten; `taking`
+    // outlives the call, and only `receive` uses it meanwhile.
+    let status = unsafe {
+        let (inserts, context) = (inserts.0.as_ptr(), ptr::from_mut(&mut taking).cast());
+        sys::bwa_shim_pair_emit(
+            index.0,
+            settings.raw,
+            scratch.0,
+            raw,
+            inserts,
+            ids,
+            Some(receive),
+            context,
+        )
+    };
+    match taking.outcome {
+        Err(panic) => resume_unwind(panic),
+        Ok(outcome) if status == 0 => outcome,
+        Ok(_) => Err(failed("choosing alignments")),
+    }
+}
+
+/// Hands a record on. Nothing unwinds through C: a panic waits in `outcome`, as an error does.
+unsafe extern "C" fn receive(
+    context: *mut c_void,
+    _: u32,
+    template: usize,
+    body: *const u8,
+    len: usize,
+) {
+    // SAFETY: the context that `emit` passed, and a record that the shim lends for this call.
+    let (taking, body) =
+        unsafe { (&mut *context.cast::<Taking<'_, '_>>(), std::slice::from_raw_parts(body, len)) };
+    if let Ok(Ok(())) = taking.outcome {
+        let take = &mut taking.take;
+        taking.outcome = catch_unwind(AssertUnwindSafe(|| take(template, body)));
+    }
+}
+
+/// Reads that a kernel call is fullest with.
+pub(super) fn batch_reads() -> usize {
+    // SAFETY: no preconditions.
+    unsafe { sys::bwa_shim_kernel_batch_size() }
+}
+
+fn failed(doing: &str) -> Error {
+    // SAFETY: null, or this thread's message, which lives until its next call of the shim.
+    let said = unsafe {
+        let text = sys::bwa_shim_last_error();
+        (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+    };
+    Error::bug(format!("bwa-mem3: {doing}: {}", said.as_deref().unwrap_or("it did not say why")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_of_output_shapes_has_the_layout_it_is_read_with() {
+        let settings = Settings::new(false, |_| ()).unwrap();
+        // SAFETY: the options are live, and point at a table.
+        let table = unsafe { *(*settings.raw).compat.cast::<Compat>() };
+        // SAFETY: static strings of the C code.
+        let (name, line) = unsafe { (CStr::from_ptr(table.name), CStr::from_ptr(table.hd_line)) };
+        assert_eq!(name, c"off");
+        assert_eq!(line, c"@HD\tVN:1.5\tSO:unsorted\tGO:query");
+        let numbers = (table.emit_hd, table.read_sidecar, table.emit_mq, table.emit_hn);
+        assert_eq!(numbers, (1, 1, 0, 0));
+        assert_eq!((table.chain_flt_resurrect_empty, table.sa_sentinel_drop_offset), (0, 0));
+        assert!(table.alias.is_null() && table.unavailable_reason.is_null());
+    }
+
+    #[test]
+    fn names_lose_what_numbers_the_segment() {
+        for (name, kept) in
+            [("r/1", "r"), ("r/9", "r"), ("/1", "/1"), ("r/x", "r/x"), ("r", "r"), ("", "")]
+        {
+            assert_eq!(trimmed(name.as_bytes()), kept.as_bytes(), "{name}");
+        }
+    }
+}

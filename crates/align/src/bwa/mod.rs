@@ -1,0 +1,170 @@
+//! bwa mem, by the kernels of bwa-mem3.
+//!
+//! Records are those of `bwa mem` 0.7.17 with the same options and the same `-K`: all columns, all optional fields,
+//! in its order. The index is that of bwa-mem2 (`.amb .ann .pac .bwt.2bit.64`), found beside the reference under the
+//! names bwa-mem2 gives it, or made by [`build_index`].
+
+mod ffi;
+mod files;
+mod options;
+mod quiet;
+mod record;
+
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Reads, Result};
+
+pub use files::{missing, prefix_of};
+pub use options::{BwaOptions, InsertSize};
+
+use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
+use ffi::{Index, Inserts, Regions, Scratch, Settings};
+
+/// bwa mem with its index in memory.
+pub struct BwaKernel {
+    index: Index,
+    settings: Settings,
+    options: BwaOptions,
+    contigs: Vec<Contig>,
+    index_bytes: u64,
+}
+
+/// Version of bwa-mem3 in the crate bwa-mem3-sys that this crate is pinned to.
+const BWA_MEM3: &str = bwa_mem3_sys::build_info::VERSION;
+
+/// Longest read that bwa mem is given, in bases. Its CIGAR cannot have more operators than BAM stores (65,535): each
+/// gap costs more than matches of that many bases could pay for; the C code ends the process over such a record.
+pub const LONGEST_READ: u32 = 200_000;
+
+/// Longest read name that BAM stores, in bytes.
+const LONGEST_NAME: usize = 254;
+
+impl BwaKernel {
+    /// Reads the index called `prefix`, which [`prefix_of`] finds.
+    pub fn load(prefix: &Path, options: BwaOptions) -> Result<Self> {
+        let described = files::check(prefix)?;
+        let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;
+        let index = Index::load(prefix)?;
+        let loaded = index.contigs().map(|(name, length)| (name.to_bytes(), length));
+        if !loaded.eq(described.contigs.iter().map(|contig| (contig.name.as_bytes(), contig.length))) {
+            return Err(Error::input("another index of that name is in shared memory")
+                .file(prefix)
+                .hint("drop it with `bwa-mem3 shm -d`"));
+        }
+        Ok(BwaKernel {
+            index,
+            settings,
+            options,
+            contigs: described.contigs,
+            index_bytes: described.bytes,
+        })
+    }
+
+    fn check(&self, reads: &Reads) -> Result<()> {
+        for (at, read) in reads.iter().enumerate() {
+            let what = if read.name.len() > LONGEST_NAME {
+                "its name is longer than 254 bytes, which is all that BAM stores"
+            } else if read.name.contains(&0) {
+                "its name has a NUL"
+            } else if reads.spans()[at].len > LONGEST_READ {
+                "it is longer than 200,000 bases, which is more than bwa mem is made for"
+            } else {
+                continue;
+            };
+            let ordinal = reads.first() + (at / reads.segments().max(1)) as u64;
+            let shown = &read.name[..read.name.len().min(LONGEST_NAME)];
+            return Err(Error::input(what).record(ordinal).qname(shown));
+        }
+        Ok(())
+    }
+}
+
+impl Kernel for BwaKernel {
+    fn name(&self) -> &str {
+        "bwa"
+    }
+
+    fn version(&self) -> String {
+        let like = if self.options.mate_mapq { "0.7.19" } else { "0.7.17" };
+        format!("{like} (bwa-mem3 {BWA_MEM3})")
+    }
+
+    fn contigs(&self) -> &[Contig] {
+        &self.contigs
+    }
+
+    fn cohort_bases(&self, segments: usize) -> Option<u64> {
+        let inferred = segments == 2 && self.options.insert.is_none();
+        inferred.then(|| self.options.cohort_bases.unwrap_or(BwaOptions::COHORT_BASES))
+    }
+
+    fn batch_reads(&self) -> usize {
+        ffi::batch_reads()
+    }
+
+    fn index_bytes(&self) -> u64 {
+        self.index_bytes
+    }
+
+    fn scratch_bytes(&self, bases: usize) -> u64 {
+        files::scratch_bytes(bases)
+    }
+
+    fn seeded_bytes(&self, reads: &Reads) -> u64 {
+        files::seeded_bytes(reads)
+    }
+
+    fn aligner(&self) -> Result<Box<dyn Aligner + '_>> {
+        Ok(Box::new(BwaAligner { kernel: self, scratch: Scratch::new()?, record: Vec::new() }))
+    }
+
+    fn infer(&self, cohort: &[&Seeded]) -> Result<Model> {
+        if let Some(insert) = &self.options.insert {
+            return Ok(Model::new(Inserts::given(insert)));
+        }
+        let regions = cohort.iter().map(|seeded| seeded.get()).collect::<Result<Vec<&Regions>>>()?;
+        Ok(Model::new(ffi::infer(&self.index, &self.settings, &regions)?))
+    }
+}
+
+struct BwaAligner<'a> {
+    kernel: &'a BwaKernel,
+    scratch: Scratch,
+    record: Vec<u8>,
+}
+
+impl Aligner for BwaAligner<'_> {
+    fn seed(&mut self, reads: &Reads) -> Result<Seeded> {
+        let kernel = self.kernel;
+        kernel.check(reads)?;
+        let regions = ffi::seed(&kernel.index, &kernel.settings, &mut self.scratch, reads)?;
+        let bytes = regions.bytes();
+        Ok(Seeded::new(regions, bytes))
+    }
+
+    fn emit(
+        &mut self,
+        reads: &Reads,
+        seeded: Seeded,
+        model: &Model,
+        group: Option<&[u8]>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        let (kernel, out, segments) = (self.kernel, &mut self.record, reads.segments().max(1));
+        let take = &mut |template: usize, body: &[u8]| {
+            record::finish(body, group, out);
+            sink(segments * template + usize::from(record::is_last(body)), out)
+        };
+        let (index, settings, inserts) = (&kernel.index, &kernel.settings, model.get()?);
+        ffi::emit(index, settings, &mut self.scratch, seeded.take()?, inserts, reads.first(), take)
+    }
+}
+
+/// The prefix of a reference's index, or an error that says how to make one.
+pub fn find(reference: &Path) -> Result<PathBuf> {
+    prefix_of(reference).ok_or_else(|| {
+        Error::usage("it has no index for bwa mem")
+            .file(reference)
+            .hint("make one with `readmill index REF`, or with `bwa-mem2 index REF`")
+    })
+}

@@ -1,0 +1,157 @@
+//! What bwa mem can be asked for.
+
+use bwa_mem3_sys as sys;
+
+/// The options of `bwa mem` by the letters they have there; `None` and `false` are its defaults.
+///
+/// `-R` is an argument of [`Aligner::emit`](crate::Aligner::emit), so that reads of several groups can be aligned in
+/// one run; `-C` is for who gets the records, and is told whose they are. Not to be had: `-V` (the header of the reference in a tag), `-j` (no alternate loci: hide the `.alt` file
+/// instead), `-x` (presets for long reads), and `-p`, which is for who reads the input.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BwaOptions {
+    /// `-k`: shortest seed, in bases (19).
+    pub min_seed_length: Option<i32>,
+    /// `-w`: band width of alignments (100).
+    pub band_width: Option<i32>,
+    /// `-d`: how far a score may drop along a diagonal before extension stops (100).
+    pub z_dropoff: Option<i32>,
+    /// `-r`: a seed longer than this times `-k` is looked into for others (1.5).
+    pub reseed_factor: Option<f32>,
+    /// `-y`: occurrences below which the third round seeds (20).
+    pub third_round_occurrences: Option<u64>,
+    /// `-c`: seeds that occur more often are skipped (500).
+    pub max_occurrences: Option<i32>,
+    /// `-D`: chains shorter than this part of the longest that overlaps them are dropped (0.5).
+    pub chain_drop_ratio: Option<f32>,
+    /// `-W`: chains with fewer seeded bases are dropped (0).
+    pub min_chain_bases: Option<i32>,
+    /// `-m`: rounds of mate rescue for each read (50).
+    pub max_mate_rescues: Option<i32>,
+    /// `-S`: no mate rescue.
+    pub skip_mate_rescue: bool,
+    /// `-P`: no pairing.
+    pub skip_pairing: bool,
+    /// `-A`: score of a match (1); what is not given of `-T -d -B -O -E -L -U` is multiplied by it.
+    pub match_score: Option<i32>,
+    /// `-B`: penalty of a mismatch (4).
+    pub mismatch_penalty: Option<i32>,
+    /// `-O`: penalties for opening a deletion and an insertion (6, 6).
+    pub gap_open: Option<(i32, i32)>,
+    /// `-E`: penalties for each base of a deletion and an insertion (1, 1).
+    pub gap_extend: Option<(i32, i32)>,
+    /// `-L`: penalties for clipping the 5′ and the 3′ end (5, 5).
+    pub clip: Option<(i32, i32)>,
+    /// `-U`: penalty for a pair that is not properly paired (17).
+    pub unpaired: Option<i32>,
+    /// `-T`: lowest score that is written (30).
+    pub min_score: Option<i32>,
+    /// `-h`: that many other hits at most are listed in XA, and so many where some are on alternate loci (5, 200).
+    pub max_xa_hits: Option<(i32, i32)>,
+    /// `-I`: mean, standard deviation, largest and smallest insert, instead of inferring them (FR alone).
+    pub insert: Option<InsertSize>,
+    /// `-K`: bases of a cohort (here 100,000,000, as pipelines have it that want the same for any number of threads).
+    pub cohort_bases: Option<u64>,
+    /// `-a`: writes all alignments, of reads that are not properly paired.
+    pub all: bool,
+    /// `-Y`: clips supplementary alignments softly.
+    pub soft_clip: bool,
+    /// `-M`: marks shorter parts of a split read as secondary, not supplementary.
+    pub mark_split_secondary: bool,
+    /// `-5`: of a split read, the part with the smallest coordinate is the primary; implies `-q`.
+    pub primary_five_prime: bool,
+    /// `-q`: leaves mapping qualities of supplementary alignments as they are.
+    pub keep_supplementary_mapq: bool,
+    /// Writes MQ, the mapping quality of the mate, as bwa does from version 0.7.18 on.
+    pub mate_mapq: bool,
+}
+
+/// How long inserts are, in bases.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InsertSize {
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation; bwa mem takes a tenth of the mean where it is not given.
+    pub deviation: f64,
+    /// The longest of a proper pair; bwa mem takes the mean and 4 deviations where it is not given.
+    pub longest: i32,
+    /// The shortest of a proper pair; bwa mem takes the mean less 4 deviations, 1 at least, where it is not given.
+    pub shortest: i32,
+}
+
+impl BwaOptions {
+    /// `-K` where it is not given, in bases.
+    pub const COHORT_BASES: u64 = 100_000_000;
+
+    /// Writes what is given over bwa-mem3's defaults, which are those of bwa mem.
+    pub(super) fn apply(&self, to: &mut sys::mem_opt_t) {
+        self.scale(to);
+        self.scores(to);
+        set(&mut to.min_seed_len, self.min_seed_length);
+        set(&mut to.w, self.band_width);
+        set(&mut to.split_factor, self.reseed_factor);
+        set(&mut to.max_mem_intv, self.third_round_occurrences);
+        set(&mut to.max_occ, self.max_occurrences);
+        set(&mut to.drop_ratio, self.chain_drop_ratio);
+        set(&mut to.min_chain_weight, self.min_chain_bases);
+        set(&mut to.max_matesw, self.max_mate_rescues);
+        set_both((&mut to.max_XA_hits, &mut to.max_XA_hits_alt), self.max_xa_hits);
+        to.flag |= self.flags() as i32;
+    }
+
+    /// The match score, and all that bwa mem multiplies by it (0.7.17, `update_a`).
+    fn scale(&self, to: &mut sys::mem_opt_t) {
+        let Some(score) = self.match_score else { return };
+        to.a = score;
+        for scaled in [
+            &mut to.b,
+            &mut to.T,
+            &mut to.o_del,
+            &mut to.e_del,
+            &mut to.o_ins,
+            &mut to.e_ins,
+            &mut to.zdrop,
+            &mut to.pen_clip5,
+            &mut to.pen_clip3,
+            &mut to.pen_unpaired,
+        ] {
+            *scaled *= score;
+        }
+    }
+
+    fn scores(&self, to: &mut sys::mem_opt_t) {
+        set(&mut to.b, self.mismatch_penalty);
+        set(&mut to.T, self.min_score);
+        set(&mut to.zdrop, self.z_dropoff);
+        set(&mut to.pen_unpaired, self.unpaired);
+        set_both((&mut to.o_del, &mut to.o_ins), self.gap_open);
+        set_both((&mut to.e_del, &mut to.e_ins), self.gap_extend);
+        set_both((&mut to.pen_clip5, &mut to.pen_clip3), self.clip);
+    }
+
+    fn flags(&self) -> u32 {
+        [
+            (self.skip_mate_rescue, sys::MEM_F_NO_RESCUE),
+            (self.skip_pairing, sys::MEM_F_NOPAIRING),
+            (self.all, sys::MEM_F_ALL),
+            (self.soft_clip, sys::MEM_F_SOFTCLIP),
+            (self.mark_split_secondary, sys::MEM_F_NO_MULTI),
+            (self.primary_five_prime, sys::MEM_F_PRIMARY5 | sys::MEM_F_KEEP_SUPP_MAPQ),
+            (self.keep_supplementary_mapq, sys::MEM_F_KEEP_SUPP_MAPQ),
+        ]
+        .into_iter()
+        .filter(|(asked, _)| *asked)
+        .fold(0, |all, (_, flag)| all | flag)
+    }
+}
+
+fn set<T>(to: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *to = value;
+    }
+}
+
+fn set_both<T>(to: (&mut T, &mut T), values: Option<(T, T)>) {
+    if let Some((first, second)) = values {
+        (*to.0, *to.1) = (first, second);
+    }
+}

@@ -1,0 +1,97 @@
+//! Keeps bwa-mem3's chatter off the terminal, and its last words on it.
+//!
+//! Its C code says on `stderr` what it loads and infers, whatever verbosity it was given, and says there why it ends
+//! the process. C's `stderr` is a variable: it is pointed at a stream that passes on all but the known chatter. What
+//! Rust writes does not go that way.
+
+/// Has the C code write where chatter is dropped, from the first call on.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(super) fn chatter() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(gnu::redirect);
+}
+
+/// Elsewhere the C code says what it says.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(super) fn chatter() {}
+
+/// Whether a piece of text is of no use to the user: `* Done reading Index!!`, `[0000][PE] …`, `4,\t6000001`.
+#[cfg_attr(not(all(target_os = "linux", target_env = "gnu")), allow(dead_code))]
+fn is_chatter(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    text.is_empty()
+        || text.starts_with(b"* ")
+        || text.starts_with(b"[0000]")
+        || text[digits..].starts_with(b",\t")
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod gnu {
+    use std::ffi::{c_char, c_int, c_void};
+    use std::io::Write;
+    use std::ptr;
+
+    /// glibc's `cookie_io_functions_t`.
+    #[repr(C)]
+    struct Functions {
+        read: *const c_void,
+        write: Option<unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> isize>,
+        seek: *const c_void,
+        close: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+    }
+
+    unsafe extern "C" {
+        static mut stderr: *mut libc::FILE;
+        fn fopencookie(
+            cookie: *mut c_void,
+            mode: *const c_char,
+            functions: Functions,
+        ) -> *mut libc::FILE;
+    }
+
+    pub(super) fn redirect() {
+        let functions =
+            Functions { read: ptr::null(), write: Some(write), seek: ptr::null(), close: None };
+        // SAFETY: a new stream without a buffer, so that each message arrives as it is written. Nobody writes with
+        // C's stdio before: this runs once, before the first call of bwa-mem3. It stays for the process' life.
+        unsafe {
+            let stream = fopencookie(ptr::null_mut(), c"w".as_ptr(), functions);
+            if !stream.is_null() {
+                libc::setvbuf(stream, ptr::null_mut(), libc::_IONBF, 0);
+                stderr = stream;
+            }
+        }
+    }
+
+    unsafe extern "C" fn write(_: *mut c_void, text: *const c_char, len: usize) -> isize {
+        // SAFETY: stdio lends `len` bytes for this call.
+        let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) };
+        if !super::is_chatter(text) {
+            let _ = std::io::stderr().write_all(text);
+        }
+        len as isize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_chatter;
+
+    #[test]
+    fn errors_are_not_chatter() {
+        for text in [
+            "* Entering FMI_search\n",
+            "[0000][PE] mean and std.dev: (396.21, 82.47)\n",
+            "0,\t1\n",
+            "\n",
+        ] {
+            assert!(is_chatter(text.as_bytes()), "{text}");
+        }
+        for text in
+            ["ERROR! Unable to open the file: x\n", "[fread] Unexpected end of file\n", "12 GB\n"]
+        {
+            assert!(!is_chatter(text.as_bytes()), "{text}");
+        }
+    }
+}

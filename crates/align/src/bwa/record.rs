@@ -1,0 +1,86 @@
+//! The last touches of a record: its size, its read group, what a secondary alignment must not say, and whose it is.
+
+use readmill_record::{Flags, RecordRef, edit, tag};
+
+/// Bytes of the fixed part of a record without `block_size` (SAM specification, section 4.2).
+const FIXED: usize = 32;
+
+/// Makes the whole record of what bwa-mem3 gives, which lacks `block_size` and the read group.
+pub(super) fn finish(body: &[u8], group: Option<&[u8]>, out: &mut Vec<u8>) {
+    out.clear();
+    out.extend_from_slice(&[0; 4]);
+    if let Some(group) = group {
+        let cut = body.len() - after_scores(&body[fields(body)..]).len();
+        out.extend_from_slice(&body[..cut]);
+        out.extend_from_slice(b"RGZ");
+        out.extend_from_slice(group);
+        out.push(0);
+        out.extend_from_slice(&body[cut..]);
+    } else {
+        out.extend_from_slice(body);
+    }
+    edit::close(out, 0);
+    secondary(out);
+}
+
+/// Of a pair that is not proper, bwa-mem3-sys 0.4.4 makes secondary alignments (`-a`) supplementary too, and gives them
+/// XS; bwa mem does neither (0.7.17, `mem_reg2sam`). Parts of a split read, which `-M` makes secondary, have bases.
+fn secondary(record: &mut Vec<u8>) {
+    let view = RecordRef::new(record);
+    let flags = view.flags();
+    if flags.is_secondary() && view.l_seq() == 0 {
+        edit::set_flags(record, flags.0 & !Flags::SUPPLEMENTARY);
+        edit::remove(record, 0, *b"XS");
+    }
+}
+
+/// Whether the record is of the last segment of a pair.
+pub(super) fn is_last(body: &[u8]) -> bool {
+    body[14] & 0x80 != 0
+}
+
+/// Where optional fields start in a record without `block_size`.
+fn fields(body: &[u8]) -> usize {
+    let word =
+        |at: usize| u32::from_le_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]]) as usize;
+    let (name, operators, bases) = (word(8) & 0xff, word(12) & 0xffff, word(16));
+    FIXED + name + 4 * operators + bases.div_ceil(2) + bases
+}
+
+/// What follows NM, MD, MC, MQ, AS and XS, which is where bwa mem puts RG (0.7.17, `mem_aln2sam`).
+fn after_scores(all: &[u8]) -> &[u8] {
+    let mut fields = tag::Fields::new(all);
+    let mut rest = all;
+    while let Some(field) = fields.next() {
+        if !matches!(&field.tag, b"NM" | b"MD" | b"MC" | b"MQ" | b"AS" | b"XS") {
+            break;
+        }
+        rest = fields.rest();
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_group_stands_where_bwa_writes_it() {
+        for (before, after) in [
+            (&b"NMC\x01ASC\x02SAZx\0"[..], &b"NMC\x01ASC\x02RGZg\0SAZx\0"[..]),
+            (b"NMC\x01XSC\x02", b"NMC\x01XSC\x02RGZg\0"),
+            (b"", b"RGZg\0"),
+        ] {
+            let mut body = vec![0; 32];
+            body[8] = 2;
+            body.extend_from_slice(b"r\0");
+            body.extend_from_slice(before);
+            let mut out = Vec::new();
+            finish(&body, Some(b"g"), &mut out);
+            assert_eq!(RecordRef::new(&out).field_bytes(), after);
+            finish(&body, None, &mut out);
+            assert_eq!(RecordRef::new(&out).field_bytes(), before);
+            assert_eq!(RecordRef::check(&out, 1).map_err(|_| ()), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What an aligner is to the rest of the program.
+
+use std::any::Any;
+
+use readmill_record::{Error, Reads, Result};
+
+/// Where records go, one a call: which read of the batch it is of, 0-based, and its bytes, `block_size` included.
+pub type Sink<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
+
+/// A reference sequence that an index holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contig {
+    /// SN of its `@SQ` line.
+    pub name: String,
+    /// LN, in bases.
+    pub length: u64,
+    /// Whether it is an alternate locus, which does not compete with the primary assembly (`AH:*` in its `@SQ` line).
+    pub alternate: bool,
+}
+
+/// An aligner with its index in memory, shared by all threads.
+pub trait Kernel: Send + Sync {
+    /// What `@PG` calls the program.
+    fn name(&self) -> &str;
+
+    /// The version, for `@PG`.
+    fn version(&self) -> String;
+
+    /// The reference sequences, in the order of the records' indexes.
+    fn contigs(&self) -> &[Contig];
+
+    /// How many bases make a cohort of this many segments a template; `None` where templates do not depend on each
+    /// other.
+    fn cohort_bases(&self, segments: usize) -> Option<u64>;
+
+    /// How many reads it likes to be given at once; others are slower, not different.
+    fn batch_reads(&self) -> usize;
+
+    /// Bytes that the index takes, threads aside.
+    fn index_bytes(&self) -> u64;
+
+    /// Bytes that a thread's aligner comes to take while reads are no longer than `bases`.
+    fn scratch_bytes(&self, bases: usize) -> u64;
+
+    /// A bound of what [`Seeded::bytes`] says for these reads, as a rule: it was measured, not proven.
+    fn seeded_bytes(&self, reads: &Reads) -> u64;
+
+    /// An aligner for one thread.
+    fn aligner(&self) -> Result<Box<dyn Aligner + '_>>;
+
+    /// What a cohort says of insert sizes: all its batches, in the order of the input.
+    fn infer(&self, cohort: &[&Seeded]) -> Result<Model>;
+}
+
+/// What a thread aligns with.
+pub trait Aligner: Send {
+    /// Finds where each read could come from.
+    fn seed(&mut self, reads: &Reads) -> Result<Seeded>;
+
+    /// Writes the records of `reads` in their order, the first segment of a template before the last, what is primary
+    /// before what is not. `group` is the ID of the `@RG` line they belong to.
+    fn emit(
+        &mut self,
+        reads: &Reads,
+        seeded: Seeded,
+        model: &Model,
+        group: Option<&[u8]>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()>;
+}
+
+/// Candidates of the reads of one batch, between the two parts of aligning.
+pub struct Seeded {
+    bytes: u64,
+    inner: Box<dyn Any + Send + Sync>,
+}
+
+impl Seeded {
+    /// Wraps what a kernel found.
+    pub fn new(inner: impl Any + Send + Sync, bytes: u64) -> Self {
+        Seeded { bytes, inner: Box::new(inner) }
+    }
+
+    /// Bytes it holds on the heap.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What the kernel put in.
+    pub fn get<T: Any>(&self) -> Result<&T> {
+        self.inner.downcast_ref().ok_or_else(mixed)
+    }
+
+    /// Takes out what the kernel put in.
+    pub fn take<T: Any>(self) -> Result<T> {
+        self.inner.downcast().map(|inner| *inner).map_err(|_| mixed())
+    }
+}
+
+/// What a cohort says of all its templates.
+pub struct Model(Box<dyn Any + Send + Sync>);
+
+impl Model {
+    /// Wraps what a kernel learned.
+    pub fn new(inner: impl Any + Send + Sync) -> Self {
+        Model(Box::new(inner))
+    }
+
+    /// What the kernel put in.
+    pub fn get<T: Any>(&self) -> Result<&T> {
+        self.0.downcast_ref().ok_or_else(mixed)
+    }
+}
+
+fn mixed() -> Error {
+    Error::bug("one kernel was given what another made")
+}

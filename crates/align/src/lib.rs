@@ -1,0 +1,30 @@
+//! Where reads come from a reference.
+//!
+//! A [`Kernel`] is an aligner with its index loaded; threads share it. Each thread has an [`Aligner`] of its own, which
+//! turns [`Reads`](readmill_record::Reads) into raw BAM records in two parts, because aligners of pairs want to know how
+//! long templates usually are before they choose between places:
+//!
+//! 1. [`Aligner::seed`] finds the candidates of each read, batch by batch, in any order, on any thread.
+//! 2. [`Kernel::infer`] learns the insert sizes from all batches of a *cohort*, once.
+//! 3. [`Aligner::emit`] chooses, rescues mates, and writes the records of a batch, again on any thread.
+//!
+//! What comes out depends on the reads, the cohorts and the options: not on batches, threads or timing. Where a
+//! cohort ends is [`Cohorts`]' to say. Nothing here starts a thread or knows of other crates than `record`.
+//!
+//! # Kernels and their licences
+//!
+//! | feature | kernel | licence | needs to build |
+//! |---|---|---|---|
+//! | `bwa` | bwa mem, by bwa-mem3 0.9.0 (crate bwa-mem3-sys) | MIT; parts of bwa and of Intel's bwa-mem2 also MIT; pdqsort Zlib, sse2neon MIT | C++17 compiler, zlib |
+//! | `bwa` | suffix arrays for the index, by libsais (crates libsais, libsais-sys) | MIT or Apache-2.0; the C code Apache-2.0 | C compiler |
+//!
+//! Without features this crate has the traits alone.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+#[cfg(feature = "bwa")]
+pub mod bwa;
+mod cohort;
+mod kernel;
+
+pub use cohort::Cohorts;
+pub use kernel::{Aligner, Contig, Kernel, Model, Seeded, Sink};
