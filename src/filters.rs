@@ -40,8 +40,8 @@ pub struct Made {
 
 /// Refuses to fix mates in an input whose header, or beginning, says that they do not stand together.
 pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
-    if wanted.fix_mates.is_none() {
-        return Ok(());
+    if wanted.fix_mates.is_none() || inputs.lanes().is_some() {
+        return Ok(()); // what is aligned comes by templates
     }
     let list = inputs.list();
     let hint = "sort the reads by name first: readmill sort -n";

@@ -79,7 +79,7 @@ pub fn forecast(
     let list = inputs.list();
     let first = match inputs.peek()? {
         Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
-        Some(Next::End(_)) | None => None,
+        Some(Next::End(_) | Next::Align(..)) | None => None,
     };
     let Some((bytes, batch)) = inputs.expected_bytes().zip(first.filter(|batch| !batch.is_empty()))
     else {

@@ -13,6 +13,8 @@ use readmill_record::{Error, Header, Kind, Result};
 use readmill_steps::Step;
 use readmill_steps::filter::Reconcile;
 
+use crate::aligning::{Lanes, Task};
+
 /// What stays known of an input once its header is read.
 pub struct Input {
     /// Its file; `-` is standard input.
@@ -37,12 +39,14 @@ impl Input {
     }
 }
 
-/// What is to be read next of the input of that number.
+/// What is to be read next.
 pub enum Next {
-    /// A piece of it.
+    /// A piece of the input of that number.
     Piece(usize, Claim),
-    /// Its end.
+    /// The end of the input of that number.
     End(usize),
+    /// A task of what aligns reads, and the bytes that were read of their files since the one before.
+    Align(Task, u64),
 }
 
 /// All inputs, one of which is being read.
@@ -54,6 +58,8 @@ pub struct Inputs {
     sources: Vec<Option<Source>>,
     rules: Rules,
     waiting: Option<Next>,
+    /// Where reads are aligned, and the bytes read of their files so far; the list has one input then, of all of them.
+    lanes: Option<(Arc<Lanes>, u64)>,
 }
 
 impl Inputs {
@@ -74,7 +80,23 @@ impl Inputs {
             let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
             Input { path, header, reconcile, setup, size }
         });
-        Ok(Inputs { list: list.collect(), header: merged.header, at: 0, sources, rules, waiting: None })
+        let (list, header) = (list.collect(), merged.header);
+        Ok(Inputs { list, header, at: 0, sources, rules, waiting: None, lanes: None })
+    }
+
+    /// Reads that are aligned on their way in, as one input; errors about records name `path`.
+    pub fn aligned(lanes: Arc<Lanes>, path: &Path, header: Header) -> Self {
+        let (path, own, size) = (path.to_path_buf(), header.clone(), lanes.size());
+        let input = Input { path, header: own, reconcile: None, setup: None, size };
+        let list = [input].into();
+        let rules = Rules::default();
+        let lanes = Some((lanes, 0));
+        Inputs { list, header, at: 0, sources: Vec::new(), rules, waiting: None, lanes }
+    }
+
+    /// Where reads are aligned, if they are.
+    pub fn lanes(&self) -> Option<&Arc<Lanes>> {
+        self.lanes.as_ref().map(|(lanes, _)| lanes)
     }
 
     /// The header of all.
@@ -141,6 +163,16 @@ impl Inputs {
         }
         let at = self.at;
         let Some(input) = self.list.get(at) else { return Ok(None) };
+        if let Some((lanes, read)) = &mut self.lanes {
+            let before = std::mem::replace(read, lanes.bytes_read());
+            return Ok(Some(match lanes.next() {
+                Some(task) => Next::Align(task, read.saturating_sub(before)),
+                None => {
+                    self.at += 1;
+                    Next::End(at)
+                }
+            }));
+        }
         let source = match &mut self.sources[at] {
             Some(source) => source,
             closed => closed.insert(reopen(input, &self.rules)?),

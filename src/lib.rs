@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod additions;
+mod aligning;
 pub mod allocator;
 mod aside;
 pub mod compare;

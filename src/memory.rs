@@ -12,6 +12,7 @@ use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::{CRAM_PARTITION, Entry};
 use readmill_steps::tally::Stats;
 
+use crate::aligning::Needs;
 use crate::inputs;
 use crate::plan::{DEFAULT_LEVEL, Plan};
 use crate::{recalibration, sides};
@@ -97,7 +98,7 @@ pub struct Memory {
 
 impl Memory {
     /// Divides the plan's memory, or says how much the plan needs at least.
-    pub fn divide(plan: &Plan) -> Result<Self> {
+    pub fn divide(plan: &Plan, aligning: Option<&Needs>) -> Result<Self> {
         let threads = plan.means.threads.max(1);
         // Enough that nobody waits for the oldest ticket; more only takes memory.
         let crew = Crew { threads, in_flight: (2 * threads).min(threads + 4) };
@@ -107,6 +108,11 @@ impl Memory {
         division.take("program", PROGRAM);
         division.take("threads and their codecs", thread * threads as u64);
         division.take("batches under way", TICKET * crew.in_flight as u64);
+        if let Some(needs) = aligning {
+            division.take("the aligner's index", needs.index);
+            division.take("aligners", needs.thread * threads as u64);
+            division.take("reads to be aligned", needs.cohort + needs.ticket * crew.in_flight as u64);
+        }
         if plan.writes_cram() {
             let encoder = cram::encoder_bytes(CRAM_PARTITION as usize) as u64;
             division.take("CRAM encoders", (encoder + 2 * CRAM_PARTITION) * threads as u64);

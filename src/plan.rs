@@ -1,5 +1,6 @@
 //! What is wanted, checked: the one description of a run that everything else is made from.
 
+mod aligning;
 mod duplicates;
 mod elsewhere;
 mod filters;
@@ -16,6 +17,7 @@ use readmill_record::{Error, Result};
 use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
 
+pub use aligning::{Aligner, Aligning, Lane, read_group};
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
 pub use elsewhere::{By, Chosen, Elsewhere, Fastq, MOST, Split};
 pub use filters::{Filters, OptionalFields, Sampling, Unmapped};
@@ -39,6 +41,8 @@ pub struct Plan {
     pub command: &'static str,
     /// Where reads come from, one after the other; `-` is standard input.
     pub inputs: Vec<PathBuf>,
+    /// What aligns them, if they are FASTQ; their files are the inputs.
+    pub aligning: Option<Aligning>,
     /// What is done to reads.
     pub steps: Steps,
     /// Where they go; nowhere, if only what is learnt of them is wanted.
@@ -276,6 +280,7 @@ impl Plan {
         Plan {
             command: "prep",
             inputs: inputs.into_iter().map(Into::into).collect(),
+            aligning: None,
             steps: Steps::default(),
             means: Means::beside(&output.path),
             output: Some(output),
@@ -311,6 +316,7 @@ impl Plan {
             }
             _ => {}
         }
+        self.aligning.as_ref().map_or(Ok(()), Aligning::check)?;
         self.steps.filters.check()?;
         if self.steps.filters.nm_md_uq && self.means.reference.is_none() {
             return Err(Error::usage("NM, MD and UQ need the reference").hint("add --reference"));
@@ -370,6 +376,9 @@ impl Plan {
         let steps = &self.steps;
         let mut words = vec!["readmill".to_string(), self.command.to_string()];
         let mut say = |word: &str| words.push(word.to_string());
+        if let Some(aligning) = self.aligning.as_ref().filter(|it| !it.words.is_empty()) {
+            say(&format!("--bwa '{}'", aligning.words.join(" ")));
+        }
         steps.filters.words().iter().for_each(|word| say(word));
         if let Some(duplicates) = &steps.duplicates {
             if self.command != "markdup" {

@@ -3,6 +3,7 @@
 mod hold;
 mod recalibrate;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,6 +17,7 @@ use readmill_steps::sort::Order;
 use readmill_steps::{Step, sort};
 
 use crate::additions::{self, Additions};
+use crate::aligning::{self, Lanes, Needs};
 use crate::filters::{self, Made};
 use crate::inputs::{Inputs, Rules};
 use crate::memory::Memory;
@@ -24,7 +26,7 @@ use crate::pass::doing::Doing;
 use crate::pass::feed::Feed;
 use crate::pass::look::Look;
 use crate::pass::stream;
-use crate::plan::{Format, Plan};
+use crate::plan::{Aligning, Format, Plan};
 use crate::report::Report;
 use crate::side_files::{self, SideFiles};
 use crate::sides::Sides;
@@ -44,7 +46,8 @@ pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
 pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Summary> {
     let started = Instant::now();
     plan.check()?;
-    let memory = Memory::divide(plan)?;
+    let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
+    let memory = Memory::divide(plan, needs.as_ref())?;
     summary::announce(plan, &memory, report);
     side_files::check(plan)?;
     let most = (memory.room / 8) as usize;
@@ -56,7 +59,10 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         cache: Cache::of_environment(),
         name: Vec::new(),
     };
-    let mut inputs = Inputs::open(&plan.inputs, rules)?;
+    let mut inputs = match (&plan.aligning, needs) {
+        (Some(wanted), Some(needs)) => aligned(plan, wanted, needs, memory.crew)?,
+        _ => Inputs::open(&plan.inputs, rules)?,
+    };
     filters::check(&plan.steps.filters, &mut inputs)?;
     let plan = &elsewhere::settle(plan, inputs.header());
     let mut header = inputs.header().clone();
@@ -87,6 +93,17 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     })?;
     summary::conclude(&summary, started, report);
     Ok(summary)
+}
+
+/// Reads of FASTQ files, aligned on their way in.
+fn aligned(plan: &Plan, wanted: &Aligning, needs: Needs, crew: Crew) -> Result<Inputs> {
+    let means = &plan.means;
+    let kernel = aligning::load(wanted)?;
+    let header = aligning::header(wanted, &*kernel, plan.no_pg())?;
+    let lanes =
+        Lanes::open(&wanted.lanes, kernel, crew.in_flight, needs.cohort, means.allow_missing_eof)?;
+    let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
+    Ok(Inputs::aligned(Arc::new(lanes), first, header))
 }
 
 /// Says in the header what is done, steps of others by their names.

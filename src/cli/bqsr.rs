@@ -122,6 +122,7 @@ impl Table {
         Ok(Plan {
             command: "bqsr table",
             inputs: self.input.inputs(),
+            aligning: None,
             steps: Steps { recalibration, ..Steps::default() },
             output: None,
             elsewhere: None,

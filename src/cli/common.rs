@@ -27,6 +27,13 @@ pub struct Input {
 pub struct Io {
     #[command(flatten)]
     input: Input,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+/// Where reads go, and with what means.
+#[derive(Args)]
+pub struct OutputFlags {
     /// Output file; - or nothing for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -139,15 +146,33 @@ fn parse_memory(text: &str) -> std::result::Result<u64, String> {
 impl Io {
     /// The reference.
     pub fn reference(&self) -> Option<&PathBuf> {
-        self.means.reference()
+        self.output.reference()
     }
 
     /// A plan that does these steps.
     pub fn plan(&self, command: &'static str, steps: Steps) -> Result<Plan> {
+        self.output.plan(command, self.input.inputs(), steps)
+    }
+}
+
+impl OutputFlags {
+    /// The reference.
+    pub fn reference(&self) -> Option<&PathBuf> {
+        self.means.reference()
+    }
+
+    /// Whether it is said how much memory there is.
+    pub fn says_memory(&self) -> bool {
+        self.means.memory.is_some()
+    }
+
+    /// A plan that does these steps with the reads of these files.
+    pub fn plan(&self, command: &'static str, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
         let means = self.means.means(&self.output);
         Ok(Plan {
             command,
-            inputs: self.input.inputs(),
+            inputs,
+            aligning: None,
             steps,
             output: Some(self.output(&means)),
             elsewhere: self.beside.elsewhere()?,

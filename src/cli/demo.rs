@@ -77,6 +77,7 @@ fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) ->
     Plan {
         command: "prep",
         inputs: vec![input],
+        aligning: None,
         steps: Steps {
             filters: Filters {
                 drop_unmapped: Some(Unmapped::Flagged),

@@ -122,6 +122,7 @@ impl ToFastq {
         Ok(Plan {
             command: "fastq",
             inputs: self.input.inputs(),
+            aligning: None,
             steps: Steps { sort: Some(Order::Lexicographic), ..Steps::default() },
             output: Some(nowhere),
             elsewhere: Some(Elsewhere::Fastq(fastq)),

@@ -25,6 +25,7 @@ impl Learn {
         Plan {
             command,
             inputs: self.input.inputs(),
+            aligning: None,
             steps: Steps::default(),
             output: None,
             elsewhere: None,

@@ -1,5 +1,7 @@
 //! The command line: flags to a [`Plan`], nothing else.
 
+#[cfg(feature = "bwa")]
+mod align;
 mod beside;
 mod bqsr;
 mod common;
@@ -33,6 +35,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Align reads of FASTQ files, and prepare them in the same pass
+    #[cfg(feature = "bwa")]
+    Align(Box<align::Align>),
     /// Any combination of steps in one read of the input
     Prep(Box<prep::Prep>),
     /// Sort reads
@@ -85,6 +90,8 @@ pub fn main() -> ExitCode {
 
 fn dispatch(command: Command) -> Result<ExitCode, Error> {
     match command {
+        #[cfg(feature = "bwa")]
+        Command::Align(it) => process(&it.plan()?),
         Command::Prep(it) => process(&it.plan()?),
         Command::Sort(it) => process(&it.plan("sort")?),
         Command::Merge(it) => process(&it.plan("merge")?),

@@ -24,6 +24,13 @@ pub struct Prep {
     #[command(flatten)]
     io: Io,
     #[command(flatten)]
+    steps: StepFlags,
+}
+
+/// The steps.
+#[derive(Args)]
+pub struct StepFlags {
+    #[command(flatten)]
     sort: OutputOrder,
     #[command(flatten)]
     duplicates: DuplicateFlags,
@@ -41,10 +48,10 @@ pub struct Prep {
 #[command(next_help_heading = "Recalibration")]
 pub struct BqsrFlags {
     /// Recalibrate base qualities: errors are counted once duplicates are known, and new qualities given in the same run
-    #[arg(long, requires = "reference", conflicts_with = "bqsr_apply")]
+    #[arg(long, conflicts_with = "bqsr_apply")]
     bqsr: bool,
     /// Count errors only, for --bqsr-table; qualities stay as they are
-    #[arg(long, requires = "reference", requires = "bqsr_table", conflicts_with_all = ["bqsr", "bqsr_apply"])]
+    #[arg(long, requires = "bqsr_table", conflicts_with_all = ["bqsr", "bqsr_apply"])]
     bqsr_table_only: bool,
     /// Where the recalibration table is written
     #[arg(long, value_name = "TABLE")]
@@ -103,12 +110,18 @@ impl BqsrFlags {
         Ok(())
     }
 
-    fn recalibration(&self, reference: Option<&PathBuf>) -> Option<Recalibration> {
+    fn recalibration(&self, reference: Option<&PathBuf>) -> Result<Option<Recalibration>> {
         let apply = || Some(self.applying.apply(&self.qualities));
         if let Some(table) = &self.bqsr_apply {
-            return Some(Recalibration { source: TableSource::File(table.clone()), apply: apply() });
+            let source = TableSource::File(table.clone());
+            return Ok(Some(Recalibration { source, apply: apply() }));
         }
-        let reference = reference.cloned().filter(|_| self.bqsr || self.bqsr_table_only)?;
+        if !(self.bqsr || self.bqsr_table_only) {
+            return Ok(None);
+        }
+        let Some(reference) = reference.cloned() else {
+            return Err(Error::usage("bases are compared with the reference").hint("add --reference"));
+        };
         let place = Place {
             intervals: self.bqsr_intervals.clone(),
             exclude: self.bqsr_exclude_intervals.clone(),
@@ -118,23 +131,29 @@ impl BqsrFlags {
         let training = self.counting.training(&self.qualities, reference, place, tables);
         let training = Training { bootstrap: self.bqsr_bootstrap, ..training };
         let source = TableSource::Reads(Box::new(training));
-        Some(Recalibration { source, apply: apply().filter(|_| !self.bqsr_table_only) })
+        Ok(Some(Recalibration { source, apply: apply().filter(|_| !self.bqsr_table_only) }))
     }
 }
 
 impl Prep {
     pub fn plan(&self) -> Result<Plan> {
+        self.io.plan("prep", self.steps.steps(self.io.reference())?)
+    }
+}
+
+impl StepFlags {
+    /// The steps, where bases are compared with this reference.
+    pub fn steps(&self, reference: Option<&PathBuf>) -> Result<Steps> {
         let marks = self.mark_duplicates || self.duplicates.is_given();
         if !marks {
             self.duplicates.check_unused()?;
         }
         self.bqsr.check_unused()?;
-        let steps = Steps {
+        Ok(Steps {
             filters: self.filters.filters()?,
             duplicates: marks.then(|| self.duplicates.duplicates()),
             sort: self.sort.order(),
-            recalibration: self.bqsr.recalibration(self.io.reference()),
-        };
-        self.io.plan("prep", steps)
+            recalibration: self.bqsr.recalibration(reference)?,
+        })
     }
 }

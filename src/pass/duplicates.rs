@@ -27,7 +27,7 @@ pub fn prepare(
     let list = inputs.list();
     let first = match inputs.peek()? {
         Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
-        Some(Next::End(_)) | None => Some(Batch::default()),
+        Some(Next::End(_) | Next::Align(..)) | None => Some(Batch::default()), // what is aligned comes by templates
     };
     let evidence = first.as_ref().map(Evidence::of);
     let looks_grouped = evidence.as_ref().is_some_and(Evidence::looks_grouped);
@@ -41,8 +41,12 @@ pub fn prepare(
     };
     let mut rules = wanted.rules.clone();
     if let (true, Some(optical)) = (wanted.auto_distance, &mut rules.optical) {
-        let name = first.as_ref().and_then(|batch| Some(batch.record(*batch.spans.first()?).qname()));
-        let (distance, why) = instrument::pixel_distance(name.unwrap_or_default());
+        let of_record = |batch: &Batch| Some(batch.record(*batch.spans.first()?).qname().to_vec());
+        let name = match inputs.lanes() {
+            Some(lanes) => lanes.first_name(),
+            None => first.as_ref().and_then(of_record),
+        };
+        let (distance, why) = instrument::pixel_distance(&name.unwrap_or_default());
         optical.distance = distance;
         report.say(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
     }

@@ -6,10 +6,11 @@ use readmill_engine::{Crew, Pool};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{Link, Linked, Opened};
 use readmill_format::source::{self, Opener};
-use readmill_record::{Batch, Result};
+use readmill_record::{Batch, Error, Result};
 use readmill_steps::Step;
 use readmill_steps::filter::Reconcile;
 
+use crate::aligning::{Done, Flow, Lanes, Task, Worker};
 use crate::inputs::{Input, Inputs, Next};
 
 /// The inputs, and the link that makes whole records of their pieces.
@@ -17,7 +18,32 @@ pub struct Feed {
     /// What is claimed from.
     pub intake: Intake,
     /// The link.
-    pub link: Link,
+    pub link: Linker,
+}
+
+/// What joins pieces in their order.
+pub struct Linker {
+    /// Records to templates.
+    chain: Link,
+    /// Batches to cohorts, where reads are aligned.
+    flow: Option<Flow>,
+}
+
+impl Linker {
+    /// Records linked so far.
+    pub fn records(&self) -> u64 {
+        self.chain.records()
+    }
+
+    /// Bytes of records held back.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.chain.waiting_bytes()
+    }
+
+    /// Whether some template was too long to be kept together.
+    pub fn was_cut(&self) -> bool {
+        self.chain.was_cut()
+    }
 }
 
 /// The claiming side of a feed.
@@ -33,10 +59,14 @@ struct Buffers {
     chunks: Pool<Chunk>,
 }
 
-/// A piece of an input, opened; nothing at the input's end.
-pub struct Piece {
-    input: usize,
-    opened: Option<Opened>,
+/// What was claimed, opened.
+pub enum Piece {
+    /// A piece of the input of that number.
+    Opened(usize, Opened),
+    /// The end of the input of that number.
+    End(usize),
+    /// What came of a task of what aligns reads.
+    Aligned(Done),
 }
 
 /// Records of one input, linked.
@@ -50,13 +80,14 @@ impl Feed {
     pub fn new(inputs: Inputs, max_record: usize, crew: Crew) -> Self {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
         let intake = Intake { inputs, buffers: Arc::new(Buffers { batches, chunks }) };
-        Feed { intake, link: Link::new(max_record) }
+        let flow = intake.inputs.lanes().map(Flow::new);
+        Feed { intake, link: Linker { chain: Link::new(max_record), flow } }
     }
 
     /// What makes readers.
     pub fn readers(&self) -> Readers {
         let Intake { inputs, buffers } = &self.intake;
-        Readers { inputs: inputs.list(), buffers: Arc::clone(buffers) }
+        Readers { inputs: inputs.list(), lanes: inputs.lanes().cloned(), buffers: Arc::clone(buffers) }
     }
 }
 
@@ -72,7 +103,8 @@ impl Next {
     pub fn bound(&self) -> u64 {
         match self {
             Next::Piece(_, claim) => claim.bound() as u64,
-            Next::End(_) => 0,
+            Next::Align(Task::Records(opened), _) => opened.len() as u64,
+            Next::End(_) | Next::Align(..) => 0,
         }
     }
 
@@ -80,7 +112,8 @@ impl Next {
     pub fn most_records(&self) -> Option<u64> {
         match self {
             Next::Piece(_, claim) => claim.most_records().map(|records| records as u64),
-            Next::End(_) => None,
+            Next::Align(Task::Records(opened), _) => Some(opened.records() as u64),
+            Next::End(_) | Next::Align(..) => None,
         }
     }
 
@@ -88,7 +121,7 @@ impl Next {
     pub fn working(&self) -> u64 {
         match self {
             Next::Piece(_, claim) => claim.working() as u64,
-            Next::End(_) => 0,
+            Next::End(_) | Next::Align(..) => 0,
         }
     }
 
@@ -96,6 +129,7 @@ impl Next {
     pub fn read_bytes(&self) -> u64 {
         match self {
             Next::Piece(_, claim) => claim.read_bytes() as u64,
+            Next::Align(_, bytes) => *bytes,
             Next::End(_) => 0,
         }
     }
@@ -105,6 +139,7 @@ impl Next {
 #[derive(Clone)]
 pub struct Readers {
     inputs: Arc<[Input]>,
+    lanes: Option<Arc<Lanes>>,
     buffers: Arc<Buffers>,
 }
 
@@ -112,16 +147,21 @@ impl Readers {
     /// A reader for the thread that calls.
     pub fn reader(&self) -> Reader {
         let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
-        Reader { shared: self.clone(), opener: None, reconcile }
+        Reader { shared: self.clone(), opener: None, aligner: None, reconcile }
     }
 
     /// Links a piece to those before it.
-    pub fn link(&self, link: &mut Link, piece: Piece) -> Stretch {
-        let linked = match piece.opened {
-            Some(opened) => link.link(opened),
-            None => link.finish(self.buffers.batches.take().unwrap_or_default()),
-        };
-        Stretch { input: piece.input, linked }
+    pub fn link(&self, link: &mut Linker, piece: Piece) -> Result<Stretch> {
+        let spare = || self.buffers.batches.take().unwrap_or_default();
+        let Linker { chain, flow } = link;
+        Ok(match piece {
+            Piece::Opened(input, opened) => Stretch { input, linked: chain.link(opened) },
+            Piece::End(input) => Stretch { input, linked: chain.finish(spare()) },
+            Piece::Aligned(done) => {
+                flow.as_mut().map_or(Ok(()), |flow| flow.link(done))?;
+                Stretch { input: 0, linked: chain.pause(spare()) }
+            }
+        })
     }
 
     /// Takes back the memory of a batch.
@@ -142,6 +182,7 @@ pub struct Reader {
     shared: Readers,
     /// Opens pieces of the input of that number.
     opener: Option<(usize, Opener)>,
+    aligner: Option<Worker>,
     reconcile: Vec<Option<Reconcile>>,
 }
 
@@ -149,7 +190,9 @@ impl Reader {
     /// Opens what was claimed.
     pub fn open(&mut self, next: Next) -> Result<Piece> {
         let (number, claim) = match next {
-            Next::End(input) => return Ok(Piece { input, opened: None }),
+            Next::End(input) => return Ok(Piece::End(input)),
+            Next::Align(Task::Records(opened), _) => return Ok(Piece::Opened(0, opened)),
+            Next::Align(task, _) => return self.align(task).map(Piece::Aligned),
             Next::Piece(input, claim) => (input, claim),
         };
         let input = &self.shared.inputs[number];
@@ -160,7 +203,17 @@ impl Reader {
         let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
         let spare = opener.open(claim, &mut opened).map_err(input.named())?;
         self.shared.buffers.chunks.put(spare);
-        Ok(Piece { input: number, opened: Some(opened) })
+        Ok(Piece::Opened(number, opened))
+    }
+
+    fn align(&mut self, task: Task) -> Result<Done> {
+        let Readers { lanes, buffers, .. } = &self.shared;
+        let lanes = lanes.as_ref().ok_or_else(|| Error::bug("nothing aligns these reads"))?;
+        let worker = match &mut self.aligner {
+            Some(worker) => worker,
+            none => none.insert(Worker::new(lanes)?),
+        };
+        worker.perform(task, || buffers.batches.take().unwrap_or_default())
     }
 
     /// Checks and numbers the records, makes them fit the common header, and gives them to `then`. An error of

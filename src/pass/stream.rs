@@ -71,7 +71,7 @@ pub fn to_sink(
             report.advance(next.as_ref().map_or(0, Next::read_bytes));
             Ok(next)
         },
-        |_, piece| Ok(pass.readers.link(&mut link, piece)),
+        |_, piece| pass.readers.link(&mut link, piece),
         |_, (mut part, n): (Part, u64)| {
             read += n;
             records += part.records;
@@ -132,7 +132,7 @@ pub fn to_look(crew: Crew, feed: Feed, doing: Doing<'_>, report: &Report) -> Res
             report.advance(next.as_ref().map_or(0, Next::read_bytes));
             Ok(next)
         },
-        |_, piece| Ok(pass.readers.link(&mut link, piece)),
+        |_, piece| pass.readers.link(&mut link, piece),
         |_, (records, aside)| {
             read += records;
             sides.map_or(Ok(()), |sides| sides.take(aside))

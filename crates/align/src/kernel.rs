@@ -1,6 +1,7 @@
 //! What an aligner is to the rest of the program.
 
 use std::any::Any;
+use std::sync::Arc;
 
 use readmill_record::{Error, Reads, Result};
 
@@ -46,7 +47,7 @@ pub trait Kernel: Send + Sync {
     fn seeded_bytes(&self, reads: &Reads) -> u64;
 
     /// An aligner for one thread.
-    fn aligner(&self) -> Result<Box<dyn Aligner + '_>>;
+    fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>>;
 
     /// What a cohort says of insert sizes: all its batches, in the order of the input.
     fn infer(&self, cohort: &[&Seeded]) -> Result<Model>;

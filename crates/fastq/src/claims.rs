@@ -117,6 +117,11 @@ impl Claims {
         Taken { ticket, found: self.find(ticket, reads) }
     }
 
+    /// Reads of each template.
+    pub fn segments(&self) -> usize {
+        self.segments
+    }
+
     /// Whether the last batch has been linked, so that no ticket needs to be taken any more.
     pub fn ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)

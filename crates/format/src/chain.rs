@@ -90,6 +90,21 @@ impl Opened {
         self.exit = start + len;
     }
 
+    /// Bytes of the chunk.
+    pub fn len(&self) -> usize {
+        self.batch.bytes.len()
+    }
+
+    /// Whether it has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.batch.bytes.is_empty()
+    }
+
+    /// Whole records noted so far.
+    pub fn records(&self) -> usize {
+        self.batch.len()
+    }
+
     /// Stops here: the record after the last one noted is bad.
     pub fn fail(&mut self, error: Error) {
         self.fault = Some(error);
@@ -216,6 +231,12 @@ impl Link {
         let linked = self.give(batch, keep, fault);
         self.base = self.next;
         linked
+    }
+
+    /// Gives no records, in the memory of `batch`: nothing has come.
+    pub fn pause(&mut self, mut batch: Batch) -> Linked {
+        batch.clear();
+        self.give(batch, 0, None)
     }
 
     /// What waited goes behind the chunk's own bytes, and before its records in order.

@@ -79,7 +79,7 @@ impl<'a> Ingest<'a> {
         let link = |_, open| {
             Ok(match open {
                 Open::Piece(piece, reserved, arena) => {
-                    let stretch = self.readers.link(link, piece);
+                    let stretch = self.readers.link(link, piece)?;
                     stretch.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
                     *held_back = self.waiting.bound(link.waiting_bytes());
                     Ready::Stretch(stretch, Room { reserved, held_back: *held_back }, arena)

@@ -177,7 +177,7 @@ fn transform(file: &Path, bases: u64) -> Result<u64> {
 }
 
 /// Bytes that a thread's buffers come to: see docs/design/0014.
-pub(super) fn scratch_bytes(_bases: usize) -> u64 {
+pub fn scratch_bytes(_bases: usize) -> u64 {
     32 << 20
 }
 

@@ -11,10 +11,11 @@ mod quiet;
 mod record;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use readmill_record::{Error, Reads, Result};
 
-pub use files::{missing, prefix_of};
+pub use files::{missing, prefix_of, scratch_bytes};
 pub use options::{BwaOptions, InsertSize};
 
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
@@ -114,7 +115,7 @@ impl Kernel for BwaKernel {
         files::seeded_bytes(reads)
     }
 
-    fn aligner(&self) -> Result<Box<dyn Aligner + '_>> {
+    fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
         Ok(Box::new(BwaAligner { kernel: self, scratch: Scratch::new()?, record: Vec::new() }))
     }
 
@@ -127,15 +128,15 @@ impl Kernel for BwaKernel {
     }
 }
 
-struct BwaAligner<'a> {
-    kernel: &'a BwaKernel,
+struct BwaAligner {
+    kernel: Arc<BwaKernel>,
     scratch: Scratch,
     record: Vec<u8>,
 }
 
-impl Aligner for BwaAligner<'_> {
+impl Aligner for BwaAligner {
     fn seed(&mut self, reads: &Reads) -> Result<Seeded> {
-        let kernel = self.kernel;
+        let kernel = &*self.kernel;
         kernel.check(reads)?;
         let regions = ffi::seed(&kernel.index, &kernel.settings, &mut self.scratch, reads)?;
         let bytes = regions.bytes();
@@ -150,7 +151,7 @@ impl Aligner for BwaAligner<'_> {
         group: Option<&[u8]>,
         sink: &mut Sink<'_>,
     ) -> Result<()> {
-        let (kernel, out, segments) = (self.kernel, &mut self.record, reads.segments().max(1));
+        let (kernel, out, segments) = (&*self.kernel, &mut self.record, reads.segments().max(1));
         let take = &mut |template: usize, body: &[u8]| {
             record::finish(body, group, out);
             sink(segments * template + usize::from(record::is_last(body)), out)
@@ -158,6 +159,11 @@ impl Aligner for BwaAligner<'_> {
         let (index, settings, inserts) = (&kernel.index, &kernel.settings, model.get()?);
         ffi::emit(index, settings, &mut self.scratch, seeded.take()?, inserts, reads.first(), take)
     }
+}
+
+/// Bytes that an index takes in memory, as its files say.
+pub fn index_bytes(prefix: &Path) -> Result<u64> {
+    files::check(prefix).map(|described| described.bytes)
 }
 
 /// The prefix of a reference's index, or an error that says how to make one.

@@ -1,0 +1,188 @@
+//! The link: batches are judged and join their cohorts, complete cohorts become ready, all in the order of the input.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use readmill_align::{Cohorts, Seeded};
+use readmill_fastq::{Order, Taken};
+use readmill_record::{Error, Reads, Result};
+
+use super::lanes::Lanes;
+use super::queue::{Done, Piece, Place};
+
+/// Where the batches of all lanes come together, in order.
+pub struct Flow {
+    lanes: Arc<Lanes>,
+    /// The lane whose batches are due, and the judge of their order; nothing behind the last.
+    lane: usize,
+    order: Option<Order>,
+    /// Says where cohorts end; nothing where each batch stands for itself.
+    cutter: Option<Cohorts>,
+    /// Cohorts that are not complete, the first of them number `first`.
+    cohorts: VecDeque<Cohort>,
+    first: u64,
+    /// Bytes of reads and candidates that wait for their cohort.
+    bytes: u64,
+}
+
+/// Templates that decide together how long inserts are.
+struct Cohort {
+    lane: usize,
+    /// Batches; nothing where candidates are being looked for.
+    batches: Vec<Option<(Reads, Seeded)>>,
+    /// Batches of which there is nothing yet.
+    missing: usize,
+    /// Whether all its batches are known.
+    closed: bool,
+}
+
+impl Flow {
+    /// Nothing has come yet.
+    pub fn new(lanes: &Arc<Lanes>) -> Self {
+        let mut flow = Flow {
+            lanes: Arc::clone(lanes),
+            lane: 0,
+            order: None,
+            cutter: None,
+            cohorts: VecDeque::new(),
+            first: 0,
+            bytes: 0,
+        };
+        flow.begin_lane();
+        flow
+    }
+
+    /// Takes what came of a task, in the order of tickets.
+    pub fn link(&mut self, done: Done) -> Result<()> {
+        match done {
+            Done::Waited => return Ok(()),
+            Done::Taken(lane, taken, reads, seeded) => {
+                if lane == self.lane {
+                    self.judge(taken, reads, seeded)?;
+                } // else it was taken before the lane was known to have ended
+            }
+            Done::Seeded(place, reads, seeded) => self.fill(place, reads, seeded)?,
+            Done::Emitted(opened) => self.lanes.queue().records.push_back(opened),
+        }
+        self.release()?;
+        self.lanes.queue().in_flight -= 1;
+        Ok(())
+    }
+
+    fn judge(&mut self, taken: Taken, mut reads: Reads, seeded: Option<Result<Seeded>>) -> Result<()> {
+        let Some(order) = &mut self.order else { return Ok(()) };
+        let stands = order.link(taken, &mut reads)?;
+        let seeded = if stands { seeded.transpose()? } else { None };
+        if !reads.is_empty() {
+            self.add(reads, seeded)?;
+        }
+        if self.lanes.lanes[self.lane].claims.ended() {
+            self.close();
+            self.lane += 1;
+            self.begin_lane();
+        }
+        Ok(())
+    }
+
+    fn begin_lane(&mut self) {
+        let Some(lane) = self.lanes.lanes.get(self.lane) else {
+            self.order = None;
+            return;
+        };
+        self.order = Some(Order::new(&lane.claims));
+        self.cutter = self.lanes.kernel.cohort_bases(lane.claims.segments()).map(Cohorts::new);
+    }
+
+    /// Adds a batch to its cohort, or parts of it to theirs.
+    fn add(&mut self, reads: Reads, seeded: Option<Seeded>) -> Result<()> {
+        let templates = reads.templates();
+        let Some(cutter) = &mut self.cutter else {
+            self.place(reads, seeded)?;
+            self.close();
+            return Ok(());
+        };
+        let (part, ends) = cutter.take(&reads, 0);
+        if part.end == templates {
+            self.place(reads, seeded)?;
+            if ends {
+                self.close();
+            }
+            return Ok(());
+        }
+        let (mut part, mut ends) = (part, ends);
+        loop {
+            self.place(reads.slice(part.clone()), None)?;
+            if ends {
+                self.close();
+            }
+            match &mut self.cutter {
+                Some(cutter) if part.end < templates => (part, ends) = cutter.take(&reads, part.end),
+                _ => break,
+            }
+        }
+        self.lanes.buffers.put(reads);
+        Ok(())
+    }
+
+    /// Gives a batch its place in the last cohort.
+    fn place(&mut self, reads: Reads, seeded: Option<Seeded>) -> Result<()> {
+        if self.cohorts.back().is_none_or(|cohort| cohort.closed) {
+            let (lane, batches, missing, closed) = (self.lane, Vec::new(), 0, false);
+            self.cohorts.push_back(Cohort { lane, batches, missing, closed });
+        }
+        let number = self.first + self.cohorts.len() as u64 - 1;
+        let Some(cohort) = self.cohorts.back_mut() else { return Err(no_cohort()) };
+        let place = Place { cohort: number, batch: cohort.batches.len() };
+        cohort.batches.push(None);
+        cohort.missing += 1;
+        match seeded {
+            Some(seeded) => self.fill(place, reads, seeded)?,
+            None => self.lanes.queue().again.push_back((place, reads)),
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, place: Place, reads: Reads, seeded: Seeded) -> Result<()> {
+        self.bytes += bytes(&reads, &seeded);
+        if self.bytes > self.lanes.most_bytes {
+            let what = "the reads that decide together how long inserts are do not fit into the memory";
+            return Err(Error::usage(what).hint("raise -m, or lower -K"));
+        }
+        let at = (place.cohort - self.first) as usize;
+        let cohort = self.cohorts.get_mut(at).ok_or_else(no_cohort)?;
+        cohort.missing -= 1;
+        cohort.batches[place.batch] = Some((reads, seeded));
+        Ok(())
+    }
+
+    /// All batches of the last cohort are known.
+    fn close(&mut self) {
+        self.cohorts.back_mut().into_iter().for_each(|cohort| cohort.closed = true);
+        self.cutter.iter_mut().for_each(Cohorts::end);
+    }
+
+    /// Makes the batches of complete cohorts ready to be emitted.
+    fn release(&mut self) -> Result<()> {
+        while self.cohorts.front().is_some_and(|cohort| cohort.closed && cohort.missing == 0) {
+            let Some(Cohort { lane, batches, .. }) = self.cohorts.pop_front() else { break };
+            self.first += 1;
+            let seen: Vec<&Seeded> = batches.iter().flatten().map(|(_, seeded)| seeded).collect();
+            let model = Arc::new(self.lanes.kernel.infer(&seen)?);
+            let mut queue = self.lanes.queue();
+            for (reads, seeded) in batches.into_iter().flatten() {
+                self.bytes -= bytes(&reads, &seeded);
+                queue.ready.push_back(Piece { lane, reads, seeded, model: Arc::clone(&model) });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a batch takes in memory while it waits.
+fn bytes(reads: &Reads, seeded: &Seeded) -> u64 {
+    (reads.text().len() + size_of_val(reads.spans())) as u64 + seeded.bytes()
+}
+
+fn no_cohort() -> Error {
+    Error::bug("a batch has no cohort")
+}

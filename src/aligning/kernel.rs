@@ -1,0 +1,87 @@
+//! The aligner of a plan: what it needs, and its index brought into memory.
+
+use std::sync::Arc;
+
+use readmill_align::Kernel;
+use readmill_record::{Header, Result};
+
+use crate::plan::{Aligner, Aligning};
+
+/// Most bases of the reads that are counted on, for a thread's scratch.
+const READ_BASES: usize = 1000;
+
+/// Bytes that reads and candidates take for each base of a cohort. (Measured: 370 of text and 2,100 of candidates for a
+/// read of 151 bases, on a genome full of repeats.)
+const COHORT_BYTES_PER_BASE: u64 = 18;
+
+/// The same for each byte of the files, at most, where they are small: compressed text becomes eight times as long.
+const COHORT_BYTES_PER_BYTE: u64 = 8 * 8;
+
+/// Bytes that text of FASTQ takes for each ticket in flight: see `readmill_fastq::Claims::most_bytes`.
+const TEXT_PER_TICKET: u64 = 8 << 20;
+
+/// Memory that aligning takes beside everything else, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// The index.
+    pub index: u64,
+    /// Each thread's scratch.
+    pub thread: u64,
+    /// Reads that wait for their cohort, and their candidates.
+    pub cohort: u64,
+    /// Text of files, for each ticket in flight.
+    pub ticket: u64,
+}
+
+/// What aligning needs, told from the files before any is read.
+pub fn needs(aligning: &Aligning) -> Result<Needs> {
+    let sizes = aligning.lanes.iter().flat_map(|lane| &lane.files);
+    let sizes =
+        sizes.map(|file| std::fs::metadata(file).ok().filter(|it| it.is_file()).map(|it| it.len()));
+    let bytes = sizes.sum::<Option<u64>>().map_or(u64::MAX, |n| n.saturating_mul(COHORT_BYTES_PER_BYTE));
+    match &aligning.aligner {
+        #[cfg(feature = "bwa")]
+        Aligner::Bwa(options) => {
+            use readmill_align::bwa;
+            let index = bwa::index_bytes(&bwa::find(&aligning.reference)?)?;
+            let bases = options.cohort_bases.unwrap_or(bwa::BwaOptions::COHORT_BASES);
+            let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
+            Ok(Needs { index, thread: bwa::scratch_bytes(READ_BASES), cohort, ticket: TEXT_PER_TICKET })
+        }
+    }
+}
+
+/// Brings the index into memory.
+pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
+    match &aligning.aligner {
+        #[cfg(feature = "bwa")]
+        Aligner::Bwa(options) => {
+            use readmill_align::bwa;
+            let prefix = bwa::find(&aligning.reference)?;
+            Ok(Arc::new(bwa::BwaKernel::load(&prefix, (**options).clone())?))
+        }
+    }
+}
+
+/// The header of what is aligned: the reference sequences of the index, the read groups of all lanes, the aligner.
+pub fn header(aligning: &Aligning, kernel: &dyn Kernel, no_pg: bool) -> Result<Header> {
+    let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\tGO:query\n").into_bytes();
+    for contig in kernel.contigs() {
+        let alternate = if contig.alternate { "\tAH:*" } else { "" };
+        text.extend(format!("@SQ\tSN:{}\tLN:{}{alternate}\n", contig.name, contig.length).bytes());
+    }
+    let mut groups = Vec::new();
+    for group in aligning.lanes.iter().filter_map(|lane| lane.group.as_ref()) {
+        if !groups.contains(&group.text()) {
+            groups.push(group.text());
+            text.extend_from_slice(group.text());
+            text.push(b'\n');
+        }
+    }
+    let mut header = Header::parse(&text)?;
+    if !no_pg {
+        let call = format!("{} mem {}", kernel.name(), aligning.words.join(" "));
+        header.add_program(kernel.name(), &kernel.version(), &call);
+    }
+    Ok(header)
+}

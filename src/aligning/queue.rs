@@ -1,0 +1,78 @@
+//! What is to be done next, between the claimer and the link.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use readmill_align::{Model, Seeded};
+use readmill_fastq::Taken;
+use readmill_format::chain::Opened;
+use readmill_record::{Reads, Result};
+
+/// What a ticket does.
+pub enum Task {
+    /// Takes a batch from the files of a lane, and finds candidates.
+    Take {
+        /// The lane, 0-based.
+        lane: usize,
+        /// The number of the batch in it.
+        batch: u64,
+    },
+    /// Finds candidates for a batch that was read or cut otherwise than when it was taken.
+    Seed(Place, Reads),
+    /// Writes the records of a batch whose cohort is complete.
+    Emit(Piece),
+    /// Lets records go on.
+    Records(Opened),
+    /// Nothing: what is to be done next depends on tickets that are in flight.
+    Wait,
+}
+
+/// What came of it.
+pub enum Done {
+    /// A batch, and candidates if it looks as it should.
+    Taken(usize, Taken, Reads, Option<Result<Seeded>>),
+    /// Candidates.
+    Seeded(Place, Reads, Seeded),
+    /// Records.
+    Emitted(Opened),
+    /// Nothing.
+    Waited,
+}
+
+/// The place of a batch in a cohort.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Number of the cohort.
+    pub cohort: u64,
+    /// Number of the batch in it.
+    pub batch: usize,
+}
+
+/// A batch of a complete cohort.
+pub struct Piece {
+    /// The lane it came from.
+    pub lane: usize,
+    /// Its reads.
+    pub reads: Reads,
+    /// Their candidates.
+    pub seeded: Seeded,
+    /// What the cohort says of insert sizes.
+    pub model: Arc<Model>,
+}
+
+/// What waits to be claimed.
+#[derive(Default)]
+pub struct Queue {
+    /// Records that go on.
+    pub records: VecDeque<Opened>,
+    /// Batches to be emitted.
+    pub ready: VecDeque<Piece>,
+    /// Batches to be looked at once more.
+    pub again: VecDeque<(Place, Reads)>,
+    /// The lane that is being taken from.
+    pub lane: usize,
+    /// The next batch of it.
+    pub batch: u64,
+    /// Tasks in flight after which there will be others.
+    pub in_flight: usize,
+}

@@ -1,0 +1,185 @@
+//! Options of bwa mem, as flags and by its own letters.
+
+use std::str::FromStr;
+
+use clap::Args;
+use readmill_align::bwa::{BwaOptions, InsertSize};
+use readmill_record::{Error, Result};
+
+/// How bwa mem aligns.
+#[derive(Args)]
+#[command(next_help_heading = "Alignment")]
+pub struct BwaFlags {
+    /// Bases of the reads that decide together how long inserts are [default: 100000000]
+    #[arg(short = 'K', long, value_name = "N")]
+    cohort_bases: Option<u64>,
+    /// Clip supplementary alignments softly
+    #[arg(short = 'Y', long)]
+    soft_clip_supplementary: bool,
+    /// Mark the shorter parts of split reads as secondary, not supplementary
+    #[arg(short = 'M', long)]
+    mark_split_secondary: bool,
+    /// Other options of bwa mem, by its letters: '-k 17 -T 20'
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    bwa: Option<String>,
+}
+
+impl BwaFlags {
+    /// The options, and the words that say them.
+    pub fn options(&self) -> Result<(BwaOptions, Vec<String>)> {
+        let mut words: Vec<String> =
+            self.bwa.iter().flat_map(|text| text.split_whitespace()).map(str::to_string).collect();
+        let mut more = |asked: bool, word: &str| words.extend(asked.then(|| word.to_string()));
+        more(self.soft_clip_supplementary, "-Y");
+        more(self.mark_split_secondary, "-M");
+        if let Some(bases) = self.cohort_bases {
+            words.extend(["-K".to_string(), bases.to_string()]);
+        }
+        let mut options = BwaOptions::default();
+        let mut rest = words.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            option(&mut options, word, &mut rest)?;
+        }
+        if options.cohort_bases.is_none() {
+            words.extend(["-K".to_string(), BwaOptions::COHORT_BASES.to_string()]);
+        }
+        Ok((options, words))
+    }
+}
+
+/// Reads one option: its letter, and what follows, in the same word or in the next.
+fn option<'a>(
+    to: &mut BwaOptions,
+    word: &'a str,
+    rest: &mut impl Iterator<Item = &'a str>,
+) -> Result<()> {
+    let Some(letters) = word.strip_prefix('-').filter(|letters| letters.is_ascii()) else {
+        return Err(refused(word, "it is no option"));
+    };
+    let (letter, joined) = letters.split_at(letters.len().min(1));
+    if let Some(asked) = switch(to, letter) {
+        *asked = true;
+        for letter in joined.chars().map(String::from) {
+            let asked = switch(to, &letter);
+            *asked.ok_or_else(|| refused(word, "options with a value stand by themselves"))? = true;
+        }
+        return Ok(());
+    }
+    let value = if joined.is_empty() { rest.next().unwrap_or_default() } else { joined };
+    match letter {
+        "k" => to.min_seed_length = Some(number(word, value)?),
+        "w" => to.band_width = Some(number(word, value)?),
+        "d" => to.z_dropoff = Some(number(word, value)?),
+        "r" => to.reseed_factor = Some(number(word, value)?),
+        "y" => to.third_round_occurrences = Some(number(word, value)?),
+        "c" => to.max_occurrences = Some(number(word, value)?),
+        "D" => to.chain_drop_ratio = Some(number(word, value)?),
+        "W" => to.min_chain_bases = Some(number(word, value)?),
+        "m" => to.max_mate_rescues = Some(number(word, value)?),
+        "A" => to.match_score = Some(number(word, value)?),
+        "B" => to.mismatch_penalty = Some(number(word, value)?),
+        "O" => to.gap_open = Some(two(word, value)?),
+        "E" => to.gap_extend = Some(two(word, value)?),
+        "L" => to.clip = Some(two(word, value)?),
+        "U" => to.unpaired = Some(number(word, value)?),
+        "T" => to.min_score = Some(number(word, value)?),
+        "h" => to.max_xa_hits = Some(two_or(word, value, 200)?),
+        "I" => to.insert = Some(insert(word, value)?),
+        "K" => to.cohort_bases = Some(number(word, value)?),
+        "t" => return Err(refused(word, "threads are given by -@")),
+        "R" => return Err(refused(word, "give it before, by -R")),
+        "p" => return Err(refused(word, "say --interleaved")),
+        "o" => return Err(refused(word, "the output is given by -o")),
+        _ => return Err(refused(word, "it cannot be had here")),
+    }
+    Ok(())
+}
+
+/// What a letter without a value switches on.
+fn switch<'a>(to: &'a mut BwaOptions, letter: &str) -> Option<&'a mut bool> {
+    Some(match letter {
+        "S" => &mut to.skip_mate_rescue,
+        "P" => &mut to.skip_pairing,
+        "a" => &mut to.all,
+        "Y" => &mut to.soft_clip,
+        "M" => &mut to.mark_split_secondary,
+        "5" => &mut to.primary_five_prime,
+        "q" => &mut to.keep_supplementary_mapq,
+        _ => return None,
+    })
+}
+
+fn refused(word: &str, why: &str) -> Error {
+    Error::usage(format!("{word:?} in the options of bwa mem: {why}"))
+        .hint("see `bwa mem` for them; readmill takes -k -w -d -r -y -c -D -W -m -S -P -A -B -O -E -L -U -T -h -I -K -a -Y -M -5 -q")
+}
+
+fn number<T: FromStr>(word: &str, value: &str) -> Result<T> {
+    value.parse().map_err(|_| refused(word, "it needs a number"))
+}
+
+/// Two numbers with a comma between them; one counts for both.
+fn two(word: &str, value: &str) -> Result<(i32, i32)> {
+    match value.split_once(',') {
+        Some((one, two)) => Ok((number(word, one)?, number(word, two)?)),
+        None => number(word, value).map(|both| (both, both)),
+    }
+}
+
+/// Two numbers with a comma between them; where there is one, the other is `default`.
+fn two_or(word: &str, value: &str, default: i32) -> Result<(i32, i32)> {
+    if value.contains(',') { two(word, value) } else { Ok((number(word, value)?, default)) }
+}
+
+/// Mean, and then, where bwa mem 0.7.17 has defaults, deviation, longest and shortest.
+fn insert(word: &str, value: &str) -> Result<InsertSize> {
+    let mut numbers = value.split(',').map(|text| number::<f64>(word, text));
+    let mut next = || numbers.next().transpose();
+    let mean = next()?.ok_or_else(|| refused(word, "it needs a number"))?;
+    let deviation = next()?.unwrap_or(mean * 0.1);
+    let longest = next()?.unwrap_or(mean + 4.0 * deviation + 0.499);
+    let shortest = next()?.unwrap_or((mean - 4.0 * deviation + 0.499).max(1.0));
+    Ok(InsertSize { mean, deviation, longest: longest as i32, shortest: shortest as i32 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Result<(BwaOptions, Vec<String>)> {
+        let flags = BwaFlags {
+            cohort_bases: None,
+            soft_clip_supplementary: false,
+            mark_split_secondary: false,
+            bwa: Some(text.to_string()),
+        };
+        flags.options()
+    }
+
+    #[test]
+    fn letters_of_bwa_mem_are_understood() {
+        let (options, words) = options("-k 17 -T20 -YM -O 6,7 -E 2 -h 3 -I 300,30 -K 1000").unwrap();
+        let wanted = BwaOptions {
+            min_seed_length: Some(17),
+            min_score: Some(20),
+            soft_clip: true,
+            mark_split_secondary: true,
+            gap_open: Some((6, 7)),
+            gap_extend: Some((2, 2)),
+            max_xa_hits: Some((3, 200)),
+            insert: Some(InsertSize { mean: 300.0, deviation: 30.0, longest: 420, shortest: 180 }),
+            cohort_bases: Some(1000),
+            ..BwaOptions::default()
+        };
+        assert_eq!(options, wanted);
+        assert_eq!(words.join(" "), "-k 17 -T20 -YM -O 6,7 -E 2 -h 3 -I 300,30 -K 1000");
+    }
+
+    #[test]
+    fn what_is_not_to_be_had_is_refused() {
+        for text in ["-t 4", "-k", "-k x", "k", "-Yk 3", "-V", "-", "-O 1,", "-R x", "-é"] {
+            assert!(options(text).is_err(), "{text}");
+        }
+        assert_eq!(options("").unwrap().1.join(" "), "-K 100000000");
+    }
+}

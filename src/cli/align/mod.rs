@@ -1,0 +1,94 @@
+//! `readmill align`: reads of FASTQ files, aligned and prepared in one pass.
+
+mod bwa;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use readmill::Plan;
+use readmill::plan::{self, Aligner, Aligning, Lane};
+use readmill_format::cram::Fasta;
+use readmill_record::header::Line;
+use readmill_record::{Error, Result};
+
+use super::common::OutputFlags;
+use super::prep::StepFlags;
+
+/// Flags of aligning, and of any combination of steps.
+#[derive(Args)]
+#[command(
+    after_help = "Records are those of bwa mem 0.7.17 with -K 100000000, whatever the number of threads. The index beside \
+REF is that of bwa-mem2: readmill index REF makes it. Steps are applied in the order that readmill prep --help tells."
+)]
+pub struct Align {
+    /// Reference: FASTA, plain or by gzip, with its index beside it
+    #[arg(value_name = "REF")]
+    fasta: PathBuf,
+    /// FASTQ files, plain, by gzip, bgzip or zstd; - for standard input. Two are a pair, four are two lanes of pairs, and so on; one alone has single reads
+    #[arg(value_name = "READS", required = true)]
+    reads: Vec<PathBuf>,
+    /// Each file has single reads, however many there are
+    #[arg(long, conflicts_with = "interleaved")]
+    single: bool,
+    /// Each file has both reads of each pair, one after the other
+    #[arg(short = 'p', long)]
+    interleaved: bool,
+    /// Read group, such as '@RG\tID:lane1\tSM:sample'; given once for all files, or once for each lane
+    #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = plan::read_group)]
+    groups: Vec<Line>,
+    #[command(flatten)]
+    bwa: bwa::BwaFlags,
+    #[command(flatten)]
+    steps: StepFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+impl Align {
+    pub fn plan(&self) -> Result<Plan> {
+        let reference = self.output.reference().unwrap_or(&self.fasta);
+        let steps = self.steps.steps(Some(reference))?;
+        let (options, words) = self.bwa.options()?;
+        let mut plan = self.output.plan("align", self.reads.clone(), steps)?;
+        if plan.means.reference.is_none() && self.fasta.is_file() {
+            let fasta = Fasta::new(&self.fasta);
+            plan.means.reference = Some(fasta.clone());
+            plan.output.iter_mut().for_each(|output| output.cram.reference = Some(fasta.clone()));
+        }
+        let aligning = Aligning {
+            reference: self.fasta.clone(),
+            lanes: self.lanes()?,
+            aligner: Aligner::Bwa(Box::new(options)),
+            words,
+        };
+        if !self.output.says_memory() {
+            plan.means.memory = plan.means.memory.saturating_add(aligning.memory()?);
+        }
+        plan.aligning = Some(aligning);
+        Ok(plan)
+    }
+
+    fn lanes(&self) -> Result<Vec<Lane>> {
+        let reads = &self.reads;
+        let each = if self.single || self.interleaved || reads.len() == 1 { 1 } else { 2 };
+        if reads.len() % each != 0 {
+            return Err(Error::usage(format!("{} files are not pairs of files", reads.len()))
+                .hint("give two for each lane; or say --single, or --interleaved"));
+        }
+        let lanes = reads.len() / each;
+        if self.groups.len() > 1 && self.groups.len() != lanes {
+            return Err(Error::usage(format!(
+                "there are {} read groups for {lanes} lanes",
+                self.groups.len()
+            ))
+            .hint("give -R once, or once for each lane, in their order"));
+        }
+        let group = |lane: usize| self.groups.get(if self.groups.len() > 1 { lane } else { 0 }).cloned();
+        let lane = |(at, files): (usize, &[PathBuf])| Lane {
+            files: files.to_vec(),
+            interleaved: self.interleaved,
+            group: group(at),
+        };
+        Ok(reads.chunks(each).enumerate().map(lane).collect())
+    }
+}

@@ -1,0 +1,99 @@
+//! Reads that are aligned first.
+
+use std::path::PathBuf;
+
+use readmill_record::header::Line;
+use readmill_record::{Error, Header, Result};
+
+/// Where reads come from that are not aligned yet, and what aligns them.
+#[derive(Clone, Debug)]
+pub struct Aligning {
+    /// The reference: its index stands beside it.
+    pub reference: PathBuf,
+    /// The reads.
+    pub lanes: Vec<Lane>,
+    /// What aligns them.
+    pub aligner: Aligner,
+    /// Its options that are not its defaults, for `@PG`.
+    pub words: Vec<String>,
+}
+
+/// What aligns reads.
+#[derive(Clone, Debug)]
+pub enum Aligner {
+    /// bwa mem.
+    #[cfg(feature = "bwa")]
+    Bwa(Box<readmill_align::bwa::BwaOptions>),
+}
+
+/// The reads of one sequencing unit.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// One file, or the two that have the first and the last segments; `-` is standard input.
+    pub files: Vec<PathBuf>,
+    /// Whether one file has both segments of each template, one after the other.
+    pub interleaved: bool,
+    /// The `@RG` line of its reads.
+    pub group: Option<Line>,
+}
+
+impl Lane {
+    /// The ID of the read group.
+    pub fn group_id(&self) -> Option<&[u8]> {
+        self.group.as_ref()?.get(b"ID")
+    }
+}
+
+/// Reads an `@RG` line whose tabs may be written as `\t`, as bwa mem takes it by `-R`.
+pub fn read_group(text: &str) -> Result<Line> {
+    let wrong = |what: &str| {
+        Err(Error::usage(format!("{text:?} is no read group: {what}"))
+            .hint("give a line such as '@RG\\tID:lane1\\tSM:sample\\tLB:library'"))
+    };
+    let plain = text.replace("\\t", "\t");
+    if !plain.starts_with("@RG\t") {
+        return wrong("it does not begin with @RG");
+    }
+    if plain.contains(['\n', '\r', '\\']) {
+        return wrong("it has more than one line, or a \\ that is not \\t");
+    }
+    if let Err(error) = Header::parse(plain.as_bytes()) {
+        return wrong(&error.what);
+    }
+    let line = Line::new(plain);
+    match line.get(b"ID") {
+        None | Some(b"") => wrong("it has no ID"),
+        Some(_) => Ok(line),
+    }
+}
+
+impl Aligning {
+    /// Bytes that aligning takes, for one thread, beside what steps take.
+    pub fn memory(&self) -> Result<u64> {
+        let needs = crate::aligning::needs(self)?;
+        Ok(needs.index + needs.thread + needs.cohort + needs.ticket)
+    }
+
+    /// Checks what can be checked before anything is opened.
+    pub fn check(&self) -> Result<()> {
+        for (at, lane) in self.lanes.iter().enumerate() {
+            if lane.files.len() == 2 && lane.files[0] == lane.files[1] {
+                let what = format!("{} is given for both segments", lane.files[0].display());
+                return Err(
+                    Error::usage(what).hint("give the files of the first and of the last segments")
+                );
+            }
+            let others = &self.lanes[..at];
+            let clash = others.iter().filter_map(|it| it.group.as_ref()).find(|group| {
+                lane.group
+                    .as_ref()
+                    .is_some_and(|own| own.get(b"ID") == group.get(b"ID") && own != *group)
+            });
+            if clash.is_some() {
+                let id = String::from_utf8_lossy(lane.group_id().unwrap_or_default()).into_owned();
+                return Err(Error::usage(format!("two read groups are called {id}")));
+            }
+        }
+        Ok(())
+    }
+}
