@@ -104,6 +104,23 @@ fn a_sorted_file_has_an_index_and_m5() {
 }
 
 #[test]
+fn a_reference_with_other_bases_than_the_header_says_is_refused() {
+    let (desk, reference) = desk();
+    cram(&desk, 200);
+    let [bam, file, output] = ["input.bam", "input.cram", "x.cram"].map(|name| arg(&desk.path(name)));
+    let mut text = std::fs::read_to_string(&reference).expect("the reference");
+    let at = text.len() - 2;
+    let base = if &text[at..=at] == "A" { "C" } else { "A" };
+    text.replace_range(at..=at, base);
+    desk.file("other.fa", text);
+    let other = arg(&desk.path("other.fa"));
+    // The header of the CRAM file has M5, that of the BAM file has none.
+    succeeds(&["prep", "-q", &bam, "-o", &output, "--reference", &other]);
+    let said = ["has M5", "no-ref"];
+    refused(&["prep", "-q", &file, "-o", &output, "--reference", &other], 2, &said);
+}
+
+#[test]
 fn requests_that_cannot_be_met() {
     let (desk, reference) = desk();
     cram(&desk, 200);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use readmill_format::cram::{self, Crai, Encoded, References, Writing};
 use readmill_record::header::Line;
-use readmill_record::{Header, Result};
+use readmill_record::{Error, Header, Result};
 
 use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
 use crate::target::{Target, with_suffix};
@@ -47,21 +47,32 @@ impl CramOutput {
     }
 }
 
-/// Gives the @SQ lines of a header the M5 that CRAM wants, of the contigs that the reference has.
+/// Gives the @SQ lines of a header the M5 that CRAM wants, of the contigs that the reference has; refuses a reference
+/// whose contigs are others by the M5 that is there, as samtools does.
 pub fn complete(header: &mut Header, output: &Output) -> Result<()> {
     let CramStyle { reference: Some(reference), no_reference: false, .. } = &output.cram else {
         return Ok(());
     };
-    if header.lines_of(b"SQ").all(|line| line.get(b"M5").is_some()) {
-        return Ok(());
-    }
     let reference = reference.open()?;
     let numbers = reference.matches(header)?;
     let mut lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
     for (line, number) in lines.iter_mut().zip(numbers) {
-        if let (None, Some(number)) = (line.get(b"M5"), number) {
-            line.set(b"M5", cram::md5(&reference, number)?.as_bytes());
+        let Some(number) = number else { continue };
+        let md5 = cram::md5(&reference, number)?;
+        match line.get(b"M5") {
+            None => line.set(b"M5", md5.as_bytes()),
+            Some(told) if told.eq_ignore_ascii_case(md5.as_bytes()) => {}
+            Some(told) => return Err(another(line, told, &md5)),
         }
     }
     header.replace(b"SQ", lines, &[])
+}
+
+fn another(line: &Line, told: &[u8], md5: &str) -> Error {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (contig, told) = (text(line.get(b"SN").unwrap_or_default()), text(told));
+    Error::input(format!(
+        "contig {contig} has M5 {told} in the header, but {md5} in the reference that CRAM is to be written with"
+    ))
+    .hint("give the reference that the reads were aligned to, or write all bases by -O cram,no-ref")
 }

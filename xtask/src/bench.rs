@@ -8,6 +8,7 @@ mod batches;
 mod chains;
 mod codecs;
 mod contender;
+mod cram;
 mod drive;
 mod filters;
 mod floor;
@@ -56,6 +57,8 @@ enum Bench {
     Filters(Options),
     /// Sort in any order: readmill, samtools, fgumi, sambamba, elPrep, Picard and the codec floor
     Sort(Options),
+    /// Sort BAM into CRAM with its reference, on 1 and on 2 threads: readmill and samtools, by CRAM 3.0 and by its own version
+    Cram(cram::Args),
     /// Sort and mark duplicates: readmill with and without marking, samtools, dupblaster and fgumi, samblaster, sambamba,
     /// bamsormadup, elPrep, Picard and the codec floor
     Duplicates(Options),
@@ -97,6 +100,7 @@ pub fn run(args: Args) -> Result<()> {
         Bench::BqsrAlone(args) => jobs::bqsr_alone(&mut Work::prepare(args.options)?, &args.truth),
         Bench::Filters(options) => filters::run(&Work::prepare(options)?),
         Bench::Sort(options) => jobs::sort(&mut Work::prepare(options)?),
+        Bench::Cram(args) => cram::run(args),
         Bench::Duplicates(options) => jobs::duplicates(&Work::prepare(options)?),
         Bench::DuplicatesSorted(options) => jobs::duplicates_sorted(&mut Work::prepare(options)?),
         Bench::Piles(args) => piles::run(args),

@@ -69,6 +69,9 @@ pub struct Args {
     /// Compare on all SAM, BAM and CRAM files below this directory, and on nothing else
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
+    /// Write the tables of --corpus to this file, as Markdown
+    #[arg(long, value_name = "FILE.md", requires = "corpus")]
+    report: Option<PathBuf>,
     /// Keep the files in this directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -120,6 +123,7 @@ pub fn run(args: Args) -> Result<()> {
         corpus::compare(
             &Place::new(&commands, &root.join("corpus"))?,
             &corpus.canonicalize()?,
+            args.report.as_deref(),
             &mut ledger,
         )?;
         return conclude(&ledger);

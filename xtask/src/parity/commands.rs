@@ -18,7 +18,7 @@ const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 const LIMITED: &str = "ulimit -v 12582912; exec timeout 300 \"$@\"";
 
 /// The shell of the script engine that Picard brings along, and a script for it: it calls one tool after
-/// the other, by the lines of a file, and prints their exit codes, -1 for those that throw.
+/// the other, by the lines of a file, and prints their exit codes, -1 and what was thrown for those that throw.
 const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
 const EACH: &str = r#"
 var lines = new java.util.Scanner(new java.io.File(arguments[0]));
@@ -27,9 +27,9 @@ while (lines.hasNextLine()) {
     var tool = new (Java.type("picard.sam." + words[0]))();
     var given = ["QUIET=true", "VERBOSITY=ERROR", "VALIDATION_STRINGENCY=SILENT"].concat(words.slice(1));
     try {
-        print(tool.instanceMain(Java.to(given, "java.lang.String[]")));
+        print(tool.instanceMain(Java.to(given, "java.lang.String[]")) + "\t");
     } catch (refused) {
-        print(-1);
+        print("-1\t" + String(refused).replace(/\s+/g, " "));
     }
 }
 "#;
@@ -88,6 +88,11 @@ impl<'a> Place<'a> {
     pub fn new(commands: &'a Commands, directory: &Path) -> Result<Self> {
         fs::create_dir_all(directory)?;
         Ok(Place { commands, directory: directory.canonicalize()? })
+    }
+
+    /// One line that says what is compared.
+    pub fn versions(&self) -> Result<String> {
+        self.commands.versions()
     }
 
     /// The directory itself.
@@ -166,6 +171,12 @@ impl<'a> Place<'a> {
     /// Runs tools of Picard's package `picard.sam` one after the other in one process, since Java starts slowly.
     /// Each call is the tool's name and its arguments. Returns their exit codes.
     pub fn picard_each(&self, calls: &[String]) -> Result<Vec<i32>> {
+        let ends = self.picard_each_said(calls)?;
+        Ok(ends.into_iter().map(|(code, _)| code).collect())
+    }
+
+    /// As [`Self::picard_each`], with what each call threw.
+    pub fn picard_each_said(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
         let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
         fs::write(self.path("picard.calls"), lines)?;
         fs::write(self.path("picard.js"), EACH)?;
@@ -176,10 +187,14 @@ impl<'a> Place<'a> {
         let mut command = self.words(tool.command(), "picard.js -- picard.calls");
         command.env("JAVA_TOOL_OPTIONS", JAVA).stdin(Stdio::null());
         let output = self.output(command)?;
-        let codes = String::from_utf8_lossy(&output.stdout).into_owned();
-        let codes: Vec<i32> = codes.lines().filter_map(|line| line.trim().parse().ok()).collect();
-        ensure!(codes.len() == calls.len(), "{} of {} calls of Picard ended", codes.len(), calls.len());
-        Ok(codes)
+        let ends = String::from_utf8_lossy(&output.stdout).into_owned();
+        let end = |line: &str| {
+            let (code, said) = line.split_once('\t')?;
+            Some((code.parse().ok()?, said.to_string()))
+        };
+        let ends: Vec<(i32, String)> = ends.lines().filter_map(end).collect();
+        ensure!(ends.len() == calls.len(), "{} of {} calls of Picard ended", ends.len(), calls.len());
+        Ok(ends)
     }
 
     /// Runs a peer that few parts need.

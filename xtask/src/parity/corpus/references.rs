@@ -8,10 +8,21 @@ use anyhow::Result;
 
 use crate::parity::commands::Place;
 
+/// Length and MD5 of contigs by their names.
+type Contigs = HashMap<String, (String, String)>;
+
 /// The FASTA files of a corpus, copied to where indexes can be written beside them.
 pub struct References {
-    /// Where each came from, its copy, and the lengths of its contigs.
-    list: Vec<(PathBuf, String, HashMap<String, usize>)>,
+    /// Where each came from, its copy, and its contigs.
+    list: Vec<(PathBuf, String, Contigs)>,
+}
+
+/// A FASTA file that fits a header.
+pub struct Fitting {
+    /// The name of its copy.
+    pub name: String,
+    /// Whether the header names no other MD5 for a contig.
+    pub is_same: bool,
 }
 
 impl References {
@@ -22,48 +33,48 @@ impl References {
         files.sort();
         let mut list = Vec::new();
         for (number, file) in files.into_iter().enumerate() {
-            let Ok(text) = fs::read_to_string(&file) else { continue };
-            let (mut contigs, mut name) = (HashMap::new(), None);
-            for line in text.lines() {
-                match line.strip_prefix('>') {
-                    Some(head) => name = head.split_whitespace().next().map(str::to_string),
-                    None => {
-                        *contigs.entry(name.clone().unwrap_or_default()).or_default() +=
-                            line.trim().len()
-                    }
-                }
-            }
-            let copy = format!("reference.{number}.fa");
-            fs::write(place.path(&copy), text)?;
-            if place.newest(&format!("faidx {copy}")).is_ok() {
-                let _ = place.newest(&format!("dict -o reference.{number}.dict {copy}"));
-                list.push((file, copy, contigs));
+            let name = format!("reference.{number}");
+            fs::copy(&file, place.path(&format!("{name}.fa")))?;
+            let dictionary = format!("dict -o {name}.dict {name}.fa");
+            if place.newest(&format!("faidx {name}.fa")).is_ok() && place.newest(&dictionary).is_ok() {
+                let header = fs::read_to_string(place.path(&format!("{name}.dict")))?;
+                list.push((file, format!("{name}.fa"), contigs(&header).collect()));
             }
         }
         Ok(References { list })
     }
 
-    /// The one whose contigs a file's header has, the nearest of several.
-    pub fn of(&self, place: &Place<'_>, file: &Path) -> Result<Option<String>> {
+    /// The one whose contigs a file's header has: of several one with the same MD5s, and the nearest.
+    pub fn of(&self, place: &Place<'_>, file: &Path) -> Result<Option<Fitting>> {
         let mut command = place.newest_command("view -H");
         let output = command.arg(file).output()?;
         let header = String::from_utf8_lossy(&output.stdout).into_owned();
-        let contigs: Vec<(String, usize)> = header
-            .lines()
-            .filter(|line| line.starts_with("@SQ\t"))
-            .filter_map(|line| {
-                let value = |tag: &str| line.split('\t').find_map(|field| field.strip_prefix(tag));
-                Some((value("SN:")?.to_string(), value("LN:")?.parse().ok()?))
-            })
-            .collect();
-        let fits = |of: &&(PathBuf, String, HashMap<String, usize>)| {
-            !contigs.is_empty() && contigs.iter().all(|(name, length)| of.2.get(name) == Some(length))
+        let wanted: Contigs = contigs(&header).collect();
+        let fits = |it: &&(PathBuf, String, Contigs)| {
+            let has = |(name, (length, _)): (&String, &(String, String))| {
+                it.2.get(name).is_some_and(|(known, _)| known == length)
+            };
+            !wanted.is_empty() && wanted.iter().all(has)
+        };
+        let is_same = |has: &Contigs| {
+            let told = wanted.iter().filter(|(_, (_, md5))| !md5.is_empty());
+            told.into_iter().all(|(name, (_, md5))| has.get(name).is_some_and(|(_, known)| known == md5))
         };
         let shared =
             |path: &Path| path.components().zip(file.components()).take_while(|(a, b)| a == b).count();
-        let best = self.list.iter().filter(fits).max_by_key(|of| shared(&of.0));
-        Ok(best.map(|(_, copy, _)| copy.clone()))
+        let best =
+            self.list.iter().filter(fits).max_by_key(|(path, _, has)| (is_same(has), shared(path)));
+        Ok(best.map(|(_, name, has)| Fitting { name: name.clone(), is_same: is_same(has) }))
     }
+}
+
+/// The contigs of a header, those without MD5 with an empty one.
+fn contigs(header: &str) -> impl Iterator<Item = (String, (String, String))> {
+    header.lines().filter(|line| line.starts_with("@SQ\t")).filter_map(|line| {
+        let value = |tag: &str| line.split('\t').find_map(|field| field.strip_prefix(tag));
+        let md5 = value("M5:").unwrap_or_default().to_ascii_lowercase();
+        Some((value("SN:")?.to_string(), (value("LN:")?.to_string(), md5)))
+    })
 }
 
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {

@@ -155,7 +155,12 @@ impl Encoder {
     ) -> Result<Hole> {
         let all = records.clone().map(|i| batch.record(batch.spans[i]));
         let delta = contig >= 0 && all.clone().is_sorted_by_key(RecordRef::pos);
-        let bases = self.bases.as_mut();
+        let bases = self.bases.as_mut().filter(|bases| {
+            let ends = |it: RecordRef<'_>| i64::from(it.pos()) >= bases.references().length(it.ref_id());
+            // htsjdk asks for the reference of each read of several contigs, also of one behind the end of its own.
+            contig != -2 || !all.clone().any(|it| it.ref_id() >= 0 && ends(it))
+        });
+        let with_reference = bases.is_some();
         self.columns.clear();
         let groups = &self.writing.groups;
         let found = self.records.write(all, (contig, delta), groups, bases, &mut self.columns)?;
@@ -171,7 +176,7 @@ impl Encoder {
         let mut body = std::mem::take(&mut self.body);
         body.clear();
         self.head.clear();
-        let scheme = (self.bases.is_some(), delta);
+        let scheme = (with_reference, delta);
         self.columns.scheme(scheme, &mut self.head);
         block::write(Content::CompressionHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
         let landmark = body.len();
@@ -208,7 +213,7 @@ impl Encoder {
         self.body = body;
         let slice = (landmark as u64, (length - landmark) as u64);
         let entries = found.places.iter().map(|place| {
-            let span = if place.contig < 0 { 0 } else { place.end - place.start + 1 };
+            let span = if place.contig < 0 { 0 } else { (place.end - place.start + 1).max(1) };
             Entry {
                 contig: place.contig,
                 start: if place.contig < 0 { 0 } else { place.start },
@@ -263,10 +268,11 @@ fn stretches(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Range<usiz
         }
         may_join = few;
     }
-    // A read on a contig but without a position on it, or behind its end, cannot be in a slice of that contig.
+    // A read on a contig but without a position on it cannot be in a slice of that contig; and a slice starts on its
+    // contig, though reads may reach or even lie beyond it.
     for (contig, run) in out.iter_mut().filter(|(contig, _)| *contig >= 0) {
-        let positions = 0..length(*contig);
-        if run.clone().any(|i| !positions.contains(&i64::from(batch.record(batch.spans[i]).pos()))) {
+        let first = run.clone().map(|i| i64::from(batch.record(batch.spans[i]).pos())).min();
+        if first.is_none_or(|first| first < 0 || first >= length(*contig)) {
             *contig = -2;
         }
     }

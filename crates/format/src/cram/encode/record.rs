@@ -213,7 +213,7 @@ impl Found {
         let known = self.places.iter().rposition(|place| place.contig == contig);
         let at = known.unwrap_or(self.places.len());
         if at == self.places.len() {
-            self.places.push(Place { contig, start, end: start });
+            self.places.push(Place { contig, start, end });
         }
         let place = &mut self.places[at];
         place.start = place.start.min(start);

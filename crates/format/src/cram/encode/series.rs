@@ -182,7 +182,9 @@ impl Columns {
         put_itf8(&mut map, lines.len() as i32);
         map.extend_from_slice(&lines);
         put_map(&map, out);
-        let used = self.all.iter().enumerate().filter(|(_, column)| column.count > 0);
+        // htsjdk 4.2.0 reads no container without the encoding of qualities, even where no read has any.
+        let is_told = |&(at, column): &(usize, &Column)| column.count > 0 || at == Series::Qs as usize;
+        let used = self.all.iter().enumerate().filter(is_told);
         map.clear();
         put_itf8(&mut map, used.clone().count() as i32);
         for (at, column) in used {

@@ -192,11 +192,12 @@ fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
     Ok((columns, b""))
 }
 
+/// An empty name, which is none in BAM and lost in CRAM, becomes that of reads without one.
 fn append_name(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if name.len() > 254 {
         return Err(Error::input(format!("QNAME has {} bytes, BAM allows 254", name.len())));
     }
-    out.extend_from_slice(name);
+    out.extend_from_slice(if name.is_empty() { b"*" } else { name });
     out.push(0);
     Ok(())
 }

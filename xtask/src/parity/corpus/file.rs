@@ -1,0 +1,159 @@
+//! One file of the corpus, read and written by readmill and by samtools.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use super::meaning::{self, difference, lines};
+use super::references::Fitting;
+use super::rules;
+use super::verdict::{OURS, READ, Row, THEIRS, Verdict};
+use crate::parity::commands::Place;
+
+/// What a program printed, or said when it refused.
+pub type Printed = std::result::Result<Vec<String>, String>;
+
+/// Runs a command that prints SAM. Nothing but what it is given tells it where references are.
+fn printed(mut command: Command) -> Result<Printed> {
+    command.stdin(Stdio::null()).env("REF_PATH", "/nowhere").env_remove("REF_CACHE");
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(Ok(lines(&output.stdout)));
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let last = said.lines().rfind(|line| !line.contains(" in total, "));
+    Ok(Err(last.unwrap_or("no message").to_string()))
+}
+
+/// A file, and the reference that fits it.
+pub struct File<'a> {
+    /// Where the programs run.
+    pub place: &'a Place<'a>,
+    /// The file itself.
+    pub path: &'a Path,
+    /// Its number, by which what is made of it is named.
+    pub number: usize,
+    /// The FASTA file whose contigs its header has.
+    pub reference: Option<Fitting>,
+}
+
+impl File<'_> {
+    /// The name of its CRAM file by readmill.
+    pub fn ours(&self) -> String {
+        format!("{}.cram", self.number)
+    }
+
+    fn with_reference(&self, mut command: Command, flag: &str) -> Command {
+        if let Some(reference) = &self.reference {
+            command.args([flag, &reference.name]);
+        }
+        command
+    }
+
+    /// The reference with which CRAM is written. Without any, or where the header says that it is another, all bases
+    /// are stored.
+    pub fn to_write_with(&self) -> Option<&str> {
+        self.reference.as_ref().filter(|it| it.is_same).map(|it| &it.name[..])
+    }
+
+    /// What samtools reads in a file with this one's reference.
+    pub fn samtools(&self, path: &Path) -> Result<Printed> {
+        let mut command = self.with_reference(self.place.newest_command("view"), "-T");
+        command.arg(path);
+        self.told(path, printed(command)?)
+    }
+
+    /// What a program printed; or said, without its name and without where the files lie.
+    fn told(&self, path: &Path, printed: Printed) -> Result<Printed> {
+        let shown = path.display().to_string();
+        let directory = format!("{}/", self.place.directory().display());
+        Ok(printed.map_err(|said| {
+            let said = said.strip_prefix("readmill: error: ").unwrap_or(&said);
+            let said = said.strip_prefix(&format!("{shown}: ")).unwrap_or(said);
+            said.replace(&shown, "it").replace(&directory, "")
+        }))
+    }
+
+    /// What readmill reads in a file with this one's reference, given these options.
+    pub fn readmill(&self, path: &Path, options: &str) -> Result<Printed> {
+        let command = self.place.readmill_command(&format!("prep -q --no-PG -O sam {options}"));
+        let mut command = self.with_reference(command, "--reference");
+        command.arg(path);
+        self.told(path, printed(command)?)
+    }
+
+    /// Writes it as CRAM by samtools, with options of its `-O cram`; says why where it refuses.
+    pub fn write_by_samtools(&self, name: &str, options: &str) -> Result<Printed> {
+        let without = if self.to_write_with().is_none() { ",no_ref=1" } else { "" };
+        let words = format!("view -C -O cram{options}{without} -o {name}");
+        let mut command = self.with_reference(self.place.newest_command(&words), "-T");
+        command.arg(self.path);
+        self.told(self.path, printed(command)?)
+    }
+
+    /// What comes of it without htsjdk.
+    pub fn row(&self, shown: String, kind: &'static str) -> Result<Row> {
+        let (ours, theirs) = (self.readmill(self.path, "")?, self.samtools(self.path)?);
+        let mut row = Row { shown, kind, verdicts: Default::default() };
+        row.verdicts[READ] = rules::reading(self, kind, &ours, &theirs)?;
+        if let (Ok(ours), true) = (ours, theirs.is_ok()) {
+            row.verdicts[OURS] = self.write(&ours)?;
+            row.verdicts[THEIRS] = self.written_by_samtools()?;
+        }
+        Ok(row)
+    }
+
+    /// Writes it as CRAM, and reads that by both; `before` is what it holds.
+    fn write(&self, before: &[String]) -> Result<Verdict> {
+        let name = self.ours();
+        let mut command = self.place.readmill_command("prep -q --no-PG -o");
+        command.arg(&name);
+        let mut command = self.with_reference(command, "--reference");
+        command.arg(self.path);
+        if self.to_write_with().is_none() {
+            command.args(["-O", "cram,no-ref"]);
+        }
+        if let Err(said) = self.told(self.path, printed(command)?)? {
+            return Ok(match self.write_by_samtools("refused.cram", "")? {
+                Err(_) => Verdict::Refused(said),
+                Ok(_) => Verdict::Defect(format!("readmill alone refuses to write it: {said}")),
+            });
+        }
+        let path = self.place.path(&name);
+        let (again, theirs) = match (self.readmill(&path, "")?, self.samtools(&path)?) {
+            (Ok(again), Ok(theirs)) => (again, theirs),
+            (Err(said), _) => return Ok(Verdict::Defect(format!("readmill: {said}"))),
+            (_, Err(said)) => return Ok(Verdict::Defect(format!("samtools: {said}"))),
+        };
+        if let Some(what) = difference(&again, &theirs) {
+            return Ok(Verdict::Defect(format!("samtools reads it otherwise: {what}")));
+        }
+        let meaning = |lines: &[String]| lines.iter().map(|line| meaning::of(line)).collect::<Vec<_>>();
+        Ok(match difference(&meaning(&again), &meaning(before)) {
+            Some(what) => Verdict::Defect(format!("it is not what was written: {what}")),
+            None => Verdict::Same,
+        })
+    }
+
+    /// Writes it as CRAM by samtools, and reads that by both.
+    fn written_by_samtools(&self) -> Result<Verdict> {
+        let name = format!("samtools.{}.cram", self.number);
+        if self.write_by_samtools(&name, "")?.is_err() {
+            return Ok(Verdict::Blank);
+        }
+        let path = self.place.path(&name);
+        Ok(alike(&self.readmill(&path, "")?, &self.samtools(&path)?))
+    }
+}
+
+/// Whether readmill reads a CRAM file of others as samtools does.
+pub fn alike(ours: &Printed, theirs: &Printed) -> Verdict {
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => difference(ours, theirs)
+            .map_or(Verdict::Same, |what| Verdict::Defect(format!("readmill and samtools: {what}"))),
+        (Err(said), Err(_)) => Verdict::Refused(said.clone()),
+        (Err(said), Ok(_)) => Verdict::Defect(format!("readmill alone refuses it: {said}")),
+        (Ok(_), Err(said)) => Verdict::Defect(format!("samtools alone refuses it: {said}")),
+    }
+}

@@ -1,0 +1,128 @@
+//! The comparisons as tables in Markdown.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::verdict::{COMPARISONS, Row, Verdict};
+
+/// Verdicts as they are counted: blank, same, refused, numbered, as samtools', defects.
+type Counts = [usize; 6];
+
+fn class(verdict: &Verdict) -> usize {
+    match verdict {
+        Verdict::Blank => 0,
+        Verdict::Same => 1,
+        Verdict::Refused(_) => 2,
+        Verdict::Numbered(..) => 3,
+        Verdict::AsSamtools(_) => 4,
+        Verdict::Defect(_) => 5,
+    }
+}
+
+/// How often each verdict was given in a comparison, as words.
+pub fn counted(rows: &[Row], comparison: usize) -> String {
+    let mut counts = Counts::default();
+    rows.iter().for_each(|row| counts[class(&row.verdicts[comparison])] += 1);
+    let [_, same, refused, numbered, as_samtools, defects] = counts;
+    format!(
+        "{same} ok, {refused} refused as they should be, {numbered} by a numbered row, {as_samtools} as samtools' \
+         CRAM, {defects} defects"
+    )
+}
+
+/// All tables.
+pub fn markdown(rows: &[Row], versions: &str) -> String {
+    let mut out = format!("# Test files of others\n\n{versions}\n\n");
+    out.push_str(LEGEND);
+    sums(rows, &mut out);
+    directories(rows, &mut out);
+    reasons(rows, &mut out);
+    files(rows, &mut out);
+    out
+}
+
+const LEGEND: &str = "\
+ok: the records are the same. refused: refused as it should be, by samtools, too, or as the specification's tests ask \
+for. row N: an accepted difference in docs/parity.md. as samtools': htsjdk does the same with samtools' CRAM of the \
+file. –: there was nothing to compare.\n\n";
+
+/// A table's head.
+fn head(out: &mut String, columns: &[&str]) {
+    let _ = writeln!(out, "| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()));
+}
+
+const CLASSES: [&str; 5] = ["ok", "refused", "row", "as samtools'", "DEFECT"];
+
+/// By comparison and by what the files are.
+fn sums(rows: &[Row], out: &mut String) {
+    out.push_str("## Sums\n\n");
+    head(out, &[&["comparison", "files"], &CLASSES[..]].concat());
+    for (at, comparison) in COMPARISONS.iter().enumerate() {
+        let mut kinds: BTreeMap<&str, Counts> = BTreeMap::new();
+        for row in rows {
+            let key = if at == 0 { row.kind } else { "" };
+            kinds.entry(key).or_default()[class(&row.verdicts[at])] += 1;
+        }
+        for (kind, counts) in kinds {
+            let [_, rest @ ..] = counts;
+            let name = [comparison, kind].join(" ");
+            let _ = write!(out, "| {} | {} |", name.trim(), rest.iter().sum::<usize>());
+            out.push_str(&rest.map(|n| format!(" {n} |")).concat());
+            out.push('\n');
+        }
+    }
+    out.push('\n');
+}
+
+/// By directory: in each comparison those that are the same, of those compared.
+fn directories(rows: &[Row], out: &mut String) {
+    out.push_str("## By directory\n\nThe same, of those that were compared.\n\n");
+    head(out, &[&["directory", "files"], &COMPARISONS[..]].concat());
+    let mut all: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        let directory = row.shown.rsplit_once('/').map_or(".", |(directory, _)| directory);
+        all.entry(directory).or_default().push(row);
+    }
+    for (directory, rows) in all {
+        let _ = write!(out, "| {directory} | {} |", rows.len());
+        for at in 0..COMPARISONS.len() {
+            let of =
+                |is: fn(usize) -> bool| rows.iter().filter(|row| is(class(&row.verdicts[at]))).count();
+            let (same, compared) = (of(|class| class == 1), of(|class| class > 0));
+            let _ = match (same, compared) {
+                (_, 0) => write!(out, " – |"),
+                _ if same == compared => write!(out, " {same} |"),
+                _ => write!(out, " {same} of {compared} |"),
+            };
+        }
+        out.push('\n');
+    }
+    out.push('\n');
+}
+
+/// Every file that is not the same in all comparisons, and why.
+fn reasons(rows: &[Row], out: &mut String) {
+    out.push_str("## Not the same\n\n");
+    head(out, &["file", "comparison", "verdict", "what was said or seen"]);
+    for row in rows {
+        for (verdict, comparison) in row.verdicts.iter().zip(COMPARISONS) {
+            if let Some(why) = verdict.reason() {
+                let why: String = why.chars().take(300).collect();
+                let why = why.replace('|', "\\|").replace('`', "'");
+                let _ = writeln!(out, "| {} | {comparison} | {verdict} | `{why}` |", row.shown);
+            }
+        }
+    }
+    out.push('\n');
+}
+
+/// Every file.
+fn files(rows: &[Row], out: &mut String) {
+    out.push_str("## Every file\n\n");
+    head(out, &[&["file"], &COMPARISONS[..]].concat());
+    for row in rows {
+        let _ = write!(out, "| {} |", row.shown);
+        out.push_str(&row.verdicts.each_ref().map(|verdict| format!(" {verdict} |")).concat());
+        out.push('\n');
+    }
+}
