@@ -25,6 +25,7 @@ mod sorters;
 mod spill;
 mod table;
 mod tally;
+mod threads;
 mod told;
 mod truth;
 mod usage;
@@ -78,6 +79,8 @@ enum Bench {
     Input(Options),
     /// All codecs and levels on blocks of BAM files, without any peer
     Codecs(Options),
+    /// Ways of reading and locks that threads share, as Langmead et al. 2018 compare them; simulated for more cores
+    Threads(threads::Args),
     /// One measurement of the codec floor
     #[command(hide = true)]
     FloorOnce(floor::Args),
@@ -110,6 +113,7 @@ pub fn run(args: Args) -> Result<()> {
         Bench::Serial(options) => serial::run(&mut Work::prepare(options)?),
         Bench::Input(options) => jobs::input(&Work::prepare(options)?),
         Bench::Codecs(options) => codecs::run(&Work::prepare(options)?),
+        Bench::Threads(args) => threads::run(&args),
         Bench::FloorOnce(args) => floor::run(&args),
         Bench::SerialOnce(args) => drive::run(&args),
         Bench::Tally { file } => tally::run(&file),

@@ -1,0 +1,177 @@
+//! readmill's own way: any thread takes any batch of [`PAIRS`] pairs, from files that are not padded, and holds no lock while
+//! it reads, counts lines or parses.
+//!
+//! What is serial is what the engine does with tickets (a lock, for a few instructions between two phases of a batch), and the
+//! linking of each batch to the one before.
+
+use std::convert::Infallible;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use readmill_engine::{Crew, Pass, Pool, Ticket};
+use readmill_fastq::{Claims, Layout, Options, Order, Taken};
+use readmill_record::{Error, Reads, Result};
+
+use crate::clock::{of_process, of_thread};
+use crate::files::Files;
+use crate::project;
+use crate::sections::Section;
+
+/// Pairs of a batch.
+pub const PAIRS: usize = 1024;
+
+/// Times that a thread goes to the engine's board for a batch: claim, open, link, work, commit.
+pub const VISITS: usize = 5;
+
+/// What came of reading the files once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    /// Reads that were taken.
+    pub reads: u64,
+    /// CPU time of all threads.
+    pub cpu: Duration,
+    /// Time in which batches were linked.
+    pub linked: Duration,
+}
+
+/// Reads both files with so many threads, and does `work` to every batch, until they end or `go_on` says no.
+///
+/// # Errors
+/// If the files cannot be read, or are not FASTQ.
+pub fn run(
+    files: [&Path; 2],
+    threads: usize,
+    work: impl Fn(&Reads) + Sync,
+    go_on: impl Fn() -> bool + Sync,
+) -> io::Result<Done> {
+    let start = of_process();
+    let in_flight = 2 * threads.max(2);
+    let [one, two] = files.map(Into::into);
+    let options = Options { templates: PAIRS, in_flight, ..Options::default() };
+    let claims = Arc::new(Claims::open(Layout::Paired(one, two), options).map_err(io::Error::other)?);
+    let taking = Taking { claims: claims.clone(), pool: Pool::new(in_flight), work };
+    let (mut order, mut done) = (Order::new(&claims), Done::default());
+    readmill_engine::run(
+        Crew { threads, in_flight },
+        &taking,
+        |ticket| Ok((!claims.ended() && go_on()).then_some(ticket)),
+        |_, (taken, mut reads)| {
+            let start = Instant::now();
+            order.link(taken, &mut reads)?;
+            done.linked += start.elapsed();
+            Ok(reads)
+        },
+        |_, reads| {
+            done.reads += reads.len() as u64;
+            taking.pool.put(reads);
+            Ok(())
+        },
+    )
+    .map_err(io::Error::other)?;
+    done.cpu = of_process() - start;
+    Ok(done)
+}
+
+/// Taking batches, and working on them.
+struct Taking<W> {
+    claims: Arc<Claims>,
+    pool: Pool<Reads>,
+    work: W,
+}
+
+impl<W: Fn(&Reads) + Sync> Pass for Taking<W> {
+    type Input = Ticket;
+    type Opened = (Taken, Reads);
+    type Linked = Reads;
+    type Output = Reads;
+    type Worker = ();
+    type Error = Error;
+
+    fn worker(&self) {}
+
+    fn open(&self, (): &mut (), ticket: Ticket) -> Result<(Taken, Reads)> {
+        let mut reads = self.pool.take().unwrap_or_default();
+        let taken = self.claims.take(ticket, &mut reads);
+        Ok((taken, reads))
+    }
+
+    fn work(&self, (): &mut (), reads: Reads) -> Result<Reads> {
+        (self.work)(&reads);
+        Ok(reads)
+    }
+}
+
+/// A pass that does nothing: what is left is the engine.
+struct Nothing;
+
+impl Pass for Nothing {
+    type Input = ();
+    type Opened = ();
+    type Linked = ();
+    type Output = ();
+    type Worker = ();
+    type Error = Infallible;
+
+    fn worker(&self) {}
+
+    fn open(&self, (): &mut (), (): ()) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn work(&self, (): &mut (), (): ()) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+/// Nanoseconds that the engine takes for a ticket, on one thread.
+fn ticket(tickets: Ticket) -> f64 {
+    let start = of_thread();
+    let claim = |ticket| Ok((ticket < tickets).then_some(()));
+    let crew = Crew { threads: 1, in_flight: 4 };
+    let done = readmill_engine::run(crew, &Nothing, claim, |_, ()| Ok(()), |_, ()| Ok(()));
+    done.map(drop).unwrap_or_else(|never| match never {});
+    (of_thread() - start).as_nanos() as f64 / tickets.max(1) as f64
+}
+
+/// Measures our way on one thread. The engine's whole time for a ticket counts as serial, and the linking of it.
+///
+/// # Errors
+/// If the files cannot be read.
+pub fn way(files: &Files) -> io::Result<project::Way> {
+    let batch = 2.0 * PAIRS as f64;
+    let done = run([&files.plain[0], &files.plain[1]], 1, |_| (), || true)?;
+    let per_read = |time: Duration| time.as_nanos() as f64 / done.reads.max(1) as f64;
+    let held = ticket(50_000) / batch + per_read(done.linked);
+    let section = Section { held, all: per_read(done.cpu) };
+    Ok(project::Way { name: "U, unpadded (ours)".into(), batch, visits: VISITS, section })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parsing::{Batch, Way, tests::pairs};
+    use std::collections::BTreeSet;
+    use std::sync::Mutex;
+
+    #[test]
+    fn ours_gives_the_pairs_that_the_others_give() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files::make(directory.path(), 2500).unwrap();
+        let (way, mut batch) = (Way::Batches(100), Batch::default());
+        let (mut sources, mut expected) = (files.open(way).unwrap(), BTreeSet::new());
+        while expected.len() < 2500 {
+            assert!(way.take(&mut sources, &mut batch).unwrap());
+            way.parse(&mut batch).unwrap();
+            expected.extend(pairs(&batch.reads));
+        }
+        for threads in [1, 4] {
+            let found = Mutex::new(BTreeSet::new());
+            let work = |reads: &Reads| found.lock().unwrap().extend(pairs(reads));
+            let done = run([&files.plain[0], &files.plain[1]], threads, work, || true).unwrap();
+            assert_eq!(done.reads, 5000);
+            assert!(found.into_inner().unwrap() == expected);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The elements of a plot as SVG.
+
+use std::fmt::Write;
+
+use super::Style;
+
+/// Which end of a text is where it is put.
+#[derive(Clone, Copy)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// Colours of the series on a light and on a dark page; they differ for those who see no red or no green, too (Okabe and
+/// Ito 2008, made darker or lighter).
+const COLOURS: [(&str, &str); 8] = [
+    ("#6b6b6b", "#a8a8a8"),
+    ("#0072b2", "#56b4e9"),
+    ("#c44e00", "#ff9a4d"),
+    ("#00795c", "#2fd3a5"),
+    ("#a0457f", "#e79ac6"),
+    ("#8a6d00", "#f0d24c"),
+    ("#4b3fa8", "#a9a0f5"),
+    ("#1a1a1a", "#f0f0f0"),
+];
+
+/// An SVG file that is being written.
+pub struct Svg(String);
+
+type Place = (f64, f64);
+
+impl Svg {
+    pub fn new(width: f64, height: f64, title: &str) -> Self {
+        let mut svg = Svg(format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height:.0}\" width=\"{width}\" \
+             height=\"{height:.0}\" role=\"img\">\n<title>{}</title>\n<style>\n",
+            escaped(title)
+        ));
+        svg.add(
+            "text { font-family: system-ui, 'Segoe UI', Helvetica, Arial, sans-serif; font-size: 12px; fill: #222 }\n\
+             .title { font-size: 15px; font-weight: 600 } .panel { font-size: 13px; font-weight: 600 } .name { font-size: 13px }\n\
+             .label { font-size: 13px } .page { fill: #fff } .grid { stroke: #ddd } .frame { stroke: #888; fill: none }\n",
+        );
+        svg.colours(|&(light, _)| light, "#fff");
+        svg.add("@media (prefers-color-scheme: dark) {\ntext { fill: #ddd } .page { fill: #15181c } .grid { stroke: #333 }\n");
+        svg.colours(|&(_, dark)| dark, "#15181c");
+        svg.add("}\n</style>\n<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
+        svg
+    }
+
+    fn colours(&mut self, of: fn(&(&'static str, &'static str)) -> &'static str, page: &str) {
+        for (number, colour) in COLOURS.iter().map(of).enumerate() {
+            let _ = writeln!(
+                self.0,
+                ".l{number} {{ stroke: {colour}; fill: none; stroke-width: 2 }} .m{number} {{ fill: {colour} }} \
+                 .r{number} {{ stroke: {colour}; fill: {page}; stroke-width: 1.8 }}"
+            );
+        }
+    }
+
+    fn add(&mut self, text: &str) {
+        self.0.push_str(text);
+    }
+
+    pub fn text(&mut self, (x, y): Place, anchor: Anchor, class: &str, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        if !text.is_empty() {
+            self.add(&format!(
+                "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>\n",
+                escaped(text)
+            ));
+        }
+    }
+
+    /// Text that is read from the bottom to the top, its middle at that place.
+    pub fn text_upwards(&mut self, (x, y): Place, class: &str, text: &str) {
+        self.add(&format!(
+            "<text class=\"{class}\" transform=\"translate({x:.1} {y:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
+            escaped(text)
+        ));
+    }
+
+    pub fn line(&mut self, (x1, y1): Place, (x2, y2): Place, class: &str) {
+        self.add(&format!(
+            "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>\n"
+        ));
+    }
+
+    pub fn frame(&mut self, (left, top): Place, (right, bottom): Place) {
+        let (width, height) = (right - left, bottom - top);
+        self.add(&format!(
+            "<rect class=\"frame\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>\n"
+        ));
+    }
+
+    /// Draws the points of a series, which has a colour and a mark by its number.
+    pub fn series(&mut self, number: usize, style: Style, places: &[Place]) {
+        let colour = number % COLOURS.len();
+        match style {
+            Style::Line => self.stroke(number, places),
+            Style::Dashes => self.polyline(number, places, " stroke-dasharray=\"7 5\""),
+            Style::Marks | Style::Rings => (),
+        }
+        let class = if style == Style::Rings { 'r' } else { 'm' };
+        for &place in places.iter().filter(|_| style != Style::Dashes) {
+            self.mark(&format!("{class}{colour}"), number, place);
+        }
+    }
+
+    /// Draws the line of a series without its marks.
+    pub fn stroke(&mut self, number: usize, places: &[Place]) {
+        self.polyline(number, places, "");
+    }
+
+    fn polyline(&mut self, number: usize, places: &[Place], dashes: &str) {
+        let colour = number % COLOURS.len();
+        let points: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        self.add(&format!("<polyline class=\"l{colour}\"{dashes} points=\"{}\"/>\n", points.join(" ")));
+    }
+
+    /// A circle, square, triangle or diamond.
+    fn mark(&mut self, class: &str, number: usize, (x, y): Place) {
+        let around = |corners: &[(f64, f64)]| {
+            let corners = corners.iter().map(|(dx, dy)| format!("{:.1},{:.1}", x + dx, y + dy));
+            format!(
+                "<polygon class=\"{class}\" points=\"{}\"/>\n",
+                corners.collect::<Vec<_>>().join(" ")
+            )
+        };
+        let mark = match number % 4 {
+            0 => format!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.8\"/>\n"),
+            1 => around(&[(-3.5, -3.5), (3.5, -3.5), (3.5, 3.5), (-3.5, 3.5)]),
+            2 => around(&[(0.0, -4.6), (4.4, 3.4), (-4.4, 3.4)]),
+            _ => around(&[(0.0, -5.0), (5.0, 0.0), (0.0, 5.0), (-5.0, 0.0)]),
+        };
+        self.add(&mark);
+    }
+
+    pub fn finish(mut self) -> String {
+        self.add("</svg>\n");
+        self.0
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

@@ -1,0 +1,48 @@
+//! The experiment of Langmead et al. 2018: ways of reading, locks, and what both allow on more cores than there are here.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use readmill_contention::experiment::{self, Options};
+
+use super::machine;
+
+/// What is run.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A small run, to see that all of it works
+    #[arg(long)]
+    quick: bool,
+    /// Pairs of reads that are measured
+    #[arg(long, value_name = "N", default_value_t = 500_000)]
+    pairs: u64,
+    /// Measurements of each figure
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    runs: usize,
+    /// Cores for which is projected, with two threads each
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    cores: usize,
+    /// Directory for the reads [default: target/bench]
+    #[arg(long, value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// Directory for the plots [default: that of the reads]
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+}
+
+/// Measures and simulates; prints the tables and writes the plots.
+pub fn run(args: &Args) -> Result<()> {
+    let root =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent directory")?;
+    let directory = args.directory.clone().unwrap_or_else(|| root.join("target/bench")).join("threads");
+    let options = Options {
+        plots: args.plots.clone().unwrap_or_else(|| directory.clone()),
+        directory,
+        pairs: if args.quick { args.pairs.min(5000) } else { args.pairs },
+        rounds: if args.quick { 1 } else { args.runs },
+        cores: args.cores,
+    };
+    println!("## Threads that share an input\n\n{}\n", machine::describe());
+    print!("{}", experiment::run(&options)?);
+    Ok(())
+}
