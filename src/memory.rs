@@ -111,7 +111,7 @@ impl Memory {
         if let Some(needs) = aligning {
             division.take("the aligner's index", needs.index);
             division.take("aligners", needs.thread * threads as u64);
-            division.take("reads to be aligned", needs.cohort + needs.ticket * crew.in_flight as u64);
+            division.take("reads to be aligned", needs.waiting(crew.in_flight));
         }
         if plan.writes_cram() {
             let encoder = cram::encoder_bytes(CRAM_PARTITION as usize) as u64;

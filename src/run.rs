@@ -100,8 +100,8 @@ fn aligned(plan: &Plan, wanted: &Aligning, needs: Needs, crew: Crew) -> Result<I
     let means = &plan.means;
     let kernel = aligning::load(wanted)?;
     let header = aligning::header(wanted, &*kernel, plan.no_pg())?;
-    let lanes =
-        Lanes::open(&wanted.lanes, kernel, crew.in_flight, needs.cohort, means.allow_missing_eof)?;
+    let most = needs.batches(crew.in_flight);
+    let lanes = Lanes::open(&wanted.lanes, kernel, crew.in_flight, most, means.allow_missing_eof)?;
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
     Ok(Inputs::aligned(Arc::new(lanes), first, header))
 }

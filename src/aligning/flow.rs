@@ -145,7 +145,11 @@ impl Flow {
     fn fill(&mut self, place: Place, reads: Reads, seeded: Seeded) -> Result<()> {
         self.bytes += bytes(&reads, &seeded);
         if self.bytes > self.lanes.most_bytes {
-            let what = "the reads that decide together how long inserts are do not fit into the memory";
+            let what = format!(
+                "the reads that decide together how long inserts are take {} MiB, and have {}",
+                self.bytes.div_ceil(1 << 20),
+                self.lanes.most_bytes >> 20
+            );
             return Err(Error::usage(what).hint("raise -m, or lower -K"));
         }
         let at = (place.cohort - self.first) as usize;

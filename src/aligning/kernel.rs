@@ -20,6 +20,9 @@ const COHORT_BYTES_PER_BYTE: u64 = 8 * 8;
 /// Bytes that text of FASTQ takes for each ticket in flight: see `readmill_fastq::Claims::most_bytes`.
 const TEXT_PER_TICKET: u64 = 8 << 20;
 
+/// Bytes of a batch and its candidates, if they are as many as in a cohort; a third more.
+const BATCH: u64 = 8 << 20;
+
 /// Memory that aligning takes beside everything else, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
@@ -29,8 +32,20 @@ pub struct Needs {
     pub thread: u64,
     /// Reads that wait for their cohort, and their candidates.
     pub cohort: u64,
-    /// Text of files, for each ticket in flight.
+    /// A ticket in flight: text of files, a batch and its candidates.
     pub ticket: u64,
+}
+
+impl Needs {
+    /// What all of a run with so many tickets in flight take.
+    pub fn waiting(&self, in_flight: usize) -> u64 {
+        self.cohort + self.ticket * in_flight as u64
+    }
+
+    /// Of that, what reads and candidates may take.
+    pub fn batches(&self, in_flight: usize) -> u64 {
+        self.cohort + BATCH * in_flight as u64
+    }
 }
 
 /// What aligning needs, told from the files before any is read.
@@ -46,7 +61,12 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
             let index = bwa::index_bytes(&bwa::find(&aligning.reference)?)?;
             let bases = options.cohort_bases.unwrap_or(bwa::BwaOptions::COHORT_BASES);
             let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
-            Ok(Needs { index, thread: bwa::scratch_bytes(READ_BASES), cohort, ticket: TEXT_PER_TICKET })
+            Ok(Needs {
+                index,
+                thread: bwa::scratch_bytes(READ_BASES),
+                cohort,
+                ticket: TEXT_PER_TICKET + BATCH,
+            })
         }
     }
 }

@@ -71,7 +71,7 @@ impl Aligning {
     /// Bytes that aligning takes, for one thread, beside what steps take.
     pub fn memory(&self) -> Result<u64> {
         let needs = crate::aligning::needs(self)?;
-        Ok(needs.index + needs.thread + needs.cohort + needs.ticket)
+        Ok(needs.index + needs.thread + needs.waiting(1))
     }
 
     /// Checks what can be checked before anything is opened.
