@@ -11,6 +11,8 @@ mod duplicates;
 mod fastq;
 mod filter;
 mod filters;
+#[cfg(feature = "bwa")]
+mod index;
 mod learn;
 mod markdup;
 mod prep;
@@ -38,6 +40,9 @@ enum Command {
     /// Align reads of FASTQ files, and prepare them in the same pass
     #[cfg(feature = "bwa")]
     Align(Box<align::Align>),
+    /// Make the index that align needs
+    #[cfg(feature = "bwa")]
+    Index(index::Index),
     /// Any combination of steps in one read of the input
     Prep(Box<prep::Prep>),
     /// Sort reads
@@ -92,6 +97,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
     match command {
         #[cfg(feature = "bwa")]
         Command::Align(it) => process(&it.plan()?),
+        #[cfg(feature = "bwa")]
+        Command::Index(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Prep(it) => process(&it.plan()?),
         Command::Sort(it) => process(&it.plan("sort")?),
         Command::Merge(it) => process(&it.plan("merge")?),

@@ -1,0 +1,54 @@
+//! `readmill index`: the index that `readmill align` needs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use readmill::plan::parse_size;
+use readmill::report::log;
+use readmill_align::bwa::{self, IndexOptions, Stage};
+use readmill_record::Result;
+
+/// Flags of making an index.
+#[derive(Args)]
+#[command(
+    after_help = "The files are those of bwa-mem2 2.2.1, byte for byte, so either program reads the other's. Making them takes \
+about 10 bytes of memory a base of the reference, 18 from 2^30 bases on."
+)]
+pub struct Index {
+    /// Reference: FASTA, plain or by gzip
+    #[arg(value_name = "REF")]
+    reference: PathBuf,
+    /// What the files are called, without their endings [default: REF]
+    #[arg(short = 'o', long, value_name = "PREFIX")]
+    prefix: Option<PathBuf>,
+    /// Refuse to start if more memory than this is needed
+    #[arg(short, long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<u64>,
+    /// Write REF.0123, too, which bwa-mem2 reads and readmill does not
+    #[arg(long)]
+    unpacked: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+impl Index {
+    pub fn run(&self) -> Result<()> {
+        let prefix = self.prefix.as_ref().unwrap_or(&self.reference);
+        let options = IndexOptions { memory: self.memory, unpacked: self.unpacked };
+        let say = |line: &str| {
+            if !self.quiet {
+                log(&format!("readmill: {line}"));
+            }
+        };
+        bwa::build_index(&self.reference, prefix, options, &mut |stage| {
+            say(match stage {
+                Stage::Read => "reading the reference",
+                Stage::Sort => "sorting its suffixes, which takes longest",
+                Stage::Write => "writing the index",
+            });
+        })?;
+        say(&format!("the index is {}.*", prefix.display()));
+        Ok(())
+    }
+}
