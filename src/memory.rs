@@ -90,6 +90,8 @@ pub struct Memory {
     pub room: u64,
     /// Sizes of lists and frames.
     pub sizes: Sizes,
+    /// Bytes that reads which are to be aligned may take beyond what they usually do.
+    pub aligning: u64,
     /// Whether decoders of CRAM have their share; without, what turns out to be CRAM takes it of the room.
     pub decoders: bool,
     /// The shares, for `--explain`.
@@ -142,6 +144,11 @@ impl Memory {
         }
         let sizes = Sizes::of(division.remainder().unwrap_or(0));
         division.take("sorting", sizes.scratch() * threads as u64);
+        // Candidates of short or repetitive reads take more than is usual; a quarter of what is left is for that.
+        let aligning = aligning.map_or(0, |_| division.remainder().unwrap_or(0) / 4);
+        if aligning > 0 {
+            division.take("reads with many candidates", aligning);
+        }
         let room = division.remainder().unwrap_or(0).min(MOST_ROOM);
         let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
         if room < least_room {
@@ -152,7 +159,7 @@ impl Memory {
             ))
             .hint("raise -m, or use fewer threads"));
         }
-        Ok(Memory { crew, room, sizes, decoders, division })
+        Ok(Memory { crew, room, sizes, aligning, decoders, division })
     }
 }
 

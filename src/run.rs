@@ -60,7 +60,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         name: Vec::new(),
     };
     let mut inputs = match (&plan.aligning, needs) {
-        (Some(wanted), Some(needs)) => aligned(plan, wanted, needs, memory.crew)?,
+        (Some(wanted), Some(needs)) => aligned(plan, wanted, needs, &memory)?,
         _ => Inputs::open(&plan.inputs, rules)?,
     };
     filters::check(&plan.steps.filters, &mut inputs)?;
@@ -96,11 +96,12 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
 }
 
 /// Reads of FASTQ files, aligned on their way in.
-fn aligned(plan: &Plan, wanted: &Aligning, needs: Needs, crew: Crew) -> Result<Inputs> {
+fn aligned(plan: &Plan, wanted: &Aligning, needs: Needs, memory: &Memory) -> Result<Inputs> {
     let means = &plan.means;
     let kernel = aligning::load(wanted)?;
     let header = aligning::header(wanted, &*kernel, plan.no_pg())?;
-    let most = needs.batches(crew.in_flight);
+    let crew = memory.crew;
+    let most = needs.batches(crew.in_flight) + memory.aligning;
     let lanes = Lanes::open(&wanted.lanes, kernel, crew.in_flight, most, means.allow_missing_eof)?;
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
     Ok(Inputs::aligned(Arc::new(lanes), first, header))

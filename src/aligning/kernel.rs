@@ -8,7 +8,7 @@ use readmill_record::{Header, Result};
 use crate::plan::{Aligner, Aligning};
 
 /// Most bases of the reads that are counted on, for a thread's scratch.
-const READ_BASES: usize = 1000;
+const READ_BASES: usize = 300;
 
 /// Bytes that reads and candidates take for each base of a cohort. (Measured: 370 of text and 2,100 of candidates for a
 /// read of 151 bases, on a genome full of repeats.)

@@ -1,9 +1,9 @@
-//! bwa-mem3's C functions, owned and checked: all `unsafe` of the kernel is here.
+//! bwa-mem3's C functions, owned and checked: all `unsafe` of aligning is here.
 //!
 //! bwa-mem3-sys is used rather than bwa-mem3-rs, its safe layer, which has no way to set `-a -S -P -5 -q -r -d` or to
 //! leave out the tags MQ and HN, wants a cohort in one slice, and keeps the read group in a global variable.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::ptr;
@@ -12,6 +12,7 @@ use bwa_mem3_sys as sys;
 use readmill_record::{Error, Read, Reads, Result};
 
 use super::options::InsertSize;
+use super::settings::Settings;
 
 /// An index in memory. Nothing changes it once it is loaded.
 pub(super) struct Index(*mut sys::BwaIndex);
@@ -55,61 +56,6 @@ impl Drop for Index {
     fn drop(&mut self) {
         // SAFETY: made by the shim, freed once.
         unsafe { sys::bwa_shim_idx_free(self.0) };
-    }
-}
-
-/// What bwa-mem3 calls the shape of its output (`compat_target_t` of 0.9.0).
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Compat {
-    name: *const c_char,
-    alias: *const c_char,
-    unavailable_reason: *const c_char,
-    emit_hd: c_int,
-    hd_line: *const c_char,
-    read_sidecar: c_int,
-    emit_mq: c_int,
-    emit_hn: c_int,
-    chain_flt_resurrect_empty: c_int,
-    sa_sentinel_drop_offset: c_int,
-}
-
-/// bwa mem's options as the C code has them.
-pub(super) struct Settings {
-    raw: *mut sys::mem_opt_t,
-    /// What `raw.compat` points at.
-    _compat: Box<Compat>,
-}
-
-// SAFETY: written by `new` alone; the shim only reads options, and copies them where it changes a flag.
-unsafe impl Send for Settings {}
-// SAFETY: as above.
-unsafe impl Sync for Settings {}
-
-impl Settings {
-    /// The defaults, changed by `change`; records have the tags of bwa 0.7.17: no HN, and MQ only if asked for.
-    pub(super) fn new(mate_mapq: bool, change: impl FnOnce(&mut sys::mem_opt_t)) -> Result<Self> {
-        // SAFETY: no preconditions.
-        let raw = unsafe { sys::bwa_shim_opts_new() };
-        if raw.is_null() {
-            return Err(failed("making options"));
-        }
-        // SAFETY: new options point at a static table of that layout (the version of the crate is pinned, and a test
-        // reads the table), and nobody else has them yet.
-        let (options, mut compat) = unsafe { (&mut *raw, Box::new(*(*raw).compat.cast::<Compat>())) };
-        (compat.emit_mq, compat.emit_hn) = (c_int::from(mate_mapq), 0);
-        options.compat = ptr::from_ref::<Compat>(&compat).cast();
-        change(options);
-        // SAFETY: live options; fills their scoring matrices from match score and mismatch penalty.
-        unsafe { sys::bwa_shim_opts_fill_scmat(raw) };
-        Ok(Settings { raw, _compat: compat })
-    }
-}
-
-impl Drop for Settings {
-    fn drop(&mut self) {
-        // SAFETY: made by the shim, freed once.
-        unsafe { sys::bwa_shim_opts_free(self.raw) };
     }
 }
 
@@ -223,7 +169,7 @@ pub(super) fn seed(
     };
     // SAFETY: all are live; the reads are copied before the call returns.
     let regions =
-        unsafe { sys::bwa_shim_seed_extend(index.0, settings.raw, scratch.0, &raw const batch) };
+        unsafe { sys::bwa_shim_seed_extend(index.0, settings.raw(), scratch.0, &raw const batch) };
     if regions.is_null() { Err(failed("seeding reads")) } else { Ok(Regions(regions)) }
 }
 
@@ -242,7 +188,7 @@ pub(super) fn infer(index: &Index, settings: &Settings, cohort: &[&Regions]) -> 
     // SAFETY: all are live; the call only reads regions, and writes four orientations.
     let status = unsafe {
         let out = inserts.0.as_mut_ptr();
-        sys::bwa_shim_pestat_cohort(index.0, settings.raw, cohort.as_ptr(), cohort.len(), out)
+        sys::bwa_shim_pestat_cohort(index.0, settings.raw(), cohort.as_ptr(), cohort.len(), out)
     };
     if status == 0 { Ok(inserts) } else { Err(failed("inferring insert sizes")) }
 }
@@ -275,7 +221,7 @@ pub(super) fn emit(
         let (inserts, context) = (inserts.0.as_ptr(), ptr::from_mut(&mut taking).cast());
         sys::bwa_shim_pair_emit(
             index.0,
-            settings.raw,
+            settings.raw(),
             scratch.0,
             raw,
             inserts,
@@ -314,7 +260,8 @@ pub(super) fn batch_reads() -> usize {
     unsafe { sys::bwa_shim_kernel_batch_size() }
 }
 
-fn failed(doing: &str) -> Error {
+/// The error of a call that did not do what it says.
+pub(super) fn failed(doing: &str) -> Error {
     // SAFETY: null, or this thread's message, which lives until its next call of the shim.
     let said = unsafe {
         let text = sys::bwa_shim_last_error();
@@ -326,21 +273,6 @@ fn failed(doing: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_table_of_output_shapes_has_the_layout_it_is_read_with() {
-        let settings = Settings::new(false, |_| ()).unwrap();
-        // SAFETY: the options are live, and point at a table.
-        let table = unsafe { *(*settings.raw).compat.cast::<Compat>() };
-        // SAFETY: static strings of the C code.
-        let (name, line) = unsafe { (CStr::from_ptr(table.name), CStr::from_ptr(table.hd_line)) };
-        assert_eq!(name, c"off");
-        assert_eq!(line, c"@HD\tVN:1.5\tSO:unsorted\tGO:query");
-        let numbers = (table.emit_hd, table.read_sidecar, table.emit_mq, table.emit_hn);
-        assert_eq!(numbers, (1, 1, 0, 0));
-        assert_eq!((table.chain_flt_resurrect_empty, table.sa_sentinel_drop_offset), (0, 0));
-        assert!(table.alias.is_null() && table.unavailable_reason.is_null());
-    }
 
     #[test]
     fn names_lose_what_numbers_the_segment() {

@@ -6,9 +6,11 @@
 
 mod ffi;
 mod files;
+mod index;
 mod options;
 mod quiet;
 mod record;
+mod settings;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,10 +18,12 @@ use std::sync::Arc;
 use readmill_record::{Error, Reads, Result};
 
 pub use files::{missing, prefix_of, scratch_bytes};
+pub use index::{IndexOptions, Stage, build_index, index_memory};
 pub use options::{BwaOptions, InsertSize};
 
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
-use ffi::{Index, Inserts, Regions, Scratch, Settings};
+use ffi::{Index, Inserts, Regions, Scratch};
+use settings::Settings;
 
 /// bwa mem with its index in memory.
 pub struct BwaKernel {
