@@ -116,7 +116,7 @@ fn a_reference_with_other_bases_than_the_header_says_is_refused() {
     let other = arg(&desk.path("other.fa"));
     // The header of the CRAM file has M5, that of the BAM file has none.
     succeeds(&["prep", "-q", &bam, "-o", &output, "--reference", &other]);
-    let done = readmill(&["prep", "-q", &file, "-o", &output, "--reference", &other]);
+    let done = readmill(["prep", "-q", &file, "-o", &output, "--reference", &other]);
     assert_eq!(done.code, Some(2), "{}", done.stderr);
     assert!(["has M5", "no-ref"].iter().all(|word| done.stderr.contains(word)), "{}", done.stderr);
 }

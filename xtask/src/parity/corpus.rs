@@ -19,7 +19,7 @@ use super::commands::Place;
 use super::ledger::Ledger;
 use file::File;
 use references::References;
-use verdict::{COMPARISONS, Row};
+use verdict::{COMPARISONS, OURS, READ, Row, THEIRS};
 
 /// Reads and writes all files below `root`; the tables go to the file `report`.
 pub fn compare(
@@ -36,7 +36,7 @@ pub fn compare(
     for (number, path) in paths.iter().enumerate() {
         let file = File { place, path, number, reference: references.of(place, path)? };
         let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
-        rows.push(file.row(shown, kind(path).unwrap_or_default())?);
+        rows.push(row(&file, shown, kind(path).unwrap_or_default())?);
         files.push(file);
     }
     htsjdk::compare(place, &files, &mut rows)?;
@@ -48,6 +48,18 @@ pub fn compare(
         fs::write(report, tables).with_context(|| report.display().to_string())?;
     }
     Ok(())
+}
+
+/// What comes of a file without htsjdk.
+fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<Row> {
+    let (ours, theirs) = (file.readmill(file.path, "")?, file.samtools(file.path)?);
+    let mut row = Row { shown, kind, verdicts: Default::default() };
+    row.verdicts[READ] = rules::reading(file, kind, &ours, &theirs)?;
+    if let (Ok(ours), true) = (ours, theirs.is_ok()) {
+        row.verdicts[OURS] = file.write(&ours)?;
+        row.verdicts[THEIRS] = file.written_by_samtools()?;
+    }
+    Ok(row)
 }
 
 /// Tells what is not the same; an error if anything is a defect.

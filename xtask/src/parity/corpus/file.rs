@@ -7,8 +7,7 @@ use anyhow::Result;
 
 use super::meaning::{self, difference, lines};
 use super::references::Fitting;
-use super::rules;
-use super::verdict::{OURS, READ, Row, THEIRS, Verdict};
+use super::verdict::Verdict;
 use crate::parity::commands::Place;
 
 /// What a program printed, or said when it refused.
@@ -92,20 +91,8 @@ impl File<'_> {
         self.told(self.path, printed(command)?)
     }
 
-    /// What comes of it without htsjdk.
-    pub fn row(&self, shown: String, kind: &'static str) -> Result<Row> {
-        let (ours, theirs) = (self.readmill(self.path, "")?, self.samtools(self.path)?);
-        let mut row = Row { shown, kind, verdicts: Default::default() };
-        row.verdicts[READ] = rules::reading(self, kind, &ours, &theirs)?;
-        if let (Ok(ours), true) = (ours, theirs.is_ok()) {
-            row.verdicts[OURS] = self.write(&ours)?;
-            row.verdicts[THEIRS] = self.written_by_samtools()?;
-        }
-        Ok(row)
-    }
-
     /// Writes it as CRAM, and reads that by both; `before` is what it holds.
-    fn write(&self, before: &[String]) -> Result<Verdict> {
+    pub fn write(&self, before: &[String]) -> Result<Verdict> {
         let name = self.ours();
         let mut command = self.place.readmill_command("prep -q --no-PG -o");
         command.arg(&name);
@@ -137,7 +124,7 @@ impl File<'_> {
     }
 
     /// Writes it as CRAM by samtools, and reads that by both.
-    fn written_by_samtools(&self) -> Result<Verdict> {
+    pub fn written_by_samtools(&self) -> Result<Verdict> {
         let name = format!("samtools.{}.cram", self.number);
         if self.write_by_samtools(&name, "")?.is_err() {
             return Ok(Verdict::Blank);
