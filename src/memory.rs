@@ -144,13 +144,14 @@ impl Memory {
         }
         let sizes = Sizes::of(division.remainder().unwrap_or(0));
         division.take("sorting", sizes.scratch() * threads as u64);
+        let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
         // Candidates of short or repetitive reads take more than is usual; a quarter of what is left is for that.
-        let aligning = aligning.map_or(0, |_| division.remainder().unwrap_or(0) / 4);
+        let left = division.remainder().unwrap_or(0);
+        let aligning = aligning.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
         if aligning > 0 {
             division.take("reads with many candidates", aligning);
         }
         let room = division.remainder().unwrap_or(0).min(MOST_ROOM);
-        let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
         if room < least_room {
             let least = (division.needed() + least_room).div_ceil(MIB);
             return Err(Error::usage(format!(

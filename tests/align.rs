@@ -129,13 +129,13 @@ fn lanes_follow_each_other_each_for_itself() {
     };
     let short = [0, 1].map(|at| arg(&desk.file(&format!("short.{at}"), part(&reads()[at]))));
     let groups = ["-R", "@RG\\tID:a\\tSM:s", "-R", "@RG\\tID:b\\tSM:s"];
-    let all = lines(&[&[&one, &two, &short[0], &short[1]][..], &groups].concat());
+    let four: [&str; 4] = [&one, &two, &short[0], &short[1]];
+    let all = lines(&[&four[..], &groups].concat());
     let first = lines(&[&one, &two, "-R", groups[1]]);
     let second = lines(&[&short[0], &short[1], "-R", groups[3]]);
     let apart = [records(&first), records(&second)].concat();
     assert!(records(&all) == apart, "two lanes are two runs");
-    let refused =
-        align(&[&[&one, &two, &short[0], &short[1]][..], &groups, &["-R", "@RG\\tID:c"]].concat());
+    let refused = align(&[&four[..], &groups, &["-R", "@RG\\tID:c"]].concat());
     assert_eq!(refused.code, Some(1), "three groups, two lanes");
 }
 

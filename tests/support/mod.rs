@@ -62,6 +62,7 @@ impl Desk {
         let plan = Plan {
             command: "prep",
             inputs: vec![input],
+            aligning: None,
             steps,
             output: Some(Output {
                 path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),
