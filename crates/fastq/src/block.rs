@@ -2,6 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use readmill_record::Error;
+
 /// Bytes after which the count of lines is noted, so that a line is found by looking at no more than so many.
 const STRIDE: usize = 16 << 10;
 
@@ -12,23 +14,30 @@ pub(crate) struct Block {
     len: usize,
     /// Lines that end before the end of each stride.
     marks: Vec<u32>,
+    /// Why there is no text behind it, if that is not because the text is over.
+    fault: Option<Error>,
 }
 
 impl Block {
-    /// Counts the lines of the first `len` bytes of `bytes`.
-    pub fn new(bytes: Vec<u8>, len: usize) -> Self {
+    /// Counts the lines of the first `len` bytes of `bytes`, behind which comes `fault`, if anything.
+    pub fn new(bytes: Vec<u8>, len: usize, fault: Option<Error>) -> Self {
         let mut lines = 0;
         let count = |stride: &[u8]| {
             lines += memchr::memchr_iter(b'\n', stride).count() as u32;
             lines
         };
         let marks = bytes[..len].chunks(STRIDE).map(count).collect();
-        Block { bytes, len, marks }
+        Block { bytes, len, marks, fault }
     }
 
     /// The text.
     pub fn text(&self) -> &[u8] {
         &self.bytes[..self.len]
+    }
+
+    /// Why there is no text behind it, if that is not because the text is over.
+    pub fn fault(&self) -> Option<&Error> {
+        self.fault.as_ref()
     }
 
     /// Number of lines that end in it.
@@ -76,13 +85,13 @@ mod tests {
         let text: Vec<u8> =
             (0..100_000u64).map(|i| if i * i % 101 == 4 { b'\n' } else { b'A' }).collect();
         let ends: Vec<usize> = memchr::memchr_iter(b'\n', &text).map(|at| at + 1).collect();
-        let block = Block::new(text.clone(), text.len() - 3000);
+        let block = Block::new(text.clone(), text.len() - 3000, None);
         let inside = ends.iter().filter(|&&end| end <= text.len() - 3000);
         assert_eq!(block.lines(), inside.clone().count() as u64);
         for (number, &end) in inside.enumerate() {
             assert_eq!(block.end_of_line(number as u64 + 1), Some(end));
         }
         assert_eq!(block.end_of_line(block.lines() + 1), None);
-        assert_eq!(Block::new(Vec::new(), 0).lines(), 0);
+        assert_eq!(Block::new(Vec::new(), 0, None).lines(), 0);
     }
 }

@@ -105,7 +105,7 @@ impl Claims {
             allow_missing_eof: options.allow_missing_eof,
             patience: options.patience,
         };
-        let files = inputs.into_iter().map(|input| Text::open(input, rules)).collect::<Result<_>>()?;
+        let files = Text::open(inputs, rules)?;
         let options = Options { templates, ..options };
         Ok(Claims { files, segments, options, serial: false.into(), ended: false.into() })
     }
@@ -206,5 +206,65 @@ impl Claims {
             ends.extend(end);
         }
         Some((parts, ends))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::Order;
+    use crate::reach::Supply;
+    use crate::ring::Claim;
+
+    fn file(directory: &tempfile::TempDir, records: usize) -> Input {
+        let path = directory.path().join("R.fastq");
+        let text: Vec<String> = (0..records).map(|i| format!("@{i}\nACGT\n+\nIIII\n")).collect();
+        std::fs::write(&path, text.concat()).unwrap();
+        Input::Path(path)
+    }
+
+    #[test]
+    fn threads_that_vanish_hold_up_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options { templates: 10, block_bytes: 50, patience: 3, ..Options::default() };
+        let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
+        let (mut order, mut reads, mut vanished) = (Order::new(&claims), Reads::default(), 0);
+        for ticket in 0..100 {
+            // Each of these has claimed a block, and is never heard of again.
+            for _ in 0..ticket % 4 {
+                vanished += u64::from(matches!(claims.files[0].ring().claim(), Claim::Block(_)));
+            }
+            let taken = claims.take(ticket, &mut reads);
+            order.link(taken, &mut reads).unwrap();
+            assert_eq!(reads.templates(), 10);
+            assert_eq!(reads.read(9).name, (ticket * 10 + 9).to_string().as_bytes());
+        }
+        assert!(vanished > 100);
+        assert_eq!(order.reread(), 0);
+    }
+
+    #[test]
+    fn tickets_in_any_order_are_the_same_batches() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options { templates: 7, block_bytes: 100, in_flight: 5, ..Options::default() };
+        let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
+        let mut order = Order::new(&claims);
+        let mut total = 0;
+        for window in 0..29 {
+            let take = |ticket| {
+                let mut reads = Reads::default();
+                (claims.take(ticket, &mut reads), reads)
+            };
+            let last_first: Vec<_> = (window * 5..window * 5 + 5).rev().map(take).collect();
+            for (ticket, (taken, mut reads)) in (window * 5..).zip(last_first.into_iter().rev()) {
+                order.link(taken, &mut reads).unwrap();
+                assert_eq!(reads.first(), ticket * 7);
+                total += reads.len();
+            }
+        }
+        assert_eq!((total, order.reread()), (1000, 0));
+        assert_eq!(claims.progress().0, claims.progress().1.unwrap());
     }
 }

@@ -125,12 +125,9 @@ impl<'a> Parser<'a> {
                 Some(_) => self.line(out, start)?,
             }
             if out.len() > start {
-                let shown = String::from_utf8_lossy(&out[start..out.len().min(start + 20)]).into_owned();
+                let error = no_start(&out[start..]);
                 out.truncate(start);
-                return Err(Error::input(format!("a record starts with {shown:?} where @ is expected"))
-                    .hint(
-                        "the record before may have more or fewer lines than four, or this is not FASTQ",
-                    ));
+                return Err(error);
             }
         }
     }
@@ -180,6 +177,9 @@ impl<'a> Parser<'a> {
             if let Some(&byte) = block.text().get(self.at.offset) {
                 return Ok(Some(byte));
             }
+            if let Some(fault) = block.fault() {
+                return Err(fault.clone());
+            }
             let Some(next) = self.text.block(self.at.block + 1)? else { return Ok(None) };
             self.block = Some(next);
             self.at = Position { block: self.at.block + 1, offset: 0, ..self.at };
@@ -213,14 +213,21 @@ impl<'a> Parser<'a> {
     }
 
     fn skip_byte_order_mark(&mut self) -> Result<()> {
-        for byte in *b"\xef\xbb\xbf" {
-            if self.peek()? != Some(byte) {
-                break;
+        for (place, byte) in b"\xef\xbb\xbf".iter().enumerate() {
+            if self.peek()? != Some(*byte) {
+                return if place == 0 { Ok(()) } else { Err(no_start(&b"\xef\xbb"[..place])) };
             }
             self.at.offset += 1;
         }
         Ok(())
     }
+}
+
+/// The error of a line that should start a record.
+fn no_start(line: &[u8]) -> Error {
+    let shown = String::from_utf8_lossy(&line[..line.len().min(20)]).into_owned();
+    Error::input(format!("a record starts with {shown:?} where @ is expected"))
+        .hint("the record before may have more or fewer lines than four, or this is not FASTQ")
 }
 
 /// The error of two reads that should be of one template.

@@ -41,6 +41,7 @@ mod source;
 mod strict;
 mod sync;
 mod text;
+mod twins;
 
 pub use claims::{Claims, Layout, Options, Taken};
 pub use line::template_name;

@@ -34,7 +34,7 @@ pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
         Some("the read has no name")
     } else if template_name(name).len() > MOST_NAME {
         Some("the name of the read is longer than 254 characters, which BAM cannot store")
-    } else if name.iter().any(u8::is_ascii_control) {
+    } else if name.iter().fold(false, |found, b| found | b.is_ascii_control()) {
         Some("the name of the read has a control character")
     } else {
         None
@@ -43,8 +43,13 @@ pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
 
 /// Whether all are printable and none is a blank: `!` to `~`, which is what bases and qualities are written in.
 pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
-    // No early exit: this way sixteen bytes are looked at at a time.
-    !bytes.iter().fold(false, |bad, b| bad | (b.wrapping_sub(b'!') > b'~' - b'!'))
+    // The greatest of all, and no early exit: this way sixteen bytes are looked at at a time. The last piece overlaps the
+    // one before.
+    let greatest = |piece: &[u8]| piece.iter().fold(0, |most: u8, b| most.max(b.wrapping_sub(b'!')));
+    let (pieces, rest) = bytes.as_chunks::<32>();
+    let last = bytes.last_chunk::<32>().map_or(rest, |last| last);
+    let most = pieces.iter().fold(greatest(last), |most, piece| most.max(greatest(piece)));
+    most <= b'~' - b'!'
 }
 
 #[cfg(test)]
@@ -64,7 +69,13 @@ mod tests {
     #[test]
     fn what_can_be_printed_is_graphic() {
         for byte in 0..=255u8 {
-            assert_eq!(is_graphic(&[b'A', byte]), byte.is_ascii_graphic());
+            for len in [0, 1, 15, 31, 32, 33, 63, 64, 100] {
+                for at in [0, len / 2, len] {
+                    let mut bytes = vec![b'A'; len];
+                    bytes.insert(at, byte);
+                    assert_eq!(is_graphic(&bytes), byte.is_ascii_graphic());
+                }
+            }
         }
         assert!(is_graphic(b"") && !is_graphic(&[b"A".repeat(99), b"\n".to_vec()].concat()));
     }

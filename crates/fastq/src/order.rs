@@ -22,12 +22,15 @@ pub struct Order {
     next: u64,
     /// Where its records start in each file.
     at: Vec<Position>,
+    /// Batches read from front to back.
+    reread: u64,
 }
 
 impl Order {
     /// Starts with ticket 0.
     pub fn new(claims: &Arc<Claims>) -> Self {
-        Order { claims: Arc::clone(claims), next: 0, at: vec![Position::default(); claims.files.len()] }
+        let at = vec![Position::default(); claims.files.len()];
+        Order { claims: Arc::clone(claims), next: 0, at, reread: 0 }
     }
 
     /// Makes `reads`, which [`Claims::take`] filled, hold just what batch `taken` should. Every ticket comes here, one after
@@ -63,8 +66,14 @@ impl Order {
         Ok(true)
     }
 
+    /// Batches that were not as they were taken, and so read from front to back, one after the other.
+    pub fn reread(&self) -> u64 {
+        self.reread
+    }
+
     /// Reads the batch from where the last one ended.
     fn read(&mut self, ticket: u64, reads: &mut Reads) -> Result<()> {
+        self.reread += 1;
         let claims = Arc::clone(&self.claims);
         let Claims { files, segments, options, .. } = &*claims;
         reads.reset(*segments, ticket * options.templates as u64);

@@ -31,36 +31,77 @@ pub(crate) trait Supply {
     /// Brings in the next block, unless block `wanted` has been claimed by now; false if it has not, and there is no slot.
     fn claim(&self, wanted: u64) -> bool;
 
+    /// How many lines a block may have, while none is known.
+    fn guess(&self) -> u64;
+
     /// Does the work of whoever claimed block `number`, or waits for that to be done.
     fn help(&self, number: u64);
 }
 
-/// Brings in text until `is_enough` of the number of blocks that are there, and of the number of lines that end in them.
-/// Looks `patience` times whether another thread has brought what is needed, before it does that one's work.
-pub(crate) fn reach(supply: &impl Supply, patience: u32, is_enough: impl Fn(u64, u64) -> bool) -> Reach {
+/// How much text is needed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Goal {
+    /// So many lines have to end in it.
+    Lines(u64),
+    /// So many blocks.
+    Blocks(u64),
+}
+
+impl Goal {
+    fn is_met(self, blocks: u64, lines: u64) -> bool {
+        match self {
+            Goal::Lines(wanted) => lines >= wanted,
+            Goal::Blocks(wanted) => blocks >= wanted,
+        }
+    }
+
+    /// Whether more has to be claimed than `claimed` blocks, of which the first `blocks` have `lines` lines and the others
+    /// about as many each. Without an inkling a block has `guess`.
+    fn needs_more(self, claimed: u64, blocks: u64, lines: u64, guess: u64) -> bool {
+        match self {
+            Goal::Blocks(wanted) => claimed < wanted,
+            Goal::Lines(wanted) => {
+                let each = lines.checked_div(blocks).unwrap_or(guess);
+                lines + (claimed - blocks) * each < wanted
+            }
+        }
+    }
+}
+
+/// Brings in text until there is enough. Looks `patience` times whether another thread has brought what is needed, before
+/// it does that one's work.
+pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
     loop {
         let (blocks, lines) = supply.ring().summed();
-        if is_enough(blocks, lines) {
+        if goal.is_met(blocks, lines) {
             return Reach::Enough;
         }
         if supply.ring().ends_at(blocks) {
             return Reach::End;
         }
-        if !bring(supply, patience, blocks, lines) {
+        if !bring(supply, patience, goal, blocks, lines) {
             return Reach::Full;
         }
     }
 }
 
 /// Has block `number`, before which `before` lines end, summed up; false if there is no slot for it.
-fn bring(supply: &impl Supply, patience: u32, number: u64, before: u64) -> bool {
+///
+/// While others bring it, the blocks behind it are claimed, as far as the goal needs them: many threads read at once.
+fn bring(supply: &impl Supply, patience: u32, goal: Goal, number: u64, before: u64) -> bool {
+    let ring = supply.ring();
     let mut left = patience;
     loop {
-        if supply.ring().sum(number, before) || supply.ring().is_published(number) {
+        if ring.sum(number, before) || ring.is_published(number) {
             return true;
         }
-        if supply.ring().claimed() <= number {
+        let claimed = ring.claimed();
+        if claimed <= number {
             return supply.claim(number);
+        }
+        let more = goal.needs_more(claimed, number, before, supply.guess());
+        if more && !ring.ends_at(claimed) && supply.claim(claimed) {
+            continue;
         }
         match left {
             0 => {

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use readmill_format::bgzf::BlockReader;
 use readmill_record::{Error, Kind, Result};
 
+use crate::twins::twins;
+
 /// Bytes looked at to tell the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
 
@@ -68,19 +70,57 @@ impl Read for Metered {
     }
 }
 
-/// Opens an input. `allow_missing_eof` accepts BGZF without the empty block that ends it.
-pub(crate) fn open(input: Input, allow_missing_eof: bool) -> Result<(PathBuf, Source, Meter)> {
-    let (name, mut bytes, file): (_, Bytes, _) = match input {
-        Input::Stream(name, bytes) => (name, bytes, None),
-        Input::Path(path) if path.as_os_str() == "-" => (path, Box::new(io::stdin()), None),
-        Input::Path(path) => {
-            let failed = |e| Error::io("cannot be opened", &e).file(&path);
-            let file = File::open(&path).map_err(failed)?;
-            let about = file.metadata().map_err(failed)?;
-            let len = Some(about.len()).filter(|&len| about.is_file() && len > 0);
-            let again = len.map(|_| file.try_clone()).transpose().map_err(failed)?;
-            (path, Box::new(file), len.zip(again))
+/// What a path or a stream turned out to be, before anything is read from it.
+enum Handle {
+    Regular(File, u64),
+    Pipe(File),
+    Other(Bytes),
+}
+
+/// Opens inputs, all of them before anything is read. `allow_missing_eof` accepts BGZF without the empty block that ends it.
+pub(crate) fn open(
+    inputs: Vec<Input>,
+    allow_missing_eof: bool,
+) -> Result<Vec<(PathBuf, Source, Meter)>> {
+    let handles = inputs.into_iter().map(handle).collect::<Result<Vec<_>>>()?;
+    let handles = match <[_; 2]>::try_from(handles) {
+        Ok([(one, Handle::Pipe(first)), (two, Handle::Pipe(second))]) => {
+            let [first, second] = twins([first, second]);
+            vec![(one, Handle::Other(first)), (two, Handle::Other(second))]
         }
+        Ok(others) => others.into(),
+        Err(others) => others,
+    };
+    handles.into_iter().map(|(name, handle)| source(name, handle, allow_missing_eof)).collect()
+}
+
+fn handle(input: Input) -> Result<(PathBuf, Handle)> {
+    let path = match input {
+        Input::Stream(name, bytes) => return Ok((name, Handle::Other(bytes))),
+        Input::Path(path) if path.as_os_str() == "-" => {
+            return Ok((path, Handle::Other(Box::new(io::stdin()))));
+        }
+        Input::Path(path) => path,
+    };
+    let failed = |e| Error::io("cannot be opened", &e).file(&path);
+    let file = File::open(&path).map_err(failed)?;
+    let about = file.metadata().map_err(failed)?;
+    let handle = match about.len() {
+        0 => Handle::Pipe(file),
+        len if about.is_file() => Handle::Regular(file, len),
+        _ => Handle::Pipe(file),
+    };
+    Ok((path, handle))
+}
+
+fn source(name: PathBuf, handle: Handle, allow_missing_eof: bool) -> Result<(PathBuf, Source, Meter)> {
+    let (mut bytes, file): (Bytes, _) = match handle {
+        Handle::Regular(file, len) => {
+            let again = file.try_clone().map_err(|e| Error::io("cannot be opened", &e).file(&name))?;
+            (Box::new(file), Some((len, again)))
+        }
+        Handle::Pipe(file) => (Box::new(file), None),
+        Handle::Other(bytes) => (bytes, None),
     };
     let mut peek = Vec::new();
     let read = (&mut bytes).take(PEEK as u64).read_to_end(&mut peek);
@@ -91,16 +131,16 @@ pub(crate) fn open(input: Input, allow_missing_eof: bool) -> Result<(PathBuf, So
     let buffered = |whole| BufReader::with_capacity(READ_SIZE, whole);
     let source = match (format, file) {
         (Format::Text, Some((len, file))) => Source::Plain(file, len),
-        (Format::Text, None) => Source::Stream(Stream::new(whole)),
+        (Format::Text, None) => Source::Stream(Stream(whole)),
         (Format::Bgzf, _) => Source::Blocks(Box::new(BlockReader::new(whole, allow_missing_eof))),
         (Format::Gzip, _) => {
             let gzip = flate2::bufread::MultiGzDecoder::new(buffered(whole));
-            Source::Stream(Stream::new(Box::new(gzip)))
+            Source::Stream(Stream(Box::new(gzip)))
         }
         (Format::Zstd, _) => {
             let zstd = zstd::stream::read::Decoder::with_buffer(buffered(whole));
             let zstd = zstd.map_err(|e| Error::io("reading failed", &e).file(&name))?;
-            Source::Stream(Stream::new(Box::new(zstd)))
+            Source::Stream(Stream(Box::new(zstd)))
         }
     };
     Ok((name, source, meter))
@@ -121,7 +161,7 @@ impl Format {
             [0x1f, 0x8b, 8, flags, ..] => {
                 let mut start = Vec::new();
                 // Whatever is wrong with the data is found, and named, when it is read.
-                let _ = flate2::read::GzDecoder::new(peek).take(4).read_to_end(&mut start);
+                let _ = flate2::read::GzDecoder::new(peek).take(16).read_to_end(&mut start);
                 refuse_reads_of_other_kinds(&start)?;
                 if flags & 4 != 0 && has_block_size(peek) { Format::Bgzf } else { Format::Gzip }
             }
@@ -165,32 +205,21 @@ fn has_block_size(member: &[u8]) -> bool {
 }
 
 /// Text that comes from front to back.
-pub(crate) struct Stream {
-    input: Bytes,
-    /// Why nothing follows what has been read.
-    fault: Option<Error>,
-}
+pub(crate) struct Stream(Bytes);
 
 impl Stream {
-    fn new(input: Bytes) -> Self {
-        Stream { input, fault: None }
-    }
-
-    /// Fills `into` as far as the text goes, and says how far that is. What comes before a fault is text.
-    pub fn fill(&mut self, into: &mut [u8]) -> Result<usize> {
+    /// Fills `into` as far as the text goes, and says how far that is, and what is wrong behind it, if anything.
+    pub fn fill(&mut self, into: &mut [u8]) -> (usize, Option<Error>) {
         let mut filled = 0;
-        while filled < into.len() && self.fault.is_none() {
-            match self.input.read(&mut into[filled..]) {
+        while filled < into.len() {
+            match self.0.read(&mut into[filled..]) {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => self.fault = Some(fault(&e)),
+                Err(e) => return (filled, Some(fault(&e))),
             }
         }
-        match &self.fault {
-            Some(fault) if filled == 0 => Err(fault.clone()),
-            _ => Ok(filled),
-        }
+        (filled, None)
     }
 }
 

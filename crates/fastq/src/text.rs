@@ -10,9 +10,12 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater, frame};
 use readmill_record::{Error, Result};
 
 use crate::block::{Block, Shelf};
-use crate::reach::{Reach, Supply, reach};
+use crate::reach::{Goal, Reach, Supply, reach};
 use crate::ring::{Claim, Ring};
 use crate::source::{self, Bytes, Input, Meter, Source, Stream};
+
+/// Bytes of a line, about, where reads are of 150 bases.
+const USUAL_LINE: u64 = 92;
 
 /// A place between two bytes of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,11 +41,11 @@ pub(crate) struct Rules {
     pub patience: u32,
 }
 
-/// What a block turned out to be.
-type Content = Result<Arc<Block>>;
+/// Blocks that are inflated together, and what is wrong behind them, if anything.
+type Compressed = (Chunk, Option<Error>);
 
-/// A chunk that its claimer inflates, and others may.
-type Handed = Mutex<Option<(u64, Arc<Chunk>)>>;
+/// What its claimer inflates, and others may.
+type Handed = Mutex<Option<(u64, Arc<Compressed>)>>;
 
 enum Kind {
     Plain(File, u64),
@@ -54,7 +57,7 @@ enum Kind {
 pub(crate) struct Text {
     name: PathBuf,
     kind: Kind,
-    ring: Ring<Content>,
+    ring: Ring<Arc<Block>>,
     slots: usize,
     shelf: Shelf,
     meter: Meter,
@@ -64,9 +67,16 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Opens a file.
-    pub fn open(input: Input, rules: Rules) -> Result<Self> {
-        let (name, source, meter) = source::open(input, rules.allow_missing_eof)?;
+    /// Opens files.
+    pub fn open(inputs: Vec<Input>, rules: Rules) -> Result<Vec<Self>> {
+        let opened = source::open(inputs, rules.allow_missing_eof)?;
+        Ok(opened
+            .into_iter()
+            .map(|(name, source, meter)| Text::new(name, source, meter, rules))
+            .collect())
+    }
+
+    fn new(name: PathBuf, source: Source, meter: Meter, rules: Rules) -> Self {
         let block_bytes = match source {
             Source::Blocks(_) => frame::MAX_CHUNK,
             Source::Plain(..) | Source::Stream(_) => rules.block_bytes.max(1),
@@ -87,7 +97,7 @@ impl Text {
         };
         let rules = Rules { block_bytes, ..rules };
         let (ring, shelf) = (Ring::new(slots, blocks), Shelf::default());
-        Ok(Text { name, kind, ring, slots, shelf, meter, rules, refilled: AtomicU64::new(0) })
+        Text { name, kind, ring, slots, shelf, meter, rules, refilled: AtomicU64::new(0) }
     }
 
     /// What errors call the file.
@@ -120,15 +130,15 @@ impl Text {
 
     /// Brings in text until `lines` lines have ended.
     pub fn reach(&self, lines: u64) -> Reach {
-        reach(self, self.rules.patience, |_, have| have >= lines)
+        reach(self, self.rules.patience, Goal::Lines(lines))
     }
 
     /// Block `number`; nothing behind the last. Only for him who releases, of what he has not released.
     pub fn block(&self, number: u64) -> Result<Option<Arc<Block>>> {
-        match reach(self, self.rules.patience, |blocks, _| blocks > number) {
+        match reach(self, self.rules.patience, Goal::Blocks(number + 1)) {
             Reach::Enough => {
-                let lost = || Err(Error::bug("a block of text was released too early"));
-                self.ring.get(number).unwrap_or_else(lost).map(Some)
+                let lost = || Error::bug("a block of text was released too early");
+                self.ring.get(number).ok_or_else(lost).map(Some)
             }
             Reach::End => Ok(None),
             Reach::Full => Err(Error::bug("the text that is kept is too long")),
@@ -144,10 +154,10 @@ impl Text {
                 block.checked_sub(1).map_or(Some(0), |before| self.ring.lines_through(before));
             let before = match previous {
                 Some(lines) => lines,
-                None => through - self.ring.get(block)?.ok()?.lines(),
+                None => through - self.ring.get(block)?.lines(),
             };
             if (before..through).contains(&line) {
-                let offset = self.ring.get(block)?.ok()?.end_of_line(number - before)?;
+                let offset = self.ring.get(block)?.end_of_line(number - before)?;
                 return Some(Position { block, offset, lines: number });
             }
             through = before;
@@ -160,7 +170,10 @@ impl Text {
     pub fn copy(&self, from: Position, to: Option<Position>, out: &mut Vec<u8>, most: usize) -> bool {
         let last = to.map_or_else(|| self.ring.summed().0, |to| to.block + 1);
         for number in from.block..last {
-            let Some(Ok(block)) = self.ring.get(number) else { return false };
+            let Some(block) = self.ring.get(number) else { return false };
+            if to.is_none() && block.fault().is_some() {
+                return false;
+            }
             let start = if number == from.block { from.offset } else { 0 };
             let end = to.filter(|to| to.block == number).map_or(block.text().len(), |to| to.offset);
             if out.len() + (end - start) > most {
@@ -173,49 +186,51 @@ impl Text {
 
     /// Releases all blocks before `number`, which must have been brought in. One thread at a time may do this.
     pub fn release_below(&self, number: u64) {
-        self.ring.release_below(number, |content| self.keep(content));
+        self.ring.release_below(number, |block| self.keep(block));
     }
 
-    fn publish(&self, number: u64, filled: Result<(Vec<u8>, usize)>) {
-        let content = match filled {
-            Ok((bytes, len)) => Ok(Arc::new(Block::new(bytes, len))),
-            Err(error) => {
-                self.ring.end_at(number + 1);
-                Err(error.file(&self.name))
-            }
-        };
-        let lines = content.as_ref().map_or(0, |block| block.lines());
-        if let Some(unwanted) = self.ring.publish(number, lines, content) {
+    fn publish(&self, number: u64, block: Block) {
+        if block.fault().is_some() {
+            self.ring.end_at(number + 1);
+        }
+        let lines = block.lines();
+        if let Some(unwanted) = self.ring.publish(number, lines, Arc::new(block)) {
             self.refilled.fetch_add(1, Ordering::Relaxed);
             self.keep(unwanted);
         }
     }
 
-    fn read(&self, file: &File, len: u64, number: u64) -> Result<(Vec<u8>, usize)> {
+    fn read(&self, file: &File, len: u64, number: u64) -> Block {
         let start = number * self.rules.block_bytes as u64;
         let n = (len - start).min(self.rules.block_bytes as u64) as usize;
         let mut bytes = self.room();
-        file.read_exact_at(&mut bytes[..n], start).map_err(|e| match e.kind() {
-            std::io::ErrorKind::UnexpectedEof => {
-                Error::input("the file became shorter while it was read")
+        match file.read_exact_at(&mut bytes[..n], start) {
+            Ok(()) => Block::new(bytes, n, None),
+            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
+                Block::new(bytes, 0, Some(Error::input("the file became shorter while it was read")))
             }
-            _ => Error::io("reading failed", &e),
-        })?;
-        Ok((bytes, n))
+            Err(e) => Block::new(bytes, 0, Some(Error::io("reading failed", &e))),
+        }
     }
 
-    fn fill(&self, stream: &mut Stream) -> Result<(Vec<u8>, usize)> {
+    fn fill(&self, stream: &mut Stream) -> Block {
         let mut bytes = self.room();
-        let n = stream.fill(&mut bytes)?;
-        Ok((bytes, n))
+        let (n, fault) = stream.fill(&mut bytes);
+        Block::new(bytes, n, fault)
     }
 
-    fn inflate(&self, chunk: &Chunk) -> Result<(Vec<u8>, usize)> {
+    fn inflate(&self, (chunk, behind): &Compressed) -> Block {
         let mut bytes = self.shelf.take();
         bytes.clear();
-        Inflater::default().chunk(chunk, &mut bytes)?;
-        let len = bytes.len();
-        Ok((bytes, len))
+        let Err(error) = Inflater::default().chunk(chunk, &mut bytes) else {
+            let len = bytes.len();
+            return Block::new(bytes, len, behind.clone());
+        };
+        // What comes before the damaged block is text.
+        let damaged = error.place.offset.unwrap_or_default() - chunk.offset;
+        let sound = chunk.blocks.iter().take_while(|block| u64::from(block.start) < damaged);
+        let len = sound.map(|block| block.inflated as usize).sum();
+        Block::new(bytes, len, Some(error))
     }
 
     /// A buffer as long as a block.
@@ -225,26 +240,32 @@ impl Text {
         bytes
     }
 
-    fn keep(&self, content: Content) {
-        if let Some(block) = content.ok().and_then(Arc::into_inner) {
+    fn keep(&self, block: Arc<Block>) {
+        if let Some(block) = Arc::into_inner(block) {
             self.shelf.put(block.into_bytes());
         }
     }
 
-    fn put_away(&self, handed: &[Handed], spare: &Mutex<Vec<Chunk>>, number: u64, chunk: Arc<Chunk>) {
+    fn put_away(
+        &self,
+        handed: &[Handed],
+        spare: &Mutex<Vec<Chunk>>,
+        number: u64,
+        chunk: Arc<Compressed>,
+    ) {
         let mut slot = lock(&handed[number as usize % self.slots]);
         if slot.as_ref().is_some_and(|(of, _)| *of == number) {
             *slot = None;
         }
         drop(slot);
-        lock(spare).extend(Arc::into_inner(chunk));
+        lock(spare).extend(Arc::into_inner(chunk).map(|(chunk, _)| chunk));
     }
 }
 
 impl Supply for Text {
-    type Content = Content;
+    type Content = Arc<Block>;
 
-    fn ring(&self) -> &Ring<Content> {
+    fn ring(&self) -> &Ring<Arc<Block>> {
         &self.ring
     }
 
@@ -259,47 +280,47 @@ impl Supply for Text {
                 let mut stream = lock(stream);
                 if self.ring.claimed() <= wanted {
                     let Claim::Block(number) = self.ring.claim() else { return false };
-                    let filled = self.fill(&mut stream);
-                    if matches!(filled, Ok((_, 0))) {
+                    let block = self.fill(&mut stream);
+                    if block.text().is_empty() {
                         self.ring.end_at(number + 1);
                     }
-                    self.publish(number, filled);
+                    self.publish(number, block);
                 }
             }
             Kind::Blocks { reader, handed, spare } => {
-                let mut chunk = lock(spare).pop().unwrap_or_default();
                 let mut reader = lock(reader);
                 if self.ring.claimed() > wanted {
                     return true;
                 }
                 let Claim::Block(number) = self.ring.claim() else { return false };
-                match reader.next_chunk(&mut chunk) {
-                    Ok(true) => {
-                        let chunk = Arc::new(chunk);
-                        *lock(&handed[number as usize % self.slots]) = Some((number, chunk.clone()));
-                        drop(reader);
-                        self.publish(number, self.inflate(&chunk));
-                        self.put_away(handed, spare, number, chunk);
-                    }
-                    Ok(false) => {
-                        self.ring.end_at(number + 1);
-                        self.publish(number, Ok((Vec::new(), 0)));
-                    }
-                    Err(error) => self.publish(number, Err(error)),
+                let mut chunk = lock(spare).pop().unwrap_or_default();
+                let next = reader.next_chunk(&mut chunk);
+                if !matches!(next, Ok(true)) {
+                    self.ring.end_at(number + 1);
                 }
+                let chunk = Arc::new((chunk, next.err()));
+                *lock(&handed[number as usize % self.slots]) = Some((number, chunk.clone()));
+                drop(reader);
+                self.publish(number, self.inflate(&chunk));
+                self.put_away(handed, spare, number, chunk);
             }
         }
         true
+    }
+
+    fn guess(&self) -> u64 {
+        self.rules.block_bytes as u64 / USUAL_LINE
     }
 
     fn help(&self, number: u64) {
         match &self.kind {
             Kind::Plain(file, len) => self.publish(number, self.read(file, *len, number)),
             Kind::Stream(stream) => drop(lock(stream)), // it is published before its claimer leaves the lock
-            Kind::Blocks { handed, .. } => {
-                let chunk = lock(&handed[number as usize % self.slots]).clone();
-                if let Some((_, chunk)) = chunk.filter(|(of, _)| *of == number) {
-                    self.publish(number, self.inflate(&chunk));
+            Kind::Blocks { reader, handed, .. } => {
+                let handed = lock(&handed[number as usize % self.slots]).clone();
+                match handed.filter(|(of, _)| *of == number) {
+                    Some((_, chunk)) => self.publish(number, self.inflate(&chunk)),
+                    None => drop(lock(reader)), // it is handed over before its claimer leaves the lock
                 }
             }
         }

@@ -16,7 +16,7 @@ mod reach;
 #[path = "../src/ring.rs"]
 mod ring;
 
-use reach::{Reach, Supply, reach};
+use reach::{Goal, Reach, Supply, reach};
 use ring::{Claim, Ring};
 
 /// Stands in for `src/sync.rs`.
@@ -49,6 +49,10 @@ impl Supply for Text {
         true
     }
 
+    fn guess(&self) -> u64 {
+        1
+    }
+
     fn help(&self, number: u64) {
         self.ring.publish(number, self.counts[number as usize], number);
     }
@@ -67,7 +71,7 @@ impl Text {
 
     /// What a thread does for a ticket: it needs the lines from `from` to `to`. Whether it got them.
     fn take(&self, from: u64, to: u64) -> bool {
-        let far = reach(self, 0, |_, lines| lines >= to);
+        let far = reach(self, 0, Goal::Lines(to));
         let (blocks, lines) = self.ring.summed();
         assert_eq!(lines, self.before(blocks), "the sum of the lines");
         match far {
@@ -92,7 +96,7 @@ impl Text {
             self.of_line(to)
         };
         for block in self.of_line(from)..=last {
-            assert_eq!(reach(self, 0, |blocks, _| blocks > block), Reach::Enough);
+            assert_eq!(reach(self, 0, Goal::Blocks(block + 1)), Reach::Enough);
             self.ring.release_below(block, |_| {});
             assert_eq!(self.ring.get(block), Some(block));
         }

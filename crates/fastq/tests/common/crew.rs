@@ -15,6 +15,8 @@ pub struct Outcome {
     pub reads: Vec<Owned>,
     pub batches: Vec<usize>,
     pub error: Option<Error>,
+    /// Batches that were read one after the other.
+    pub reread: u64,
 }
 
 struct Board {
@@ -36,7 +38,8 @@ pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> O
             scope.spawn(move || serve(claims, board, news, in_flight, Random::new(seed ^ thread << 40)));
         }
     });
-    board.into_inner().unwrap().outcome
+    let board = board.into_inner().unwrap();
+    Outcome { reread: board.order.reread(), ..board.outcome }
 }
 
 fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, mut random: Random) {
