@@ -12,7 +12,7 @@ use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::{CRAM_PARTITION, Entry};
 use readmill_steps::tally::Stats;
 
-use crate::aligning::Needs;
+use crate::aligning;
 use crate::inputs;
 use crate::plan::{DEFAULT_LEVEL, Plan};
 use crate::{recalibration, sides};
@@ -90,7 +90,7 @@ pub struct Memory {
     pub room: u64,
     /// Sizes of lists and frames.
     pub sizes: Sizes,
-    /// Bytes that reads which are to be aligned may take beyond what they usually do.
+    /// Bytes that reads which are to be aligned may take, with their candidates.
     pub aligning: u64,
     /// Whether decoders of CRAM have their share; without, what turns out to be CRAM takes it of the room.
     pub decoders: bool,
@@ -100,7 +100,8 @@ pub struct Memory {
 
 impl Memory {
     /// Divides the plan's memory, or says how much the plan needs at least.
-    pub fn divide(plan: &Plan, aligning: Option<&Needs>) -> Result<Self> {
+    pub fn divide(plan: &Plan) -> Result<Self> {
+        let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
         let threads = plan.means.threads.max(1);
         // Enough that nobody waits for the oldest ticket; more only takes memory.
         let crew = Crew { threads, in_flight: (2 * threads).min(threads + 4) };
@@ -110,7 +111,7 @@ impl Memory {
         division.take("program", PROGRAM);
         division.take("threads and their codecs", thread * threads as u64);
         division.take("batches under way", TICKET * crew.in_flight as u64);
-        if let Some(needs) = aligning {
+        if let Some(needs) = &needs {
             division.take("the aligner's index", needs.index);
             division.take("aligners", needs.thread * threads as u64);
             division.take("reads to be aligned", needs.waiting(crew.in_flight));
@@ -147,10 +148,11 @@ impl Memory {
         let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
         // Candidates of short or repetitive reads take more than is usual; a quarter of what is left is for that.
         let left = division.remainder().unwrap_or(0);
-        let aligning = aligning.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
-        if aligning > 0 {
-            division.take("reads with many candidates", aligning);
+        let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
+        if more > 0 {
+            division.take("reads with many candidates", more);
         }
+        let aligning = needs.map_or(0, |needs| needs.batches(crew.in_flight) + more);
         let room = division.remainder().unwrap_or(0).min(MOST_ROOM);
         if room < least_room {
             let least = (division.needed() + least_room).div_ceil(MIB);

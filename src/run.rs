@@ -17,7 +17,7 @@ use readmill_steps::sort::Order;
 use readmill_steps::{Step, sort};
 
 use crate::additions::{self, Additions};
-use crate::aligning::{self, Lanes, Needs};
+use crate::aligning::{self, Lanes};
 use crate::filters::{self, Made};
 use crate::inputs::{Inputs, Rules};
 use crate::memory::Memory;
@@ -46,8 +46,7 @@ pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
 pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Summary> {
     let started = Instant::now();
     plan.check()?;
-    let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
-    let memory = Memory::divide(plan, needs.as_ref())?;
+    let memory = Memory::divide(plan)?;
     summary::announce(plan, &memory, report);
     side_files::check(plan)?;
     let most = (memory.room / 8) as usize;
@@ -59,9 +58,9 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         cache: Cache::of_environment(),
         name: Vec::new(),
     };
-    let mut inputs = match (&plan.aligning, needs) {
-        (Some(wanted), Some(needs)) => aligned(plan, wanted, needs, &memory)?,
-        _ => Inputs::open(&plan.inputs, rules)?,
+    let mut inputs = match &plan.aligning {
+        Some(wanted) => aligned(plan, wanted, &memory)?,
+        None => Inputs::open(&plan.inputs, rules)?,
     };
     filters::check(&plan.steps.filters, &mut inputs)?;
     let plan = &elsewhere::settle(plan, inputs.header());
@@ -96,12 +95,11 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
 }
 
 /// Reads of FASTQ files, aligned on their way in.
-fn aligned(plan: &Plan, wanted: &Aligning, needs: Needs, memory: &Memory) -> Result<Inputs> {
+fn aligned(plan: &Plan, wanted: &Aligning, memory: &Memory) -> Result<Inputs> {
     let means = &plan.means;
     let kernel = aligning::load(wanted)?;
     let header = aligning::header(wanted, &*kernel, plan.no_pg())?;
-    let crew = memory.crew;
-    let most = needs.batches(crew.in_flight) + memory.aligning;
+    let (crew, most) = (memory.crew, memory.aligning);
     let lanes = Lanes::open(&wanted.lanes, kernel, crew.in_flight, most, means.allow_missing_eof)?;
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
     Ok(Inputs::aligned(Arc::new(lanes), first, header))

@@ -20,7 +20,7 @@ mod queue;
 mod worker;
 
 pub use flow::Flow;
-pub use kernel::{Needs, header, load, needs};
+pub use kernel::{header, load, needs};
 pub use lanes::Lanes;
 pub use queue::{Done, Task};
 pub use worker::Worker;

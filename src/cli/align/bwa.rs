@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn letters_of_bwa_mem_are_understood() {
-        let (options, words) = options("-k 17 -T20 -YM -O 6,7 -E 2 -h 3 -I 300,30 -K 1000").unwrap();
+        let (options, words) =
+            options("-k 17 -T20 -YM -O 6,7 -E 2 -h 3 -I 300,30 -K 1000").expect("options of bwa mem");
         let wanted = BwaOptions {
             min_seed_length: Some(17),
             min_score: Some(20),
@@ -180,6 +181,6 @@ mod tests {
         for text in ["-t 4", "-k", "-k x", "k", "-Yk 3", "-V", "-", "-O 1,", "-R x", "-é"] {
             assert!(options(text).is_err(), "{text}");
         }
-        assert_eq!(options("").unwrap().1.join(" "), "-K 100000000");
+        assert_eq!(options("").expect("no options").1.join(" "), "-K 100000000");
     }
 }

@@ -71,7 +71,7 @@ impl Align {
     fn lanes(&self) -> Result<Vec<Lane>> {
         let reads = &self.reads;
         let each = if self.single || self.interleaved || reads.len() == 1 { 1 } else { 2 };
-        if reads.len() % each != 0 {
+        if !reads.len().is_multiple_of(each) {
             return Err(Error::usage(format!("{} files are not pairs of files", reads.len()))
                 .hint("give two for each lane; or say --single, or --interleaved"));
         }
