@@ -135,7 +135,7 @@ fn by_bytes(paths: &[&Path; 2]) -> (u64, u64) {
 }
 
 /// Batches of this crate; gives what linking alone took, which is what happens serially.
-fn by_claims(paths: &[&Path; 2], block_bytes: usize) -> Result<(u64, u64)> {
+fn by_claims(paths: &[&Path; 2], block_bytes: usize, is_unusual: bool) -> Result<(u64, u64)> {
     let layout = Layout::Paired(Input::from(paths[0]), Input::from(paths[1]));
     let claims = Arc::new(Claims::open(layout, Options { block_bytes, ..Options::default() })?);
     let (mut order, mut reads, mut total, mut serial) = (Order::new(&claims), Reads::default(), 0, 0);
@@ -150,17 +150,19 @@ fn by_claims(paths: &[&Path; 2], block_bytes: usize) -> Result<(u64, u64)> {
             break;
         }
     }
-    assert_eq!(order.reread(), 0);
+    assert_eq!(order.reread() > 0, is_unusual);
     Ok((total, serial))
 }
 
 fn best_of_five(what: &str, mut run: impl FnMut() -> (u64, u64)) {
-    let times = (0..5).map(|_| {
+    let mut best = [f64::INFINITY; 2];
+    for _ in 0..5 {
         let start = cpu();
         let (reads, serial) = run();
-        ((cpu() - start) as f64 / reads as f64, serial as f64 / reads as f64)
-    });
-    let (all, serial) = times.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        best[0] = best[0].min((cpu() - start) as f64 / reads as f64);
+        best[1] = best[1].min(serial as f64 / reads as f64);
+    }
+    let [all, serial] = best;
     println!("{what:<28} {all:8.1} ns a read, of which serial {serial:8.3}");
 }
 
@@ -175,15 +177,22 @@ fn main() -> Result<()> {
         write_reads(file, pairs, number as u8 + 1);
         pack(file, &packed("gz")[number], false);
         pack(file, &packed("bgz")[number], true);
+        // A blank line at the start, so that no record is where it should be, and all are read serially.
+        std::fs::write(&packed("blank")[number], [b"\n", &std::fs::read(file).unwrap()[..]].concat())
+            .unwrap();
     }
     let plain = [&*files[0], &*files[1]];
     best_of_five("byte by byte, batches of 32", || by_bytes(&plain));
     for kib in [128, 256, 512, 1024, 4096] {
-        best_of_five(&format!("claims, blocks of {kib} KiB"), || by_claims(&plain, kib << 10).unwrap());
+        best_of_five(&format!("claims, blocks of {kib} KiB"), || {
+            by_claims(&plain, kib << 10, false).unwrap()
+        });
     }
-    for kind in ["gz", "bgz"] {
+    for kind in ["gz", "bgz", "blank"] {
         let [one, two] = packed(kind);
-        best_of_five(&format!("claims, {kind}"), || by_claims(&[&one, &two], 512 << 10).unwrap());
+        best_of_five(&format!("claims, {kind}"), || {
+            by_claims(&[&one, &two], 512 << 10, kind == "blank").unwrap()
+        });
     }
     Ok(())
 }

@@ -86,7 +86,7 @@ pub(crate) fn open(
     let handles = match <[_; 2]>::try_from(handles) {
         Ok([(one, Handle::Pipe(first)), (two, Handle::Pipe(second))]) => {
             let [first, second] = twins([first, second]);
-            vec![(one, Handle::Other(first)), (two, Handle::Other(second))]
+            vec![(one, Handle::Other(Box::new(first))), (two, Handle::Other(Box::new(second)))]
         }
         Ok(others) => others.into(),
         Err(others) => others,

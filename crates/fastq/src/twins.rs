@@ -9,8 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::source::Bytes;
-
 /// Bytes read from a pipe at a time.
 const READ_SIZE: usize = 64 << 10;
 
@@ -25,17 +23,17 @@ struct Pipe {
     at: usize,
 }
 
-/// One of the two.
-struct Twin {
+/// One of the two, as a stream of its own.
+pub(crate) struct Twin {
     both: Arc<Mutex<[Pipe; 2]>>,
     which: usize,
 }
 
-/// Both pipes, each as a stream of its own, to be read in any order.
-pub(crate) fn twins(files: [File; 2]) -> [Bytes; 2] {
+/// Both pipes, to be read in any order.
+pub(crate) fn twins(files: [File; 2]) -> [Twin; 2] {
     let pipes = files.map(|file| Pipe { file, put_by: Vec::new(), at: 0 });
     let both = Arc::new(Mutex::new(pipes));
-    [0, 1].map(|which| Box::new(Twin { both: both.clone(), which }) as Bytes)
+    [0, 1].map(|which| Twin { both: both.clone(), which })
 }
 
 impl Read for Twin {
