@@ -15,8 +15,10 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod clock;
+pub mod crowd;
 pub mod experiment;
 pub mod files;
+pub mod locks;
 pub mod ours;
 pub mod parsing;
 pub mod plot;

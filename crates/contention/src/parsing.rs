@@ -4,6 +4,7 @@
 //! need not. What they do to a byte differs, what comes out does not: pairs of reads, each pair once.
 //! These are emulations of what programs do, not the programs.
 
+mod fault;
 mod padding;
 mod record;
 mod source;

@@ -5,9 +5,11 @@
 
 mod axis;
 mod legend;
+mod series;
 mod svg;
 
 pub use axis::{Axis, Scale};
+pub use series::{Series, Style};
 
 use svg::{Anchor, Svg};
 
@@ -19,27 +21,6 @@ pub struct Figure {
     pub series: Vec<Series>,
     /// From left to right.
     pub panels: Vec<Panel>,
-}
-
-/// How points of one kind look.
-pub struct Series {
-    /// The name in the legend.
-    pub name: String,
-    /// How they are drawn.
-    pub style: Style,
-}
-
-/// How points are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Style {
-    /// Joined by a line, with marks.
-    Line,
-    /// Joined by a line of dashes, without marks: what is compared with.
-    Dashes,
-    /// Marks alone.
-    Marks,
-    /// Marks alone, empty inside.
-    Rings,
 }
 
 /// Axes and what is drawn in them.

@@ -19,6 +19,12 @@ pub struct Args {
     /// Measurements of each figure
     #[arg(long, value_name = "N", default_value_t = 5)]
     runs: usize,
+    /// Numbers of threads that are measured together
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,8,32")]
+    threads: Vec<usize>,
+    /// Seconds of each such measurement
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    seconds: f64,
     /// Cores for which is projected, with two threads each
     #[arg(long, value_name = "N", default_value_t = 256)]
     cores: usize,
@@ -41,6 +47,9 @@ pub fn run(args: &Args) -> Result<()> {
         pairs: if args.quick { args.pairs.min(5000) } else { args.pairs },
         rounds: if args.quick { 1 } else { args.runs },
         cores: args.cores,
+        threads: args.threads.iter().map(|&threads| threads.max(1)).collect(),
+        work: vec![0.0, 5.0, 20.0],
+        seconds: if args.quick { 0.02 } else { args.seconds },
     };
     println!("## Threads that share an input\n\n{}\n", machine::describe());
     print!("{}", experiment::run(&options)?);

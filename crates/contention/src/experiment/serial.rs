@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::io;
 
-use super::Options;
+use super::options::Options;
 use super::ratios::{Spread, number};
 use crate::files::Files;
 use crate::parsing::{BLOCK_BYTES, Way};

@@ -35,23 +35,33 @@ pub fn describe(validation: &Validation) -> String {
     }
     text += "\nErrors are factors: ×1.25 is 25 % too many or 20 % too few. The null model says that ways of reading make no difference \
              (all do what the best one does), and that locks make none (all do what the queueing lock does).\n\n";
-    text += "| machine | program | way | published, thousand reads/s (threads) | simulated | error | null model |\n|---|---|---|---|---|---|---|\n";
-    for row in validation.ways.iter().chain(&validation.locks).filter(|row| !row.fitted) {
-        let peak = |(rate, threads): (f64, usize)| format!("{:.0} ({threads})", rate / 1e3);
-        let published = row.published;
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | ×{:.2} | ×{:.2} |",
-            published.machine,
-            published.aligner,
-            published.way,
-            peak((published.rate, published.threads)),
-            peak(row.predicted),
-            row.error(),
-            row.null_error()
-        );
-    }
+    text += &cells(validation);
     text + "\n"
+}
+
+/// Every row that the fit has not seen: programs and ways from top to bottom, machines from left to right.
+fn cells(validation: &Validation) -> String {
+    let machines: Vec<&str> =
+        validation.costs.iter().map(|(machine, _)| machine.name.as_str()).collect();
+    let mut text = format!(
+        "Peaks in thousand reads/s (threads there): published → simulated, error of the simulator / of the null model.\n\n\
+         | program | way | {} |\n|---|---|{}\n",
+        machines.join(" | "),
+        "---|".repeat(machines.len())
+    );
+    let all = || validation.ways.iter().chain(&validation.locks).filter(|row| !row.fitted);
+    let peak = |rate: f64, threads| format!("{:.0} ({threads})", rate / 1e3);
+    for first in all().filter(|row| Some(&row.published.machine) == machines.first()) {
+        let (aligner, way) = (first.published.aligner, first.published.way);
+        let _ = write!(text, "| {aligner} | {way} |");
+        for row in all().filter(|row| (row.published.aligner, row.published.way) == (aligner, way)) {
+            let published = peak(row.published.rate, row.published.threads);
+            let (simulated, error) = (peak(row.predicted.0, row.predicted.1), row.error());
+            let _ = write!(text, " {published} → {simulated}, ×{error:.2} / ×{:.2} |", row.null_error());
+        }
+        text += "\n";
+    }
+    text
 }
 
 fn line(text: &mut String, aligner: &str, rows: &str, all: &[&Row]) {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-use super::record::wrong;
+use super::fault::wrong;
 
 /// Bytes of a block, as in the paper.
 pub const BLOCK_BYTES: usize = 12_288;

@@ -4,14 +4,11 @@ use std::io;
 
 use readmill_record::{ReadSpan, Reads};
 
+use super::fault::wrong;
 use super::source::Source;
 
 /// Finds the next end of a line from a place on; the place behind it.
 type Search = fn(&[u8], usize) -> Option<usize>;
-
-pub fn wrong(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
-}
 
 /// Reads a record character by character, and parses it on the way. Its lines are appended to the text.
 pub fn read(file: &mut Source, text: &mut Vec<u8>) -> io::Result<Option<ReadSpan>> {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use super::record::wrong;
+use super::fault::wrong;
 
 /// Bytes that are read at a time.
 const BUFFER: usize = 64 << 10;

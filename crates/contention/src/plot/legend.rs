@@ -1,7 +1,7 @@
 //! The legend: what each series looks like, in rows.
 
+use super::series::{Series, Style};
 use super::svg::{Anchor, Svg};
-use super::{Series, Style};
 
 /// Height of a row.
 pub const HEIGHT: f64 = 21.0;

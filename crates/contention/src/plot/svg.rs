@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::Style;
+use super::series::Style;
 
 /// Which end of a text is where it is put.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Kinds of locks: what they cost beyond the queueing lock, fitted to one program and predicted for the others.
 
-use super::{Costs, FITTED, Row, Table, Way};
+use super::costs::{Costs, Way};
+use super::table::{FITTED, Row, Table};
 use crate::published::Peak;
 use crate::simulate::Lock;
 
