@@ -14,7 +14,7 @@ use readmill_steps::tally::Stats;
 
 use crate::aligning;
 use crate::inputs;
-use crate::plan::{DEFAULT_LEVEL, Plan};
+use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
 use crate::{recalibration, sides};
 
 const MIB: u64 = 1 << 20;
@@ -164,6 +164,12 @@ impl Memory {
         }
         Ok(Memory { crew, room, sizes, aligning, decoders, division })
     }
+}
+
+/// Bytes that aligning takes on one thread, beside what steps take.
+pub fn of_aligning(wanted: &Aligning) -> Result<u64> {
+    let needs = aligning::needs(wanted)?;
+    Ok(needs.index + needs.thread + needs.waiting(1))
 }
 
 /// The process's peak resident memory so far, in bytes.

@@ -68,12 +68,6 @@ pub fn read_group(text: &str) -> Result<Line> {
 }
 
 impl Aligning {
-    /// Bytes that aligning takes, for one thread, beside what steps take.
-    pub fn memory(&self) -> Result<u64> {
-        let needs = crate::aligning::needs(self)?;
-        Ok(needs.index + needs.thread + needs.waiting(1))
-    }
-
     /// Checks what can be checked before anything is opened.
     pub fn check(&self) -> Result<()> {
         for (at, lane) in self.lanes.iter().enumerate() {

@@ -5,8 +5,8 @@ mod bwa;
 use std::path::PathBuf;
 
 use clap::Args;
-use readmill::Plan;
 use readmill::plan::{self, Aligner, Aligning, Lane};
+use readmill::{Plan, memory};
 use readmill_format::cram::Fasta;
 use readmill_record::header::Line;
 use readmill_record::{Error, Result};
@@ -62,7 +62,7 @@ impl Align {
             words,
         };
         if !self.output.says_memory() {
-            plan.means.memory = plan.means.memory.saturating_add(aligning.memory()?);
+            plan.means.memory = plan.means.memory.saturating_add(memory::of_aligning(&aligning)?);
         }
         plan.aligning = Some(aligning);
         Ok(plan)

@@ -11,6 +11,7 @@ use std::ptr;
 use bwa_mem3_sys as sys;
 use readmill_record::{Error, Read, Reads, Result};
 
+use super::failure::failed;
 use super::options::InsertSize;
 use super::settings::Settings;
 
@@ -238,6 +239,7 @@ pub(super) fn emit(
 }
 
 /// Hands a record on. Nothing unwinds through C: a panic waits in `outcome`, as an error does.
+// SAFETY: for the shim alone to call, with the context that `emit` gave it and a record of that many bytes.
 unsafe extern "C" fn receive(
     context: *mut c_void,
     _: u32,
@@ -258,16 +260,6 @@ unsafe extern "C" fn receive(
 pub(super) fn batch_reads() -> usize {
     // SAFETY: no preconditions.
     unsafe { sys::bwa_shim_kernel_batch_size() }
-}
-
-/// The error of a call that did not do what it says.
-pub(super) fn failed(doing: &str) -> Error {
-    // SAFETY: null, or this thread's message, which lives until its next call of the shim.
-    let said = unsafe {
-        let text = sys::bwa_shim_last_error();
-        (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
-    };
-    Error::bug(format!("bwa-mem3: {doing}: {}", said.as_deref().unwrap_or("it did not say why")))
 }
 
 #[cfg(test)]

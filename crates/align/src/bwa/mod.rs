@@ -4,6 +4,7 @@
 //! in its order. The index is that of bwa-mem2 (`.amb .ann .pac .bwt.2bit.64`), found beside the reference under the
 //! names bwa-mem2 gives it, or made by [`build_index`].
 
+mod failure;
 mod ffi;
 mod files;
 mod index;

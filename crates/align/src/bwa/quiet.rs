@@ -28,19 +28,23 @@ fn is_chatter(text: &[u8]) -> bool {
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod gnu {
-    use std::ffi::{c_char, c_int, c_void};
+    use std::ffi::{c_char, c_void};
     use std::io::Write;
     use std::ptr;
 
-    /// glibc's `cookie_io_functions_t`.
+    // SAFETY: called by stdio alone, with bytes that it lends for the call.
+    type Writes = unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> isize;
+
+    /// glibc's `cookie_io_functions_t`; what is null is not called.
     #[repr(C)]
     struct Functions {
         read: *const c_void,
-        write: Option<unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> isize>,
+        write: Option<Writes>,
         seek: *const c_void,
-        close: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
+        close: *const c_void,
     }
 
+    // SAFETY: as glibc declares them in stdio.h.
     unsafe extern "C" {
         static mut stderr: *mut libc::FILE;
         fn fopencookie(
@@ -52,7 +56,7 @@ mod gnu {
 
     pub(super) fn redirect() {
         let functions =
-            Functions { read: ptr::null(), write: Some(write), seek: ptr::null(), close: None };
+            Functions { read: ptr::null(), write: Some(write), seek: ptr::null(), close: ptr::null() };
         // SAFETY: a new stream without a buffer, so that each message arrives as it is written. Nobody writes with
         // C's stdio before: this runs once, before the first call of bwa-mem3. It stays for the process' life.
         unsafe {
@@ -64,10 +68,11 @@ mod gnu {
         }
     }
 
+    // SAFETY: as `Writes`.
     unsafe extern "C" fn write(_: *mut c_void, text: *const c_char, len: usize) -> isize {
         // SAFETY: stdio lends `len` bytes for this call.
         let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) };
-        if !super::is_chatter(text) {
+        if !crate::bwa::quiet::is_chatter(text) {
             let _ = std::io::stderr().write_all(text);
         }
         len as isize

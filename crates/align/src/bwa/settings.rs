@@ -6,7 +6,7 @@ use std::ptr;
 use bwa_mem3_sys as sys;
 use readmill_record::Result;
 
-use super::ffi::failed;
+use super::failure::failed;
 
 /// What bwa-mem3 calls the shape of its output (`compat_target_t` of 0.9.0).
 #[repr(C)]
