@@ -1,11 +1,13 @@
 //! The aligner of a plan: what it needs, and its index brought into memory.
 
+#![cfg_attr(not(feature = "bwa"), allow(unused))] // in a build without aligners nothing is ever needed
+
 use std::sync::Arc;
 
 use readmill_align::Kernel;
 use readmill_record::{Header, Result};
 
-use crate::plan::{Aligner, Aligning};
+use crate::plan::{self, Aligning};
 
 /// Most bases of the reads that are counted on, for a thread's scratch.
 const READ_BASES: usize = 300;
@@ -54,9 +56,9 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
     let sizes =
         sizes.map(|file| std::fs::metadata(file).ok().filter(|it| it.is_file()).map(|it| it.len()));
     let bytes = sizes.sum::<Option<u64>>().map_or(u64::MAX, |n| n.saturating_mul(COHORT_BYTES_PER_BYTE));
-    match &aligning.aligner {
+    match aligning.aligner {
         #[cfg(feature = "bwa")]
-        Aligner::Bwa(options) => {
+        plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
             let index = bwa::index_bytes(&bwa::find(&aligning.reference)?)?;
             let bases = options.cohort_bases.unwrap_or(bwa::BwaOptions::COHORT_BASES);
@@ -73,9 +75,9 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
 
 /// Brings the index into memory.
 pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
-    match &aligning.aligner {
+    match aligning.aligner {
         #[cfg(feature = "bwa")]
-        Aligner::Bwa(options) => {
+        plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
             let prefix = bwa::find(&aligning.reference)?;
             Ok(Arc::new(bwa::BwaKernel::load(&prefix, (**options).clone())?))

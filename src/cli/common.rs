@@ -162,6 +162,7 @@ impl OutputFlags {
     }
 
     /// Whether it is said how much memory there is.
+    #[cfg(feature = "bwa")]
     pub fn says_memory(&self) -> bool {
         self.means.memory.is_some()
     }
