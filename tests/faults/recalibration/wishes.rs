@@ -22,12 +22,12 @@ fn what_does_not_go_together() {
 fn what_is_missing() {
     let place = place();
     for (args, words) in [
-        ("prep in/x.sam -o out/x.bam --bqsr --known-sites in/known.vcf", &["required"][..]),
+        ("prep in/x.sam -o out/x.bam --bqsr --known-sites in/known.vcf", &["--reference"][..]),
         (
             "prep in/x.sam -o out/x.bam --bqsr --reference in/ref.fa",
             &["--known-sites", "--bqsr-bootstrap"],
         ),
-        ("prep in/x.sam -o out/x.bam --bqsr-bootstrap --bqsr --sort coordinate", &["required"]),
+        ("prep in/x.sam -o out/x.bam --bqsr-bootstrap --bqsr --sort coordinate", &["--reference"]),
         (
             "prep in/x.sam -o out/x.bam --bqsr --round-down-quantized --reference in/ref.fa",
             &["required"],
