@@ -26,6 +26,10 @@ pub struct Demo {
     /// Pairs of reads to simulate
     #[arg(long, value_name = "N")]
     pairs: Option<u64>,
+    /// Start from FASTQ: make an index of the genome, and align the reads in the same pass
+    #[cfg(feature = "bwa")]
+    #[arg(long)]
+    fastq: bool,
 }
 
 impl Demo {
@@ -37,6 +41,10 @@ impl Demo {
             profile = profile.with_pairs(pairs);
         }
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        #[cfg(feature = "bwa")]
+        if self.fastq {
+            return aligned(&Sample::new(profile), dir, threads);
+        }
         let (reads, dictionary) = (dir.join("reads.bam"), dir.join("target.dict"));
         println!("simulating {} read pairs into {}", profile.pairs, reads.display());
         let made = Sample::new(profile);
@@ -52,6 +60,49 @@ impl Demo {
         println!("its index is {}.bai; look at it with: samtools view {0}", prepared.display());
         Ok(())
     }
+}
+
+/// Simulates FASTQ files, and aligns and prepares their reads in one pass.
+#[cfg(feature = "bwa")]
+fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
+    use readmill::plan::{Aligner, Aligning, Lane, read_group};
+    use readmill_align::bwa::{BwaOptions, IndexOptions, build_index};
+
+    let [fasta, one, two] = ["ref.fa", "reads_1.fq", "reads_2.fq"].map(|name| dir.join(name));
+    let create = |path: &Path| File::create(path).map(BufWriter::new).map_err(|e| failed(path, &e));
+    println!(
+        "simulating a genome into {}, and pairs of reads into {} and {}",
+        fasta.display(),
+        one.display(),
+        two.display()
+    );
+    let mut file = create(&fasta)?;
+    made.write_fasta(&mut file).and_then(|()| file.flush()).map_err(|e| failed(&fasta, &e))?;
+    let (mut first, mut last) = (create(&one)?, create(&two)?);
+    let written = made.write_fastq(&mut first, &mut last);
+    written.and_then(|()| first.flush()).and_then(|()| last.flush()).map_err(|e| failed(&one, &e))?;
+    println!("running: readmill index {}", fasta.display());
+    build_index(&fasta, &fasta, IndexOptions::default(), &mut |_| {})?;
+    let group = "@RG\\tID:demo\\tLB:lib1\\tSM:sample1\\tPL:ILLUMINA\\tPU:unit1";
+    let files = format!("{} {} {}", fasta.display(), one.display(), two.display());
+    let reads = vec![one, two];
+    let lane = Lane { files: reads.clone(), interleaved: false, group: Some(read_group(group)?) };
+    let prepared = dir.join("prepared.bam");
+    let mut plan = Plan::new(reads, &prepared);
+    plan.command = "align";
+    plan.steps.sort = Some(Order::Coordinate);
+    plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
+    let aligner = Aligner::Bwa(Box::<BwaOptions>::default());
+    let aligning = Aligning { reference: fasta, lanes: vec![lane], aligner, words: Vec::new() };
+    plan.means.threads = threads;
+    plan.means.memory = readmill::memory::of_aligning(&aligning)? + (512 << 20);
+    plan.aligning = Some(aligning);
+    let means = format!("-o {} -m {}M", prepared.display(), plan.means.memory >> 20);
+    println!("running: {} {files} -R '{group}' {means}", plan.command_line());
+    let summary = readmill::run(&plan, &Report::new(Verbosity::Normal))?;
+    println!("{} records of them are in {}", summary.written, prepared.display());
+    println!("its index is {}.bai; look at it with: samtools view {0}", prepared.display());
+    Ok(())
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {

@@ -37,11 +37,11 @@ pub struct Align {
     #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = plan::read_group)]
     groups: Vec<Line>,
     #[command(flatten)]
-    bwa: bwa::BwaFlags,
+    output: OutputFlags,
     #[command(flatten)]
     steps: StepFlags,
     #[command(flatten)]
-    output: OutputFlags,
+    bwa: bwa::BwaFlags,
 }
 
 impl Align {
