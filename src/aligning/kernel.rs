@@ -2,6 +2,8 @@
 
 #![cfg_attr(not(feature = "bwa"), allow(unused))] // in a build without aligners nothing is ever needed
 
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use readmill_align::Kernel;
@@ -22,6 +24,12 @@ const COHORT_BYTES_PER_BYTE: u64 = 8 * 8;
 /// Bytes that text of FASTQ takes for each ticket in flight: see `readmill_fastq::Claims::most_bytes`.
 const TEXT_PER_TICKET: u64 = 8 << 20;
 
+/// What it takes besides, for two BGZF files, whose blocks lie there twice until they are inflated.
+const TEXT: u64 = 24 << 20;
+
+/// What it takes more where both files are pipes: if one program fills both, what comes of one is kept until it is needed.
+const TEXT_OF_PIPES: u64 = 128 << 20;
+
 /// Bytes of a batch and its candidates, if they are as many as in a cohort; a third more.
 const BATCH: u64 = 8 << 20;
 
@@ -34,6 +42,8 @@ pub struct Needs {
     pub thread: u64,
     /// Reads that wait for their cohort, and their candidates.
     pub cohort: u64,
+    /// Text of files, whatever is in flight.
+    pub text: u64,
     /// A ticket in flight: text of files, a batch and its candidates.
     pub ticket: u64,
 }
@@ -41,7 +51,7 @@ pub struct Needs {
 impl Needs {
     /// What all of a run with so many tickets in flight take.
     pub fn waiting(&self, in_flight: usize) -> u64 {
-        self.cohort + self.ticket * in_flight as u64
+        self.cohort + self.text + self.ticket * in_flight as u64
     }
 
     /// Of that, what reads and candidates may take.
@@ -56,6 +66,8 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
     let sizes =
         sizes.map(|file| std::fs::metadata(file).ok().filter(|it| it.is_file()).map(|it| it.len()));
     let bytes = sizes.sum::<Option<u64>>().map_or(u64::MAX, |n| n.saturating_mul(COHORT_BYTES_PER_BYTE));
+    let piped = |lane: &plan::Lane| lane.files.iter().filter(|file| is_pipe(file)).count() > 1;
+    let text = TEXT + if aligning.lanes.iter().any(piped) { TEXT_OF_PIPES } else { 0 };
     match aligning.aligner {
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
@@ -67,10 +79,16 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
                 index,
                 thread: bwa::scratch_bytes(READ_BASES),
                 cohort,
+                text,
                 ticket: TEXT_PER_TICKET + BATCH,
             })
         }
     }
+}
+
+/// Whether it is a named pipe or standard input.
+fn is_pipe(file: &Path) -> bool {
+    file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
 }
 
 /// Brings the index into memory.

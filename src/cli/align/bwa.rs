@@ -1,5 +1,7 @@
 //! Options of bwa mem, as flags and by its own letters.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use clap::Args;
@@ -67,25 +69,25 @@ fn option<'a>(
     }
     let value = if joined.is_empty() { rest.next().unwrap_or_default() } else { joined };
     match letter {
-        "k" => to.min_seed_length = Some(number(word, value)?),
-        "w" => to.band_width = Some(number(word, value)?),
-        "d" => to.z_dropoff = Some(number(word, value)?),
-        "r" => to.reseed_factor = Some(number(word, value)?),
+        "k" => to.min_seed_length = Some(within(1..=1000, word, number(word, value)?)?),
+        "w" => to.band_width = Some(within(1..=100_000, word, number(word, value)?)?),
+        "d" => to.z_dropoff = Some(within(0..=1_000_000, word, number(word, value)?)?),
+        "r" => to.reseed_factor = Some(within(0.0..=1e6, word, number(word, value)?)?),
         "y" => to.third_round_occurrences = Some(number(word, value)?),
-        "c" => to.max_occurrences = Some(number(word, value)?),
-        "D" => to.chain_drop_ratio = Some(number(word, value)?),
-        "W" => to.min_chain_bases = Some(number(word, value)?),
-        "m" => to.max_mate_rescues = Some(number(word, value)?),
-        "A" => to.match_score = Some(number(word, value)?),
-        "B" => to.mismatch_penalty = Some(number(word, value)?),
-        "O" => to.gap_open = Some(two(word, value)?),
-        "E" => to.gap_extend = Some(two(word, value)?),
-        "L" => to.clip = Some(two(word, value)?),
-        "U" => to.unpaired = Some(number(word, value)?),
-        "T" => to.min_score = Some(number(word, value)?),
-        "h" => to.max_xa_hits = Some(two_or(word, value, 200)?),
+        "c" => to.max_occurrences = Some(within(1..=i32::MAX, word, number(word, value)?)?),
+        "D" => to.chain_drop_ratio = Some(within(0.0..=1.0, word, number(word, value)?)?),
+        "W" => to.min_chain_bases = Some(within(0..=i32::MAX, word, number(word, value)?)?),
+        "m" => to.max_mate_rescues = Some(within(0..=i32::MAX, word, number(word, value)?)?),
+        "A" => to.match_score = Some(within(1..=20, word, number(word, value)?)?),
+        "B" => to.mismatch_penalty = Some(within(0..=100, word, number(word, value)?)?),
+        "O" => to.gap_open = Some(both_within(0..=1000, word, two(word, value)?)?),
+        "E" => to.gap_extend = Some(both_within(1..=1000, word, two(word, value)?)?),
+        "L" => to.clip = Some(both_within(0..=1000, word, two(word, value)?)?),
+        "U" => to.unpaired = Some(within(0..=10_000, word, number(word, value)?)?),
+        "T" => to.min_score = Some(within(0..=1_000_000, word, number(word, value)?)?),
+        "h" => to.max_xa_hits = Some(both_within(0..=100_000, word, two_or(word, value, 200)?)?),
         "I" => to.insert = Some(insert(word, value)?),
-        "K" => to.cohort_bases = Some(number(word, value)?),
+        "K" => to.cohort_bases = Some(within(1..=u64::MAX, word, number(word, value)?)?),
         "t" => return Err(refused(word, "threads are given by -@")),
         "R" => return Err(refused(word, "give it before, by -R")),
         "p" => return Err(refused(word, "say --interleaved")),
@@ -118,6 +120,18 @@ fn number<T: FromStr>(word: &str, value: &str) -> Result<T> {
     value.parse().map_err(|_| refused(word, "it needs a number"))
 }
 
+/// A number that bwa-mem3 can work with: over others its C code ends the process.
+fn within<T: PartialOrd + Display>(range: RangeInclusive<T>, word: &str, value: T) -> Result<T> {
+    if range.contains(&value) {
+        return Ok(value);
+    }
+    Err(refused(word, &format!("{value} is not between {} and {}", range.start(), range.end())))
+}
+
+fn both_within(range: RangeInclusive<i32>, word: &str, (one, two): (i32, i32)) -> Result<(i32, i32)> {
+    Ok((within(range.clone(), word, one)?, within(range, word, two)?))
+}
+
 /// Two numbers with a comma between them; one counts for both.
 fn two(word: &str, value: &str) -> Result<(i32, i32)> {
     match value.split_once(',') {
@@ -133,7 +147,7 @@ fn two_or(word: &str, value: &str, default: i32) -> Result<(i32, i32)> {
 
 /// Mean, and then, where bwa mem 0.7.17 has defaults, deviation, longest and shortest.
 fn insert(word: &str, value: &str) -> Result<InsertSize> {
-    let mut numbers = value.split(',').map(|text| number::<f64>(word, text));
+    let mut numbers = value.split(',').map(|text| within(0.0..=1e9, word, number::<f64>(word, text)?));
     let mut next = || numbers.next().transpose();
     let mean = next()?.ok_or_else(|| refused(word, "it needs a number"))?;
     let deviation = next()?.unwrap_or(mean * 0.1);
@@ -178,7 +192,10 @@ mod tests {
 
     #[test]
     fn what_is_not_to_be_had_is_refused() {
-        for text in ["-t 4", "-k", "-k x", "k", "-Yk 3", "-V", "-", "-O 1,", "-R x", "-é"] {
+        for text in [
+            "-t 4", "-k", "-k x", "k", "-Yk 3", "-V", "-", "-O 1,", "-R x", "-é", "-k 0", "-A 0",
+            "-w -1", "-c 0", "-E 1,0", "-K 0", "-I nan", "-r nan", "-B 300", "-h -1",
+        ] {
             assert!(options(text).is_err(), "{text}");
         }
         assert_eq!(options("").expect("no options").1.join(" "), "-K 100000000");
