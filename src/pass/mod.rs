@@ -24,9 +24,20 @@ pub fn fork(steps: &[Box<dyn Step>]) -> Steps {
     steps.iter().map(|step| step.fork()).collect()
 }
 
+/// Records that steps in a row are shown at a time, if they can take few: some ten thousand bytes.
+const STRETCH: usize = 64;
+
 /// Applies the steps in order.
 pub fn apply(steps: &mut Steps, batch: &mut Batch) -> Result<()> {
-    steps.iter_mut().try_for_each(|step| step.apply(batch))
+    for row in steps.chunk_by_mut(|step, next| step.by_record() && next.by_record()) {
+        match row {
+            [step] => step.apply(batch)?,
+            row => {
+                batch.in_stretches(STRETCH, |few| row.iter_mut().try_for_each(|step| step.apply(few)))?
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Numbers by name, in order of first mention.

@@ -1,6 +1,6 @@
 //! A stretch of records that travels through the pipeline together.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::view::RecordRef;
 
 /// What a record remembers of its place in the input: its ordinal, and how many records before it
@@ -43,6 +43,9 @@ pub struct Span {
     pub stamp: Stamp,
 }
 
+/// Of so many records one at most is changed where the others stay in place.
+const FEW: usize = 8;
+
 /// Records and their order. Bytes of dropped records stay where they are until the batch is cleared.
 #[derive(Default)]
 pub struct Batch {
@@ -51,6 +54,9 @@ pub struct Batch {
     /// The records, in order.
     pub spans: Vec<Span>,
     spare: Vec<u8>,
+    spare_spans: Vec<Span>,
+    /// Whether `spans` are some of the records only.
+    in_part: bool,
 }
 
 impl Batch {
@@ -112,11 +118,15 @@ impl Batch {
         }
     }
 
-    /// Lets `write` append the new form of each record, of whatever length; nothing appended drops it.
+    /// Lets `write` append the new form of each record, of whatever length; nothing appended drops it. Not for records
+    /// shown [in stretches](Batch::in_stretches), since the others would be lost.
     pub fn rewrite(
         &mut self,
         mut write: impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
     ) -> Result<()> {
+        if self.in_part {
+            return Err(Error::bug("a step that works record by record rewrites the batch"));
+        }
         let mut out = std::mem::take(&mut self.spare);
         out.clear();
         let bytes = &self.bytes;
@@ -134,6 +144,102 @@ impl Batch {
         });
         self.spare = std::mem::replace(&mut self.bytes, out);
         failed.map_or(Ok(()), Err)
+    }
+
+    /// Shows the batch to `work` a few records at a time, so that caches hold them while much is done to them. What it
+    /// does must drop records, change them where they are, or [amend](Batch::amend) them.
+    pub fn in_stretches(
+        &mut self,
+        records: usize,
+        mut work: impl FnMut(&mut Batch) -> Result<()>,
+    ) -> Result<()> {
+        let mut all = std::mem::take(&mut self.spans);
+        let mut kept = std::mem::take(&mut self.spare_spans);
+        kept.clear();
+        self.in_part = true;
+        let most = self.bytes.len() / 2 * 3;
+        let (mut from, mut outcome) = (0, Ok(()));
+        while from < all.len() && outcome.is_ok() {
+            let to = all.len().min(from + records);
+            self.spans.clear();
+            self.spans.extend_from_slice(&all[from..to]);
+            outcome = work(self);
+            kept.extend_from_slice(&self.spans);
+            from = to;
+            if self.bytes.len() > most {
+                self.close_gaps(kept.iter_mut().chain(&mut all[from..]));
+            }
+        }
+        self.in_part = false;
+        (self.spans, self.spare_spans) = (kept, all);
+        outcome
+    }
+
+    /// Copies the records together, so that what they were before they were amended takes no memory.
+    fn close_gaps<'a>(&mut self, spans: impl Iterator<Item = &'a mut Span>) {
+        let mut out = std::mem::take(&mut self.spare);
+        out.clear();
+        for span in spans {
+            let start = out.len();
+            out.extend_from_slice(&self.bytes[span.start as usize..][..span.len as usize]);
+            span.start = start as u32;
+        }
+        self.spare = std::mem::replace(&mut self.bytes, out);
+    }
+
+    /// Where in `spans` the records stand for which `holds` does.
+    pub fn positions(&self, mut holds: impl FnMut(RecordRef<'_>) -> bool) -> Vec<u32> {
+        let at = self.spans.iter().zip(0..).filter(|&(&span, _)| holds(self.record(span)));
+        at.map(|(_, at)| at).collect()
+    }
+
+    /// Lets `write` append the new form of the records at these positions, in order; nothing appended drops one. The
+    /// new forms of few are put behind all others, which stay where they are; for many the batch is rewritten.
+    pub fn amend(
+        &mut self,
+        positions: &[u32],
+        mut write: impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        if self.in_part || positions.len() <= self.len() / FEW {
+            let bytes = positions.iter().map(|&at| self.spans[at as usize].len as usize).sum();
+            self.bytes.reserve_exact(bytes);
+            let mut dropped = false;
+            for &at in positions {
+                dropped |= self.replace(at as usize, &mut write)? == 0;
+            }
+            if dropped {
+                self.spans.retain(|span| span.len > 0);
+            }
+            return Ok(());
+        }
+        let (mut at, mut next) = (0, positions.iter().peekable());
+        self.rewrite(|stamp, record, out| {
+            at += 1;
+            if next.next_if(|&&position| position + 1 == at).is_some() {
+                return write(stamp, record, out);
+            }
+            out.extend_from_slice(record.raw());
+            Ok(())
+        })
+    }
+
+    /// Puts the new form of one record behind all others; tells how many bytes it has.
+    fn replace(
+        &mut self,
+        at: usize,
+        write: &mut impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<usize> {
+        let mut out = std::mem::take(&mut self.spare);
+        out.clear();
+        let span = self.spans[at];
+        let record = self.record(span);
+        write(span.stamp, record, &mut out)
+            .map_err(|error| error.record(span.stamp.ordinal()).qname(record.qname()))?;
+        (self.spans[at].start, self.spans[at].len) = (self.bytes.len() as u32, out.len() as u32);
+        self.bytes.extend_from_slice(&out);
+        let bytes = out.len();
+        self.spare = out;
+        Ok(bytes)
     }
 
     /// Numbers the records `first, first + 1, …` and notes where each template starts: a template is
@@ -183,6 +289,86 @@ mod tests {
         assert_eq!(templates, [100, 100, 100, 103, 104, 105, 106]);
         let ordinals: Vec<u64> = b.spans.iter().map(|s| s.stamp.ordinal()).collect();
         assert_eq!(ordinals, (100..107).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn stretches_are_dropped_from_and_changed_in_place() {
+        let names: Vec<String> = (0..25).map(|i| format!("read{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut b = batch(&names);
+        for round in 0..2 {
+            let mut sizes = Vec::new();
+            b.in_stretches(10, |few| {
+                sizes.push(few.len());
+                few.retain(|_, record| !record.qname().ends_with(b"7"));
+                few.edit(|_, raw| edit::set_mapq(raw, 30));
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(sizes, [[10, 10, 5], [10, 10, 3]][round]);
+        }
+        let left: Vec<_> = b.records().map(|(_, r)| (r.qname(), r.mapq())).collect();
+        let expected = names.iter().filter(|name| !name.ends_with('7'));
+        assert_eq!(left, expected.map(|name| (name.as_bytes(), 30)).collect::<Vec<_>>());
+        assert!(b.in_stretches(10, |_| Err(Error::input("wrong"))).is_err());
+        let rewriting = |few: &mut Batch| few.rewrite(|_, _, _| Ok(()));
+        assert!(b.in_stretches(10, rewriting).unwrap_err().to_string().contains("rewrites"));
+        b.rewrite(|_, _, _| Ok(())).unwrap();
+        assert!(b.is_empty());
+    }
+
+    #[test]
+    fn what_is_amended_in_stretches_does_not_pile_up() {
+        let names: Vec<String> = (0..1000).map(|i| format!("read{i}")).collect();
+        let mut b = batch(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let before = b.bytes.len();
+        b.in_stretches(10, |few| {
+            for tag in [*b"XA", *b"XB", *b"XA"] {
+                let all = few.positions(|record| !record.qname().ends_with(b"5"));
+                few.amend(&all, |_, record, out| {
+                    edit::copy_with_text(record, tag, b"1", out);
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert!(b.bytes.len() < 2 * before, "{} of {before}", b.bytes.len());
+        for ((_, record), name) in b.records().zip(&names) {
+            assert_eq!(record.qname(), name.as_bytes());
+            let fields: &[u8] = if name.ends_with('5') { b"" } else { b"XAZ1\0XBZ1\0" };
+            assert_eq!(record.field_bytes(), fields);
+        }
+        assert_eq!(b.len(), 1000);
+    }
+
+    #[test]
+    fn few_are_amended_behind_the_others_and_many_by_a_rewrite() {
+        let names: Vec<String> = (0..40).map(|i| format!("read{i}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        for chosen in
+            [vec![], vec![0], vec![3, 39], vec![0, 1, 2, 3, 4], (0..40).collect(), (5..12).collect()]
+        {
+            let mut b = batch(&names);
+            let before = b.bytes.clone();
+            b.amend(&chosen, |_, record, out| {
+                if record.qname() != b"read3" {
+                    edit::copy_with_text(record, tag::RG, b"group", out);
+                }
+                Ok(())
+            })
+            .unwrap();
+            let expected = (0..40).filter(|at| *at != 3 || !chosen.contains(at));
+            let expected: Vec<_> = expected
+                .map(|at| (names[at as usize].as_bytes(), chosen.contains(&at).then_some(&b"group"[..])))
+                .collect();
+            let left: Vec<_> = b.records().map(|(_, r)| (r.qname(), r.read_group())).collect();
+            assert_eq!(left, expected, "{chosen:?}");
+            assert_eq!(b.bytes.starts_with(&before), chosen.len() <= 40 / FEW, "{chosen:?}");
+        }
+        let mut b = batch(&names);
+        let wrong = b.amend(&[7], |_, _, _| Err(Error::input("wrong"))).unwrap_err();
+        assert!(wrong.to_string().contains("read7"), "{wrong}");
     }
 
     #[test]

@@ -79,18 +79,21 @@ pub const fn width(kind: u8) -> Option<usize> {
     }
 }
 
-/// Bytes of a value by the letter of its type; 0 where they are not always as many.
-const WIDTHS: [u8; 256] = {
-    let mut widths = [0; 256];
+/// Bytes of a field, tag and type included, by the letter of its type; 0 where they are not always as many.
+const LENGTHS: [u8; 256] = {
+    let mut lengths = [0; 256];
     let mut kind = 0;
     while kind < 256 {
         if let Some(bytes) = width(kind as u8) {
-            widths[kind] = bytes as u8;
+            lengths[kind] = HEAD as u8 + bytes as u8;
         }
         kind += 1;
     }
-    widths
+    lengths
 };
+
+/// Bytes of the tag and the type of a field.
+const HEAD: usize = 3;
 
 /// Where the first NUL is. Most texts are short: a few words are looked at before a search is begun that pays on long ones.
 #[inline]
@@ -98,7 +101,7 @@ fn nul(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while at < 32 {
         let Some((word, _)) = bytes.get(at..)?.split_first_chunk::<8>() else {
-            return bytes[at..].iter().position(|&byte| byte == 0).map(|more| at + more);
+            return nul_in_rest(bytes);
         };
         let found = nuls(u64::from_le_bytes(*word));
         if found != 0 {
@@ -107,6 +110,15 @@ fn nul(bytes: &[u8]) -> Option<usize> {
         at += 8;
     }
     memchr::memchr(0, &bytes[at..]).map(|more| at + more)
+}
+
+/// The same, where less than a word has not been looked at.
+fn nul_in_rest(bytes: &[u8]) -> Option<usize> {
+    let Some(word) = bytes.last_chunk::<8>() else {
+        return bytes.iter().position(|&byte| byte == 0);
+    };
+    let found = nuls(u64::from_le_bytes(*word));
+    (found != 0).then(|| bytes.len() - 8 + found.trailing_zeros() as usize / 8)
 }
 
 /// The high bit of each byte that is 0, and maybe of some behind the first of them.
@@ -126,17 +138,42 @@ fn array_length(bytes: &[u8]) -> Option<usize> {
     5usize.checked_add(count.checked_mul(each)?)
 }
 
-/// Bytes of the field that starts `bytes`, its tag and type included, or nothing when it is not whole.
+/// Bytes of the field that starts `bytes`, its tag and type included, or nothing when it is not whole. Numbers and short
+/// texts, the most of all fields, take few instructions.
 #[inline(always)]
 fn field_length(bytes: &[u8]) -> Option<usize> {
-    let (&[_, _, kind], body) = bytes.split_first_chunk::<3>()?;
-    let value = match WIDTHS[usize::from(kind)] {
-        0 if matches!(kind, b'Z' | b'H') => nul(body)? + 1,
-        0 if kind == b'B' => array_length(body)?,
+    if let Some(&[_, _, kind, ref word @ ..]) = bytes.first_chunk::<{ HEAD + 8 }>() {
+        let length = usize::from(LENGTHS[usize::from(kind)]);
+        if length != 0 {
+            return Some(length); // 11 bytes at most, which are there
+        }
+        let found = nuls(u64::from_le_bytes(*word));
+        if kind == b'Z' && found != 0 {
+            return Some(HEAD + found.trailing_zeros() as usize / 8 + 1);
+        }
+    }
+    any_field_length(bytes)
+}
+
+/// The same of any field.
+#[inline(never)]
+fn any_field_length(bytes: &[u8]) -> Option<usize> {
+    let (&[_, _, kind], body) = bytes.split_first_chunk::<HEAD>()?;
+    let length = match usize::from(LENGTHS[usize::from(kind)]) {
+        0 if matches!(kind, b'Z' | b'H') => HEAD + nul(body)? + 1,
+        0 if kind == b'B' => HEAD + array_length(body)?,
         0 => return None,
-        bytes => usize::from(bytes),
+        length => length,
     };
-    (value <= body.len()).then_some(3 + value)
+    (length <= bytes.len()).then_some(length)
+}
+
+/// The field that `whole` is.
+#[inline]
+fn field(whole: &[u8]) -> Option<Field<'_>> {
+    let (&[a, b, kind], value) = whole.split_first_chunk::<3>()?;
+    let text = usize::from(matches!(kind, b'Z' | b'H'));
+    Some(Field { tag: [a, b], kind, value: value.get(..value.len() - text)? })
 }
 
 impl<'a> Iterator for Fields<'a> {
@@ -145,16 +182,16 @@ impl<'a> Iterator for Fields<'a> {
     #[inline]
     fn next(&mut self) -> Option<Field<'a>> {
         let (whole, rest) = self.rest.split_at_checked(field_length(self.rest)?)?;
-        let (&[a, b, kind], value) = whole.split_first_chunk::<3>()?;
         self.rest = rest;
-        let text = usize::from(matches!(kind, b'Z' | b'H'));
-        Some(Field { tag: [a, b], kind, value: &value[..value.len() - text] })
+        field(whole)
     }
 }
 
 /// Whether `bytes` is a sequence of whole, well-formed optional fields.
 pub fn well_formed(mut bytes: &[u8]) -> bool {
-    while let Some(length) = field_length(bytes) {
+    while !bytes.is_empty()
+        && let Some(length) = field_length(bytes)
+    {
         bytes = &bytes[length..];
     }
     bytes.is_empty()
@@ -162,7 +199,7 @@ pub fn well_formed(mut bytes: &[u8]) -> bool {
 
 /// The first field called `tag`.
 pub fn find(bytes: &[u8], tag: Tag) -> Option<Field<'_>> {
-    Fields::new(&bytes[locate(bytes, tag)?]).next()
+    field(&bytes[locate(bytes, tag)?])
 }
 
 /// Where the first field called `tag` stands in `bytes`, its tag and type included.
@@ -170,11 +207,61 @@ pub fn locate(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
     let mut at = 0;
     loop {
         let rest = bytes.get(at..)?;
+        let name = rest.first_chunk::<2>()?;
         let length = field_length(rest)?;
-        if rest.starts_with(&tag) {
+        if *name == tag {
             return Some(at..at + length);
         }
         at += length;
+    }
+}
+
+/// A set of tags, for a walk that looks for several at once.
+#[derive(Clone)]
+pub struct TagSet(Box<[u64; 1024]>);
+
+impl TagSet {
+    /// These tags.
+    pub fn of(tags: &[Tag]) -> Self {
+        let mut set = TagSet(Box::new([0; 1024]));
+        for &tag in tags {
+            let (word, bit) = TagSet::place(tag);
+            set.0[word] |= bit;
+        }
+        set
+    }
+
+    /// All tags but these.
+    pub fn all_but(tags: &[Tag]) -> Self {
+        let mut set = TagSet::of(tags);
+        set.0.iter_mut().for_each(|word| *word = !*word);
+        set
+    }
+
+    #[inline]
+    fn place(tag: Tag) -> (usize, u64) {
+        let number = u16::from_le_bytes(tag);
+        (usize::from(number >> 6), 1 << (number & 63))
+    }
+
+    /// Whether this tag is one of them.
+    #[inline]
+    pub fn contains(&self, tag: Tag) -> bool {
+        let (word, bit) = TagSet::place(tag);
+        self.0[word] & bit != 0
+    }
+
+    /// Whether a field stored in `bytes` has one of them.
+    pub fn meets(&self, mut bytes: &[u8]) -> bool {
+        while let Some(&[a, b]) = bytes.first_chunk()
+            && let Some(length) = field_length(bytes)
+        {
+            if self.contains([a, b]) {
+                return true;
+            }
+            bytes = &bytes[length..];
+        }
+        false
     }
 }
 
@@ -214,5 +301,41 @@ mod tests {
             assert!(!well_formed(&bytes[..cut]), "cut at {cut}");
         }
         assert!(!well_formed(b"X1q1"), "unknown type");
+    }
+
+    #[test]
+    fn a_field_is_as_long_whatever_follows_it() {
+        let fields: [&[u8]; 9] = [
+            b"X1Ac",
+            b"X2s\x01\x02",
+            b"X3f\0\0\0\0",
+            b"X4d\0\0\0\0\0\0\0\0",
+            b"X5Z\0",
+            b"X6Zseven77\0",
+            b"X7Zand eight\0",
+            b"X8H1AE3\0",
+            b"X9Bc\x01\0\0\0\x07",
+        ];
+        for field in fields {
+            for more in 0..20 {
+                let bytes = [field, &vec![b'A'; more]].concat();
+                assert_eq!(field_length(&bytes), Some(field.len()), "{field:?} and {more}");
+            }
+            for cut in 0..field.len() {
+                assert_eq!(field_length(&field[..cut]), None, "{field:?} cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn sets_meet_what_has_one_of_their_tags() {
+        let fields = b"X1AcX2s\x01\x02RGZg1\0";
+        assert!(TagSet::of(&[*b"ZZ", RG]).meets(fields));
+        assert!(!TagSet::of(&[*b"ZZ", *b"Ac", *b"g1"]).meets(fields));
+        assert!(!TagSet::of(&[]).meets(fields));
+        assert!(TagSet::all_but(&[*b"X1", RG]).meets(fields));
+        assert!(!TagSet::all_but(&[*b"X1", *b"X2", RG]).meets(fields));
+        assert!(!TagSet::all_but(&[]).meets(b""));
+        assert!(TagSet::all_but(&[]).contains([255, 255]));
     }
 }

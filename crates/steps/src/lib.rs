@@ -38,6 +38,13 @@ pub trait Step: Send + Sync {
     /// What it may change. A run that verifies that nothing was lost (`--verify`) holds it to that.
     fn changes(&self) -> Changes;
 
+    /// Whether it looks at each record by itself, and drops it, changes it where it is, or amends it
+    /// ([`Batch::amend`]), but rewrites no batch. Several such steps in a row are given a few records of a batch at a
+    /// time, which caches hold from one to the next.
+    fn by_record(&self) -> bool {
+        false
+    }
+
     /// Changes the batch.
     fn apply(&mut self, batch: &mut Batch) -> Result<()>;
 

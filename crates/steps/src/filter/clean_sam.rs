@@ -239,13 +239,13 @@ impl Step for CleanSam {
         Changes { flags: true, alignment: true, ..Changes::tags(&[tag::MC, tag::CG]) }
     }
 
+    fn by_record(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        let spans = &batch.spans;
-        let dirty = spans.iter().any(|&span| !self.is_clean(batch.record(span)));
-        if !dirty {
-            return Ok(());
-        }
-        batch.rewrite(|_, record, out| {
+        let dirty = batch.positions(|record| !self.is_clean(record));
+        batch.amend(&dirty, |_, record, out| {
             self.write(record, out);
             Ok(())
         })

@@ -74,6 +74,10 @@ impl Step for ExactMapping {
         Changes::drops()
     }
 
+    fn by_record(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let before = batch.len();
         let keeps = if self.strict { said_to_be_exact } else { aligned_without_gaps };

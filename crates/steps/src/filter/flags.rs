@@ -99,6 +99,10 @@ impl Step for ByFlags {
         Changes::drops()
     }
 
+    fn by_record(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let before = batch.len();
         batch.retain(|_, record| self.rules.keep(record.flags()));

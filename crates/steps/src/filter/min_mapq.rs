@@ -32,6 +32,10 @@ impl Step for MinMapq {
         Changes::drops()
     }
 
+    fn by_record(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let before = batch.len();
         batch.retain(|_, record| record.mapq() >= self.least);

@@ -1,6 +1,6 @@
 //! Removes optional fields.
 
-use readmill_record::tag::{self, Fields, Tag};
+use readmill_record::tag::{self, Fields, Tag, TagSet};
 use readmill_record::{Batch, Error, RecordRef, Result, edit};
 
 use crate::{Changes, Step, Tags};
@@ -12,6 +12,8 @@ pub struct OptionalFields {
     named: Vec<Tag>,
     /// Whether the named ones stay, and all others go.
     keep: bool,
+    /// Those that go.
+    go: TagSet,
     removed: u64,
 }
 
@@ -31,23 +33,18 @@ pub fn parse_tags(list: &str) -> Result<Vec<Tag>> {
 impl OptionalFields {
     /// Removes these fields.
     pub fn remove(named: Vec<Tag>) -> Self {
-        OptionalFields { named, keep: false, removed: 0 }
+        OptionalFields { go: TagSet::of(&named), named, keep: false, removed: 0 }
     }
 
     /// Removes all fields but these.
     pub fn keep(named: Vec<Tag>) -> Self {
-        OptionalFields { named, keep: true, removed: 0 }
-    }
-
-    fn stays(&self, tag: Tag) -> bool {
-        self.named.contains(&tag) == self.keep
+        OptionalFields { go: TagSet::all_but(&named), named, keep: true, removed: 0 }
     }
 
     /// Moves what stays of the optional fields together; returns how long the record is then, and how many went.
     fn strip(&self, raw: &mut [u8]) -> (usize, u64) {
         let record = RecordRef::new(raw);
-        let mut fields = record.fields();
-        if fields.all(|field| self.stays(field.tag)) {
+        if !self.go.meets(record.field_bytes()) {
             return (raw.len(), 0);
         }
         let (first, holds_cigar) = (record.fields_start(), record.long_cigar().is_some());
@@ -55,7 +52,7 @@ impl OptionalFields {
         loop {
             let mut fields = Fields::new(&raw[from..]);
             let Some(field) = fields.next() else { break };
-            let stays = self.stays(field.tag) || holds_cigar && field.tag == tag::CG;
+            let stays = !self.go.contains(field.tag) || holds_cigar && field.tag == tag::CG;
             let end = raw.len() - fields.rest().len();
             if stays {
                 raw.copy_within(from..end, to);
@@ -82,6 +79,10 @@ impl Step for OptionalFields {
     fn changes(&self) -> Changes {
         let tags = if self.keep { Tags::All } else { Tags::Some(self.named.clone()) };
         Changes { tags, ..Changes::default() }
+    }
+
+    fn by_record(&self) -> bool {
+        true
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {

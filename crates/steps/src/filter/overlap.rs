@@ -81,6 +81,10 @@ impl Step for Overlap {
         Changes::drops()
     }
 
+    fn by_record(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let before = batch.len();
         batch.retain(|_, record| self.keeps(record));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use readmill_format::text::Lines;
 use readmill_record::header::Line;
-use readmill_record::tag::{Field, Fields, Tag};
+use readmill_record::tag::{Field, Fields, Tag, TagSet};
 use readmill_record::{Batch, Error, Header, RecordRef, Result, edit};
 
 use crate::{Changes, Step};
@@ -21,6 +21,8 @@ use crate::{Changes, Step};
 #[derive(Clone)]
 pub struct RenameContigs {
     names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
+    /// Fields that may name one.
+    fields: TagSet,
     /// Most bytes by which a name grows.
     longer: usize,
 }
@@ -81,13 +83,8 @@ impl RenameContigs {
         let renamed = header.lines_of(b"SQ").map(|line| rename_line(line, &table)).collect();
         header.replace(b"SQ", renamed, &[])?;
         let longer = table.iter().map(|(old, new)| new.len().saturating_sub(old.len())).max();
-        Ok(RenameContigs { names: Arc::new(table), longer: longer.unwrap_or(0) })
-    }
-
-    /// Whether a record has a field that may name a sequence.
-    fn may_name(record: RecordRef<'_>) -> bool {
-        let names = |tag: Tag| matches!(&tag, b"SA" | b"OA" | b"XA" | b"XB" | b"CC");
-        record.fields().any(|field| field.kind == b'Z' && names(field.tag))
+        let fields = TagSet::of(&naming());
+        Ok(RenameContigs { names: Arc::new(table), fields, longer: longer.unwrap_or(0) })
     }
 
     /// Appends the record with the new names.
@@ -134,6 +131,11 @@ impl RenameContigs {
     }
 }
 
+/// Fields that may name a sequence.
+fn naming() -> Vec<Tag> {
+    LISTS.into_iter().chain([CC]).collect()
+}
+
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
@@ -177,20 +179,17 @@ impl Step for RenameContigs {
     }
 
     fn changes(&self) -> Changes {
-        let tags: Vec<Tag> = LISTS.into_iter().chain([CC]).collect();
-        Changes { alignment: true, ..Changes::tags(&tags) }
+        Changes { alignment: true, ..Changes::tags(&naming()) }
+    }
+
+    fn by_record(&self) -> bool {
+        true
     }
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
-        if !batch.records().any(|(_, record)| Self::may_name(record)) {
-            return Ok(());
-        }
-        batch.rewrite(|_, record, out| {
-            if Self::may_name(record) {
-                self.write(record, out);
-            } else {
-                out.extend_from_slice(record.raw());
-            }
+        let naming = batch.positions(|record| self.fields.meets(record.field_bytes()));
+        batch.amend(&naming, |_, record, out| {
+            self.write(record, out);
             Ok(())
         })
     }

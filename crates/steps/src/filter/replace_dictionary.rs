@@ -71,11 +71,15 @@ impl Step for ReplaceDictionary {
         changes.and(&Changes::tags(&[tag::MC]))
     }
 
+    fn by_record(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let before = batch.len();
         batch.retain(|_, record| self.new_id(record.ref_id()).is_some());
         self.removed += (before - batch.len()) as u64;
-        let mut unmated = Vec::with_capacity(batch.len());
+        let (mut at, mut unmated) = (0, Vec::new());
         batch.edit(|_, raw| {
             let record = RecordRef::new(raw);
             let flags = record.flags().0;
@@ -86,21 +90,13 @@ impl Step for ReplaceDictionary {
                 edit::set_next_pos(raw, -1);
                 edit::set_tlen(raw, 0);
                 edit::set_flags(raw, flags | Flags::MATE_UNMAPPED);
+                unmated.push(at);
             }
-            unmated.push(next.is_none());
+            at += 1;
         });
-        let count = unmated.iter().filter(|&&unmated| unmated).count();
-        self.unmated += count as u64;
-        if count == 0 {
-            return Ok(());
-        }
-        let mut unmated = unmated.into_iter();
-        batch.rewrite(|_, record, out| {
-            if unmated.next() == Some(true) {
-                edit::copy_without(record, tag::MC, out);
-            } else {
-                out.extend_from_slice(record.raw());
-            }
+        self.unmated += unmated.len() as u64;
+        batch.amend(&unmated, |_, record, out| {
+            edit::copy_without(record, tag::MC, out);
             Ok(())
         })
     }

@@ -34,6 +34,10 @@ impl Step for Select {
         Changes::drops()
     }
 
+    fn by_record(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let (before, mut failed) = (batch.len(), None);
         batch.retain(|stamp, record| match self.expression.matches(record) {

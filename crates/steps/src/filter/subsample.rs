@@ -103,6 +103,10 @@ impl Step for Subsample {
         Changes::drops()
     }
 
+    fn by_record(&self) -> bool {
+        true
+    }
+
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         let before = batch.len();
         batch.retain(|_, record| self.keeps(record));
