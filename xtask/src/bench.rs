@@ -4,6 +4,7 @@
 //! the machine hits them alike. This process stays small, because Linux counts a parent's memory for its
 //! children: data is made, counted and compressed in processes of their own.
 
+mod align;
 mod batches;
 mod chains;
 mod codecs;
@@ -13,6 +14,7 @@ mod drive;
 mod filters;
 mod floor;
 mod jobs;
+mod kernel;
 mod machine;
 mod markers;
 mod memory;
@@ -65,6 +67,9 @@ enum Bench {
     Duplicates(Options),
     /// Mark duplicates of reads sorted by coordinate: readmill, samtools, sambamba, Picard and the codec floor
     DuplicatesSorted(Options),
+    /// From FASTQ to aligned, sorted, marked and indexed reads: readmill, its kernel alone and the codec floor, bwa-mem2 and
+    /// bwa before samtools
+    Align(align::Args),
     /// What it costs that all reads lie in one place, or all copies of a molecule on one tile: readmill, samtools, Picard
     Piles(piles::Args),
     /// readmill's sort beside its codec floor alone, without and with the codec of what it spills
@@ -84,6 +89,9 @@ enum Bench {
     /// One measurement of the codec floor
     #[command(hide = true)]
     FloorOnce(floor::Args),
+    /// One measurement of the bare aligner kernel
+    #[command(hide = true)]
+    KernelOnce(kernel::Args),
     /// One sort on one thread with a clock around each serial call
     #[command(hide = true)]
     SerialOnce(drive::Args),
@@ -106,6 +114,7 @@ pub fn run(args: Args) -> Result<()> {
         Bench::Cram(args) => cram::run(args),
         Bench::Duplicates(options) => jobs::duplicates(&Work::prepare(options)?),
         Bench::DuplicatesSorted(options) => jobs::duplicates_sorted(&mut Work::prepare(options)?),
+        Bench::Align(args) => align::run(args),
         Bench::Piles(args) => piles::run(args),
         Bench::Floor(options) => jobs::floor(&mut Work::prepare(options)?),
         Bench::Sorted(options) => jobs::sorted(&mut Work::prepare(options)?),
@@ -115,6 +124,7 @@ pub fn run(args: Args) -> Result<()> {
         Bench::Codecs(options) => codecs::run(&Work::prepare(options)?),
         Bench::Threads(args) => threads::run(&args),
         Bench::FloorOnce(args) => floor::run(&args),
+        Bench::KernelOnce(args) => kernel::run(&args),
         Bench::SerialOnce(args) => drive::run(&args),
         Bench::Tally { file } => tally::run(&file),
     }

@@ -37,6 +37,8 @@ pub struct Args {
 pub enum Look {
     /// 2 Mb of genome, forty quality levels
     Small,
+    /// 8 Mb of genome, forty quality levels
+    Middle,
     /// 20 Mb of genome, forty quality levels
     Demo,
     /// As demo, with four quality levels
@@ -54,6 +56,10 @@ impl Look {
         let demo = Profile::demo();
         match self {
             Look::Small => Profile::small(),
+            Look::Middle => {
+                let part = |(name, length): (String, u32)| (name, (length * 2 / 5).max(16_569));
+                Profile { contigs: demo.contigs.into_iter().map(part).collect(), ..Profile::demo() }
+            }
             Look::Demo => demo,
             Look::Binned => Profile { qualities: Qualities::Binned, ..demo },
             Look::Patterned => {

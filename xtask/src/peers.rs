@@ -1,12 +1,13 @@
 //! The programs readmill is compared with: found on this machine, or installed by their ordinary
 //! package clients (apt, Maven, Go, Cargo, pip), by name. They are run as processes, never linked.
 //!
-//! samtools, sambamba, samblaster and bamsormadup (of biobambam2) come from the PATH, or from `apt-get` when this
+//! samtools, sambamba, samblaster, bwa and bamsormadup (of biobambam2) come from the PATH, or from `apt-get` when this
 //! process is root. The others come at one fixed version each into `target/peers` (below `CARGO_TARGET_DIR` where that is set), so
 //! that they are fetched once and go with `cargo clean`. Nothing is fetched before a tool is asked for.
 //! An install that is cut short starts again from its beginning; one that is under way in another
 //! process is waited for.
 
+mod bwa_mem2;
 mod clients;
 mod crates;
 mod elprep;
@@ -82,6 +83,21 @@ impl Peers {
         on_system("bamsormadup", "biobambam2", "version")
     }
 
+    /// bwa, whatever version the PATH or the system's packages have. Without a command it states its version and ends
+    /// with a failure.
+    pub fn bwa(&self) -> Result<Tool> {
+        let program = on_path_or_apt("bwa", "bwa")?;
+        let text = output_of(&mut Command::new(&program))?;
+        let version = word_after(&text, "Version:").context("bwa states no version")?;
+        Ok(Tool::plain("bwa", program, version))
+    }
+
+    /// bwa-mem2 at [`bwa_mem2::VERSION`], built from source for the processor of this machine.
+    pub fn bwa_mem2(&self) -> Result<Tool> {
+        let _installing = self.installing("bwa-mem2")?;
+        bwa_mem2::install(&self.cache)
+    }
+
     /// fgumi at the release of [`crates::FGUMI`], built by Cargo.
     pub fn fgumi(&self) -> Result<Tool> {
         let _installing = self.installing("fgumi")?;
@@ -144,13 +160,14 @@ fn on_system(name: &'static str, package: &str, mark: &str) -> Result<Tool> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Peers, crates, samtools};
+    use super::{Peers, bwa_mem2, crates, samtools};
 
     #[test]
     #[ignore = "fetches and builds for minutes"]
     fn what_is_built_from_source_runs_and_states_its_version() {
         let peers = Peers::new().unwrap();
         assert_eq!(peers.newest_samtools().unwrap().version, samtools::VERSION);
+        assert_eq!(peers.bwa_mem2().unwrap().version, bwa_mem2::VERSION);
         assert_eq!(peers.fgumi().unwrap().version, crates::FGUMI.version);
         assert_eq!(peers.dupblaster().unwrap().version, crates::DUPBLASTER.version);
     }

@@ -17,13 +17,14 @@ use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Infl
 
 use super::contender::Contender;
 use super::spill::Spill;
+use super::told::Told;
 use super::usage;
 use super::work::Work;
 
 /// What the floor is measured on.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The file whose blocks are inflated
+    /// The file whose blocks are inflated; - for none
     input: PathBuf,
     /// The file whose blocks are deflated
     output: PathBuf,
@@ -33,6 +34,9 @@ pub struct Args {
     level: u8,
     /// Threads in all
     threads: usize,
+    /// Another file whose blocks are inflated
+    #[arg(long, value_name = "FILE")]
+    and: Option<PathBuf>,
     /// MiB that were spilled, compressed
     #[arg(long, value_name = "MIB", requires = "runs")]
     spilled: Option<u64>,
@@ -47,20 +51,31 @@ pub const NAME: &str = "codec floor";
 /// The floors of what `contender` does, without and, if it spills, with the spill. It is run once for its
 /// output.
 pub fn contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> {
-    let (kept, output) = (work.file("floor-source.bam"), work.file("floor.bam"));
-    let told = contender.measure(&work.directory)?.told;
-    std::fs::rename(&contender.output, &kept)?;
-    let of = |name: &str, spill: &str| {
-        let call = work.own_call("bench floor-once").arg(&work.data).arg(&kept).arg(&output);
-        let call = call.arg(work.options.level.to_string()).arg(work.options.threads.to_string());
-        Contender::own_clock(name, work.options.runs, output.clone(), call.words(spill))
-    };
-    let mut floors = vec![of(NAME, "")];
+    let (kept, told) = keep(work, contender)?;
+    let mut floors = vec![of(work, NAME, &work.data, &kept)];
     if let Some(told) = told.filter(|told| told.spilled > 0) {
         let spill = format!("--spilled {} --runs {}", told.spilled, told.runs);
-        floors.push(of(&format!("{NAME} with spill"), &spill));
+        let mut with_spill = of(work, &format!("{NAME} with spill"), &work.data, &kept);
+        with_spill.stages[0][0] = with_spill.stages[0][0].clone().words(&spill);
+        floors.push(with_spill);
     }
     Ok(floors)
+}
+
+/// Runs a contender once for its output, and keeps that.
+pub fn keep(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<Told>)> {
+    let kept = work.file("floor-source.bam");
+    let told = contender.measure(&work.directory)?.told;
+    std::fs::rename(&contender.output, &kept)?;
+    Ok((kept, told))
+}
+
+/// A floor that inflates one file, or nothing where that is `-`, and deflates what is in another.
+pub fn of(work: &Work, name: &str, inflated: &Path, deflated: &Path) -> Contender {
+    let output = work.file("floor.bam");
+    let call = work.own_call("bench floor-once").arg(inflated).arg(deflated).arg(&output);
+    let call = call.arg(work.options.level.to_string()).arg(work.options.threads.to_string());
+    Contender::own_clock(name, work.options.runs, output, call)
 }
 
 /// The blocks of one chunk, inflated.
@@ -81,7 +96,11 @@ pub fn run(args: &Args) -> Result<()> {
     let spill = spill.transpose()?;
     let used = usage::own()?.cpu;
     let started = Instant::now();
-    inflate(crew, &args.input)?;
+    for input in [Some(&args.input), args.and.as_ref()].into_iter().flatten() {
+        if input.as_os_str() != "-" {
+            inflate(crew, input)?;
+        }
+    }
     let spilled = spill.as_ref().map(|spill| spill.pass(crew)).transpose()?;
     deflate(crew, &blocks, args.level, &args.to)?;
     let wall = started.elapsed();

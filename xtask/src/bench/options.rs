@@ -16,7 +16,7 @@ pub struct Options {
     /// Measurements of each contender
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     pub runs: usize,
-    /// Measurements of Picard and of GATK, which are slow; 0 leaves them out
+    /// Measurements of Picard, of GATK and of bwa, which are slow; 0 leaves them out
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub picard_runs: usize,
     /// The peers to measure
@@ -24,7 +24,7 @@ pub struct Options {
         long,
         value_name = "PEERS",
         value_delimiter = ',',
-        default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard,gatk"
+        default_value = "samtools,fgumi,sambamba,dupblaster,samblaster,bamsormadup,elprep,picard,gatk,bwa-mem2,bwa"
     )]
     pub peers: Vec<Peer>,
     /// The order of the output, where the sort alone is measured
@@ -64,6 +64,10 @@ pub enum Peer {
     Elprep,
     Picard,
     Gatk,
+    /// Needs samtools, too
+    BwaMem2,
+    /// Needs samtools, too
+    Bwa,
 }
 
 /// An order that peers have, too.

@@ -81,8 +81,9 @@ impl<'a> Sorting<'a> {
             Peer::Sambamba => self.sambamba(program),
             Peer::Elprep => self.elprep(program),
             Peer::Picard => self.picard(program),
-            // They do not sort alone, or as Picard does.
+            // They do not sort alone, or as Picard does, or not at all.
             Peer::Dupblaster | Peer::Samblaster | Peer::Bamsormadup | Peer::Gatk => None,
+            Peer::BwaMem2 | Peer::Bwa => None,
         }
     }
 

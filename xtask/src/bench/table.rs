@@ -10,11 +10,40 @@ use super::work::Work;
 
 /// A contender's figures.
 pub struct Row {
-    name: String,
+    /// The contender's.
+    pub name: String,
     /// One for each time it was measured.
     pub samples: Vec<Sample>,
     /// Records and duplicates in its output.
-    holds: String,
+    pub holds: String,
+}
+
+impl Row {
+    /// What nobody measured: all of these one after the other, round by round.
+    pub fn together(name: &str, parts: &[&Row]) -> Self {
+        let rounds = parts.iter().map(|part| part.samples.len()).min().unwrap_or(0);
+        let round = |i: usize| {
+            parts.iter().map(|part| part.samples[i]).fold(Sample::default(), |sum, sample| Sample {
+                wall: sum.wall + sample.wall,
+                cpu: sum.cpu + sample.cpu,
+                bytes: sum.bytes.max(sample.bytes),
+                ..sum
+            })
+        };
+        Row { name: name.into(), samples: (0..rounds).map(round).collect(), holds: "–".into() }
+    }
+
+    /// This row's figure by the other's, round by round: the median, the least and the most.
+    pub fn ratio(&self, other: &Row, figure: fn(&Sample) -> f64) -> String {
+        let both = self.samples.iter().zip(&other.samples);
+        let mut ratios: Vec<f64> = both.map(|(one, other)| figure(one) / figure(other)).collect();
+        ratios.sort_by(f64::total_cmp);
+        match ratios[..] {
+            [] => "–".into(),
+            [one] => format!("{one:.3}"),
+            [least, .., most] => format!("{:.3} ({least:.3}–{most:.3})", median(&ratios)),
+        }
+    }
 }
 
 /// Measures all contenders in turns and prints the table; the first one is what the others are compared with,
@@ -24,22 +53,27 @@ pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()>
         row.holds = work.tally(output)?;
         Ok(())
     })?;
+    print(title, work, &rows, floor::NAME);
+    say_ratios(&rows);
+    print_commands(contenders);
+    Ok(())
+}
+
+/// Prints the table; `floor` is the name of the row that is the floor.
+pub fn print(title: &str, work: &Work, rows: &[Row], floor: &str) {
     println!("### {title}\n\n{}\n", work.describe());
     println!(
         "| | n | wall s (least–most) | × | × floor | CPU s | × | × floor | peak MB | × | GBh | × | output MB | MiB spilled, runs | records, duplicates |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     if let Some(first) = rows.first() {
-        let floor = rows.iter().find(|row| row.name == floor::NAME).map(Figures::of);
+        let floor = rows.iter().find(|row| row.name == floor).map(Figures::of);
         let (first, floor) = (Figures::of(first), floor.unwrap_or_default());
-        for row in &rows {
+        for row in rows {
             println!("{}", Figures::of(row).line(row, &first, &floor));
         }
     }
-    println!("\nMedians; × is the ratio to the first row, × floor that to the codec floor.");
-    say_ratios(&rows);
-    print_commands(contenders);
-    Ok(())
+    println!("\nMedians; × is the ratio to the first row, × floor that to the {floor}.");
 }
 
 /// Measures all contenders in turns. In the first round `look` may look at each output before it is removed.
@@ -187,6 +221,16 @@ mod tests {
             told: Some(Told { peak: 242, spilled: 7, runs: 2 }).filter(|_| name == "readmill"),
         };
         Row { name: name.into(), samples: walls.iter().map(sample).collect(), holds: "9, 1".into() }
+    }
+
+    #[test]
+    fn rounds_are_compared_one_by_one() {
+        let (one, other) = (row("a", &[30, 44, 36], 9), row("b", &[10, 11, 12], 5));
+        let wall = |sample: &Sample| sample.wall.as_secs_f64();
+        assert_eq!(one.ratio(&other, wall), "3.000 (3.000–4.000)");
+        let both = Row::together("both", &[&one, &other]);
+        assert_eq!(both.ratio(&other, wall), "4.000 (4.000–5.000)");
+        assert_eq!(row("c", &[], 1).ratio(&other, wall), "–");
     }
 
     #[test]

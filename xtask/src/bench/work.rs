@@ -20,6 +20,8 @@ pub struct Work {
     pub directory: PathBuf,
     /// The input.
     pub data: PathBuf,
+    /// What tables say of the input, where its name does not say enough.
+    pub about: Option<String>,
     /// The readmill that is measured.
     pub readmill: Program,
     /// Its version.
@@ -32,6 +34,13 @@ pub struct Work {
 impl Work {
     /// Prepares the directory, the build and the data.
     pub fn prepare(options: Options) -> Result<Self> {
+        let mut work = Self::without_data(options)?;
+        work.data = work.bring_data()?;
+        Ok(work)
+    }
+
+    /// Prepares the directory and the build.
+    pub fn without_data(options: Options) -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent")?;
         let target = match std::env::var_os("CARGO_TARGET_DIR") {
             Some(target) if !target.is_empty() => root.join(target),
@@ -47,6 +56,7 @@ impl Work {
         };
         let mut work = Work {
             data: PathBuf::new(),
+            about: None,
             readmill: Program::Own("readmill", binary),
             version: String::new(),
             own: Program::Own("cargo xtask", std::env::current_exe()?),
@@ -55,7 +65,6 @@ impl Work {
             options,
         };
         work.version = work.do_once(Call::new(&work.readmill).arg("--version"))?.trim().to_owned();
-        work.data = work.bring_data()?;
         Ok(work)
     }
 
@@ -64,16 +73,21 @@ impl Work {
         if let Some(data) = &self.options.data {
             return data.canonicalize().with_context(|| data.display().to_string());
         }
-        let made = self.directory.join(format!("data-{}", self.options.pairs));
-        let reads = made.join("reads.bam");
+        Ok(self.simulated("data", "")?.join("reads.bam"))
+    }
+
+    /// The directory of simulated data, which is made where it is not there yet.
+    pub fn simulated(&self, name: &str, words: &str) -> Result<PathBuf> {
+        let made = self.directory.join(format!("{name}-{}", self.options.pairs));
         let stamp = made.join("complete");
         if !stamp.exists() {
             eprintln!("simulating {} pairs", self.options.pairs);
             let pairs = self.options.pairs.to_string();
-            self.do_once(self.own_call("data --pairs").arg(pairs).arg("-o").arg(&made))?;
+            let call = self.own_call("data --pairs").arg(pairs).arg("-o").arg(&made);
+            self.do_once(call.words(words))?;
             fs::write(stamp, "")?;
         }
-        Ok(reads)
+        Ok(made)
     }
 
     /// A file in the work directory.
@@ -83,7 +97,7 @@ impl Work {
 
     /// A peer, unless it is not asked for or cannot be had here; then a line says so.
     pub fn peer(&self, peer: Peer) -> Option<Program> {
-        let is_slow = matches!(peer, Peer::Picard | Peer::Gatk);
+        let is_slow = matches!(peer, Peer::Picard | Peer::Gatk | Peer::Bwa);
         let is_wanted =
             self.options.peers.contains(&peer) && !(is_slow && self.options.picard_runs == 0);
         let tool = match peer {
@@ -94,6 +108,8 @@ impl Work {
             Peer::Dupblaster => self.peers.dupblaster(),
             Peer::Samblaster => self.peers.samblaster(),
             Peer::Bamsormadup => self.peers.bamsormadup(),
+            Peer::BwaMem2 => self.peers.bwa_mem2(),
+            Peer::Bwa => self.peers.bwa(),
             Peer::Elprep => self.peers.elprep(),
             Peer::Picard => self.peers.picard(),
             Peer::Gatk => self.peers.gatk(),
@@ -148,6 +164,9 @@ impl Work {
 
     /// Machine and data.
     pub fn describe(&self) -> String {
+        if let Some(about) = &self.about {
+            return format!("{} Input: {about}, in the page cache.", self.describe_machine());
+        }
         let size = fs::metadata(&self.data).map_or(0, |meta| meta.len());
         let file = self.data.file_name().unwrap_or_default().to_string_lossy();
         let name = match &self.options.data {

@@ -81,6 +81,13 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Runs `make` in a directory, on all cores.
+pub fn make(directory: &Path, arguments: &[&str]) -> Result<()> {
+    let make = on_path_or_apt("make", "make")?;
+    let jobs = std::thread::available_parallelism().map_or(1, |jobs| jobs.get());
+    run(Command::new(make).current_dir(directory).arg(format!("-j{jobs}")).args(arguments))
+}
+
 /// What a command prints, stdout and stderr together, however it ends.
 pub fn output_of(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}");

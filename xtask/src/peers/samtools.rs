@@ -13,7 +13,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::clients::{
-    cargo, fresh_directory, header_or_apt, on_path_or_apt, output_of, run, word_after,
+    cargo, fresh_directory, header_or_apt, make, on_path_or_apt, output_of, run, word_after,
 };
 use super::tool::Tool;
 
@@ -148,12 +148,6 @@ SOURCES = $(filter-out %.pysam.c, $(wildcard *.c lz4/*.c))
 samtools: $(SOURCES:.c=.o) ../htslib/libhts.a
 \t$(CC) $(HTSLIB_static_LDFLAGS) -L../libdeflate/lib -o $@ $^ $(HTSLIB_static_LIBS)
 ";
-
-fn make(directory: &Path, targets: &[&str]) -> Result<()> {
-    let make = on_path_or_apt("make", "make")?;
-    let jobs = std::thread::available_parallelism().map_or(1, |jobs| jobs.get());
-    run(Command::new(make).current_dir(directory).arg(format!("-j{jobs}")).args(targets))
-}
 
 /// The release of libdeflate-sys in a lock file.
 fn locked_libdeflate(lock: &str) -> Option<&str> {
