@@ -5,6 +5,5 @@ mod cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    readmill::allocator::settle();
     cli::main()
 }

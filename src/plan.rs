@@ -17,7 +17,7 @@ use readmill_record::{Error, Result};
 use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::sort::Order;
 
-pub use aligning::{Aligner, Aligning, Lane, read_group};
+pub use aligning::{Aligner, Aligning, Carrying, Lane, read_group};
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
 pub use elsewhere::{By, Chosen, Elsewhere, Fastq, MOST, Split};
 pub use filters::{Filters, OptionalFields, Sampling, Unmapped};
@@ -164,11 +164,16 @@ pub struct Means {
     pub verbosity: Verbosity,
 }
 
+/// Threads that this process may use.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 impl Means {
     /// What this process may use; spills go to `$TMPDIR`, else beside `output`.
     pub fn beside(output: &Path) -> Self {
         Means {
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: threads(),
             memory: crate::limit::default_limit(),
             temp_dirs: temp_dirs(output),
             spill_codec: SpillCodec::default(),

@@ -100,7 +100,7 @@ fn aligned(plan: &Plan, wanted: &Aligning, memory: &Memory) -> Result<Inputs> {
     let kernel = aligning::load(wanted)?;
     let header = aligning::header(wanted, &*kernel, plan.no_pg())?;
     let (crew, most) = (memory.crew, memory.aligning);
-    let lanes = Lanes::open(&wanted.lanes, kernel, crew.in_flight, most, means.allow_missing_eof)?;
+    let lanes = Lanes::open(wanted, kernel, crew.in_flight, most, means.allow_missing_eof)?;
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
     Ok(Inputs::aligned(Arc::new(lanes), first, header))
 }

@@ -73,6 +73,9 @@ impl Flow {
         let Some(order) = &mut self.order else { return Ok(()) };
         let stands = order.link(taken, &mut reads)?;
         let seeded = if stands { seeded.transpose()? } else { None };
+        if !stands {
+            self.lanes.prepare(self.lane, &mut reads)?;
+        }
         if !reads.is_empty() {
             self.add(reads, seeded)?;
         }
@@ -184,7 +187,7 @@ impl Flow {
 
 /// What a batch takes in memory while it waits.
 fn bytes(reads: &Reads, seeded: &Seeded) -> u64 {
-    (reads.text().len() + size_of_val(reads.spans())) as u64 + seeded.bytes()
+    reads.bytes_held() as u64 + seeded.bytes()
 }
 
 fn no_cohort() -> Error {

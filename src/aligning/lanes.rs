@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::Pool;
-use readmill_fastq::{Claims, Input, Layout, Options};
+use readmill_fastq::{Claims, Input, Layout, Options, template_name};
 use readmill_record::{Error, Reads, Result};
 
+use super::carrying;
 use super::queue::{Queue, Task};
 use crate::plan;
 
@@ -17,6 +18,7 @@ pub struct Lane {
     pub claims: Arc<Claims>,
     /// The ID of its read group.
     pub group: Option<Vec<u8>>,
+    files: Vec<PathBuf>,
 }
 
 /// All lanes, one after the other, and the aligner of their reads.
@@ -25,6 +27,8 @@ pub struct Lanes {
     pub kernel: Arc<dyn Kernel>,
     /// The lanes.
     pub lanes: Vec<Lane>,
+    /// What reads carry on to their records.
+    carrying: plan::Carrying,
     /// Bytes that reads and candidates of a cohort may take.
     pub most_bytes: u64,
     /// Buffers that go round.
@@ -32,10 +36,23 @@ pub struct Lanes {
     queue: Mutex<Queue>,
 }
 
+impl Lane {
+    /// Adds to an error of read `at` of a batch what it is called, and where it stands.
+    fn blame(&self, error: Error, reads: &Reads, at: usize) -> Error {
+        let segments = reads.segments().max(1);
+        let (template, segment) = (reads.first() + (at / segments) as u64, at % segments);
+        let (file, record) = match &self.files[..] {
+            [one] => (one, template * segments as u64 + segment as u64),
+            files => (&files[segment.min(files.len() - 1)], template),
+        };
+        error.qname(template_name(reads.read(at).name)).record(record).file(file)
+    }
+}
+
 impl Lanes {
     /// Opens the files of all lanes.
     pub fn open(
-        lanes: &[plan::Lane],
+        wanted: &plan::Aligning,
         kernel: Arc<dyn Kernel>,
         in_flight: usize,
         most_bytes: u64,
@@ -51,11 +68,19 @@ impl Lanes {
                 [] => return Err(Error::bug("a lane without files")),
             };
             let claims = Arc::new(Claims::open(layout, options)?);
-            Ok(Lane { claims, group: lane.group_id().map(<[u8]>::to_vec) })
+            Ok(Lane { claims, group: lane.group_id().map(<[u8]>::to_vec), files: lane.files.clone() })
         };
-        let lanes = lanes.iter().map(open).collect::<Result<_>>()?;
+        let lanes = wanted.lanes.iter().map(open).collect::<Result<_>>()?;
         let (buffers, queue) = (Pool::new(2 * in_flight), Mutex::default());
-        Ok(Lanes { kernel, lanes, most_bytes, buffers, queue })
+        let carrying = wanted.carrying.clone();
+        Ok(Lanes { kernel, lanes, carrying, most_bytes, buffers, queue })
+    }
+
+    /// Makes reads of a lane ready: barcodes are cut off, and the fields noted that go on to records.
+    pub fn prepare(&self, lane: usize, reads: &mut Reads) -> Result<()> {
+        let lane = &self.lanes[lane];
+        let blame = |error: Error, reads: &Reads, at| lane.blame(error, reads, at);
+        carrying::apply(&self.carrying, lane.group.is_some(), reads, blame)
     }
 
     /// What is to be done next; nothing when all records have gone on.

@@ -13,6 +13,7 @@
 //! waits, besides what is in flight. What comes out depends on neither: batches join their cohorts, cohorts are emitted,
 //! and records go on in the order of the input.
 
+mod carrying;
 mod flow;
 mod kernel;
 mod lanes;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use readmill_align::Aligner;
 use readmill_format::chain::Opened;
-use readmill_record::{Batch, Result};
+use readmill_record::{Batch, Result, edit};
 
 use super::lanes::Lanes;
 use super::queue::{Done, Piece, Task};
@@ -29,7 +29,10 @@ impl Worker {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 let taken = self.lanes.lanes[lane].claims.take(batch, &mut reads);
                 let whole = taken.is_whole() && !reads.is_empty();
-                let seeded = whole.then(|| self.aligner.seed(&reads));
+                let seeded = whole.then(|| {
+                    self.lanes.prepare(lane, &mut reads)?;
+                    self.aligner.seed(&reads)
+                });
                 Ok(Done::Taken(lane, taken, reads, seeded))
             }
             Task::Seed(place, reads) => {
@@ -46,9 +49,14 @@ impl Worker {
         let Piece { lane, mut reads, seeded, model, .. } = piece;
         let mut opened = Opened::reuse(spare);
         let group = self.lanes.lanes[lane].group.as_deref();
-        self.aligner.emit(&reads, seeded, &model, group, &mut |_, record| {
-            let start = opened.bytes_mut().len();
-            opened.bytes_mut().extend_from_slice(record);
+        self.aligner.emit(&reads, seeded, &model, group, &mut |read, record| {
+            let (bytes, fields) = (opened.bytes_mut(), reads.fields(read));
+            let start = bytes.len();
+            bytes.extend_from_slice(record);
+            if !fields.is_empty() {
+                bytes.extend_from_slice(fields);
+                edit::close(bytes, start);
+            }
             opened.push(start);
             Ok(())
         })?;

@@ -161,6 +161,12 @@ impl OutputFlags {
         self.means.reference()
     }
 
+    /// Threads in all.
+    #[cfg(feature = "bwa")]
+    pub fn threads(&self) -> usize {
+        self.means.threads()
+    }
+
     /// Whether it is said how much memory there is.
     #[cfg(feature = "bwa")]
     pub fn says_memory(&self) -> bool {
@@ -217,6 +223,11 @@ impl MeansFlags {
         self.reference.as_ref()
     }
 
+    /// Threads in all.
+    pub fn threads(&self) -> usize {
+        self.threads.map_or_else(plan::threads, usize::from)
+    }
+
     /// The means of a run that writes to `output`.
     pub fn means(&self, output: &Path) -> Means {
         let default = Means::beside(output);
@@ -226,7 +237,7 @@ impl MeansFlags {
             _ => Verbosity::Normal,
         };
         Means {
-            threads: self.threads.map_or(default.threads, usize::from),
+            threads: self.threads(),
             memory: self.memory.unwrap_or(default.memory),
             temp_dirs: self.temp_dirs(output),
             spill_codec: self.spill_codec,

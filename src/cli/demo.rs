@@ -5,8 +5,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+#[cfg(feature = "bwa")]
+use readmill::allocator;
 use readmill::plan::{
-    DuplicateMode, Duplicates, Filters, Means, Output, Plan, Steps, Tallies, Unmapped, Verbosity,
+    self, DuplicateMode, Duplicates, Filters, Means, Output, Plan, Steps, Tallies, Unmapped, Verbosity,
 };
 use readmill::report::Report;
 use readmill::{limit, sample};
@@ -33,6 +35,12 @@ pub struct Demo {
 }
 
 impl Demo {
+    /// As many as [`Align`](super::align::Align) has, if it aligns.
+    #[cfg(feature = "bwa")]
+    pub fn heaps(&self) -> usize {
+        if self.fastq { plan::threads() + 1 } else { allocator::FEW_HEAPS }
+    }
+
     pub fn run(&self) -> Result<()> {
         let dir = &self.output;
         std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
@@ -40,7 +48,7 @@ impl Demo {
         if let Some(pairs) = self.pairs {
             profile = profile.with_pairs(pairs);
         }
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = plan::threads();
         #[cfg(feature = "bwa")]
         if self.fastq {
             return aligned(&Sample::new(profile), dir, threads);
@@ -53,7 +61,7 @@ impl Demo {
         drop(made); // its genome is not part of the memory the pipeline is given
 
         let prepared = dir.join("prepared.bam");
-        let plan = plan(reads, dictionary, prepared.clone(), threads);
+        let plan = preparing(reads, dictionary, prepared.clone(), threads);
         println!("running: readmill {}", shown(&plan));
         let summary = readmill::run(&plan, &Report::new(Verbosity::Normal))?;
         println!("{} of {} reads are left in {}", summary.written, summary.read, prepared.display());
@@ -65,7 +73,7 @@ impl Demo {
 /// Simulates FASTQ files, and aligns and prepares their reads in one pass.
 #[cfg(feature = "bwa")]
 fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
-    use readmill::plan::{Aligner, Aligning, Lane, read_group};
+    use readmill::plan::{Aligner, Aligning, Carrying, Lane, read_group};
     use readmill_align::bwa::{BwaOptions, IndexOptions, build_index};
 
     let [fasta, one, two] = ["ref.fa", "reads_1.fq", "reads_2.fq"].map(|name| dir.join(name));
@@ -93,7 +101,9 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     plan.steps.sort = Some(Order::Coordinate);
     plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
     let aligner = Aligner::Bwa(Box::<BwaOptions>::default());
-    let aligning = Aligning { reference: fasta, lanes: vec![lane], aligner, words: Vec::new() };
+    let carrying = Carrying::default();
+    let aligning =
+        Aligning { reference: fasta, lanes: vec![lane], carrying, aligner, words: Vec::new() };
     plan.means.threads = threads;
     plan.means.memory = readmill::memory::of_aligning(&aligning)? + (512 << 20);
     plan.aligning = Some(aligning);
@@ -124,7 +134,7 @@ fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
     write().map_err(|e| failed(path, &e))
 }
 
-fn plan(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Plan {
+fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Plan {
     Plan {
         command: "prep",
         inputs: vec![input],

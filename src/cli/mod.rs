@@ -23,8 +23,8 @@ mod split;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use readmill::Plan;
 use readmill::report::{Report, log};
+use readmill::{Plan, allocator};
 use readmill_record::{Error, Kind};
 
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
@@ -84,12 +84,26 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::from(error.use_stderr()));
         }
     };
+    allocator::settle(cli.command.heaps());
     if let Err(error) = readmill::signal::watch() {
         return fail(&Error::io("signals cannot be watched", &error));
     }
     match dispatch(cli.command) {
         Ok(code) => code,
         Err(error) => fail(&error),
+    }
+}
+
+impl Command {
+    /// Heaps that its threads need.
+    fn heaps(&self) -> usize {
+        match self {
+            #[cfg(feature = "bwa")]
+            Command::Align(it) => it.heaps(),
+            #[cfg(feature = "bwa")]
+            Command::Demo(it) => it.heaps(),
+            _ => allocator::FEW_HEAPS,
+        }
     }
 }
 

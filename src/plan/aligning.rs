@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use readmill_fastq::ReadStructure;
 use readmill_record::header::Line;
 use readmill_record::{Error, Header, Result};
 
@@ -12,10 +13,30 @@ pub struct Aligning {
     pub reference: PathBuf,
     /// The reads.
     pub lanes: Vec<Lane>,
+    /// What they carry on to their records.
+    pub carrying: Carrying,
     /// What aligns them.
     pub aligner: Aligner,
     /// Its options that are not its defaults, for `@PG`.
     pub words: Vec<String>,
+}
+
+/// What reads carry on to their records beside bases and qualities.
+#[derive(Clone, Debug, Default)]
+pub struct Carrying {
+    /// Comments, which are optional fields as SAM text has them.
+    pub comments: bool,
+    /// UMIs at the end of names, behind this separator, or, if that is nothing, where sequencers put them.
+    pub name_umis: Option<Option<u8>>,
+    /// What bases of the reads of a template are for, one for each segment; nothing if all are of the template.
+    pub structures: Vec<ReadStructure>,
+}
+
+impl Carrying {
+    /// Whether reads carry nothing.
+    pub fn is_nothing(&self) -> bool {
+        !self.comments && self.name_umis.is_none() && self.structures.is_empty()
+    }
 }
 
 /// What aligns reads.
@@ -38,6 +59,11 @@ pub struct Lane {
 }
 
 impl Lane {
+    /// Reads of each template.
+    pub fn segments(&self) -> usize {
+        if self.interleaved { 2 } else { self.files.len() }
+    }
+
     /// The ID of the read group.
     pub fn group_id(&self) -> Option<&[u8]> {
         self.group.as_ref()?.get(b"ID")
@@ -70,7 +96,16 @@ pub fn read_group(text: &str) -> Result<Line> {
 impl Aligning {
     /// Checks what can be checked before anything is opened.
     pub fn check(&self) -> Result<()> {
+        let structures = self.carrying.structures.len();
         for (at, lane) in self.lanes.iter().enumerate() {
+            if structures > 0 && structures != lane.segments() {
+                let what = format!(
+                    "there are {structures} structures for {} reads of a template",
+                    lane.segments()
+                );
+                return Err(Error::usage(what)
+                    .hint("give one for each, as in 8M+T,+T for pairs, and 8M+T for single reads"));
+            }
             if lane.files.len() == 2 && lane.files[0] == lane.files[1] {
                 let what = format!("{} is given for both segments", lane.files[0].display());
                 return Err(

@@ -19,7 +19,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Compare every answer with samtools and Picard
+    /// Compare every answer with samtools, Picard, GATK, bwa and others
     Parity(parity::Args),
     /// Measure time and memory beside the peers
     Bench(bench::Args),

@@ -1,9 +1,10 @@
-//! `cargo xtask parity`: every answer of readmill beside that of samtools and Picard.
+//! `cargo xtask parity`: every answer of readmill beside that of samtools, Picard, GATK, bwa and others.
 //!
 //! Each sample gets a directory of its own, in which readmill and the peers are run on the same
 //! files; each comparison is one line, `ok` or `FAIL`. What is compared, against what and why some
 //! differences are accepted is told in docs/parity.md.
 
+mod align;
 mod beside;
 mod bqsr;
 mod cases;
@@ -98,6 +99,8 @@ enum Part {
     Filters,
     /// Flagstat, idxstats, checksums, FASTQ and splits, beside samtools
     Beside,
+    /// Aligned reads, beside bwa mem, and the index, beside bwa-mem2
+    Align,
     /// Samples in every order
     Orders,
     /// Samples in coordinate order, with duplicates marked, and through all steps
@@ -197,6 +200,10 @@ fn small(
     if args.has(Part::Beside) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
         beside::compare(&place("beside")?, pairs, ledger)?;
+    }
+    if args.has(Part::Align) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });
+        align::compare(&place("align")?, peers, pairs, !args.quick, ledger)?;
     }
     if args.has(Part::Bqsr) {
         bqsr::simulated(&place("bases")?, &place("bases.simulated")?, peers, args.quick, ledger);

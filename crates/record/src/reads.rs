@@ -9,6 +9,8 @@ pub struct Reads {
     /// Lines as they stood in the files; what the spans point into.
     text: Vec<u8>,
     spans: Vec<ReadSpan>,
+    /// Where the optional fields of each read are in the text; of the last reads there may be none.
+    fields: Vec<(u32, u32)>,
     segments: usize,
     first: u64,
 }
@@ -61,6 +63,7 @@ impl Reads {
     pub fn reset(&mut self, segments: usize, first: u64) {
         self.text.clear();
         self.spans.clear();
+        self.fields.clear();
         (self.segments, self.first) = (segments, first);
     }
 
@@ -101,6 +104,33 @@ impl Reads {
             qualities: read.qualities.map_or(ReadSpan::NONE, place),
         };
         self.spans.push(span);
+    }
+
+    /// Keeps only these bases of read `index`, and their qualities.
+    pub fn trim(&mut self, index: usize, bases: Range<usize>) {
+        let span = &mut self.spans[index];
+        let kept = bases.start.min(span.len as usize)..bases.end.min(span.len as usize);
+        span.bases += kept.start as u32;
+        span.len = kept.len() as u32;
+        if span.qualities != ReadSpan::NONE {
+            span.qualities += kept.start as u32;
+        }
+    }
+
+    /// Says that the optional fields of the next read that has none noted yet stand in this part of the text, as BAM stores
+    /// them: all records of the read get them.
+    pub fn push_fields(&mut self, place: Range<u32>) {
+        self.fields.push((place.start, place.end - place.start));
+    }
+
+    /// Optional fields, as BAM stores them, that all records of read `index` get.
+    pub fn fields(&self, index: usize) -> &[u8] {
+        self.fields.get(index).map_or(&[], |&(start, len)| self.part(start, len))
+    }
+
+    /// Bytes it takes.
+    pub fn bytes_held(&self) -> usize {
+        self.text.len() + size_of_val(&self.spans[..]) + size_of_val(&self.fields[..])
     }
 
     /// Reads of each template.
@@ -154,6 +184,11 @@ impl Reads {
         let mut part = Reads::new(self.segments, self.first + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {
             part.push(self.read(index));
+            if !self.fields.is_empty() {
+                let start = part.text.len() as u32;
+                part.text.extend_from_slice(self.fields(index));
+                part.push_fields(start..part.text.len() as u32);
+            }
         }
         part
     }
@@ -185,5 +220,28 @@ mod tests {
         let part = reads.slice(1..3);
         assert_eq!((part.first(), part.templates()), (8, 2));
         assert_eq!(part.iter().collect::<Vec<_>>(), reads.iter().skip(2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn fields_go_with_their_read_and_bases_can_be_cut_off() {
+        let mut reads = Reads::new(1, 0);
+        for name in ["a", "b", "c"] {
+            reads.push(read(name));
+        }
+        for fields in [&b"RXZA\0"[..], b"", b"RXZC\0"] {
+            let start = reads.text().len() as u32;
+            reads.text_mut().extend_from_slice(fields);
+            reads.push_fields(start..start + fields.len() as u32);
+        }
+        reads.trim(2, 1..3);
+        let part = reads.slice(1..3);
+        assert_eq!([part.fields(0), part.fields(1)], [&b""[..], b"RXZC\0"]);
+        let last = part.read(1);
+        assert_eq!((last.bases, last.qualities), (&b"CG"[..], Some(&b"II"[..])));
+        reads.trim(0, 4..9);
+        assert_eq!((reads.read(0).bases, reads.read(0).qualities), (&b""[..], Some(&b""[..])));
+        reads.reset(1, 0);
+        reads.push(read("d"));
+        assert_eq!(reads.fields(0), b"");
     }
 }

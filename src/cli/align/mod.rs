@@ -1,6 +1,7 @@
 //! `readmill align`: reads of FASTQ files, aligned and prepared in one pass.
 
 mod bwa;
+mod carrying;
 
 use std::path::PathBuf;
 
@@ -37,6 +38,8 @@ pub struct Align {
     #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = plan::read_group)]
     groups: Vec<Line>,
     #[command(flatten)]
+    carrying: carrying::CarryingFlags,
+    #[command(flatten)]
     output: OutputFlags,
     #[command(flatten)]
     steps: StepFlags,
@@ -45,6 +48,12 @@ pub struct Align {
 }
 
 impl Align {
+    /// A heap for each thread, since the aligner allocates for every read, and one for the thread that started first:
+    /// where two share one, they wait for each other.
+    pub fn heaps(&self) -> usize {
+        self.output.threads() + 1
+    }
+
     pub fn plan(&self) -> Result<Plan> {
         let reference = self.output.reference().unwrap_or(&self.fasta);
         let steps = self.steps.steps(Some(reference))?;
@@ -58,6 +67,7 @@ impl Align {
         let aligning = Aligning {
             reference: self.fasta.clone(),
             lanes: self.lanes()?,
+            carrying: self.carrying.carrying(),
             aligner: Aligner::Bwa(Box::new(options)),
             words,
         };

@@ -44,7 +44,7 @@ pub struct Args {
 /// Measures once and says wall seconds and CPU seconds.
 pub fn run(args: &Args) -> Result<()> {
     if args.settled {
-        readmill::allocator::settle();
+        readmill::allocator::settle(args.threads + 1);
     }
     let options = BwaOptions { cohort_bases: Some(args.cohort_bases), ..BwaOptions::default() };
     let kernel: Arc<dyn Kernel> = Arc::new(BwaKernel::load(&bwa::find(&args.reference)?, options)?);

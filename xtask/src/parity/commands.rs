@@ -199,9 +199,14 @@ impl<'a> Place<'a> {
 
     /// Runs a peer that few parts need.
     pub fn peer(&self, tool: &Tool, words: &str) -> Result<String> {
-        let mut command = self.words(tool.command(), words);
+        let mut command = self.peer_command(tool, words);
         command.stdin(Stdio::null());
         self.finish(command)
+    }
+
+    /// A peer that few parts need, not started yet.
+    pub fn peer_command(&self, tool: &Tool, words: &str) -> Command {
+        self.words(tool.command(), words)
     }
 
     /// The bytes of a BAM file without its compression.

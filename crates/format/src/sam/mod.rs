@@ -13,5 +13,5 @@ pub(crate) mod long_cigar;
 #[cfg(test)]
 mod tests;
 
-pub use decode::LineParser;
+pub use decode::{LineParser, parse_fields};
 pub use encode::{write_field, write_record};

@@ -17,6 +17,23 @@ use bases::{Covered, append_cigar, append_qual, append_seq};
 use number::{flag, integer};
 use refusal::{refuse, shown};
 
+/// Appends the optional fields in `text`, which tabs separate, as BAM stores them. Leaves `out` as it was on error.
+///
+/// Unlike fields of lines of SAM, whose writers htslib trusts, these have to be as the specification (section 1.5) has
+/// them: a tag of a letter and a letter or digit, and nothing that cannot be printed.
+pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    let parsed = text.split(|&b| b == b'\t').try_for_each(|field| {
+        let is_named =
+            matches!(field, [a, b, b':', ..] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric());
+        if !is_named || field.iter().any(|b| !matches!(b, b' '..=b'~')) {
+            return Err(Error::input(format!("{} is no optional field, TAG:TYPE:VALUE", shown(field))));
+        }
+        tags::append(field, out)
+    });
+    parsed.inspect_err(|_| out.truncate(start))
+}
+
 /// Reads lines of SAM, for one header.
 pub struct LineParser {
     ids: HashMap<Vec<u8>, i32>,

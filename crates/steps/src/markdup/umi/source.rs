@@ -130,7 +130,7 @@ fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
 ///
 /// Without a separator, only what stands after the last colon is looked at: there, what follows the
 /// last `_`, as umi_tools extract leaves it, or else the eighth field of eight, as bcl2fastq and BCL
-/// Convert leave it. In all of these, BCL Convert puts `r` before a UMI that it reverse complemented;
+/// Convert leave it; `AC_GT` there is one UMI of two, as fastp leaves those of both reads. In all of these, BCL Convert puts `r` before a UMI that it reverse complemented;
 /// that is undone, so that such UMIs compare with others.
 pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
     let after = |text: &'_ [u8], separator| text.iter().rposition(|&b| b == separator).map(|at| at + 1);
@@ -139,21 +139,35 @@ pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
         None => {
             let field = after(qname, b':').unwrap_or(0);
             let is_eighth = qname.iter().filter(|&&b| b == b':').count() == 7;
-            after(&qname[field..], b'_').map(|at| field + at).or(is_eighth.then_some(field))
+            match is_eighth && is_of_both_reads(&qname[field..]) {
+                true => Some(field),
+                false => {
+                    after(&qname[field..], b'_').map(|at| field + at).or(is_eighth.then_some(field))
+                }
+            }
         }
     };
     let text = start.map(|at| &qname[at..]).filter(|text| !text.is_empty()).ok_or_else(|| {
         Error::input("the read name has no UMI")
             .hint("say where UMIs are, such as tag:RX, or name:_ for after the last _")
     })?;
-    let parsed = if text.contains(&b'r') { restored(text) } else { Umi::parse(text) };
+    let parsed = if text.iter().any(|b| b"r_".contains(b)) { restored(text) } else { Umi::parse(text) };
     parsed.ok_or_else(|| illegal(text, "in the read name"))
 }
 
-/// A UMI of which parts are marked with `r` and reverse complemented.
+/// Whether this is the UMI of one read, `_`, and that of the other, and not `_` and a UMI behind something else.
+fn is_of_both_reads(field: &[u8]) -> bool {
+    let mut parts = field.split(|&b| b == b'_');
+    let mut is_umi = || {
+        parts.next().is_some_and(|part| !part.is_empty() && part.iter().all(|b| b"ACGTN".contains(b)))
+    };
+    is_umi() && is_umi() && parts.next().is_none()
+}
+
+/// A UMI of which parts are marked with `r` and reverse complemented, and may have `_` between them.
 fn restored(text: &[u8]) -> Option<Umi> {
     let mut umi = Umi::NONE;
-    for (number, part) in text.split(|&b| b == b'+' || b == b'-').enumerate() {
+    for (number, part) in text.split(|b| b"+-_".contains(b)).enumerate() {
         if number > 0 {
             umi = umi.with(b'-')?;
         }

@@ -84,6 +84,9 @@ fn names_of_sequencers_and_of_umi_tools() {
     assert_eq!(name("M_1:1:F:1:1101:20:30_ACGT"), Ok("ACGT".into()));
     assert_eq!(name("M:1:F:1:1101:20:30_CELL_ACGT"), Ok("ACGT".into()));
     assert_eq!(name("SRR1.1_ACGT"), Ok("ACGT".into()));
+    assert_eq!(name("M:1:F:1:1101:20:30:UMI_ACGT"), Ok("ACGT".into()));
+    assert_eq!(name("M:1:F:1:1101:20:30:AACC_ACGT"), Ok("AACC-ACGT".into()));
+    assert_eq!(name("M:1:F:1:1101:20:30_AACC_ACGT"), Ok("ACGT".into()));
     let wrong = [
         "",
         "r1",
@@ -100,6 +103,7 @@ fn names_of_sequencers_and_of_umi_tools() {
         |text: &str, separator| in_name(text.as_bytes(), Some(separator)).map(|umi| umi.to_string());
     assert_eq!(after("a:b:ACGT", b':'), Ok("ACGT".into()));
     assert_eq!(after("a#b#ACGT-A", b'#'), Ok("ACGT-A".into()));
+    assert_eq!(after("a:AC_GT", b':'), Ok("AC-GT".into()));
     assert!(after("a:b:ACGT", b'_').is_err());
     let raw = record("a:b", 0, &[], "", b"");
     assert!(of("name", &raw).unwrap_err().to_string().starts_with("read a:b: the read name has no UMI"));

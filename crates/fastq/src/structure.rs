@@ -1,0 +1,165 @@
+//! Which bases of a read are of the template, and what the others are for.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use readmill_record::{Error, Result};
+
+/// What bases are for, by the letters of fgbio ("Read Structures" in its wiki; fgumi has `C`, too).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// `T`: of the template, to be aligned.
+    Template,
+    /// `M`: a molecular barcode, also called UMI.
+    Molecule,
+    /// `B`: a barcode of the sample.
+    Sample,
+    /// `C`: a barcode of the cell.
+    Cell,
+    /// `S`: nothing.
+    Skipped,
+}
+
+const LETTERS: [(u8, Purpose); 5] = [
+    (b'T', Purpose::Template),
+    (b'M', Purpose::Molecule),
+    (b'B', Purpose::Sample),
+    (b'C', Purpose::Cell),
+    (b'S', Purpose::Skipped),
+];
+
+/// A stretch of bases of one purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    /// Number of bases; nothing for all that are left, which may be none.
+    bases: Option<usize>,
+    purpose: Purpose,
+}
+
+/// What the bases of a read are for, from the first to the last: `8M3S+T` is a UMI of eight bases, three that are skipped,
+/// and the template. Bases behind the last piece are skipped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadStructure(Vec<Piece>);
+
+impl FromStr for ReadStructure {
+    type Err = Error;
+
+    /// Reads pairs of a number, or at the end `+`, and a letter. One of them is `T`.
+    fn from_str(text: &str) -> Result<Self> {
+        let refused = |what: &str| {
+            Err(Error::usage(format!("{text:?} is no structure of a read: {what}")).hint(
+                "say what its bases are, in order: 8M3S+T has a UMI of 8, skips 3, and aligns the rest",
+            ))
+        };
+        let (mut pieces, mut digits) = (Vec::new(), String::new());
+        for byte in text.trim().bytes().map(|b| b.to_ascii_uppercase()) {
+            if byte.is_ascii_digit() || byte == b'+' {
+                digits.push(char::from(byte));
+                continue;
+            }
+            let Some(&(_, purpose)) = LETTERS.iter().find(|(letter, _)| *letter == byte) else {
+                return refused("letters are T, M, B, C and S");
+            };
+            let bases = match (&digits[..], digits.parse::<u32>()) {
+                ("+", _) => None,
+                (_, Ok(bases @ 1..)) if !digits.contains('+') => Some(bases as usize),
+                _ => return refused("each letter needs a number of bases before it, or +"),
+            };
+            pieces.push(Piece { bases, purpose });
+            digits.clear();
+        }
+        let open = pieces.iter().position(|piece| piece.bases.is_none());
+        if !digits.is_empty() {
+            refused("a number has no letter behind it")
+        } else if open.is_some_and(|at| at + 1 < pieces.len()) {
+            refused("only the last piece may have a +")
+        } else if pieces.iter().filter(|piece| piece.purpose == Purpose::Template).count() != 1 {
+            refused("it needs one piece of the template (T)")
+        } else {
+            Ok(ReadStructure(pieces))
+        }
+    }
+}
+
+impl fmt::Display for ReadStructure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|piece| {
+            let letter = LETTERS.iter().find(|(_, purpose)| *purpose == piece.purpose);
+            let letter = letter.map_or('?', |(letter, _)| char::from(*letter));
+            match piece.bases {
+                Some(bases) => write!(f, "{bases}{letter}"),
+                None => write!(f, "+{letter}"),
+            }
+        })
+    }
+}
+
+impl ReadStructure {
+    /// Fewest bases of a read that has it.
+    pub fn least_bases(&self) -> usize {
+        self.0.iter().filter_map(|piece| piece.bases).sum()
+    }
+
+    /// Whether some of its bases have this purpose.
+    pub fn has(&self, purpose: Purpose) -> bool {
+        self.0.iter().any(|piece| piece.purpose == purpose)
+    }
+
+    /// The pieces of a read of `len` bases, which are at least [`ReadStructure::least_bases`].
+    pub fn pieces(&self, len: usize) -> impl Iterator<Item = (Purpose, Range<usize>)> {
+        let mut at = 0;
+        self.0.iter().map(move |piece| {
+            let start = at;
+            at = piece.bases.map_or(len, |bases| (start + bases).min(len));
+            (piece.purpose, start..at)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn structure(text: &str) -> Result<ReadStructure> {
+        text.parse()
+    }
+
+    #[test]
+    fn pieces_follow_each_other() {
+        let read = structure("8m3S+T").unwrap();
+        assert_eq!((read.to_string().as_str(), read.least_bases()), ("8M3S+T", 11));
+        let pieces = |len| read.pieces(len).map(|(_, range)| range).collect::<Vec<_>>();
+        assert_eq!(pieces(20), [0..8, 8..11, 11..20]);
+        assert_eq!(pieces(11), [0..8, 8..11, 11..11]);
+        let fixed = structure("5T2B4C").unwrap();
+        let purposes: Vec<_> = fixed.pieces(30).collect();
+        let wanted = [(Purpose::Template, 0..5), (Purpose::Sample, 5..7), (Purpose::Cell, 7..11)];
+        assert_eq!(purposes, wanted);
+        assert!(fixed.has(Purpose::Cell) && !fixed.has(Purpose::Molecule));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for text in [
+            "",
+            "8M",
+            "T",
+            "8",
+            "8M+",
+            "+M+T",
+            "+T8M",
+            "0M+T",
+            "8X+T",
+            "8M+T+T",
+            "5T3M5T",
+            "++T",
+            "8+T",
+            "-8M+T",
+            "8M +T",
+            "99999999999M+T",
+        ] {
+            assert!(structure(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Whole records of `readmill align` beside `bwa mem`, and the index beside that of bwa-mem2.
+//!
+//! Both get the same options and the same `-K`. bwa is that of the system, of which 0.7.17 is the claim; later ones write
+//! MQ, which is left out of the comparison (row 103 of docs/parity.md).
+
+mod reads;
+
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use readmill_simulate::{Profile, Sample};
+
+use super::commands::Place;
+use super::ledger::Ledger;
+use super::lines::{Normal, Printed, same, same_bytes};
+use super::random::Random;
+use crate::peers::{Peers, Tool};
+
+/// A comparison: which reference, files and flags both get, and options that both know by bwa's letters.
+struct Case {
+    reference: &'static str,
+    files: &'static str,
+    flags: &'static str,
+    options: &'static str,
+}
+
+const PAIRS: &str = "1.fq 2.fq";
+const COHORTS: &str = "-K 100000";
+
+/// Sets of options, each of which makes other records; tried on pairs, in cohorts whose borders cut batches.
+const OPTIONS: [&str; 21] = [
+    "",
+    "-a",
+    "-M",
+    "-Y",
+    "-5",
+    "-q",
+    "-5 -q -Y",
+    "-a -Y -M",
+    "-T 15",
+    "-T 60 -k 25",
+    "-k 13 -r 1 -y 0",
+    "-w 5 -d 20",
+    "-A 2 -L 8,3",
+    "-B 6 -O 5,8 -E 2,1",
+    "-U 3 -m 2",
+    "-S",
+    "-P",
+    "-a -S -P",
+    "-h 1,20",
+    "-c 10 -D 0.9 -W 40",
+    "-I 300,60,700,10",
+];
+
+/// Other layouts, cohorts and references.
+const LAYOUTS: [Case; 12] = [
+    Case { reference: "ref", files: PAIRS, flags: "", options: "-K 100000000" },
+    Case { reference: "ref", files: PAIRS, flags: "", options: "-K 10000" },
+    Case { reference: "ref", files: "1.fq.gz 2.fq.gz", flags: COHORTS, options: "" },
+    Case { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "" },
+    Case { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "-a -Y" },
+    Case { reference: "ref", files: "1.fq", flags: COHORTS, options: "" },
+    Case { reference: "ref", files: "1.fq", flags: COHORTS, options: "-a" },
+    Case { reference: "ref", files: PAIRS, flags: r"-K 100000 -R @RG\tID:a.1\tSM:s\tLB:l", options: "" },
+    Case { reference: "alt", files: PAIRS, flags: COHORTS, options: "" },
+    Case { reference: "alt", files: PAIRS, flags: COHORTS, options: "-a" },
+    Case { reference: "alt", files: "1.fq", flags: COHORTS, options: "" },
+    Case { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000 -Y -M", options: "" },
+];
+
+/// What is refused: the reads, the options, and a word of what is said (rows 104 to 106).
+const REFUSED: [(&str, &str, &str); 10] = [
+    (PAIRS, "-V", "cannot be had"),
+    (PAIRS, "-j", "cannot be had"),
+    (PAIRS, "-x pacbio", "cannot be had"),
+    (PAIRS, "-C", "cannot be had"),
+    (PAIRS, "-H", "cannot be had"),
+    (PAIRS, "-p", "--interleaved"),
+    ("1.fq fewer.fq", "", "fewer.fq"),
+    ("1.fq other.fq", "", "read:3"),
+    ("long-read.fq", "", "200,000"),
+    ("long-name.fq", "", "254"),
+];
+
+/// Compares on so many pairs; the index, too, where bwa-mem2 may be built for it.
+pub fn compare(
+    place: &Place<'_>,
+    peers: &Peers,
+    pairs: u64,
+    index: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    ledger.title("align", "whole records beside bwa mem");
+    let bwa = match peers.bwa() {
+        Ok(bwa) => bwa,
+        Err(error) => {
+            ledger.check("align: bwa", || Err(error));
+            return Ok(());
+        }
+    };
+    make(place, pairs)?;
+    ledger.check("align: indexes of three references", || make_indexes(place, &bwa));
+    let normal = rule(&bwa.version);
+    let options =
+        OPTIONS.map(|options| Case { reference: "ref", files: PAIRS, flags: COHORTS, options });
+    for (number, case) in options.iter().chain(&LAYOUTS).enumerate() {
+        let Case { reference, files, flags, options } = case;
+        let what = format!("align: as bwa {} mem {flags} {options} {reference} {files}", bwa.version);
+        ledger.check(&what, || case.same(place, &bwa, normal, 1 + number % 3));
+    }
+    for (files, options, word) in REFUSED {
+        ledger.check(&format!("align: {files} {options} is refused"), || {
+            refused(place, files, options, word)
+        });
+    }
+    if index {
+        match peers.bwa_mem2() {
+            Ok(tool) => same_indexes(place, &tool, ledger),
+            Err(error) => ledger.check("align: bwa-mem2", || Err(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Writes references and reads.
+fn make(place: &Place<'_>, pairs: u64) -> Result<()> {
+    let write = |name: &str, text: &[u8]| {
+        fs::write(place.path(name), text).with_context(|| format!("cannot write {name}"))
+    };
+    let random = &mut Random::new(pairs);
+    let genome = reads::genome(random);
+    let files = reads::pairs(random, &genome, pairs);
+    for name in ["ref.fa", "alt.fa"] {
+        write(name, reads::fasta(&genome).as_bytes())?;
+    }
+    for name in ["alt.fa.alt", "bwa.alt.alt"] {
+        write(name, b"@HD\tVN:1.6\nthree\t0\tone\t40001\t60\t12000M\t*\t0\t0\t*\t*\n")?;
+    }
+    let (first, last) = (files.first, files.last);
+    let fewer = last.trim_end().rsplitn(5, '\n').last().unwrap_or_default();
+    write("fewer.fq", format!("{fewer}\n").as_bytes())?;
+    write("other.fq", last.replacen("@read:3", "@another", 1).as_bytes())?;
+    let (long, name) = (200_001, "n".repeat(255));
+    write("long-read.fq", format!("@r\n{}\n+\n{}\n", "A".repeat(long), "I".repeat(long)).as_bytes())?;
+    write("long-name.fq", format!("@{name}\nACGT\n+\nIIII\n").as_bytes())?;
+    for (name, text) in [("1.fq", first), ("2.fq", last), ("both.fq", files.both)] {
+        write(name, text.as_bytes())?;
+        let mut gzip = Command::new("gzip");
+        gzip.current_dir(place.directory()).args(["-k", "-f", "-1", name]);
+        place.finish(gzip)?;
+    }
+    let sample = Sample::new(Profile::small().with_pairs(pairs));
+    let (mut fasta, mut first, mut last) = (Vec::new(), Vec::new(), Vec::new());
+    sample.write_fasta(&mut fasta)?;
+    sample.write_fastq(&mut first, &mut last)?;
+    for (name, text) in [("simulated.fa", fasta), ("r1.fq", first), ("r2.fq", last)] {
+        write(name, &text)?;
+    }
+    Ok(())
+}
+
+/// Makes the indexes of both.
+fn make_indexes(place: &Place<'_>, bwa: &Tool) -> Result<String> {
+    for name in ["ref", "alt", "simulated"] {
+        place.readmill(&format!("index --unpacked {name}.fa"))?;
+        place.peer(bwa, &format!("index -p bwa.{name} {name}.fa"))?;
+    }
+    Ok(String::new())
+}
+
+impl Case {
+    /// Compares headers and records as SAM text, in their order.
+    fn same(&self, place: &Place<'_>, bwa: &Tool, normal: Normal, threads: usize) -> Result<String> {
+        let Case { reference, files, flags, options } = self;
+        let words = format!("align {reference}.fa {files} -o ours.bam -@ {threads} {flags}");
+        let mut ours = place.readmill_command(&words);
+        ours.arg("--bwa").arg(options);
+        place.finish(ours)?;
+        let words = format!("mem -t 1 {flags} {options} bwa.{reference} {files}");
+        let mut theirs = place.peer_command(bwa, &words);
+        theirs.stderr(File::create(place.path("bwa.err"))?);
+        let ours = Printed::newest(place, "view -h --no-PG ours.bam")?;
+        let lines = same(ours, Printed::by(theirs)?, normal)?;
+        let reads = self.reads(place)?;
+        ensure!(lines > reads, "{lines} lines of {reads} reads were compared");
+        Ok(format!("{lines} lines"))
+    }
+
+    /// Reads in the files.
+    fn reads(&self, place: &Place<'_>) -> Result<u64> {
+        let count = |name: &str| -> Result<u64> {
+            let text = fs::read(place.path(name.trim_end_matches(".gz")))?;
+            Ok(text.iter().filter(|&&byte| byte == b'\n').count() as u64 / 4)
+        };
+        self.files.split(' ').map(count).sum()
+    }
+}
+
+/// What is compared with a bwa of this version.
+fn rule(version: &str) -> Normal {
+    if version.starts_with("0.7.17") { compared } else { compared_without_mate_qualities }
+}
+
+/// All lines but `@HD`, which bwa 0.7.17 does not write, and `@PG`; `pa` as a number (row 102).
+fn compared(line: &mut Vec<u8>) -> bool {
+    normal(line, |_| true)
+}
+
+/// The same without MQ and HN (row 103).
+fn compared_without_mate_qualities(line: &mut Vec<u8>) -> bool {
+    normal(line, |field| !field.starts_with(b"MQ:i:") && !field.starts_with(b"HN:i:"))
+}
+
+fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
+    if line.starts_with(b"@") {
+        return !line.starts_with(b"@HD\t") && !line.starts_with(b"@PG\t");
+    }
+    let fields = line.split(|&byte| byte == b'\t').enumerate();
+    let fields = fields.filter(|(at, field)| *at < 11 || keep(field)).map(|(at, field)| {
+        let number = field.strip_prefix(b"pa:f:").filter(|_| at >= 11);
+        let number = number.and_then(|text| std::str::from_utf8(text).ok()?.parse::<f32>().ok());
+        number.map_or_else(|| field.to_vec(), |number| format!("pa:f:{number}").into_bytes())
+    });
+    *line = fields.collect::<Vec<_>>().join(&b'\t');
+    true
+}
+
+/// Checks that readmill says what is wrong, and leaves no output.
+fn refused(place: &Place<'_>, files: &str, options: &str, word: &str) -> Result<String> {
+    let mut command = place.readmill_command(&format!("align ref.fa {files} -o refused.bam"));
+    command.arg("--bwa").arg(options).stdin(Stdio::null());
+    let output = command.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(!output.status.success(), "it is taken");
+    ensure!(said.contains(word), "{word} is not in: {said}");
+    ensure!(!place.path("refused.bam").exists(), "an output is left behind");
+    Ok(String::new())
+}
+
+/// The files of each index, byte for byte.
+fn same_indexes(place: &Place<'_>, tool: &Tool, ledger: &mut Ledger) {
+    for name in ["ref", "simulated"] {
+        ledger.check(&format!("index: {name}.fa, as bwa-mem2 {} index", tool.version), || {
+            place.peer(tool, &format!("index -p mem2.{name} {name}.fa"))?;
+            let mut bytes = 0;
+            for end in ["amb", "ann", "pac", "bwt.2bit.64", "0123"] {
+                bytes += same_bytes(place, &format!("{name}.fa.{end}"), &format!("mem2.{name}.{end}"))?;
+            }
+            Ok(format!("{bytes} bytes"))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn as_compared(rule: Normal, line: &str) -> Option<String> {
+        let mut line = line.as_bytes().to_vec();
+        rule(&mut line).then(|| String::from_utf8(line).unwrap())
+    }
+
+    #[test]
+    fn accepted_differences_and_no_others_are_left_out() {
+        let record = |fields: &str| format!("r\t0\tc\t1\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:0{fields}");
+        let strict = rule("0.7.17-r1188");
+        assert_eq!(as_compared(strict, "@HD\tVN:1.6"), None);
+        assert_eq!(as_compared(strict, "@PG\tID:bwa"), None);
+        assert!(as_compared(strict, "@SQ\tSN:c\tLN:9").is_some());
+        let number = as_compared(strict, &record("\tpa:f:0.850"));
+        assert_eq!(number, as_compared(strict, &record("\tpa:f:0.85")));
+        assert_ne!(number, as_compared(strict, &record("\tpa:f:0.851")));
+        for other in ["\tMQ:i:60", "\tXS:i:0", ""] {
+            assert_eq!(as_compared(strict, &record(other)), Some(record(other)));
+        }
+        let later = rule("0.7.18-r1243");
+        assert_eq!(as_compared(later, &record("\tMQ:i:60\tXS:i:0")), Some(record("\tXS:i:0")));
+    }
+}
