@@ -165,7 +165,7 @@ impl Inputs {
         let Some(input) = self.list.get(at) else { return Ok(None) };
         if let Some((lanes, read)) = &mut self.lanes {
             let before = std::mem::replace(read, lanes.bytes_read());
-            return Ok(Some(match lanes.next() {
+            return Ok(Some(match lanes.next()? {
                 Some(task) => Next::Align(task, read.saturating_sub(before)),
                 None => {
                     self.at += 1;
@@ -197,7 +197,7 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
 }
 
 /// The rules for a file of that name.
-fn named(path: &Path, rules: &Rules) -> Rules {
+pub fn named(path: &Path, rules: &Rules) -> Rules {
     let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes().to_vec();
     Rules { name, ..rules.clone() }
 }

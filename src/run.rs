@@ -17,7 +17,7 @@ use readmill_steps::sort::Order;
 use readmill_steps::{Step, sort};
 
 use crate::additions::{self, Additions};
-use crate::aligning::{self, Lanes};
+use crate::aligning::{self, Lanes, Unaligned};
 use crate::filters::{self, Made};
 use crate::inputs::{Inputs, Rules};
 use crate::memory::Memory;
@@ -59,7 +59,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         name: Vec::new(),
     };
     let mut inputs = match &plan.aligning {
-        Some(wanted) => aligned(plan, wanted, &memory)?,
+        Some(wanted) => aligned(plan, wanted, &memory, &rules)?,
         None => Inputs::open(&plan.inputs, rules)?,
     };
     filters::check(&plan.steps.filters, &mut inputs)?;
@@ -94,13 +94,15 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     Ok(summary)
 }
 
-/// Reads of FASTQ files, aligned on their way in.
-fn aligned(plan: &Plan, wanted: &Aligning, memory: &Memory) -> Result<Inputs> {
+/// Reads of files, aligned on their way in.
+fn aligned(plan: &Plan, wanted: &Aligning, memory: &Memory, rules: &Rules) -> Result<Inputs> {
     let means = &plan.means;
+    let records = wanted.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files);
+    let mut unaligned = records.map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
     let kernel = aligning::load(wanted)?;
-    let header = aligning::header(wanted, &*kernel, plan.no_pg())?;
+    let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
     let (crew, most) = (memory.crew, memory.aligning);
-    let lanes = Lanes::open(wanted, kernel, crew.in_flight, most, means.allow_missing_eof)?;
+    let lanes = Lanes::open(wanted, unaligned, kernel, crew.in_flight, most, means.allow_missing_eof)?;
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
     Ok(Inputs::aligned(Arc::new(lanes), first, header))
 }

@@ -4,6 +4,8 @@
 #[path = "align/carrying.rs"]
 mod carrying;
 mod support;
+#[path = "align/unaligned.rs"]
+mod unaligned;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -164,7 +166,6 @@ fn what_is_wrong_is_told_and_nothing_is_left() {
         ("cut.fq", cut(last, 20), "record"),
         ("shifted.fq", short, "record"),
         ("cut.gz", cut(&gzip(last), 100), "cut.gz"),
-        ("bam.fq", b"BAM\x01".to_vec(), "bam.fq"),
     ];
     let output = arg(&desk.path("out.bam"));
     for (name, bytes, told) in cases {
@@ -174,6 +175,9 @@ fn what_is_wrong_is_told_and_nothing_is_left() {
         assert!(done.stderr.contains(told) && done.stderr.contains(name), "{name}: {}", done.stderr);
         assert!(!desk.path("out.bam").exists(), "{name}");
     }
+    let other = arg(&desk.file("bam.fq", "BAM\x01"));
+    let done = align(&[&one, &other, "-o", &output]);
+    assert!(done.code == Some(1) && done.stderr.contains("bam.fq"), "{}", done.stderr);
     let fewer = arg(&desk.file("fewer.fq", lacks));
     let done = align(&[&fewer, &two, "-o", &output]);
     assert_eq!(done.code, Some(2), "{}", done.stderr);

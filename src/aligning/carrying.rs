@@ -20,6 +20,20 @@ const PLACES: [(Purpose, Tag, Option<Tag>); 3] = [
     (Purpose::Molecule, *b"RX", Some(*b"QX")),
 ];
 
+/// What comments of reads are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Comments {
+    /// Nothing that counts.
+    Ignored,
+    /// Optional fields as SAM text has them.
+    Text {
+        /// Whether the aligner writes RG.
+        has_group: bool,
+    },
+    /// Optional fields as BAM stores them.
+    Stored,
+}
+
 /// Barcodes of a template.
 #[derive(Clone, Default)]
 struct Barcode {
@@ -51,11 +65,11 @@ impl Barcode {
 /// Cuts barcodes off the reads, and notes the fields that their records will have.
 pub fn apply(
     wanted: &Carrying,
-    has_group: bool,
+    comments: Comments,
     reads: &mut Reads,
     blame: impl Fn(Error, &Reads, usize) -> Error,
 ) -> Result<()> {
-    if wanted.is_nothing() {
+    if wanted.is_nothing() && comments == Comments::Ignored {
         return Ok(());
     }
     let segments = reads.segments().max(1);
@@ -75,11 +89,13 @@ pub fn apply(
         write(&barcodes, &mut shared);
         for at in first..first + segments {
             own.clear();
-            if wanted.comments {
-                let comment = reads.read(at).comment;
-                comment_fields(comment, has_group, &shared, &mut own)
-                    .map_err(|error| blame(error, reads, at))?;
-            }
+            let comment = reads.read(at).comment;
+            let kept = match comments {
+                Comments::Ignored => Ok(()),
+                Comments::Text { has_group } => comment_fields(comment, has_group, &shared, &mut own),
+                Comments::Stored => keep(comment, false, &shared, &mut own),
+            };
+            kept.map_err(|error| blame(error, reads, at))?;
             own.extend_from_slice(&shared);
             note(&own, reads).map_err(|error| blame(error, reads, at))?;
         }
@@ -150,7 +166,7 @@ fn comment_fields(comment: &[u8], has_group: bool, shared: &[u8], out: &mut Vec<
 }
 
 /// Appends those of the fields in `all` that nobody else writes.
-pub fn keep(all: &[u8], has_group: bool, shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn keep(all: &[u8], has_group: bool, shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut fields = Fields::new(all);
     let mut at = 0;
@@ -196,9 +212,9 @@ mod tests {
         reads
     }
 
-    fn carried(wanted: &Carrying, group: bool, records: &[(&str, &str, &str)]) -> Result<Reads> {
+    fn carried(wanted: &Carrying, comments: Comments, records: &[(&str, &str, &str)]) -> Result<Reads> {
         let mut reads = reads(records);
-        apply(wanted, group, &mut reads, |error, reads, at| {
+        apply(wanted, comments, &mut reads, |error, reads, at| {
             error.qname(reads.read(at).name).record(at as u64)
         })?;
         Ok(reads)
@@ -211,14 +227,14 @@ mod tests {
     #[test]
     fn both_reads_of_a_template_carry_the_barcodes_of_both() {
         let wanted = Carrying { structures: structures("2M1S+T,3M1B+T"), ..Carrying::default() };
-        let reads =
-            carried(&wanted, false, &[("a", "x", "ACGTTT"), ("a", "x", "GGGCA")]).expect("reads");
+        let reads = carried(&wanted, Comments::Ignored, &[("a", "x", "ACGTTT"), ("a", "x", "GGGCA")])
+            .expect("reads");
         let fields = b"BCZC\0RXZAC-GGG\0QXZ01 012\0";
         assert_eq!([reads.fields(0), reads.fields(1)], [&fields[..]; 2]);
         assert_eq!((reads.read(0).bases, reads.read(1).bases), (&b"TTT"[..], &b"A"[..]));
         assert_eq!(reads.read(0).qualities, Some(&b"345"[..]));
-        let error =
-            carried(&wanted, false, &[("a", "", "ACG"), ("a", "", "GGG")]).expect_err("too short");
+        let error = carried(&wanted, Comments::Ignored, &[("a", "", "ACG"), ("a", "", "GGG")])
+            .expect_err("too short");
         assert_eq!(
             (error.place.record, &error.what[..]),
             (Some(2), "the read has 3 bases, and 3M1B+T takes at least 4")
@@ -230,16 +246,18 @@ mod tests {
         let wanted =
             Carrying { name_umis: Some(None), structures: structures("2M+T,+T"), ..Carrying::default() };
         let name = "M:1:F:1:1101:20:30:AAA+CC/1";
-        let reads = carried(&wanted, false, &[(name, "", "GTAA"), (name, "", "A")]).expect("reads");
+        let reads =
+            carried(&wanted, Comments::Ignored, &[(name, "", "GTAA"), (name, "", "A")]).expect("reads");
         assert_eq!(reads.fields(1), b"RXZAAA-CC-GT\0", "qualities of some bases only are no qualities");
-        assert!(carried(&wanted, false, &[("a", "", "GTAA"), ("a", "", "A")]).is_err());
+        assert!(carried(&wanted, Comments::Ignored, &[("a", "", "GTAA"), ("a", "", "A")]).is_err());
     }
 
     #[test]
     fn comments_are_fields_but_for_those_of_the_aligner() {
         let wanted = Carrying { comments: true, ..Carrying::default() };
         let with = |group, comment| {
-            let reads = carried(&wanted, group, &[("a", comment, "A"), ("a", "", "A")])?;
+            let comments = Comments::Text { has_group: group };
+            let reads = carried(&wanted, comments, &[("a", comment, "A"), ("a", "", "A")])?;
             assert_eq!(reads.fields(1), b"");
             Ok::<_, Error>(reads.fields(0).to_vec())
         };

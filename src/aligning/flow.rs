@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use readmill_align::{Cohorts, Seeded};
 use readmill_fastq::{Order, Taken};
-use readmill_record::{Error, Reads, Result};
+use readmill_format::chain::Link;
+use readmill_record::{Batch, Error, Reads, Result};
 
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Origin};
 use super::queue::{Done, Piece, Place};
+use super::unaligned::RECORD;
 
 /// Where the batches of all lanes come together, in order.
 pub struct Flow {
@@ -16,6 +18,8 @@ pub struct Flow {
     /// The lane whose batches are due, and the judge of their order; nothing behind the last.
     lane: usize,
     order: Option<Order>,
+    /// Joins pieces of files of records.
+    chain: Link,
     /// Says where cohorts end; nothing where each batch stands for itself.
     cutter: Option<Cohorts>,
     /// Cohorts that are not complete, the first of them number `first`.
@@ -43,6 +47,7 @@ impl Flow {
             lanes: Arc::clone(lanes),
             lane: 0,
             order: None,
+            chain: Link::new(RECORD),
             cutter: None,
             cohorts: VecDeque::new(),
             first: 0,
@@ -61,6 +66,15 @@ impl Flow {
                     self.judge(taken, reads, seeded)?;
                 } // else it was taken before the lane was known to have ended
             }
+            Done::Opened(lane, opened) => {
+                let last = opened.is_none();
+                let linked = match opened {
+                    Some(opened) => self.chain.link(opened),
+                    None => self.chain.finish(Batch::default()),
+                };
+                self.lanes.hand_out(lane, linked, last)?;
+            }
+            Done::Converted(reads, seeded, last) => self.converted(reads, seeded, last)?,
             Done::Seeded(place, reads, seeded) => self.fill(place, reads, seeded)?,
             Done::Emitted(opened) => self.lanes.queue().records.push_back(opened),
         }
@@ -79,7 +93,23 @@ impl Flow {
         if !reads.is_empty() {
             self.add(reads, seeded)?;
         }
-        if self.lanes.lanes[self.lane].claims.ended() {
+        if self.lanes.lanes[self.lane].claims()?.ended() {
+            self.close();
+            self.lane += 1;
+            self.begin_lane();
+        }
+        Ok(())
+    }
+
+    /// Reads made of records come in order; how many each template has is known with the first.
+    fn converted(&mut self, reads: Reads, seeded: Option<Seeded>, last: bool) -> Result<()> {
+        if self.cutter.is_none() {
+            self.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
+        }
+        if !reads.is_empty() {
+            self.add(reads, seeded)?;
+        }
+        if last {
             self.close();
             self.lane += 1;
             self.begin_lane();
@@ -88,12 +118,11 @@ impl Flow {
     }
 
     fn begin_lane(&mut self) {
-        let Some(lane) = self.lanes.lanes.get(self.lane) else {
-            self.order = None;
-            return;
-        };
-        self.order = Some(Order::new(&lane.claims));
-        self.cutter = self.lanes.kernel.cohort_bases(lane.claims.segments()).map(Cohorts::new);
+        (self.order, self.cutter) = (None, None);
+        if let Some(Origin::Fastq(claims)) = self.lanes.lanes.get(self.lane).map(|lane| &lane.origin) {
+            self.order = Some(Order::new(claims));
+            self.cutter = self.lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
+        }
     }
 
     /// Adds a batch to its cohort, or parts of it to theirs.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use readmill_align::Kernel;
 use readmill_record::{Header, Result};
 
+use super::unaligned::{CONTAINER, Unaligned};
+use crate::inputs::is_any_cram;
 use crate::plan::{self, Aligning};
 
 /// Most bases of the reads that are counted on, for a thread's scratch.
@@ -20,6 +22,9 @@ const COHORT_BYTES_PER_BASE: u64 = 18;
 
 /// The same for each byte of the files, at most, where they are small: compressed text becomes eight times as long.
 const COHORT_BYTES_PER_BYTE: u64 = 8 * 8;
+
+/// How many times as many bases a byte of CRAM may have.
+const RECORDS_PER_FASTQ: u64 = 4;
 
 /// Bytes that text of FASTQ takes for each ticket in flight: see `readmill_fastq::Claims::most_bytes`.
 const TEXT_PER_TICKET: u64 = 8 << 20;
@@ -67,6 +72,10 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
         sizes.map(|file| std::fs::metadata(file).ok().filter(|it| it.is_file()).map(|it| it.len()));
     let bytes = sizes.sum::<Option<u64>>().map_or(u64::MAX, |n| n.saturating_mul(COHORT_BYTES_PER_BYTE));
     let piped = |lane: &plan::Lane| lane.files.iter().filter(|file| is_pipe(file)).count() > 1;
+    let records = aligning.lanes.iter().any(|lane| lane.records);
+    let bytes = bytes.saturating_mul(if records { RECORDS_PER_FASTQ } else { 1 });
+    let crams = aligning.lanes.iter().filter(|lane| lane.records).any(|lane| is_any_cram(&lane.files));
+    let more = if crams { CONTAINER as u64 } else { 0 };
     let text = TEXT + if aligning.lanes.iter().any(piped) { TEXT_OF_PIPES } else { 0 };
     match aligning.aligner {
         #[cfg(feature = "bwa")]
@@ -80,7 +89,7 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
                 thread: bwa::scratch_bytes(READ_BASES),
                 cohort,
                 text,
-                ticket: TEXT_PER_TICKET + BATCH,
+                ticket: TEXT_PER_TICKET + BATCH + more,
             })
         }
     }
@@ -103,8 +112,14 @@ pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// The header of what is aligned: the reference sequences of the index, the read groups of all lanes, the aligner.
-pub fn header(aligning: &Aligning, kernel: &dyn Kernel, no_pg: bool) -> Result<Header> {
+/// The header of what is aligned: the reference sequences of the index, the read groups of all lanes, what headers of
+/// files of records say of reads, the aligner. These files learn which of their IDs are others there.
+pub fn header(
+    aligning: &Aligning,
+    kernel: &dyn Kernel,
+    unaligned: &mut [Unaligned],
+    no_pg: bool,
+) -> Result<Header> {
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\tGO:query\n").into_bytes();
     for contig in kernel.contigs() {
         let alternate = if contig.alternate { "\tAH:*" } else { "" };
@@ -119,6 +134,17 @@ pub fn header(aligning: &Aligning, kernel: &dyn Kernel, no_pg: bool) -> Result<H
         }
     }
     let mut header = Header::parse(&text)?;
+    if !unaligned.is_empty() {
+        let theirs = unaligned.iter().map(Unaligned::about_reads);
+        let all = std::iter::once(Ok(header)).chain(theirs).collect::<Result<Vec<_>>>()?;
+        let merged = Header::merge(&all)?;
+        header = merged.header;
+        header.set_order(b"unsorted", Some(b"query"), None);
+        unaligned
+            .iter_mut()
+            .zip(merged.renames.into_iter().skip(1))
+            .for_each(|(it, new)| it.rename(new));
+    }
     if !no_pg {
         let call = format!("{} mem {}", kernel.name(), aligning.words.join(" "));
         header.add_program(kernel.name(), &kernel.version(), &call);

@@ -1,4 +1,4 @@
-//! The FASTQ files of a run, and what is claimed from them.
+//! The files of a run, and what is claimed from them.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,19 +6,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_align::Kernel;
 use readmill_engine::Pool;
 use readmill_fastq::{Claims, Input, Layout, Options, template_name};
-use readmill_record::{Error, Reads, Result};
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::Linked;
+use readmill_record::{Batch, Error, Reads, Result};
 
-use super::carrying;
-use super::queue::{Queue, Task};
+use super::carrying::{self, Comments};
+use super::queue::{Queue, Raw, Task};
+use super::unaligned::Unaligned;
 use crate::plan;
+
+/// Templates of a batch of reads that are made of records: as many as FASTQ is taken in.
+const TEMPLATES: usize = 1024;
 
 /// The reads of one sequencing unit.
 pub struct Lane {
-    /// Its files.
-    pub claims: Arc<Claims>,
+    /// Where they are.
+    pub origin: Origin,
     /// The ID of its read group.
     pub group: Option<Vec<u8>>,
     files: Vec<PathBuf>,
+}
+
+/// Where reads are.
+pub enum Origin {
+    /// In FASTQ files.
+    Fastq(Arc<Claims>),
+    /// In a file of records.
+    Records(Box<Unaligned>),
 }
 
 /// All lanes, one after the other, and the aligner of their reads.
@@ -33,10 +47,30 @@ pub struct Lanes {
     pub most_bytes: u64,
     /// Buffers that go round.
     pub buffers: Pool<Reads>,
+    /// The same for records that become reads.
+    pub batches: Pool<Batch>,
+    /// The same for pieces of their files.
+    pub chunks: Pool<Chunk>,
     queue: Mutex<Queue>,
 }
 
 impl Lane {
+    /// Its FASTQ files.
+    pub fn claims(&self) -> Result<&Arc<Claims>> {
+        match &self.origin {
+            Origin::Fastq(claims) => Ok(claims),
+            Origin::Records(_) => Err(Error::bug("FASTQ is taken from a file of records")),
+        }
+    }
+
+    /// Its file of records.
+    pub fn unaligned(&self) -> Result<&Unaligned> {
+        match &self.origin {
+            Origin::Records(unaligned) => Ok(unaligned),
+            Origin::Fastq(_) => Err(Error::bug("records are taken from FASTQ")),
+        }
+    }
+
     /// Adds to an error of read `at` of a batch what it is called, and where it stands.
     fn blame(&self, error: Error, reads: &Reads, at: usize) -> Error {
         let segments = reads.segments().max(1);
@@ -47,73 +81,136 @@ impl Lane {
         };
         error.qname(template_name(reads.read(at).name)).record(record).file(file)
     }
+
+    fn progress(&self) -> (u64, Option<u64>) {
+        match &self.origin {
+            Origin::Fastq(claims) => claims.progress(),
+            Origin::Records(unaligned) => unaligned.progress(),
+        }
+    }
 }
 
 impl Lanes {
-    /// Opens the files of all lanes.
+    /// Opens the files of all lanes but those of records, which are open.
     pub fn open(
         wanted: &plan::Aligning,
+        mut unaligned: Vec<Unaligned>,
         kernel: Arc<dyn Kernel>,
         in_flight: usize,
         most_bytes: u64,
         allow_missing_eof: bool,
     ) -> Result<Self> {
         let options = Options { in_flight, allow_missing_eof, ..Options::default() };
+        let mut unaligned = unaligned.drain(..);
         let open = |lane: &plan::Lane| {
             let input = |path: &PathBuf| Input::Path(path.clone());
             let layout = match &lane.files[..] {
-                [one, two, ..] => Layout::Paired(input(one), input(two)),
-                [one] if lane.interleaved => Layout::Interleaved(input(one)),
-                [one] => Layout::Single(input(one)),
+                [_] if lane.records => None,
+                [one, two, ..] => Some(Layout::Paired(input(one), input(two))),
+                [one] if lane.interleaved => Some(Layout::Interleaved(input(one))),
+                [one] => Some(Layout::Single(input(one))),
                 [] => return Err(Error::bug("a lane without files")),
             };
-            let claims = Arc::new(Claims::open(layout, options)?);
-            Ok(Lane { claims, group: lane.group_id().map(<[u8]>::to_vec), files: lane.files.clone() })
+            let origin = match layout {
+                Some(layout) => Origin::Fastq(Arc::new(Claims::open(layout, options)?)),
+                None => {
+                    let next = unaligned.next().ok_or_else(|| Error::bug("a file was not opened"))?;
+                    Origin::Records(Box::new(next))
+                }
+            };
+            let group = lane.group_id().map(<[u8]>::to_vec);
+            Ok(Lane { origin, group, files: lane.files.clone() })
         };
         let lanes = wanted.lanes.iter().map(open).collect::<Result<_>>()?;
-        let (buffers, queue) = (Pool::new(2 * in_flight), Mutex::default());
-        let carrying = wanted.carrying.clone();
-        Ok(Lanes { kernel, lanes, carrying, most_bytes, buffers, queue })
+        let (carrying, queue) = (wanted.carrying.clone(), Mutex::default());
+        let (buffers, batches, chunks) =
+            (Pool::new(2 * in_flight), Pool::new(in_flight), Pool::new(in_flight));
+        Ok(Lanes { kernel, lanes, carrying, most_bytes, buffers, batches, chunks, queue })
     }
 
     /// Makes reads of a lane ready: barcodes are cut off, and the fields noted that go on to records.
     pub fn prepare(&self, lane: usize, reads: &mut Reads) -> Result<()> {
         let lane = &self.lanes[lane];
+        let comments = match (&lane.origin, self.carrying.comments) {
+            (Origin::Records(_), _) => Comments::Stored,
+            (Origin::Fastq(_), true) => Comments::Text { has_group: lane.group.is_some() },
+            (Origin::Fastq(_), false) => Comments::Ignored,
+        };
         let blame = |error: Error, reads: &Reads, at| lane.blame(error, reads, at);
-        carrying::apply(&self.carrying, lane.group.is_some(), reads, blame)
+        carrying::apply(&self.carrying, comments, reads, blame)
     }
 
     /// What is to be done next; nothing when all records have gone on.
-    pub fn next(&self) -> Option<Task> {
+    pub fn next(&self) -> Result<Option<Task>> {
         let mut queue = self.queue();
         if let Some(opened) = queue.records.pop_front() {
-            return Some(Task::Records(opened));
+            return Ok(Some(Task::Records(opened)));
         }
-        let task = match (queue.ready.pop_front(), queue.again.pop_front()) {
-            (Some(piece), again) => {
-                again.into_iter().for_each(|again| queue.again.push_front(again));
-                Some(Task::Emit(piece))
-            }
-            (None, Some((place, reads))) => Some(Task::Seed(place, reads)),
-            (None, None) => self.take(&mut queue),
+        let task = if let Some(piece) = queue.ready.pop_front() {
+            Some(Task::Emit(piece))
+        } else if let Some((place, reads)) = queue.again.pop_front() {
+            Some(Task::Seed(place, reads))
+        } else if let Some(raw) = queue.raw.pop_front() {
+            Some(Task::Convert(raw))
+        } else {
+            self.take(&mut queue)?
         };
-        match task {
+        Ok(match task {
             Some(task) => {
                 queue.in_flight += 1;
                 Some(task)
             }
             None => (queue.in_flight > 0).then_some(Task::Wait),
+        })
+    }
+
+    /// The next batch, or piece of a file, of a lane that has not ended.
+    fn take(&self, queue: &mut Queue) -> Result<Option<Task>> {
+        loop {
+            let Some(lane) = self.lanes.get(queue.lane) else { return Ok(None) };
+            let (number, batch) = (queue.lane, queue.batch);
+            match &lane.origin {
+                Origin::Fastq(claims) if claims.ended() => {}
+                Origin::Fastq(_) => {
+                    queue.batch += 1;
+                    return Ok(Some(Task::Take { lane: number, batch }));
+                }
+                Origin::Records(unaligned) => {
+                    let claim = unaligned.claim(self.chunks.take().unwrap_or_default())?;
+                    queue.lane += usize::from(claim.is_none());
+                    return Ok(Some(Task::Open(number, claim)));
+                }
+            }
+            (queue.lane, queue.batch) = (queue.lane + 1, 0);
         }
     }
 
-    /// The next batch of a lane that has not ended.
-    fn take(&self, queue: &mut Queue) -> Option<Task> {
-        while self.lanes.get(queue.lane)?.claims.ended() {
-            (queue.lane, queue.batch) = (queue.lane + 1, 0);
+    /// Hands out records that have come, in pieces that become batches of reads.
+    pub fn hand_out(&self, lane: usize, linked: Linked, last: bool) -> Result<()> {
+        let Linked { batch, number, mut fault, .. } = linked;
+        let records = batch.len();
+        if records == 0 && fault.is_none() && !last {
+            self.batches.put(batch);
+            return Ok(());
         }
-        let (lane, batch) = (queue.lane, queue.batch);
-        queue.batch += 1;
-        Some(Task::Take { lane, batch })
+        let step = TEMPLATES * self.lanes[lane].unaligned()?.segments(&batch);
+        let (batch, mut queue, mut from) = (Arc::new(batch), self.queue(), 0);
+        loop {
+            let to = records.min(from + step);
+            let is_end = to == records;
+            queue.raw.push_back(Raw {
+                lane,
+                batch: Arc::clone(&batch),
+                range: from..to,
+                number: number + from as u64,
+                fault: fault.take_if(|_| is_end),
+                last: last && is_end,
+            });
+            from = to;
+            if is_end {
+                return Ok(());
+            }
+        }
     }
 
     /// What waits.
@@ -123,18 +220,23 @@ impl Lanes {
 
     /// Bytes of all files that have been read so far, as they lie there.
     pub fn bytes_read(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.claims.progress().0).sum()
+        self.lanes.iter().map(|lane| lane.progress().0).sum()
     }
 
     /// Bytes of all files, if all of them have a size.
     pub fn size(&self) -> Option<u64> {
-        self.lanes.iter().map(|lane| lane.claims.progress().1).sum()
+        self.lanes.iter().map(|lane| lane.progress().1).sum()
     }
 
     /// The name of the first read, for what names tell of the instrument.
     pub fn first_name(&self) -> Option<Vec<u8>> {
-        let mut reads = Reads::default();
-        self.lanes.first()?.claims.take(0, &mut reads);
-        reads.iter().next().map(|read| read.name.to_vec())
+        match &self.lanes.first()?.origin {
+            Origin::Fastq(claims) => {
+                let mut reads = Reads::default();
+                claims.take(0, &mut reads);
+                reads.iter().next().map(|read| read.name.to_vec())
+            }
+            Origin::Records(unaligned) => unaligned.first_name(),
+        }
     }
 }

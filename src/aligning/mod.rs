@@ -18,10 +18,12 @@ mod flow;
 mod kernel;
 mod lanes;
 mod queue;
+mod unaligned;
 mod worker;
 
 pub use flow::Flow;
 pub use kernel::{header, load, needs};
 pub use lanes::Lanes;
 pub use queue::{Done, Task};
+pub use unaligned::Unaligned;
 pub use worker::Worker;

@@ -1,12 +1,30 @@
 //! What is to be done next, between the claimer and the link.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use readmill_align::{Model, Seeded};
 use readmill_fastq::Taken;
 use readmill_format::chain::Opened;
-use readmill_record::{Reads, Result};
+use readmill_format::source::Claim;
+use readmill_record::{Batch, Error, Reads, Result};
+
+/// Records of a file that are to become reads.
+pub struct Raw {
+    /// The lane they are of.
+    pub lane: usize,
+    /// The records, and others.
+    pub batch: Arc<Batch>,
+    /// Which of them.
+    pub range: Range<usize>,
+    /// The number of the first one in its file, 0-based.
+    pub number: u64,
+    /// What comes behind them instead of others.
+    pub fault: Option<Error>,
+    /// Whether they are the last of their file.
+    pub last: bool,
+}
 
 /// What a ticket does.
 pub enum Task {
@@ -17,6 +35,10 @@ pub enum Task {
         /// The number of the batch in it.
         batch: u64,
     },
+    /// Opens a piece of the file of a lane, or ends it.
+    Open(usize, Option<Claim>),
+    /// Makes reads of records, and finds candidates.
+    Convert(Raw),
     /// Finds candidates for a batch that was read or cut otherwise than when it was taken.
     Seed(Place, Reads),
     /// Writes the records of a batch whose cohort is complete.
@@ -31,6 +53,10 @@ pub enum Task {
 pub enum Done {
     /// A batch, and candidates if it looks as it should.
     Taken(usize, Taken, Reads, Option<Result<Seeded>>),
+    /// A piece of the file of a lane; nothing at its end.
+    Opened(usize, Option<Opened>),
+    /// Reads, candidates, and whether they are the last of their file.
+    Converted(Reads, Option<Seeded>, bool),
     /// Candidates.
     Seeded(Place, Reads, Seeded),
     /// Records.
@@ -67,6 +93,8 @@ pub struct Queue {
     pub records: VecDeque<Opened>,
     /// Batches to be emitted.
     pub ready: VecDeque<Piece>,
+    /// Records that are to become reads.
+    pub raw: VecDeque<Raw>,
     /// Batches to be looked at once more.
     pub again: VecDeque<(Place, Reads)>,
     /// The lane that is being taken from.

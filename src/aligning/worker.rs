@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use readmill_align::Aligner;
 use readmill_format::chain::Opened;
-use readmill_record::{Batch, Result, edit};
+use readmill_format::source::{Claim, Opener};
+use readmill_record::{Batch, RecordRef, Result, edit};
 
 use super::lanes::Lanes;
 use super::queue::{Done, Piece, Task};
@@ -13,13 +14,15 @@ use super::queue::{Done, Piece, Task};
 pub struct Worker {
     lanes: Arc<Lanes>,
     aligner: Box<dyn Aligner>,
+    /// Opens pieces of the file of that lane.
+    opener: Option<(usize, Opener)>,
 }
 
 impl Worker {
     /// For the thread that calls.
     pub fn new(lanes: &Arc<Lanes>) -> Result<Self> {
         let aligner = Arc::clone(&lanes.kernel).aligner()?;
-        Ok(Worker { lanes: Arc::clone(lanes), aligner })
+        Ok(Worker { lanes: Arc::clone(lanes), aligner, opener: None })
     }
 
     /// Does a task; records are written in the memory of `spare`.
@@ -27,13 +30,22 @@ impl Worker {
         match task {
             Task::Take { lane, batch } => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
-                let taken = self.lanes.lanes[lane].claims.take(batch, &mut reads);
+                let taken = self.lanes.lanes[lane].claims()?.take(batch, &mut reads);
                 let whole = taken.is_whole() && !reads.is_empty();
                 let seeded = whole.then(|| {
                     self.lanes.prepare(lane, &mut reads)?;
                     self.aligner.seed(&reads)
                 });
                 Ok(Done::Taken(lane, taken, reads, seeded))
+            }
+            Task::Open(lane, claim) => self.open(lane, claim),
+            Task::Convert(raw) => {
+                let mut reads = self.lanes.buffers.take().unwrap_or_default();
+                self.lanes.lanes[raw.lane].unaligned()?.reads(&raw, &mut reads)?;
+                self.lanes.prepare(raw.lane, &mut reads)?;
+                let seeded = (!reads.is_empty()).then(|| self.aligner.seed(&reads)).transpose()?;
+                Arc::into_inner(raw.batch).into_iter().for_each(|batch| self.lanes.batches.put(batch));
+                Ok(Done::Converted(reads, seeded, raw.last))
             }
             Task::Seed(place, reads) => {
                 let seeded = self.aligner.seed(&reads)?;
@@ -45,14 +57,30 @@ impl Worker {
         }
     }
 
+    fn open(&mut self, lane: usize, claim: Option<Claim>) -> Result<Done> {
+        let Some(claim) = claim else { return Ok(Done::Opened(lane, None)) };
+        let unaligned = self.lanes.lanes[lane].unaligned()?;
+        let opener = match &mut self.opener {
+            Some((of, opener)) if *of == lane => opener,
+            other => &mut other.insert((lane, unaligned.opener())).1,
+        };
+        let mut opened = Opened::reuse(self.lanes.batches.take().unwrap_or_default());
+        let spare = unaligned.open_piece(opener, claim, &mut opened)?;
+        self.lanes.chunks.put(spare);
+        Ok(Done::Opened(lane, Some(opened)))
+    }
+
     fn emit(&mut self, piece: Piece, spare: Batch) -> Result<Opened> {
         let Piece { lane, mut reads, seeded, model, .. } = piece;
         let mut opened = Opened::reuse(spare);
         let group = self.lanes.lanes[lane].group.as_deref();
         self.aligner.emit(&reads, seeded, &model, group, &mut |read, record| {
-            let (bytes, fields) = (opened.bytes_mut(), reads.fields(read));
+            let (bytes, fields, flags) = (opened.bytes_mut(), reads.fields(read), reads.flags(read));
             let start = bytes.len();
             bytes.extend_from_slice(record);
+            if flags != 0 {
+                edit::set_flags(&mut bytes[start..], RecordRef::new(record).flags().0 | flags);
+            }
             if !fields.is_empty() {
                 bytes.extend_from_slice(fields);
                 edit::close(bytes, start);

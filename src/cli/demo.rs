@@ -94,7 +94,12 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let group = "@RG\\tID:demo\\tLB:lib1\\tSM:sample1\\tPL:ILLUMINA\\tPU:unit1";
     let files = format!("{} {} {}", fasta.display(), one.display(), two.display());
     let reads = vec![one, two];
-    let lane = Lane { files: reads.clone(), interleaved: false, group: Some(read_group(group)?) };
+    let lane = Lane {
+        files: reads.clone(),
+        interleaved: false,
+        records: false,
+        group: Some(read_group(group)?),
+    };
     let prepared = dir.join("prepared.bam");
     let mut plan = Plan::new(reads, &prepared);
     plan.command = "align";

@@ -54,6 +54,8 @@ pub struct Lane {
     pub files: Vec<PathBuf>,
     /// Whether one file has both segments of each template, one after the other.
     pub interleaved: bool,
+    /// Whether the one file is SAM, BAM or CRAM, of reads that are not aligned.
+    pub records: bool,
     /// The `@RG` line of its reads.
     pub group: Option<Line>,
 }
@@ -97,8 +99,20 @@ impl Aligning {
     /// Checks what can be checked before anything is opened.
     pub fn check(&self) -> Result<()> {
         let structures = self.carrying.structures.len();
+        if let Some(records) = self.lanes.iter().find(|lane| lane.records)
+            && let Some(fastq) = self.lanes.iter().find(|lane| !lane.records)
+        {
+            let what = format!(
+                "{} is FASTQ, and {} is not",
+                fastq.files[0].display(),
+                records.files[0].display()
+            );
+            return Err(
+                Error::usage(what).hint("align them apart, and join what comes out: readmill merge")
+            );
+        }
         for (at, lane) in self.lanes.iter().enumerate() {
-            if structures > 0 && structures != lane.segments() {
+            if structures > 0 && !lane.records && structures != lane.segments() {
                 let what = format!(
                     "there are {structures} structures for {} reads of a template",
                     lane.segments()

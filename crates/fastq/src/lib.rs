@@ -47,5 +47,5 @@ mod twins;
 pub use claims::{Claims, Layout, Options, Taken};
 pub use line::template_name;
 pub use order::Order;
-pub use source::{Bytes, Input};
+pub use source::{Bytes, Input, holds_records};
 pub use structure::{Purpose, ReadStructure};

@@ -180,13 +180,38 @@ impl Format {
 }
 
 fn refuse_reads_of_other_kinds(start: &[u8]) -> Result<()> {
-    const GIVE_FASTQ: &str = "turn it into FASTQ first: readmill fastq, or samtools fastq";
-    let kinds: [(&[u8], &str); 4] =
-        [(b"BAM\x01", "BAM"), (b"CRAM", "CRAM"), (b"@HD\tVN:", "SAM"), (b"@SQ\tSN:", "SAM")];
-    match kinds.iter().find(|(magic, _)| start.starts_with(magic)) {
-        Some((_, kind)) => Err(Error::input(format!("this is {kind}, not FASTQ")).hint(GIVE_FASTQ)),
+    const SAY_SO: &str = "readmill align: say --unaligned, if its reads are not aligned";
+    match other_kind(start) {
+        Some(kind) => Err(Error::input(format!("this is {kind}, not FASTQ")).hint(SAY_SO)),
         None => Ok(()),
     }
+}
+
+/// What else has reads and starts so.
+fn other_kind(start: &[u8]) -> Option<&'static str> {
+    let kinds: [(&[u8], &str); 6] = [
+        (b"BAM\x01", "BAM"),
+        (b"CRAM", "CRAM"),
+        (b"@HD\tVN:", "SAM"),
+        (b"@SQ\tSN:", "SAM"),
+        (b"@RG\tID:", "SAM"),
+        (b"@PG\tID:", "SAM"),
+    ];
+    kinds.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, kind)| *kind)
+}
+
+/// Whether this is a file, no pipe, and has SAM with a header, BAM or CRAM.
+pub fn holds_records(path: &Path) -> bool {
+    let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
+    let Some(Ok(file)) = is_file.then(|| File::open(path)) else { return false };
+    let mut peek = Vec::new();
+    let _ = file.take(PEEK as u64).read_to_end(&mut peek); // whoever reads it all reports what is wrong
+    let mut start = Vec::new();
+    if peek.starts_with(&[0x1f, 0x8b]) {
+        let _ = flate2::read::GzDecoder::new(&peek[..]).take(16).read_to_end(&mut start);
+        peek = start;
+    }
+    other_kind(&peek).is_some()
 }
 
 /// Whether the gzip header has BGZF's extra field (SAM specification, section 4.1).

@@ -78,6 +78,12 @@ pub fn write_record(style: &Style, record: RecordRef<'_>, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
+/// Appends bases and qualities (Phred + 33) as they were sequenced, 5' to 3'.
+pub fn push_sequenced(record: RecordRef<'_>, bases: &mut Vec<u8>, qualities: &mut Vec<u8>) {
+    push_bases(record, bases);
+    push_qualities(&Style::default(), record, qualities);
+}
+
 fn push_bases(record: RecordRef<'_>, out: &mut Vec<u8>) {
     let (packed, length) = (record.seq(), record.l_seq());
     let base = |i: usize| usize::from(packed[i / 2] >> (4 * (1 - i % 2)) & 15);

@@ -11,6 +11,8 @@ pub struct Reads {
     spans: Vec<ReadSpan>,
     /// Where the optional fields of each read are in the text; of the last reads there may be none.
     fields: Vec<(u32, u32)>,
+    /// Flags that records get beside the aligner's; of the last reads there may be none.
+    flags: Vec<u16>,
     segments: usize,
     first: u64,
 }
@@ -64,6 +66,7 @@ impl Reads {
         self.text.clear();
         self.spans.clear();
         self.fields.clear();
+        self.flags.clear();
         (self.segments, self.first) = (segments, first);
     }
 
@@ -128,9 +131,22 @@ impl Reads {
         self.fields.get(index).map_or(&[], |&(start, len)| self.part(start, len))
     }
 
+    /// Says that all records of the next read that has no flags noted yet get these, too.
+    pub fn push_flags(&mut self, flags: u16) {
+        self.flags.push(flags);
+    }
+
+    /// Flags that all records of read `index` get beside the aligner's.
+    pub fn flags(&self, index: usize) -> u16 {
+        self.flags.get(index).copied().unwrap_or(0)
+    }
+
     /// Bytes it takes.
     pub fn bytes_held(&self) -> usize {
-        self.text.len() + size_of_val(&self.spans[..]) + size_of_val(&self.fields[..])
+        self.text.len()
+            + size_of_val(&self.spans[..])
+            + size_of_val(&self.fields[..])
+            + size_of_val(&self.flags[..])
     }
 
     /// Reads of each template.
@@ -184,6 +200,7 @@ impl Reads {
         let mut part = Reads::new(self.segments, self.first + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {
             part.push(self.read(index));
+            part.flags.extend(self.flags.get(index));
             if !self.fields.is_empty() {
                 let start = part.text.len() as u32;
                 part.text.extend_from_slice(self.fields(index));

@@ -91,6 +91,7 @@ fn option<'a>(
         "t" => return Err(refused(word, "threads are given by -@")),
         "R" => return Err(refused(word, "give it before, by -R")),
         "p" => return Err(refused(word, "say --interleaved")),
+        "C" => return Err(refused(word, "give it before, by itself")),
         "o" => return Err(refused(word, "the output is given by -o")),
         _ => return Err(refused(word, "it cannot be had here")),
     }

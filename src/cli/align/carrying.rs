@@ -33,6 +33,11 @@ fn name_umis(text: &str) -> Result<NameUmis, String> {
 }
 
 impl CarryingFlags {
+    /// Whether comments are asked for.
+    pub fn says_comments(&self) -> bool {
+        self.append_comment
+    }
+
     /// What is asked for.
     pub fn carrying(&self) -> Carrying {
         Carrying {

@@ -25,7 +25,7 @@ pub struct Align {
     /// Reference: FASTA, plain or by gzip, with its index beside it
     #[arg(value_name = "REF")]
     fasta: PathBuf,
-    /// FASTQ files, plain, by gzip, bgzip or zstd; - for standard input. Two are a pair, four are two lanes of pairs, and so on; one alone has single reads
+    /// FASTQ files, plain, by gzip, bgzip or zstd; - for standard input. Two are a pair, four are two lanes of pairs, and so on; one alone has single reads. Or SAM, BAM or CRAM files of reads that are not aligned, each a lane
     #[arg(value_name = "READS", required = true)]
     reads: Vec<PathBuf>,
     /// Each file has single reads, however many there are
@@ -34,6 +34,9 @@ pub struct Align {
     /// Each file has both reads of each pair, one after the other
     #[arg(short = 'p', long)]
     interleaved: bool,
+    /// Each file is SAM, BAM or CRAM, of reads that are not aligned: for pipes, as files show it
+    #[arg(long, conflicts_with_all = ["single", "interleaved"])]
+    unaligned: bool,
     /// Read group, such as '@RG\tID:lane1\tSM:sample'; given once for all files, or once for each lane
     #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = plan::read_group)]
     groups: Vec<Line>,
@@ -80,6 +83,10 @@ impl Align {
 
     fn lanes(&self) -> Result<Vec<Lane>> {
         let reads = &self.reads;
+        let records = self.unaligned || reads.iter().any(|path| readmill_fastq::holds_records(path));
+        if records {
+            return self.lanes_of_records();
+        }
         let each = if self.single || self.interleaved || reads.len() == 1 { 1 } else { 2 };
         if !reads.len().is_multiple_of(each) {
             return Err(Error::usage(format!("{} files are not pairs of files", reads.len()))
@@ -97,8 +104,26 @@ impl Align {
         let lane = |(at, files): (usize, &[PathBuf])| Lane {
             files: files.to_vec(),
             interleaved: self.interleaved,
+            records: false,
             group: group(at),
         };
         Ok(reads.chunks(each).enumerate().map(lane).collect())
+    }
+
+    /// Files whose records say what FASTQ leaves to flags.
+    fn lanes_of_records(&self) -> Result<Vec<Lane>> {
+        if !self.groups.is_empty() {
+            return Err(Error::usage("reads of SAM, BAM and CRAM keep their read groups")
+                .hint("leave -R out; --read-group puts all reads into one"));
+        }
+        if self.single || self.interleaved || self.carrying.says_comments() {
+            return Err(Error::usage("--single, -p and -C are for FASTQ")
+                .hint("leave them out: records of SAM, BAM and CRAM tell themselves"));
+        }
+        let lane = |path: &PathBuf| {
+            let records = self.unaligned || readmill_fastq::holds_records(path);
+            Lane { files: vec![path.clone()], interleaved: false, records, group: None }
+        };
+        Ok(self.reads.iter().map(lane).collect())
     }
 }

@@ -1,0 +1,235 @@
+//! Reads of SAM, BAM and CRAM files that have not been aligned.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{Link, Opened};
+use readmill_format::cram;
+use readmill_format::source::{Claim, Opener, Rules, Source};
+use readmill_record::header::{Fate, Names, Renames};
+use readmill_record::tag::{self, Fields};
+use readmill_record::{Batch, Error, Flags, Header, Read, Reads, RecordRef, Result};
+
+use super::queue::Raw;
+use crate::inputs;
+
+/// Bytes that a container of CRAM may take, with what comes of it.
+pub const CONTAINER: usize = 32 << 20;
+
+/// Most bytes of a record.
+pub const RECORD: usize = 64 << 20;
+
+const RESET: &str =
+    "take alignments away first: samtools collate -O IN - | samtools reset -o unaligned.bam -";
+
+/// A file of reads.
+pub struct Unaligned {
+    path: PathBuf,
+    header: Header,
+    setup: Option<Arc<cram::Setup>>,
+    size: Option<u64>,
+    read: AtomicU64,
+    claims: Mutex<Claims>,
+    /// Reads of each template, told by the first record.
+    segments: OnceLock<usize>,
+    /// New IDs of read groups and programs, where other files have the same.
+    renames: Renames,
+}
+
+/// What is left of it.
+struct Claims {
+    source: Option<Source>,
+    waiting: Option<Claim>,
+}
+
+impl Unaligned {
+    /// Reads the header.
+    pub fn open(path: &Path, rules: &Rules) -> Result<Self> {
+        let (input, size) = inputs::open(path)?;
+        let rules = Rules { container: CONTAINER, ..inputs::named(path, rules) };
+        let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
+        let (header, setup) = (source.header().clone(), source.setup());
+        let claims = Mutex::new(Claims { source: Some(source), waiting: None });
+        let (read, segments, renames) = Default::default();
+        Ok(Unaligned { path: path.into(), header, setup, size, read, claims, segments, renames })
+    }
+
+    /// What its header says of read groups, of programs, and in comments.
+    pub fn about_reads(&self) -> Result<Header> {
+        let kept = |kind: &[u8]| !matches!(kind, b"HD" | b"SQ");
+        let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
+        Header::parse(&lines.flat_map(|line| [line.text(), b"\n"].concat()).collect::<Vec<_>>())
+    }
+
+    /// Has IDs of records become those of a merged header.
+    pub fn rename(&mut self, renames: Renames) {
+        self.renames = renames;
+    }
+
+    /// Takes the next piece; nothing at the end.
+    pub fn claim(&self, reuse: Chunk) -> Result<Option<Claim>> {
+        let mut claims = self.claims();
+        if let Some(waiting) = claims.waiting.take() {
+            return Ok(Some(waiting));
+        }
+        let Some(source) = &mut claims.source else { return Ok(None) };
+        let claim = source.claim(reuse).map_err(|error| error.file(&self.path))?;
+        match &claim {
+            Some(claim) => self.read.fetch_add(claim.read_bytes() as u64, Ordering::Relaxed),
+            None => {
+                claims.source = None;
+                0
+            }
+        };
+        Ok(claim)
+    }
+
+    fn claims(&self) -> MutexGuard<'_, Claims> {
+        self.claims.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What opens pieces, for one thread.
+    pub fn opener(&self) -> Opener {
+        Opener::new(&self.header, self.setup.as_ref())
+    }
+
+    /// Opens a piece; gives back what memory it leaves.
+    pub fn open_piece(&self, opener: &mut Opener, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
+        opener.open(claim, opened).map_err(|error| error.file(&self.path))
+    }
+
+    /// Bytes read so far, and in all, as they lie in the file.
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        (self.read.load(Ordering::Relaxed), self.size)
+    }
+
+    /// The name of the first read; nothing if it has none, or cannot be read, which is told when it is its turn.
+    pub fn first_name(&self) -> Option<Vec<u8>> {
+        let claim = self.claim(Chunk::default()).ok()??;
+        self.claims().waiting = Some(claim.clone());
+        let (mut opened, mut link) = (Opened::default(), Link::new(RECORD));
+        self.opener().open(claim, &mut opened).ok()?;
+        let linked = [link.link(opened), link.finish(Batch::default())];
+        let batch = linked.into_iter().map(|linked| linked.batch).find(|batch| !batch.is_empty())?;
+        RecordRef::check(batch.record(batch.spans[0]).raw(), self.header.n_ref()).ok()?;
+        Some(batch.record(batch.spans[0]).qname().to_vec())
+    }
+
+    /// Reads of each template, as the first record of the file, which comes with the first batch, says.
+    pub fn segments(&self, batch: &Batch) -> usize {
+        let of_first = |batch: &Batch| match batch.records().next() {
+            Some((_, record)) if record.raw().len() >= 20 && record.flags().is_paired() => 2,
+            _ => 1,
+        };
+        match self.segments.get() {
+            None if batch.is_empty() => 1,
+            _ => *self.segments.get_or_init(|| of_first(batch)),
+        }
+    }
+
+    /// Makes reads of records. Their comments are optional fields, as BAM stores them.
+    pub fn reads(&self, raw: &Raw, reads: &mut Reads) -> Result<()> {
+        let segments = *self.segments.get().unwrap_or(&1);
+        reads.reset(segments, raw.number / segments as u64);
+        let mut number = raw.number;
+        for template in raw.batch.spans[raw.range.clone()].chunks(segments) {
+            let mut records = [None; 2];
+            for (place, span) in records.iter_mut().zip(template) {
+                let record = raw.batch.record(*span);
+                self.check(record.raw(), segments).map_err(|error| self.blame(error, number, record))?;
+                *place = Some(record);
+                number += 1;
+            }
+            match records {
+                [Some(one), None] if segments == 1 => self.push(one, reads)?,
+                [Some(one), Some(other)] if is_pair(one, other) => {
+                    let (first, last) = if one.flags().is_first() { (one, other) } else { (other, one) };
+                    self.push(first, reads)?;
+                    self.push(last, reads)?;
+                }
+                [Some(one), other] => {
+                    let at = number - 1 - u64::from(other.is_some());
+                    return Err(self.blame(without_mate(), at, one));
+                }
+                [None, _] => {}
+            }
+        }
+        raw.fault.as_ref().map_or(Ok(()), |fault| Err(fault.clone().file(&self.path)))
+    }
+
+    fn blame(&self, error: Error, number: u64, record: RecordRef<'_>) -> Error {
+        let name = record.raw().get(36..).unwrap_or_default().split(|&b| b == 0).next();
+        error.file(&self.path).record(number).qname(name.unwrap_or_default())
+    }
+
+    fn check(&self, raw: &[u8], segments: usize) -> Result<()> {
+        RecordRef::check(raw, self.header.n_ref()).map_err(Error::input)?;
+        let flags = RecordRef::new(raw).flags();
+        if !flags.is_primary() {
+            Err(Error::input("it is a secondary or supplementary alignment, not a read").hint(RESET))
+        } else if !flags.is_unmapped() {
+            Err(Error::input("the read has been aligned").hint(RESET))
+        } else if flags.is_paired() != (segments == 2) {
+            Err(Error::input("there are single reads and pairs in one file")
+                .hint("align them apart: samtools view -f 1, and samtools view -F 1"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn push(&self, record: RecordRef<'_>, reads: &mut Reads) -> Result<()> {
+        let (mut bases, mut qualities, mut fields) = (Vec::new(), Vec::new(), Vec::new());
+        readmill_format::fastq::push_sequenced(record, &mut bases, &mut qualities);
+        self.copy_fields(record, &mut fields);
+        if reads.text().len() + bases.len() * 2 + fields.len() + 255 > u32::MAX as usize {
+            return Err(Error::usage("the reads take more memory than there is for a batch"));
+        }
+        let has_none = record.qual().first() == Some(&0xff);
+        reads.push(Read {
+            name: record.qname(),
+            comment: &fields,
+            bases: &bases,
+            qualities: (!has_none).then_some(&qualities[..]),
+        });
+        reads.push_flags(record.flags().0 & Flags::QC_FAIL);
+        Ok(())
+    }
+
+    /// Copies optional fields, with IDs as they are in the merged header.
+    fn copy_fields(&self, record: RecordRef<'_>, out: &mut Vec<u8>) {
+        let all = record.field_bytes();
+        let (mut fields, mut at) = (Fields::new(all), 0);
+        while let Some(field) = fields.next() {
+            let end = all.len() - fields.rest().len();
+            let fate = |names: &Names| match names.fate(field.value) {
+                Fate::Keep => Some(all[at..end].to_vec()),
+                Fate::Become(id) => Some([&field.tag, &b"Z"[..], id, b"\0"].concat()),
+                Fate::Remove => None,
+            };
+            match (&field.tag, field.kind) {
+                (&tag::RG, b'Z') => out.extend(fate(&self.renames.read_groups).unwrap_or_default()),
+                (b"PG", b'Z') => out.extend(fate(&self.renames.programs).unwrap_or_default()),
+                _ => out.extend_from_slice(&all[at..end]),
+            }
+            at = end;
+        }
+    }
+}
+
+/// Whether these are the first and the last segment of a template.
+fn is_pair(one: RecordRef<'_>, other: RecordRef<'_>) -> bool {
+    let segment = readmill_format::fastq::segment;
+    let segments = segment(one).zip(segment(other));
+    one.qname() == other.qname()
+        && one.qname() != b"*"
+        && segments.is_some_and(|(one, other)| one != other)
+}
+
+fn without_mate() -> Error {
+    Error::input(
+        "the first and the last read of its template do not stand side by side, or it lacks one",
+    )
+    .hint("bring mates together: samtools collate -o together.bam IN; align single reads apart")
+}
