@@ -1,6 +1,7 @@
 //! The aligner of a plan: what it needs, and its index brought into memory.
 
-#![cfg_attr(not(feature = "bwa"), allow(unused))] // in a build without aligners nothing is ever needed
+// In a build without aligners nothing is ever needed.
+#![cfg_attr(not(any(feature = "bwa", feature = "minibwa")), allow(unused))]
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -77,22 +78,24 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
     let crams = aligning.lanes.iter().filter(|lane| lane.records).any(|lane| is_any_cram(&lane.files));
     let more = if crams { CONTAINER as u64 } else { 0 };
     let text = TEXT + if aligning.lanes.iter().any(piped) { TEXT_OF_PIPES } else { 0 };
-    match aligning.aligner {
+    let (index, thread, bases): (u64, u64, u64) = match aligning.aligner {
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
             let index = bwa::index_bytes(&bwa::find(&aligning.reference)?)?;
             let bases = options.cohort_bases.unwrap_or(bwa::BwaOptions::COHORT_BASES);
-            let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
-            Ok(Needs {
-                index,
-                thread: bwa::scratch_bytes(READ_BASES),
-                cohort,
-                text,
-                ticket: TEXT_PER_TICKET + BATCH + more,
-            })
+            (index, bwa::scratch_bytes(READ_BASES), bases)
         }
-    }
+        #[cfg(feature = "minibwa")]
+        plan::Aligner::Minibwa(ref options) => {
+            use readmill_align::minibwa;
+            let index = minibwa::index_bytes(&minibwa::find(&aligning.reference)?)?;
+            let bases = options.cohort_bases.unwrap_or(minibwa::MinibwaOptions::COHORT_BASES);
+            (index, minibwa::scratch_bytes(READ_BASES), bases)
+        }
+    };
+    let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
+    Ok(Needs { index, thread, cohort, text, ticket: TEXT_PER_TICKET + BATCH + more })
 }
 
 /// Whether it is a named pipe or standard input.
@@ -108,6 +111,12 @@ pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
             use readmill_align::bwa;
             let prefix = bwa::find(&aligning.reference)?;
             Ok(Arc::new(bwa::BwaKernel::load(&prefix, (**options).clone())?))
+        }
+        #[cfg(feature = "minibwa")]
+        plan::Aligner::Minibwa(ref options) => {
+            use readmill_align::minibwa;
+            let prefix = minibwa::find(&aligning.reference)?;
+            Ok(Arc::new(minibwa::MinibwaKernel::load(&prefix, (**options).clone())?))
         }
     }
 }
@@ -146,7 +155,7 @@ pub fn header(
             .for_each(|(it, new)| it.rename(new));
     }
     if !no_pg {
-        let call = format!("{} mem {}", kernel.name(), aligning.words.join(" "));
+        let call = format!("{} {} {}", kernel.name(), kernel.command(), aligning.words.join(" "));
         header.add_program(kernel.name(), &kernel.version(), &call);
     }
     Ok(header)

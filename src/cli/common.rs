@@ -162,13 +162,13 @@ impl OutputFlags {
     }
 
     /// Threads in all.
-    #[cfg(feature = "bwa")]
+    #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn threads(&self) -> usize {
         self.means.threads()
     }
 
     /// Whether it is said how much memory there is.
-    #[cfg(feature = "bwa")]
+    #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn says_memory(&self) -> bool {
         self.means.memory.is_some()
     }

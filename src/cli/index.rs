@@ -1,23 +1,27 @@
 //! `readmill index`: the index that `readmill align` needs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::plan::parse_size;
 use readmill::report::log;
-use readmill_align::bwa::{self, IndexOptions, Stage};
 use readmill_record::Result;
+
+use super::align::KernelName;
 
 /// Flags of making an index.
 #[derive(Args)]
 #[command(
-    after_help = "The files are those of bwa-mem2 2.2.1, byte for byte, so either program reads the other's. Making them takes \
-about 10 bytes of memory a base of the reference, 18 from 2^30 bases on."
+    after_help = "The files are those of bwa-mem2 2.2.1, or of minibwa 0.6, byte for byte, so either program reads the \
+other's. Making them takes about 10 bytes of memory a base of the reference, 18 from 2^30 bases on."
 )]
 pub struct Index {
     /// Reference: FASTA, plain or by gzip
     #[arg(value_name = "REF")]
     reference: PathBuf,
+    /// What is to read the index
+    #[arg(long, value_name = "NAME", value_enum, default_value_t)]
+    kernel: KernelName,
     /// What the files are called, without their endings [default: REF]
     #[arg(short = 'o', long, value_name = "PREFIX")]
     prefix: Option<PathBuf>,
@@ -25,6 +29,7 @@ pub struct Index {
     #[arg(short, long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<u64>,
     /// Write REF.0123, too, which bwa-mem2 reads and readmill does not
+    #[cfg(feature = "bwa")]
     #[arg(long)]
     unpacked: bool,
     /// Say nothing but errors
@@ -35,20 +40,48 @@ pub struct Index {
 impl Index {
     pub fn run(&self) -> Result<()> {
         let prefix = self.prefix.as_ref().unwrap_or(&self.reference);
+        match self.kernel {
+            #[cfg(feature = "bwa")]
+            KernelName::Bwa => self.bwa(prefix)?,
+            #[cfg(feature = "minibwa")]
+            KernelName::Minibwa => self.minibwa(prefix)?,
+        }
+        self.say(&format!("the index is {}.*", prefix.display()));
+        Ok(())
+    }
+
+    fn say(&self, line: &str) {
+        if !self.quiet {
+            log(&format!("readmill: {line}"));
+        }
+    }
+
+    #[cfg(feature = "bwa")]
+    fn bwa(&self, prefix: &Path) -> Result<()> {
+        use readmill_align::bwa::{IndexOptions, Stage, build_index};
         let options = IndexOptions { memory: self.memory, unpacked: self.unpacked };
-        let say = |line: &str| {
-            if !self.quiet {
-                log(&format!("readmill: {line}"));
-            }
-        };
-        bwa::build_index(&self.reference, prefix, options, &mut |stage| {
-            say(match stage {
+        build_index(&self.reference, prefix, options, &mut |stage| {
+            self.say(match stage {
                 Stage::Read => "reading the reference",
                 Stage::Sort => "sorting its suffixes, which takes longest",
                 Stage::Write => "writing the index",
             });
-        })?;
-        say(&format!("the index is {}.*", prefix.display()));
-        Ok(())
+        })
+    }
+
+    #[cfg(feature = "minibwa")]
+    fn minibwa(&self, prefix: &Path) -> Result<()> {
+        use readmill_align::minibwa::{Stage, build_index};
+        #[cfg(feature = "bwa")]
+        if self.unpacked {
+            return Err(readmill_record::Error::usage("--unpacked is for --kernel bwa"));
+        }
+        build_index(&self.reference, prefix, self.memory, &mut |stage| {
+            self.say(match stage {
+                Stage::Read => "reading the reference",
+                Stage::Sort => "sorting its suffixes, which takes longest",
+                Stage::Write => "writing the index",
+            });
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! The command line: flags to a [`Plan`], nothing else.
 
-#[cfg(feature = "bwa")]
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod align;
 mod beside;
 mod bqsr;
@@ -11,7 +11,7 @@ mod duplicates;
 mod fastq;
 mod filter;
 mod filters;
-#[cfg(feature = "bwa")]
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod index;
 mod learn;
 mod markdup;
@@ -38,10 +38,10 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Align reads of FASTQ files, and prepare them in the same pass
-    #[cfg(feature = "bwa")]
+    #[cfg(any(feature = "bwa", feature = "minibwa"))]
     Align(Box<align::Align>),
     /// Make the index that align needs
-    #[cfg(feature = "bwa")]
+    #[cfg(any(feature = "bwa", feature = "minibwa"))]
     Index(index::Index),
     /// Any combination of steps in one read of the input
     Prep(Box<prep::Prep>),
@@ -98,7 +98,7 @@ impl Command {
     /// Heaps that its threads need.
     fn heaps(&self) -> usize {
         match self {
-            #[cfg(feature = "bwa")]
+            #[cfg(any(feature = "bwa", feature = "minibwa"))]
             Command::Align(it) => it.heaps(),
             #[cfg(feature = "bwa")]
             Command::Demo(it) => it.heaps(),
@@ -109,9 +109,9 @@ impl Command {
 
 fn dispatch(command: Command) -> Result<ExitCode, Error> {
     match command {
-        #[cfg(feature = "bwa")]
+        #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Align(it) => process(&it.plan()?),
-        #[cfg(feature = "bwa")]
+        #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Index(it) => it.run().map(|()| ExitCode::SUCCESS),
         Command::Prep(it) => process(&it.plan()?),
         Command::Sort(it) => process(&it.plan("sort")?),

@@ -45,6 +45,9 @@ pub enum Aligner {
     /// bwa mem.
     #[cfg(feature = "bwa")]
     Bwa(Box<readmill_align::bwa::BwaOptions>),
+    /// minibwa.
+    #[cfg(feature = "minibwa")]
+    Minibwa(Box<readmill_align::minibwa::MinibwaOptions>),
 }
 
 /// The reads of one sequencing unit.

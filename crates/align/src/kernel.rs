@@ -24,6 +24,9 @@ pub trait Kernel: Send + Sync {
     /// What `@PG` calls the program.
     fn name(&self) -> &str;
 
+    /// What its command line calls aligning, for `@PG`.
+    fn command(&self) -> &str;
+
     /// The version, for `@PG`.
     fn version(&self) -> String;
 
@@ -58,8 +61,8 @@ pub trait Aligner: Send {
     /// Finds where each read could come from.
     fn seed(&mut self, reads: &Reads) -> Result<Seeded>;
 
-    /// Writes the records of `reads` in their order, the first segment of a template before the last, what is primary
-    /// before what is not. `group` is the ID of the `@RG` line they belong to.
+    /// Writes the records of `reads` in their order, the first segment of a template before the last, those of a read in
+    /// the order that the aligner has them in. `group` is the ID of the `@RG` line they belong to.
     fn emit(
         &mut self,
         reads: &Reads,

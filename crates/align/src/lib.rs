@@ -24,7 +24,17 @@
 #[cfg(feature = "bwa")]
 pub mod bwa;
 mod cohort;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod fasta;
 mod kernel;
+#[cfg(feature = "minibwa")]
+pub mod minibwa;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod partial;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod prefix;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod suffixes;
 
 pub use cohort::Cohorts;
 pub use kernel::{Aligner, Contig, Kernel, Model, Seeded, Sink};

@@ -4,11 +4,9 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{READS, align, digest, kernel, reads};
+use common::{READS, align, digest, kernel, reads, records};
+use readmill_align::Seeded;
 use readmill_align::bwa::{BwaOptions, InsertSize};
-use readmill_align::{Kernel, Seeded};
 use readmill_record::{Kind, Read, Reads, RecordRef};
 
 fn small_cohorts() -> BwaOptions {
@@ -50,20 +48,6 @@ fn batches_and_threads_change_nothing() {
         assert!(align(&kernel, &pairs, batch, threads) == whole, "pairs in batches of {batch}");
         assert!(align(&kernel, &single, batch, threads) == alone, "reads in batches of {batch}");
     }
-}
-
-/// Records of one batch.
-fn records(kernel: &Arc<dyn Kernel>, reads: &Reads, group: Option<&[u8]>) -> Vec<(usize, Vec<u8>)> {
-    let mut aligner = kernel.clone().aligner().unwrap();
-    let seeded = aligner.seed(reads).unwrap();
-    let model = kernel.infer(&[&seeded]).unwrap();
-    let mut records = Vec::new();
-    let sink = &mut |read: usize, record: &[u8]| {
-        records.push((read, record.to_vec()));
-        Ok(())
-    };
-    aligner.emit(reads, seeded, &model, group, sink).unwrap();
-    records
 }
 
 #[test]

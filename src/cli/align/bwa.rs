@@ -8,17 +8,13 @@ use clap::Args;
 use readmill_align::bwa::{BwaOptions, InsertSize};
 use readmill_record::{Error, Result};
 
+use super::kernel::SharedFlags;
+
 /// How bwa mem aligns.
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct BwaFlags {
-    /// Bases of the reads that decide together how long inserts are [default: 100000000]
-    #[arg(short = 'K', long, value_name = "N")]
-    cohort_bases: Option<u64>,
-    /// Clip supplementary alignments softly
-    #[arg(short = 'Y', long)]
-    soft_clip_supplementary: bool,
-    /// Mark the shorter parts of split reads as secondary, not supplementary
+    /// bwa: mark the shorter parts of split reads as secondary, not supplementary
     #[arg(short = 'M', long)]
     mark_split_secondary: bool,
     /// Other options of bwa mem, by its letters: '-k 17 -T 20'
@@ -27,14 +23,20 @@ pub struct BwaFlags {
 }
 
 impl BwaFlags {
+    /// Whether any is given.
+    #[cfg(feature = "minibwa")]
+    pub fn is_given(&self) -> bool {
+        self.mark_split_secondary || self.bwa.is_some()
+    }
+
     /// The options, and the words that say them.
-    pub fn options(&self) -> Result<(BwaOptions, Vec<String>)> {
+    pub fn options(&self, shared: &SharedFlags) -> Result<(BwaOptions, Vec<String>)> {
         let mut words: Vec<String> =
             self.bwa.iter().flat_map(|text| text.split_whitespace()).map(str::to_string).collect();
         let mut more = |asked: bool, word: &str| words.extend(asked.then(|| word.to_string()));
-        more(self.soft_clip_supplementary, "-Y");
+        more(shared.soft_clip_supplementary, "-Y");
         more(self.mark_split_secondary, "-M");
-        if let Some(bases) = self.cohort_bases {
+        if let Some(bases) = shared.cohort_bases {
             words.extend(["-K".to_string(), bases.to_string()]);
         }
         let mut options = BwaOptions::default();
@@ -162,13 +164,8 @@ mod tests {
     use super::*;
 
     fn options(text: &str) -> Result<(BwaOptions, Vec<String>)> {
-        let flags = BwaFlags {
-            cohort_bases: None,
-            soft_clip_supplementary: false,
-            mark_split_secondary: false,
-            bwa: Some(text.to_string()),
-        };
-        flags.options()
+        let flags = BwaFlags { mark_split_secondary: false, bwa: Some(text.to_string()) };
+        flags.options(&SharedFlags::default())
     }
 
     #[test]

@@ -1,25 +1,32 @@
 //! `readmill align`: reads of FASTQ files, aligned and prepared in one pass.
 
+#[cfg(feature = "bwa")]
 mod bwa;
 mod carrying;
+mod kernel;
+#[cfg(feature = "minibwa")]
+mod minibwa;
 
 use std::path::PathBuf;
 
 use clap::Args;
-use readmill::plan::{self, Aligner, Aligning, Lane};
+use readmill::plan::{self, Aligning, Lane};
 use readmill::{Plan, memory};
 use readmill_format::cram::Fasta;
 use readmill_record::header::Line;
 use readmill_record::{Error, Result};
 
+pub use kernel::KernelName;
+
 use super::common::OutputFlags;
 use super::prep::StepFlags;
+use kernel::KernelFlags;
 
 /// Flags of aligning, and of any combination of steps.
 #[derive(Args)]
 #[command(
-    after_help = "Records are those of bwa mem 0.7.17 with -K 100000000, whatever the number of threads. The index beside \
-REF is that of bwa-mem2: readmill index REF makes it. Steps are applied in the order that readmill prep --help tells."
+    after_help = "Records are those of the aligner itself, of bwa mem 0.7.17 or minibwa 0.6, with -K 100000000, whatever the \
+number of threads. The index beside REF is that of bwa-mem2 or minibwa: readmill index REF makes it. Steps are applied in the order that readmill prep --help tells."
 )]
 pub struct Align {
     /// Reference: FASTA, plain or by gzip, with its index beside it
@@ -47,7 +54,7 @@ pub struct Align {
     #[command(flatten)]
     steps: StepFlags,
     #[command(flatten)]
-    bwa: bwa::BwaFlags,
+    kernel: KernelFlags,
 }
 
 impl Align {
@@ -60,7 +67,7 @@ impl Align {
     pub fn plan(&self) -> Result<Plan> {
         let reference = self.output.reference().unwrap_or(&self.fasta);
         let steps = self.steps.steps(Some(reference))?;
-        let (options, words) = self.bwa.options()?;
+        let (aligner, words) = self.kernel.aligner()?;
         let mut plan = self.output.plan("align", self.reads.clone(), steps)?;
         if plan.means.reference.is_none() && self.fasta.is_file() {
             let fasta = Fasta::new(&self.fasta);
@@ -71,7 +78,7 @@ impl Align {
             reference: self.fasta.clone(),
             lanes: self.lanes()?,
             carrying: self.carrying.carrying(),
-            aligner: Aligner::Bwa(Box::new(options)),
+            aligner,
             words,
         };
         if !self.output.says_memory() {

@@ -1,6 +1,5 @@
 //! The files of an index, and what they say of it.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::path::{Path, PathBuf};
 use readmill_record::{Error, Reads, Result};
 
 use crate::Contig;
+use crate::prefix::{self, named};
 
 /// What bwa-mem2 calls the files that are needed, behind the prefix. (Its `.0123`, the bases one a byte, is not.)
 pub(super) const SUFFIXES: [&str; 4] = [".amb", ".ann", ".pac", ".bwt.2bit.64"];
@@ -19,13 +19,6 @@ pub(super) struct Described {
     pub(super) bytes: u64,
 }
 
-/// `prefix` with `suffix` behind it.
-pub(super) fn named(prefix: &Path, suffix: &str) -> PathBuf {
-    let mut name = prefix.as_os_str().to_owned();
-    name.push(OsStr::new(suffix));
-    PathBuf::from(name)
-}
-
 /// The files that an index of that prefix lacks.
 pub fn missing(prefix: &Path) -> Vec<PathBuf> {
     SUFFIXES.iter().map(|suffix| named(prefix, suffix)).filter(|file| !file.is_file()).collect()
@@ -34,17 +27,7 @@ pub fn missing(prefix: &Path) -> Vec<PathBuf> {
 /// The prefix under which a reference has a whole index: its own name, as bwa-mem2 calls it, or, as others do, that
 /// name without `.gz`, or without `.fasta`, `.fa` or `.fna` too.
 pub fn prefix_of(reference: &Path) -> Option<PathBuf> {
-    let mut prefix = reference.to_path_buf();
-    loop {
-        if missing(&prefix).is_empty() {
-            return Some(prefix);
-        }
-        let extension = prefix.extension()?.to_str()?;
-        if !["gz", "bgz", "fasta", "fa", "fna"].contains(&extension) {
-            return None;
-        }
-        prefix.set_extension("");
-    }
+    prefix::find(reference, |prefix| missing(prefix).is_empty())
 }
 
 /// Reads what describes an index, and holds the sizes of its files against it: the C code that loads it ends the

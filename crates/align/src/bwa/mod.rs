@@ -90,6 +90,10 @@ impl Kernel for BwaKernel {
         "bwa"
     }
 
+    fn command(&self) -> &str {
+        "mem"
+    }
+
     fn version(&self) -> String {
         let like = if self.options.mate_mapq { "0.7.19" } else { "0.7.17" };
         format!("{like} (bwa-mem3 {BWA_MEM3})")

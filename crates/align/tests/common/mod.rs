@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+#[cfg(feature = "bwa")]
 use readmill_align::bwa::{self, BwaKernel, BwaOptions, IndexOptions};
+#[cfg(feature = "minibwa")]
+use readmill_align::minibwa::{self, MinibwaKernel, MinibwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
 use readmill_record::{Read, Reads};
 use tempfile::TempDir;
@@ -141,7 +144,7 @@ pub fn reads(segments: usize, count: usize) -> Reads {
     reads
 }
 
-/// The reference and its index, made once. `READMILL_TEST_KEEP` names a directory to make them in, and FASTQ of the
+/// The reference, made once, with its indexes. `READMILL_TEST_KEEP` names a directory to make them in, and FASTQ of the
 /// reads beside them, for other aligners to read.
 pub fn reference() -> &'static Path {
     static MADE: OnceLock<(Option<TempDir>, PathBuf)> = OnceLock::new();
@@ -150,8 +153,13 @@ pub fn reference() -> &'static Path {
         let own = kept.is_none().then(|| TempDir::new().unwrap());
         let path = kept.clone().unwrap_or_else(|| own.as_ref().unwrap().path().into()).join("ref.fa");
         std::fs::write(&path, fasta("\n")).unwrap();
-        let options = IndexOptions { memory: None, unpacked: true };
-        bwa::build_index(&path, &path, options, &mut |_| ()).unwrap();
+        #[cfg(feature = "bwa")]
+        {
+            let options = IndexOptions { memory: None, unpacked: true };
+            bwa::build_index(&path, &path, options, &mut |_| ()).unwrap();
+        }
+        #[cfg(feature = "minibwa")]
+        minibwa::build_index(&path, &path, None, &mut |_| ()).unwrap();
         for segment in 0..2 * usize::from(kept.is_some()) {
             let mut text = String::new();
             for template in templates(READS) {
@@ -169,8 +177,28 @@ pub fn reference() -> &'static Path {
 /// Templates of the tests.
 pub const READS: usize = 3000;
 
+#[cfg(feature = "bwa")]
 pub fn kernel(options: BwaOptions) -> Arc<dyn Kernel> {
     Arc::new(BwaKernel::load(&bwa::find(reference()).unwrap(), options).unwrap())
+}
+
+#[cfg(feature = "minibwa")]
+pub fn minibwa(options: MinibwaOptions) -> Arc<dyn Kernel> {
+    Arc::new(MinibwaKernel::load(&minibwa::find(reference()).unwrap(), options).unwrap())
+}
+
+/// Records of one batch.
+pub fn records(kernel: &Arc<dyn Kernel>, reads: &Reads, group: Option<&[u8]>) -> Vec<(usize, Vec<u8>)> {
+    let mut aligner = kernel.clone().aligner().unwrap();
+    let seeded = aligner.seed(reads).unwrap();
+    let model = kernel.infer(&[&seeded]).unwrap();
+    let mut records = Vec::new();
+    let sink = &mut |read: usize, record: &[u8]| {
+        records.push((read, record.to_vec()));
+        Ok(())
+    };
+    aligner.emit(reads, seeded, &model, group, sink).unwrap();
+    records
 }
 
 /// What aligning a stream in batches gives: all records, one behind the other.

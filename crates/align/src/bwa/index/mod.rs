@@ -7,17 +7,16 @@
 //!   rows, and every eighth entry of the suffix array (bwa-mem2 2.2.1, `FMI_search::build_fm_index`).
 //! - `.0123`: bases and reverse complement, one a byte; only if asked for, as bwa-mem2 wants it and this crate does not.
 
-mod fasta;
 mod packed;
-mod partial;
 mod transform;
 
 use std::path::Path;
 
 use readmill_record::{Error, Result};
 
+use crate::partial::Partial;
+use crate::suffixes;
 use packed::Packed;
-use partial::Partial;
 
 /// How an index is made.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +41,7 @@ pub enum Stage {
 /// Bytes of memory that an index of so many bases takes to make: a base and its complement one byte each, an entry of
 /// the suffix array of 4 bytes, or 8 from 2^30 bases on, for either; the packed bases; and room for libsais.
 pub fn index_memory(bases: u64) -> u64 {
-    let entry = if transform::is_long(bases) { 8 } else { 4 };
+    let entry = if suffixes::is_long(bases) { 8 } else { 4 };
     2 * bases * (1 + entry) + bases / 4 + (16 << 20)
 }
 
@@ -76,7 +75,7 @@ pub fn build_index(
         files.push(Partial::whole(prefix, ".0123", &text)?);
     }
     watch(Stage::Sort);
-    let rows = transform::sort(&text)?;
+    let rows = suffixes::sort(&text)?;
     watch(Stage::Write);
     files.push(transform::write(prefix, &text, &rows)?);
     files.into_iter().try_for_each(Partial::keep)

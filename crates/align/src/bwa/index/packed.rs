@@ -5,8 +5,8 @@ use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-use super::fasta::{self, Line};
-use super::partial::Partial;
+use crate::fasta::{self, Line};
+use crate::partial::Partial;
 
 /// A reference as bwa packs it.
 #[derive(Default)]

@@ -2,51 +2,15 @@
 
 use std::path::Path;
 
-use libsais::SuffixArrayConstruction;
-use readmill_record::{Error, Result};
+use readmill_record::Result;
 
-use super::partial::Partial;
-
-/// Where the suffixes start, in their order, the empty one aside.
-pub(super) enum Suffixes {
-    Short(Vec<i32>),
-    Long(Vec<i64>),
-}
+use crate::partial::Partial;
+use crate::suffixes::Suffixes;
 
 /// Rows between two counts.
 const BLOCK: usize = 64;
 /// Of so many rows one says where its suffix starts.
 const SAMPLED: usize = 8;
-
-/// Whether entries of the suffix array of both strands of so many bases need 8 bytes.
-pub(super) fn is_long(bases: u64) -> bool {
-    2 * bases >= i32::MAX as u64
-}
-
-/// Sorts the suffixes of a text of the letters 0 to 3.
-pub(super) fn sort(text: &[u8]) -> Result<Suffixes> {
-    let refused = |error: libsais::LibsaisError| Error::bug(format!("libsais: {error}"));
-    let construction = SuffixArrayConstruction::for_text(text);
-    if is_long(text.len() as u64 / 2) {
-        let sorted = construction.in_owned_buffer64().single_threaded().run().map_err(refused)?;
-        Ok(Suffixes::Long(sorted.into_vec()))
-    } else {
-        let sorted = construction.in_owned_buffer32().single_threaded().run().map_err(refused)?;
-        Ok(Suffixes::Short(sorted.into_vec()))
-    }
-}
-
-impl Suffixes {
-    /// Where the suffix of a row starts; row 0 is of the empty one.
-    fn start(&self, row: usize) -> usize {
-        match self {
-            Suffixes::Short(starts) if row == 0 => starts.len(),
-            Suffixes::Long(starts) if row == 0 => starts.len(),
-            Suffixes::Short(starts) => starts[row - 1] as usize,
-            Suffixes::Long(starts) => starts[row - 1] as usize,
-        }
-    }
-}
 
 /// Writes `.bwt.2bit.64` of a text and its suffixes.
 pub(super) fn write(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Partial> {

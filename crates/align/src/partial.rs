@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use crate::bwa::files::named;
+use crate::prefix::named;
 
 /// A file being written beside the place it is meant for; it is removed unless it is kept.
-pub(super) struct Partial {
+pub(crate) struct Partial {
     place: PathBuf,
     partial: PathBuf,
     out: BufWriter<File>,
@@ -17,7 +17,7 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    pub(super) fn new(prefix: &Path, suffix: &str) -> Result<Self> {
+    pub(crate) fn new(prefix: &Path, suffix: &str) -> Result<Self> {
         let place = named(prefix, suffix);
         let partial = named(&place, &format!(".{}.partial", std::process::id()));
         let file =
@@ -26,18 +26,18 @@ impl Partial {
     }
 
     /// A file of these bytes.
-    pub(super) fn whole(prefix: &Path, suffix: &str, bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn whole(prefix: &Path, suffix: &str, bytes: &[u8]) -> Result<Self> {
         let mut file = Self::new(prefix, suffix)?;
         file.write(bytes)?;
         Ok(file)
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.out.write_all(bytes).map_err(|error| Error::io("writing it", &error).file(&self.partial))
     }
 
     /// Gives it its name, once it is on the disk.
-    pub(super) fn keep(mut self) -> Result<()> {
+    pub(crate) fn keep(mut self) -> Result<()> {
         let failed = |error: std::io::Error| Error::io("writing it", &error).file(&self.place);
         self.out.flush().and_then(|()| self.out.get_ref().sync_all()).map_err(failed)?;
         std::fs::rename(&self.partial, &self.place).map_err(failed)?;

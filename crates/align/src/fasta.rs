@@ -1,4 +1,4 @@
-//! Sequences of a FASTA file, as bwa reads them.
+//! Sequences of a FASTA file, as bwa and minibwa read them.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -8,7 +8,7 @@ use flate2::bufread::MultiGzDecoder;
 use readmill_record::{Error, Result};
 
 /// What a line of a FASTA file is.
-pub(super) enum Line<'a> {
+pub(crate) enum Line<'a> {
     /// A sequence begins: its name, and what follows the blank behind it, if anything.
     Head { name: &'a [u8], comment: Option<&'a [u8]> },
     /// More of its letters.
@@ -16,7 +16,7 @@ pub(super) enum Line<'a> {
 }
 
 /// Gives each line of a file that may be gzipped to `take`, a head before any letters.
-pub(super) fn lines(file: &Path, mut take: impl FnMut(Line<'_>) -> Result<()>) -> Result<()> {
+pub(crate) fn lines(file: &Path, mut take: impl FnMut(Line<'_>) -> Result<()>) -> Result<()> {
     let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
     let open = File::open(file).map_err(|error| Error::io("opening it", &error).file(file))?;
     let mut plain = BufReader::with_capacity(1 << 18, open);

@@ -1,0 +1,269 @@
+//! minibwa's C functions, checked.
+//!
+//! minibwa-sys is used rather than minibwa, its safe layer, which gives hits alone: pairs are paired here by the same C
+//! code as in minibwa itself, which minibwa-sys compiles, but does not declare.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+use std::sync::Once;
+
+use minibwa_sys as sys;
+use readmill_record::{Error, Result};
+
+use super::hits::Hits;
+use super::options::InsertSize;
+
+/// How long inserts are in one orientation of a pair (`mb_pestat_t` of minibwa 0.6).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Orientation {
+    shortest: c_int,
+    longest: c_int,
+    failed: c_int,
+    mean: f64,
+    deviation: f64,
+}
+
+/// What an index has (`mb_idx_s` of minibwa 0.6).
+#[repr(C)]
+struct Parts {
+    is_meth: i32,
+    sequences: *const c_void,
+    transform: *const c_void,
+}
+
+// SAFETY: as minibwa 0.6 declares them in kommon.h and mbpriv.h; the version of the crate is pinned.
+unsafe extern "C" {
+    static mut kom_verbose: c_int;
+    fn mb_pestat(
+        pool: *mut c_void,
+        options: *const sys::mb_opt_t,
+        templates: i32,
+        firsts: *const i32,
+        segments: *const i32,
+        counts: *const i32,
+        hits: *const *mut sys::mb_hit_t,
+        orientations: *mut Orientation,
+    );
+    fn mb_pair(
+        pool: *mut c_void,
+        options: *const sys::mb_opt_t,
+        sequences: *const c_void,
+        counts: *mut i32,
+        hits: *mut *mut sys::mb_hit_t,
+        orientations: *const Orientation,
+        lengths: *mut i32,
+        letters: *const *const c_char,
+    );
+}
+
+/// Nothing below the level of errors is to be said on stderr.
+fn hush() {
+    static ONCE: Once = Once::new();
+    // SAFETY: a global number that nothing else writes, and that C code reads after this alone.
+    ONCE.call_once(|| unsafe { kom_verbose = 1 });
+}
+
+fn text(path: &Path) -> Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::usage("the path has a NUL").file(path))
+}
+
+/// An index in memory. Nothing changes it once it is loaded.
+pub(super) struct Index(ptr::NonNull<sys::mb_idx_t>);
+
+// SAFETY: the C code that gets it declares it `const`, and keeps nothing in it.
+unsafe impl Send for Index {}
+// SAFETY: as above.
+unsafe impl Sync for Index {}
+
+impl Index {
+    /// Reads the index, whose files must have been checked before: the C code does not look at their lengths.
+    pub(super) fn load(prefix: &Path) -> Result<Self> {
+        hush();
+        let name = text(prefix)?;
+        // SAFETY: `name` is a C string that outlives the call.
+        let index = unsafe { sys::mb_idx_load(name.as_ptr(), 0) };
+        let index = ptr::NonNull::new(index);
+        index.map(Index).ok_or_else(|| Error::input("the index cannot be loaded").file(prefix))
+    }
+
+    /// Name and length of each reference sequence.
+    pub(super) fn contigs(&self) -> impl Iterator<Item = (&CStr, u64)> {
+        (0..).map_while(|at| {
+            // SAFETY: the index is live; the name is null behind the last sequence, or lives as long as the index.
+            unsafe {
+                let name = sys::mb_idx_ctg_name(self.0.as_ptr(), at);
+                let length = sys::mb_idx_ctg_len(self.0.as_ptr(), at);
+                (!name.is_null()).then(|| (CStr::from_ptr(name), length as u64))
+            }
+        })
+    }
+
+    fn sequences(&self) -> *const c_void {
+        // SAFETY: a live index of that layout (the version of the crate is pinned).
+        unsafe { (*self.0.as_ptr().cast::<Parts>()).sequences }
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // SAFETY: made by the C code, freed once.
+        unsafe { sys::mb_idx_destroy(self.0.as_ptr()) };
+    }
+}
+
+/// What the C code wants from a thread: a place for its pool of memory, of which it has none here, because minibwa-sys
+/// compiles some of its files for pools, and some without.
+pub(super) struct Scratch(ptr::NonNull<sys::mb_tbuf_t>);
+
+// SAFETY: an allocation without ties to a thread, which only `&mut self` reaches.
+unsafe impl Send for Scratch {}
+
+impl Scratch {
+    pub(super) fn new() -> Result<Self> {
+        // SAFETY: no preconditions.
+        let scratch = ptr::NonNull::new(unsafe { sys::mb_tbuf_init(1) });
+        scratch.map(Scratch).ok_or_else(|| Error::bug("minibwa: no memory for a thread"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: made by the C code, freed once.
+        unsafe { sys::mb_tbuf_destroy(self.0.as_ptr()) };
+    }
+}
+
+/// The options of a preset, `adap`, `sr` or `lr`.
+pub(super) fn options(preset: &CStr) -> sys::mb_opt_t {
+    let mut options = std::mem::MaybeUninit::<sys::mb_opt_t>::zeroed();
+    // SAFETY: plain numbers, of which zeros are values; both calls write them all, if the preset exists or not.
+    unsafe {
+        sys::mb_opt_init(options.as_mut_ptr());
+        sys::mb_opt_preset(options.as_mut_ptr(), preset.as_ptr());
+        options.assume_init()
+    }
+}
+
+/// Letters and names of reads.
+#[derive(Default)]
+pub(super) struct Letters<'a> {
+    pub(super) bases: Vec<&'a [u8]>,
+    pub(super) names: Vec<&'a CStr>,
+}
+
+/// Finds hits of each read. Lengths must fit in 31 bits.
+pub(super) fn map(
+    index: &Index,
+    options: &sys::mb_opt_t,
+    scratch: &mut Scratch,
+    reads: &Letters<'_>,
+) -> Result<Hits> {
+    let count = i32::try_from(reads.bases.len().min(reads.names.len()))
+        .map_err(|_| Error::bug("minibwa: a batch of too many reads"))?;
+    let lengths: Vec<i32> = reads.bases.iter().map(|bases| bases.len() as i32).collect();
+    let mut bases: Vec<_> = reads.bases.iter().map(|bases| bases.as_ptr().cast::<c_char>()).collect();
+    let mut names: Vec<_> = reads.names.iter().map(|name| name.as_ptr()).collect();
+    let mut counts = vec![0; count as usize];
+    // SAFETY: all are live, and `count` long; bases are read up to their lengths. No pairs are made, for which MB_F_PE
+    // would have to be set.
+    let list = unsafe {
+        debug_assert!(options.flag & u64::from(sys::MB_F_PE) == 0);
+        let (bases, names, counts) = (bases.as_mut_ptr(), names.as_mut_ptr(), counts.as_mut_ptr());
+        let (index, scratch) = (index.0.as_ptr(), scratch.0.as_ptr());
+        sys::mb_map_batch(options, index, count, lengths.as_ptr(), bases, counts, scratch, names)
+    };
+    if list.is_null() {
+        // SAFETY: no hits.
+        return Ok(unsafe { Hits::new(vec![0; counts.len()], vec![ptr::null_mut(); counts.len()]) });
+    }
+    // SAFETY: `count` lists of hits, as `Hits` wants them, in an array from `malloc` that is not used again.
+    unsafe {
+        let hits = std::slice::from_raw_parts(list, counts.len()).to_vec();
+        libc::free(list.cast());
+        Ok(Hits::new(counts, hits))
+    }
+}
+
+/// Sizes of inserts in the four orientations of a pair: FF, FR, RF, RR.
+pub(super) struct Inserts([Orientation; 4]);
+
+/// Fewer pairs than these say nothing of inserts (minibwa 0.6, `worker_pipeline`).
+const FEWEST_PAIRS: usize = 20;
+
+impl Inserts {
+    /// Those that the user gave, or minibwa's default: of pairs that face each other, and of no others.
+    pub(super) fn given(insert: &InsertSize) -> Self {
+        let none = Orientation { shortest: 0, longest: 0, failed: 1, mean: 0.0, deviation: 0.0 };
+        let faced = Orientation {
+            shortest: insert.shortest,
+            longest: insert.longest,
+            failed: 0,
+            mean: f64::from(insert.mean),
+            deviation: f64::from(insert.deviation),
+        };
+        Inserts([none, faced, none, none])
+    }
+
+    /// Those of a cohort of pairs, whose batches come in order; what is usual, if they are too few.
+    pub(super) fn inferred(options: &sys::mb_opt_t, cohort: &[&Hits]) -> Result<Self> {
+        let usual = InsertSize {
+            mean: options.pe_avg,
+            deviation: options.pe_std,
+            longest: options.pe_hi,
+            shortest: options.pe_lo,
+        };
+        let mut inserts = Inserts::given(&usual);
+        let (mut counts, mut hits) = (Vec::new(), Vec::new());
+        for batch in cohort {
+            let (of_batch, at) = batch.raw();
+            counts.extend_from_slice(of_batch);
+            hits.extend_from_slice(at);
+        }
+        let pairs = counts.len() / 2;
+        if pairs < FEWEST_PAIRS {
+            return Ok(inserts);
+        }
+        let reads =
+            i32::try_from(counts.len()).map_err(|_| Error::bug("minibwa: a cohort too large"))?;
+        let (firsts, segments): (Vec<i32>, _) = ((0..reads).step_by(2).collect(), vec![2; pairs]);
+        hush();
+        // SAFETY: all are live, and as long as there are pairs, or reads; the call only reads hits, and writes four
+        // orientations. A null pool is that of `malloc`.
+        unsafe {
+            let (counts, hits, out) = (counts.as_ptr(), hits.as_ptr(), inserts.0.as_mut_ptr());
+            let (firsts, segments) = (firsts.as_ptr(), segments.as_ptr());
+            mb_pestat(ptr::null_mut(), options, reads / 2, firsts, segments, counts, hits, out);
+        }
+        Ok(inserts)
+    }
+}
+
+/// Chooses between the hits of the two reads from number `first` of the batch on, and looks for mates.
+pub(super) fn pair(
+    index: &Index,
+    options: &sys::mb_opt_t,
+    inserts: &Inserts,
+    hits: &mut Hits,
+    first: usize,
+    bases: [&[u8]; 2],
+) {
+    let mut lengths = bases.map(|bases| bases.len() as i32);
+    let letters = bases.map(|bases| bases.as_ptr().cast::<c_char>());
+    let (counts, lists) = hits.pair(first);
+    // SAFETY: two counts, two lists of hits, which the call may move as `realloc` does, two reads of these lengths,
+    // four orientations; all are live. A null pool is that of `malloc`.
+    unsafe {
+        let (counts, lists, inserts) = (counts.as_mut_ptr(), lists.as_mut_ptr(), inserts.0.as_ptr());
+        let (lengths, letters) = (lengths.as_mut_ptr(), letters.as_ptr());
+        let sequences = index.sequences();
+        mb_pair(ptr::null_mut(), options, sequences, counts, lists, inserts, lengths, letters);
+    }
+}
+
+/// What minibwa calls its version.
+pub(super) fn version() -> &'static str {
+    std::str::from_utf8(sys::MB_VERSION).unwrap_or_default().trim_end_matches('\0')
+}

@@ -1,0 +1,165 @@
+//! The files of an index, and what they say of it.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Reads, Result};
+
+use crate::Contig;
+use crate::prefix::{self, named};
+
+/// What minibwa calls its files, behind the prefix: sequences, and their transform.
+pub(super) const SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
+
+/// What the files of an index say.
+pub(super) struct Described {
+    pub(super) contigs: Vec<Contig>,
+    /// Bytes it takes in memory.
+    pub(super) bytes: u64,
+}
+
+/// The prefix under which a reference has a whole index: its own name, or that name without `.gz`, or without `.fasta`,
+/// `.fa` or `.fna` too.
+pub fn prefix_of(reference: &Path) -> Option<PathBuf> {
+    let is_whole = |prefix: &Path| SUFFIXES.iter().all(|suffix| named(prefix, suffix).is_file());
+    prefix::find(reference, is_whole)
+}
+
+/// Reads what describes an index, and holds the sizes of its files against it: the C code that loads it believes them.
+pub(super) fn check(prefix: &Path) -> Result<Described> {
+    let (contigs, bases, sequences) = sequences(&named(prefix, ".l2b"))?;
+    let transform = transform(&named(prefix, ".mbw"), bases)?;
+    Ok(Described { contigs, bytes: sequences + transform + PREFIXES })
+}
+
+/// Rows of all words of ten bases, which are found when an index is loaded.
+const PREFIXES: u64 = 32 << 20;
+
+fn damaged(file: &Path, what: &str) -> Error {
+    Error::input(format!("the index is damaged: {what}"))
+        .file(file)
+        .hint("make it again with `readmill index --kernel minibwa REF`")
+}
+
+/// A file being read from its beginning, whose numbers have eight bytes, the lowest first.
+struct Numbers<'a> {
+    file: &'a Path,
+    input: BufReader<File>,
+    length: u64,
+}
+
+impl<'a> Numbers<'a> {
+    /// Opens a file that begins with `magic`; returns the number that stands in the next four bytes, too.
+    fn open(file: &'a Path, magic: [u8; 4]) -> Result<(Self, u32)> {
+        let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
+        let open = File::open(file).map_err(failed)?;
+        let length = open.metadata().map_err(failed)?.len();
+        let mut numbers = Numbers { file, input: BufReader::new(open), length };
+        let head = numbers.next()?.to_le_bytes();
+        if head[..4] != magic {
+            return Err(damaged(file, "it does not begin as such a file does"));
+        }
+        Ok((numbers, u32::from_le_bytes([head[4], head[5], head[6], head[7]])))
+    }
+
+    fn next(&mut self) -> Result<u64> {
+        let mut bytes = [0; 8];
+        let cut = |_| damaged(self.file, "it is cut");
+        self.input.read_exact(&mut bytes).map_err(cut)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn many<const N: usize>(&mut self) -> Result<[u64; N]> {
+        let mut numbers = [0; N];
+        numbers.iter_mut().try_for_each(|number| self.next().map(|read| *number = read))?;
+        Ok(numbers)
+    }
+
+    fn skip(&mut self, bytes: u64) -> Result<()> {
+        let mut left = bytes;
+        while left > 0 {
+            let step = left.min(i64::MAX as u64);
+            let failed = |error: std::io::Error| Error::io("reading it", &error).file(self.file);
+            self.input.seek_relative(step as i64).map_err(failed)?;
+            left -= step;
+        }
+        Ok(())
+    }
+
+    /// Reads `length` bytes that are `count` texts, each of which ends with a NUL.
+    fn texts(&mut self, count: u64, length: u64) -> Result<Vec<String>> {
+        let mut bytes = Vec::new();
+        let cut = |_| damaged(self.file, "it is cut");
+        self.input.by_ref().take(length).read_to_end(&mut bytes).map_err(cut)?;
+        let all = String::from_utf8(bytes).map_err(|_| damaged(self.file, "a name is not UTF-8"))?;
+        let texts: Vec<String> = all.split_terminator('\0').map(str::to_owned).collect();
+        let whole = all.ends_with('\0') && all.len() as u64 == length && texts.len() as u64 == count;
+        if whole { Ok(texts) } else { Err(damaged(self.file, "its names do not add up")) }
+    }
+}
+
+/// The `.l2b` file: numbers of sequences, bases, holes, masks, bytes of names, bytes of comments, words of 32 bases; the
+/// length of each sequence; beginnings and ends of holes and masks; bases; names; comments (minibwa 0.6, `l2b_save`).
+/// Returns the sequences, their bases, and the bytes that are kept in memory.
+fn sequences(file: &Path) -> Result<(Vec<Contig>, u64, u64)> {
+    let (mut numbers, _) = Numbers::open(file, *b"L2B\x01")?;
+    let [count, bases, holes, masks, names, comments, words] = numbers.many()?;
+    let parts = [(count, 8), (holes, 16), (masks, 16), (words, 8), (names, 1), (comments, 1)];
+    let sizes = parts.iter().map(|&(count, each)| u128::from(count) * each);
+    if 64 + sizes.sum::<u128>() != u128::from(numbers.length) || bases.div_ceil(32) != words {
+        return Err(damaged(file, "it is cut, or has too much"));
+    }
+    if bases == 0 || count > u64::from(u32::MAX >> 2) {
+        return Err(damaged(file, "its numbers make no sense"));
+    }
+    let lengths = (0..count).map(|_| numbers.next()).collect::<Result<Vec<u64>>>()?;
+    let sum = lengths.iter().map(|&length| u128::from(length)).sum::<u128>();
+    if sum != u128::from(bases) || lengths.iter().any(|&length| length > i32::MAX as u64) {
+        return Err(damaged(file, "its sequences do not add up"));
+    }
+    let mut last = 0;
+    for _ in 0..holes {
+        let [start, end] = numbers.many()?;
+        if start < last || end <= start || end > bases {
+            return Err(damaged(file, "its holes make no sense"));
+        }
+        last = end;
+    }
+    numbers.skip(16 * masks + 8 * words)?;
+    let texts = numbers.texts(count, names)?;
+    numbers.texts(count, comments)?;
+    let contig = |(name, length)| Contig { name, length, alternate: false };
+    Ok((texts.into_iter().zip(lengths).map(contig).collect(), bases, numbers.length))
+}
+
+/// The `.mbw` file: how often rows are sampled, the row of the end, counts; the transform in blocks of 128 rows and one
+/// more with the last counts; samples of the suffix array (minibwa 0.6, `mb_bwt_save`). Returns the bytes that are kept
+/// in memory.
+fn transform(file: &Path, bases: u64) -> Result<u64> {
+    let (mut numbers, shift) = Numbers::open(file, *b"MBW\x02")?;
+    let [end, counts @ ..]: [u64; 5] = numbers.many()?;
+    let rows = 2 * bases;
+    if counts[3] != rows || !counts.is_sorted() || end > rows || shift > 20 {
+        return Err(damaged(file, "it does not fit the .l2b file"));
+    }
+    let (blocks, samples) = (64 * rows.div_ceil(128) + 32, (rows + (1 << shift)) >> shift);
+    if 48 + blocks + 8 + 8 * samples != numbers.length {
+        return Err(damaged(file, "it is cut, or has too much"));
+    }
+    numbers.skip(blocks)?;
+    if numbers.next()? != samples {
+        return Err(damaged(file, "its samples do not add up"));
+    }
+    Ok(numbers.length)
+}
+
+/// Bytes that a thread comes to take.
+pub fn scratch_bytes(bases: usize) -> u64 {
+    (8 << 20) + ((bases as u64) << 16)
+}
+
+/// Bytes that hits of reads come to.
+pub(super) fn seeded_bytes(reads: &Reads) -> u64 {
+    reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.bases()
+}

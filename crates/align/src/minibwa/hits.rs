@@ -1,0 +1,166 @@
+//! What minibwa finds for reads, owned: hits with their CIGARs, freed as its C code made them.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use minibwa_sys as sys;
+
+/// Hits of the reads of a batch, in the order of the reads.
+pub(super) struct Hits {
+    counts: Vec<i32>,
+    hits: Vec<*mut sys::mb_hit_t>,
+}
+
+// SAFETY: owns all its memory, which has no ties to a thread.
+unsafe impl Send for Hits {}
+// SAFETY: what takes `&Hits` only reads.
+unsafe impl Sync for Hits {}
+
+impl Hits {
+    /// Takes what the C code made.
+    ///
+    /// # Safety
+    ///
+    /// For each read: `hits` is null, and its count 0, or points at so many hits from `malloc`; `p` of each is null, or
+    /// an alignment from `malloc` with `n_cigar` operators, and a C string behind them if `cs` is set.
+    pub(super) unsafe fn new(counts: Vec<i32>, hits: Vec<*mut sys::mb_hit_t>) -> Self {
+        Hits { counts, hits }
+    }
+
+    /// Number of hits of each read, and where they are.
+    pub(super) fn raw(&self) -> (&[i32], &[*mut sys::mb_hit_t]) {
+        (&self.counts, &self.hits)
+    }
+
+    /// The same of the two reads from number `first` on, to be changed within what [`Hits::new`] asks for.
+    pub(super) fn pair(&mut self, first: usize) -> (&mut [i32], &mut [*mut sys::mb_hit_t]) {
+        (&mut self.counts[first..first + 2], &mut self.hits[first..first + 2])
+    }
+
+    /// Hits of a read.
+    pub(super) fn of(&self, read: usize) -> &[Hit] {
+        let count = usize::try_from(self.counts[read]).unwrap_or(0);
+        if count == 0 || self.hits[read].is_null() {
+            return &[];
+        }
+        // SAFETY: so many hits, as `new` asks for; `Hit` is the same in memory. They live as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.hits[read].cast::<Hit>(), count) }
+    }
+
+    /// Bytes on the heap, the allocator's share of 16 for each piece included.
+    pub(super) fn bytes(&self) -> u64 {
+        let lists = self.counts.len() * (size_of::<i32>() + size_of::<*mut sys::mb_hit_t>() + 16);
+        let hits = (0..self.counts.len()).flat_map(|read| self.of(read));
+        hits.fold(lists as u64, |sum, hit| sum + size_of::<Hit>() as u64 + hit.alignment_bytes())
+    }
+}
+
+impl Drop for Hits {
+    fn drop(&mut self) {
+        for read in 0..self.counts.len() {
+            for hit in self.of(read) {
+                // SAFETY: null or from `malloc`; nothing else points at it.
+                unsafe { libc::free(hit.0.p.cast::<c_void>()) };
+            }
+            // SAFETY: as above; the hits are not looked at again.
+            unsafe { libc::free(self.hits[read].cast::<c_void>()) };
+        }
+    }
+}
+
+/// A place where a read could come from.
+#[repr(transparent)]
+pub(super) struct Hit(sys::mb_hit_t);
+
+impl Hit {
+    /// Index of the reference sequence.
+    pub(super) fn sequence(&self) -> i32 {
+        self.0.tid as i32
+    }
+
+    /// Where it begins on the reference sequence, 0-based.
+    pub(super) fn start(&self) -> i32 {
+        self.0.ts as i32
+    }
+
+    /// Where it ends on the reference sequence, 0-based, the base behind the last.
+    pub(super) fn end(&self) -> i32 {
+        self.0.te as i32
+    }
+
+    /// The bases of the read that are aligned, as they stand in the read: 0-based, half-open.
+    pub(super) fn of_read(&self) -> (usize, usize) {
+        (self.0.qs.max(0) as usize, self.0.qe.max(0) as usize)
+    }
+
+    /// Whether the read is reversed and complemented.
+    pub(super) fn is_reverse(&self) -> bool {
+        self.0.rev() != 0
+    }
+
+    /// Whether it is no secondary alignment.
+    pub(super) fn is_primary(&self) -> bool {
+        self.0.parent == self.0.id
+    }
+
+    /// Whether it stands for the read, of those that are primary.
+    pub(super) fn is_representative(&self) -> bool {
+        self.0.sam_pri() != 0
+    }
+
+    /// Number, in the hits of the read, of the primary one that covers the same bases.
+    pub(super) fn parent(&self) -> usize {
+        usize::try_from(self.0.parent).unwrap_or(usize::MAX)
+    }
+
+    /// Whether both reads of the pair are where they should be.
+    pub(super) fn is_properly_paired(&self) -> bool {
+        self.0.proper_pair() != 0
+    }
+
+    /// Mapping quality.
+    pub(super) fn mapq(&self) -> u8 {
+        self.0.mapq.clamp(0, 255) as u8
+    }
+
+    /// The score of the chain of seeds.
+    pub(super) fn chain_score(&self) -> i32 {
+        self.0.score
+    }
+
+    fn alignment(&self) -> Option<&sys::mb_extra_t> {
+        // SAFETY: null or an alignment, which lives as long as the hit.
+        unsafe { self.0.p.as_ref() }
+    }
+
+    fn alignment_bytes(&self) -> u64 {
+        self.alignment().map_or(0, |it| 16 + 4 * u64::from(it.cap))
+    }
+
+    /// Bases that differ, are inserted, deleted or ambiguous: NM.
+    pub(super) fn differences(&self) -> i32 {
+        let ambiguous = self.alignment().map_or(0, |it| it.n_ambi() as i32);
+        self.0.blen - self.0.mlen + ambiguous
+    }
+
+    /// Scores of the alignment: AS; ms, that of its best segment; the one that hits are compared by; and that one of
+    /// the next best hit. `None` if it was not aligned.
+    pub(super) fn scores(&self) -> Option<[i32; 4]> {
+        self.alignment().map(|it| [it.dp_score, it.dp_max0, it.dp_max, it.dp_max2])
+    }
+
+    /// Operators as BAM stores them, without clips.
+    pub(super) fn cigar(&self) -> &[u32] {
+        let Some(count) = self.alignment().and_then(|it| usize::try_from(it.n_cigar).ok()) else {
+            return &[];
+        };
+        // SAFETY: so many operators stand behind the alignment, in one piece with it.
+        unsafe { std::slice::from_raw_parts((&raw const (*self.0.p).cigar).cast::<u32>(), count) }
+    }
+
+    /// `MD:Z:…`, or `cs:Z:…` or `ds:Z:…`, if it was asked for.
+    pub(super) fn text(&self) -> Option<&[u8]> {
+        self.alignment().filter(|it| it.cs() != 0)?;
+        // SAFETY: a C string stands behind the operators if `cs` is set.
+        Some(unsafe { CStr::from_ptr(self.cigar().as_ptr_range().end.cast::<c_char>()) }.to_bytes())
+    }
+}

@@ -1,0 +1,280 @@
+//! minibwa: like bwa mem, faster.
+//!
+//! Records are those of `minibwa map` 0.6 with the same options and the same `-K`: all columns, all optional fields, in
+//! its order. The index is its own (`.l2b .mbw`), found beside the reference, or made by [`build_index`].
+
+mod ffi;
+mod fields;
+mod files;
+mod hits;
+mod index;
+mod options;
+mod record;
+
+use std::borrow::Cow;
+use std::ffi::{CStr, CString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use minibwa_sys as sys;
+use readmill_record::{Error, Reads, Result};
+
+pub use files::{prefix_of, scratch_bytes};
+pub use index::{Stage, build_index, index_memory};
+pub use options::{Differences, InsertSize, MinibwaOptions, Preset};
+
+use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
+use ffi::{Index, Inserts, Letters, Scratch};
+use hits::Hits;
+
+/// minibwa with its index in memory.
+pub struct MinibwaKernel {
+    index: Index,
+    options: MinibwaOptions,
+    settings: sys::mb_opt_t,
+    contigs: Vec<Contig>,
+    index_bytes: u64,
+}
+
+/// Longest read that minibwa is given, in bases.
+pub const LONGEST_READ: u32 = 200_000;
+
+/// Longest read name that BAM stores, in bytes.
+const LONGEST_NAME: usize = 254;
+
+/// Reads whose seeds are looked for at once, so that one waits for memory while others go on: in minibwa, too, they are
+/// those of 24 pairs (0.6, `sb_seq`).
+const BATCH: i32 = 48;
+
+impl MinibwaKernel {
+    /// Reads the index called `prefix`, which [`prefix_of`] finds.
+    pub fn load(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
+        let described = files::check(prefix)?;
+        let index = Index::load(prefix)?;
+        let loaded = index.contigs().map(|(name, length)| (name.to_bytes(), length));
+        if !loaded.eq(described.contigs.iter().map(|contig| (contig.name.as_bytes(), contig.length))) {
+            return Err(Error::input("the index changed while it was read").file(prefix));
+        }
+        let settings = options.settings();
+        let index_bytes = described.bytes;
+        Ok(MinibwaKernel { index, options, settings, contigs: described.contigs, index_bytes })
+    }
+
+    fn check(&self, reads: &Reads) -> Result<()> {
+        for (at, read) in reads.iter().enumerate() {
+            let what = if read.name.len() > LONGEST_NAME {
+                "its name is longer than 254 bytes, which is all that BAM stores"
+            } else if read.name.contains(&0) {
+                "its name has a NUL"
+            } else if reads.spans()[at].len > LONGEST_READ {
+                "it is longer than 200,000 bases, which is more than is looked at here"
+            } else {
+                continue;
+            };
+            let ordinal = reads.first() + (at / reads.segments().max(1)) as u64;
+            let shown = &read.name[..read.name.len().min(LONGEST_NAME)];
+            return Err(Error::input(what).record(ordinal).qname(shown));
+        }
+        Ok(())
+    }
+}
+
+impl Kernel for MinibwaKernel {
+    fn name(&self) -> &str {
+        "minibwa"
+    }
+
+    fn command(&self) -> &str {
+        "map"
+    }
+
+    fn version(&self) -> String {
+        ffi::version().to_string()
+    }
+
+    fn contigs(&self) -> &[Contig] {
+        &self.contigs
+    }
+
+    fn cohort_bases(&self, segments: usize) -> Option<u64> {
+        let inferred = segments == 2 && self.options.pairs() && self.options.insert.is_none();
+        inferred.then(|| self.options.cohort_bases.unwrap_or(MinibwaOptions::COHORT_BASES))
+    }
+
+    fn batch_reads(&self) -> usize {
+        BATCH as usize
+    }
+
+    fn index_bytes(&self) -> u64 {
+        self.index_bytes
+    }
+
+    fn scratch_bytes(&self, bases: usize) -> u64 {
+        files::scratch_bytes(bases)
+    }
+
+    fn seeded_bytes(&self, reads: &Reads) -> u64 {
+        files::seeded_bytes(reads)
+    }
+
+    fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
+        // Reads are paired when their cohort is known, not at once.
+        let mut alone = self.settings;
+        alone.flag &= !u64::from(sys::MB_F_PE);
+        alone.sb_seq = BATCH;
+        Ok(Box::new(MinibwaAligner {
+            kernel: self,
+            alone,
+            scratch: Scratch::new()?,
+            record: Vec::new(),
+        }))
+    }
+
+    fn infer(&self, cohort: &[&Seeded]) -> Result<Model> {
+        if let Some(insert) = &self.options.insert {
+            return Ok(Model::new(Inserts::given(insert)));
+        }
+        let hits = cohort.iter().map(|seeded| seeded.get()).collect::<Result<Vec<&Hits>>>()?;
+        Inserts::inferred(&self.settings, &hits).map(Model::new)
+    }
+}
+
+struct MinibwaAligner {
+    kernel: Arc<MinibwaKernel>,
+    /// The settings, but for reads each by itself.
+    alone: sys::mb_opt_t,
+    scratch: Scratch,
+    record: Vec<u8>,
+}
+
+impl Aligner for MinibwaAligner {
+    fn seed(&mut self, reads: &Reads) -> Result<Seeded> {
+        self.kernel.check(reads)?;
+        let names = names(reads).map(CString::new).collect::<std::result::Result<Vec<_>, _>>();
+        let names = names.map_err(|_| Error::bug("a name with a NUL went through"))?;
+        let bases: Vec<Cow<'_, [u8]>> = reads.iter().map(|read| letters(read.bases)).collect();
+        let given = Letters {
+            bases: bases.iter().map(|bases| &**bases).collect(),
+            names: names.iter().map(|name| name as &CStr).collect(),
+        };
+        let hits = ffi::map(&self.kernel.index, &self.alone, &mut self.scratch, &given)?;
+        let bytes = hits.bytes();
+        Ok(Seeded::new(hits, bytes))
+    }
+
+    fn emit(
+        &mut self,
+        reads: &Reads,
+        seeded: Seeded,
+        model: &Model,
+        group: Option<&[u8]>,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
+        let (kernel, mut hits) = (&*self.kernel, seeded.take::<Hits>()?);
+        let (segments, inserts) = (reads.segments().max(1), model.get::<Inserts>()?);
+        let mut names = names(reads);
+        for first in (0..reads.len()).step_by(segments) {
+            if segments == 2 && kernel.options.pairs() {
+                let bases = [first, first + 1].map(|read| letters(reads.read(read).bases));
+                let bases = [&*bases[0], &*bases[1]];
+                ffi::pair(&kernel.index, &kernel.settings, inserts, &mut hits, first, bases);
+            }
+            for read in first..first + segments {
+                let mate = (segments == 2).then_some(read ^ 1);
+                let said = record::Segment {
+                    contigs: &kernel.contigs,
+                    settings: &kernel.settings,
+                    group,
+                    name: names.next().unwrap_or_default(),
+                    read: reads.read(read),
+                    is_last: read > first,
+                    hits: hits.of(read),
+                    mate: mate.map(|mate| (hits.of(mate), reads.read(mate).bases.len())),
+                };
+                said.write(&mut self.record, &mut |record| sink(read, record))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names of reads as minibwa writes them: those of a pair lose what numbers the segments, `/` and one letter, if they
+/// differ in it (0.6, `worker_pipeline`).
+fn names(reads: &Reads) -> impl Iterator<Item = &[u8]> {
+    let paired = reads.segments() == 2;
+    (0..reads.len()).map(move |at| {
+        let name = reads.read(at).name;
+        if paired && is_numbered(name, reads.read(at ^ 1).name, at % 2 == 0) {
+            &name[..name.len() - 2]
+        } else {
+            name
+        }
+    })
+}
+
+/// Whether a name and that of the mate end with numbers; the slash is looked for in the name of the first segment.
+fn is_numbered(own: &[u8], mate: &[u8], own_is_first: bool) -> bool {
+    let first = if own_is_first { own } else { mate };
+    own.len() >= 3
+        && own.len() == mate.len()
+        && own.last() != mate.last()
+        && first[first.len() - 2] == b'/'
+}
+
+/// Bases as minibwa reads them: U is T (0.6, `kseq2bseq`).
+fn letters(bases: &[u8]) -> Cow<'_, [u8]> {
+    if !bases.iter().any(|&base| matches!(base, b'U' | b'u')) {
+        return Cow::Borrowed(bases);
+    }
+    let changed = |&base: &u8| if matches!(base, b'U' | b'u') { base - 1 } else { base };
+    Cow::Owned(bases.iter().map(changed).collect())
+}
+
+/// Bytes that an index takes in memory, as its files say.
+pub fn index_bytes(prefix: &Path) -> Result<u64> {
+    files::check(prefix).map(|described| described.bytes)
+}
+
+/// The prefix of a reference's index, or an error that says how to make one.
+pub fn find(reference: &Path) -> Result<PathBuf> {
+    prefix_of(reference).ok_or_else(|| {
+        Error::usage("it has no index for minibwa")
+            .file(reference)
+            .hint("make one with `readmill index --kernel minibwa REF`, or with `minibwa index REF`")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_record::Read;
+
+    use super::*;
+
+    fn pair(first: &str, last: &str) -> [String; 2] {
+        let mut reads = Reads::new(2, 0);
+        for name in [first, last] {
+            reads.push(Read { name: name.as_bytes(), comment: b"", bases: b"", qualities: None });
+        }
+        let mut names = names(&reads).map(|name| String::from_utf8_lossy(name).into_owned());
+        [names.next().unwrap(), names.next().unwrap()]
+    }
+
+    #[test]
+    fn names_of_a_pair_lose_their_numbers_if_they_differ() {
+        for (first, last, kept) in [
+            ("r/1", "r/2", ["r", "r"]),
+            ("r/1", "r/1", ["r/1", "r/1"]),
+            ("r", "r", ["r", "r"]),
+            ("/1", "/2", ["/1", "/2"]),
+            ("rr/1", "rr", ["rr/1", "rr"]),
+        ] {
+            assert_eq!(pair(first, last), kept);
+        }
+    }
+
+    #[test]
+    fn u_is_t() {
+        assert_eq!(&*letters(b"ACGu"), b"ACGt");
+        assert!(matches!(letters(b"ACGT"), Cow::Borrowed(_)));
+    }
+}

@@ -1,0 +1,240 @@
+//! Hits as BAM records, in the shape that minibwa writes them as SAM (0.6, `mb_fmt_sam`).
+
+use minibwa_sys as sys;
+use readmill_record::{Error, Flags, Read, Result, edit};
+
+use super::fields;
+use super::hits::Hit;
+use crate::Contig;
+
+/// A read, its hits, and all that its records say.
+pub(super) struct Segment<'a> {
+    pub(super) contigs: &'a [Contig],
+    pub(super) settings: &'a sys::mb_opt_t,
+    pub(super) group: Option<&'a [u8]>,
+    pub(super) name: &'a [u8],
+    pub(super) read: Read<'a>,
+    pub(super) is_last: bool,
+    pub(super) hits: &'a [Hit],
+    /// Of a pair: the hits of the other read, and its bases.
+    pub(super) mate: Option<(&'a [Hit], usize)>,
+}
+
+/// Most operators that a record can have.
+const MOST_OPERATORS: usize = u16::MAX as usize;
+
+/// The letters and their codes in BAM, as htslib has them, but for U, which minibwa reads as T.
+static CODES: [u8; 256] = {
+    let mut table = [15; 256];
+    let letters = b"=ACMGRSVTWYHKDBN";
+    let mut i = 0;
+    while i < 16 {
+        table[letters[i] as usize] = i as u8;
+        table[letters[i].to_ascii_lowercase() as usize] = i as u8;
+        i += 1;
+    }
+    (table[b'U' as usize], table[b'u' as usize]) = (8, 8);
+    table
+};
+
+/// The code of the complement: the same bits from the other end.
+fn complement(code: u8) -> u8 {
+    code.reverse_bits() >> 4
+}
+
+impl Segment<'_> {
+    /// Gives each record of the read to `take`, made in `out`.
+    pub(super) fn write(
+        &self,
+        out: &mut Vec<u8>,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut record = |hit: Option<&Hit>| {
+            self.record(hit, out)?;
+            take(out)
+        };
+        if self.hits.is_empty() {
+            return record(None);
+        }
+        let mut secondary = 0;
+        for hit in self.hits {
+            if hit.is_primary() {
+                record(Some(hit))?;
+            } else if secondary < self.settings.out_n && self.is_good(hit) {
+                record(Some(hit))?;
+                secondary += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a secondary hit comes close enough to its primary one to be written.
+    fn is_good(&self, hit: &Hit) -> bool {
+        let Some(parent) = self.hits.get(hit.parent()) else { return true };
+        let (own, of_parent) = match (hit.scores(), parent.scores()) {
+            (Some(own), Some(of_parent)) => (own[2], of_parent[2]),
+            _ => (hit.chain_score(), parent.chain_score()),
+        };
+        f64::from(own) >= f64::from(self.settings.out_s) * f64::from(of_parent)
+    }
+
+    /// The hit that stands for the mate.
+    pub(super) fn of_mate(&self) -> Option<&Hit> {
+        self.mate.and_then(|(hits, _)| hits.iter().find(|hit| hit.is_representative()))
+    }
+
+    /// Whether the alignments that are not the primary one have their clipped ends in SEQ.
+    fn keeps_ends(&self) -> bool {
+        self.settings.flag & u64::from(sys::MB_F_SUPP_SOFT) != 0
+    }
+
+    fn flags(&self, hit: Option<&Hit>) -> u16 {
+        let mut flags = match hit {
+            None => Flags::UNMAPPED,
+            Some(hit) if !hit.is_primary() => Flags::SECONDARY,
+            Some(hit) if !hit.is_representative() => Flags::SUPPLEMENTARY,
+            Some(_) => 0,
+        };
+        let mut set = |bit: u16, is_set: bool| flags |= if is_set { bit } else { 0 };
+        set(Flags::REVERSE, hit.is_some_and(Hit::is_reverse));
+        if self.mate.is_some() {
+            let mate = self.of_mate();
+            set(Flags::PAIRED, true);
+            set(Flags::PROPER, hit.is_some_and(Hit::is_properly_paired));
+            set(if self.is_last { Flags::LAST } else { Flags::FIRST }, true);
+            set(Flags::MATE_UNMAPPED, mate.is_none());
+            set(Flags::MATE_REVERSE, mate.is_some_and(Hit::is_reverse));
+        }
+        flags
+    }
+
+    /// Makes the record of a hit, or of the read if it has none.
+    fn record(&self, hit: Option<&Hit>, out: &mut Vec<u8>) -> Result<()> {
+        let (flags, mate) = (self.flags(hit), self.of_mate());
+        let place = |hit: &Hit| [hit.sequence(), hit.start()];
+        // What has no place of its own stands where its mate is.
+        let own = hit.or(mate).map_or([-1; 2], place);
+        let next = if self.mate.is_some() { mate.or(hit).map_or([-1; 2], place) } else { [-1; 2] };
+        let is_hard = flags & Flags::SUPPLEMENTARY != 0 && !self.keeps_ends();
+        let shown = match hit {
+            Some(_) if flags & Flags::SECONDARY != 0 && !self.keeps_ends() => 0..0,
+            Some(hit) if is_hard => hit.of_read().0..hit.of_read().1,
+            _ => 0..self.read.bases.len(),
+        };
+        out.clear();
+        out.extend([0; 4]);
+        own.into_iter().for_each(|number| out.extend(number.to_le_bytes()));
+        out.extend([self.name.len() as u8 + 1, hit.map_or(0, Hit::mapq), 0, 0]);
+        out.extend([0; 2]); // operators are counted below
+        out.extend(flags.to_le_bytes());
+        out.extend((shown.len() as u32).to_le_bytes());
+        next.into_iter().for_each(|number| out.extend(number.to_le_bytes()));
+        out.extend(template_length(hit, mate).to_le_bytes());
+        out.extend_from_slice(self.name);
+        out.push(0);
+        let operators = hit.map_or(0, |hit| push_cigar(hit, self.read.bases.len(), is_hard, out));
+        if operators > MOST_OPERATORS {
+            let what = "its alignment has more than 65,535 operators, which is all that BAM stores";
+            return Err(Error::input(what).qname(self.name));
+        }
+        out[16..18].copy_from_slice(&(operators as u16).to_le_bytes());
+        let is_reverse = hit.is_some_and(Hit::is_reverse);
+        push_bases(&self.read.bases[shown.clone()], is_reverse, out);
+        push_qualities(self.read.qualities.map(|all| &all[shown.clone()]), shown.len(), is_reverse, out);
+        edit::set_bin(out);
+        fields::push(self, hit, out);
+        edit::close(out, 0);
+        Ok(())
+    }
+}
+
+/// From the first base of the one read to the first base of the other, both counted; 0 unless both are on the same
+/// reference sequence.
+fn template_length(hit: Option<&Hit>, mate: Option<&Hit>) -> i32 {
+    let (Some(hit), Some(mate)) = (hit, mate) else { return 0 };
+    if hit.sequence() != mate.sequence() {
+        return 0;
+    }
+    let first = |hit: &Hit| if hit.is_reverse() { hit.end() - 1 } else { hit.start() };
+    let length = first(mate) - first(hit);
+    length + length.signum()
+}
+
+/// Bases clipped before and behind a hit of a read of `length` bases, as the record has them.
+pub(super) fn clips(hit: &Hit, length: usize) -> [u32; 2] {
+    let (start, end) = hit.of_read();
+    let (before, behind) = (start as u32, length.saturating_sub(end) as u32);
+    if hit.is_reverse() { [behind, before] } else { [before, behind] }
+}
+
+/// Appends the CIGAR; returns its operators.
+fn push_cigar(hit: &Hit, length: usize, is_hard: bool, out: &mut Vec<u8>) -> usize {
+    let code = if is_hard { 5 } else { 4 };
+    let [before, behind] = clips(hit, length).map(|clip| (clip > 0).then_some(clip << 4 | code));
+    let start = out.len();
+    let operators = before.into_iter().chain(hit.cigar().iter().copied()).chain(behind);
+    operators.for_each(|operator| out.extend(operator.to_le_bytes()));
+    (out.len() - start) / 4
+}
+
+fn push_bases(bases: &[u8], is_reverse: bool, out: &mut Vec<u8>) {
+    let code = |base: u8| CODES[usize::from(base)];
+    let start = out.len();
+    out.resize(start + bases.len().div_ceil(2), 0);
+    let packed = &mut out[start..];
+    if is_reverse {
+        for (byte, two) in packed.iter_mut().zip(bases.rchunks(2)) {
+            *byte = match *two {
+                [low, high] => complement(code(high)) << 4 | complement(code(low)),
+                [last] => complement(code(last)) << 4,
+                _ => 0,
+            };
+        }
+    } else {
+        for (byte, two) in packed.iter_mut().zip(bases.chunks(2)) {
+            *byte = code(two[0]) << 4 | two.get(1).map_or(0, |&low| code(low));
+        }
+    }
+}
+
+fn push_qualities(qualities: Option<&[u8]>, length: usize, is_reverse: bool, out: &mut Vec<u8>) {
+    let start = out.len();
+    let Some(qualities) = qualities else { return out.resize(start + length, 0xff) };
+    out.extend(qualities.iter().map(|quality| quality.wrapping_sub(33)));
+    if is_reverse {
+        out[start..].reverse();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(bases: &[u8], is_reverse: bool) -> Vec<u8> {
+        let mut out = vec![7];
+        push_bases(bases, is_reverse, &mut out);
+        out.split_off(1)
+    }
+
+    #[test]
+    fn bases_are_packed_from_either_end() {
+        assert_eq!(packed(b"ACGTN", false), [0x12, 0x48, 0xf0]);
+        assert_eq!(packed(b"ACGTN", true), [0xf1, 0x24, 0x80]);
+        assert_eq!(packed(b"ru=.", false), [0x58, 0x0f]);
+        assert_eq!(packed(b"RM", true), [0xca]);
+        assert_eq!(packed(b"", true), []);
+    }
+
+    #[test]
+    fn qualities_are_turned_and_may_be_missing() {
+        for (given, is_reverse, expected) in [
+            (Some(&b"!+5"[..]), false, [0, 10, 20]),
+            (Some(b"!+5"), true, [20, 10, 0]),
+            (None, true, [0xff; 3]),
+        ] {
+            let mut out = Vec::new();
+            push_qualities(given, 3, is_reverse, &mut out);
+            assert_eq!(out, expected);
+        }
+    }
+}

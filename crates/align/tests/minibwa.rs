@@ -1,0 +1,271 @@
+//! Records of minibwa, whatever the batches and threads; its index, and what damages it.
+#![cfg(feature = "minibwa")]
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{READS, align, digest, fasta, minibwa as kernel, reads, records, reference};
+use readmill_align::minibwa::{
+    self, Differences, InsertSize, MinibwaKernel, MinibwaOptions, Preset, build_index,
+};
+use readmill_align::{Kernel, Seeded};
+use readmill_record::{Error, Kind, Read, Reads, RecordRef};
+
+fn small_cohorts() -> MinibwaOptions {
+    MinibwaOptions { cohort_bases: Some(200_000), ..MinibwaOptions::default() }
+}
+
+/// The digests are of records that were equal, line by line, to those of minibwa 0.6-r416 (`minibwa map -K 200000`, and
+/// these options) on the same reads, once both were SAM text.
+#[test]
+fn records_are_those_of_minibwa() {
+    let (pairs, plain) = (reads(2, READS), small_cohorts());
+    for (name, options, expected) in [
+        ("", plain.clone(), 0xc045_ee17_3811_9915),
+        (
+            "-b MD -Y --outn=9 --xa=9",
+            MinibwaOptions {
+                differences: Some(Differences::Md),
+                soft_clip: true,
+                secondary_written: Some(9),
+                max_xa_hits: Some(9),
+                ..plain.clone()
+            },
+            0xdb73_9365_ad5f_bbaa,
+        ),
+        (
+            "-5 --eqx -b cs",
+            MinibwaOptions {
+                primary_five_prime: true,
+                eqx: true,
+                differences: Some(Differences::Cs),
+                ..plain.clone()
+            },
+            0x26ca_ac8c_ab20_a4a0,
+        ),
+        ("-x lr", MinibwaOptions { preset: Preset::Long, ..plain.clone() }, 0x70c1_a92c_f62a_a629),
+    ] {
+        let records = align(&kernel(options), &pairs, 500, 2);
+        assert_eq!(digest(&records), expected, "{name}: {:#x}", digest(&records));
+    }
+    let single = align(&kernel(plain), &reads(1, READS), 500, 2);
+    assert_eq!(digest(&single), 0x91be_abf8_60c5_50ba, "single: {:#x}", digest(&single));
+}
+
+#[test]
+fn batches_and_threads_change_nothing() {
+    let (kernel, pairs, single) = (kernel(small_cohorts()), reads(2, 1500), reads(1, 700));
+    let (whole, alone) = (align(&kernel, &pairs, 1500, 1), align(&kernel, &single, 700, 1));
+    for (batch, threads) in [(1, 1), (37, 3), (512, 2), (1000, 8)] {
+        assert!(align(&kernel, &pairs, batch, threads) == whole, "pairs in batches of {batch}");
+        assert!(align(&kernel, &single, batch, threads) == alone, "reads in batches of {batch}");
+    }
+}
+
+#[test]
+fn every_read_has_a_record_that_is_whole_and_in_its_group() {
+    let (kernel, pairs) = (kernel(MinibwaOptions::default()), reads(2, 300));
+    let records = records(&kernel, &pairs, Some(b"g1"));
+    let mut primaries = vec![0; pairs.len()];
+    for (read, record) in &records {
+        assert_eq!(RecordRef::check(record, 3), Ok(()));
+        let record = RecordRef::new(record);
+        assert_eq!(record.read_group(), Some(&b"g1"[..]));
+        let name = pairs.read(*read).name;
+        let kept = name.strip_suffix(b"/1").or(name.strip_suffix(b"/2")).unwrap_or(name);
+        assert_eq!(record.qname(), kept);
+        assert_eq!(record.flags().is_last(), read % 2 == 1);
+        primaries[*read] += u32::from(record.flags().is_primary());
+    }
+    assert!(primaries.iter().all(|&count| count == 1));
+    let mapped = records.iter().filter(|(_, it)| !RecordRef::new(it).flags().is_unmapped()).count();
+    assert!(mapped > 560, "{mapped} are mapped");
+}
+
+#[test]
+fn an_insert_size_that_is_given_makes_cohorts_needless() {
+    let insert = InsertSize { mean: 310, deviation: 90, longest: 670, shortest: 1 };
+    let kernel = kernel(MinibwaOptions { insert: Some(insert), ..MinibwaOptions::default() });
+    assert_eq!(kernel.cohort_bases(2), None);
+    let pairs = reads(2, 400);
+    assert!(align(&kernel, &pairs, 400, 1) == align(&kernel, &pairs, 31, 2));
+}
+
+#[test]
+fn memory_stays_below_what_is_foretold() {
+    let (kernel, pairs) = (kernel(MinibwaOptions::default()), reads(2, 1024));
+    let seeded = kernel.clone().aligner().unwrap().seed(&pairs).unwrap();
+    assert!(seeded.bytes() > 100 * pairs.len() as u64);
+    assert!(seeded.bytes() < kernel.seeded_bytes(&pairs), "{}", seeded.bytes());
+    let beside_words = kernel.index_bytes() - (32 << 20);
+    assert!(beside_words > 2 * 140_001 && beside_words < 3 * 140_001, "{beside_words}");
+}
+
+#[test]
+fn reads_that_cannot_be_records_are_errors() {
+    let kernel = kernel(MinibwaOptions::default());
+    let (long_name, long_read) = (vec![b'n'; 255], vec![b'A'; 200_001]);
+    for (name, bases, what) in [
+        (&long_name[..], &b"ACGT"[..], "254 bytes"),
+        (b"a\0b", b"ACGT", "NUL"),
+        (b"long", &long_read, "200,000 bases"),
+    ] {
+        let mut reads = Reads::new(1, 41);
+        reads.push(Read { name: b"good", comment: b"", bases: b"ACGTACGT", qualities: None });
+        reads.push(Read { name, comment: b"", bases, qualities: None });
+        let Err(error) = kernel.clone().aligner().unwrap().seed(&reads) else {
+            panic!("{what} went through")
+        };
+        assert_eq!((error.kind, error.place.record), (Kind::Input, Some(43)));
+        assert!(error.what.contains(what), "{error}");
+    }
+}
+
+#[test]
+fn empty_reads_and_empty_batches_are_fine() {
+    let kernel = kernel(MinibwaOptions::default());
+    let mut reads = Reads::new(2, 0);
+    assert!(records(&kernel, &reads, None).is_empty());
+    for _ in 0..2 {
+        reads.push(Read { name: b"e", comment: b"", bases: b"", qualities: Some(b"") });
+    }
+    let records = records(&kernel, &reads, None);
+    assert_eq!(records.len(), 2);
+    assert!(records.iter().all(|(_, record)| RecordRef::new(record).flags().is_unmapped()));
+}
+
+/// Reads of one letter, of letters that are none, of every length, with and without a mate that is empty.
+#[test]
+fn odd_reads_are_aligned_or_not_and_nothing_ends() {
+    let genome = common::genome()[0].1.to_ascii_uppercase();
+    for preset in [Preset::Adaptive, Preset::Long] {
+        let kernel = kernel(MinibwaOptions { preset, ..MinibwaOptions::default() });
+        let mut reads = Reads::new(2, 0);
+        let mut push = |bases: &[u8]| {
+            for bases in [bases, b""] {
+                reads.push(Read { name: b"odd", comment: b"", bases, qualities: None });
+            }
+        };
+        for letter in [b'A', b'N', b'-', b'\xff', b'u'] {
+            for length in [1, 9, 10, 18, 19, 20, 151, 30_000] {
+                push(&vec![letter; length]);
+            }
+        }
+        (1..200).for_each(|length| push(&genome[6000..6000 + length]));
+        push(&genome[..80_000]);
+        let found = records(&kernel, &reads, None);
+        assert!(found.len() >= reads.len());
+        assert!(found.iter().all(|(_, record)| RecordRef::check(record, 3).is_ok()));
+    }
+}
+
+#[test]
+fn errors_and_panics_of_the_sink_come_back() {
+    let (kernel, reads) = (kernel(MinibwaOptions::default()), reads(2, 5));
+    let mut aligner = kernel.clone().aligner().unwrap();
+    let mut seeded = || aligner.seed(&reads).unwrap();
+    let (first, second): (Seeded, Seeded) = (seeded(), seeded());
+    let model = kernel.infer(&[&first]).unwrap();
+    let fail = &mut |_: usize, _: &[u8]| Err(Error::usage("full"));
+    assert_eq!(aligner.emit(&reads, first, &model, None, fail).unwrap_err().what, "full");
+    let panic = std::panic::AssertUnwindSafe(|| {
+        aligner.emit(&reads, second, &model, None, &mut |_, _| panic!("ouch"))
+    });
+    assert!(std::panic::catch_unwind(panic).is_err());
+}
+
+const SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    PathBuf::from(format!("{}{suffix}", path.display()))
+}
+
+/// The digests are of the files that minibwa 0.6-r416 made of the same reference.
+#[test]
+fn files_are_those_of_minibwa() {
+    for (suffix, expected) in [(".l2b", 0x1cfb_b8b7_6db4_346b), (".mbw", 0x0474_734e_99df_f5c6)] {
+        let found = digest(&std::fs::read(beside(reference(), suffix)).unwrap());
+        assert_eq!(found, expected, "{suffix}: {found:#x}");
+    }
+}
+
+fn refused(text: &str, memory: Option<u64>) -> Error {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("ref.fa");
+    std::fs::write(&file, text).unwrap();
+    let error = build_index(&file, &file, memory, &mut |_| ()).unwrap_err();
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "files were left behind");
+    error
+}
+
+#[test]
+fn what_is_no_reference_is_refused() {
+    for (text, what) in [
+        ("", "no bases"),
+        (">a\n", "no bases"),
+        ("ACGT\n", "begins with `>`"),
+        ("@r\nACGT\n+\nIIII\n", "not FASTQ"),
+        (">a\nAC\n>b\nAC\n>a\nAC\n", "two sequences are called a"),
+        (">a\nAC\n> b\nAC\n", "sequence 2 has no name"),
+    ] {
+        let error = refused(text, None);
+        assert_eq!(error.kind, Kind::Input);
+        assert!(error.what.contains(what) && error.place.file.is_some(), "{error}");
+    }
+    let error = refused(&fasta("\n"), Some(1 << 20));
+    assert_eq!(error.kind, Kind::Usage);
+    assert!(error.what.contains("takes 18M"), "{error}");
+}
+
+#[test]
+fn the_smallest_references_can_be_read() {
+    for text in [">a\nA\n", ">a\n>b\nACGT\n>c\n", ">a\nNNNN\n"] {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("ref.fa");
+        std::fs::write(&file, text).unwrap();
+        build_index(&file, &file, None, &mut |_| ()).unwrap();
+        let prefix = minibwa::find(&file.with_extension("fa.gz")).unwrap();
+        let kernel = MinibwaKernel::load(&prefix, MinibwaOptions::default()).unwrap();
+        let kernel: std::sync::Arc<dyn Kernel> = std::sync::Arc::new(kernel);
+        assert_eq!(records(&kernel, &reads(2, 20), None).len(), 40, "{text}");
+    }
+}
+
+/// Loads a copy of the index one file of which `change` has damaged.
+fn loaded(suffix: &str, change: impl Fn(&mut Vec<u8>)) -> Result<MinibwaKernel, Error> {
+    let place = tempfile::tempdir().unwrap();
+    let prefix = place.path().join("ref.fa");
+    for suffix in SUFFIXES {
+        std::fs::copy(beside(reference(), suffix), beside(&prefix, suffix)).unwrap();
+    }
+    if !suffix.is_empty() {
+        let mut bytes = std::fs::read(beside(&prefix, suffix)).unwrap();
+        change(&mut bytes);
+        std::fs::write(beside(&prefix, suffix), bytes).unwrap();
+    }
+    MinibwaKernel::load(&prefix, MinibwaOptions::default())
+}
+
+#[test]
+fn a_damaged_index_is_an_error_and_does_not_end_the_process() {
+    assert!(loaded("", |_| ()).is_ok());
+    for suffix in SUFFIXES {
+        let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() / 2);
+        let more = |bytes: &mut Vec<u8>| bytes.extend([b'7'; 5]);
+        let results = [
+            ("cut", loaded(suffix, cut)),
+            ("emptied", loaded(suffix, Vec::clear)),
+            ("of another", loaded(suffix, |bytes| bytes[0] ^= 3)),
+            ("longer", loaded(suffix, more)),
+            ("of other numbers", loaded(suffix, |bytes| bytes[16..56].fill(0xff))),
+        ];
+        for (how, result) in results {
+            let Err(error) = result else { panic!("{suffix} {how} went through") };
+            assert_eq!(error.kind, Kind::Input, "{suffix} {how}: {error}");
+        }
+    }
+    let lines = loaded(".l2b", |bytes| bytes[64..72].fill(0x11));
+    assert!(lines.is_err_and(|error| error.what.contains("do not add up")));
+}

@@ -1,0 +1,222 @@
+//! Options of minibwa, by its own letters.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use clap::Args;
+use readmill_align::minibwa::{Differences, InsertSize, MinibwaOptions, Preset};
+use readmill_record::{Error, Result};
+
+use super::kernel::SharedFlags;
+
+/// How minibwa aligns.
+#[derive(Args)]
+#[command(next_help_heading = "Alignment")]
+pub struct MinibwaFlags {
+    /// Other options of minibwa map, by its letters: '-k 17 -b MD'
+    #[arg(long, value_name = "OPTIONS", allow_hyphen_values = true)]
+    minibwa: Option<String>,
+}
+
+impl MinibwaFlags {
+    /// Whether any is given.
+    #[cfg(feature = "bwa")]
+    pub fn is_given(&self) -> bool {
+        self.minibwa.is_some()
+    }
+
+    /// The options, and the words that say them.
+    pub fn options(&self, shared: &SharedFlags) -> Result<(MinibwaOptions, Vec<String>)> {
+        let given = self.minibwa.iter().flat_map(|text| text.split_whitespace());
+        let mut words: Vec<String> = given.map(str::to_string).collect();
+        words.extend(shared.soft_clip_supplementary.then(|| "-Y".to_string()));
+        if let Some(bases) = shared.cohort_bases {
+            words.extend(["-K".to_string(), bases.to_string()]);
+        }
+        let mut options = MinibwaOptions::default();
+        let mut rest = words.iter().map(String::as_str);
+        while let Some(word) = rest.next() {
+            if word.starts_with("--") {
+                long_option(&mut options, word)?;
+            } else {
+                option(&mut options, word, &mut rest)?;
+            }
+        }
+        if options.cohort_bases.is_none() {
+            words.extend(["-K".to_string(), MinibwaOptions::COHORT_BASES.to_string()]);
+        }
+        Ok((options, words))
+    }
+}
+
+/// Reads one option: its letter, and what follows, in the same word or in the next. Numbers are held to what the C code
+/// can work with.
+fn option<'a>(
+    to: &mut MinibwaOptions,
+    word: &'a str,
+    rest: &mut impl Iterator<Item = &'a str>,
+) -> Result<()> {
+    let Some(letters) = word.strip_prefix('-').filter(|letters| letters.is_ascii()) else {
+        return Err(refused(word, "it is no option"));
+    };
+    let (letter, joined) = letters.split_at(letters.len().min(1));
+    if let "P" | "Y" | "5" = letter {
+        for letter in letters.chars() {
+            *switch(to, letter).ok_or_else(|| refused(word, "options with a value stand alone"))? = true;
+        }
+        return Ok(());
+    }
+    let value = if joined.is_empty() { rest.next().unwrap_or_default() } else { joined };
+    match letter {
+        "l" => to.longest_short_read = Some(within(0..=1_000_000, word, value)?),
+        "k" => to.min_seed_length = Some(within(10..=1000, word, value)?),
+        "c" => to.max_occurrences = Some(within(1..=1_000_000, word, value)?),
+        "g" => to.max_gap = Some(within(1..=100_000, word, value)?),
+        "w" => to.band_width = Some(within(1..=10_000, word, value)?),
+        "W" => to.long_band_width = Some(within(1..=100_000, word, value)?),
+        "m" => to.min_chain_score = Some(within(0..=1_000_000, word, value)?),
+        "p" => to.min_secondary_ratio = Some(within(0.0..=1.0, word, value)?),
+        "N" => to.max_secondary = Some(within(0..=1_000_000, word, value)?),
+        "A" => to.match_score = Some(within(1..=20, word, value)?),
+        "B" => to.mismatch_penalty = Some(within(1..=60, word, value)?),
+        "O" => to.gap_open = Some(two_within(0..=60, word, value)?),
+        "E" => to.gap_extend = Some(two_within(1..=30, word, value)?),
+        "s" => to.min_score = Some(within(0..=1_000_000, word, value)?),
+        "U" => to.unpaired = Some(within(0..=10_000, word, value)?),
+        "I" => to.insert = Some(insert(word, value)?),
+        "K" => to.cohort_bases = Some(within(1..=i64::MAX as u64, word, value)?),
+        "x" => {
+            to.preset = match value {
+                "adap" => Preset::Adaptive,
+                "sr" => Preset::Short,
+                "lr" => Preset::Long,
+                _ => return Err(refused(word, "it is adap, sr or lr")),
+            }
+        }
+        "b" => {
+            to.differences = Some(match value {
+                "cs" => Differences::Cs,
+                "ds" => Differences::Ds,
+                "MD" | "md" => Differences::Md,
+                _ => return Err(refused(word, "it is MD, cs or ds")),
+            });
+        }
+        "t" => return Err(refused(word, "threads are given by -@")),
+        "R" => return Err(refused(word, "give it before, by -R")),
+        "o" => return Err(refused(word, "the output is given by -o")),
+        "u" => return Err(refused(word, "say --drop-unmapped")),
+        _ => return Err(refused(word, "it cannot be had here")),
+    }
+    Ok(())
+}
+
+/// What a letter without a value switches on.
+fn switch(to: &mut MinibwaOptions, letter: char) -> Option<&mut bool> {
+    Some(match letter {
+        'P' => &mut to.skip_pairing,
+        'Y' => &mut to.soft_clip,
+        '5' => &mut to.primary_five_prime,
+        _ => return None,
+    })
+}
+
+/// Reads an option of several letters: its name, and what stands behind `=`.
+fn long_option(to: &mut MinibwaOptions, word: &str) -> Result<()> {
+    match word.split_once('=').unwrap_or((word, "")) {
+        ("--rescue", value) => to.max_mate_rescues = Some(within(0..=1_000_000, word, value)?),
+        ("--outn", value) => to.secondary_written = Some(within(0..=1_000_000, word, value)?),
+        ("--outs" | "--xa-ratio", value) => to.min_written_ratio = Some(within(0.0..=1.0, word, value)?),
+        ("--xa", value) => to.max_xa_hits = Some(within(0..=1_000_000, word, value)?),
+        ("--eqx", "") => to.eqx = true,
+        ("--hic", "") => (to.primary_five_prime, to.skip_pairing) = (true, true),
+        _ => return Err(refused(word, "it cannot be had here")),
+    }
+    Ok(())
+}
+
+fn refused(word: &str, why: &str) -> Error {
+    Error::usage(format!("{word:?} in the options of minibwa: {why}")).hint(
+        "see `minibwa map` for them; readmill takes -x -l -k -c -g -w -W -m -p -N -A -B -O -E -s -U -P -I -b -Y -5 -K \
+--rescue= --outn= --outs= --xa= --eqx --hic",
+    )
+}
+
+fn number<T: FromStr>(word: &str, value: &str) -> Result<T> {
+    value.parse().map_err(|_| refused(word, "it needs a number"))
+}
+
+/// A number that minibwa can work with.
+fn within<T: PartialOrd + Display + FromStr>(
+    range: RangeInclusive<T>,
+    word: &str,
+    value: &str,
+) -> Result<T> {
+    let number = number(word, value)?;
+    if range.contains(&number) {
+        return Ok(number);
+    }
+    Err(refused(word, &format!("{number} is not between {} and {}", range.start(), range.end())))
+}
+
+/// Two numbers with a comma between them; one counts for both.
+fn two_within(range: RangeInclusive<i32>, word: &str, value: &str) -> Result<(i32, i32)> {
+    let (one, two) = value.split_once(',').unwrap_or((value, value));
+    Ok((within(range.clone(), word, one)?, within(range, word, two)?))
+}
+
+/// Mean, and then, where minibwa 0.6 has defaults, deviation, longest and shortest.
+fn insert(word: &str, value: &str) -> Result<InsertSize> {
+    let mut numbers = value.split(',').map(|text| within(0.0..=1e6, word, text));
+    let mut next = || numbers.next().transpose();
+    let rounded = |number: f64| (number + 0.499) as i32;
+    let mean = rounded(next()?.ok_or_else(|| refused(word, "it needs a number"))?);
+    let deviation = next()?.map_or_else(|| rounded(f64::from(mean) * 0.1), rounded);
+    let longest = next()?.map_or(mean + 4 * deviation, |it: f64| it as i32);
+    let shortest = next()?.map_or(mean - 4 * deviation, |it: f64| it as i32).max(1);
+    Ok(InsertSize { mean, deviation, longest, shortest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(text: &str) -> Result<(MinibwaOptions, Vec<String>)> {
+        MinibwaFlags { minibwa: Some(text.to_string()) }.options(&SharedFlags::default())
+    }
+
+    #[test]
+    fn letters_of_minibwa_are_understood() {
+        let text = "-k 17 -s20 -5Y -O 6,7 -E 2 --xa=3 --outs=0.5 -I 300,30 -b MD -x sr -K 1000";
+        let (options, words) = options(text).expect("options of minibwa");
+        let wanted = MinibwaOptions {
+            min_seed_length: Some(17),
+            min_score: Some(20),
+            soft_clip: true,
+            primary_five_prime: true,
+            gap_open: Some((6, 7)),
+            gap_extend: Some((2, 2)),
+            max_xa_hits: Some(3),
+            min_written_ratio: Some(0.5),
+            insert: Some(InsertSize { mean: 300, deviation: 30, longest: 420, shortest: 180 }),
+            differences: Some(Differences::Md),
+            preset: Preset::Short,
+            cohort_bases: Some(1000),
+            ..MinibwaOptions::default()
+        };
+        assert_eq!(options, wanted);
+        assert_eq!(words.join(" "), text);
+    }
+
+    #[test]
+    fn what_is_not_to_be_had_is_refused() {
+        for text in [
+            "-t 4", "-k", "-k x", "k", "-Yk 3", "-f", "-", "-O 1,", "-R x", "-é", "-k 0", "-A 0",
+            "-w -1", "-c 0", "-E 1,0", "-K 0", "-I nan", "-p nan", "-B 300", "--xa", "--xa=-1",
+            "--meth", "-b x", "--eqx=1", "-x map", "-u",
+        ] {
+            assert!(options(text).is_err(), "{text}");
+        }
+        assert_eq!(options("").expect("no options").1.join(" "), "-K 100000000");
+    }
+}
