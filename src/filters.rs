@@ -16,7 +16,8 @@ use readmill_steps::filter::{
 use readmill_steps::markdup::grouping::Evidence;
 
 use crate::forecast::first_batch;
-use crate::inputs::{self, Inputs, Next, Rules};
+use crate::inputs::{Inputs, Next, Rules};
+use crate::opening;
 use crate::plan::{self, Filters, Plan, Sampling, Unmapped};
 use crate::report::Report;
 
@@ -176,7 +177,7 @@ fn optional_fields(wanted: plan::OptionalFields) -> Box<dyn Step> {
 }
 
 fn dictionary(path: &Path) -> Result<Header> {
-    let (file, _) = inputs::open(path)?;
+    let (file, _) = opening::open(path)?;
     let rules = Rules { allow_missing_eof: true, most: MOST_DICTIONARY, ..Rules::default() };
     let source = Source::open(file, &rules).map_err(|e| e.file(path))?;
     Ok(source.header().clone())

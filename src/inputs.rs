@@ -1,7 +1,5 @@
 //! The inputs of a run, read one after the other as if they were one.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +12,7 @@ use readmill_steps::Step;
 use readmill_steps::filter::Reconcile;
 
 use crate::aligning::{Lanes, Task};
+use crate::opening::{named, open};
 
 /// What stays known of an input once its header is read.
 pub struct Input {
@@ -196,12 +195,6 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
     error
 }
 
-/// The rules for a file of that name.
-pub fn named(path: &Path, rules: &Rules) -> Rules {
-    let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes().to_vec();
-    Rules { name, ..rules.clone() }
-}
-
 /// Opens a file again whose header was read before.
 fn reopen(input: &Input, rules: &Rules) -> Result<Source> {
     let (file, _) = open(&input.path)?;
@@ -210,28 +203,4 @@ fn reopen(input: &Input, rules: &Rules) -> Result<Source> {
         return Err(Error::input("the file was changed while others were read").file(&input.path));
     }
     Ok(source)
-}
-
-/// Whether any of these files is CRAM; pipes are not looked at.
-pub fn is_any_cram(paths: &[PathBuf]) -> bool {
-    paths.iter().any(|path| {
-        let mut start = [0; 4];
-        let is_file = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
-        let read = is_file.then(|| File::open(path).and_then(|mut file| file.read_exact(&mut start)));
-        read.is_some_and(|read| read.is_ok()) && start == *cram::MAGIC
-    })
-}
-
-/// A file or pipe as a stream, and its size if it has one.
-pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
-    if path.as_os_str() == "-" {
-        return Ok((Box::new(std::io::stdin()), None));
-    }
-    let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
-    let file = File::open(path).map_err(failed)?;
-    let meta = file.metadata().map_err(failed)?;
-    if meta.is_dir() {
-        return Err(Error::usage(format!("{} is a directory", path.display())));
-    }
-    Ok((Box::new(file), meta.is_file().then_some(meta.len())))
 }

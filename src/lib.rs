@@ -15,6 +15,7 @@ mod forecast;
 mod inputs;
 pub mod limit;
 pub mod memory;
+mod opening;
 pub mod output;
 mod pass;
 pub mod plan;

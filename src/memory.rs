@@ -13,7 +13,7 @@ use readmill_steps::sort::{CRAM_PARTITION, Entry};
 use readmill_steps::tally::Stats;
 
 use crate::aligning;
-use crate::inputs;
+use crate::opening;
 use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
 use crate::{recalibration, sides};
 
@@ -121,7 +121,7 @@ impl Memory {
             division.take("CRAM encoders", (encoder + 2 * CRAM_PARTITION) * threads as u64);
             division.take("partitions for CRAM", CRAM_TICKET * crew.in_flight as u64);
         }
-        let decoders = inputs::is_any_cram(&plan.inputs);
+        let decoders = opening::is_any_cram(&plan.inputs);
         if decoders {
             division.take("CRAM decoders", (cram::DECODER_BYTES * threads) as u64);
         }

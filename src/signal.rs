@@ -33,6 +33,11 @@ pub fn create(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
+/// Has files go if a signal comes, which others make.
+pub fn remove_too(paths: Vec<PathBuf>) {
+    unfinished().extend(paths);
+}
+
 /// Forgets a file that is complete, or gone.
 pub fn release(path: &Path) {
     unfinished().retain(|other| other != path);

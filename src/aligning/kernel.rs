@@ -11,7 +11,7 @@ use readmill_align::Kernel;
 use readmill_record::{Header, Result};
 
 use super::unaligned::{CONTAINER, Unaligned};
-use crate::inputs::is_any_cram;
+use crate::opening::is_any_cram;
 use crate::plan::{self, Aligning};
 
 /// Most bases of the reads that are counted on, for a thread's scratch.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use readmill::plan::parse_size;
 use readmill::report::log;
+use readmill::signal;
 use readmill_record::Result;
 
 use super::align::KernelName;
@@ -58,7 +59,8 @@ impl Index {
 
     #[cfg(feature = "bwa")]
     fn bwa(&self, prefix: &Path) -> Result<()> {
-        use readmill_align::bwa::{IndexOptions, Stage, build_index};
+        use readmill_align::bwa::{IndexOptions, Stage, build_index, unfinished};
+        signal::remove_too(unfinished(prefix));
         let options = IndexOptions { memory: self.memory, unpacked: self.unpacked };
         build_index(&self.reference, prefix, options, &mut |stage| {
             self.say(match stage {
@@ -71,11 +73,12 @@ impl Index {
 
     #[cfg(feature = "minibwa")]
     fn minibwa(&self, prefix: &Path) -> Result<()> {
-        use readmill_align::minibwa::{Stage, build_index};
+        use readmill_align::minibwa::{Stage, build_index, unfinished};
         #[cfg(feature = "bwa")]
         if self.unpacked {
             return Err(readmill_record::Error::usage("--unpacked is for --kernel bwa"));
         }
+        signal::remove_too(unfinished(prefix));
         build_index(&self.reference, prefix, self.memory, &mut |stage| {
             self.say(match stage {
                 Stage::Read => "reading the reference",

@@ -92,3 +92,29 @@ fn an_input_that_breaks_off_leaves_nothing() {
     assert!(said.contains("EOF block is missing"), "{said}");
     assert_eq!(place.left(), [""; 0]);
 }
+
+#[cfg(feature = "bwa")]
+#[test]
+fn while_making_an_index() {
+    let mut code = 5u64;
+    let mut base = |_| {
+        code = code.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        b"ACGT"[(code >> 40) as usize & 3]
+    };
+    let bases: Vec<u8> = (0..6_000_000).map(&mut base).collect();
+    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+        let place = Place::new();
+        place.input("ref.fa", [b">c\n", &bases[..], b"\n"].concat());
+        let mut command = place.command();
+        let child = command.args(["index", "in/ref.fa", "-o", "out/x", "-q"]).spawn().unwrap();
+        let started = Instant::now();
+        while place.left().is_empty() {
+            assert!(started.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        assert!(place.left().iter().all(|name| name.ends_with(".partial")), "{:?}", place.left());
+        send(&child, signal);
+        assert_eq!(wait(child).code(), Some(128 + signal));
+        assert_eq!(place.left(), [""; 0], "signal {signal}");
+    }
+}

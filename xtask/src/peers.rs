@@ -12,6 +12,7 @@ mod clients;
 mod crates;
 mod elprep;
 mod gatk;
+mod minibwa;
 mod multiqc;
 mod picard;
 mod samtools;
@@ -90,6 +91,12 @@ impl Peers {
         let text = output_of(&mut Command::new(&program))?;
         let version = word_after(&text, "Version:").context("bwa states no version")?;
         Ok(Tool::plain("bwa", program, version))
+    }
+
+    /// minibwa, built from the sources of readmill's kernel of that name.
+    pub fn minibwa(&self) -> Result<Tool> {
+        let _installing = self.installing("minibwa")?;
+        minibwa::install(&self.cache)
     }
 
     /// bwa-mem2 at [`bwa_mem2::VERSION`], built from source for the processor of this machine.

@@ -16,10 +16,19 @@ pub(crate) struct Partial {
     kept: bool,
 }
 
+/// What the files that are to become `prefix` with these suffixes are called meanwhile.
+pub(crate) fn meanwhile(prefix: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
+    suffixes.iter().map(|suffix| in_work(&named(prefix, suffix))).collect()
+}
+
+fn in_work(place: &Path) -> PathBuf {
+    named(place, &format!(".{}.partial", std::process::id()))
+}
+
 impl Partial {
     pub(crate) fn new(prefix: &Path, suffix: &str) -> Result<Self> {
         let place = named(prefix, suffix);
-        let partial = named(&place, &format!(".{}.partial", std::process::id()));
+        let partial = in_work(&place);
         let file =
             File::create(&partial).map_err(|error| Error::io("creating it", &error).file(&partial))?;
         Ok(Partial { place, partial, out: BufWriter::with_capacity(1 << 20, file), kept: false })

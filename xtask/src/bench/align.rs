@@ -113,28 +113,39 @@ impl Aligning<'_> {
         if args.settled {
             contenders.push(self.kernel("bare kernel, readmill's allocator", "--settled"));
         }
-        let (mem2, bwa) = (work.peer(Peer::BwaMem2), work.peer(Peer::Bwa));
-        if mem2.is_some() || bwa.is_some() {
-            let samtools = work.peer(Peer::Samtools).context("samtools sorts and marks for aligners")?;
-            contenders.extend(mem2.map(|it| self.chain(&it, &samtools, self.reference.clone())));
-            if let Some(program) = bwa {
-                let mut chain = self.chain(&program, &samtools, self.index_for_bwa(&program)?);
-                chain.runs = work.options.picard_runs;
-                contenders.push(chain);
-            }
+        let [mem2, bwa, mini] = [Peer::BwaMem2, Peer::Bwa, Peer::Minibwa].map(|peer| work.peer(peer));
+        if mem2.is_none() && bwa.is_none() && mini.is_none() {
+            return Ok(contenders);
+        }
+        let samtools = work.peer(Peer::Samtools).context("samtools sorts and marks for aligners")?;
+        contenders.extend(mem2.map(|it| self.chain(&it, "mem", &samtools, self.reference.clone())));
+        if let Some(program) = bwa {
+            let mut chain = self.chain(&program, "mem", &samtools, self.index_for_bwa(&program)?);
+            chain.runs = work.options.picard_runs;
+            contenders.push(chain);
+        }
+        if let Some(program) = mini {
+            let index = Call::new(&work.readmill).words("index --kernel minibwa").arg(&self.reference);
+            work.do_once(index)?;
+            contenders.push(self.fused("readmill, minibwa", "--kernel minibwa", "readmill.minibwa.bam"));
+            contenders.push(self.chain(&program, "map", &samtools, self.reference.clone()));
         }
         Ok(contenders)
     }
 
     /// readmill does all at once.
     fn readmill(&self) -> Contender {
+        self.fused("readmill", "", "readmill.bam")
+    }
+
+    fn fused(&self, name: &str, words: &str, output: &str) -> Contender {
         let (work, [first, last]) = (self.work, &self.reads);
-        let output = work.file("readmill.bam");
+        let output = work.file(output);
         let call = Call::new(&work.readmill).arg("align").arg(&self.reference).arg(first).arg(last);
-        let call = call.words(&format!("-K {} -R", self.cohort_bases)).arg(GROUP.1);
+        let call = call.words(words).words(&format!("-K {} -R", self.cohort_bases)).arg(GROUP.1);
         let call = call.words("--sort coordinate --mark-duplicates -o").arg(&output);
         let call = Sorting::of(work).means(call);
-        Contender::new("readmill", work.options.runs, output, vec![vec![call]])
+        Contender::new(name, work.options.runs, output, vec![vec![call]])
     }
 
     /// The kernel that readmill has, and nothing else.
@@ -147,10 +158,10 @@ impl Aligning<'_> {
     }
 
     /// An aligner, and samtools in the pipe behind it: mates, sort, marks, index.
-    fn chain(&self, aligner: &Program, samtools: &Program, index: PathBuf) -> Contender {
+    fn chain(&self, aligner: &Program, task: &str, samtools: &Program, index: PathBuf) -> Contender {
         let (work, [first, last]) = (self.work, &self.reads);
         let (output, Options { threads, runs, .. }) = (work.file("chain.bam"), &work.options);
-        let mem = format!("mem -t {threads} -K {} -R", self.cohort_bases);
+        let mem = format!("{task} -t {threads} -K {} -R", self.cohort_bases);
         let [sort, marks] = samtools_marks(&Sorting::of(work), samtools, &output);
         let pipe = vec![
             Call::new(aligner).words(&mem).arg(GROUP.1).arg(index).arg(first).arg(last),

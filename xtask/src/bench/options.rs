@@ -68,6 +68,8 @@ pub enum Peer {
     BwaMem2,
     /// Needs samtools, too
     Bwa,
+    /// Needs samtools, too, and a readmill with the feature minibwa
+    Minibwa,
 }
 
 /// An order that peers have, too.

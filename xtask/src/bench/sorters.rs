@@ -83,7 +83,7 @@ impl<'a> Sorting<'a> {
             Peer::Picard => self.picard(program),
             // They do not sort alone, or as Picard does, or not at all.
             Peer::Dupblaster | Peer::Samblaster | Peer::Bamsormadup | Peer::Gatk => None,
-            Peer::BwaMem2 | Peer::Bwa => None,
+            Peer::BwaMem2 | Peer::Bwa | Peer::Minibwa => None,
         }
     }
 

@@ -110,6 +110,7 @@ impl Work {
             Peer::Bamsormadup => self.peers.bamsormadup(),
             Peer::BwaMem2 => self.peers.bwa_mem2(),
             Peer::Bwa => self.peers.bwa(),
+            Peer::Minibwa => self.peers.minibwa(),
             Peer::Elprep => self.peers.elprep(),
             Peer::Picard => self.peers.picard(),
             Peer::Gatk => self.peers.gatk(),

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::clients::{
-    cargo, fresh_directory, header_or_apt, make, on_path_or_apt, output_of, run, word_after,
+    fresh_directory, header_or_apt, make, on_path_or_apt, output_of, vendored, word_after,
 };
 use super::tool::Tool;
 
@@ -30,7 +30,7 @@ pub fn install(cache: &Path) -> Result<Tool> {
         let build = home.join("build");
         fresh_directory(&build)?;
         eprintln!("peers: building bwa-mem2 {VERSION} from source in {}", build.display());
-        fetch_source(&build)?;
+        vendored(&build, "bwa-mem2-sys", CRATE)?;
         let source = build.join("vendor/bwa-mem2-sys/vendor/bwa-mem2");
         make(&source, &["arch=native", "CXX=g++", "all"])?;
         let built = source.join("bwa-mem2");
@@ -43,18 +43,6 @@ pub fn install(cache: &Path) -> Result<Tool> {
     }
     let version = stated(&program)?;
     Ok(Tool::plain("bwa-mem2", program, version))
-}
-
-/// Puts the crate into `build`, by a package that depends on it.
-fn fetch_source(build: &Path) -> Result<()> {
-    // A workspace of its own, or Cargo takes it for a part of readmill's.
-    let manifest = format!(
-        "[package]\nname = \"peer\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n\
-         [dependencies]\nbwa-mem2-sys = \"={CRATE}\"\n[workspace]\n"
-    );
-    fs::write(build.join("Cargo.toml"), manifest)?;
-    fs::write(build.join("lib.rs"), "")?;
-    run(cargo().current_dir(build).args(["vendor", "--quiet", "vendor"]))
 }
 
 /// The version that `bwa-mem2 version` states.

@@ -81,6 +81,18 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Puts the sources of a crate into `build/vendor`, by a package that depends on it.
+pub fn vendored(build: &Path, name: &str, version: &str) -> Result<()> {
+    // A workspace of its own, or Cargo takes it for a part of readmill's.
+    let manifest = format!(
+        "[package]\nname = \"peer\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n\
+         [dependencies]\n{name} = \"={version}\"\n[workspace]\n"
+    );
+    fs::write(build.join("Cargo.toml"), manifest)?;
+    fs::write(build.join("lib.rs"), "")?;
+    run(cargo().current_dir(build).args(["vendor", "--quiet", "vendor"]))
+}
+
 /// Runs `make` in a directory, on all cores.
 pub fn make(directory: &Path, arguments: &[&str]) -> Result<()> {
     let make = on_path_or_apt("make", "make")?;

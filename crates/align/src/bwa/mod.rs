@@ -19,7 +19,7 @@ use std::sync::Arc;
 use readmill_record::{Error, Reads, Result};
 
 pub use files::{missing, prefix_of, scratch_bytes};
-pub use index::{IndexOptions, Stage, build_index, index_memory};
+pub use index::{IndexOptions, Stage, build_index, index_memory, unfinished};
 pub use options::{BwaOptions, InsertSize};
 
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};

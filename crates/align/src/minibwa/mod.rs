@@ -20,7 +20,7 @@ use minibwa_sys as sys;
 use readmill_record::{Error, Reads, Result};
 
 pub use files::{prefix_of, scratch_bytes};
-pub use index::{Stage, build_index, index_memory};
+pub use index::{Stage, build_index, index_memory, unfinished};
 pub use options::{Differences, InsertSize, MinibwaOptions, Preset};
 
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};

@@ -10,11 +10,12 @@
 mod packed;
 mod transform;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use crate::partial::Partial;
+use super::files::SUFFIXES;
+use crate::partial::{self, Partial};
 use crate::suffixes;
 use packed::Packed;
 
@@ -43,6 +44,11 @@ pub enum Stage {
 pub fn index_memory(bases: u64) -> u64 {
     let entry = if suffixes::is_long(bases) { 8 } else { 4 };
     2 * bases * (1 + entry) + bases / 4 + (16 << 20)
+}
+
+/// The files that [`build_index`] writes before they get their names: for whoever ends the process meanwhile.
+pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
+    partial::meanwhile(prefix, &[&SUFFIXES[..], &[".0123"]].concat())
 }
 
 /// Makes the index of `reference`, a FASTA file that may be gzipped, under the name `prefix`, on the calling thread.
