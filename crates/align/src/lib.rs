@@ -17,6 +17,8 @@
 //! |---|---|---|---|
 //! | `bwa` | bwa mem, by bwa-mem3 0.9.0 (crate bwa-mem3-sys) | MIT; parts of bwa and of Intel's bwa-mem2 also MIT; pdqsort Zlib, sse2neon MIT | C++17 compiler, zlib |
 //! | `bwa` | suffix arrays for the index, by libsais (crates libsais, libsais-sys) | MIT or Apache-2.0; the C code Apache-2.0 | C compiler |
+//! | `minibwa` | minibwa 0.6-r416 (crate minibwa-sys, from minimap2 and bwa) | MIT | C compiler, zlib, libclang |
+//! | `minibwa` | suffix arrays for the index, by libsais, as above; minibwa-sys brings its C code, too | Apache-2.0 | C compiler |
 //!
 //! Without features this crate has the traits alone.
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -35,6 +35,7 @@ impl Partial {
     }
 
     /// A file of these bytes.
+    #[cfg(feature = "bwa")]
     pub(crate) fn whole(prefix: &Path, suffix: &str, bytes: &[u8]) -> Result<Self> {
         let mut file = Self::new(prefix, suffix)?;
         file.write(bytes)?;
