@@ -8,7 +8,7 @@ use clap::Args;
 use readmill_align::bwa::{BwaOptions, InsertSize};
 use readmill_record::{Error, Result};
 
-use super::kernel::SharedFlags;
+use super::shared::SharedFlags;
 
 /// How bwa mem aligns.
 #[derive(Args)]

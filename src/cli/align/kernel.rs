@@ -8,6 +8,7 @@ use readmill_record::Result;
 use super::bwa::BwaFlags;
 #[cfg(feature = "minibwa")]
 use super::minibwa::MinibwaFlags;
+use super::shared::SharedFlags;
 
 /// What aligns reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -16,22 +17,10 @@ pub enum KernelName {
     #[cfg(feature = "bwa")]
     #[default]
     Bwa,
-    /// minibwa, which is like bwa mem, and faster
+    /// minibwa
     #[cfg(feature = "minibwa")]
     #[cfg_attr(not(feature = "bwa"), default)]
     Minibwa,
-}
-
-/// What every aligner can be told.
-#[derive(Args, Default)]
-#[command(next_help_heading = "Alignment")]
-pub struct SharedFlags {
-    /// Bases of the reads that decide together how long inserts are [default: 100000000]
-    #[arg(short = 'K', long, value_name = "N")]
-    pub cohort_bases: Option<u64>,
-    /// Clip supplementary alignments softly
-    #[arg(short = 'Y', long)]
-    pub soft_clip_supplementary: bool,
 }
 
 /// The aligner and its options.

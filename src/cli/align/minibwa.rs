@@ -8,7 +8,7 @@ use clap::Args;
 use readmill_align::minibwa::{Differences, InsertSize, MinibwaOptions, Preset};
 use readmill_record::{Error, Result};
 
-use super::kernel::SharedFlags;
+use super::shared::SharedFlags;
 
 /// How minibwa aligns.
 #[derive(Args)]

@@ -6,6 +6,7 @@ mod carrying;
 mod kernel;
 #[cfg(feature = "minibwa")]
 mod minibwa;
+mod shared;
 
 use std::path::PathBuf;
 

@@ -60,9 +60,11 @@ fn check_unsafe(source: &Source, at: usize, next: &str) -> Option<String> {
         let what = format!("unsafe stands in {} alone", UNSAFE.join(", "));
         return Some(source.finding(at, what));
     }
-    // The comment stands above the statement, which may have begun lines before.
+    // The comment stands above the statement, which may have begun lines before; a function says what it asks for.
     let before: Vec<&str> = source.text[..at].lines().rev().take(8).collect();
-    let reason = before.iter().any(|line| line.trim_start().starts_with("// SAFETY:"));
+    let reason = before.iter().any(|line| {
+        ["// SAFETY:", "/// # Safety"].iter().any(|reason| line.trim_start().starts_with(reason))
+    });
     (!reason).then(|| source.finding(at, "say why it is sound in a comment that starts with SAFETY:"))
 }
 
@@ -91,6 +93,8 @@ mod tests {
         assert_eq!(count("src/run.rs", reasoned), 1);
         assert_eq!(count("src/allocator.rs", reasoned), 0);
         assert_eq!(count("src/allocator.rs", bare), 1);
+        let asking = "/// # Safety\n///\n/// `p` is not null.\nunsafe fn f(p: *const u8) {}\n";
+        assert_eq!(count("src/allocator.rs", asking), 0);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! minibwa: like bwa mem, faster.
+//! minibwa, by its own C code.
 //!
 //! Records are those of `minibwa map` 0.6 with the same options and the same `-K`: all columns, all optional fields, in
 //! its order. The index is its own (`.l2b .mbw`), found beside the reference, or made by [`build_index`].
@@ -10,6 +10,8 @@ mod hits;
 mod index;
 mod options;
 mod record;
+mod segment;
+mod settings;
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
@@ -26,6 +28,7 @@ pub use options::{Differences, InsertSize, MinibwaOptions, Preset};
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 use ffi::{Index, Inserts, Letters, Scratch};
 use hits::Hits;
+use segment::Segment;
 
 /// minibwa with its index in memory.
 pub struct MinibwaKernel {
@@ -181,7 +184,7 @@ impl Aligner for MinibwaAligner {
             }
             for read in first..first + segments {
                 let mate = (segments == 2).then_some(read ^ 1);
-                let said = record::Segment {
+                let said = Segment {
                     contigs: &kernel.contigs,
                     settings: &kernel.settings,
                     group,

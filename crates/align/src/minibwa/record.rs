@@ -1,24 +1,11 @@
 //! Hits as BAM records, in the shape that minibwa writes them as SAM (0.6, `mb_fmt_sam`).
 
 use minibwa_sys as sys;
-use readmill_record::{Error, Flags, Read, Result, edit};
+use readmill_record::{Error, Flags, Result, edit};
 
 use super::fields;
 use super::hits::Hit;
-use crate::Contig;
-
-/// A read, its hits, and all that its records say.
-pub(super) struct Segment<'a> {
-    pub(super) contigs: &'a [Contig],
-    pub(super) settings: &'a sys::mb_opt_t,
-    pub(super) group: Option<&'a [u8]>,
-    pub(super) name: &'a [u8],
-    pub(super) read: Read<'a>,
-    pub(super) is_last: bool,
-    pub(super) hits: &'a [Hit],
-    /// Of a pair: the hits of the other read, and its bases.
-    pub(super) mate: Option<(&'a [Hit], usize)>,
-}
+use super::segment::{Segment, clips};
 
 /// Most operators that a record can have.
 const MOST_OPERATORS: usize = u16::MAX as usize;
@@ -76,11 +63,6 @@ impl Segment<'_> {
             _ => (hit.chain_score(), parent.chain_score()),
         };
         f64::from(own) >= f64::from(self.settings.out_s) * f64::from(of_parent)
-    }
-
-    /// The hit that stands for the mate.
-    pub(super) fn of_mate(&self) -> Option<&Hit> {
-        self.mate.and_then(|(hits, _)| hits.iter().find(|hit| hit.is_representative()))
     }
 
     /// Whether the alignments that are not the primary one have their clipped ends in SEQ.
@@ -158,13 +140,6 @@ fn template_length(hit: Option<&Hit>, mate: Option<&Hit>) -> i32 {
     let first = |hit: &Hit| if hit.is_reverse() { hit.end() - 1 } else { hit.start() };
     let length = first(mate) - first(hit);
     length + length.signum()
-}
-
-/// Bases clipped before and behind a hit of a read of `length` bases, as the record has them.
-pub(super) fn clips(hit: &Hit, length: usize) -> [u32; 2] {
-    let (start, end) = hit.of_read();
-    let (before, behind) = (start as u32, length.saturating_sub(end) as u32);
-    if hit.is_reverse() { [behind, before] } else { [before, behind] }
 }
 
 /// Appends the CIGAR; returns its operators.
