@@ -49,11 +49,11 @@ pub struct Align {
     #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = plan::read_group)]
     groups: Vec<Line>,
     #[command(flatten)]
-    carrying: carrying::CarryingFlags,
-    #[command(flatten)]
     output: OutputFlags,
     #[command(flatten)]
     steps: StepFlags,
+    #[command(flatten)]
+    carrying: carrying::CarryingFlags,
     #[command(flatten)]
     kernel: KernelFlags,
 }
