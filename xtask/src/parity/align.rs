@@ -74,7 +74,7 @@ const REFUSED: [(&str, &str, &str); 10] = [
     (PAIRS, "-V", "cannot be had"),
     (PAIRS, "-j", "cannot be had"),
     (PAIRS, "-x pacbio", "cannot be had"),
-    (PAIRS, "-C", "cannot be had"),
+    (PAIRS, "-C", "by itself"),
     (PAIRS, "-H", "cannot be had"),
     (PAIRS, "-p", "--interleaved"),
     ("1.fq fewer.fq", "", "fewer.fq"),
