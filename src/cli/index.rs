@@ -6,6 +6,7 @@ use clap::Args;
 use readmill::plan::parse_size;
 use readmill::report::log;
 use readmill::signal;
+use readmill_align::Stage;
 use readmill_record::Result;
 
 use super::align::KernelName;
@@ -51,6 +52,14 @@ impl Index {
         Ok(())
     }
 
+    fn tell(&self, stage: Stage) {
+        self.say(match stage {
+            Stage::Read => "reading the reference",
+            Stage::Sort => "sorting its suffixes, which takes longest",
+            Stage::Write => "writing the index",
+        });
+    }
+
     fn say(&self, line: &str) {
         if !self.quiet {
             log(&format!("readmill: {line}"));
@@ -59,32 +68,20 @@ impl Index {
 
     #[cfg(feature = "bwa")]
     fn bwa(&self, prefix: &Path) -> Result<()> {
-        use readmill_align::bwa::{IndexOptions, Stage, build_index, unfinished};
+        use readmill_align::bwa::{IndexOptions, build_index, unfinished};
         signal::remove_too(unfinished(prefix));
         let options = IndexOptions { memory: self.memory, unpacked: self.unpacked };
-        build_index(&self.reference, prefix, options, &mut |stage| {
-            self.say(match stage {
-                Stage::Read => "reading the reference",
-                Stage::Sort => "sorting its suffixes, which takes longest",
-                Stage::Write => "writing the index",
-            });
-        })
+        build_index(&self.reference, prefix, options, &mut |stage| self.tell(stage))
     }
 
     #[cfg(feature = "minibwa")]
     fn minibwa(&self, prefix: &Path) -> Result<()> {
-        use readmill_align::minibwa::{Stage, build_index, unfinished};
+        use readmill_align::minibwa::{build_index, unfinished};
         #[cfg(feature = "bwa")]
         if self.unpacked {
             return Err(readmill_record::Error::usage("--unpacked is for --kernel bwa"));
         }
         signal::remove_too(unfinished(prefix));
-        build_index(&self.reference, prefix, self.memory, &mut |stage| {
-            self.say(match stage {
-                Stage::Read => "reading the reference",
-                Stage::Sort => "sorting its suffixes, which takes longest",
-                Stage::Write => "writing the index",
-            });
-        })
+        build_index(&self.reference, prefix, self.memory, &mut |stage| self.tell(stage))
     }
 }

@@ -28,7 +28,11 @@ pub mod bwa;
 mod cohort;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod fasta;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod indexing;
 mod kernel;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod limits;
 #[cfg(feature = "minibwa")]
 pub mod minibwa;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -39,4 +43,6 @@ mod prefix;
 mod suffixes;
 
 pub use cohort::Cohorts;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+pub use indexing::{Stage, index_memory};
 pub use kernel::{Aligner, Contig, Kernel, Model, Seeded, Sink};

@@ -19,9 +19,10 @@ use std::sync::Arc;
 use readmill_record::{Error, Reads, Result};
 
 pub use files::{missing, prefix_of, scratch_bytes};
-pub use index::{IndexOptions, Stage, build_index, index_memory, unfinished};
+pub use index::{IndexOptions, build_index, unfinished};
 pub use options::{BwaOptions, InsertSize};
 
+use crate::limits;
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 use ffi::{Index, Inserts, Regions, Scratch};
 use settings::Settings;
@@ -37,13 +38,6 @@ pub struct BwaKernel {
 
 /// Version of bwa-mem3 in the crate bwa-mem3-sys that this crate is pinned to.
 const BWA_MEM3: &str = bwa_mem3_sys::build_info::VERSION;
-
-/// Longest read that bwa mem is given, in bases. Its CIGAR cannot have more operators than BAM stores (65,535): each
-/// gap costs more than matches of that many bases could pay for; the C code ends the process over such a record.
-pub const LONGEST_READ: u32 = 200_000;
-
-/// Longest read name that BAM stores, in bytes.
-const LONGEST_NAME: usize = 254;
 
 impl BwaKernel {
     /// Reads the index called `prefix`, which [`prefix_of`] finds.
@@ -64,24 +58,6 @@ impl BwaKernel {
             contigs: described.contigs,
             index_bytes: described.bytes,
         })
-    }
-
-    fn check(&self, reads: &Reads) -> Result<()> {
-        for (at, read) in reads.iter().enumerate() {
-            let what = if read.name.len() > LONGEST_NAME {
-                "its name is longer than 254 bytes, which is all that BAM stores"
-            } else if read.name.contains(&0) {
-                "its name has a NUL"
-            } else if reads.spans()[at].len > LONGEST_READ {
-                "it is longer than 200,000 bases, which is more than bwa mem is made for"
-            } else {
-                continue;
-            };
-            let ordinal = reads.first() + (at / reads.segments().max(1)) as u64;
-            let shown = &read.name[..read.name.len().min(LONGEST_NAME)];
-            return Err(Error::input(what).record(ordinal).qname(shown));
-        }
-        Ok(())
     }
 }
 
@@ -146,7 +122,7 @@ struct BwaAligner {
 impl Aligner for BwaAligner {
     fn seed(&mut self, reads: &Reads) -> Result<Seeded> {
         let kernel = &*self.kernel;
-        kernel.check(reads)?;
+        limits::check(reads)?;
         let regions = ffi::seed(&kernel.index, &kernel.settings, &mut self.scratch, reads)?;
         let bytes = regions.bytes();
         Ok(Seeded::new(regions, bytes))

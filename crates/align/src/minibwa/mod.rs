@@ -22,9 +22,10 @@ use minibwa_sys as sys;
 use readmill_record::{Error, Reads, Result};
 
 pub use files::{prefix_of, scratch_bytes};
-pub use index::{Stage, build_index, index_memory, unfinished};
+pub use index::{build_index, unfinished};
 pub use options::{Differences, InsertSize, MinibwaOptions, Preset};
 
+use crate::limits;
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
 use ffi::{Index, Inserts, Letters, Scratch};
 use hits::Hits;
@@ -38,12 +39,6 @@ pub struct MinibwaKernel {
     contigs: Vec<Contig>,
     index_bytes: u64,
 }
-
-/// Longest read that minibwa is given, in bases.
-pub const LONGEST_READ: u32 = 200_000;
-
-/// Longest read name that BAM stores, in bytes.
-const LONGEST_NAME: usize = 254;
 
 /// Reads whose seeds are looked for at once, so that one waits for memory while others go on: in minibwa, too, they are
 /// those of 24 pairs (0.6, `sb_seq`).
@@ -61,24 +56,6 @@ impl MinibwaKernel {
         let settings = options.settings();
         let index_bytes = described.bytes;
         Ok(MinibwaKernel { index, options, settings, contigs: described.contigs, index_bytes })
-    }
-
-    fn check(&self, reads: &Reads) -> Result<()> {
-        for (at, read) in reads.iter().enumerate() {
-            let what = if read.name.len() > LONGEST_NAME {
-                "its name is longer than 254 bytes, which is all that BAM stores"
-            } else if read.name.contains(&0) {
-                "its name has a NUL"
-            } else if reads.spans()[at].len > LONGEST_READ {
-                "it is longer than 200,000 bases, which is more than is looked at here"
-            } else {
-                continue;
-            };
-            let ordinal = reads.first() + (at / reads.segments().max(1)) as u64;
-            let shown = &read.name[..read.name.len().min(LONGEST_NAME)];
-            return Err(Error::input(what).record(ordinal).qname(shown));
-        }
-        Ok(())
     }
 }
 
@@ -152,7 +129,7 @@ struct MinibwaAligner {
 
 impl Aligner for MinibwaAligner {
     fn seed(&mut self, reads: &Reads) -> Result<Seeded> {
-        self.kernel.check(reads)?;
+        limits::check(reads)?;
         let names = names(reads).map(CString::new).collect::<std::result::Result<Vec<_>, _>>();
         let names = names.map_err(|_| Error::bug("a name with a NUL went through"))?;
         let bases: Vec<Cow<'_, [u8]>> = reads.iter().map(|read| letters(read.bases)).collect();

@@ -12,9 +12,10 @@ mod transform;
 
 use std::path::{Path, PathBuf};
 
-use readmill_record::{Error, Result};
+use readmill_record::Result;
 
 use super::files::SUFFIXES;
+use crate::indexing::{self, Stage};
 use crate::partial::{self, Partial};
 use crate::suffixes;
 use packed::Packed;
@@ -26,24 +27,6 @@ pub struct IndexOptions {
     pub memory: Option<u64>,
     /// Writes `.0123` too, which bwa-mem2 needs; it takes two bytes a base of disk.
     pub unpacked: bool,
-}
-
-/// What an index is being made of, for whoever watches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// The reference is read.
-    Read,
-    /// Suffixes are sorted, which takes longest; no word of how far it is can be had.
-    Sort,
-    /// The transform is written.
-    Write,
-}
-
-/// Bytes of memory that an index of so many bases takes to make: a base and its complement one byte each, an entry of
-/// the suffix array of 4 bytes, or 8 from 2^30 bases on, for either; the packed bases; and room for libsais.
-pub fn index_memory(bases: u64) -> u64 {
-    let entry = if suffixes::is_long(bases) { 8 } else { 4 };
-    2 * bases * (1 + entry) + bases / 4 + (16 << 20)
 }
 
 /// The files that [`build_index`] writes before they get their names: for whoever ends the process meanwhile.
@@ -62,18 +45,7 @@ pub fn build_index(
     watch(Stage::Read);
     let packed = Packed::read(reference)?;
     let bases = packed.bases();
-    if bases == 0 {
-        return Err(Error::input("it has no bases").file(reference));
-    }
-    let needed = index_memory(bases);
-    if options.memory.is_some_and(|memory| memory < needed) {
-        let needed = needed.div_ceil(1 << 20);
-        return Err(Error::usage(format!(
-            "an index of its {bases} bases takes {needed}M of memory to make"
-        ))
-        .file(reference)
-        .hint("allow that much with -m"));
-    }
+    indexing::check(reference, bases, options.memory)?;
     let mut files = packed.write(prefix)?;
     let text = packed.both_strands();
     drop(packed);
