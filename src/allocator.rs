@@ -1,17 +1,38 @@
 //! Settings of the C library's allocator that keep resident memory to what is in use.
 
-/// Heaps that threads share where little is allocated by several at once.
-pub const FEW_HEAPS: usize = 2;
+use std::ffi::c_int;
 
-/// Gives every buffer of 128 KiB or more back to the system when it is freed (glibc would learn to keep
-/// them), and lets all threads share so many heaps. Call it before the first thread starts: glibc looks at the number
-/// of heaps when the first of them allocates, and never again.
-pub fn settle(heaps: usize) {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+/// How the allocator serves the threads of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heaps {
+    /// Little is allocated by several threads at once, and what is large comes from arenas: threads share two heaps, and
+    /// every buffer of 128 KiB or more goes back to the system when it is freed (glibc would learn to keep them).
+    Few,
+    /// So many threads align, and allocate for every read. Each has its own heap, and so has the thread that started first:
+    /// where two share one, they wait for each other. A batch takes and frees a dozen buffers of 128 KiB to 4 MiB; given
+    /// back each time, the system would clear them anew, which costs 2 % of the run.
+    Aligning(usize),
+}
+
+/// Tells the allocator. Call it before the first thread starts: glibc looks at the number of heaps when the first of them
+/// allocates, and never again.
+pub fn settle(heaps: Heaps) {
+    let (count, keep, trim) = match heaps {
+        Heaps::Few => (2, 128 << 10, 1 << 20),
+        Heaps::Aligning(threads) => (threads + 1, 32 << 20, 8 << 20), // 32 MiB is the most that glibc takes
+    };
+    set(c_int::try_from(count).unwrap_or(c_int::MAX), keep, trim);
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn set(heaps: c_int, keep: c_int, trim: c_int) {
     // SAFETY: `mallopt` only sets parameters of the allocator; no other thread runs yet.
     unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 20);
-        libc::mallopt(libc::M_ARENA_MAX, libc::c_int::try_from(heaps).unwrap_or(libc::c_int::MAX));
+        libc::mallopt(libc::M_MMAP_THRESHOLD, keep);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, trim);
+        libc::mallopt(libc::M_ARENA_MAX, heaps);
     }
 }
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn set(_: c_int, _: c_int, _: c_int) {}

@@ -103,8 +103,13 @@ impl Memory {
     pub fn divide(plan: &Plan) -> Result<Self> {
         let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
         let threads = plan.means.threads.max(1);
-        // Enough that nobody waits for the oldest ticket; more only takes memory.
-        let crew = Crew { threads, in_flight: (2 * threads).min(threads + 4) };
+        let wide = needs.and_then(|_| Memory::among(plan, needs, aligning_crew(threads)).ok());
+        wide.map_or_else(|| Memory::among(plan, needs, crew(threads)), Ok)
+    }
+
+    /// Divides it for that crew.
+    fn among(plan: &Plan, needs: Option<aligning::Needs>, crew: Crew) -> Result<Self> {
+        let threads = crew.threads;
         let mut division = Division::new(plan.means.memory);
         let level = plan.output.as_ref().and_then(|output| output.level).unwrap_or(DEFAULT_LEVEL);
         let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };
@@ -114,7 +119,7 @@ impl Memory {
         if let Some(needs) = &needs {
             division.take("the aligner's index", needs.index);
             division.take("aligners", needs.thread * threads as u64);
-            division.take("reads to be aligned", needs.waiting(crew.in_flight));
+            division.take("reads to be aligned", needs.waiting(crew));
         }
         if plan.writes_cram() {
             let encoder = cram::encoder_bytes(CRAM_PARTITION as usize) as u64;
@@ -166,10 +171,23 @@ impl Memory {
     }
 }
 
-/// Bytes that aligning takes on one thread, beside what steps take.
-pub fn of_aligning(wanted: &Aligning) -> Result<u64> {
-    let needs = aligning::needs(wanted)?;
-    Ok(needs.index + needs.thread + needs.waiting(1))
+/// So many tickets that nobody waits for the oldest, if all take about as long; more only take memory.
+fn crew(threads: usize) -> Crew {
+    Crew { threads, in_flight: (2 * threads).min((threads + 4).max(threads + threads / 2)) }
+}
+
+/// The same where some tickets take thirty times as long as others, as they do where reads are aligned.
+fn aligning_crew(threads: usize) -> Crew {
+    Crew { threads, in_flight: 4 * threads }
+}
+
+/// Bytes that aligning takes on so many threads, beside what steps take.
+pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
+    let (needs, crew) = (aligning::needs(wanted)?, aligning_crew(threads.max(1)));
+    Ok(needs.index
+        + needs.thread * threads as u64
+        + needs.waiting(crew)
+        + TICKET * crew.in_flight as u64)
 }
 
 /// The process's peak resident memory so far, in bytes.

@@ -102,7 +102,7 @@ fn aligned(plan: &Plan, wanted: &Aligning, memory: &Memory, rules: &Rules) -> Re
     let kernel = aligning::load(wanted)?;
     let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
     let (crew, most) = (memory.crew, memory.aligning);
-    let lanes = Lanes::open(wanted, unaligned, kernel, crew.in_flight, most, means.allow_missing_eof)?;
+    let lanes = Lanes::open(wanted, unaligned, kernel, crew, most, means.allow_missing_eof)?;
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
     Ok(Inputs::aligned(Arc::new(lanes), first, header))
 }

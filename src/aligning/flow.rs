@@ -61,12 +61,14 @@ impl Flow {
     pub fn link(&mut self, done: Done) -> Result<()> {
         match done {
             Done::Waited => return Ok(()),
-            Done::Taken(lane, taken, reads, seeded) => {
+            Done::Taken(lane, taken, reads, prepared) => {
+                self.lanes.queue().taking -= 1;
                 if lane == self.lane {
-                    self.judge(taken, reads, seeded)?;
+                    self.judge(taken, reads, prepared)?;
                 } // else it was taken before the lane was known to have ended
             }
             Done::Opened(lane, opened) => {
+                self.lanes.queue().taking -= 1;
                 let last = opened.is_none();
                 let linked = match opened {
                     Some(opened) => self.chain.link(opened),
@@ -74,7 +76,10 @@ impl Flow {
                 };
                 self.lanes.hand_out(lane, linked, last)?;
             }
-            Done::Converted(reads, seeded, last) => self.converted(reads, seeded, last)?,
+            Done::Converted(reads, last) => {
+                self.lanes.queue().taking -= 1;
+                self.converted(reads, last);
+            }
             Done::Seeded(place, reads, seeded) => self.fill(place, reads, seeded)?,
             Done::Emitted(opened) => self.lanes.queue().records.push_back(opened),
         }
@@ -83,15 +88,15 @@ impl Flow {
         Ok(())
     }
 
-    fn judge(&mut self, taken: Taken, mut reads: Reads, seeded: Option<Result<Seeded>>) -> Result<()> {
+    fn judge(&mut self, taken: Taken, mut reads: Reads, prepared: Option<Result<()>>) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
-        let stands = order.link(taken, &mut reads)?;
-        let seeded = if stands { seeded.transpose()? } else { None };
-        if !stands {
+        if order.link(taken, &mut reads)? {
+            prepared.unwrap_or(Ok(()))?;
+        } else {
             self.lanes.prepare(self.lane, &mut reads)?;
         }
         if !reads.is_empty() {
-            self.add(reads, seeded)?;
+            self.add(reads);
         }
         if self.lanes.lanes[self.lane].claims()?.ended() {
             self.close();
@@ -102,19 +107,18 @@ impl Flow {
     }
 
     /// Reads made of records come in order; how many each template has is known with the first.
-    fn converted(&mut self, reads: Reads, seeded: Option<Seeded>, last: bool) -> Result<()> {
+    fn converted(&mut self, reads: Reads, last: bool) {
         if self.cutter.is_none() {
             self.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
         }
         if !reads.is_empty() {
-            self.add(reads, seeded)?;
+            self.add(reads);
         }
         if last {
             self.close();
             self.lane += 1;
             self.begin_lane();
         }
-        Ok(())
     }
 
     fn begin_lane(&mut self) {
@@ -126,24 +130,23 @@ impl Flow {
     }
 
     /// Adds a batch to its cohort, or parts of it to theirs.
-    fn add(&mut self, reads: Reads, seeded: Option<Seeded>) -> Result<()> {
+    fn add(&mut self, reads: Reads) {
         let templates = reads.templates();
         let Some(cutter) = &mut self.cutter else {
-            self.place(reads, seeded)?;
+            self.place(reads);
             self.close();
-            return Ok(());
+            return;
         };
-        let (part, ends) = cutter.take(&reads, 0);
+        let (mut part, mut ends) = cutter.take(&reads, 0);
         if part.end == templates {
-            self.place(reads, seeded)?;
+            self.place(reads);
             if ends {
                 self.close();
             }
-            return Ok(());
+            return;
         }
-        let (mut part, mut ends) = (part, ends);
         loop {
-            self.place(reads.slice(part.clone()), None)?;
+            self.place(reads.slice(part.clone()));
             if ends {
                 self.close();
             }
@@ -153,25 +156,23 @@ impl Flow {
             }
         }
         self.lanes.buffers.put(reads);
-        Ok(())
     }
 
-    /// Gives a batch its place in the last cohort.
-    fn place(&mut self, reads: Reads, seeded: Option<Seeded>) -> Result<()> {
-        if self.cohorts.back().is_none_or(|cohort| cohort.closed) {
-            let (lane, batches, missing, closed) = (self.lane, Vec::new(), 0, false);
-            self.cohorts.push_back(Cohort { lane, batches, missing, closed });
-        }
-        let number = self.first + self.cohorts.len() as u64 - 1;
-        let Some(cohort) = self.cohorts.back_mut() else { return Err(no_cohort()) };
-        let place = Place { cohort: number, batch: cohort.batches.len() };
+    /// Gives a batch its place in the last cohort, where its candidates will be looked for.
+    fn place(&mut self, reads: Reads) {
+        let mut cohort = match self.cohorts.pop_back() {
+            Some(open) if !open.closed => open,
+            ended => {
+                self.cohorts.extend(ended);
+                Cohort { lane: self.lane, batches: Vec::new(), missing: 0, closed: false }
+            }
+        };
+        let place =
+            Place { cohort: self.first + self.cohorts.len() as u64, batch: cohort.batches.len() };
         cohort.batches.push(None);
         cohort.missing += 1;
-        match seeded {
-            Some(seeded) => self.fill(place, reads, seeded)?,
-            None => self.lanes.queue().again.push_back((place, reads)),
-        }
-        Ok(())
+        self.cohorts.push_back(cohort);
+        self.lanes.queue().bare.push_back((place, reads));
     }
 
     fn fill(&mut self, place: Place, reads: Reads, seeded: Seeded) -> Result<()> {
@@ -185,7 +186,7 @@ impl Flow {
             return Err(Error::usage(what).hint("raise -m, or lower -K"));
         }
         let at = (place.cohort - self.first) as usize;
-        let cohort = self.cohorts.get_mut(at).ok_or_else(no_cohort)?;
+        let cohort = self.cohorts.get_mut(at).ok_or_else(|| Error::bug("a batch has no cohort"))?;
         cohort.missing -= 1;
         cohort.batches[place.batch] = Some((reads, seeded));
         Ok(())
@@ -217,8 +218,4 @@ impl Flow {
 /// What a batch takes in memory while it waits.
 fn bytes(reads: &Reads, seeded: &Seeded) -> u64 {
     reads.bytes_held() as u64 + seeded.bytes()
-}
-
-fn no_cohort() -> Error {
-    Error::bug("a batch has no cohort")
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use readmill_align::Kernel;
+use readmill_engine::Crew;
 use readmill_record::{Header, Result};
 
 use super::unaligned::{CONTAINER, Unaligned};
@@ -27,8 +28,8 @@ const COHORT_BYTES_PER_BYTE: u64 = 8 * 8;
 /// How many times as many bases a byte of CRAM may have.
 const RECORDS_PER_FASTQ: u64 = 4;
 
-/// Bytes that text of FASTQ takes for each ticket in flight: see `readmill_fastq::Claims::most_bytes`.
-const TEXT_PER_TICKET: u64 = 8 << 20;
+/// Bytes that text of FASTQ takes for each batch that is being taken: see `readmill_fastq::Claims::most_bytes`.
+const TEXT_PER_BATCH: u64 = 8 << 20;
 
 /// What it takes besides, for two BGZF files, whose blocks lie there twice until they are inflated.
 const TEXT: u64 = 24 << 20;
@@ -50,14 +51,23 @@ pub struct Needs {
     pub cohort: u64,
     /// Text of files, whatever is in flight.
     pub text: u64,
-    /// A ticket in flight: text of files, a batch and its candidates.
+    /// A batch that is being taken: text of files.
+    pub taking: u64,
+    /// A ticket in flight: a batch and its candidates.
     pub ticket: u64,
 }
 
+/// How many batches so many threads take before candidates are looked for: enough that none waits for text to be linked
+/// while others look for candidates.
+pub fn ahead(threads: usize) -> usize {
+    2 * threads
+}
+
 impl Needs {
-    /// What all of a run with so many tickets in flight take.
-    pub fn waiting(&self, in_flight: usize) -> u64 {
-        self.cohort + self.text + self.ticket * in_flight as u64
+    /// What reads take on such a crew, from files to records.
+    pub fn waiting(&self, crew: Crew) -> u64 {
+        let taking = self.taking * ahead(crew.threads) as u64;
+        self.cohort + self.text + taking + self.ticket * crew.in_flight as u64
     }
 
     /// Of that, what reads and candidates may take.
@@ -95,7 +105,7 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
         }
     };
     let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
-    Ok(Needs { index, thread, cohort, text, ticket: TEXT_PER_TICKET + BATCH + more })
+    Ok(Needs { index, thread, cohort, text, taking: TEXT_PER_BATCH + more, ticket: BATCH })
 }
 
 /// Whether it is a named pipe or standard input.

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
-use readmill_engine::Pool;
+use readmill_engine::{Crew, Pool};
 use readmill_fastq::{Claims, Input, Layout, Options, template_name};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
 use readmill_record::{Batch, Error, Reads, Result};
 
 use super::carrying::{self, Comments};
+use super::kernel::ahead;
 use super::queue::{Queue, Raw, Task};
 use super::unaligned::Unaligned;
 use crate::plan;
@@ -45,6 +46,9 @@ pub struct Lanes {
     carrying: plan::Carrying,
     /// Bytes that reads and candidates of a cohort may take.
     pub most_bytes: u64,
+    /// Batches that are taken, or are being taken, before candidates are looked for: enough for all threads, so that none
+    /// waits for text to be linked while others look for candidates.
+    ahead: usize,
     /// Buffers that go round.
     pub buffers: Pool<Reads>,
     /// The same for records that become reads.
@@ -96,11 +100,12 @@ impl Lanes {
         wanted: &plan::Aligning,
         mut unaligned: Vec<Unaligned>,
         kernel: Arc<dyn Kernel>,
-        in_flight: usize,
+        crew: Crew,
         most_bytes: u64,
         allow_missing_eof: bool,
     ) -> Result<Self> {
-        let options = Options { in_flight, allow_missing_eof, ..Options::default() };
+        let ahead = ahead(crew.threads);
+        let options = Options { in_flight: ahead, allow_missing_eof, ..Options::default() };
         let mut unaligned = unaligned.drain(..);
         let open = |lane: &plan::Lane| {
             let input = |path: &PathBuf| Input::Path(path.clone());
@@ -123,9 +128,9 @@ impl Lanes {
         };
         let lanes = wanted.lanes.iter().map(open).collect::<Result<_>>()?;
         let (carrying, queue) = (wanted.carrying.clone(), Mutex::default());
-        let (buffers, batches, chunks) =
-            (Pool::new(2 * in_flight), Pool::new(in_flight), Pool::new(in_flight));
-        Ok(Lanes { kernel, lanes, carrying, most_bytes, buffers, batches, chunks, queue })
+        let n = crew.in_flight;
+        let (buffers, batches, chunks) = (Pool::new(2 * n), Pool::new(n), Pool::new(n));
+        Ok(Lanes { kernel, lanes, carrying, most_bytes, ahead, buffers, batches, chunks, queue })
     }
 
     /// Makes reads of a lane ready: barcodes are cut off, and the fields noted that go on to records.
@@ -148,12 +153,13 @@ impl Lanes {
         }
         let task = if let Some(piece) = queue.ready.pop_front() {
             Some(Task::Emit(piece))
-        } else if let Some((place, reads)) = queue.again.pop_front() {
-            Some(Task::Seed(place, reads))
-        } else if let Some(raw) = queue.raw.pop_front() {
-            Some(Task::Convert(raw))
+        } else if queue.bare.len() + queue.taking < self.ahead
+            && let Some(task) = self.bring(&mut queue)?
+        {
+            queue.taking += 1;
+            Some(task)
         } else {
-            self.take(&mut queue)?
+            queue.bare.pop_front().map(|(place, reads)| Task::Seed(place, reads))
         };
         Ok(match task {
             Some(task) => {
@@ -164,8 +170,11 @@ impl Lanes {
         })
     }
 
-    /// The next batch, or piece of a file, of a lane that has not ended.
-    fn take(&self, queue: &mut Queue) -> Result<Option<Task>> {
+    /// What brings reads: records that have come, or the next batch, or piece of a file, of a lane that has not ended.
+    fn bring(&self, queue: &mut Queue) -> Result<Option<Task>> {
+        if let Some(raw) = queue.raw.pop_front() {
+            return Ok(Some(Task::Convert(raw)));
+        }
         loop {
             let Some(lane) = self.lanes.get(queue.lane) else { return Ok(None) };
             let (number, batch) = (queue.lane, queue.batch);

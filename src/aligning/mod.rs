@@ -1,16 +1,17 @@
 //! Reads that are aligned on their way in.
 //!
 //! An aligner of pairs wants to see a whole *cohort* of templates before it chooses between places, and a cohort is larger
-//! than what one ticket carries. So a batch comes by three times, with a ticket of its own each time:
+//! than what one ticket carries. So a batch comes by four times, with a ticket of its own each time:
 //!
 //! | task | in parallel | then, in order |
 //! |---|---|---|
-//! | take | text claimed and parsed, candidates found | FASTQ judged; the batch joins its cohort |
+//! | take | text claimed and parsed | FASTQ judged; the batch joins its cohort, or parts of it theirs |
+//! | seed | candidates found | nothing, or the cohort is complete: insert sizes are inferred |
 //! | emit, once its cohort is complete | records written | their number of bytes is known |
 //! | records | | they go on as those of any other input |
 //!
-//! Whoever claims takes what is furthest: records before batches to be emitted before new ones. So no more than a cohort
-//! waits, besides what is in flight. What comes out depends on neither: batches join their cohorts, cohorts are emitted,
+//! Whoever claims takes what is furthest: records before batches to be emitted before batches without candidates; but a few
+//! batches for each thread are always taken ahead. So no more than a cohort waits, besides what is in flight. What comes out depends on neither: batches join their cohorts, cohorts are emitted,
 //! and records go on in the order of the input.
 
 mod carrying;
@@ -22,7 +23,7 @@ mod unaligned;
 mod worker;
 
 pub use flow::Flow;
-pub use kernel::{header, load, needs};
+pub use kernel::{Needs, header, load, needs};
 pub use lanes::Lanes;
 pub use queue::{Done, Task};
 pub use unaligned::Unaligned;

@@ -28,7 +28,7 @@ pub struct Raw {
 
 /// What a ticket does.
 pub enum Task {
-    /// Takes a batch from the files of a lane, and finds candidates.
+    /// Takes a batch from the files of a lane.
     Take {
         /// The lane, 0-based.
         lane: usize,
@@ -37,9 +37,9 @@ pub enum Task {
     },
     /// Opens a piece of the file of a lane, or ends it.
     Open(usize, Option<Claim>),
-    /// Makes reads of records, and finds candidates.
+    /// Makes reads of records.
     Convert(Raw),
-    /// Finds candidates for a batch that was read or cut otherwise than when it was taken.
+    /// Finds candidates for a batch that has its place in a cohort.
     Seed(Place, Reads),
     /// Writes the records of a batch whose cohort is complete.
     Emit(Piece),
@@ -51,12 +51,12 @@ pub enum Task {
 
 /// What came of it.
 pub enum Done {
-    /// A batch, and candidates if it looks as it should.
-    Taken(usize, Taken, Reads, Option<Result<Seeded>>),
+    /// A batch, and, if it looks as it should, whether it could be made ready.
+    Taken(usize, Taken, Reads, Option<Result<()>>),
     /// A piece of the file of a lane; nothing at its end.
     Opened(usize, Option<Opened>),
-    /// Reads, candidates, and whether they are the last of their file.
-    Converted(Reads, Option<Seeded>, bool),
+    /// Reads, and whether they are the last of their file.
+    Converted(Reads, bool),
     /// Candidates.
     Seeded(Place, Reads, Seeded),
     /// Records.
@@ -95,12 +95,14 @@ pub struct Queue {
     pub ready: VecDeque<Piece>,
     /// Records that are to become reads.
     pub raw: VecDeque<Raw>,
-    /// Batches to be looked at once more.
-    pub again: VecDeque<(Place, Reads)>,
+    /// Batches without candidates.
+    pub bare: VecDeque<(Place, Reads)>,
     /// The lane that is being taken from.
     pub lane: usize,
     /// The next batch of it.
     pub batch: u64,
     /// Tasks in flight after which there will be others.
     pub in_flight: usize,
+    /// Those among them that bring reads.
+    pub taking: usize,
 }

@@ -32,20 +32,16 @@ impl Worker {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 let taken = self.lanes.lanes[lane].claims()?.take(batch, &mut reads);
                 let whole = taken.is_whole() && !reads.is_empty();
-                let seeded = whole.then(|| {
-                    self.lanes.prepare(lane, &mut reads)?;
-                    self.aligner.seed(&reads)
-                });
-                Ok(Done::Taken(lane, taken, reads, seeded))
+                let prepared = whole.then(|| self.lanes.prepare(lane, &mut reads));
+                Ok(Done::Taken(lane, taken, reads, prepared))
             }
             Task::Open(lane, claim) => self.open(lane, claim),
             Task::Convert(raw) => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 self.lanes.lanes[raw.lane].unaligned()?.reads(&raw, &mut reads)?;
                 self.lanes.prepare(raw.lane, &mut reads)?;
-                let seeded = (!reads.is_empty()).then(|| self.aligner.seed(&reads)).transpose()?;
                 Arc::into_inner(raw.batch).into_iter().for_each(|batch| self.lanes.batches.put(batch));
-                Ok(Done::Converted(reads, seeded, raw.last))
+                Ok(Done::Converted(reads, raw.last))
             }
             Task::Seed(place, reads) => {
                 let seeded = self.aligner.seed(&reads)?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 #[cfg(feature = "bwa")]
-use readmill::allocator;
+use readmill::allocator::Heaps;
 use readmill::plan::{
     self, DuplicateMode, Duplicates, Filters, Means, Output, Plan, Steps, Tallies, Unmapped, Verbosity,
 };
@@ -37,8 +37,8 @@ pub struct Demo {
 impl Demo {
     /// As many as [`Align`](super::align::Align) has, if it aligns.
     #[cfg(feature = "bwa")]
-    pub fn heaps(&self) -> usize {
-        if self.fastq { plan::threads() + 1 } else { allocator::FEW_HEAPS }
+    pub fn heaps(&self) -> Heaps {
+        if self.fastq { Heaps::Aligning(plan::threads()) } else { Heaps::Few }
     }
 
     pub fn run(&self) -> Result<()> {
@@ -110,7 +110,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let aligning =
         Aligning { reference: fasta, lanes: vec![lane], carrying, aligner, words: Vec::new() };
     plan.means.threads = threads;
-    plan.means.memory = readmill::memory::of_aligning(&aligning)? + (512 << 20);
+    plan.means.memory = readmill::memory::of_aligning(&aligning, plan.means.threads)? + (512 << 20);
     plan.aligning = Some(aligning);
     let means = format!("-o {} -m {}M", prepared.display(), plan.means.memory >> 20);
     println!("running: {} {files} -R '{group}' {means}", plan.command_line());

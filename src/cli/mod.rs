@@ -23,8 +23,9 @@ mod split;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use readmill::Plan;
+use readmill::allocator::{self, Heaps};
 use readmill::report::{Report, log};
-use readmill::{Plan, allocator};
 use readmill_record::{Error, Kind};
 
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
@@ -96,13 +97,13 @@ pub fn main() -> ExitCode {
 
 impl Command {
     /// Heaps that its threads need.
-    fn heaps(&self) -> usize {
+    fn heaps(&self) -> Heaps {
         match self {
             #[cfg(any(feature = "bwa", feature = "minibwa"))]
             Command::Align(it) => it.heaps(),
             #[cfg(feature = "bwa")]
             Command::Demo(it) => it.heaps(),
-            _ => allocator::FEW_HEAPS,
+            _ => Heaps::Few,
         }
     }
 }

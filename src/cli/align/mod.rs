@@ -11,6 +11,7 @@ mod shared;
 use std::path::PathBuf;
 
 use clap::Args;
+use readmill::allocator::Heaps;
 use readmill::plan::{self, Aligning, Lane};
 use readmill::{Plan, memory};
 use readmill_format::cram::Fasta;
@@ -59,10 +60,9 @@ pub struct Align {
 }
 
 impl Align {
-    /// A heap for each thread, since the aligner allocates for every read, and one for the thread that started first:
-    /// where two share one, they wait for each other.
-    pub fn heaps(&self) -> usize {
-        self.output.threads() + 1
+    /// A heap for each thread.
+    pub fn heaps(&self) -> Heaps {
+        Heaps::Aligning(self.output.threads())
     }
 
     pub fn plan(&self) -> Result<Plan> {
@@ -83,7 +83,8 @@ impl Align {
             words,
         };
         if !self.output.says_memory() {
-            plan.means.memory = plan.means.memory.saturating_add(memory::of_aligning(&aligning)?);
+            plan.means.memory =
+                plan.means.memory.saturating_add(memory::of_aligning(&aligning, plan.means.threads)?);
         }
         plan.aligning = Some(aligning);
         Ok(plan)

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
+use readmill::allocator::{self, Heaps};
 use readmill_align::bwa::{self, BwaKernel, BwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
 use readmill_fastq::{Claims, Input, Layout, Options, Order};
@@ -44,7 +45,7 @@ pub struct Args {
 /// Measures once and says wall seconds and CPU seconds.
 pub fn run(args: &Args) -> Result<()> {
     if args.settled {
-        readmill::allocator::settle(args.threads + 1);
+        allocator::settle(Heaps::Aligning(args.threads));
     }
     let options = BwaOptions { cohort_bases: Some(args.cohort_bases), ..BwaOptions::default() };
     let kernel: Arc<dyn Kernel> = Arc::new(BwaKernel::load(&bwa::find(&args.reference)?, options)?);
