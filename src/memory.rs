@@ -103,8 +103,8 @@ impl Memory {
     pub fn divide(plan: &Plan) -> Result<Self> {
         let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
         let threads = plan.means.threads.max(1);
-        let wide = needs.and_then(|_| Memory::among(plan, needs, aligning_crew(threads)).ok());
-        wide.map_or_else(|| Memory::among(plan, needs, crew(threads)), Ok)
+        let wide = if needs.is_some() { aligning_crew(threads) } else { crew(threads) };
+        Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, least_crew(threads)))
     }
 
     /// Divides it for that crew.
@@ -176,7 +176,12 @@ fn crew(threads: usize) -> Crew {
     Crew { threads, in_flight: (2 * threads).min((threads + 4).max(threads + threads / 2)) }
 }
 
-/// The same where some tickets take thirty times as long as others, as they do where reads are aligned.
+/// What has to do where memory is short.
+fn least_crew(threads: usize) -> Crew {
+    Crew { threads, in_flight: (2 * threads).min(threads + 4) }
+}
+
+/// So many tickets where some take thirty times as long as others, as they do where reads are aligned.
 fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
 }

@@ -2,12 +2,14 @@
 //!
 //! A regular file is written as `X.partial` and renamed once it and its index are on disk. What exists
 //! and is not a regular file (`/dev/null`, a pipe) is written through. Indexes that belong to an older
-//! file of that name are removed, because readers would prefer them to the new one.
+//! file of that name are removed, because readers would prefer them to the new one. Parts of an output get their
+//! names together.
 
+mod complete;
 mod cram_output;
+mod files;
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use readmill_engine::Pool;
@@ -17,31 +19,26 @@ use readmill_format::bgzf::{self, Codec};
 use readmill_format::{cram, fastq, sam};
 use readmill_record::{Batch, Error, Header, Result};
 
+use complete::write_index;
+pub use complete::{Complete, index_names};
 use cram_output::CramOutput;
 pub use cram_output::complete as complete_header;
+use files::{Files, Place};
 
 use crate::aside::Aside;
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
 use crate::report::Report;
-use crate::target::{Positioned, Target, with_suffix};
-
-/// Every name under which readers look for an index of `bam`.
-pub fn index_names(bam: &Path) -> Vec<PathBuf> {
-    let mut names = vec![with_suffix(bam, ".bai"), with_suffix(bam, ".csi"), with_suffix(bam, ".crai")];
-    if bam.extension().is_some_and(|extension| extension == "bam") {
-        names.extend([bam.with_extension("bai"), bam.with_extension("csi")]);
-    }
-    names
-}
+use crate::target::{Positioned, with_suffix};
 
 /// Takes encoded parts in order and leaves complete files.
 pub struct Sink {
-    target: Target,
+    files: Files,
     format: Format,
     index: Option<IndexBuilder>,
     /// Whether to do without an index where the records turn out not to be in order.
     index_is_optional: bool,
     scheme: Option<Scheme>,
+    /// Bytes of all files.
     offset: u64,
     /// Bytes of the header.
     header: u64,
@@ -62,6 +59,8 @@ pub struct Part {
     pub cram: cram::Encoded,
     /// Its records.
     pub records: u64,
+    /// Bytes of all records before it, where that is known.
+    pub start: u64,
     /// Reads of it that go into other outputs.
     pub aside: Aside,
 }
@@ -77,17 +76,17 @@ impl Sink {
             return Err(Error::usage("only a BAM or CRAM file sorted by coordinate can be indexed")
                 .hint("add --sort coordinate, or drop --write-index"));
         }
-        let target = Target::open(&output.path)?;
-        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !target.is_file() {
+        let files = Files::open(output)?;
+        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !files.are_regular() {
             let what = format!("{} is not a file, so it has no index", output.path.display());
             return Err(Error::usage(what).hint("drop --write-index"));
         }
-        if (bam || is_cram) && target.is_terminal() {
+        if (bam || is_cram) && files.is_terminal() {
             return Err(Error::usage("BAM and CRAM are not written to a terminal")
                 .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
         }
-        let level = output.level.unwrap_or(if target.is_pipe() { 0 } else { DEFAULT_LEVEL });
-        if bam && target.is_pipe() {
+        let level = output.level.unwrap_or(if files.is_pipe() { 0 } else { DEFAULT_LEVEL });
+        if bam && files.is_pipe() {
             match output.level {
                 None => report.note("uncompressed BAM goes into the pipe; -l sets a level"),
                 Some(0) => {}
@@ -97,7 +96,7 @@ impl Sink {
             }
         }
         let scheme = match output.index {
-            Index::Auto if bam && sorted && target.is_file() => Some(Scheme::for_header(header)),
+            Index::Auto if bam && sorted && files.are_regular() => Some(Scheme::for_header(header)),
             Index::Auto | Index::No => None,
             Index::Wanted if is_cram => None,
             Index::Wanted => Some(Scheme::for_header(header)),
@@ -106,12 +105,12 @@ impl Sink {
         };
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;
-        let indexed = sorted && target.is_file() && output.index != Index::No;
+        let indexed = sorted && files.are_regular() && output.index != Index::No;
         let cram = is_cram.then(|| CramOutput::new(output, header, indexed)).transpose()?;
         let Output { format, codec, ref fastq, .. } = *output;
         let (offset, header, fastq) = (0, 0, fastq.clone());
         Ok(Sink {
-            target,
+            files,
             format,
             index,
             index_is_optional,
@@ -151,19 +150,25 @@ impl Sink {
 
     /// Whether what has been written can be read and written again.
     pub fn can_restart(&self) -> bool {
-        self.format == Format::Bam && self.target.is_file()
+        self.format == Format::Bam && self.files.are_regular() && !self.files.are_parts()
     }
 
     /// The records written so far, as BGZF blocks.
     pub fn written(&self) -> Result<impl Read + Send + use<>> {
-        self.target.read_from(self.header, self.offset - self.header)
+        self.files.read_from(self.header)
+    }
+
+    /// Says how many bytes all records together will have, before the first of them comes: an output in parts is
+    /// cut by it.
+    pub fn expect(&mut self, bytes: u64) {
+        self.files.expect(bytes);
     }
 
     /// Forgets everything written.
     pub fn restart(&mut self, header: &Header) -> Result<()> {
         self.offset = 0;
         self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
-        self.target.restart()
+        self.files.restart()
     }
 
     /// What threads need to encode parts, of which `in_flight` are under way.
@@ -177,13 +182,13 @@ impl Sink {
             fastq: self.fastq.clone(),
             cram: self.cram.as_ref().map(|cram| cram.writing.clone()),
             parts: Pool::new(in_flight),
-            behind: self.target.positioned().map(|file| (file, Mutex::default())),
+            behind: self.files.positioned().map(|files| (files, Mutex::default())),
         }
     }
 
     /// Writes encoded bytes.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        self.target.write(bytes)?;
+        self.files.write(bytes)?;
         self.offset += bytes.len() as u64;
         Ok(())
     }
@@ -192,11 +197,12 @@ impl Sink {
     /// the bytes at once; into a file they are written by [`Writer::write_behind`], on any thread.
     pub fn take(&mut self, mut part: Part, writer: &Writer<'_>) -> Result<()> {
         self.settle(&mut part);
+        self.files.go_to(part.start);
         match &writer.behind {
             Some((_, queue)) => {
-                let offset = self.offset;
+                let place = self.files.place(part.bytes.len());
                 self.offset += part.bytes.len() as u64;
-                queue.lock().unwrap_or_else(PoisonError::into_inner).push((offset, part));
+                queue.lock().unwrap_or_else(PoisonError::into_inner).push((place, part));
             }
             None => {
                 self.write_bytes(&part.bytes)?;
@@ -230,15 +236,17 @@ impl Sink {
 
     /// Completes the file and its index under their temporary names, so that hardly anything can go wrong any more.
     pub fn complete(mut self, report: &Report) -> Result<Complete> {
-        self.target.move_to(self.offset)?;
-        if self.format.is_compressed() {
-            self.write_bytes(&bgzf::EOF_BLOCK)?;
-        } else if self.format == Format::Cram {
-            self.write_bytes(&cram::EOF)?;
-        }
-        self.target.sync()?;
-        let Some(name) = self.target.name().map(Path::to_path_buf) else {
-            return Ok(Complete { target: self.target, index: None, bytes: self.offset });
+        let end: &[u8] = match self.format {
+            Format::Cram => &cram::EOF,
+            format if format.is_compressed() => &bgzf::EOF_BLOCK,
+            _ => &[],
+        };
+        self.files.go_to_last();
+        self.files.write_last(end)?;
+        self.offset += end.len() as u64;
+        self.files.sync()?;
+        let Some(name) = self.files.name() else {
+            return Ok(Complete { files: self.files, index: None, bytes: self.offset });
         };
         if self.index_is_optional && self.index.as_ref().is_some_and(|index| !index.is_sorted()) {
             report.note("no index: the header says coordinate, but the records are in another order");
@@ -255,58 +263,12 @@ impl Sink {
             }
             _ => None,
         };
-        Ok(Complete { target: self.target, index, bytes: self.offset })
+        Ok(Complete { files: self.files, index, bytes: self.offset })
     }
 }
 
-/// A file that is complete but for its name.
-pub struct Complete {
-    target: Target,
-    index: Option<(PathBuf, Target)>,
-    bytes: u64,
-}
-
-impl Complete {
-    /// Gives the file and its index their names, and removes older indexes. Returns the bytes of the file.
-    pub fn rename(self, report: &Report) -> Result<u64> {
-        let Complete { mut target, index, bytes } = self;
-        let Some(name) = target.name().map(Path::to_path_buf) else { return Ok(bytes) };
-        let own = index.as_ref().map(|(path, _)| path);
-        let beside_link = index_names(target.path()).into_iter();
-        for stale in beside_link.chain(index_names(&name)) {
-            let replaced = std::path::absolute(&stale).ok().as_ref() == own;
-            if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() && !replaced {
-                report.note(&format!("removed {}, the index of an older file", stale.display()));
-            }
-        }
-        if let Some(older) = index.as_ref().and_then(|(_, index)| index.name()) {
-            let _ = std::fs::remove_file(older); // no new file beside an old index, not for a moment
-        }
-        target.rename()?;
-        if let Some((_, mut index)) = index {
-            index.rename()?;
-        }
-        Ok(bytes)
-    }
-}
-
-/// Writes the index of `bam` under its temporary name; gives its path, too.
-fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, Target)> {
-    let suffix = match scheme.kind() {
-        Kind::Bai => ".bai",
-        Kind::Csi => ".csi",
-    };
-    let path = with_suffix(bam, suffix);
-    let mut target = Target::open(&path)?;
-    let mut bytes = Vec::new();
-    builder.write_to(&mut bytes)?;
-    target.write(&bytes)?;
-    target.sync()?;
-    Ok((path, target))
-}
-
-/// A part and its offset in the file.
-type Placed = (u64, Part);
+/// A part and its place.
+type Placed = (Place, Part);
 
 /// How parts are encoded and written, for all threads.
 pub struct Writer<'a> {
@@ -318,8 +280,8 @@ pub struct Writer<'a> {
     fastq: fastq::Style,
     cram: Option<cram::Writing>,
     parts: Pool<Part>,
-    /// The file, where bytes can be written at any place of it, and what is to be written where.
-    behind: Option<(Positioned, Mutex<Vec<Placed>>)>,
+    /// The files, where bytes can be written at any place of them, and what is to be written where.
+    behind: Option<(Vec<Positioned>, Mutex<Vec<Placed>>)>,
 }
 
 impl<'a> Writer<'a> {
@@ -348,11 +310,11 @@ impl<'a> Writer<'a> {
     /// Writes what has been given its place and waits. Whoever is about to encode does this first, so that
     /// parts are written on all threads and few of them wait; and it is done once more at the end.
     pub fn write_behind(&self) -> Result<()> {
-        let Some((file, queue)) = &self.behind else { return Ok(()) };
+        let Some((files, queue)) = &self.behind else { return Ok(()) };
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some((offset, part)) = next else { return Ok(()) };
-            file.write_at(&part.bytes, offset)?;
+            let Some((place, part)) = next else { return Ok(()) };
+            files[place.file].write_at(&part.bytes, place.offset)?;
             self.parts.put(part);
         }
     }

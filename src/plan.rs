@@ -4,6 +4,7 @@ mod aligning;
 mod duplicates;
 mod elsewhere;
 mod filters;
+mod parts;
 mod recalibration;
 mod tallies;
 
@@ -21,6 +22,7 @@ pub use aligning::{Aligner, Aligning, Carrying, Lane, read_group};
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
 pub use elsewhere::{By, Chosen, Elsewhere, Fastq, MOST, Split};
 pub use filters::{Filters, OptionalFields, Sampling, Unmapped};
+pub use parts::{MOST_PARTS, part_name};
 pub use recalibration::{Apply, Recalibration, TableSource, Training};
 pub use tallies::Tallies;
 
@@ -90,6 +92,8 @@ pub enum Format {
 pub struct Output {
     /// The file; `-` is standard output.
     pub path: PathBuf,
+    /// How many parts it is cut into, which `cat` joins in the order of their [names](part_name).
+    pub parts: usize,
     /// Its format.
     pub format: Format,
     /// What compresses BAM.
@@ -242,7 +246,8 @@ impl Output {
         let path = path.into();
         let (format, codec) = (Format::by_name(&path), Codec::default());
         let (fastq, cram) = (fastq::Style::default(), CramStyle::default());
-        Output { path, format, codec, level: None, index: Index::Auto, no_pg: false, fastq, cram }
+        let (parts, level, index, no_pg) = (1, None, Index::Auto, false);
+        Output { path, parts, format, codec, level, index, no_pg, fastq, cram }
     }
 
     /// The same for a format that is not compressed.
@@ -252,6 +257,7 @@ impl Output {
 
     /// Checks what can be checked before it is opened.
     fn check(&self) -> Result<()> {
+        self.check_parts()?;
         let wants_index = matches!(self.index, Index::Wanted | Index::Kind(_));
         if wants_index && self.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
@@ -314,6 +320,7 @@ impl Plan {
             return Err(Error::usage("standard input can be read only once").hint("give - once"));
         }
         self.output.as_ref().map_or(Ok(()), Output::check)?;
+        self.check_parts()?;
         match (&self.elsewhere, &self.output) {
             (Some(Elsewhere::Split(split)), _) => split.output.check()?,
             (Some(Elsewhere::Chosen(list)), Some(main)) => {

@@ -21,7 +21,7 @@ use crate::aligning::{self, Lanes, Unaligned};
 use crate::filters::{self, Made};
 use crate::inputs::{Inputs, Rules};
 use crate::memory::Memory;
-use crate::output::{Sink, complete_header};
+use crate::output::{Complete, Sink, complete_header};
 use crate::pass::doing::Doing;
 use crate::pass::feed::Feed;
 use crate::pass::look::Look;
@@ -217,19 +217,25 @@ impl Job<'_> {
         }
         self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        let written = self.finish(None, sides)?;
+        let (written, _) = self.finish(None, sides)?;
         files.rename()?;
         Ok(Summary { read, written, counts, ..Summary::default() })
     }
 
-    /// Completes all outputs, then gives them their names. Returns the records in those beside the main one.
-    fn finish(&self, sink: Option<Sink>, sides: Option<Sides<'_>>) -> Result<u64> {
+    /// Completes all outputs, then gives them their names. Returns the records in those beside the main one, and the
+    /// parts of the main one with their bytes.
+    fn finish(
+        &self,
+        sink: Option<Sink>,
+        sides: Option<Sides<'_>>,
+    ) -> Result<(u64, Vec<(PathBuf, u64)>)> {
         let sides = sides.map(|sides| sides.complete(self.report)).transpose()?;
         let main = sink.map(|sink| sink.complete(self.report)).transpose()?;
+        let parts = main.as_ref().map_or_else(Vec::new, Complete::parts);
         let (records, complete) = sides.unwrap_or_default();
         let all = main.into_iter().chain(complete);
         all.into_iter().try_for_each(|output| output.rename(self.report).map(drop))?;
-        Ok(records)
+        Ok((records, parts))
     }
 
     /// What is done to reads that are not held.
@@ -267,7 +273,7 @@ impl Job<'_> {
         }
         self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        let aside = self.finish(Some(sink), sides)?;
+        let (aside, _) = self.finish(Some(sink), sides)?;
         files.rename()?;
         let counts = written.counts;
         Ok(Summary { read, written: written.records, aside, counts, ..Summary::default() })

@@ -9,7 +9,7 @@ use readmill_steps::markdup::apply::Counted;
 use readmill_steps::markdup::{DuplicationMetrics, Libraries, Tally};
 
 use crate::output::index_names;
-use crate::plan::Plan;
+use crate::plan::{Output, Plan};
 use crate::target::{Target, check_distinct, with_suffix};
 
 /// What a file beside the output is.
@@ -101,7 +101,8 @@ fn paths(plan: &Plan) -> Vec<(Beside, &Path)> {
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
 pub fn check(plan: &Plan) -> Result<()> {
-    let main = plan.output.as_ref().map(|output| &*output.path);
+    let main = plan.output.as_ref().map_or_else(Vec::new, Output::names);
+    let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
     let mut read: Vec<PathBuf> = recalibration.cloned().chain(plan.steps.filters.inputs()).collect();
     let training = plan.steps.recalibration.iter().filter_map(|it| it.training());
@@ -112,20 +113,20 @@ pub fn check(plan: &Plan) -> Result<()> {
     });
     let beside: Vec<&Path> =
         paths(plan).into_iter().map(|(_, path)| path).chain(plan.aside_paths()).collect();
-    for (n, path) in main.into_iter().chain(beside.iter().copied()).enumerate() {
-        let is_main = n == 0 && main.is_some();
+    for (n, path) in main().chain(beside.iter().copied()).enumerate() {
+        let is_main = n < main().count();
         plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
         let mut reads = plan.inputs.iter().filter(|_| !is_main).chain(&read);
         reads.try_for_each(|input| spare(input, path))?;
     }
     for (n, path) in beside.iter().enumerate() {
-        let mut others = main.into_iter().chain(beside[..n].iter().copied());
+        let mut others = main().chain(beside[..n].iter().copied());
         if !is_device(path) && others.any(|other| is_same(path, other)) {
             return Err(
                 Error::usage("two outputs have one name").hint("give each file a name of its own")
             );
         }
-        let mut others = main.into_iter().chain(plan.aside_paths());
+        let mut others = main().chain(plan.aside_paths());
         if others.any(|other| index_names(other).iter().any(|index| is_same(path, index))) {
             let what = format!("{} would be taken for the index of another output", path.display());
             return Err(Error::usage(what).hint("give it another name"));

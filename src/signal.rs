@@ -43,6 +43,26 @@ pub fn release(path: &Path) {
     unfinished().retain(|other| other != path);
 }
 
+/// Gives files their names, all or none; a signal comes before the first or behind the last. Of several, the last name is
+/// free before the first is given: if the machine stops between them, the end is missing, and that is seen. On failure,
+/// gives the number of the one that could not be renamed, too.
+pub fn rename_all(files: &[&(PathBuf, PathBuf)]) -> Result<(), (usize, std::io::Error)> {
+    let mut unfinished = unfinished();
+    if let [_, .., (_, last)] = files {
+        let _ = std::fs::remove_file(last);
+    }
+    for (number, (partial, name)) in files.iter().enumerate() {
+        if let Err(error) = std::fs::rename(partial, name) {
+            for (partial, name) in &files[..number] {
+                let _ = std::fs::rename(name, partial);
+            }
+            return Err((number, error));
+        }
+    }
+    unfinished.retain(|path| !files.iter().any(|(partial, _)| partial == path));
+    Ok(())
+}
+
 /// Starts the thread that waits for SIGTERM, SIGINT and SIGHUP (it does no work, so it does not count as
 /// a thread). On one of them unfinished files are removed and the process ends with 128 + its number;
 /// spilled data has no name and goes by itself. It is done here rather than by a flag because a

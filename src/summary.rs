@@ -1,5 +1,6 @@
 //! What a run says of itself in the log, before and after.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use readmill_record::Header;
@@ -27,6 +28,8 @@ pub struct Summary {
     pub spilled: u64,
     /// Sorted runs that were spilled.
     pub runs: usize,
+    /// The parts of the main output, and their bytes; nothing where it is one file.
+    pub parts: Vec<(PathBuf, u64)>,
 }
 
 /// Says which duplicates were found.
@@ -72,7 +75,11 @@ fn shown_output(plan: &Plan) -> String {
     let tally = plan.tallies.paths().into_iter().flatten().next();
     let main = plan.output.as_ref().map(|output| &*output.path);
     let path = main.or(table.map(|path| &**path)).or(tally);
-    path.map_or("nowhere".into(), |path| path.display().to_string())
+    let path = path.map_or("nowhere".into(), |path| path.display().to_string());
+    match &plan.output {
+        Some(output) if output.is_in_parts() => format!("{path} in {} parts", output.parts),
+        _ => path,
+    }
 }
 
 /// The inputs, in few words.
@@ -124,6 +131,9 @@ pub fn conclude(summary: &Summary, started: Instant, report: &Report) {
     }
     if summary.aside > 0 {
         report.say(&format!("readmill: {} records written into other files", summary.aside));
+    }
+    for (path, bytes) in &summary.parts {
+        report.say(&format!("readmill: {} has {bytes} bytes", path.display()));
     }
     report.say(&format!(
         "readmill: {} records read, {} written in {:.1} s; peak memory {} MiB; {} MiB spilled in {} runs",

@@ -120,14 +120,21 @@ impl Target {
 
     /// Gives the complete file its name.
     pub fn rename(&mut self) -> Result<()> {
-        if let Some((partial, name)) = &self.names {
-            std::fs::rename(partial, name).map_err(|e| self.error(&e))?;
-            if let Some(dir) = name.parent().filter(|dir| !dir.as_os_str().is_empty()) {
-                let _ = File::open(dir).and_then(|dir| dir.sync_all()); // not every file system can
-            }
-            signal::release(partial);
-            self.names = None;
+        Target::rename_all(std::slice::from_mut(self))
+    }
+
+    /// Gives complete files their names, all or none.
+    pub fn rename_all(targets: &mut [Target]) -> Result<()> {
+        let named: Vec<&Target> = targets.iter().filter(|target| target.is_file()).collect();
+        let names: Vec<&(PathBuf, PathBuf)> =
+            named.iter().filter_map(|target| target.names.as_ref()).collect();
+        signal::rename_all(&names).map_err(|(number, e)| named[number].error(&e))?;
+        let mut dirs: Vec<&Path> = names.iter().filter_map(|(_, name)| name.parent()).collect();
+        dirs.dedup();
+        for dir in dirs.into_iter().filter(|dir| !dir.as_os_str().is_empty()) {
+            let _ = File::open(dir).and_then(|dir| dir.sync_all()); // not every file system can
         }
+        targets.iter_mut().for_each(|target| target.names = None);
         Ok(())
     }
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use readmill::Plan;
 use readmill::limit;
-use readmill::plan::{self, CramStyle, FAST_LEVEL, Format, Index, Means, Output, Steps, Verbosity};
+use readmill::plan::{
+    self, CramStyle, FAST_LEVEL, Format, Index, MOST_PARTS, Means, Output, Steps, Verbosity,
+};
 use readmill_format::bam::index::Kind;
 use readmill_format::bgzf::Codec;
 use readmill_format::cram::Fasta;
@@ -37,6 +39,9 @@ pub struct OutputFlags {
     /// Output file; - or nothing for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
+    /// Write so many files, FILE.part-001 and so on, which cat joins to the BAM file that is written without this flag; only where reads are sorted, or their duplicates marked, in the same run
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MOST_PARTS as i64))]
+    out_parts: u16,
     /// Output format: bam, sam, sam.gz or cram, as in cram,version=3.0 or cram,no-ref [default: by the output's extension, else bam]
     #[arg(short = 'O', long, value_name = "FORMAT", value_parser = parse_format)]
     output_format: Option<OutputFormat>,
@@ -206,7 +211,8 @@ impl OutputFlags {
             _ => self.level,
         };
         let (codec, no_pg) = (self.codec, self.no_pg);
-        Output { format, codec, level, index, no_pg, cram, ..Output::new(&self.output) }
+        let parts = usize::from(self.out_parts);
+        Output { parts, format, codec, level, index, no_pg, cram, ..Output::new(&self.output) }
     }
 }
 

@@ -60,7 +60,7 @@ impl<'a> ToSink<'a> {
         let aside = doer.apply(batch)?;
         let mut part = self.writer.part();
         encoder.encode(batch, &mut part)?;
-        part.aside = aside;
+        (part.aside, part.start) = (aside, partition.start());
         Ok(part)
     }
 }

@@ -132,7 +132,8 @@ impl Chosen {
     /// The output, where `main` is the main one.
     pub fn output(&self, main: &Output) -> Output {
         let (path, format) = (self.path.clone(), self.format());
-        let output = Output { path, format, index: main.index.where_it_can_be(), ..main.clone() };
+        let index = main.index.where_it_can_be();
+        let output = Output { path, parts: 1, format, index, ..main.clone() };
         if format.is_compressed() { output } else { output.without_codec() }
     }
 

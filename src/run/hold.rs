@@ -114,7 +114,7 @@ impl Job<'_> {
         steps.append(&mut self.late);
         self.tallies.verify(true, &self.steps, &steps, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        summary.aside = self.finish(Some(sink), sides)?;
+        (summary.aside, summary.parts) = self.finish(Some(sink), sides)?;
         files.rename()?;
         summary.counts.extend(written.counts);
         summary.written = left_early + written.records;
@@ -142,6 +142,7 @@ impl Job<'_> {
         if prefix.is_empty() {
             sink.begin(&self.header)?;
         }
+        sink.expect(sources.record_bytes());
         Ok((sources, prefix))
     }
 

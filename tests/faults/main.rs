@@ -7,6 +7,7 @@ mod files;
 mod inputs;
 mod metrics;
 mod outputs;
+mod parts;
 mod program;
 mod recalibration;
 mod records;

@@ -8,7 +8,7 @@ use crate::files::{HEADER, bam_header, block, blocks, many};
 use crate::program::{Place, wait};
 
 /// The program at work on an input that has not ended, and the pipe that must stay open.
-fn started(place: &Place, args: &[&str], records: &[u8]) -> (Child, ChildStdin) {
+pub fn started(place: &Place, args: &[&str], records: &[u8]) -> (Child, ChildStdin) {
     let mut command = place.command();
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -29,7 +29,7 @@ fn await_partial(place: &Place) {
     }
 }
 
-fn send(child: &Child, signal: i32) {
+pub fn send(child: &Child, signal: i32) {
     let pid = i32::try_from(child.id()).unwrap();
     // SAFETY: `kill` has no requirement on memory; the child has not been waited for, so it is it.
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
@@ -49,7 +49,7 @@ fn stops(args: &[&str], records: &[u8]) {
 }
 
 /// Compresses to more than the 64 KiB that are read to tell the format.
-fn enough() -> Vec<u8> {
+pub fn enough() -> Vec<u8> {
     many(60_000, 150)
 }
 

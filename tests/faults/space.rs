@@ -28,7 +28,7 @@ fn a_temporary_directory_that_is_not_there() {
 }
 
 /// Runs `script` with a file system of 4 MiB at `small`; nothing where mounting is not allowed.
-fn with_small_disk(place: &Place, script: &str) -> Option<crate::program::Ended> {
+pub fn with_small_disk(place: &Place, script: &str) -> Option<crate::program::Ended> {
     let mount = "mkdir -p small && mount -t tmpfs -o size=4m readmill small";
     let allowed = place.run(
         std::process::Command::new("unshare")

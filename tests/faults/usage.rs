@@ -68,6 +68,25 @@ fn an_index_needs_a_sorted_bam_file() {
 }
 
 #[test]
+fn parts_are_files_of_bam_in_an_order_that_is_known() {
+    refused("sort IN --out-parts 2", &["standard output", "give a name", "-o"]);
+    refused("sort IN -o - --out-parts 2", &["standard output", "-o"]);
+    for format in ["sam", "sam.gz", "cram"] {
+        refused(&format!("sort IN -o OUT.{format} --out-parts 2"), &["only BAM", "--out-parts"]);
+        refused(&format!("sort IN -o OUT -O {format} --out-parts 2"), &["only BAM", "--out-parts"]);
+    }
+    refused("filter IN -o OUT.bam --out-parts 2", &["as they come", "readmill prep", "--out-parts"]);
+    refused("prep IN -o OUT.bam --drop-unmapped --out-parts 2", &["as they come", "--out-parts"]);
+    refused("split IN -o OUT --by read-group --out-parts 2", &["no main output", "--out-parts"]);
+    for number in ["0", "257", "-1", "many"] {
+        refused(&format!("sort IN -o OUT.bam --out-parts={number}"), &[number]);
+    }
+    refused("sort IN -o OUT.bam --out-parts 2 --stats OUT.bam", &["one name"]);
+    refused("sort IN -o OUT.bam --out-parts 2 --stats OUT.bam.part-002", &["one name"]);
+    refused("sort IN -o OUT.bam --out-parts 2 --stats OUT.bam.bai", &["index of another"]);
+}
+
+#[test]
 fn umis_and_barcodes() {
     for source in ["nonsense", "RX", "tag:", "tag:RXX", "name:ab", "inline:0", "inline:30+30"] {
         refused(&format!("markdup IN -o OUT.bam --umi {source}"), &["--umi", source]);

@@ -66,6 +66,7 @@ impl Desk {
             steps,
             output: Some(Output {
                 path: format!("/dev/fd/{}", writer.as_raw_fd()).into(),
+                parts: 1,
                 format: Format::Sam,
                 codec: Codec::default(),
                 level: None,

@@ -52,12 +52,13 @@ pub struct SpilledRun {
     extent: Extent,
     framing: Framing,
     frames: Vec<FrameEntry>,
+    record_bytes: u64,
 }
 
 impl SpilledRun {
     /// A run whose frames, made as `framing` says, will go to `extent`.
     pub fn new(extent: Extent, framing: Framing) -> Self {
-        SpilledRun { extent, framing, frames: Vec::new() }
+        SpilledRun { extent, framing, frames: Vec::new(), record_bytes: 0 }
     }
 
     /// Appends frames, and leaves none.
@@ -65,6 +66,7 @@ impl SpilledRun {
         let base = self.extent.end - self.extent.start;
         spill.append(&mut self.extent, &frames.bytes)?;
         frames.bytes.clear();
+        self.record_bytes += std::mem::take(&mut frames.record_bytes);
         self.frames.extend(frames.index.drain(..).map(|mut frame| {
             frame.at += base;
             frame
@@ -75,6 +77,11 @@ impl SpilledRun {
     /// The index.
     pub fn frames(&self) -> &[FrameEntry] {
         &self.frames
+    }
+
+    /// Bytes of its records, without their stamps.
+    pub fn record_bytes(&self) -> u64 {
+        self.record_bytes
     }
 
     /// Where it lies.
@@ -119,6 +126,8 @@ impl SpilledRun {
 pub struct Frames {
     bytes: Vec<u8>,
     index: Vec<FrameEntry>,
+    /// Bytes of records given to it, without their stamps.
+    record_bytes: u64,
 }
 
 impl Frames {
@@ -160,6 +169,7 @@ impl FrameWriter {
             self.column.extend_from_slice(tail);
         }
         self.previous = key;
+        out.record_bytes += raw.len() as u64;
         self.records.extend_from_slice(&stamp.0.to_le_bytes());
         self.records.extend_from_slice(raw);
         if self.records.len() >= self.size {

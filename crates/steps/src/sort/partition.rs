@@ -21,6 +21,8 @@ pub const PARTITION: u64 = 1 << 20;
 #[derive(Default)]
 pub struct Partition {
     pieces: Vec<Piece>,
+    /// Bytes of all records before it.
+    start: u64,
 }
 
 /// Some consecutive records of a range.
@@ -63,6 +65,9 @@ impl Cutter {
             // The partition under way began below this multiple, even where a record larger than a
             // partition has passed several.
             let begun = self.bytes + from.checked_sub(1).map_or(0, |last| range.ends[last]);
+            if self.open.pieces.is_empty() {
+                self.open.start = begun;
+            }
             let limit = (begun / self.size + 1) * self.size - self.bytes;
             let to = range.ends.partition_point(|&end| end < limit) + 1;
             let whole = to <= range.ends.len();
@@ -93,11 +98,16 @@ impl From<Ordered> for Partition {
     /// All records of a range, for whom it does not matter where it ends.
     fn from(range: Ordered) -> Self {
         let to = range.picks.len();
-        Partition { pieces: vec![Piece { range: Arc::new(range), from: 0, to }] }
+        Partition { pieces: vec![Piece { range: Arc::new(range), from: 0, to }], start: 0 }
     }
 }
 
 impl Partition {
+    /// Bytes of all records that come before it in the order from which it was cut.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
     /// Puts its records, in order, in place of those in `batch`.
     pub fn gather_into(&self, batch: &mut Batch) -> Result<()> {
         batch.clear();

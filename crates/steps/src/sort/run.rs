@@ -142,6 +142,11 @@ impl List {
         self.blocks.len()
     }
 
+    /// Bytes of all its records.
+    pub fn record_bytes(&self) -> u64 {
+        self.blocks.iter().map(|block| block.bytes).sum()
+    }
+
     /// Bytes of the records of a block.
     pub fn block_bytes(&self, block: usize) -> u64 {
         self.blocks.get(block).map_or(0, |block| block.bytes)

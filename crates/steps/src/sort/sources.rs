@@ -68,6 +68,12 @@ impl Sources {
         })
     }
 
+    /// Bytes of all records.
+    pub fn record_bytes(&self) -> u64 {
+        let runs = self.runs.iter().map(SpilledRun::record_bytes);
+        runs.chain(self.lists.iter().map(List::record_bytes)).sum()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.runs.len() + self.lists.len()

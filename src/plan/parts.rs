@@ -1,0 +1,84 @@
+//! An output in parts: several files that `cat` joins to one.
+
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Result};
+
+use super::{Elsewhere, Format, Output, Plan};
+
+/// Parts of an output, at most: each is open twice, and a process may have 1,024 files open where nobody has said
+/// otherwise.
+pub const MOST_PARTS: usize = 256;
+
+/// The name of part `number`, from 1, of the output `whole`. The number stands behind the whole name because a part is no
+/// BAM file by itself: `split` of GNU coreutils (`x.bam.aa`) and Hadoop-BAM, whose parts have neither header nor EOF
+/// block (`part-r-00000`), do not call theirs `.bam` either. It has three digits, so that a shell gives the parts in their
+/// order.
+pub fn part_name(whole: &Path, number: usize) -> PathBuf {
+    let mut name = whole.as_os_str().to_owned();
+    name.push(format!(".part-{number:03}"));
+    name.into()
+}
+
+impl Output {
+    /// Whether it is cut into parts.
+    pub fn is_in_parts(&self) -> bool {
+        self.parts > 1
+    }
+
+    /// The names of its files: its own, or those of its parts in their order.
+    pub fn files(&self) -> Vec<PathBuf> {
+        if !self.is_in_parts() {
+            return vec![self.path.clone()];
+        }
+        (1..=self.parts).map(|number| part_name(&self.path, number)).collect()
+    }
+
+    /// All names that it takes: also that of the whole, which its index goes by.
+    pub fn names(&self) -> Vec<PathBuf> {
+        let mut names = self.files();
+        names.extend(self.is_in_parts().then(|| self.path.clone()));
+        names
+    }
+
+    /// Checks what can be checked before it is opened.
+    pub(super) fn check_parts(&self) -> Result<()> {
+        if !(1..=MOST_PARTS).contains(&self.parts) {
+            return Err(Error::usage(format!("an output has 1 to {MOST_PARTS} parts"))
+                .hint("give another number by --out-parts"));
+        }
+        if !self.is_in_parts() {
+            return Ok(());
+        }
+        if self.path.as_os_str() == "-" {
+            return Err(Error::usage("parts are files, and standard output is one stream")
+                .hint("give a name for them by -o, or drop --out-parts"));
+        }
+        if self.format != Format::Bam {
+            return Err(
+                Error::usage("only BAM is written in parts").hint("write BAM, or drop --out-parts")
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// Refuses parts where it is not known how many reads will come when the first of them leave.
+    pub(super) fn check_parts(&self) -> Result<()> {
+        if let Some(Elsewhere::Split(split)) = &self.elsewhere
+            && split.output.is_in_parts()
+        {
+            return Err(Error::usage("a split has no main output that could be cut into parts")
+                .hint("drop --out-parts"));
+        }
+        let in_parts = self.output.as_ref().is_some_and(Output::is_in_parts);
+        if in_parts && !self.holds_everything() {
+            return Err(Error::usage(
+                "reads leave as they come, so nobody knows where the output could be cut into parts",
+            )
+            .hint("sort or mark duplicates in the same run (readmill prep), or drop --out-parts"));
+        }
+        Ok(())
+    }
+}
