@@ -92,14 +92,14 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
-            let index = bwa::index_bytes(&bwa::find(&aligning.reference)?)?;
+            let index = bwa::FILES.bytes(&bwa::FILES.find(&aligning.reference)?)?;
             let bases = options.cohort_bases.unwrap_or(bwa::BwaOptions::COHORT_BASES);
             (index, bwa::scratch_bytes(READ_BASES), bases)
         }
         #[cfg(feature = "minibwa")]
         plan::Aligner::Minibwa(ref options) => {
             use readmill_align::minibwa;
-            let index = minibwa::index_bytes(&minibwa::find(&aligning.reference)?)?;
+            let index = minibwa::FILES.bytes(&minibwa::FILES.find(&aligning.reference)?)?;
             let bases = options.cohort_bases.unwrap_or(minibwa::MinibwaOptions::COHORT_BASES);
             (index, minibwa::scratch_bytes(READ_BASES), bases)
         }
@@ -119,13 +119,13 @@ pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
-            let prefix = bwa::find(&aligning.reference)?;
+            let prefix = bwa::FILES.find(&aligning.reference)?;
             Ok(Arc::new(bwa::BwaKernel::load(&prefix, (**options).clone())?))
         }
         #[cfg(feature = "minibwa")]
         plan::Aligner::Minibwa(ref options) => {
             use readmill_align::minibwa;
-            let prefix = minibwa::find(&aligning.reference)?;
+            let prefix = minibwa::FILES.find(&aligning.reference)?;
             Ok(Arc::new(minibwa::MinibwaKernel::load(&prefix, (**options).clone())?))
         }
     }

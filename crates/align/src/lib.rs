@@ -29,6 +29,8 @@ mod cohort;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod fasta;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod index_files;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod indexing;
 mod kernel;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -43,6 +45,8 @@ mod prefix;
 mod suffixes;
 
 pub use cohort::Cohorts;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+pub use index_files::IndexFiles;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub use indexing::{Stage, index_memory};
 pub use kernel::{Aligner, Contig, Kernel, Model, Seeded, Sink};

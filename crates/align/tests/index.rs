@@ -43,7 +43,7 @@ fn gzip_and_other_line_ends_change_nothing() {
     gz.finish().unwrap();
     for file in [crlf, packed] {
         build_index(&file, &file, IndexOptions::default(), &mut |_| ()).unwrap();
-        assert_eq!(bwa::find(&file).unwrap(), file);
+        assert_eq!(bwa::FILES.find(&file).unwrap(), file);
         for suffix in [".amb", ".ann", ".pac", ".bwt.2bit.64"] {
             let same = std::fs::read(beside(&file, suffix)).unwrap()
                 == std::fs::read(beside(reference(), suffix)).unwrap();
@@ -89,14 +89,14 @@ fn an_index_that_takes_too_much_memory_is_not_begun() {
 fn an_index_is_found_under_the_names_that_are_in_use() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("ref.fa.gz");
-    let error = bwa::find(&file).unwrap_err();
+    let error = bwa::FILES.find(&file).unwrap_err();
     assert!(error.to_string().contains("readmill index REF"), "{error}");
     for prefix in ["ref", "ref.fa"] {
         let prefix = place.path().join(prefix);
         for suffix in [".amb", ".ann", ".pac", ".bwt.2bit.64"] {
             std::fs::write(beside(&prefix, suffix), "").unwrap();
         }
-        assert_eq!(bwa::find(&file).unwrap(), prefix);
+        assert_eq!(bwa::FILES.find(&file).unwrap(), prefix);
     }
 }
 

@@ -3,14 +3,15 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod scene;
 
 use std::path::{Path, PathBuf};
 
 use common::{READS, align, digest, fasta, minibwa as kernel, reads, records, reference};
+use readmill_align::Kernel;
 use readmill_align::minibwa::{
     self, Differences, InsertSize, MinibwaKernel, MinibwaOptions, Preset, build_index,
 };
-use readmill_align::{Kernel, Seeded};
 use readmill_record::{Error, Kind, Read, Reads, RecordRef};
 
 fn small_cohorts() -> MinibwaOptions {
@@ -56,84 +57,37 @@ fn records_are_those_of_minibwa() {
 
 #[test]
 fn batches_and_threads_change_nothing() {
-    let (kernel, pairs, single) = (kernel(small_cohorts()), reads(2, 1500), reads(1, 700));
-    let (whole, alone) = (align(&kernel, &pairs, 1500, 1), align(&kernel, &single, 700, 1));
-    for (batch, threads) in [(1, 1), (37, 3), (512, 2), (1000, 8)] {
-        assert!(align(&kernel, &pairs, batch, threads) == whole, "pairs in batches of {batch}");
-        assert!(align(&kernel, &single, batch, threads) == alone, "reads in batches of {batch}");
-    }
+    scene::batches_and_threads_change_nothing(&kernel(small_cohorts()));
 }
 
 #[test]
 fn every_read_has_a_record_that_is_whole_and_in_its_group() {
-    let (kernel, pairs) = (kernel(MinibwaOptions::default()), reads(2, 300));
-    let records = records(&kernel, &pairs, Some(b"g1"));
-    let mut primaries = vec![0; pairs.len()];
-    for (read, record) in &records {
-        assert_eq!(RecordRef::check(record, 3), Ok(()));
-        let record = RecordRef::new(record);
-        assert_eq!(record.read_group(), Some(&b"g1"[..]));
-        let name = pairs.read(*read).name;
-        let kept = name.strip_suffix(b"/1").or(name.strip_suffix(b"/2")).unwrap_or(name);
-        assert_eq!(record.qname(), kept);
-        assert_eq!(record.flags().is_last(), read % 2 == 1);
-        primaries[*read] += u32::from(record.flags().is_primary());
-    }
-    assert!(primaries.iter().all(|&count| count == 1));
-    let mapped = records.iter().filter(|(_, it)| !RecordRef::new(it).flags().is_unmapped()).count();
-    assert!(mapped > 560, "{mapped} are mapped");
+    scene::every_read_has_a_record_that_is_whole_and_in_its_group(&kernel(MinibwaOptions::default()));
 }
 
 #[test]
 fn an_insert_size_that_is_given_makes_cohorts_needless() {
     let insert = InsertSize { mean: 310, deviation: 90, longest: 670, shortest: 1 };
-    let kernel = kernel(MinibwaOptions { insert: Some(insert), ..MinibwaOptions::default() });
-    assert_eq!(kernel.cohort_bases(2), None);
-    let pairs = reads(2, 400);
-    assert!(align(&kernel, &pairs, 400, 1) == align(&kernel, &pairs, 31, 2));
+    let options = MinibwaOptions { insert: Some(insert), ..MinibwaOptions::default() };
+    scene::an_insert_size_that_is_given_makes_cohorts_needless(&kernel(options));
 }
 
 #[test]
 fn memory_stays_below_what_is_foretold() {
-    let (kernel, pairs) = (kernel(MinibwaOptions::default()), reads(2, 1024));
-    let seeded = kernel.clone().aligner().unwrap().seed(&pairs).unwrap();
-    assert!(seeded.bytes() > 100 * pairs.len() as u64);
-    assert!(seeded.bytes() < kernel.seeded_bytes(&pairs), "{}", seeded.bytes());
+    let kernel = kernel(MinibwaOptions::default());
+    scene::candidates_stay_below_what_is_foretold(&kernel, 100);
     let beside_words = kernel.index_bytes() - (32 << 20);
     assert!(beside_words > 2 * 140_001 && beside_words < 3 * 140_001, "{beside_words}");
 }
 
 #[test]
 fn reads_that_cannot_be_records_are_errors() {
-    let kernel = kernel(MinibwaOptions::default());
-    let (long_name, long_read) = (vec![b'n'; 255], vec![b'A'; 200_001]);
-    for (name, bases, what) in [
-        (&long_name[..], &b"ACGT"[..], "254 bytes"),
-        (b"a\0b", b"ACGT", "NUL"),
-        (b"long", &long_read, "200,000 bases"),
-    ] {
-        let mut reads = Reads::new(1, 41);
-        reads.push(Read { name: b"good", comment: b"", bases: b"ACGTACGT", qualities: None });
-        reads.push(Read { name, comment: b"", bases, qualities: None });
-        let Err(error) = kernel.clone().aligner().unwrap().seed(&reads) else {
-            panic!("{what} went through")
-        };
-        assert_eq!((error.kind, error.place.record), (Kind::Input, Some(43)));
-        assert!(error.what.contains(what), "{error}");
-    }
+    scene::reads_that_cannot_be_records_are_errors(&kernel(MinibwaOptions::default()));
 }
 
 #[test]
 fn empty_reads_and_empty_batches_are_fine() {
-    let kernel = kernel(MinibwaOptions::default());
-    let mut reads = Reads::new(2, 0);
-    assert!(records(&kernel, &reads, None).is_empty());
-    for _ in 0..2 {
-        reads.push(Read { name: b"e", comment: b"", bases: b"", qualities: Some(b"") });
-    }
-    let records = records(&kernel, &reads, None);
-    assert_eq!(records.len(), 2);
-    assert!(records.iter().all(|(_, record)| RecordRef::new(record).flags().is_unmapped()));
+    scene::empty_reads_and_empty_batches_are_fine(&kernel(MinibwaOptions::default()));
 }
 
 /// Reads of one letter, of letters that are none, of every length, with and without a mate that is empty.
@@ -163,17 +117,7 @@ fn odd_reads_are_aligned_or_not_and_nothing_ends() {
 
 #[test]
 fn errors_and_panics_of_the_sink_come_back() {
-    let (kernel, reads) = (kernel(MinibwaOptions::default()), reads(2, 5));
-    let mut aligner = kernel.clone().aligner().unwrap();
-    let mut seeded = || aligner.seed(&reads).unwrap();
-    let (first, second): (Seeded, Seeded) = (seeded(), seeded());
-    let model = kernel.infer(&[&first]).unwrap();
-    let fail = &mut |_: usize, _: &[u8]| Err(Error::usage("full"));
-    assert_eq!(aligner.emit(&reads, first, &model, None, fail).unwrap_err().what, "full");
-    let panic = std::panic::AssertUnwindSafe(|| {
-        aligner.emit(&reads, second, &model, None, &mut |_, _| panic!("ouch"))
-    });
-    assert!(std::panic::catch_unwind(panic).is_err());
+    scene::errors_and_panics_of_the_sink_come_back(&kernel(MinibwaOptions::default()));
 }
 
 const SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
@@ -226,7 +170,7 @@ fn the_smallest_references_can_be_read() {
         let file = place.path().join("ref.fa");
         std::fs::write(&file, text).unwrap();
         build_index(&file, &file, None, &mut |_| ()).unwrap();
-        let prefix = minibwa::find(&file.with_extension("fa.gz")).unwrap();
+        let prefix = minibwa::FILES.find(&file.with_extension("fa.gz")).unwrap();
         let kernel = MinibwaKernel::load(&prefix, MinibwaOptions::default()).unwrap();
         let kernel: std::sync::Arc<dyn Kernel> = std::sync::Arc::new(kernel);
         assert_eq!(records(&kernel, &reads(2, 20), None).len(), 40, "{text}");

@@ -48,7 +48,8 @@ pub fn run(args: &Args) -> Result<()> {
         allocator::settle(Heaps::Aligning(args.threads));
     }
     let options = BwaOptions { cohort_bases: Some(args.cohort_bases), ..BwaOptions::default() };
-    let kernel: Arc<dyn Kernel> = Arc::new(BwaKernel::load(&bwa::find(&args.reference)?, options)?);
+    let kernel: Arc<dyn Kernel> =
+        Arc::new(BwaKernel::load(&bwa::FILES.find(&args.reference)?, options)?);
     let cohorts = cohorts(kernel.as_ref(), read(args)?);
     let group = args.group.as_ref().map(String::as_bytes);
     let (used, started) = (usage::own()?.cpu, Instant::now());

@@ -1,8 +1,10 @@
-//! Whole records of `readmill align` beside `bwa mem`, and the index beside that of bwa-mem2.
+//! Whole records of `readmill align` beside `bwa mem`, and the index beside that of bwa-mem2; in `minibwa.rs` the same of
+//! the other kernel.
 //!
 //! Both get the same options and the same `-K`. bwa is that of the system, of which 0.7.17 is the claim; later ones write
 //! MQ, which is left out of the comparison (row 103 of docs/parity.md).
 
+mod minibwa;
 mod reads;
 
 use std::fs::{self, File};
@@ -83,44 +85,46 @@ const REFUSED: [(&str, &str, &str); 10] = [
     ("long-name.fq", "", "254"),
 ];
 
-/// Compares on so many pairs; the index, too, where bwa-mem2 may be built for it.
+/// Compares on so many pairs; in a full run indexes and the kernel minibwa, too, whose peers are built from source.
 pub fn compare(
     place: &Place<'_>,
     peers: &Peers,
     pairs: u64,
-    index: bool,
+    full: bool,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    ledger.title("align", "whole records beside bwa mem");
-    let bwa = match peers.bwa() {
-        Ok(bwa) => bwa,
-        Err(error) => {
-            ledger.check("align: bwa", || Err(error));
-            return Ok(());
-        }
-    };
+    ledger.title("align", "whole records beside bwa mem, and minibwa map");
     make(place, pairs)?;
-    ledger.check("align: indexes of three references", || make_indexes(place, &bwa));
+    match peers.bwa() {
+        Ok(bwa) => compare_with(place, &bwa, ledger),
+        Err(error) => ledger.check("align: bwa", || Err(error)),
+    }
+    if full {
+        match peers.bwa_mem2() {
+            Ok(tool) => same_indexes(place, &tool, ledger),
+            Err(error) => ledger.check("align: bwa-mem2", || Err(error)),
+        }
+        minibwa::compare(place, peers, ledger);
+    }
+    Ok(())
+}
+
+/// Compares with bwa.
+fn compare_with(place: &Place<'_>, bwa: &Tool, ledger: &mut Ledger) {
+    ledger.check("align: indexes of three references", || make_indexes(place, bwa));
     let normal = rule(&bwa.version);
     let options =
         OPTIONS.map(|options| Case { reference: "ref", files: PAIRS, flags: COHORTS, options });
     for (number, case) in options.iter().chain(&LAYOUTS).enumerate() {
         let Case { reference, files, flags, options } = case;
         let what = format!("align: as bwa {} mem {flags} {options} {reference} {files}", bwa.version);
-        ledger.check(&what, || case.same(place, &bwa, normal, 1 + number % 3));
+        ledger.check(&what, || case.same(place, bwa, normal, 1 + number % 3));
     }
     for (files, options, word) in REFUSED {
         ledger.check(&format!("align: {files} {options} is refused"), || {
             refused(place, files, options, word)
         });
     }
-    if index {
-        match peers.bwa_mem2() {
-            Ok(tool) => same_indexes(place, &tool, ledger),
-            Err(error) => ledger.check("align: bwa-mem2", || Err(error)),
-        }
-    }
-    Ok(())
 }
 
 /// Writes references and reads.
@@ -214,7 +218,7 @@ fn compared_without_mate_qualities(line: &mut Vec<u8>) -> bool {
 
 fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
     if line.starts_with(b"@") {
-        return !line.starts_with(b"@HD\t") && !line.starts_with(b"@PG\t");
+        return not_of_the_program(line);
     }
     let fields = line.split(|&byte| byte == b'\t').enumerate();
     let fields = fields.filter(|(at, field)| *at < 11 || keep(field)).map(|(at, field)| {
@@ -224,6 +228,12 @@ fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
     });
     *line = fields.collect::<Vec<_>>().join(&b'\t');
     true
+}
+
+/// All lines but `@HD` and `@PG`.
+#[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
+fn not_of_the_program(line: &mut Vec<u8>) -> bool {
+    !line.starts_with(b"@HD\t") && !line.starts_with(b"@PG\t")
 }
 
 /// Checks that readmill says what is wrong, and leaves no output.

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use dictionary::sequences;
 
 use super::commands::Place;
-use super::ledger::Ledger;
+use super::ledger::{FULL_RUN, Ledger};
 use super::lines::{Printed, same, tags_in_order};
 use super::samples;
 use crate::peers::{Peers, Tool};
@@ -20,20 +20,32 @@ use crate::peers::{Peers, Tool};
 /// Regions on the sequences of the edges and, written over them, of the sample.
 const REGIONS: &str = "regions.bed";
 
-/// Compares on a simulated sample with all kinds of templates, and on reads at the edges of what there may be.
-pub fn compare(place: &Place<'_>, peers: &Peers, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+/// Compares on a simulated sample with all kinds of templates, and on reads at the edges of what there may be; beside
+/// elPrep, too, in a full run.
+pub fn compare(
+    place: &Place<'_>,
+    peers: &Peers,
+    pairs: u64,
+    full: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
     ledger
         .title("filters", "filters and edits, on simulated reads and on reads at the ends of sequences");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.make(place)?;
     fs::write(place.path("edges.sam"), edges::text(5_000))?;
     place.newest("view --no-PG -b -o edges.bam edges.sam")?;
-    let elprep = peers.elprep()?;
+    let elprep = if full { Some(peers.elprep()?) } else { None };
+    if !full {
+        ledger.left_out("filters: beside elPrep", FULL_RUN);
+    }
     for input in ["in.bam", "edges.bam"] {
         write_regions(place, input)?;
         let pair = Pair { place, input };
         pair.samtools(ledger);
-        pair.elprep(&elprep, ledger);
+        if let Some(elprep) = &elprep {
+            pair.elprep(elprep, ledger);
+        }
         pair.picard(ledger);
         pair.names(ledger);
     }

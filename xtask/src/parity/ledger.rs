@@ -1,11 +1,16 @@
-//! The lines `ok` and `FAIL`, and how many there were.
+//! The lines `ok`, `FAIL` and `out`, and how many there were.
 
 use anyhow::Result;
+
+/// Why peers that are neither packages of the system nor archives of Maven are not asked in CI: making them takes minutes.
+/// (samtools 1.24, whose orders are the reference, is made all the same.)
+pub const FULL_RUN: &str = "its peer is made from source or by pip, for runs without --quick";
 
 /// Counts comparisons and says how each ended.
 #[derive(Default)]
 pub struct Ledger {
     comparisons: usize,
+    left_out: usize,
     failures: usize,
 }
 
@@ -27,6 +32,17 @@ impl Ledger {
                 println!("FAIL  {what}: {error:#}");
             }
         }
+    }
+
+    /// Says of comparisons that they are not made, and why; they are neither `ok` nor `FAIL`.
+    pub fn left_out(&mut self, what: &str, why: &str) {
+        self.left_out += 1;
+        println!("out   {what} is left out: {why}");
+    }
+
+    /// How often comparisons were left out.
+    pub fn left_outs(&self) -> usize {
+        self.left_out
     }
 
     /// Comparisons made.

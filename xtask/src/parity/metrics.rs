@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use super::commands::{Commands, Place};
-use super::ledger::Ledger;
+use super::ledger::{FULL_RUN, Ledger};
 use super::samples;
 use crate::peers::Peers;
 
@@ -40,15 +40,24 @@ const CASES: [Case; 4] = [
 
 /// Metrics of one library and of several, each of so many templates, and MultiQC on those of one: of several
 /// libraries, it reports the first alone (release 1.35, of Picard's file, too).
-pub fn all(commands: &Commands, root: &Path, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+pub fn all(
+    commands: &Commands,
+    peers: &Peers,
+    root: &Path,
+    pairs: u64,
+    full: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
     for libraries in [1, 3] {
         let sample = samples::of_libraries(libraries, pairs);
         let place = Place::new(commands, &root.join(&sample.name))?;
         sample.make(&place)?;
         ledger.title(&sample.name, sample.about);
         compare(&place, ledger);
-        if libraries == 1 {
-            read_by_multiqc(&place, &Peers::new()?, ledger);
+        match (libraries, full) {
+            (1, true) => read_by_multiqc(&place, peers, ledger),
+            (1, false) => ledger.left_out("metrics: MultiQC", FULL_RUN),
+            _ => {}
         }
     }
     Ok(())

@@ -45,7 +45,7 @@ impl Known {
     }
 }
 
-/// The simulated samples, each with so many templates; the deep one has five times as many.
+/// The simulated samples, each with so many templates; the deep one has five times as many, and enough to spill.
 pub fn simulated(pairs: u64) -> Vec<Sample> {
     let base = Profile::small().with_pairs(pairs);
     let sample = |seed, name: &str, about, change: fn(&mut Profile)| {
@@ -63,8 +63,8 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
             reads: Reads::Simulated(profile),
         }
     };
-    let deep = sample(6, "deep", "five times the templates, so that little memory spills", |profile| {
-        profile.pairs *= 5;
+    let deep = sample(6, "deep", "most templates, so that little memory spills", |profile| {
+        profile.pairs = (5 * profile.pairs).max(100_000);
     });
     let spliced =
         sample(8, "spliced", "introns; many molecules of a place, told apart by UMIs", |profile| {

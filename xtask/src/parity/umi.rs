@@ -29,8 +29,8 @@ const METHODS: [(&str, &str, u32); 5] = [
     ("cluster", "cluster", 1),
 ];
 
-/// Compares on molecules at so many positions; `duplex` ones, too, which need fgumi, whose build takes minutes.
-pub fn compare(place: &Place<'_>, peers: &Peers, positions: u64, duplex: bool, ledger: &mut Ledger) {
+/// Compares on molecules at so many positions.
+pub fn compare(place: &Place<'_>, peers: &Peers, positions: u64, ledger: &mut Ledger) {
     ledger.title("umi", "molecules told by UMIs");
     for (name, duplex) in [("single", false), ("duplex", true)] {
         ledger.check(&format!("umi: input {name}.bam"), || make(place, name, positions, duplex));
@@ -46,9 +46,6 @@ pub fn compare(place: &Place<'_>, peers: &Peers, positions: u64, duplex: bool, l
             }
         }
         Err(error) => ledger.check("umi: umi_tools", || Err(error)),
-    }
-    if !duplex {
-        return;
     }
     match peers.fgumi() {
         Ok(fgumi) => {

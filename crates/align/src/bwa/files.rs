@@ -2,39 +2,29 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use readmill_record::{Error, Reads, Result};
 
 use crate::Contig;
-use crate::prefix::{self, named};
+use crate::index_files::{Described, IndexFiles};
+use crate::prefix::named;
 
 /// What bwa-mem2 calls the files that are needed, behind the prefix. (Its `.0123`, the bases one a byte, is not.)
 pub(super) const SUFFIXES: [&str; 4] = [".amb", ".ann", ".pac", ".bwt.2bit.64"];
 
-/// What the files of an index say.
-pub(super) struct Described {
-    pub(super) contigs: Vec<Contig>,
-    /// Bytes it takes in memory.
-    pub(super) bytes: u64,
-}
-
-/// The files that an index of that prefix lacks.
-pub fn missing(prefix: &Path) -> Vec<PathBuf> {
-    SUFFIXES.iter().map(|suffix| named(prefix, suffix)).filter(|file| !file.is_file()).collect()
-}
-
-/// The prefix under which a reference has a whole index: its own name, as bwa-mem2 calls it, or, as others do, that
-/// name without `.gz`, or without `.fasta`, `.fa` or `.fna` too.
-pub fn prefix_of(reference: &Path) -> Option<PathBuf> {
-    prefix::find(reference, |prefix| missing(prefix).is_empty())
-}
+/// The files of an index of bwa-mem2.
+pub const FILES: IndexFiles = IndexFiles {
+    aligner: "bwa mem",
+    suffixes: &SUFFIXES,
+    hint: "make one with `readmill index REF`, or with `bwa-mem2 index REF`",
+    check,
+};
 
 /// Reads what describes an index, and holds the sizes of its files against it: the C code that loads it ends the
 /// process over a damaged one.
 pub(super) fn check(prefix: &Path) -> Result<Described> {
-    let lacking = missing(prefix);
-    if let Some(first) = lacking.first() {
+    if let Some(first) = FILES.missing(prefix).first() {
         return Err(Error::usage("this file of the index for bwa mem is missing")
             .file(first)
             .hint("make the index with `readmill index REF`"));

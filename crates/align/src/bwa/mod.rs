@@ -13,12 +13,12 @@ mod quiet;
 mod record;
 mod settings;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use readmill_record::{Error, Reads, Result};
 
-pub use files::{missing, prefix_of, scratch_bytes};
+pub use files::{FILES, scratch_bytes};
 pub use index::{IndexOptions, build_index, unfinished};
 pub use options::{BwaOptions, InsertSize};
 
@@ -40,13 +40,13 @@ pub struct BwaKernel {
 const BWA_MEM3: &str = bwa_mem3_sys::build_info::VERSION;
 
 impl BwaKernel {
-    /// Reads the index called `prefix`, which [`prefix_of`] finds.
+    /// Reads the index called `prefix`, which [`FILES`] finds.
     pub fn load(prefix: &Path, options: BwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
         let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;
         let index = Index::load(prefix)?;
         let loaded = index.contigs().map(|(name, length)| (name.to_bytes(), length));
-        if !loaded.eq(described.contigs.iter().map(|contig| (contig.name.as_bytes(), contig.length))) {
+        if !described.has(loaded) {
             return Err(Error::input("another index of that name is in shared memory")
                 .file(prefix)
                 .hint("drop it with `bwa-mem3 shm -d`"));
@@ -144,18 +144,4 @@ impl Aligner for BwaAligner {
         let (index, settings, inserts) = (&kernel.index, &kernel.settings, model.get()?);
         ffi::emit(index, settings, &mut self.scratch, seeded.take()?, inserts, reads.first(), take)
     }
-}
-
-/// Bytes that an index takes in memory, as its files say.
-pub fn index_bytes(prefix: &Path) -> Result<u64> {
-    files::check(prefix).map(|described| described.bytes)
-}
-
-/// The prefix of a reference's index, or an error that says how to make one.
-pub fn find(reference: &Path) -> Result<PathBuf> {
-    prefix_of(reference).ok_or_else(|| {
-        Error::usage("it has no index for bwa mem")
-            .file(reference)
-            .hint("make one with `readmill index REF`, or with `bwa-mem2 index REF`")
-    })
 }

@@ -2,29 +2,24 @@
 
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use readmill_record::{Error, Reads, Result};
 
 use crate::Contig;
-use crate::prefix::{self, named};
+use crate::index_files::{Described, IndexFiles};
+use crate::prefix::named;
 
 /// What minibwa calls its files, behind the prefix: sequences, and their transform.
 pub(super) const SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
 
-/// What the files of an index say.
-pub(super) struct Described {
-    pub(super) contigs: Vec<Contig>,
-    /// Bytes it takes in memory.
-    pub(super) bytes: u64,
-}
-
-/// The prefix under which a reference has a whole index: its own name, or that name without `.gz`, or without `.fasta`,
-/// `.fa` or `.fna` too.
-pub fn prefix_of(reference: &Path) -> Option<PathBuf> {
-    let is_whole = |prefix: &Path| SUFFIXES.iter().all(|suffix| named(prefix, suffix).is_file());
-    prefix::find(reference, is_whole)
-}
+/// The files of an index of minibwa.
+pub const FILES: IndexFiles = IndexFiles {
+    aligner: "minibwa",
+    suffixes: &SUFFIXES,
+    hint: "make one with `readmill index --kernel minibwa REF`, or with `minibwa index REF`",
+    check,
+};
 
 /// Reads what describes an index, and holds the sizes of its files against it: the C code that loads it believes them.
 pub(super) fn check(prefix: &Path) -> Result<Described> {

@@ -15,13 +15,13 @@ mod settings;
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use minibwa_sys as sys;
 use readmill_record::{Error, Reads, Result};
 
-pub use files::{prefix_of, scratch_bytes};
+pub use files::{FILES, scratch_bytes};
 pub use index::{build_index, unfinished};
 pub use options::{Differences, InsertSize, MinibwaOptions, Preset};
 
@@ -45,12 +45,12 @@ pub struct MinibwaKernel {
 const BATCH: i32 = 48;
 
 impl MinibwaKernel {
-    /// Reads the index called `prefix`, which [`prefix_of`] finds.
+    /// Reads the index called `prefix`, which [`FILES`] finds.
     pub fn load(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
         let index = Index::load(prefix)?;
         let loaded = index.contigs().map(|(name, length)| (name.to_bytes(), length));
-        if !loaded.eq(described.contigs.iter().map(|contig| (contig.name.as_bytes(), contig.length))) {
+        if !described.has(loaded) {
             return Err(Error::input("the index changed while it was read").file(prefix));
         }
         let settings = options.settings();
@@ -208,20 +208,6 @@ fn letters(bases: &[u8]) -> Cow<'_, [u8]> {
     }
     let changed = |&base: &u8| if matches!(base, b'U' | b'u') { base - 1 } else { base };
     Cow::Owned(bases.iter().map(changed).collect())
-}
-
-/// Bytes that an index takes in memory, as its files say.
-pub fn index_bytes(prefix: &Path) -> Result<u64> {
-    files::check(prefix).map(|described| described.bytes)
-}
-
-/// The prefix of a reference's index, or an error that says how to make one.
-pub fn find(reference: &Path) -> Result<PathBuf> {
-    prefix_of(reference).ok_or_else(|| {
-        Error::usage("it has no index for minibwa")
-            .file(reference)
-            .hint("make one with `readmill index --kernel minibwa REF`, or with `minibwa index REF`")
-    })
 }
 
 #[cfg(test)]

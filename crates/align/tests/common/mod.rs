@@ -179,12 +179,12 @@ pub const READS: usize = 3000;
 
 #[cfg(feature = "bwa")]
 pub fn kernel(options: BwaOptions) -> Arc<dyn Kernel> {
-    Arc::new(BwaKernel::load(&bwa::find(reference()).unwrap(), options).unwrap())
+    Arc::new(BwaKernel::load(&bwa::FILES.find(reference()).unwrap(), options).unwrap())
 }
 
 #[cfg(feature = "minibwa")]
 pub fn minibwa(options: MinibwaOptions) -> Arc<dyn Kernel> {
-    Arc::new(MinibwaKernel::load(&minibwa::find(reference()).unwrap(), options).unwrap())
+    Arc::new(MinibwaKernel::load(&minibwa::FILES.find(reference()).unwrap(), options).unwrap())
 }
 
 /// Records of one batch.

@@ -1,0 +1,62 @@
+//! The files of an index, whichever aligner it is for: where they are looked for, and what they say.
+
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Result};
+
+use crate::Contig;
+use crate::prefix::named;
+
+/// What an aligner calls the files of its index, and how they are read.
+pub struct IndexFiles {
+    /// The aligner, for messages.
+    pub(crate) aligner: &'static str,
+    /// The files that are needed, behind the prefix.
+    pub(crate) suffixes: &'static [&'static str],
+    /// What makes them.
+    pub(crate) hint: &'static str,
+    /// Reads what describes an index of that prefix, and holds its files against it.
+    pub(crate) check: fn(&Path) -> Result<Described>,
+}
+
+/// What the files of an index say.
+pub(crate) struct Described {
+    pub(crate) contigs: Vec<Contig>,
+    /// Bytes it takes in memory.
+    pub(crate) bytes: u64,
+}
+
+impl Described {
+    /// Whether these names and lengths in bases are those of its sequences.
+    pub(crate) fn has<'a>(&'a self, loaded: impl Iterator<Item = (&'a [u8], u64)>) -> bool {
+        loaded.eq(self.contigs.iter().map(|contig| (contig.name.as_bytes(), contig.length)))
+    }
+}
+
+impl IndexFiles {
+    /// The files that an index of that prefix lacks.
+    pub fn missing(&self, prefix: &Path) -> Vec<PathBuf> {
+        self.suffixes.iter().map(|suffix| named(prefix, suffix)).filter(|file| !file.is_file()).collect()
+    }
+
+    /// The prefix under which a reference has a whole index, or an error that says how to make one. It is the
+    /// reference's own name, as the aligners call it, or, as others do, that name without `.gz`, or without `.fasta`,
+    /// `.fa` or `.fna` too.
+    pub fn find(&self, reference: &Path) -> Result<PathBuf> {
+        let mut prefix = reference.to_path_buf();
+        while !self.missing(&prefix).is_empty() {
+            let extension = prefix.extension().and_then(|it| it.to_str()).unwrap_or_default();
+            if !["gz", "bgz", "fasta", "fa", "fna"].contains(&extension) {
+                let what = format!("it has no index for {}", self.aligner);
+                return Err(Error::usage(what).file(reference).hint(self.hint));
+            }
+            prefix.set_extension("");
+        }
+        Ok(prefix)
+    }
+
+    /// Bytes that an index of that prefix takes in memory, as its files say.
+    pub fn bytes(&self, prefix: &Path) -> Result<u64> {
+        (self.check)(prefix).map(|described| described.bytes)
+    }
+}
