@@ -7,6 +7,7 @@ use readmill_record::{Error, Result};
 use readmill_steps::bqsr;
 use readmill_steps::markdup::apply::Counted;
 use readmill_steps::markdup::{DuplicationMetrics, Libraries, Tally};
+use readmill_steps::tally::AdapterCounts;
 
 use crate::output::index_names;
 use crate::plan::{Output, Plan};
@@ -35,6 +36,8 @@ pub enum Beside {
     SamtoolsChecksum,
     /// Checksums as bamseqchksum takes them.
     Bamseqchksum,
+    /// Picard's metrics of adapters.
+    Adapters,
 }
 
 /// The files that are open, so that a name that cannot be written is told at once.
@@ -64,13 +67,15 @@ impl SideFiles {
 
     /// Writes the metrics that are asked for.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
-        // Report tools look for the input behind these words. No date: equal runs write equal bytes.
-        let input = plan.inputs.first().and_then(|path| path.file_name());
-        let input = input.map_or("-".into(), |name| name.to_string_lossy());
-        let command = format!("MarkDuplicates INPUT={input} ({})", plan.command_line());
-        let version = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
-        self.write(Beside::Metrics, &metrics.to_picard(&command, version))?;
+        let command = in_place_of("MarkDuplicates", plan);
+        self.write(Beside::Metrics, &metrics.to_picard(&command, VERSION))?;
         self.write(Beside::Json, metrics.to_json(&command).as_bytes())
+    }
+
+    /// Writes the metrics of adapters, if they are asked for.
+    pub fn write_adapters(&mut self, plan: &Plan, counts: &AdapterCounts) -> Result<()> {
+        let text = counts.to_text(&in_place_of("MarkIlluminaAdapters", plan), VERSION);
+        self.write(Beside::Adapters, text.as_bytes())
     }
 
     /// Gives complete files their names.
@@ -79,11 +84,21 @@ impl SideFiles {
     }
 }
 
+/// Stands where Picard has a date: equal runs write equal bytes.
+const VERSION: &str = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
+
+/// A command line with words of Picard's in front, behind which report tools look for the input.
+fn in_place_of(tool: &str, plan: &Plan) -> String {
+    let input = plan.inputs.first().and_then(|path| path.file_name());
+    let input = input.map_or("-".into(), |name| name.to_string_lossy());
+    format!("{tool} INPUT={input} ({})", plan.command_line())
+}
+
 /// The files that the plan names.
 fn paths(plan: &Plan) -> Vec<(Beside, &Path)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
     let training = plan.steps.recalibration.as_ref().and_then(|it| it.training());
-    let [flagstat, idxstats, stats, checksum, samtools, bamseqchksum] = plan.tallies.paths();
+    let [flagstat, idxstats, stats, checksum, samtools, bamseqchksum, adapters] = plan.tallies.paths();
     let all = [
         (Beside::Metrics, metrics.and_then(|metrics| metrics.picard.as_deref())),
         (Beside::Json, metrics.and_then(|metrics| metrics.json.as_deref())),
@@ -95,6 +110,7 @@ fn paths(plan: &Plan) -> Vec<(Beside, &Path)> {
         (Beside::Checksum, checksum),
         (Beside::SamtoolsChecksum, samtools),
         (Beside::Bamseqchksum, bamseqchksum),
+        (Beside::Adapters, adapters),
     ];
     all.into_iter().filter_map(|(what, path)| Some((what, path?))).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::{Error, Header, Result};
 use readmill_steps::sort::Order;
 use readmill_steps::tally::checksum::SequencingChecksum;
-use readmill_steps::tally::{Checksum, Columns, Flagstat, Idxstats, Stats};
+use readmill_steps::tally::{AdapterBases, Checksum, Columns, Flagstat, Idxstats, Stats};
 use readmill_steps::{Changes, Step, Tags};
 
 use crate::pass::doing::Watches;
@@ -37,6 +37,7 @@ pub struct Tallies {
     stats: Option<Watched<Stats>>,
     checksum: Option<Watched<Checksum>>,
     sequencing: Option<Watched<SequencingChecksum>>,
+    adapters: Option<Watched<AdapterBases>>,
     verify: Option<[Watched<Checksum>; 4]>,
     others: Vec<Arc<dyn Watch>>,
 }
@@ -65,6 +66,7 @@ impl Tallies {
                 .as_ref()
                 .map(|_| Watched::new(Checksum::new(header, Tags::default()))),
             sequencing: sequencing.then(|| Watched::new(SequencingChecksum)),
+            adapters: wanted.adapters.as_ref().map(|_| Watched::new(AdapterBases)),
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
             others,
         }
@@ -81,6 +83,9 @@ impl Tallies {
                 Point::Done => watches.push(done),
                 Point::Output => {}
             }
+        }
+        if point == Point::Come {
+            watches.extend(self.adapters.iter().map(|it| it as &dyn Watch));
         }
         if point == Point::Output {
             watches.extend(self.flagstat.iter().map(|it| it as &dyn Watch));
@@ -120,6 +125,9 @@ impl Tallies {
             let name = main.map_or("-".into(), |path: &std::path::PathBuf| path.display().to_string());
             files.write(Beside::SamtoolsChecksum, &sums.to_samtools(&name))?;
             files.write(Beside::Bamseqchksum, &sums.to_bamseqchksum())?;
+        }
+        if let Some(tally) = &self.adapters {
+            files.write_adapters(plan, &tally.total()?)?;
         }
         Ok(())
     }

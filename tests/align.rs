@@ -1,6 +1,8 @@
 //! FASTQ in: aligned, prepared, and the same bytes by whatever means; what is wrong with it is told.
 #![cfg(feature = "bwa")]
 
+#[path = "align/adapters.rs"]
+mod adapters;
 #[path = "align/carrying.rs"]
 mod carrying;
 mod support;

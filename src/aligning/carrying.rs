@@ -73,6 +73,9 @@ pub fn apply(
         return Ok(());
     }
     let segments = reads.segments().max(1);
+    let marked = wanted.adapters.as_ref().map(|_| tag::XT);
+    let group = (comments == Comments::Text { has_group: true }).then_some(tag::RG);
+    let of_others: Vec<Tag> = OF_ALIGNERS.into_iter().chain(marked).chain(group).collect();
     let (mut barcodes, mut shared, mut own) = (<[Barcode; 3]>::default(), Vec::new(), Vec::new());
     for first in (0..reads.len()).step_by(segments) {
         barcodes.iter_mut().for_each(Barcode::clear);
@@ -92,8 +95,8 @@ pub fn apply(
             let comment = reads.read(at).comment;
             let kept = match comments {
                 Comments::Ignored => Ok(()),
-                Comments::Text { has_group } => comment_fields(comment, has_group, &shared, &mut own),
-                Comments::Stored => keep(comment, false, &shared, &mut own),
+                Comments::Text { .. } => comment_fields(comment, &of_others, &shared, &mut own),
+                Comments::Stored => keep(comment, &of_others, &shared, &mut own),
             };
             kept.map_err(|error| blame(error, reads, at))?;
             own.extend_from_slice(&shared);
@@ -152,8 +155,8 @@ fn write(barcodes: &[Barcode; 3], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the fields of a comment but for those that others write: the aligner, and the `shared` ones.
-fn comment_fields(comment: &[u8], has_group: bool, shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
+/// Appends the fields of a comment but for those `of_others` and the `shared` ones.
+fn comment_fields(comment: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if comment.is_empty() {
         return Ok(());
     }
@@ -162,20 +165,17 @@ fn comment_fields(comment: &[u8], has_group: bool, shared: &[u8], out: &mut Vec<
         Error::input(format!("its comment: {}", error.what))
             .hint("-C takes comments that are fields of SAM, as samtools fastq -T writes them; leave it out for others")
     })?;
-    keep(&all, has_group, shared, out)
+    keep(&all, of_others, shared, out)
 }
 
 /// Appends those of the fields in `all` that nobody else writes.
-fn keep(all: &[u8], has_group: bool, shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
+fn keep(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut fields = Fields::new(all);
     let mut at = 0;
     while let Some(field) = fields.next() {
         let end = all.len() - fields.rest().len();
-        let of_others = OF_ALIGNERS.contains(&field.tag)
-            || has_group && field.tag == tag::RG
-            || tag::find(shared, field.tag).is_some();
-        if !of_others {
+        if !of_others.contains(&field.tag) && tag::find(shared, field.tag).is_none() {
             if tag::find(&out[start..], field.tag).is_some() {
                 let name = String::from_utf8_lossy(&field.tag).into_owned();
                 return Err(Error::input(format!("it has the field {name} twice")));

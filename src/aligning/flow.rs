@@ -7,6 +7,7 @@ use readmill_align::{Cohorts, Seeded};
 use readmill_fastq::{Order, Taken};
 use readmill_format::chain::Link;
 use readmill_record::{Batch, Error, Reads, Result};
+use readmill_steps::adapter::{FoundIn, Tally};
 
 use super::lanes::{Lanes, Origin};
 use super::queue::{Done, Piece, Place};
@@ -18,6 +19,8 @@ pub struct Flow {
     /// The lane whose batches are due, and the judge of their order; nothing behind the last.
     lane: usize,
     order: Option<Order>,
+    /// Adapters found in the lane so far.
+    adapters: Tally,
     /// Joins pieces of files of records.
     chain: Link,
     /// Says where cohorts end; nothing where each batch stands for itself.
@@ -47,6 +50,7 @@ impl Flow {
             lanes: Arc::clone(lanes),
             lane: 0,
             order: None,
+            adapters: Tally::default(),
             chain: Link::new(RECORD),
             cutter: None,
             cohorts: VecDeque::new(),
@@ -76,8 +80,9 @@ impl Flow {
                 };
                 self.lanes.hand_out(lane, linked, last)?;
             }
-            Done::Converted(reads, last) => {
+            Done::Converted(mut reads, found_in, last) => {
                 self.lanes.queue().taking -= 1;
+                self.lanes.settle(self.lane, &mut self.adapters, &found_in, &mut reads);
                 self.converted(reads, last);
             }
             Done::Seeded(place, reads, seeded) => self.fill(place, reads, seeded)?,
@@ -88,13 +93,19 @@ impl Flow {
         Ok(())
     }
 
-    fn judge(&mut self, taken: Taken, mut reads: Reads, prepared: Option<Result<()>>) -> Result<()> {
+    fn judge(
+        &mut self,
+        taken: Taken,
+        mut reads: Reads,
+        prepared: Option<Result<FoundIn>>,
+    ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
-        if order.link(taken, &mut reads)? {
-            prepared.unwrap_or(Ok(()))?;
+        let found_in = if order.link(taken, &mut reads)? {
+            prepared.unwrap_or(Ok(FoundIn::default()))?
         } else {
-            self.lanes.prepare(self.lane, &mut reads)?;
-        }
+            self.lanes.prepare(self.lane, &mut reads)?
+        };
+        self.lanes.settle(self.lane, &mut self.adapters, &found_in, &mut reads);
         if !reads.is_empty() {
             self.add(reads);
         }
@@ -122,7 +133,7 @@ impl Flow {
     }
 
     fn begin_lane(&mut self) {
-        (self.order, self.cutter) = (None, None);
+        (self.order, self.cutter, self.adapters) = Default::default();
         if let Some(Origin::Fastq(claims)) = self.lanes.lanes.get(self.lane).map(|lane| &lane.origin) {
             self.order = Some(Order::new(claims));
             self.cutter = self.lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);

@@ -9,6 +9,7 @@ use readmill_fastq::{Claims, Input, Layout, Options, template_name};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
 use readmill_record::{Batch, Error, Reads, Result};
+use readmill_steps::adapter::{FoundIn, Kept, Marker, Tally};
 
 use super::carrying::{self, Comments};
 use super::kernel::ahead;
@@ -25,6 +26,8 @@ pub struct Lane {
     pub origin: Origin,
     /// The ID of its read group.
     pub group: Option<Vec<u8>>,
+    /// Adapters that are still looked for, once enough have been found.
+    kept: Kept,
     files: Vec<PathBuf>,
 }
 
@@ -44,6 +47,8 @@ pub struct Lanes {
     pub lanes: Vec<Lane>,
     /// What reads carry on to their records.
     carrying: plan::Carrying,
+    /// Finds adapters.
+    marker: Option<Marker>,
     /// Bytes that reads and candidates of a cohort may take.
     pub most_bytes: u64,
     /// Batches that are taken, or are being taken, before candidates are looked for: enough for all threads, so that none
@@ -124,17 +129,19 @@ impl Lanes {
                 }
             };
             let group = lane.group_id().map(<[u8]>::to_vec);
-            Ok(Lane { origin, group, files: lane.files.clone() })
+            Ok(Lane { origin, group, kept: Kept::default(), files: lane.files.clone() })
         };
         let lanes = wanted.lanes.iter().map(open).collect::<Result<_>>()?;
         let (carrying, queue) = (wanted.carrying.clone(), Mutex::default());
+        let marker = carrying.adapters.as_ref().map(Marker::new).transpose()?;
         let n = crew.in_flight;
         let (buffers, batches, chunks) = (Pool::new(2 * n), Pool::new(n), Pool::new(n));
-        Ok(Lanes { kernel, lanes, carrying, most_bytes, ahead, buffers, batches, chunks, queue })
+        Ok(Lanes { kernel, lanes, carrying, marker, most_bytes, ahead, buffers, batches, chunks, queue })
     }
 
-    /// Makes reads of a lane ready: barcodes are cut off, and the fields noted that go on to records.
-    pub fn prepare(&self, lane: usize, reads: &mut Reads) -> Result<()> {
+    /// Makes reads of a lane ready: barcodes are cut off, the fields noted that go on to records, and adapters. Says in which
+    /// templates these were found while any may be dropped from the list.
+    pub fn prepare(&self, lane: usize, reads: &mut Reads) -> Result<FoundIn> {
         let lane = &self.lanes[lane];
         let comments = match (&lane.origin, self.carrying.comments) {
             (Origin::Records(_), _) => Comments::Stored,
@@ -142,7 +149,23 @@ impl Lanes {
             (Origin::Fastq(_), false) => Comments::Ignored,
         };
         let blame = |error: Error, reads: &Reads, at| lane.blame(error, reads, at);
-        carrying::apply(&self.carrying, comments, reads, blame)
+        carrying::apply(&self.carrying, comments, reads, blame)?;
+        let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else { return Ok(Vec::new()) };
+        let found_in = kept.unwrap_or(marker).mark(reads);
+        Ok(if kept.is_none() && marker.prunes() { found_in } else { Vec::new() })
+    }
+
+    /// Has adapters of the next batch of a lane be those that are kept.
+    pub fn settle(
+        &self,
+        lane: usize,
+        tally: &mut Tally,
+        found_in: &[(usize, usize)],
+        reads: &mut Reads,
+    ) {
+        if let Some(marker) = self.marker.as_ref().filter(|_| !found_in.is_empty()) {
+            marker.settle(tally, &self.lanes[lane].kept, found_in, reads);
+        }
     }
 
     /// What is to be done next; nothing when all records have gone on.

@@ -9,6 +9,7 @@ use readmill_fastq::Taken;
 use readmill_format::chain::Opened;
 use readmill_format::source::Claim;
 use readmill_record::{Batch, Error, Reads, Result};
+use readmill_steps::adapter::FoundIn;
 
 /// Records of a file that are to become reads.
 pub struct Raw {
@@ -51,12 +52,12 @@ pub enum Task {
 
 /// What came of it.
 pub enum Done {
-    /// A batch, and, if it looks as it should, whether it could be made ready.
-    Taken(usize, Taken, Reads, Option<Result<()>>),
+    /// A batch, and, if it looks as it should and could be made ready, where adapters were found.
+    Taken(usize, Taken, Reads, Option<Result<FoundIn>>),
     /// A piece of the file of a lane; nothing at its end.
     Opened(usize, Option<Opened>),
-    /// Reads, and whether they are the last of their file.
-    Converted(Reads, bool),
+    /// Reads, where adapters were found, and whether they are the last of their file.
+    Converted(Reads, FoundIn, bool),
     /// Candidates.
     Seeded(Place, Reads, Seeded),
     /// Records.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_align::Aligner;
 use readmill_format::chain::Opened;
 use readmill_format::source::{Claim, Opener};
-use readmill_record::{Batch, RecordRef, Result, edit};
+use readmill_record::{Batch, RecordRef, Result, edit, tag};
 
 use super::lanes::Lanes;
 use super::queue::{Done, Piece, Task};
@@ -39,9 +39,9 @@ impl Worker {
             Task::Convert(raw) => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 self.lanes.lanes[raw.lane].unaligned()?.reads(&raw, &mut reads)?;
-                self.lanes.prepare(raw.lane, &mut reads)?;
+                let found_in = self.lanes.prepare(raw.lane, &mut reads)?;
                 Arc::into_inner(raw.batch).into_iter().for_each(|batch| self.lanes.batches.put(batch));
-                Ok(Done::Converted(reads, raw.last))
+                Ok(Done::Converted(reads, found_in, raw.last))
             }
             Task::Seed(place, reads) => {
                 let seeded = self.aligner.seed(&reads)?;
@@ -80,6 +80,9 @@ impl Worker {
             if !fields.is_empty() {
                 bytes.extend_from_slice(fields);
                 edit::close(bytes, start);
+            }
+            if let Some(adapter) = reads.adapter(read) {
+                edit::append_integer(bytes, start, tag::XT, adapter);
             }
             opened.push(start);
             Ok(())

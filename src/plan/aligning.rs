@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use readmill_fastq::ReadStructure;
 use readmill_record::header::Line;
 use readmill_record::{Error, Header, Result};
+use readmill_steps::adapter::{AdapterRules, Marker};
 
 /// Where reads come from that are not aligned yet, and what aligns them.
 #[derive(Clone, Debug)]
@@ -30,10 +31,12 @@ pub struct Carrying {
     pub name_umis: Option<Option<u8>>,
     /// What bases of the reads of a template are for, one for each segment; nothing if all are of the template.
     pub structures: Vec<ReadStructure>,
+    /// What is marked as an adapter, if that is asked for.
+    pub adapters: Option<AdapterRules>,
 }
 
 impl Carrying {
-    /// Whether reads carry nothing.
+    /// Whether reads carry neither comments nor barcodes.
     pub fn is_nothing(&self) -> bool {
         !self.comments && self.name_umis.is_none() && self.structures.is_empty()
     }
@@ -101,6 +104,7 @@ pub fn read_group(text: &str) -> Result<Line> {
 impl Aligning {
     /// Checks what can be checked before anything is opened.
     pub fn check(&self) -> Result<()> {
+        self.carrying.adapters.as_ref().map(Marker::new).transpose()?;
         let structures = self.carrying.structures.len();
         if let Some(records) = self.lanes.iter().find(|lane| lane.records)
             && let Some(fastq) = self.lanes.iter().find(|lane| !lane.records)

@@ -17,15 +17,18 @@ pub struct Tallies {
     pub samtools_checksum: Option<PathBuf>,
     /// The same as `bamseqchksum` takes them.
     pub bamseqchksum: Option<PathBuf>,
+    /// Reads by bases of adapters, as they come, as Picard's MarkIlluminaAdapters counts them.
+    pub adapters: Option<PathBuf>,
     /// Fail if reads were lost, doubled or altered by what should not.
     pub verify: bool,
 }
 
 impl Tallies {
     /// The files, in the order of the fields.
-    pub fn paths(&self) -> [Option<&Path>; 6] {
+    pub fn paths(&self) -> [Option<&Path>; 7] {
         let Tallies { flagstat, idxstats, stats, checksum, samtools_checksum, bamseqchksum, .. } = self;
-        [flagstat, idxstats, stats, checksum, samtools_checksum, bamseqchksum].map(Option::as_deref)
+        [flagstat, idxstats, stats, checksum, samtools_checksum, bamseqchksum, &self.adapters]
+            .map(Option::as_deref)
     }
 
     /// Whether anything is wanted.

@@ -13,6 +13,8 @@ pub struct Reads {
     fields: Vec<(u32, u32)>,
     /// Flags that records get beside the aligner's; of the last reads there may be none.
     flags: Vec<u16>,
+    /// Where the adapter starts in each read, 1-based; 0 if there is none. Of the last reads there may be nothing.
+    adapters: Vec<u32>,
     segments: usize,
     first: u64,
 }
@@ -67,6 +69,7 @@ impl Reads {
         self.spans.clear();
         self.fields.clear();
         self.flags.clear();
+        self.adapters.clear();
         (self.segments, self.first) = (segments, first);
     }
 
@@ -141,12 +144,29 @@ impl Reads {
         self.flags.get(index).copied().unwrap_or(0)
     }
 
+    /// Says at which base of read `index`, 0-based, the adapter starts.
+    pub fn set_adapter(&mut self, index: usize, start: Option<usize>) {
+        if self.adapters.len() <= index {
+            if start.is_none() {
+                return;
+            }
+            self.adapters.resize(index + 1, 0);
+        }
+        self.adapters[index] = start.map_or(0, |start| start as u32 + 1);
+    }
+
+    /// The first base of the adapter in read `index`, 1-based.
+    pub fn adapter(&self, index: usize) -> Option<u32> {
+        self.adapters.get(index).copied().filter(|&start| start > 0)
+    }
+
     /// Bytes it takes.
     pub fn bytes_held(&self) -> usize {
         self.text.len()
             + size_of_val(&self.spans[..])
             + size_of_val(&self.fields[..])
             + size_of_val(&self.flags[..])
+            + size_of_val(&self.adapters[..])
     }
 
     /// Reads of each template.
@@ -201,6 +221,7 @@ impl Reads {
         for index in templates.start * self.segments..templates.end * self.segments {
             part.push(self.read(index));
             part.flags.extend(self.flags.get(index));
+            part.adapters.extend(self.adapters.get(index));
             if !self.fields.is_empty() {
                 let start = part.text.len() as u32;
                 part.text.extend_from_slice(self.fields(index));
@@ -251,14 +272,17 @@ mod tests {
             reads.push_fields(start..start + fields.len() as u32);
         }
         reads.trim(2, 1..3);
+        reads.set_adapter(2, None);
+        reads.set_adapter(1, Some(3));
         let part = reads.slice(1..3);
         assert_eq!([part.fields(0), part.fields(1)], [&b""[..], b"RXZC\0"]);
+        assert_eq!([part.adapter(0), part.adapter(1), reads.adapter(0)], [Some(4), None, None]);
         let last = part.read(1);
         assert_eq!((last.bases, last.qualities), (&b"CG"[..], Some(&b"II"[..])));
         reads.trim(0, 4..9);
         assert_eq!((reads.read(0).bases, reads.read(0).qualities), (&b""[..], Some(&b""[..])));
         reads.reset(1, 0);
         reads.push(read("d"));
-        assert_eq!(reads.fields(0), b"");
+        assert_eq!((reads.fields(0), reads.adapter(0)), (&b""[..], None));
     }
 }

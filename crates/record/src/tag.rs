@@ -15,6 +15,8 @@ pub const DT: Tag = *b"DT";
 pub const DI: Tag = *b"DI";
 /// Size of a duplicate set, written by Picard.
 pub const DS: Tag = *b"DS";
+/// First base of the adapter in a read, 1-based, written by Picard.
+pub const XT: Tag = *b"XT";
 
 /// Original base qualities.
 pub const OQ: Tag = *b"OQ";

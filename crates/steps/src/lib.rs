@@ -9,6 +9,7 @@
 //! metric. Within a version 0.x they change only with x.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod adapter;
 pub mod bqsr;
 mod changes;
 pub mod expression;

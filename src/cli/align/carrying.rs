@@ -3,6 +3,7 @@
 use clap::Args;
 use readmill::plan::Carrying;
 use readmill_fastq::ReadStructure;
+use readmill_steps::adapter::AdapterRules;
 use readmill_steps::markdup::umi::UmiSource;
 
 /// Barcodes and comments of reads.
@@ -38,12 +39,13 @@ impl CarryingFlags {
         self.append_comment
     }
 
-    /// What is asked for.
-    pub fn carrying(&self) -> Carrying {
+    /// What is asked for, with these adapters.
+    pub fn carrying(&self, adapters: Option<AdapterRules>) -> Carrying {
         Carrying {
             comments: self.append_comment,
             name_umis: self.umi_from_name.map(|(separator,)| separator),
             structures: self.read_structures.clone(),
+            adapters,
         }
     }
 }

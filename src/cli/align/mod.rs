@@ -1,5 +1,6 @@
 //! `readmill align`: reads of FASTQ files, aligned and prepared in one pass.
 
+mod adapters;
 #[cfg(feature = "bwa")]
 mod bwa;
 mod carrying;
@@ -56,6 +57,8 @@ pub struct Align {
     #[command(flatten)]
     carrying: carrying::CarryingFlags,
     #[command(flatten)]
+    adapters: adapters::AdapterFlags,
+    #[command(flatten)]
     kernel: KernelFlags,
 }
 
@@ -70,6 +73,7 @@ impl Align {
         let steps = self.steps.steps(Some(reference))?;
         let (aligner, words) = self.kernel.aligner()?;
         let mut plan = self.output.plan("align", self.reads.clone(), steps)?;
+        plan.tallies.adapters = self.adapters.metrics();
         if plan.means.reference.is_none() && self.fasta.is_file() {
             let fasta = Fasta::new(&self.fasta);
             plan.means.reference = Some(fasta.clone());
@@ -78,7 +82,7 @@ impl Align {
         let aligning = Aligning {
             reference: self.fasta.clone(),
             lanes: self.lanes()?,
-            carrying: self.carrying.carrying(),
+            carrying: self.carrying.carrying(self.adapters.rules()?),
             aligner,
             words,
         };

@@ -1,9 +1,11 @@
-//! Whole records of `readmill align` beside `bwa mem`, and the index beside that of bwa-mem2; in `minibwa.rs` the same of
-//! the other kernel.
+//! Whole records of `readmill align` beside `bwa mem`, adapters beside Picard, and the index beside that of bwa-mem2; in
+//! `minibwa.rs` the same of the other kernel.
 //!
 //! Both get the same options and the same `-K`. bwa is that of the system, of which 0.7.17 is the claim; later ones write
 //! MQ, which is left out of the comparison (row 103 of docs/parity.md).
 
+mod adapters;
+mod case;
 mod minibwa;
 mod reads;
 
@@ -18,17 +20,7 @@ use super::ledger::Ledger;
 use super::lines::{Normal, Printed, same, same_bytes};
 use super::random::Random;
 use crate::peers::{Peers, Tool};
-
-/// A comparison: which reference, files and flags both get, and options that both know by bwa's letters.
-struct Case {
-    reference: &'static str,
-    files: &'static str,
-    flags: &'static str,
-    options: &'static str,
-}
-
-const PAIRS: &str = "1.fq 2.fq";
-const COHORTS: &str = "-K 100000";
+use case::{COHORTS, Case, PAIRS, not_of_the_program};
 
 /// Sets of options, each of which makes other records; tried on pairs, in cohorts whose borders cut batches.
 const OPTIONS: [&str; 21] = [
@@ -99,6 +91,7 @@ pub fn compare(
         Ok(bwa) => compare_with(place, &bwa, ledger),
         Err(error) => ledger.check("align: bwa", || Err(error)),
     }
+    adapters::compare(place, 2 * pairs, ledger);
     if full {
         match peers.bwa_mem2() {
             Ok(tool) => same_indexes(place, &tool, ledger),
@@ -228,12 +221,6 @@ fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
     });
     *line = fields.collect::<Vec<_>>().join(&b'\t');
     true
-}
-
-/// All lines but `@HD` and `@PG`.
-#[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
-fn not_of_the_program(line: &mut Vec<u8>) -> bool {
-    !line.starts_with(b"@HD\t") && !line.starts_with(b"@PG\t")
 }
 
 /// Checks that readmill says what is wrong, and leaves no output.

@@ -7,7 +7,7 @@ use std::fs::File;
 
 use anyhow::{Result, ensure};
 
-use super::{COHORTS, Case, PAIRS, not_of_the_program};
+use super::case::{COHORTS, Case, PAIRS, not_of_the_program};
 use crate::parity::commands::Place;
 use crate::parity::ledger::Ledger;
 use crate::parity::lines::{Printed, same, same_bytes, same_records};

@@ -127,12 +127,13 @@ fn record(random: &mut Random, name: &str, number: Option<usize>, bases: &[u8]) 
     format!("@{name}{number}{comment}\n{}\n+\n{qualities}\n", String::from_utf8_lossy(bases))
 }
 
-fn bases(random: &mut Random, count: u64) -> Vec<u8> {
+/// So many bases.
+pub fn bases(random: &mut Random, count: u64) -> Vec<u8> {
     (0..count).map(|_| random.pick(b"ACGT")).collect()
 }
 
 /// A copy in which so many of a thousand bases are others, are not there, or have others behind them.
-fn changed(random: &mut Random, of: &[u8], per_mille: u64) -> Vec<u8> {
+pub fn changed(random: &mut Random, of: &[u8], per_mille: u64) -> Vec<u8> {
     let mut copy = Vec::with_capacity(of.len() + 8);
     for &base in of {
         match random.below(1000) < per_mille {
@@ -149,7 +150,8 @@ fn changed(random: &mut Random, of: &[u8], per_mille: u64) -> Vec<u8> {
     copy
 }
 
-fn reversed(of: &[u8]) -> Vec<u8> {
+/// The other strand.
+pub fn reversed(of: &[u8]) -> Vec<u8> {
     let complement = |base: &u8| match base {
         b'A' => b'T',
         b'C' => b'G',

@@ -1,0 +1,148 @@
+//! Reads and pairs of reads are looked at, and marked.
+
+use readmill_record::{Error, Reads, Result};
+
+use super::rules::{AdapterRules, Stringency};
+use super::search::Search;
+use super::sequences::AdapterPair;
+
+/// Finds adapters.
+#[derive(Clone, Debug)]
+pub struct Marker {
+    pub(super) adapters: Vec<AdapterPair>,
+    pub(super) rules: AdapterRules,
+    single: Search,
+    first: Search,
+    last: Search,
+    /// Which sequences of `first` and `last` each pair has. Those of `single` are those of `first`.
+    numbers: Vec<(usize, usize)>,
+}
+
+/// What one thread needs while it marks.
+#[derive(Default)]
+pub(super) struct Scratch {
+    first: Vec<Option<usize>>,
+    last: Vec<Option<usize>>,
+}
+
+/// An adapter in the reads of a template.
+struct Found {
+    /// Where it starts in each, 0-based; nothing if the read ends before.
+    starts: [Option<usize>; 2],
+    /// Which of the marker's adapters it is.
+    adapter: usize,
+}
+
+/// Templates of a batch in which an adapter was found: their numbers, and which adapter it was.
+pub type FoundIn = Vec<(usize, usize)>;
+
+impl Marker {
+    /// Looks for the adapters of these rules; those that are the same as far as they count are one.
+    pub fn new(rules: &AdapterRules) -> Result<Self> {
+        for Stringency { least_bases, error_rate } in [rules.single, rules.pair] {
+            if least_bases == 0 {
+                return Err(Error::usage("an adapter of no bases is everywhere")
+                    .hint("have one base match at least; Picard's defaults are 12, and 6 in pairs"));
+            }
+            if !(0.0..=1.0).contains(&error_rate) {
+                return Err(Error::usage(format!("{error_rate} is no rate of mismatches"))
+                    .hint("it is between 0 and 1; Picard's default is 0.1"));
+            }
+        }
+        let mut adapters: Vec<AdapterPair> = Vec::new();
+        for pair in &rules.adapters {
+            let pair = pair.truncated(rules.longest)?;
+            if !adapters.contains(&pair) {
+                adapters.push(pair);
+            }
+        }
+        if adapters.is_empty() {
+            return Err(Error::usage("there is no adapter to look for"));
+        }
+        Ok(Self::of(adapters, rules))
+    }
+
+    fn of(adapters: Vec<AdapterPair>, rules: &AdapterRules) -> Self {
+        let firsts = || adapters.iter().map(|pair| &pair.first[..]);
+        let lasts = adapters.iter().map(|pair| &pair.last[..]);
+        let (single, _) = Search::new(firsts(), rules.single);
+        let (first, of_first) = Search::new(firsts(), rules.pair);
+        let (last, of_last) = Search::new(lasts, rules.pair);
+        let numbers = of_first.into_iter().zip(of_last).collect();
+        Marker { adapters, rules: rules.clone(), single, first, last, numbers }
+    }
+
+    /// One that looks for some of the adapters, in this order.
+    pub(super) fn only(&self, kept: &[usize]) -> Self {
+        Self::of(kept.iter().map(|&at| self.adapters[at].clone()).collect(), &self.rules)
+    }
+
+    /// Notes where adapters start in reads, and says in which templates there are any.
+    pub fn mark(&self, reads: &mut Reads) -> FoundIn {
+        let (mut scratch, mut found_in) = (Scratch::default(), Vec::new());
+        for template in 0..reads.templates() {
+            if let Some(adapter) = self.mark_template(reads, template, &mut scratch) {
+                found_in.push((template, adapter));
+            }
+        }
+        found_in
+    }
+
+    /// The same for one template; says which adapter it is.
+    pub(super) fn mark_template(
+        &self,
+        reads: &mut Reads,
+        template: usize,
+        scratch: &mut Scratch,
+    ) -> Option<usize> {
+        let segments = reads.segments().max(1);
+        let at = template * segments;
+        let bases = |segment: usize| reads.read(at + segment).bases;
+        let found = match segments {
+            1 => self.in_single(bases(0), scratch),
+            _ => self.in_pair(bases(0), bases(1), scratch),
+        }?;
+        for (segment, start) in found.starts.into_iter().enumerate().take(segments) {
+            reads.set_adapter(at + segment, start);
+        }
+        Some(found.adapter)
+    }
+
+    /// The first adapter that a single read has. (Picard 3.4.0, `adapterTrimIlluminaSingleRead`.)
+    fn in_single(&self, bases: &[u8], scratch: &mut Scratch) -> Option<Found> {
+        self.single.places(bases, &mut scratch.first);
+        let mut all = self.numbers.iter().enumerate();
+        all.find_map(|(adapter, &(first, _))| {
+            let start = scratch.first[first]?;
+            Some(Found { starts: [Some(start), None], adapter })
+        })
+    }
+
+    /// The first adapter that both reads have from the same base on; or else the last one that one read has, and the
+    /// other has not, with twice as many bases as it takes. Then the other read ends there, too, if it goes so far; a
+    /// read keeps what an earlier adapter said of it if the last one's start is beyond its end. (Picard 3.4.0,
+    /// `adapterTrimIlluminaPairedReads`.)
+    fn in_pair(&self, first: &[u8], last: &[u8], scratch: &mut Scratch) -> Option<Found> {
+        self.first.places(first, &mut scratch.first);
+        self.last.places(last, &mut scratch.last);
+        let mut one_sided: Option<Found> = None;
+        for (adapter, &(in_first, in_last)) in self.numbers.iter().enumerate() {
+            let (start, len) = match (scratch.first[in_first], scratch.last[in_last]) {
+                (Some(one), Some(other)) if one == other => {
+                    return Some(Found { starts: [Some(one); 2], adapter });
+                }
+                (Some(start), None) => (start, first.len()),
+                (None, Some(start)) => (start, last.len()),
+                _ => continue,
+            };
+            if len - start < 2 * self.rules.pair.least_bases {
+                continue;
+            }
+            let before = one_sided.map_or([None; 2], |found| found.starts);
+            let ends = |len: usize, before| if len > start { Some(start) } else { before };
+            let starts = [ends(first.len(), before[0]), ends(last.len(), before[1])];
+            one_sided = Some(Found { starts, adapter });
+        }
+        one_sided
+    }
+}

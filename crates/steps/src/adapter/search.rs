@@ -1,0 +1,151 @@
+//! The place in a read from which on it is an adapter.
+
+use super::front::{Front, Stretch, up_to};
+use super::rules::Stringency;
+
+/// Adapters that are looked for in reads of one segment, each sequence once.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    sequences: Vec<Vec<u8>>,
+    /// Fronts, and the sequences that begin so.
+    fronts: Vec<(Front, Vec<usize>)>,
+    stringency: Stringency,
+}
+
+impl Search {
+    /// Looks for these sequences, which have a base at least; gives the number of each.
+    pub(super) fn new<'a>(
+        adapters: impl Iterator<Item = &'a [u8]>,
+        stringency: Stringency,
+    ) -> (Self, Vec<usize>) {
+        let mut sequences: Vec<Vec<u8>> = Vec::new();
+        let number = |adapter: &[u8]| {
+            sequences.iter().position(|known| known == adapter).unwrap_or_else(|| {
+                sequences.push(adapter.to_vec());
+                sequences.len() - 1
+            })
+        };
+        let numbers = adapters.map(number).collect();
+        let mut shared: Vec<(&[u8], Vec<usize>)> = Vec::new();
+        for (number, sequence) in sequences.iter().enumerate() {
+            let front = Front::of(sequence);
+            match shared.iter_mut().find(|(known, _)| *known == front) {
+                Some((_, numbers)) => numbers.push(number),
+                None => shared.push((front, vec![number])),
+            }
+        }
+        let front = |(bases, numbers): (&[u8], Vec<usize>)| {
+            let longest = numbers.iter().map(|&number| sequences[number].len()).max().unwrap_or(0);
+            (Front::new(bases, |left| stringency.mismatches(left), longest), numbers)
+        };
+        let fronts = shared.into_iter().map(front).collect();
+        (Search { sequences, fronts, stringency }, numbers)
+    }
+
+    /// Puts into `found`, for each sequence, the last place, 0-based, from which on the read is this adapter: up to the end of
+    /// the read or of the adapter. (Picard 3.4.0, `ClippingUtility.findIndexOfClipSequence`.)
+    pub(super) fn places(&self, bases: &[u8], found: &mut Vec<Option<usize>>) {
+        found.clear();
+        found.resize(self.sequences.len(), None);
+        let Some(last) = bases.len().checked_sub(self.stringency.least_bases) else { return };
+        let mut behind = None;
+        for block in (0..=last / 64).rev() {
+            let stretch = Stretch::new(bases, block, behind.as_ref());
+            for (front, numbers) in &self.fronts {
+                let mut places = front.places(&stretch, bases.len()) & up_to(last + 1, block);
+                while places != 0 {
+                    let bit = places.ilog2() as usize;
+                    places ^= 1 << bit;
+                    let start = block * 64 + bit;
+                    for &number in numbers {
+                        if found[number].is_none() && self.is_adapter(&bases[start..], number) {
+                            found[number] = Some(start);
+                        }
+                    }
+                }
+            }
+            behind = Some(stretch);
+        }
+    }
+
+    /// Whether a read goes on with an adapter. No base but the same one matches; N of the adapter does not count.
+    fn is_adapter(&self, rest: &[u8], number: usize) -> bool {
+        let adapter = &self.sequences[number];
+        let mut allowed = self.stringency.mismatches(rest.len().min(adapter.len()));
+        rest.iter().zip(adapter).all(|(base, &wanted)| {
+            if wanted == b'N' || base.to_ascii_uppercase() == wanted {
+                return true;
+            }
+            let is_allowed = allowed > 0;
+            allowed = allowed.saturating_sub(1);
+            is_allowed
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rule as it is said, without words of bits.
+    fn plainly(bases: &[u8], adapter: &[u8], stringency: Stringency) -> Option<usize> {
+        let last = bases.len().checked_sub(stringency.least_bases)?;
+        (0..=last).rev().find(|&start| {
+            let compared = bases[start..].iter().zip(adapter);
+            let differ = compared.filter(|(a, b)| **b != b'N' && a.to_ascii_uppercase() != **b).count();
+            let length = adapter.len().min(bases.len() - start);
+            differ <= (length as f64 * stringency.error_rate) as usize
+        })
+    }
+
+    #[test]
+    fn words_find_what_letters_find() {
+        let mut state = 7u64;
+        let mut below = |bound: usize| {
+            state =
+                state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % bound
+        };
+        let mut hits = 0;
+        for round in 0..20_000 {
+            let letters: &[u8] = [&b"ACGT"[..], b"AC", b"ACGTNacgtn.R"][round % 3];
+            let adapters: Vec<Vec<u8>> = (0..1 + below(3))
+                .map(|_| {
+                    let mut adapter: Vec<u8> = (0..1 + below(40)).map(|_| b"ACGTN"[below(5)]).collect();
+                    let same = adapter.len().min(1 + below(3));
+                    adapter[..same].fill(b'A');
+                    if below(2) == 0 {
+                        b"ACGTACGTACGTA".iter().copied().chain(adapter).collect()
+                    } else {
+                        adapter
+                    }
+                })
+                .collect();
+            let error_rate = [0.0, 0.1, 0.07, 0.25, 0.5, 1.0][below(6)];
+            let stringency = Stringency { least_bases: 1 + below(14), error_rate };
+            let mut read: Vec<u8> = (0..below(200)).map(|_| letters[below(letters.len())]).collect();
+            if below(3) > 0 {
+                read.extend_from_slice(&adapters[0]);
+                read.extend((0..below(70)).map(|_| letters[below(letters.len())]));
+                for _ in 0..below(4) {
+                    let at = below(read.len());
+                    read[at] = letters[below(letters.len())];
+                }
+            }
+            read.truncate(below(220));
+            let (search, numbers) = Search::new(adapters.iter().map(Vec::as_slice), stringency);
+            let mut found = Vec::new();
+            search.places(&read, &mut found);
+            for (adapter, number) in adapters.iter().zip(numbers) {
+                let wanted = plainly(&read, adapter, stringency);
+                assert_eq!(found[number], wanted, "{round}: {} in {}", text(adapter), text(&read));
+                hits += usize::from(wanted.is_some());
+            }
+        }
+        assert!(hits > 5_000, "{hits}");
+    }
+
+    fn text(bases: &[u8]) -> String {
+        String::from_utf8_lossy(bases).into_owned()
+    }
+}

@@ -1,0 +1,157 @@
+//! The adapters that library kits ligate, by Picard's names.
+
+use std::str::FromStr;
+
+use readmill_record::{Error, Result};
+
+/// What a read runs into where its template ends: one sequence for each segment, in the direction of reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterPair {
+    /// Behind the first read, or a single one: the 3' adapter. A, C, G, T, and N for any base.
+    pub(super) first: Vec<u8>,
+    /// Behind the last read: the reverse complement of the 5' adapter.
+    pub(super) last: Vec<u8>,
+}
+
+/// Names, 5' adapters and 3' adapters (Picard 3.4.0, `ADAPTERS` of MarkIlluminaAdapters; the sequences are those of Illumina's
+/// document 1000000002694).
+const KNOWN: [(&str, &str, &str); 9] = [
+    (
+        "PAIRED_END",
+        "AATGATACGGCGACCACCGAGATCTACACTCTTTCCCTACACGACGCTCTTCCGATCT",
+        "AGATCGGAAGAGCGGTTCAGCAGGAATGCCGAGACCGATCTCGTATGCCGTCTTCTGCTTG",
+    ),
+    (
+        "INDEXED",
+        "AATGATACGGCGACCACCGAGATCTACACTCTTTCCCTACACGACGCTCTTCCGATCT",
+        "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACNNNNNNNNATCTCGTATGCCGTCTTCTGCTTG",
+    ),
+    (
+        "SINGLE_END",
+        "AATGATACGGCGACCACCGAGATCTACACTCTTTCCCTACACGACGCTCTTCCGATCT",
+        "AGATCGGAAGAGCTCGTATGCCGTCTTCTGCTTG",
+    ),
+    (
+        "NEXTERA_V1",
+        "AATGATACGGCGACCACCGAGATCTACACGCCTCCCTCGCGCCATCAGAGATGTGTATAAGAGACAG",
+        "CTGTCTCTTATACACATCTCTGAGCGGGCTGGCAAGGCAGACCGNNNNNNNNATCTCGTATGCCGTCTTCTGCTTG",
+    ),
+    (
+        "NEXTERA_V2",
+        "AATGATACGGCGACCACCGAGATCTACACNNNNNNNNTCGTCGGCAGCGTCAGATGTGTATAAGAGACAG",
+        "CTGTCTCTTATACACATCTCCGAGCCCACGAGACNNNNNNNNATCTCGTATGCCGTCTTCTGCTTG",
+    ),
+    (
+        "DUAL_INDEXED",
+        "AATGATACGGCGACCACCGAGATCTACACNNNNNNNNACACTCTTTCCCTACACGACGCTCTTCCGATCT",
+        "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACNNNNNNNNATCTCGTATGCCGTCTTCTGCTTG",
+    ),
+    (
+        "FLUIDIGM",
+        "AATGATACGGCGACCACCGAGATCTACACTGACGACATGGTTCTACA",
+        "AGACCAAGTCTCTGCTACCGTANNNNNNNNNNATCTCGTATGCCGTCTTCTGCTTG",
+    ),
+    (
+        "TRUSEQ_SMALLRNA",
+        "AATGATACGGCGACCACCGAGATCTACACGTTCAGAGTTCTACAGTCCGACGATC",
+        "TGGAATTCTCGGGTGCCAAGGAACTCCAGTCACNNNNNNATCTCGTATGCCGTCTTCTGCTTG",
+    ),
+    (
+        "ALTERNATIVE_SINGLE_END",
+        "AATGATACGGCGACCACCGACAGGTTCAGAGTTCTACAGTCCGACGATC",
+        "TCGTATGCCGTCTTCTGCTTG",
+    ),
+];
+
+impl FromStr for AdapterPair {
+    type Err = Error;
+
+    /// Reads one of Picard's names.
+    fn from_str(text: &str) -> Result<Self> {
+        match KNOWN.iter().find(|(name, ..)| name.eq_ignore_ascii_case(text)) {
+            Some((_, five_prime, three_prime)) => Self::new(five_prime, three_prime),
+            None => Err(Error::usage(format!("{text:?} is no pair of adapters")).hint(
+                "--help has the names; give others by --five-prime-adapter and --three-prime-adapter",
+            )),
+        }
+    }
+}
+
+impl AdapterPair {
+    /// A pair whose sequences are given as `FIVE_PRIME_ADAPTER` and `THREE_PRIME_ADAPTER` of Picard are.
+    pub fn new(five_prime: &str, three_prime: &str) -> Result<Self> {
+        for text in [five_prime, three_prime] {
+            let is_base = |letter: u8| b"ACGTN".contains(&letter.to_ascii_uppercase());
+            if !text.bytes().all(is_base) || text.bytes().all(|letter| matches!(letter, b'N' | b'n')) {
+                return Err(Error::usage(format!("{text:?} is no sequence of an adapter"))
+                    .hint("give A, C, G and T, and N where any base may stand"));
+            }
+        }
+        let last = five_prime.bytes().rev().map(|base| complement(base.to_ascii_uppercase())).collect();
+        Ok(AdapterPair { first: three_prime.to_ascii_uppercase().into_bytes(), last })
+    }
+
+    /// The pair with no more than the first bases of each sequence, and no N at their ends.
+    pub(super) fn truncated(&self, bases: usize) -> Result<Self> {
+        let cut = |sequence: &[u8]| {
+            let front = &sequence[..sequence.len().min(bases)];
+            let end = front.iter().rposition(|&base| base != b'N').map_or(0, |last| last + 1);
+            front[..end].to_vec()
+        };
+        let pair = AdapterPair { first: cut(&self.first), last: cut(&self.last) };
+        if pair.first.is_empty() || pair.last.is_empty() {
+            return Err(Error::usage(format!(
+                "an adapter has nothing but N in its first {bases} bases"
+            ))
+            .hint("raise --adapter-truncation-length"));
+        }
+        Ok(pair)
+    }
+
+    /// What Java's `hashCode` is of Picard's truncated pair: ties between adapters that are seen as often are broken by it.
+    pub(super) fn java_hash(&self) -> i32 {
+        let hash = |text: &mut dyn Iterator<Item = u8>| {
+            text.fold(0i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)))
+        };
+        let five_prime = hash(&mut self.last.iter().rev().map(|&base| complement(base)));
+        five_prime.wrapping_mul(31).wrapping_add(hash(&mut self.first.iter().copied()))
+    }
+}
+
+fn complement(base: u8) -> u8 {
+    match base {
+        b'A' => b'T',
+        b'C' => b'G',
+        b'G' => b'C',
+        b'T' => b'A',
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_sequences_are_read() {
+        for (name, ..) in KNOWN {
+            assert!(name.to_lowercase().parse::<AdapterPair>().is_ok(), "{name}");
+        }
+        assert!("INDEX".parse::<AdapterPair>().is_err());
+        let pair = AdapterPair::new("acgtN", "TTGNN").unwrap();
+        assert_eq!((&pair.last[..], &pair.first[..]), (&b"NACGT"[..], &b"TTGNN"[..]));
+        let cut = pair.truncated(30).unwrap();
+        assert_eq!((&cut.last[..], &cut.first[..]), (&b"NACGT"[..], &b"TTG"[..]));
+        assert!(pair.truncated(1).is_err());
+        for (five_prime, three_prime) in [("", ""), ("ACGT", ""), ("ACGT", "NN"), ("ACRT", "ACG")] {
+            assert!(AdapterPair::new(five_prime, three_prime).is_err(), "{five_prime} {three_prime}");
+        }
+    }
+
+    #[test]
+    fn truncated_adapters_of_both_indexings_are_one() {
+        let cut = |name: &str| name.parse::<AdapterPair>().unwrap().truncated(30).unwrap();
+        assert_eq!(cut("INDEXED"), cut("DUAL_INDEXED"));
+        assert_ne!(cut("INDEXED"), cut("PAIRED_END"));
+    }
+}
