@@ -24,8 +24,8 @@ const EACH: &str = r#"
 var lines = new java.util.Scanner(new java.io.File(arguments[0]));
 while (lines.hasNextLine()) {
     var words = String(lines.nextLine()).split(" ");
-    var name = words[0].indexOf(".") < 0 ? "sam." + words[0] : words[0];
-    var tool = new (Java.type("picard." + name))();
+    var name = words[0].indexOf("picard.") == 0 ? words[0] : "picard.sam." + words[0];
+    var tool = new (Java.type(name))();
     var given = ["QUIET=true", "VERBOSITY=ERROR", "VALIDATION_STRINGENCY=SILENT"].concat(words.slice(1));
     try {
         print(tool.instanceMain(Java.to(given, "java.lang.String[]")) + "\t");
@@ -170,7 +170,7 @@ impl<'a> Place<'a> {
     }
 
     /// Runs tools of Picard one after the other in one process, since Java starts slowly. Each call is the tool's name,
-    /// with its package unless that is `sam`, and its arguments. Returns their exit codes.
+    /// with its package unless that is `picard.sam`, and its arguments. Returns their exit codes.
     pub fn picard_each(&self, calls: &[String]) -> Result<Vec<i32>> {
         let ends = self.picard_each_said(calls)?;
         Ok(ends.into_iter().map(|(code, _)| code).collect())

@@ -77,8 +77,9 @@ pub fn compare(place: &Place<'_>, pairs: u64, ledger: &mut Ledger) {
 
 /// The call of Picard for a case.
 fn of_picard(number: usize, (files, options): Case) -> String {
-    let mut call =
-        format!("illumina.MarkIlluminaAdapters I={files}.sam O=xt.{number}.sam M=xt.{number}.txt");
+    let mut call = format!(
+        "picard.illumina.MarkIlluminaAdapters I={files}.sam O=xt.{number}.sam M=xt.{number}.txt"
+    );
     for (name, value) in options {
         if *name == "ADAPTERS" {
             call += " ADAPTERS=null"; // or they would be added to the defaults
