@@ -9,8 +9,8 @@ pub enum Heaps {
     /// every buffer of 128 KiB or more goes back to the system when it is freed (glibc would learn to keep them).
     Few,
     /// So many threads align, and allocate for every read. Each has its own heap, and so has the thread that started first:
-    /// where two share one, they wait for each other. A batch takes and frees a dozen buffers of 128 KiB to 4 MiB; given
-    /// back each time, the system would clear them anew, which costs 2 % of the run.
+    /// where two share one, they wait for each other. A batch takes and frees buffers of more than 128 KiB; given
+    /// back each time, the system clears them anew, which was 2 % of the cycles of a run.
     Aligning(usize),
 }
 

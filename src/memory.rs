@@ -181,7 +181,7 @@ fn least_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: (2 * threads).min(threads + 4) }
 }
 
-/// So many tickets where some take thirty times as long as others, as they do where reads are aligned.
+/// So many tickets where some take much longer than others, as they do where reads are aligned.
 fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
 }

@@ -388,8 +388,8 @@ impl Plan {
         let steps = &self.steps;
         let mut words = vec!["readmill".to_string(), self.command.to_string()];
         let mut say = |word: &str| words.push(word.to_string());
-        if let Some(aligning) = self.aligning.as_ref().filter(|it| !it.words.is_empty()) {
-            say(&format!("--bwa '{}'", aligning.words.join(" ")));
+        if let Some(aligning) = &self.aligning {
+            aligning.command_words().iter().for_each(|word| say(word));
         }
         steps.filters.words().iter().for_each(|word| say(word));
         if let Some(duplicates) = &steps.duplicates {

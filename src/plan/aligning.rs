@@ -22,6 +22,22 @@ pub struct Aligning {
     pub words: Vec<String>,
 }
 
+impl Aligning {
+    /// What is said of it in the command line of `@PG`.
+    pub(super) fn command_words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        let flag = self.aligner.flag();
+        if flag == "--minibwa" {
+            words.push("--kernel minibwa".to_string());
+        }
+        if !self.words.is_empty() {
+            words.push(format!("{flag} '{}'", self.words.join(" ")));
+        }
+        words.extend(self.carrying.words());
+        words
+    }
+}
+
 /// What reads carry on to their records beside bases and qualities.
 #[derive(Clone, Debug, Default)]
 pub struct Carrying {
@@ -36,6 +52,21 @@ pub struct Carrying {
 }
 
 impl Carrying {
+    fn words(&self) -> Vec<String> {
+        let separator =
+            |it: &Option<u8>| it.map_or(String::new(), |byte| format!("={}", char::from(byte)));
+        let structures: Vec<String> = self.structures.iter().map(ToString::to_string).collect();
+        [
+            self.comments.then(|| "-C".to_string()),
+            self.name_umis.as_ref().map(|it| format!("--umi-from-name{}", separator(it))),
+            (!structures.is_empty()).then(|| format!("--read-structures {}", structures.join(","))),
+            self.adapters.as_ref().map(|_| "--mark-adapters".to_string()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
     /// Whether reads carry neither comments nor barcodes.
     pub fn is_nothing(&self) -> bool {
         !self.comments && self.name_umis.is_none() && self.structures.is_empty()
@@ -51,6 +82,18 @@ pub enum Aligner {
     /// minibwa.
     #[cfg(feature = "minibwa")]
     Minibwa(Box<readmill_align::minibwa::MinibwaOptions>),
+}
+
+impl Aligner {
+    /// The flag that takes its options.
+    fn flag(&self) -> &'static str {
+        match *self {
+            #[cfg(feature = "bwa")]
+            Aligner::Bwa(_) => "--bwa",
+            #[cfg(feature = "minibwa")]
+            Aligner::Minibwa(_) => "--minibwa",
+        }
+    }
 }
 
 /// The reads of one sequencing unit.
