@@ -13,7 +13,7 @@
 use std::any::Any;
 use std::collections::VecDeque;
 
-use crate::phases::{Pass, Ticket};
+use super::phases::{Pass, Ticket};
 
 /// What a panic carries.
 pub(crate) type Payload = Box<dyn Any + Send>;

@@ -17,9 +17,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::PoisonError;
 
-use crate::board::{Board, Done, Job, Payload};
-pub use crate::phases::{Pass, Ticket};
-use crate::sync::{Condvar, Mutex, MutexGuard, thread};
+use super::board::{Board, Done, Job, Payload};
+pub use super::phases::{Pass, Ticket};
+use super::sync::{Condvar, Mutex, MutexGuard, thread};
 
 /// Stack of a spawned thread. Explicit, so that neither the environment nor the platform changes the memory division.
 const STACK_BYTES: usize = 2 << 20;

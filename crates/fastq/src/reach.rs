@@ -6,8 +6,8 @@
 //! of file allows that, and else comes from a thread that holds the file's lock and waits for nothing but the file; what
 //! has not been claimed is claimed, unless all slots are taken, and then the caller is told.
 
-use crate::ring::Ring;
-use crate::sync::{spin_loop, yield_now};
+use super::ring::Ring;
+use super::sync::{spin_loop, yield_now};
 
 /// How far the text could be brought in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

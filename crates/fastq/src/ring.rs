@@ -15,7 +15,7 @@
 
 use std::sync::PoisonError;
 
-use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
+use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// Stands for "not known yet" where the number of blocks is asked for.
 const UNKNOWN: u64 = u64::MAX;

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     /// What GATK 4.6.2.0 answers; more than three million random ones were compared too.
-    const STATED: &str = include_str!("../../tests/recalibration/empirical.tsv");
+    const STATED: &str = include_str!("../../tests/steps/recalibration/empirical.tsv");
 
     #[test]
     fn gatk_s_empirical_qualities() {

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     /// What GATK 4.6.2.0 answers.
-    const STATED: &str = include_str!("../../tests/recalibration/quantized.tsv");
+    const STATED: &str = include_str!("../../tests/steps/recalibration/quantized.tsv");
 
     #[test]
     fn gatk_s_quantized_qualities() {

@@ -1,0 +1,4 @@
+//! All tests of the crate that use it from outside.
+
+mod model;
+mod pass;

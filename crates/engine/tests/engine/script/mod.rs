@@ -1,0 +1,212 @@
+//! A pass whose every step is known beforehand, and the plain loop that says how it must end.
+//!
+//! Used twice: with real threads (`pass.rs`) and under a simulated scheduler (`model.rs`). The module that includes
+//! this one says which `engine` it means.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+
+use super::engine::{Crew, Pass, Ticket, run};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    Claim,
+    Open,
+    Link,
+    Work,
+    Commit,
+}
+
+pub const PHASES: [Phase; 5] = [Phase::Claim, Phase::Open, Phase::Link, Phase::Work, Phase::Commit];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    Error,
+    Panic,
+}
+
+/// Where the user's code failed: the error, and the payload of a panic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure(pub Ticket, pub Phase);
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ending {
+    Complete,
+    Error(Failure),
+    Panic(Failure),
+}
+
+#[derive(Clone, Debug)]
+pub struct Script {
+    pub tickets: u64,
+    pub faults: BTreeMap<Ticket, (Phase, Fault)>,
+}
+
+/// What goes through the phases; the token tells when it is dropped.
+type Value = (Ticket, u64, Arc<()>);
+
+/// What happens at the start of every step: a moment's rest, or a meeting.
+type Pause<'a> = &'a (dyn Fn(Ticket, Phase) + Sync);
+
+struct Play<'a> {
+    script: &'a Script,
+    pause: Pause<'a>,
+    workers: AtomicUsize,
+}
+
+impl Script {
+    pub fn new(tickets: u64, faults: impl IntoIterator<Item = (Ticket, Phase, Fault)>) -> Self {
+        let faults = faults.into_iter().map(|(ticket, phase, fault)| (ticket, (phase, fault))).collect();
+        Script { tickets, faults }
+    }
+
+    /// The obvious way to do it.
+    fn expected(&self) -> (Vec<u64>, Ending) {
+        let (mut sum, mut out) = (0, Vec::new());
+        for ticket in 0..self.tickets {
+            match self.faults.get(&ticket) {
+                Some((phase, Fault::Error)) => return (out, Ending::Error(Failure(ticket, *phase))),
+                Some((phase, Fault::Panic)) => return (out, Ending::Panic(Failure(ticket, *phase))),
+                None => {}
+            }
+            sum += opened(ticket);
+            out.push(worked(sum));
+        }
+        (out, Ending::Complete)
+    }
+
+    /// Plays the script and checks everything that must hold whatever the timing.
+    pub fn check(&self, crew: Crew, threads_that_start: usize, pause: Pause<'_>) {
+        let (expected, expected_ending) = self.expected();
+        let (out, ending) = self.play(crew, threads_that_start, pause);
+        let context = format!("{crew:?} {self:?}");
+        match ending {
+            // A panic ends the pass at once, and somebody else's may come first.
+            Ending::Panic(Failure(ticket, phase)) => {
+                assert_eq!(self.faults.get(&ticket), Some(&(phase, Fault::Panic)), "{context}");
+                assert!(out.len() as u64 <= ticket, "{context}");
+                assert!(expected.starts_with(&out), "{context}");
+            }
+            ending => {
+                assert_eq!(ending, expected_ending, "{context}");
+                assert_eq!(out, expected, "{context}");
+            }
+        }
+    }
+
+    fn play(&self, crew: Crew, threads_that_start: usize, pause: Pause<'_>) -> (Vec<u64>, Ending) {
+        let play = Play { script: self, pause, workers: AtomicUsize::new(0) };
+        let (token, live) = (Arc::new(()), AtomicU64::new(0));
+        let (mut claims, mut links, mut commits) = (0, 0, 0);
+        let (mut claims_closed, mut sum, mut out) = (false, 0, Vec::new());
+
+        let claim = |ticket| {
+            assert_eq!(ticket, claims, "claims come in order");
+            assert!(!claims_closed, "nothing is claimed after the end");
+            claims += 1;
+            assert!(live.fetch_add(1, SeqCst) < crew.in_flight as u64, "no more than in_flight at once");
+            let acted = play.act(ticket, Phase::Claim);
+            claims_closed = acted.is_err() || ticket == self.tickets;
+            acted.map(|()| (ticket < self.tickets).then(|| (ticket, ticket, token.clone())))
+        };
+        let link = |ticket, (same, value, token): Value| {
+            assert_eq!((ticket, same), (links, links), "links come in order");
+            links += 1;
+            play.act(ticket, Phase::Link)?;
+            sum += value;
+            Ok((ticket, sum, token))
+        };
+        let commit = |ticket, (same, value, _): Value| {
+            assert_eq!((ticket, same), (commits, commits), "commits come in order");
+            commits += 1;
+            play.act(ticket, Phase::Commit)?;
+            out.push(value);
+            live.fetch_sub(1, SeqCst);
+            Ok(())
+        };
+        let ending = match catch_unwind(AssertUnwindSafe(|| run(crew, &play, claim, link, commit))) {
+            Ok(Ok(workers)) => {
+                assert_eq!(workers.len(), threads_that_start);
+                assert_eq!(workers.iter().map(|(opens, _)| opens).sum::<u64>(), self.tickets);
+                assert_eq!(workers.iter().map(|(_, works)| works).sum::<u64>(), self.tickets);
+                Ending::Complete
+            }
+            Ok(Err(failure)) => Ending::Error(failure),
+            Err(payload) => match payload.downcast::<Failure>() {
+                Ok(failure) => Ending::Panic(*failure),
+                Err(other) => resume_unwind(other),
+            },
+        };
+        assert!(play.workers.load(SeqCst) <= threads_that_start, "{crew:?} is a strict total");
+        assert_eq!(Arc::strong_count(&token), 1, "nothing outlives the pass");
+        (out, ending)
+    }
+}
+
+impl Play<'_> {
+    /// Pauses, then fails if the script says so.
+    fn act(&self, ticket: Ticket, phase: Phase) -> Result<(), Failure> {
+        (self.pause)(ticket, phase);
+        match self.script.faults.get(&ticket) {
+            Some((at, Fault::Error)) if *at == phase => Err(Failure(ticket, phase)),
+            // As a panic does, but without a message on the terminal.
+            Some((at, Fault::Panic)) if *at == phase => resume_unwind(Box::new(Failure(ticket, phase))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Pass for Play<'_> {
+    type Input = Value;
+    type Opened = Value;
+    type Linked = Value;
+    type Output = Value;
+    /// How many tickets it opened and worked on.
+    type Worker = (u64, u64);
+    type Error = Failure;
+
+    fn worker(&self) -> (u64, u64) {
+        self.workers.fetch_add(1, SeqCst);
+        (0, 0)
+    }
+
+    fn open(&self, worker: &mut (u64, u64), (ticket, value, token): Value) -> Result<Value, Failure> {
+        worker.0 += 1;
+        self.act(ticket, Phase::Open)?;
+        Ok((ticket, opened(value), token))
+    }
+
+    fn work(&self, worker: &mut (u64, u64), (ticket, value, token): Value) -> Result<Value, Failure> {
+        worker.1 += 1;
+        self.act(ticket, Phase::Work)?;
+        Ok((ticket, worked(value), token))
+    }
+}
+
+fn opened(value: u64) -> u64 {
+    value * value + 1
+}
+
+fn worked(value: u64) -> u64 {
+    mix(value)
+}
+
+/// Steps of tickets 1 and 0 that must be able to happen at the same time. A serial phase takes one ticket at a time, and ticket
+/// 1 does not overtake.
+pub fn simultaneous() -> impl Iterator<Item = [(Ticket, Phase); 2]> {
+    let pairs = PHASES.into_iter().flat_map(|later| PHASES.map(|earlier| (later, earlier)));
+    let together = |(later, earlier): &(Phase, Phase)| {
+        later < earlier || later == earlier && matches!(later, Phase::Open | Phase::Work)
+    };
+    pairs.filter(together).map(|(later, earlier)| [(1, later), (0, earlier)])
+}
+
+/// A good enough hash (the finalizer of SplitMix64).
+pub fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}

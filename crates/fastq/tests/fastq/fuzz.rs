@@ -1,0 +1,204 @@
+//! Random files, read by many threads, against the same files read the simple way.
+//!
+//! `READMILL_FUZZ_RECORDS` says how many records to go through; the usual number takes seconds. A failure names its seed.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+
+use std::path::Path;
+
+use common::files::{self, PACKINGS, Packing};
+use common::{Random, crew, oracle};
+use std::sync::Arc;
+
+use readmill_fastq::{Claims, Input, Layout, Options};
+
+/// How a file deviates from four lines a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Strict,
+    /// Several lines, blank lines, records without qualities.
+    Loose,
+    /// Somebody changed something.
+    Broken,
+}
+
+fn wrap(out: &mut Vec<u8>, letters: &[u8], random: &mut Random, end: &[u8]) {
+    for line in letters.chunks(1 + random.below(40)) {
+        out.extend_from_slice(line);
+        out.extend_from_slice(end);
+        if random.chance(5) {
+            out.extend_from_slice(end);
+        }
+    }
+}
+
+fn record(out: &mut Vec<u8>, name: &str, shape: Shape, lens: &[usize], random: &mut Random, end: &[u8]) {
+    let len = random.pick(lens);
+    let bases: Vec<u8> = (0..len).map(|_| random.pick(b"ACGTN")).collect();
+    let qualities: Vec<u8> = (0..len).map(|_| random.pick(b"@@++>>!I~#5")).collect();
+    let loose = shape == Shape::Loose && random.chance(20);
+    if loose && random.chance(20) {
+        out.extend_from_slice(end);
+    }
+    let fasta = loose && random.chance(30);
+    out.push(if fasta { b'>' } else { b'@' });
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(random.pick(&[&b""[..], b" 1:N:0:ACGT", b"\tx  y "]));
+    out.extend_from_slice(end);
+    if loose {
+        wrap(out, &bases, random, end);
+    } else {
+        out.extend_from_slice(&bases);
+        out.extend_from_slice(end);
+    }
+    if fasta {
+        return;
+    }
+    out.push(b'+');
+    if random.chance(20) {
+        out.extend_from_slice(name.as_bytes());
+    }
+    out.extend_from_slice(end);
+    if loose && len > 0 {
+        wrap(out, &qualities, random, end);
+    } else {
+        out.extend_from_slice(&qualities);
+        out.extend_from_slice(end);
+    }
+}
+
+fn break_it(text: &mut Vec<u8>, random: &mut Random) {
+    let at = random.below(text.len().max(1));
+    match random.below(5) {
+        0 => text.truncate(at),
+        1 if !text.is_empty() => text[at] = random.pick(b"\n\r@+> \0A"),
+        2 if !text.is_empty() => drop(text.remove(at)),
+        3 => text.insert(at.min(text.len()), random.pick(b"\n\n\n\r@+ ")),
+        _ => {
+            let cut = text[at.min(text.len())..].iter().position(|&b| b == b'\n').map_or(0, |n| n + 1);
+            text.drain(at..at + cut);
+        }
+    }
+}
+
+/// The texts of one or two files.
+fn texts(files: usize, segments: usize, random: &mut Random) -> Vec<Vec<u8>> {
+    let most = random.pick(&[3, 40, 400, 1500]);
+    let templates = random.below(most);
+    let shape = random.pick(&[Shape::Strict, Shape::Strict, Shape::Strict, Shape::Loose, Shape::Broken]);
+    let end: &[u8] = if random.chance(20) { b"\r\n" } else { b"\n" };
+    // Records of thousands of bytes do not find room for all batches in flight.
+    let long = random.chance(10);
+    let lens: &[usize] = if long { &[0, 30, 700, 2000] } else { &[0, 1, 5, 30, 30, 30, 90, 150] };
+    let templates = if long { templates.min(200) } else { templates };
+    let suffixes = random.pick(&[["", ""], ["/1", "/2"], ["", "/2"]]);
+    let mut texts = vec![Vec::new(); files];
+    for template in 0..templates {
+        for segment in 0..segments {
+            let name = format!("run:{template}{}", suffixes[segment % 2]);
+            record(&mut texts[segment % files], &name, shape, lens, random, end);
+        }
+    }
+    for text in &mut texts {
+        if random.chance(20) && text.ends_with(end) {
+            text.truncate(text.len() - end.len());
+        } else if random.chance(5) {
+            text.extend_from_slice(end);
+        }
+        if random.chance(2) {
+            text.splice(0..0, *b"\xef\xbb\xbf");
+        }
+    }
+    if shape == Shape::Broken {
+        let file = random.below(files);
+        break_it(&mut texts[file], random);
+    }
+    texts
+}
+
+fn layout(mut inputs: Vec<Input>, segments: usize) -> Layout {
+    let last = inputs.pop().unwrap();
+    match inputs.pop() {
+        Some(first) => Layout::Paired(first, last),
+        None if segments == 2 => Layout::Interleaved(last),
+        None => Layout::Single(last),
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    records: u64,
+    batches: u64,
+    faults: u64,
+    refilled: u64,
+    reread: u64,
+}
+
+fn case(seed: u64, directory: &Path, seen: &mut Seen) {
+    let mut random = Random::new(seed);
+    let (files, segments) = random.pick(&[(2, 2), (2, 2), (2, 2), (1, 1), (1, 2)]);
+    let texts = texts(files, segments, &mut random);
+    let truth = oracle::read(&texts, segments);
+    let options = Options {
+        templates: 1 + random.below(40),
+        block_bytes: random.pick(&[7, 8, 13, 50, 200, 1000, 4096]),
+        in_flight: 1 + random.below(12),
+        record_bytes: 1 << 20,
+        allow_missing_eof: false,
+        patience: random.pick(&[0, 0, 3, 1000]),
+    };
+    let mut names = Vec::new();
+    let mut open = |(file, text): (usize, &Vec<u8>)| {
+        let packing = random.pick(&PACKINGS);
+        // Nothing is no gzip, and no zstd.
+        let packing = if text.is_empty() { Packing::Plain } else { packing };
+        let path = directory.join(format!("{file}.fastq"));
+        let packed = files::pack(text, packing, &mut random);
+        names.push(path.clone());
+        let as_stream = packing == Packing::Pipe || packing != Packing::Plain && random.chance(30);
+        files::input(&path, packed, as_stream, &mut random)
+    };
+    let inputs: Vec<Input> = texts.iter().enumerate().map(&mut open).collect();
+    let claims = Arc::new(Claims::open(layout(inputs, segments), options).unwrap());
+    let threads = 1 + random.below(8);
+    let outcome = crew::run(&claims, threads, options.in_flight as u64, seed);
+
+    let place = outcome.error.as_ref().map(|error| {
+        let file = error.place.file.clone().unwrap_or_default();
+        let file = names.iter().position(|name| *name == file);
+        (file.unwrap_or(9), error.place.record.unwrap_or(0))
+    });
+    assert_eq!(place, truth.fault, "seed {seed}: {:?}", outcome.error);
+    let batch = options.templates * segments;
+    let linked = match truth.fault {
+        None => truth.reads.len(),
+        Some(_) => truth.reads.len() / batch * batch, // the batch with the fault is not there
+    };
+    assert!(outcome.reads == truth.reads[..linked], "seed {seed}: other reads");
+    let full = outcome.batches.iter().take(linked / batch);
+    assert!(full.clone().count() == linked / batch && full.clone().all(|&n| n == options.templates));
+    seen.records += outcome.reads.len() as u64;
+    seen.batches += outcome.batches.len() as u64;
+    seen.faults += u64::from(truth.fault.is_some());
+    seen.refilled += claims.refilled();
+    seen.reread += outcome.reread;
+}
+
+#[test]
+fn many_threads_read_what_one_reads() {
+    let wanted = std::env::var("READMILL_FUZZ_RECORDS").ok().and_then(|n| n.parse().ok());
+    let first = std::env::var("READMILL_FUZZ_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    let directory = tempfile::tempdir().unwrap();
+    let (mut seen, mut seed) = (Seen::default(), first);
+    while seen.records < wanted.unwrap_or(150_000) {
+        case(seed, directory.path(), &mut seen);
+        seed += 1;
+    }
+    let Seen { records, batches, faults, refilled, reread } = seen;
+    println!(
+        "{} cases, {records} records, {batches} batches of which {reread} serially, {faults} faults, {refilled} blocks filled twice",
+        seed - first
+    );
+    assert!(faults > 0 && reread < batches / 2);
+}

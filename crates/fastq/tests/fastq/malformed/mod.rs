@@ -1,0 +1,125 @@
+//! What becomes of FASTQ that is not as it should be, case by case.
+//!
+//! Each case is read with batches of one, two and many templates, in blocks of seven bytes and more, by one thread and by
+//! several: the outcome is the same each time.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+mod packed;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use common::crew;
+use common::oracle::Owned;
+use readmill_fastq::{Claims, Input, Layout, Options};
+use readmill_record::Kind;
+
+/// What should come of a case.
+pub enum Outcome {
+    /// So many templates are read, without complaint.
+    Templates(usize),
+    /// An error of this kind that names the file (0-based), the record (from 1), and has these words.
+    Fault(Kind, usize, u64, &'static str),
+    /// An error that names the file alone: nothing could be read.
+    Refused(&'static str),
+}
+
+/// How the case is laid out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// One read each.
+    Single,
+    /// Two reads each, in two files.
+    Paired,
+    /// Two reads each, in one file.
+    Interleaved,
+}
+
+fn layout(shape: Shape, texts: &[&[u8]]) -> Layout {
+    let stream = |file: usize| {
+        let bytes = std::io::Cursor::new(texts[file].to_vec());
+        Input::Stream(name(file), Box::new(bytes))
+    };
+    match shape {
+        Shape::Single => Layout::Single(stream(0)),
+        Shape::Paired => Layout::Paired(stream(0), stream(1)),
+        Shape::Interleaved => Layout::Interleaved(stream(0)),
+    }
+}
+
+fn name(file: usize) -> PathBuf {
+    Path::new("lane").join(format!("R{}.fastq", file + 1))
+}
+
+fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &Outcome) {
+    let mut first: Option<Vec<Owned>> = None;
+    for templates in [1, 2, 100] {
+        for (block_bytes, threads) in [(7, 1), (64, 3), (1 << 16, 1)] {
+            let options = Options {
+                templates,
+                block_bytes,
+                in_flight: 4,
+                record_bytes: 2000,
+                ..Options::default()
+            };
+            let opened = Claims::open(layout(shape, texts), options);
+            let claims = match (opened, expected) {
+                (Err(error), Outcome::Refused(words)) => {
+                    assert_eq!(
+                        (error.kind, error.place.file.as_deref()),
+                        (Kind::Input, Some(&*name(0)))
+                    );
+                    assert!(error.to_string().contains(words), "{what}: {error}");
+                    continue;
+                }
+                (opened, _) => Arc::new(opened.unwrap()),
+            };
+            let outcome = crew::run(&claims, threads, 4, 1);
+            match (expected, outcome.error) {
+                (Outcome::Templates(n), None) => {
+                    assert_eq!(outcome.batches.iter().sum::<usize>(), *n, "{what}");
+                    assert_eq!(
+                        first.get_or_insert_with(|| outcome.reads.clone()),
+                        &outcome.reads,
+                        "{what}"
+                    );
+                }
+                (Outcome::Fault(kind, file, record, words), Some(error)) => {
+                    let place = (error.place.file.clone(), error.place.record);
+                    assert_eq!(
+                        (error.kind, place),
+                        (*kind, (Some(name(*file)), Some(*record))),
+                        "{what}: {error}"
+                    );
+                    assert!(error.to_string().contains(words), "{what}: {error}");
+                }
+                (_, error) => panic!("{what}: {error:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_case_has_its_outcome() {
+    let mut cases = 0;
+    for (what, text, expected) in table::single() {
+        check(what, Shape::Single, &[text], &expected);
+        cases += 1;
+    }
+    for (what, one, two, expected) in table::paired() {
+        check(what, Shape::Paired, &[one, two], &expected);
+        cases += 1;
+    }
+    for (what, text, expected) in table::interleaved() {
+        check(what, Shape::Interleaved, &[text], &expected);
+        cases += 1;
+    }
+    for (what, bytes, expected) in packed::cases() {
+        check(what, Shape::Single, &[&bytes], &expected);
+        cases += 1;
+    }
+    println!("{cases} cases");
+    assert!(cases >= 80);
+}

@@ -1,0 +1,6 @@
+//! All tests of the crate that use it from outside.
+
+mod common;
+mod outputs;
+mod records;
+mod shares;

@@ -1,0 +1,197 @@
+//! FASTQ in: aligned, prepared, and the same bytes by whatever means; what is wrong with it is told.
+
+mod adapters;
+mod carrying;
+use crate::support;
+mod unaligned;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use readmill_simulate::{Profile, Sample};
+use support::means::{FEW_MEANS, same_bytes_with};
+use support::{Desk, Outcome, arg, bgzip, column, number, readmill, records};
+
+const PAIRS: u64 = 3000;
+
+/// The sample's reads, first and last.
+fn reads() -> &'static [Vec<u8>; 2] {
+    static READS: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
+    READS.get_or_init(|| {
+        let sample = Sample::new(Profile { single_per_mille: 0, ..Profile::small().with_pairs(PAIRS) });
+        let mut reads = [Vec::new(), Vec::new()];
+        let [one, two] = &mut reads;
+        sample.write_fastq(one, two).expect("bytes in memory");
+        reads
+    })
+}
+
+/// Its reference, with the index that `readmill index` makes.
+fn reference() -> &'static str {
+    static REFERENCE: OnceLock<(Desk, String)> = OnceLock::new();
+    let (_, path) = REFERENCE.get_or_init(|| {
+        let desk = Desk::new();
+        let mut fasta = Vec::new();
+        Sample::new(Profile::small()).write_fasta(&mut fasta).expect("bytes in memory");
+        let path = arg(&desk.file("ref.fa", fasta));
+        let done = readmill(["index", &path]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        (desk, path)
+    });
+    path
+}
+
+fn align(args: &[&str]) -> Outcome {
+    readmill(["align", reference(), "-q", "-K", "200000"].iter().chain(args))
+}
+
+/// Lines of SAM that come of these files.
+#[track_caller]
+fn lines(args: &[&str]) -> String {
+    let done = align(&[args, &["-O", "sam"]].concat());
+    assert_eq!(done.code, Some(0), "{args:?}: {}", done.stderr);
+    String::from_utf8(done.stdout).expect("SAM is text")
+}
+
+fn desk() -> (Desk, [PathBuf; 2]) {
+    let desk = Desk::new();
+    let [one, two] = reads();
+    let files = [desk.file("1.fq", one), desk.file("2.fq", two)];
+    (desk, files)
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).expect("bytes in memory");
+    encoder.finish().expect("bytes in memory")
+}
+
+#[test]
+fn bytes_depend_on_the_reads_alone() {
+    let command = format!("align {} -K 200000 -R @RG\\tID:a\\tSM:s", reference());
+    let inputs = reads().to_vec();
+    same_bytes_with(&FEW_MEANS, &inputs, &command, "sam");
+    let command = format!("{command} --sort coordinate --mark-duplicates --metrics METRICS");
+    same_bytes_with(&FEW_MEANS, &inputs, &command, "bam");
+}
+
+#[test]
+fn every_read_is_there_once_and_most_where_they_came_from() {
+    let (_desk, files) = desk();
+    let [one, two] = files.each_ref().map(|path| arg(path));
+    let text = lines(&[&one, &two, "-R", "@RG\\tID:a\\tSM:s"]);
+    let primary: Vec<&str> =
+        records(&text).into_iter().filter(|line| number(line, 1) & 0x900 == 0).collect();
+    assert_eq!(primary.len() as u64, 2 * PAIRS);
+    assert!(primary.iter().all(|line| line.ends_with("RG:Z:a") || line.contains("\tRG:Z:a\t")));
+    let names = |bytes: &[u8]| -> Vec<String> {
+        let text = String::from_utf8(bytes.to_vec()).expect("FASTQ is text");
+        let heads = text.lines().step_by(4);
+        heads.map(|head| head[1..].split([' ', '/']).next().unwrap_or_default().to_string()).collect()
+    };
+    let [ones, twos] = reads().each_ref().map(|bytes| names(bytes));
+    let wanted: Vec<&String> = ones.iter().zip(&twos).flat_map(|(one, two)| [one, two]).collect();
+    let found: Vec<String> = primary.iter().map(|line| column(line, 0).to_string()).collect();
+    assert!(found.iter().eq(wanted), "reads come in the order of the files");
+    let placed = primary.iter().filter(|line| number(line, 1) & 4 == 0).count() as u64;
+    assert!(placed > 2 * PAIRS * 8 / 10, "{placed} reads are placed");
+}
+
+#[test]
+fn it_does_not_matter_how_text_is_packed() {
+    let (desk, files) = desk();
+    let [one, two] = files.each_ref().map(|path| arg(path));
+    let plain = lines(&[&one, &two]);
+    let half = reads()[0].len() / 2;
+    let members = [gzip(&reads()[0][..half]), gzip(&reads()[0][half..])].concat();
+    let packed = arg(&desk.file("1.gz", members));
+    let blocks = arg(&desk.file("2.gz", bgzip(&reads()[1])));
+    assert!(plain == lines(&[&packed, &blocks]), "gzip and BGZF");
+    assert!(plain == lines(&[&packed, &two, "-@", "7", "-m", "3G"]), "gzip and plain text");
+    let mut both = Vec::new();
+    let texts = reads().each_ref().map(|bytes| std::str::from_utf8(bytes).expect("FASTQ is text"));
+    let [one, two] = texts.map(|text| text.lines().collect::<Vec<_>>());
+    for (first, last) in one.chunks(4).zip(two.chunks(4)) {
+        [first, last].concat().iter().for_each(|line| both.extend([line.as_bytes(), b"\n"].concat()));
+    }
+    let both = arg(&desk.file("both.fq", both));
+    assert!(plain == lines(&["-p", &both]), "one file for both");
+}
+
+#[test]
+fn lanes_follow_each_other_each_for_itself() {
+    let (desk, files) = desk();
+    let [one, two] = files.each_ref().map(|path| arg(path));
+    let part = |bytes: &[u8]| {
+        let end = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(4 * 700 - 1);
+        bytes[..=end.expect("as many reads").0].to_vec()
+    };
+    let short = [0, 1].map(|at| arg(&desk.file(&format!("short.{at}"), part(&reads()[at]))));
+    let groups = ["-R", "@RG\\tID:a\\tSM:s", "-R", "@RG\\tID:b\\tSM:s"];
+    let four: [&str; 4] = [&one, &two, &short[0], &short[1]];
+    let all = lines(&[&four[..], &groups].concat());
+    let first = lines(&[&one, &two, "-R", groups[1]]);
+    let second = lines(&[&short[0], &short[1], "-R", groups[3]]);
+    let apart = [records(&first), records(&second)].concat();
+    assert!(records(&all) == apart, "two lanes are two runs");
+    let refused = align(&[&four[..], &groups, &["-R", "@RG\\tID:c"]].concat());
+    assert_eq!(refused.code, Some(1), "three groups, two lanes");
+}
+
+#[test]
+fn single_reads_have_no_mates() {
+    let (_desk, files) = desk();
+    let text = lines(&[&arg(&files[0])]);
+    let primary = records(&text).into_iter().filter(|line| number(line, 1) & 0x900 == 0).count();
+    assert_eq!(primary as u64, PAIRS);
+    assert!(records(&text).iter().all(|line| number(line, 1) & 0xe9 == 0 && column(line, 6) == "*"));
+}
+
+#[test]
+fn what_is_wrong_is_told_and_nothing_is_left() {
+    let (desk, files) = desk();
+    let [one, two] = files.each_ref().map(|path| arg(path));
+    let [first, last] = reads();
+    let cut = |bytes: &[u8], n: usize| bytes[..bytes.len() - n].to_vec();
+    let lacks =
+        first.split_inclusive(|&byte| byte == b'\n').skip(4).flatten().copied().collect::<Vec<_>>();
+    let short =
+        last.split_inclusive(|&byte| byte == b'\n').skip(4).flatten().copied().collect::<Vec<_>>();
+    let cases = [
+        ("cut.fq", cut(last, 20), "record"),
+        ("shifted.fq", short, "record"),
+        ("cut.gz", cut(&gzip(last), 100), "cut.gz"),
+    ];
+    let output = arg(&desk.path("out.bam"));
+    for (name, bytes, told) in cases {
+        let bad = arg(&desk.file(name, bytes));
+        let done = align(&[&one, &bad, "-o", &output]);
+        assert_eq!(done.code, Some(2), "{name}: {}", done.stderr);
+        assert!(done.stderr.contains(told) && done.stderr.contains(name), "{name}: {}", done.stderr);
+        assert!(!desk.path("out.bam").exists(), "{name}");
+    }
+    let other = arg(&desk.file("bam.fq", "BAM\x01"));
+    let done = align(&[&one, &other, "-o", &output]);
+    assert!(done.code == Some(1) && done.stderr.contains("bam.fq"), "{}", done.stderr);
+    let fewer = arg(&desk.file("fewer.fq", lacks));
+    let done = align(&[&fewer, &two, "-o", &output]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    let bare = arg(&desk.file("bare.fa", ">c\nACGT\n"));
+    let done = readmill(["align", &bare, &one, &two, "-o", &output]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(done.stderr.contains("readmill index"), "{}", done.stderr);
+    for args in [
+        &[&one[..], &two, &one][..],
+        &[&one, &one],
+        &[&one, &two, "--bwa", "-t 4"],
+        &[&one, &two, "-R", "ID:a"],
+    ] {
+        let done = align(&[args, &["-o", &output]].concat());
+        assert_eq!(done.code, Some(1), "{args:?}: {}", done.stderr);
+    }
+    let left: Vec<String> = desk.names().into_iter().filter(|name| name.starts_with("out")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,178 @@
+//! Duplicate marks: stated cases, and random inputs against a slow oracle.
+
+mod cases;
+#[allow(dead_code)] // molecules are judged by more of it
+mod oracle;
+mod random_reads;
+mod scattered;
+use crate::support;
+
+use cases::{Case, Marks};
+use readmill::plan::{DuplicateMode, Duplicates, Steps};
+use support::Desk;
+use support::random::Random;
+
+/// Marking in this mode, and nothing else.
+fn mark(mode: DuplicateMode) -> Steps {
+    Steps { duplicates: Some(Duplicates::marked(mode)), ..Steps::default() }
+}
+
+/// Records flagged 0x400 in SAM text.
+fn marks(text: &str) -> Marks {
+    let flagged =
+        support::records(text).into_iter().filter(|line| support::number(line, 1) & 0x400 != 0);
+    let mark = |line: &str| {
+        let flag = (support::number(line, 1) & !0x400).to_string();
+        [0, 1, 2, 3].map(|n| if n == 1 { flag.clone() } else { support::column(line, n).to_string() })
+    };
+    flagged.map(mark).collect()
+}
+
+/// The forms in which a case is given: as SAM, unless reading text changes what it says, and as BAM.
+fn forms(sam: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let mut forms = vec![("BAM", support::bam(sam))];
+    if !support::text_is_read_otherwise(sam) {
+        forms.push(("SAM", sam.into()));
+    }
+    forms
+}
+
+/// Where we differ from Picard on purpose: the case, the mode, and why.
+const ACCEPTED: [(&str, DuplicateMode, &str); 1] = [(
+    "names and read groups that concatenate to one key",
+    DuplicateMode::Coordinate,
+    "Picard joins read group and name to one key, so that A + 1x and A1 + x clash; ours do not",
+)];
+
+/// Runs a case in one mode and one order; gives what is wrong.
+fn judge(case: &Case, order: &str, sam: &str, mode: DuplicateMode, expected: &Marks) -> Vec<String> {
+    let desk = Desk::new();
+    let mut wrong = Vec::new();
+    for (form, input) in forms(sam) {
+        let said = match desk.run(&input, mark(mode), 1) {
+            Ok(text) if marks(&text) == *expected => continue,
+            Ok(text) => format!("flagged {:?}", marks(&text)),
+            Err(error) => error.to_string(),
+        };
+        wrong.push(format!("{} ({mode:?}, {order}, {form}): {said}, expected {expected:?}", case.name));
+    }
+    wrong
+}
+
+#[test]
+fn every_case_is_marked_as_picard_marks_it() {
+    use DuplicateMode::{Coordinate, Template};
+    let cases = cases::all();
+    assert_eq!(cases.len(), 182);
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let sorted = support::coordinate_sorted(&case.sam);
+        for (order, sam, mode, expected) in [
+            ("as given", &case.sam, Template, &case.template),
+            ("as given", &case.sam, Coordinate, &case.coordinate),
+            ("sorted", &sorted, Coordinate, &case.coordinate),
+        ] {
+            let found = judge(case, order, sam, mode, expected);
+            let accepted = ACCEPTED.iter().find(|it| it.0 == case.name && it.1 == mode);
+            match accepted {
+                Some(why) => assert!(!found.is_empty(), "no longer different: {why:?}"),
+                None => wrong.extend(found),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// What is wrong with the flags of `text`, which is given as SAM, or as BAM if that is another thing.
+fn compare(desk: &Desk, text: &str, mode: DuplicateMode, whole: bool, threads: usize) -> Option<String> {
+    let expected = oracle::judge(text, whole);
+    let input = if support::text_is_read_otherwise(text) { support::bam(text) } else { text.into() };
+    let output = match desk.run(&input, mark(mode), threads) {
+        Ok(output) => output,
+        Err(error) => return Some(format!("{error}\n{text}")),
+    };
+    let flagged = |line: &&str| support::number(line, 1) & 0x400 != 0;
+    let given: Vec<bool> = support::records(&output).iter().map(flagged).collect();
+    let show = |flags: &[bool]| flags.iter().map(|&f| if f { '+' } else { '.' }).collect::<String>();
+    let wrong = format!("expected {}\ngiven    {}\n{text}", show(&expected), show(&given));
+    (given != expected).then_some(wrong)
+}
+
+/// A random input in three orders: grouped by name, shuffled, sorted by coordinate.
+fn orders(seed: u64) -> [(&'static str, String); 3] {
+    let mut random = Random::new(seed);
+    let grouped = random_reads::grouped(&mut random, seed % 4 == 3, 18);
+    let (header, mut lines) = (support::split_header(&grouped).0, support::records(&grouped));
+    random.shuffle(&mut lines);
+    let shuffled = support::with_header(&header.replace("GO:query", "GO:none"), &lines);
+    let sorted = support::coordinate_sorted(&shuffled);
+    [("grouped", grouped), ("shuffled", shuffled), ("sorted", sorted)]
+}
+
+#[test]
+fn random_reads_are_marked_as_the_oracle_marks_them() {
+    use DuplicateMode::{Coordinate, Template};
+    let desk = Desk::new();
+    let (mut reads, mut flagged, mut modes_differ) = (0, 0, 0);
+    for seed in 0..600 {
+        let threads = 1 + seed as usize % 3;
+        let orders = orders(seed);
+        for (order, text) in &orders {
+            if let Some(wrong) = compare(&desk, text, Coordinate, false, threads) {
+                panic!("seed {seed}, {order}, coordinate mode:\n{wrong}");
+            }
+        }
+        let grouped = &orders[0].1;
+        if let Some(wrong) = compare(&desk, grouped, Template, true, threads) {
+            panic!("seed {seed}, template mode:\n{wrong}");
+        }
+        let marks = oracle::judge(grouped, true);
+        (reads, flagged) = (reads + marks.len(), flagged + marks.iter().filter(|&&mark| mark).count());
+        modes_differ += usize::from(marks != oracle::judge(grouped, false));
+    }
+    // the inputs must be worth judging
+    assert!(flagged * 10 > reads * 2 && flagged * 10 < reads * 8, "{flagged} of {reads} flagged");
+    assert!(modes_differ > 100, "{modes_differ}");
+}
+
+/// Auto is coordinate mode where the input is not grouped, and template mode where that shows.
+#[test]
+fn the_mode_follows_the_input() {
+    let desk = Desk::new();
+    let mut templates = 0;
+    for seed in 0..150 {
+        for (order, text) in &orders(seed) {
+            let run = |mode| desk.run(&support::bam(text), mark(mode), 2);
+            let coordinate = run(DuplicateMode::Coordinate).expect("coordinate mode is always possible");
+            let auto = run(DuplicateMode::Auto).expect("some mode is always possible");
+            match run(DuplicateMode::Template) {
+                Ok(template) if auto == template => templates += 1,
+                Ok(_) => assert_eq!(auto, coordinate, "seed {seed}, {order}"),
+                Err(_) => {
+                    assert_ne!(*order, "grouped", "seed {seed}");
+                    assert_eq!(auto, coordinate, "seed {seed}, {order}");
+                }
+            }
+        }
+    }
+    assert!(templates > 100, "{templates}");
+}
+
+#[test]
+fn removing_leaves_out_what_marking_flags() {
+    let desk = Desk::new();
+    for seed in 0..50 {
+        for (_, text) in &orders(seed) {
+            let mode = DuplicateMode::Coordinate;
+            let mut remove = Duplicates::marked(mode);
+            remove.writing.remove = true;
+            let remove = Some(remove);
+            let removed =
+                desk.run(&support::bam(text), Steps { duplicates: remove, ..Steps::default() }, 1);
+            let marked = desk.run(&support::bam(text), mark(mode), 1).expect("marked reads");
+            let mut kept = support::records(&marked);
+            kept.retain(|line| support::number(line, 1) & 0x400 == 0);
+            assert_eq!(support::records(&removed.expect("the rest")), kept, "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Filters and edits in a run: their order, and what comes behind duplicates.
+
+use crate::support;
+
+use readmill::plan::{DuplicateMode, Duplicates, Filters, OptionalFields, Sampling, Steps};
+use readmill_steps::filter::FlagRules;
+use readmill_steps::filter::fix_mates::Rules;
+use readmill_steps::sort::Order;
+use support::Desk;
+
+const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:100\n@SQ\tSN:2\tLN:200\n\
+                      @RG\tID:x\tLB:l\n@RG\tID:y\tLB:m\n";
+
+fn run(desk: &Desk, steps: Steps, given: &[&str]) -> String {
+    let text = support::with_header(HEADER, given);
+    desk.run(&support::bam(&text), steps, 2).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn reads_are_judged_as_they_are_in_the_input_and_then_changed() {
+    let desk = Desk::new();
+    let filters = Filters {
+        min_mapq: Some(20),
+        exact_mapping: true,
+        overlap: Some(desk.file("regions.bed", "1\t90\t100\n2\t0\t10\n")),
+        rename_contigs: Some(desk.file("names", "1\tchr1\n2\tchr2\n")),
+        clean_sam: true,
+        dictionary: Some(desk.file("new.dict", "@SQ\tSN:chr1\tLN:100\n")),
+        read_group: Some("ID:z".to_string()),
+        optional_fields: Some(OptionalFields::Remove(vec![*b"NM"])),
+        ..Filters::default()
+    };
+    let given = [
+        "clipped\t0\t1\t99\t20\t4M\t*\t0\t0\tACGT\tIIII\tSA:Z:2,1,+,4M,0,0;\tNM:i:1",
+        "low\t0\t1\t95\t19\t4M\t*\t0\t0\tACGT\tIIII",
+        "elsewhere\t0\t1\t50\t60\t4M\t*\t0\t0\tACGT\tIIII",
+        "gap\t0\t1\t95\t60\t2M1D2M\t*\t0\t0\tACGT\tIIII",
+        "dropped\t0\t2\t5\t60\t4M\t*\t0\t0\tACGT\tIIII",
+    ];
+    let left = run(&desk, Steps { filters, ..Steps::default() }, &given);
+    assert_eq!(
+        left,
+        "@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:100\n@RG\tID:z\n\
+         clipped\t0\tchr1\t99\t20\t2M2S\t*\t0\t0\tACGT\tIIII\tSA:Z:chr2,1,+,4M,0,0;\tRG:Z:z\n"
+    );
+}
+
+#[test]
+fn optional_fields_go_when_duplicates_no_longer_need_them() {
+    let end = |name: &str, flags: u16, group: &str| {
+        format!("{name}\t{flags}\t1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\tRG:Z:{group}\tNM:i:0")
+    };
+    let given = [end("a", 0, "x"), end("b", 0, "y"), end("c", 0, "x")];
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
+    let duplicates = Duplicates::marked(DuplicateMode::Coordinate);
+    for (sort, names) in [(Some(Order::Coordinate), "abc"), (None, "abc")] {
+        let filters =
+            Filters { optional_fields: Some(OptionalFields::Keep(vec![*b"NM"])), ..Filters::default() };
+        let steps = Steps { filters, sort, duplicates: Some(duplicates.clone()), ..Steps::default() };
+        let left = run(&Desk::new(), steps, &given);
+        let read = |name: char| {
+            let flags = if name == 'c' { 0x400 } else { 0 };
+            end(&name.to_string(), flags, "x").replace("\tRG:Z:x", "")
+        };
+        assert_eq!(support::records(&left), names.chars().map(read).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn sorted_reads_that_leave_early_are_changed_like_others() {
+    let desk = Desk::new();
+    let filters =
+        Filters { optional_fields: Some(OptionalFields::Keep(Vec::new())), ..Filters::default() };
+    let reads: Vec<String> =
+        (1..90).map(|i| format!("r\t0\t1\t{i}\t60\t4M\t*\t0\t0\tACGT\tIIII")).collect();
+    let given: Vec<String> = reads.iter().map(|read| format!("{read}\tNM:i:0\tRG:Z:x")).collect();
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
+    let steps = Steps { filters, sort: Some(Order::Coordinate), ..Steps::default() };
+    assert_eq!(support::records(&run(&desk, steps, &given)), reads);
+}
+
+#[test]
+fn the_program_line_says_what_was_done_in_the_order_in_which_it_was_done() {
+    let filters = Filters {
+        optional_fields: Some(OptionalFields::Keep(Vec::new())),
+        read_group: Some("ID:z SM:s".into()),
+        min_mapq: Some(3),
+        exact_mapping_strict: true,
+        clean_sam: true,
+        ..Filters::default()
+    };
+    assert_eq!(
+        filters.words().join(" "),
+        "--min-mapq 3 --exact-mapping-strict --clean-sam --read-group '@RG\\tID:z\\tSM:s'"
+    );
+    assert_eq!(filters.late_words().join(" "), "--keep-optional-fields none");
+}
+
+#[test]
+fn mates_are_fixed_before_a_sort_and_refused_where_they_do_not_stand_together() {
+    let read = |name: &str, flags: u16, pos: u32| {
+        format!("{name}\t{flags}\t1\t{pos}\t60\t4M\t*\t0\t0\tACGT\tIIII")
+    };
+    let filters = Filters { fix_mates: Some(Rules::Picard), ..Filters::default() };
+    let sorted = Steps { filters, sort: Some(Order::Coordinate), ..Steps::default() };
+    let given = [read("a", 65, 50), read("a", 129, 10), read("b", 0, 20)];
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
+    assert_eq!(
+        support::records(&run(&Desk::new(), sorted.clone(), &given)),
+        [
+            "a\t129\t1\t10\t60\t4M\t=\t50\t41\tACGT\tIIII\tMQ:i:60\tMC:Z:4M",
+            "b\t0\t1\t20\t60\t4M\t*\t0\t0\tACGT\tIIII",
+            "a\t65\t1\t50\t60\t4M\t=\t10\t-41\tACGT\tIIII\tMQ:i:60\tMC:Z:4M",
+        ]
+    );
+    let refused = |steps: &Steps, header: &str, given: &[&str]| {
+        let text = support::with_header(header, given);
+        Desk::new().run(&support::bam(&text), steps.clone(), 2).expect_err("refused").what
+    };
+    let scattered = [given[0], given[2], given[1]];
+    for steps in [&sorted, &Steps { sort: None, ..sorted.clone() }] {
+        let what = refused(steps, HEADER, &scattered);
+        assert!(what.contains("do not stand together"), "{what}");
+    }
+    let claims = HEADER.replace("VN:1.6", "VN:1.6\tSO:coordinate");
+    let what = refused(&sorted, &claims, &given);
+    assert!(what.contains("sorted by coordinate"), "{what}");
+}
+
+#[test]
+fn reads_are_sampled_before_duplicates_are_marked_or_after() {
+    let reads: Vec<String> =
+        (0..200).map(|i| format!("r{i}\t0\t1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\tRG:Z:x")).collect();
+    let given: Vec<&str> = reads.iter().map(String::as_str).collect();
+    let marked = |after_duplicates| {
+        let subsample = Some(Sampling { fraction: 0.5, seed: Some(1), after_duplicates });
+        let steps = Steps {
+            filters: Filters { subsample, ..Filters::default() },
+            duplicates: Some(Duplicates::marked(DuplicateMode::Coordinate)),
+            ..Steps::default()
+        };
+        let left = run(&Desk::new(), steps, &given);
+        let records = support::records(&left);
+        let unmarked = records.iter().filter(|line| support::number(line, 1) == 0).count();
+        (records.len(), unmarked)
+    };
+    let (before, after) = (marked(false), marked(true));
+    assert_eq!(before.0, after.0, "the same names");
+    assert!(before.0 > 60 && before.0 < 140 && before.1 == 1, "{before:?}");
+    assert!(after.1 <= 1, "one of all 200 is no duplicate: {after:?}");
+}
+
+#[test]
+fn later_filters_are_said_of_the_program_too() {
+    let filters = Filters {
+        flags: FlagRules { required: 1, excluded: 4, ..FlagRules::default() },
+        in_read_groups: vec!["a b".into()],
+        include: vec!["mapq > 3".into()],
+        subsample: Some(Sampling { fraction: 0.25, seed: Some(3), after_duplicates: false }),
+        fix_mates: Some(Rules::Samtools),
+        ..Filters::default()
+    };
+    assert_eq!(
+        filters.words().join(" "),
+        "--require-flags 1 --exclude-flags 4 --in-read-group 'a b' --include 'mapq > 3' \
+         --subsample 0.25 --subsample-seed 3 --fix-mates samtools"
+    );
+}

@@ -1,0 +1,26 @@
+//! The program from end to end: one binary for all tests that run it or its plans.
+
+#[cfg(feature = "bwa")]
+mod align;
+mod bqsr;
+mod compare;
+mod cram;
+mod duplicates;
+mod elsewhere;
+mod faults;
+mod filters;
+mod inputs;
+mod invariance;
+mod invariance_bqsr;
+mod invariance_duplicates;
+mod markdup;
+#[cfg(feature = "minibwa")]
+mod minibwa;
+mod parts;
+mod picard;
+mod presorted;
+mod sort;
+mod steps;
+mod support;
+mod umi;
+mod verify;
