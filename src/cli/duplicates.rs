@@ -122,7 +122,7 @@ struct PicardFlags {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// template if the input proves to be grouped by name, else coordinate
+    /// template if the reads are grouped by name, else coordinate; where the reads do not tell, the header does
     Auto,
     /// Every record of the template, as Picard does on queryname-grouped input
     #[value(alias = "queryname")]

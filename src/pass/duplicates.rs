@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use readmill_engine::{Budget, Crew};
 use readmill_format::spill::Spill;
-use readmill_record::header::Line;
 use readmill_record::{Batch, Error, Header, Result};
-use readmill_steps::markdup::grouping::Evidence;
+use readmill_steps::markdup::fields::Share;
+use readmill_steps::markdup::grouping::{Evidence, Judged, Stated};
 use readmill_steps::markdup::{self, DuplicateEnds, Ends, Mode, Noting, Verdict, instrument};
 
 use super::order::OnThreads;
@@ -15,8 +15,13 @@ use crate::inputs::{Inputs, Next};
 use crate::plan::{DuplicateMode, Duplicates};
 use crate::report::Report;
 
-/// Decides how ends are noted. Unless the mode leaves no choice, the first piece is looked at: where
-/// its templates stand together, mates are paired as they come; where they do not, all are joined by
+/// What the headers of all inputs say of the order of reads.
+pub fn stated(inputs: &Inputs) -> Stated {
+    Stated::by(inputs.list().iter().map(|input| &input.header))
+}
+
+/// Decides how ends are noted. Unless the mode leaves no choice, the header is looked at, and the first piece: where
+/// templates stand together, mates are paired as they come; where they do not, all are joined by
 /// name.
 pub fn prepare(
     wanted: &Duplicates,
@@ -36,7 +41,7 @@ pub fn prepare(
         DuplicateMode::Coordinate => Noting::ByPlace,
         DuplicateMode::Template if is_grouped => Noting::Linked,
         DuplicateMode::Template => Noting::ByInput,
-        DuplicateMode::Auto if looks_grouped => Noting::Together,
+        DuplicateMode::Auto if looks_grouped || stated(inputs) == Stated::Grouped => Noting::Together,
         DuplicateMode::Auto => Noting::ByPlace,
     };
     let mut rules = wanted.rules.clone();
@@ -51,12 +56,6 @@ pub fn prepare(
         report.say(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
     }
     DuplicateEnds::new(header, noting, rules)
-}
-
-/// Whether a header says that the records of a template stand together.
-fn says_grouped(header: &Header) -> bool {
-    let said = |line: &Line| line.get(b"SO") == Some(b"queryname") || line.get(b"GO") == Some(b"query");
-    header.lines_of(b"HD").any(said)
 }
 
 /// What the judgement works with.
@@ -80,13 +79,14 @@ impl Court<'_> {
     pub fn resolve(
         &self,
         wanted: DuplicateMode,
-        header: &Header,
+        stated: Stated,
         mut ends: Ends,
         records: u64,
     ) -> Result<Verdict> {
         let threads = OnThreads(self.crew);
         ends.compare_incomplete(&threads, self.spill)?;
-        let (mode, grouped) = self.mode(wanted, header, &ends)?;
+        self.check_fields(&ends)?;
+        let (mode, grouped) = self.mode(wanted, stated, &ends);
         if ends.without_read_group > 0 {
             self.report.warn(&format!(
                 "{} paired reads have no read group, or one the header lacks; they count as one unknown library",
@@ -107,15 +107,50 @@ impl Court<'_> {
         Ok(verdict)
     }
 
-    /// The mode, and whether templates stand together.
-    fn mode(&self, wanted: DuplicateMode, header: &Header, ends: &Ends) -> Result<(Mode, bool)> {
-        let in_batch = self.noted.noting().in_batch();
-        let grouped = in_batch && !self.cut && ends.grouping.is_proved(says_grouped(header));
-        match wanted {
-            DuplicateMode::Coordinate => Ok((Mode::Coordinate, false)),
-            DuplicateMode::Template => Ok((Mode::Template, grouped)),
-            DuplicateMode::Auto if grouped => Ok((Mode::Template, true)),
-            DuplicateMode::Auto => Ok((Mode::Coordinate, false)),
+    /// Refuses an input in which no read has a field that barcodes or UMIs are to be found in, and warns where some
+    /// lack it.
+    fn check_fields(&self, ends: &Ends) -> Result<()> {
+        let Some(coding) = &self.noted.rules.coding else { return Ok(()) };
+        for Share { tag, have, of } in ends.fields.shares(coding) {
+            let tag = String::from_utf8_lossy(&tag).into_owned();
+            if have == 0 {
+                let hint = "name the field that your reads have, or mark duplicates without it";
+                return Err(Error::input(format!("0 of {of} templates have {tag}")).hint(hint));
+            }
+            if have < of {
+                let (lack, share) = (of - have, 100.0 * (of - have) as f64 / of as f64);
+                self.report.warn(&format!(
+                    "{lack} of {of} templates ({share:.1} %) lack {tag}; they are compared as if all had the same"
+                ));
+            }
         }
+        Ok(())
+    }
+
+    /// The mode, and whether templates stand together.
+    fn mode(&self, wanted: DuplicateMode, stated: Stated, ends: &Ends) -> (Mode, bool) {
+        let in_batch = self.noted.noting().in_batch() && !self.cut;
+        let Judged { grouped, contradicts } = ends.grouping.judged(stated);
+        match wanted {
+            DuplicateMode::Coordinate => (Mode::Coordinate, false),
+            DuplicateMode::Template => (Mode::Template, in_batch && ends.grouping.is_proved()),
+            DuplicateMode::Auto => {
+                if in_batch && contradicts {
+                    self.warn_of_header(grouped);
+                }
+                if in_batch && grouped { (Mode::Template, true) } else { (Mode::Coordinate, false) }
+            }
+        }
+    }
+
+    /// Warns that the header contradicts the reads.
+    fn warn_of_header(&self, grouped: bool) {
+        self.report.warn(if grouped {
+            "the header says that reads are sorted by coordinate (SO:coordinate), but they stand together by name; \
+             duplicates are marked in template mode (--duplicate-mode chooses)"
+        } else {
+            "the header says that reads stand together by name (SO:queryname or GO:query), but reads of one name \
+             stand apart; duplicates are marked in coordinate mode (--duplicate-mode chooses)"
+        });
     }
 }

@@ -31,6 +31,8 @@ pub struct Held {
     pub prefix: Prefix,
     /// Whether any read has a reference sequence.
     pub any_placed: bool,
+    /// Whether any has the optional field that reads are sorted by; nothing without reads or such a field.
+    pub tagged: Option<bool>,
     /// What the steps counted.
     pub counts: Counts,
 }
@@ -41,9 +43,10 @@ const MOST_FRAME: usize = 1 << 20;
 impl Held {
     /// Nothing yet, and no memory for it.
     pub fn new(waiting: &Waiting, ends: Ends) -> Self {
-        let (runs, spilled, bytes, records, prefix, any_placed, counts) = Default::default();
+        let (runs, spilled, bytes, records, prefix) = Default::default();
+        let (any_placed, tagged, counts) = Default::default();
         let (arena, run) = (Arc::new(Arena::empty()), Run::new(waiting.list));
-        Held { runs, spilled, arena, run, bytes, ends, records, prefix, any_placed, counts }
+        Held { runs, spilled, arena, run, bytes, ends, records, prefix, any_placed, tagged, counts }
     }
 
     /// Takes a run, unless it is empty.

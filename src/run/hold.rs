@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use readmill_engine::Budget;
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Result};
 use readmill_steps::Step;
+use readmill_steps::markdup::grouping::Stated;
 use readmill_steps::markdup::optical::CANDIDATE_BYTES;
 use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Ends, Verdict, Writing};
 use readmill_steps::sort::{
@@ -56,11 +57,12 @@ impl Job<'_> {
             framing: Framing { size: self.memory.sizes.frame, codec: self.plan.means.spill_codec },
         };
         self.foretell(&mut inputs, &waiting, noted.as_ref(), &sink)?;
-        let input_header = inputs.header().clone();
+        let stated = duplicates::stated(&inputs);
         let mut feed = Feed::new(inputs, self.max_record(), waiting.crew);
 
         let mut held = self.ingest(&waiting, &mut feed, noted.as_ref(), &mut sink)?;
         self.check_mates()?;
+        self.check_tag(&waiting, &held);
         let (read, counts) = (held.records, std::mem::take(&mut held.counts));
         let mut summary = Summary { read, counts, ..Summary::default() };
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
@@ -70,7 +72,7 @@ impl Job<'_> {
                 clear_dt: wanted.writing.clear_dt && held.ends.has_dt,
                 ..wanted.writing.clone()
             };
-            let grouped = (&input_header, feed.link.was_cut());
+            let grouped = (stated, feed.link.was_cut());
             let verdict = Arc::new(self.judge(&waiting, wanted.mode, noted, grouped, &mut held)?);
             summary::found(&verdict.tally, &self.header, self.report);
             summary.mode = Some(verdict.mode);
@@ -159,6 +161,14 @@ impl Job<'_> {
         alone && sink.can_restart()
     }
 
+    /// Warns where no read has the optional field that reads are sorted by.
+    fn check_tag(&self, waiting: &Waiting, held: &Held) {
+        if let (Some(tag), Some(false)) = (waiting.sort.keyer().field(), held.tagged) {
+            let tag = String::from_utf8_lossy(&tag);
+            self.report.warn(&format!("no read has {tag}, by which reads are to be sorted"));
+        }
+    }
+
     /// Says what the run will need, if that is asked for, and refuses what the disk cannot hold.
     fn foretell(
         &self,
@@ -230,7 +240,7 @@ impl Job<'_> {
         waiting: &Waiting,
         wanted: DuplicateMode,
         noted: &DuplicateEnds,
-        (header, cut): (&Header, bool),
+        (stated, cut): (Stated, bool),
         held: &mut Held,
     ) -> Result<Verdict> {
         self.report.stage("marking", None, true);
@@ -250,6 +260,6 @@ impl Job<'_> {
             report: self.report,
         };
         let ends = std::mem::take(&mut held.ends);
-        court.resolve(wanted, header, ends, held.records)
+        court.resolve(wanted, stated, ends, held.records)
     }
 }

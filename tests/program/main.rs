@@ -9,10 +9,12 @@ mod duplicates;
 mod elsewhere;
 mod faults;
 mod filters;
+mod grouping;
 mod inputs;
 mod invariance;
 mod invariance_bqsr;
 mod invariance_duplicates;
+mod lacking;
 mod markdup;
 #[cfg(feature = "minibwa")]
 mod minibwa;

@@ -45,7 +45,7 @@ impl<'a> Committer<'a> {
 
     pub fn commit(&mut self, done: Done) -> Result<()> {
         match done {
-            Done::Stretch(left) => self.stretch(left),
+            Done::Stretch(left) => self.stretch(*left),
             Done::Turnover(done) => self.turnover(done),
             Done::Idle => Ok(()),
         }
@@ -62,6 +62,7 @@ impl<'a> Committer<'a> {
         self.had = left.room.held_back;
         held.bytes += left.reads;
         held.any_placed |= left.placed;
+        held.tagged = held.tagged.max(left.tagged);
         ingest.buffers.entries.put(left.entries);
         let mut shared = lock(self.shared);
         (shared.reads, shared.ends) = (held.bytes, held.ends.bytes());

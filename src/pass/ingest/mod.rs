@@ -22,7 +22,7 @@ mod ticket;
 use std::sync::{Arc, Mutex};
 
 use readmill_engine::Pass;
-use readmill_record::{Arena, Error, Header, Result};
+use readmill_record::{Arena, Batch, Error, Header, Result};
 use readmill_steps::markdup;
 use readmill_steps::markdup::{DuplicateEnds, EndsPart};
 use readmill_steps::sort::{Partition, run};
@@ -128,13 +128,20 @@ impl<'a> Ingest<'a> {
             self.waiting.sort.accept(arena, &batch, &mut entries)?;
             let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
             let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
+            let tagged = self.is_tagged(&batch);
             self.readers.reuse(batch);
-            Ok(Left { entries, ends, reads, placed, room })
+            Ok(Left { entries, ends, reads, placed, tagged, room })
         })
     }
 }
 
 impl<'a> Ingest<'a> {
+    /// Whether any read has the optional field that reads are sorted by; nothing without reads or such a field.
+    fn is_tagged(&self, batch: &Batch) -> Option<bool> {
+        let tag = self.waiting.sort.keyer().field().filter(|_| !batch.is_empty())?;
+        Some(batch.records().any(|(_, record)| record.field(tag).is_some()))
+    }
+
     /// What a task of the turnover leaves.
     fn turn_over(&self, worker: &mut Worker<'a>, linked: turnover::Linked) -> Result<TurnoverDone> {
         let Worker { turnover, leaver, .. } = worker;
@@ -195,7 +202,7 @@ impl<'a> Pass for Filling<'_, 'a> {
     fn work(&self, worker: &mut Worker<'a>, ready: Ready) -> Result<Done> {
         Ok(match ready {
             Ready::Stretch(stretch, room, arena) => {
-                Done::Stretch(self.0.take(worker, stretch, room, &arena)?)
+                Done::Stretch(Box::new(self.0.take(worker, stretch, room, &arena)?))
             }
             Ready::Turnover(linked) => Done::Turnover(self.0.turn_over(worker, linked)?),
             Ready::Idle => Done::Idle,

@@ -46,7 +46,7 @@ pub struct Room {
 
 /// What a ticket leaves behind.
 pub enum Done {
-    Stretch(Left),
+    Stretch(Box<Left>),
     Turnover(TurnoverDone),
     Idle,
 }
@@ -73,5 +73,7 @@ pub struct Left {
     pub reads: u64,
     /// Whether one of them has a reference sequence.
     pub placed: bool,
+    /// Whether one of them has the optional field that reads are sorted by; nothing without reads or such a field.
+    pub tagged: Option<bool>,
     pub room: Room,
 }

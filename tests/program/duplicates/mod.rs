@@ -1,6 +1,7 @@
 //! Duplicate marks: stated cases, and random inputs against a slow oracle.
 
 mod cases;
+mod doubled;
 #[allow(dead_code)] // molecules are judged by more of it
 mod oracle;
 mod random_reads;

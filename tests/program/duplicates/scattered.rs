@@ -29,7 +29,9 @@ fn filler() -> String {
     let pair = |i: usize| {
         let (pos, next) = (1_000 + 2 * i, 1_200 + 2 * i);
         let line = |flag, pos, next| {
-            format!("f{i}\t{flag}\tc1\t{pos}\t60\t100M\t=\t{next}\t0\t{bases}\t{quals}\tRG:Z:a\n")
+            format!(
+                "f{i}\t{flag}\tc1\t{pos}\t60\t100M\t=\t{next}\t0\t{bases}\t{quals}\tRG:Z:a\tRX:Z:ACGT\n"
+            )
         };
         line(99, pos, next) + &line(147, next, pos)
     };

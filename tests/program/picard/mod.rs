@@ -15,7 +15,7 @@ use support::Desk;
 
 /// Where we differ from Picard on purpose: case, an option of the run, and why. What Picard gives stands in the
 /// file.
-const ACCEPTED: [(&str, &str, &str); 7] = [
+const ACCEPTED: [(&str, &str, &str); 14] = [
     ("a regular expression whose group is too long for 32 bits", "READ_NAME_REGEX", KEPT_GROUP),
     ("a regular expression with a group that may be missing", "READ_NAME_REGEX", KEPT_GROUP),
     ("a regular expression with plus and minus signs", "READ_NAME_REGEX", KEPT_GROUP),
@@ -23,9 +23,17 @@ const ACCEPTED: [(&str, &str, &str); 7] = [
     ("the molecular identifier", "MOLECULAR_IDENTIFIER_TAG=MI TAGGING", IGNORED_TAG),
     ("the molecular identifier", "READ_ONE_BARCODE_TAG", IGNORED_TAG),
     ("duplex: top and bottom strand", "DUPLEX_UMI=true TAGGING", IGNORED_DUPLEX),
+    ("barcodes of fragments", "BARCODE_TAG=BC READ_ONE_BARCODE_TAG=BX", NO_BARCODE),
+    ("barcodes: equal and other ones", "BARCODE_TAG=RX", NO_BARCODE),
+    ("duplex: an unpaired read without a barcode", "DUPLEX_UMI=true BARCODE_TAG=RX TAGGING", NO_BARCODE),
+    ("duplex: no MC, and no barcode either", "DUPLEX_UMI=true BARCODE_TAG=RX TAGGING", NO_BARCODE),
+    ("scenario: barcodes asked for that no read has", "BARCODE_TAG", NO_BARCODE),
+    ("scenario: barcodes asked for that no read has", "READ_ONE_BARCODE_TAG", NO_BARCODE),
+    ("scenario: barcodes asked for that no read has", "READ_TWO_BARCODE_TAG", NO_BARCODE),
 ];
 
 const KEPT_GROUP: &str = "where x or y is no number Picard forgets the read group, and we do not";
+const NO_BARCODE: &str = "Picard goes on where no read has the field of the barcode; we refuse it";
 const IGNORED_DUPLEX: &str = "Picard ignores DUPLEX_UMI without BARCODE_TAG; we refuse it";
 const IGNORED_TAG: &str = "Picard ignores MOLECULAR_IDENTIFIER_TAG without BARCODE_TAG; we refuse it";
 

@@ -6,6 +6,7 @@ use readmill_record::{Batch, Error, Header, RecordRef, Result, Stamp, tag};
 
 use super::barcodes::Barcodes;
 use super::examined::Examined;
+use super::fields::Fields;
 use super::grouping::Evidence;
 use super::item::{self, Coded, End, HALF_REFS, Item, Kind, Order, Plain, Read, Shape};
 use super::libraries::Libraries;
@@ -69,6 +70,7 @@ pub struct EndsPart {
     pub(super) stretches: Vec<u64>,
     pub(super) evidence: Evidence,
     pub(super) examined: Examined,
+    pub(super) fields: Fields,
     pub(super) without_read_group: u64,
     pub(super) has_dt: bool,
 }
@@ -124,7 +126,7 @@ impl DuplicateEnds {
     /// Most bytes one record can leave: a half and a fragment, and hashes of its name.
     pub fn most_bytes(&self) -> usize {
         fn of<S: Shape>() -> usize {
-            8 * (S::Half::WORDS + S::Fragment::WORDS + 1 + 3)
+            8 * (S::Half::WORDS + S::Fragment::WORDS + 2 + 3)
         }
         if self.is_coded() { of::<Coded>() } else { of::<Plain>() }
     }
@@ -177,6 +179,7 @@ impl DuplicateEnds {
                 }
                 continue;
             }
+            self.rules.coding.iter().for_each(|coding| part.fields.count(coding, record));
             let location = *location.get_or_insert_with(|| self.rules.names.location(record.qname()));
             let read = self.read(record, stamp, group.number, location.unwrap_or(Location::NONE));
             let read = read.map(|read| Read { led, ..read });
@@ -211,8 +214,8 @@ impl DuplicateEnds {
                     self.rules.pair::<S>(seen, arriving, |pair| push(pairs, pair), end);
                 }
             });
-            if let Some(replaced) = replaced {
-                self.present::<S>(&replaced, part);
+            if let Some((replaced, from)) = replaced {
+                self.waits::<S>(replaced, from, part);
             }
         }
         self.flush::<S>(&mut pending, part);
@@ -231,16 +234,19 @@ impl DuplicateEnds {
 
     /// What has not met its mate by the end of its template has to be joined later.
     fn flush<S: Shape>(&self, pending: &mut Pending<(RecordRef<'_>, u64)>, part: &mut EndsPart) {
-        for (_, read, (record, seed)) in pending.drain(..) {
-            let half = if self.noting == Noting::Linked {
-                let read = Read { ordinal: read.ordinal - u64::from(read.lead), ..read };
-                item::half::<S>(hash(NO_GROUP, record.qname()), &read, Kind::Paired, Order::Input)
-            } else {
-                let name = hash(seed, record.qname());
-                item::half::<S>(name, &read, Kind::Paired, Order::Place)
-            };
-            push(&mut part.halves, &half);
-        }
+        pending.drain(..).for_each(|(_, read, from)| self.waits::<S>(read, from, part));
+    }
+
+    /// A read whose mate does not stand beside it: it may stand elsewhere.
+    fn waits<S: Shape>(&self, read: Read, (record, seed): (RecordRef<'_>, u64), part: &mut EndsPart) {
+        let half = if self.noting == Noting::Linked {
+            let read = Read { ordinal: read.ordinal - u64::from(read.lead), ..read };
+            item::half::<S>(hash(NO_GROUP, record.qname()), &read, Kind::Paired, Order::Input)
+        } else {
+            let name = hash(seed, record.qname());
+            item::half::<S>(name, &read, Kind::Paired, Order::Place)
+        };
+        push(&mut part.halves, &half);
     }
 
     /// The read group of this ID.
@@ -443,7 +449,7 @@ pub(super) fn meet<T>(
     read: Read,
     from: T,
     mut paired: impl FnMut(&Read, &Read),
-) -> Option<Read> {
+) -> Option<(Read, T)> {
     let waits = |next_ref_id: i32| {
         move |(other, seen, _): &(u128, Read, T)| *other == key && seen.next_ref_id == next_ref_id
     };
@@ -451,9 +457,9 @@ pub(super) fn meet<T>(
         paired(&pending.remove(at).1, &read);
         return None;
     }
-    let replaced = pending.iter().position(waits(read.next_ref_id)).map(|at| pending.remove(at).1);
+    let replaced = pending.iter().position(waits(read.next_ref_id)).map(|at| pending.remove(at));
     pending.push((key, read, from));
-    replaced
+    replaced.map(|(_, read, from)| (read, from))
 }
 
 fn push<T: Item>(words: &mut Vec<u64>, item: &T) {

@@ -6,6 +6,7 @@ use readmill_record::Result;
 use super::collect::Sorter;
 use super::ends::{DuplicateEnds, EndsPart};
 use super::examined::Examined;
+use super::fields::Fields;
 use super::grouping::Grouping;
 use super::item::{Coded, Item, Plain, Shape};
 
@@ -88,12 +89,14 @@ pub struct Ends {
     pub items: Shaped,
     /// Names (128 bits) and beginnings of all stretches of records of one name, where they may be needed.
     pub stretches: Sorter<[u64; 3]>,
-    /// Hashes of the names of stretches without their mate.
-    pub incomplete: Sorter<[u64; 1]>,
+    /// Hashes (128 bits) of the names of incomplete stretches.
+    pub incomplete: Sorter<[u64; 2]>,
     /// Whether the input is grouped by name.
     pub grouping: Grouping,
     /// Records of each kind.
     pub examined: Examined,
+    /// How many reads have the fields of barcodes and UMIs.
+    pub fields: Fields,
     /// Paired reads without a read group.
     pub without_read_group: u64,
     /// Whether any record has a DT field.
@@ -103,9 +106,9 @@ pub struct Ends {
 impl Default for Ends {
     fn default() -> Self {
         let (stretches, incomplete, grouping) = Default::default();
-        let (examined, without_read_group, has_dt) = Default::default();
+        let (examined, fields, without_read_group, has_dt) = Default::default();
         let items = Shaped::Plain(Items::default());
-        Ends { items, stretches, incomplete, grouping, examined, without_read_group, has_dt }
+        Ends { items, stretches, incomplete, grouping, examined, fields, without_read_group, has_dt }
     }
 }
 
@@ -131,6 +134,7 @@ impl Ends {
             part.evidence.incomplete().iter().for_each(|&name| self.incomplete.push(name));
         }
         self.examined.add(&part.examined);
+        self.fields.add(&part.fields);
         self.without_read_group += part.without_read_group;
         self.has_dt |= part.has_dt;
     }

@@ -161,7 +161,7 @@ impl Join<'_> {
         let replaced = meet(pending, name, read, (), |seen, arriving| {
             self.rules.pair::<S>(seen, arriving, |pair| pairs.push(*pair), |end| present.push(*end));
         });
-        if let Some(replaced) = replaced {
+        if let Some((replaced, ())) = replaced {
             self.stay_alone(&replaced, items);
         }
     }

@@ -16,7 +16,7 @@
 //! | the same where UMIs tell molecules | [`molecules`], [`umi`] |
 //! | from all ends to the verdict, and the verdict | [`judge`], [`verdict`], [`table`] |
 //! | flags and tags on records | [`apply`] |
-//! | what was counted | [`examined`], [`metrics`] |
+//! | what was counted | [`examined`], [`fields`], [`metrics`] |
 //!
 //! Read 5′ positions decide (rules numbered in `docs/parity.md`): pairs with equal library, ends and
 //! orientation are one set, whose best-scored pair stays; a single read is a duplicate wherever a pair
@@ -27,6 +27,7 @@ pub mod barcodes;
 pub mod collect;
 pub mod ends;
 pub mod examined;
+pub mod fields;
 pub mod grouping;
 pub mod held;
 pub mod instrument;

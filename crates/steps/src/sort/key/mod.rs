@@ -29,6 +29,7 @@ mod template;
 mod testing;
 mod value;
 
+use readmill_record::tag::Tag;
 use readmill_record::{Header, RecordRef, Result};
 
 use bits::{Bits, Head, Rest};
@@ -78,6 +79,14 @@ impl Keyer {
     /// The order.
     pub fn order(&self) -> Order {
         self.order
+    }
+
+    /// The optional field whose value decides.
+    pub fn field(&self) -> Option<Tag> {
+        match self.order {
+            Order::Tag { tag, .. } => Some(tag),
+            _ => None,
+        }
     }
 
     /// Gives the name that others are compared with, which shortens the keys of names that begin like
