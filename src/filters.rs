@@ -24,9 +24,6 @@ use crate::report::Report;
 /// Bytes the header of a dictionary may take.
 const MOST_DICTIONARY: usize = 64 << 20;
 
-/// Templates of a first piece that lack a mate, at least, before it is said of it that mates do not stand together.
-const ENOUGH_LONE: usize = 64;
-
 /// What is done to reads.
 pub struct Made {
     /// As they come.
@@ -39,7 +36,8 @@ pub struct Made {
     pub lone: Option<Arc<LoneMates>>,
 }
 
-/// Refuses to fix mates in an input whose header, or beginning, says that they do not stand together.
+/// Refuses to fix mates in an input whose header says that they do not stand together, or whose first piece proves it:
+/// two templates of one name that lack a mate.
 pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     if wanted.fix_mates.is_none() || inputs.lanes().is_some() {
         return Ok(()); // what is aligned comes by templates
@@ -52,11 +50,8 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     }
     let Some(Next::Piece(number, claim)) = inputs.peek()? else { return Ok(()) };
     let evidence = first_batch(claim.clone(), &list[*number]).as_ref().map(Evidence::of);
-    let scattered = |it: &Evidence| it.incomplete().len() >= ENOUGH_LONE && !it.looks_grouped();
-    match evidence.is_some_and(|it| scattered(&it)) {
-        true => Err(Error::input("most reads do not stand beside their mates, which are to be fixed")
-            .hint(hint)
-            .file(&list[*number].path)),
+    match evidence.is_some_and(|it| it.is_scattered()) {
+        true => Err(LoneMates::scattered().file(&list[*number].path)),
         false => Ok(()),
     }
 }

@@ -175,9 +175,16 @@ impl Job<'_> {
         (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
     }
 
-    /// Fails if mates that were to be fixed did not stand together.
+    /// Fails if mates that were to be fixed did not stand together, and warns where most templates have none.
     fn check_mates(&self) -> Result<()> {
-        self.lone.as_ref().map_or(Ok(()), |lone| lone.check())
+        let Some(lone) = &self.lone else { return Ok(()) };
+        lone.check()?;
+        let (lone, all) = lone.share();
+        if 2 * lone > all {
+            let share = 100.0 * lone as f64 / all as f64;
+            self.report.warn(&format!("{lone} of {all} templates ({share:.1} %) lack a mate"));
+        }
+        Ok(())
     }
 
     fn max_record(&self) -> usize {

@@ -127,6 +127,39 @@ fn mates_are_fixed_before_a_sort_and_refused_where_they_do_not_stand_together() 
     assert!(what.contains("sorted by coordinate"), "{what}");
 }
 
+/// samtools 1.24 fixmate and Picard 3.4.0 FixMateInformation take such input, too.
+#[test]
+fn lone_templates_of_any_number_are_fixed_with_a_warning() {
+    let run = |lines: &[String], rules: &str| {
+        let desk = Desk::new();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let header = HEADER.replace("VN:1.6", "VN:1.6\tSO:queryname");
+        let input = desk.file("in.sam", support::with_header(&header, &lines));
+        let flags = ["filter", "--quiet", "-O", "sam", "--fix-mates", rules];
+        support::readmill(flags.into_iter().map(String::from).chain([support::arg(&input)]))
+    };
+    let line = |name: &str, flags: u16| format!("{name}\t{flags}\t1\t10\t60\t4M\t=\t50\t0\tACGT\tIIII");
+    let lone: Vec<String> = (100..165).map(|i| line(&format!("r{i}"), 99)).collect();
+    for rules in ["picard", "samtools"] {
+        let done = run(&lone, rules);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert!(done.stderr.contains("65 of 65 templates (100.0 %) lack a mate"), "{}", done.stderr);
+        let text = String::from_utf8(done.stdout).expect("SAM text");
+        assert_eq!(support::records(&text).len(), 65);
+        let whole: Vec<String> = ["a", "b"].iter().flat_map(|n| [line(n, 65), line(n, 129)]).collect();
+        let done = run(&[&whole[..], &lone[..1]].concat(), rules);
+        assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "less than half are no matter");
+        // Two records of one end stand together, and the two of the other end elsewhere.
+        let doubled =
+            ["a", "b"].map(|name| line(name, 65)).into_iter().flat_map(|line| [line.clone(), line]);
+        let last =
+            ["a", "b"].map(|name| line(name, 129)).into_iter().flat_map(|line| [line.clone(), line]);
+        let done = run(&doubled.chain(last).collect::<Vec<_>>(), rules);
+        assert_eq!(done.code, Some(2), "{rules}: {}", done.stderr);
+        assert!(done.stderr.contains("do not stand together"), "{}", done.stderr);
+    }
+}
+
 #[test]
 fn reads_are_sampled_before_duplicates_are_marked_or_after() {
     let reads: Vec<String> =

@@ -17,11 +17,17 @@ const TWICE: u64 = 1;
 ///
 /// Input in which most templates are scattered is told for certain, and so is any with up to some ten thousand
 /// templates that lack a mate. A few scattered ones among a great many that lack one may be missed; they are counted.
-pub struct LoneMates(Box<[AtomicU64]>);
+pub struct LoneMates {
+    slots: Box<[AtomicU64]>,
+    /// Templates of paired reads that lack a mate, and in all.
+    lone: AtomicU64,
+    all: AtomicU64,
+}
 
 impl Default for LoneMates {
     fn default() -> Self {
-        LoneMates((0..1 << SLOT_BITS).map(|_| AtomicU64::new(u64::MAX)).collect())
+        let slots = (0..1 << SLOT_BITS).map(|_| AtomicU64::new(u64::MAX)).collect();
+        LoneMates { slots, lone: AtomicU64::new(0), all: AtomicU64::new(0) }
     }
 }
 
@@ -38,17 +44,33 @@ impl LoneMates {
             std::cmp::Ordering::Equal => Some(kept | TWICE),
             std::cmp::Ordering::Greater => Some(hash),
         };
-        let _ = self.0[slot].fetch_update(Relaxed, Relaxed, keep);
+        let _ = self.slots[slot].fetch_update(Relaxed, Relaxed, keep);
     }
 
     /// An error if the reads of some template did not stand together.
     pub fn check(&self) -> Result<()> {
-        let kept = self.0.iter().map(|slot| slot.load(Relaxed)).filter(|&kept| kept != u64::MAX);
+        let kept = self.slots.iter().map(|slot| slot.load(Relaxed)).filter(|&kept| kept != u64::MAX);
         if kept.filter(|kept| kept & TWICE != 0).count() == 0 {
             return Ok(());
         }
-        Err(Error::input("mates do not stand together, so they cannot be told of each other")
-            .hint("sort the reads by name first: readmill sort -n"))
+        Err(Self::scattered())
+    }
+
+    /// The error of an input whose mates do not stand together.
+    pub fn scattered() -> Error {
+        Error::input("mates do not stand together, so they cannot be told of each other")
+            .hint("sort the reads by name first: readmill sort -n")
+    }
+
+    /// Counts templates of paired reads that lack a mate, and all, once for many of them.
+    pub(super) fn count(&self, lone: u64, all: u64) {
+        self.lone.fetch_add(lone, Relaxed);
+        self.all.fetch_add(all, Relaxed);
+    }
+
+    /// How many templates of paired reads lack a mate, and how many there are.
+    pub fn share(&self) -> (u64, u64) {
+        (self.lone.load(Relaxed), self.all.load(Relaxed))
     }
 }
 

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use readmill_record::header::Reference;
-use readmill_record::{Batch, Header, Result, Span, tag};
+use readmill_record::{Batch, Flags, Header, Result, Span, tag};
 
 pub use lone::LoneMates;
 use read::{Outcome, Read, Texts};
@@ -89,12 +89,24 @@ impl FixMates {
             Outcome::Single => {}
             Outcome::Fixed => self.counts.fixed += 1,
             Outcome::Doubled => self.counts.doubled += 1,
-            Outcome::Lone => {
-                self.counts.lone += 1;
-                self.lone.note(batch.record(spans[0]).qname());
-            }
+            Outcome::Lone => self.counts.lone += 1,
+        }
+        if outcome == Outcome::Lone || lacks_an_end(reads) {
+            self.lone.note(batch.record(spans[0]).qname());
         }
     }
+}
+
+/// Whether some primary read of a template stands without the other end.
+fn lacks_an_end(reads: &[Read]) -> bool {
+    let primaries = reads.iter().filter(|read| read.is(Flags::PAIRED) && read.is_primary());
+    let (mut first, mut last) = (0, 0);
+    primaries.for_each(|read| match (read.is(Flags::FIRST), read.is(Flags::LAST)) {
+        (true, false) => first += 1,
+        (false, true) => last += 1,
+        _ => {}
+    });
+    first != last
 }
 
 /// Where templates begin and end.
@@ -134,9 +146,13 @@ impl Step for FixMates {
         self.scratch.reads.clear();
         self.scratch.reads.extend(batch.records().map(|(_, record)| Read::of(record)));
         let ranges: Vec<Range<usize>> = templates(&batch.spans).collect();
+        let before = self.counts;
         for range in ranges {
             self.fix(batch, range);
         }
+        let lone = self.counts.lone - before.lone;
+        let whole = self.counts.fixed - before.fixed + self.counts.doubled - before.doubled;
+        self.lone.count(lone, lone + whole);
         let Scratch { reads, texts } = &self.scratch;
         let (mut reads, appends) = (reads.iter(), self.rules == Rules::Samtools);
         batch.rewrite(|_, record, out| {
