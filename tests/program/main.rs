@@ -5,6 +5,7 @@ mod align;
 mod bqsr;
 mod compare;
 mod cram;
+mod dev_script;
 mod duplicates;
 mod elsewhere;
 mod faults;
