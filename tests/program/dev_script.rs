@@ -347,7 +347,11 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     std::fs::remove_file(machine.0.path("ran")).unwrap();
     let done = machine.dev("nightly --only bytes v1");
     assert_eq!(done.code, Some(0), "{}", done.said);
-    assert!(done.ran.iter().any(|line| line.ends_with("-p xtask -- bytes v1 --features minibwa")), "{:?}", done.ran);
+    assert!(
+        done.ran.iter().any(|line| line.ends_with("-p xtask -- bytes v1 --features minibwa")),
+        "{:?}",
+        done.ran
+    );
     let done = machine.dev("nightly --only tea");
     assert_eq!(done.code, Some(1));
     assert!(done.said.starts_with("dev: there is no step tea; the steps are: lint "), "{}", done.said);
