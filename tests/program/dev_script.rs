@@ -16,6 +16,9 @@ const COMPILER: &str = "read -r line; case $line in *zlib.h*) [ -e zlib ] ;; esa
 /// A package manager that installs compilers and zlib.
 const INSTALLS: &str = "case \"$*\" in *install*|*add*) cp spare/* bin/; touch zlib ;; *policy*|*repoquery*|*search*|info*) ;; esac";
 
+/// The programs that a comparison needs.
+const COMPARED: [&str; 6] = ["make", "samtools", "bwa", "java", "mvn", "pip3"];
+
 /// The program of util-linux that gives a command a terminal.
 const SCRIPT: &str = "/usr/bin/script";
 
@@ -37,8 +40,8 @@ impl Machine {
         for name in ["dev", "Cargo.toml"] {
             std::fs::copy(root.join(name), desk.path(name)).unwrap();
         }
-        for directory in ["bin", "spare", "tools"] {
-            std::fs::create_dir(desk.path(directory)).unwrap();
+        for directory in ["bin", "spare", "tools", "target/debug"] {
+            std::fs::create_dir_all(desk.path(directory)).unwrap();
         }
         let path = std::env::var_os("PATH").unwrap();
         for tool in TOOLS.iter().chain(&["cp"]) {
@@ -322,9 +325,25 @@ fn each_command_installs_only_what_it_needs() {
 }
 
 #[test]
+fn quick_parity_compares_all_parts_and_fails_if_either_half_fails() {
+    for (fails, code) in [("nowhere", 0), ("--only", 1), ("--except", 1)] {
+        let machine = Machine::complete();
+        for name in COMPARED {
+            machine.program(&format!("bin/{name}"), "true");
+        }
+        machine
+            .program("target/debug/xtask", &format!("echo said; case $* in *{fails}*) exit 1 ;; esac"));
+        let done = machine.dev("parity --quick");
+        assert_eq!(done.code, Some(code), "{fails}: {}", done.said);
+        assert_eq!(done.said.matches("said\n").count(), 2, "{fails}: {}", done.said);
+        assert_eq!(done.ran, ["cargo build --locked -p readmill -p xtask"]);
+    }
+}
+
+#[test]
 fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     let machine = Machine::complete();
-    for name in ["rustfmt", "clippy-driver", "make", "samtools", "bwa", "java", "mvn", "pip3", "go"] {
+    for name in COMPARED.iter().chain(&["rustfmt", "clippy-driver", "go"]) {
         machine.program(&format!("bin/{name}"), "true");
     }
     machine.program("bin/git", "echo 0123456789");

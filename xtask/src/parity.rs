@@ -67,6 +67,9 @@ pub struct Args {
     /// Compare these parts alone
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     only: Vec<Part>,
+    /// Compare all parts but these
+    #[arg(long, value_name = "PART", value_delimiter = ',', conflicts_with = "only")]
+    except: Vec<Part>,
     /// Compare on all SAM, BAM and CRAM files below this directory, and on nothing else
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
@@ -109,7 +112,8 @@ enum Part {
 
 impl Args {
     fn has(&self, part: Part) -> bool {
-        self.only.is_empty() || self.only.contains(&part)
+        let is_asked_for = self.only.is_empty() || self.only.contains(&part);
+        is_asked_for && !self.except.contains(&part)
     }
 }
 
