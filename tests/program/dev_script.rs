@@ -371,6 +371,8 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
         "{:?}",
         done.ran
     );
+    let done = machine.dev("nightly --only bytes");
+    assert_eq!(done.code, Some(1), "a base is needed: {}", done.said);
     let done = machine.dev("nightly --only tea");
     assert_eq!(done.code, Some(1));
     assert!(done.said.starts_with("dev: there is no step tea; the steps are: lint "), "{}", done.said);
