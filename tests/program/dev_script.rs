@@ -1,5 +1,7 @@
 //! The script `./dev` on machines made of fakes: which packages it installs, by which commands, and what it says.
 
+#![allow(clippy::unwrap_used)]
+
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

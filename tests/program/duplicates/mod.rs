@@ -3,8 +3,8 @@
 mod cases;
 mod doubled;
 #[allow(dead_code)] // molecules are judged by more of it
-mod oracle;
-mod random_reads;
+pub mod oracle;
+pub mod random_reads;
 mod scattered;
 use crate::support;
 

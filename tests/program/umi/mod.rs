@@ -2,11 +2,7 @@
 
 mod dress;
 mod oracle;
-#[path = "../duplicates/random_reads.rs"]
-mod random_reads;
-#[allow(dead_code)] // it judges without UMIs, too
-#[path = "../duplicates/oracle.rs"]
-mod reads;
+use crate::duplicates::{oracle as reads, random_reads};
 use crate::support;
 
 use std::collections::HashMap;
