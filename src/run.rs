@@ -90,7 +90,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         ([one], Kind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,
     })?;
-    summary::conclude(&summary, started, report);
+    summary::conclude(plan, &summary, started, report);
     Ok(summary)
 }
 
@@ -224,9 +224,9 @@ impl Job<'_> {
         }
         self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        let (written, _) = self.finish(None, sides)?;
+        let (aside, _) = self.finish(None, sides)?;
         files.rename()?;
-        Ok(Summary { read, written, counts, ..Summary::default() })
+        Ok(Summary { read, aside, counts, ..Summary::default() })
     }
 
     /// Completes all outputs, then gives them their names. Returns the records in those beside the main one, and the

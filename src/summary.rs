@@ -16,7 +16,7 @@ use crate::report::{Report, log};
 pub struct Summary {
     /// Records read.
     pub read: u64,
-    /// Records written.
+    /// Records written into the main output.
     pub written: u64,
     /// Records written into other outputs.
     pub aside: u64,
@@ -116,8 +116,21 @@ pub fn announce(plan: &Plan, memory: &Memory, report: &Report) {
     }
 }
 
+/// How many records were written, where records are written at all.
+fn shown_written(plan: &Plan, summary: &Summary) -> String {
+    let Summary { written, aside, .. } = *summary;
+    match (&plan.elsewhere, &plan.output) {
+        (Some(Elsewhere::Chosen(_)), _) => {
+            format!(", {written} written, and {aside} into other files,")
+        }
+        (Some(Elsewhere::Split(_) | Elsewhere::Fastq(_)), _) => format!(", {aside} written"),
+        (None, Some(_)) => format!(", {written} written"),
+        (None, None) => String::new(),
+    }
+}
+
 /// The last lines of the log.
-pub fn conclude(summary: &Summary, started: Instant, report: &Report) {
+pub fn conclude(plan: &Plan, summary: &Summary, started: Instant, report: &Report) {
     for (name, n) in &summary.counts {
         report.say(&format!("readmill: {n} {name}"));
     }
@@ -129,16 +142,13 @@ pub fn conclude(summary: &Summary, started: Instant, report: &Report) {
         ),
         None => {}
     }
-    if summary.aside > 0 {
-        report.say(&format!("readmill: {} records written into other files", summary.aside));
-    }
     for (path, bytes) in &summary.parts {
         report.say(&format!("readmill: {} has {bytes} bytes", path.display()));
     }
     report.say(&format!(
-        "readmill: {} records read, {} written in {:.1} s; peak memory {} MiB; {} MiB spilled in {} runs",
+        "readmill: {} records read{} in {:.1} s; peak memory {} MiB; {} MiB spilled in {} runs",
         summary.read,
-        summary.written,
+        shown_written(plan, summary),
         started.elapsed().as_secs_f64(),
         memory::peak_rss().unwrap_or(0).div_ceil(1 << 20),
         summary.spilled >> 20,

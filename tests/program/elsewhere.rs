@@ -155,6 +155,38 @@ fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
     assert!(done.stderr.contains("1 reads are paired"), "{}", done.stderr);
 }
 
+/// The last line said "0 written" where reads went elsewhere than into a main output.
+#[test]
+fn the_last_line_counts_reads_wherever_they_were_written() {
+    let input = bgzip(&means::sample(500));
+    let desk = Desk::new();
+    let file = arg(&desk.file("in.bam", &input));
+    let out = arg(&desk.path("out"));
+    let all = all_records(&input, "prep IN -o OUT").len();
+    let last = |command: &str| {
+        let command = command.replace("IN", &file).replace("OUT", &out);
+        let done = readmill(means::words(&command));
+        assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
+        done.stderr.lines().last().unwrap().split(" in ").next().unwrap().to_string()
+    };
+    let written = |n: usize| format!("readmill: {all} records read, {n} written");
+    assert_eq!(last("sort IN -o OUT.bam"), written(all));
+    assert_eq!(last("split IN -o OUT --by records=50"), written(all));
+    for grouped in ["", " --grouped"] {
+        let command = format!("fastq IN -1 OUT.1.fq -2 OUT.2.fq -0 OUT.0.fq{grouped}");
+        let said = last(&command);
+        let lines: usize = ["out.0.fq", "out.1.fq", "out.2.fq"]
+            .map(|name| fs::read_to_string(desk.path(name)).unwrap().lines().count())
+            .iter()
+            .sum();
+        assert!(lines > 0);
+        assert_eq!(said, written(lines / 4));
+    }
+    let moved = last("prep IN -o OUT.bam --move-to OUT.m.bam=mapq>=0");
+    assert_eq!(moved, format!("{}, and {all} into other files,", written(0)));
+    assert_eq!(last("flagstat IN -o OUT.txt"), format!("readmill: {all} records read"));
+}
+
 fn header_of(input: &[u8]) -> String {
     let desk = Desk::new();
     let (file, out) = (arg(&desk.file("in.bam", input)), arg(&desk.path("out.sam")));
