@@ -231,7 +231,10 @@ impl Sink {
     /// Ends the output: everything is on disk and under its name, or an error says why not.
     /// Returns the bytes of the main file.
     pub fn finish(self, report: &Report) -> Result<u64> {
-        self.complete(report)?.rename(report)
+        let complete = self.complete(report)?;
+        let bytes = complete.bytes();
+        complete.rename()?.iter().for_each(|note| report.note(note));
+        Ok(bytes)
     }
 
     /// Completes the file and its index under their temporary names, so that hardly anything can go wrong any more.

@@ -26,13 +26,14 @@ use crate::pass::doing::Doing;
 use crate::pass::feed::Feed;
 use crate::pass::look::Look;
 use crate::pass::stream;
+use crate::pause::{self, Moment};
 use crate::plan::{Aligning, Format, Plan};
 use crate::report::Report;
 use crate::side_files::{self, SideFiles};
 use crate::sides::Sides;
 use crate::summary::{self, Summary};
 use crate::tallies::{Point, Tallies};
-use crate::{elsewhere, recalibration};
+use crate::{elsewhere, recalibration, signal};
 
 /// How often the header's text is in memory, at most, in one form or another.
 const HEADER_COPIES: u64 = 6;
@@ -62,6 +63,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         Some(wanted) => aligned(plan, wanted, &memory, &rules)?,
         None => Inputs::open(&plan.inputs, rules)?,
     };
+    pause::at(Moment::InputOpened);
     filters::check(&plan.steps.filters, &mut inputs)?;
     let plan = &elsewhere::settle(plan, inputs.header());
     let mut header = inputs.header().clone();
@@ -224,24 +226,33 @@ impl Job<'_> {
         }
         self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        let (aside, _) = self.finish(None, sides)?;
-        files.rename()?;
+        let (aside, _) = self.finish(None, sides, files)?;
         Ok(Summary { read, aside, counts, ..Summary::default() })
     }
 
-    /// Completes all outputs, then gives them their names. Returns the records in those beside the main one, and the
-    /// parts of the main one with their bytes.
+    /// Completes all outputs, then gives them their names; a signal finds all of them named, or none. Returns the
+    /// records in those beside the main one, and the parts of the main one with their bytes.
     fn finish(
         &self,
         sink: Option<Sink>,
         sides: Option<Sides<'_>>,
+        mut files: SideFiles,
     ) -> Result<(u64, Vec<(PathBuf, u64)>)> {
         let sides = sides.map(|sides| sides.complete(self.report)).transpose()?;
         let main = sink.map(|sink| sink.complete(self.report)).transpose()?;
         let parts = main.as_ref().map_or_else(Vec::new, Complete::parts);
         let (records, complete) = sides.unwrap_or_default();
-        let all = main.into_iter().chain(complete);
-        all.into_iter().try_for_each(|output| output.rename(self.report).map(drop))?;
+        pause::at(Moment::OutputsComplete);
+        let all_or_none = signal::hold_off();
+        let mut removed = Vec::new();
+        for output in main.into_iter().chain(complete) {
+            removed.extend(output.rename()?);
+        }
+        files.rename()?;
+        drop(all_or_none);
+        pause::at(Moment::AllNamed);
+        signal::give_way();
+        removed.iter().for_each(|note| self.report.note(note));
         Ok((records, parts))
     }
 
@@ -280,8 +291,7 @@ impl Job<'_> {
         }
         self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        let (aside, _) = self.finish(Some(sink), sides)?;
-        files.rename()?;
+        let (aside, _) = self.finish(Some(sink), sides, files)?;
         let counts = written.counts;
         Ok(Summary { read, written: written.records, aside, counts, ..Summary::default() })
     }

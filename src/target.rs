@@ -39,7 +39,7 @@ impl Target {
             _ => resolve_links(path),
         };
         let partial = with_suffix(&name, ".partial");
-        let file = signal::create(&partial).map_err(|e| failed(&e))?;
+        let file = signal::create(&partial, path)?;
         let target = Target { file, shown: path.to_path_buf(), names: Some((partial, name)) };
         if let Some(older) = older {
             target.file.set_permissions(older.permissions()).map_err(|e| failed(&e))?;
@@ -142,8 +142,7 @@ impl Target {
 impl Drop for Target {
     fn drop(&mut self) {
         if let Some((partial, _)) = &self.names {
-            let _ = std::fs::remove_file(partial);
-            signal::release(partial);
+            signal::remove(partial);
         }
     }
 }

@@ -74,7 +74,7 @@ impl Demo {
 #[cfg(feature = "bwa")]
 fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     use readmill::plan::{Aligner, Aligning, Carrying, Lane, read_group};
-    use readmill_align::bwa::{BwaOptions, IndexOptions, build_index};
+    use readmill_align::bwa::{BwaOptions, IndexOptions, build_index, unfinished};
 
     let [fasta, one, two] = ["ref.fa", "reads_1.fq", "reads_2.fq"].map(|name| dir.join(name));
     let create = |path: &Path| File::create(path).map(BufWriter::new).map_err(|e| failed(path, &e));
@@ -90,7 +90,9 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     let written = made.write_fastq(&mut first, &mut last);
     written.and_then(|()| first.flush()).and_then(|()| last.flush()).map_err(|e| failed(&one, &e))?;
     println!("running: readmill index {}", fasta.display());
-    build_index(&fasta, &fasta, IndexOptions::default(), &mut |_| {})?;
+    super::index::complete_or_gone(&fasta, &unfinished(&fasta), |watch| {
+        build_index(&fasta, &fasta, IndexOptions::default(), watch)
+    })?;
     let group = "@RG\\tID:demo\\tLB:lib1\\tSM:sample1\\tPL:ILLUMINA\\tPU:unit1";
     let files = format!("{} {} {}", fasta.display(), one.display(), two.display());
     let reads = vec![one, two];

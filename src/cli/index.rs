@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use readmill::pause::{self, Moment};
 use readmill::plan::parse_size;
 use readmill::report::log;
 use readmill::signal;
@@ -53,11 +54,12 @@ impl Index {
     }
 
     fn tell(&self, stage: Stage) {
-        self.say(match stage {
-            Stage::Read => "reading the reference",
-            Stage::Sort => "sorting its suffixes, which takes longest",
-            Stage::Write => "writing the index",
-        });
+        match stage {
+            Stage::Read => self.say("reading the reference"),
+            Stage::Sort => self.say("sorting its suffixes, which takes longest"),
+            Stage::Write => self.say("writing the index"),
+            Stage::Name => {}
+        }
     }
 
     fn say(&self, line: &str) {
@@ -69,9 +71,13 @@ impl Index {
     #[cfg(feature = "bwa")]
     fn bwa(&self, prefix: &Path) -> Result<()> {
         use readmill_align::bwa::{IndexOptions, build_index, unfinished};
-        signal::remove_too(unfinished(prefix));
         let options = IndexOptions { memory: self.memory, unpacked: self.unpacked };
-        build_index(&self.reference, prefix, options, &mut |stage| self.tell(stage))
+        complete_or_gone(prefix, &unfinished(prefix), |watch| {
+            build_index(&self.reference, prefix, options, &mut |stage| {
+                self.tell(stage);
+                watch(stage);
+            })
+        })
     }
 
     #[cfg(feature = "minibwa")]
@@ -81,7 +87,36 @@ impl Index {
         if self.unpacked {
             return Err(readmill_record::Error::usage("--unpacked is for --kernel bwa"));
         }
-        signal::remove_too(unfinished(prefix));
-        build_index(&self.reference, prefix, self.memory, &mut |stage| self.tell(stage))
+        complete_or_gone(prefix, &unfinished(prefix), |watch| {
+            build_index(&self.reference, prefix, self.memory, &mut |stage| {
+                self.tell(stage);
+                watch(stage);
+            })
+        })
     }
+}
+
+/// Makes the index `prefix` by `build`, of which a signal leaves all files or none. They are `partials` before they get
+/// their names; `build` tells the function it is given of each stage.
+pub fn complete_or_gone(
+    prefix: &Path,
+    partials: &[PathBuf],
+    build: impl FnOnce(&mut dyn FnMut(Stage)) -> Result<()>,
+) -> Result<()> {
+    signal::remove_too(partials, &format!("the index {}", prefix.display()));
+    let mut all_or_none = None;
+    let built = build(&mut |stage| match stage {
+        Stage::Read | Stage::Write => {}
+        Stage::Sort => pause::at(Moment::IndexBegun),
+        Stage::Name => {
+            all_or_none = Some(signal::hold_off());
+            pause::at(Moment::IndexComplete);
+        }
+    });
+    if built.is_ok() {
+        signal::complete(partials);
+    }
+    drop(all_or_none);
+    signal::give_way();
+    built
 }

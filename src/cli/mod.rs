@@ -25,6 +25,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use readmill::Plan;
 use readmill::allocator::{self, Heaps};
+use readmill::pause::{self, Moment};
 use readmill::report::{Report, log};
 use readmill_record::{Error, Kind};
 
@@ -89,10 +90,13 @@ pub fn main() -> ExitCode {
     if let Err(error) = readmill::signal::watch() {
         return fail(&Error::io("signals cannot be watched", &error));
     }
-    match dispatch(cli.command) {
+    pause::at(Moment::Started);
+    let code = match dispatch(cli.command) {
         Ok(code) => code,
         Err(error) => fail(&error),
-    }
+    };
+    readmill::signal::give_way();
+    code
 }
 
 impl Command {

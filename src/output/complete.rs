@@ -6,7 +6,6 @@ use readmill_format::bam::index::{IndexBuilder, Kind, Scheme};
 use readmill_record::Result;
 
 use super::files::Files;
-use crate::report::Report;
 use crate::target::{Target, with_suffix};
 
 /// Every name under which readers look for an index of `bam`.
@@ -31,26 +30,33 @@ impl Complete {
         self.files.parts()
     }
 
-    /// Gives its files and its index their names, and removes older indexes. Returns the bytes of all files.
-    pub fn rename(self, report: &Report) -> Result<u64> {
-        let Complete { mut files, index, bytes } = self;
-        let Some(name) = files.name() else { return Ok(bytes) };
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Gives its files and its index their names, and removes older indexes. Returns notes of what was removed, to be
+    /// written once no signal is [held off](crate::signal::hold_off): whoever reads the log may keep it waiting.
+    pub fn rename(self) -> Result<Vec<String>> {
+        let Complete { mut files, index, .. } = self;
+        let mut notes = Vec::new();
+        let Some(name) = files.name() else { return Ok(notes) };
         let own = index.as_ref().map(|(path, _)| path);
         let beside_link = index_names(files.path()).into_iter();
         for stale in beside_link.chain(index_names(&name)) {
             let replaced = std::path::absolute(&stale).ok().as_ref() == own;
             if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() && !replaced {
-                report.note(&format!("removed {}, the index of an older file", stale.display()));
+                notes.push(format!("removed {}, the index of an older file", stale.display()));
             }
         }
         if let Some(older) = index.as_ref().and_then(|(_, index)| index.name()) {
             let _ = std::fs::remove_file(older); // no new file beside an old index, not for a moment
         }
-        files.rename(report)?;
+        notes.extend(files.rename()?);
         if let Some((_, mut index)) = index {
             index.rename()?;
         }
-        Ok(bytes)
+        Ok(notes)
     }
 }
 

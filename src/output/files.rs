@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use readmill_record::{Error, Result};
 
 use crate::plan::{MOST_PARTS, Output, part_name};
-use crate::report::Report;
 use crate::target::{Positioned, Target};
 
 /// The files of an output, in their order.
@@ -142,17 +141,19 @@ impl Files {
     }
 
     /// Gives all files their names, or none. Parts of an older output that has more of them are removed before, or they
-    /// would be joined to these.
-    pub fn rename(&mut self, report: &Report) -> Result<()> {
+    /// would be joined to these; returns notes of that.
+    pub fn rename(&mut self) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
         if self.are_parts() {
             for number in self.files.len() + 1..=MOST_PARTS {
                 let stale = part_name(&self.path, number);
                 if std::fs::remove_file(&stale).is_ok() {
-                    report.note(&format!("removed {}, a part of an older output", stale.display()));
+                    notes.push(format!("removed {}, a part of an older output", stale.display()));
                 }
             }
         }
-        Target::rename_all(&mut self.files)
+        Target::rename_all(&mut self.files)?;
+        Ok(notes)
     }
 
     /// The parts and their bytes; nothing where there is one file.

@@ -12,6 +12,7 @@ use readmill_steps::filter::Reconcile;
 
 use crate::aligning::{Done, Flow, Lanes, Task, Worker};
 use crate::inputs::{Input, Inputs, Next};
+use crate::pause::{self, Moment};
 
 /// The inputs, and the link that makes whole records of their pieces.
 pub struct Feed {
@@ -94,6 +95,7 @@ impl Feed {
 impl Intake {
     /// Takes what is next.
     pub fn claim(&mut self) -> Result<Option<Next>> {
+        pause::at(Moment::PieceRead);
         self.inputs.next(self.buffers.chunks.take().unwrap_or_default())
     }
 }

@@ -10,6 +10,7 @@ use super::order::OnThreads;
 use super::prefix::Prefix;
 use super::waiting::{Waiting, still_filled};
 use super::{Counts, merge, order};
+use crate::pause::{self, Moment};
 
 /// What waits.
 pub struct Held {
@@ -54,6 +55,7 @@ impl Held {
         if !run.frames().is_empty() {
             self.runs.push(run);
             self.spilled += 1;
+            pause::at(Moment::RunSpilled);
         }
     }
 

@@ -116,8 +116,7 @@ impl Job<'_> {
         steps.append(&mut self.late);
         self.tallies.verify(true, &self.steps, &steps, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        (summary.aside, summary.parts) = self.finish(Some(sink), sides)?;
-        files.rename()?;
+        (summary.aside, summary.parts) = self.finish(Some(sink), sides, files)?;
         summary.counts.extend(written.counts);
         summary.written = left_early + written.records;
         summary.spilled = waiting.spill.written() - known;

@@ -15,6 +15,8 @@ pub enum Stage {
     Sort,
     /// The transform is written.
     Write,
+    /// All files are complete and on disk, and get their names.
+    Name,
 }
 
 /// Bytes of memory that an index of so many bases takes to make: a base and its complement one byte each, an entry of

@@ -1,11 +1,12 @@
 //! A file that has its name only when it is whole.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
+use crate::indexing::Stage;
 use crate::prefix::named;
 
 /// A file being written beside the place it is meant for; it is removed unless it is kept.
@@ -29,8 +30,13 @@ impl Partial {
     pub(crate) fn new(prefix: &Path, suffix: &str) -> Result<Self> {
         let place = named(prefix, suffix);
         let partial = in_work(&place);
-        let file =
-            File::create(&partial).map_err(|error| Error::io("creating it", &error).file(&partial))?;
+        let failed = |error: std::io::Error| {
+            let taken = error.kind() == ErrorKind::AlreadyExists;
+            let error = Error::io("creating it", &error).file(&partial);
+            if taken { error.hint("remove it, if no other run is making this index") } else { error }
+        };
+        // A link is not followed, and a file that another run writes is left alone.
+        let file = File::create_new(&partial).map_err(failed)?;
         Ok(Partial { place, partial, out: BufWriter::with_capacity(1 << 20, file), kept: false })
     }
 
@@ -46,11 +52,22 @@ impl Partial {
         self.out.write_all(bytes).map_err(|error| Error::io("writing it", &error).file(&self.partial))
     }
 
-    /// Gives it its name, once it is on the disk.
-    pub(crate) fn keep(mut self) -> Result<()> {
-        let failed = |error: std::io::Error| Error::io("writing it", &error).file(&self.place);
-        self.out.flush().and_then(|()| self.out.get_ref().sync_all()).map_err(failed)?;
-        std::fs::rename(&self.partial, &self.place).map_err(failed)?;
+    /// Makes sure that all files are on the disk, then gives them their names. `watch` is called between.
+    pub(crate) fn keep_all(files: Vec<Self>, watch: &mut dyn FnMut(Stage)) -> Result<()> {
+        let mut files = files;
+        files.iter_mut().try_for_each(Self::sync)?;
+        watch(Stage::Name);
+        files.into_iter().try_for_each(Self::keep)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        let synced = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
+        synced.map_err(|error| Error::io("writing it", &error).file(&self.place))
+    }
+
+    fn keep(mut self) -> Result<()> {
+        let named = std::fs::rename(&self.partial, &self.place);
+        named.map_err(|error| Error::io("writing it", &error).file(&self.place))?;
         self.kept = true;
         Ok(())
     }

@@ -7,11 +7,15 @@ mod files;
 mod inputs;
 mod metrics;
 mod outputs;
+mod partials;
 mod parts;
+#[cfg(debug_assertions)] // of which alone the program waits for a test
+mod paused;
 mod program;
 mod recalibration;
 mod records;
 mod shapes;
+#[cfg(debug_assertions)]
 mod signals;
 mod space;
 mod targets;

@@ -1,15 +1,13 @@
 //! An output in parts that cannot be completed: no part has its name.
 
-use std::io::Write;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
-use readmill_format::bgzf::EOF_BLOCK;
+#[cfg(debug_assertions)]
+use readmill::pause::Moment;
 
 use crate::faults::files::{bam, many};
 use crate::faults::outputs::place_with;
-use crate::faults::program::{Ended, Place, wait};
-use crate::faults::signals::{enough, send, started};
+#[cfg(debug_assertions)]
+use crate::faults::paused::Paused;
+use crate::faults::program::{Ended, Place};
 use crate::faults::space::with_small_disk;
 
 /// Sorts `in/x.bam` into so many parts.
@@ -113,50 +111,35 @@ fn too_many_parts_for_this_process() {
 }
 
 /// A part that cannot get its name takes the names of those before it back.
+#[cfg(debug_assertions)]
 #[test]
 fn a_name_that_is_taken_at_the_last_moment() {
-    let place = Place::new();
-    let args = ["sort", "-", "-o", "out/x.bam", "--out-parts", "3"];
-    let (child, mut pipe) = started(&place, &args, &enough());
-    let begun = Instant::now();
-    while place.left().len() < 3 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", place.left());
-        std::thread::sleep(Duration::from_millis(3));
-    }
+    let place = place_with(60_000);
+    let args = ["sort", "in/x.bam", "-o", "out/x.bam", "--out-parts", "3"];
+    let paused = Paused::at(&place, (Moment::OutputsComplete, 1), args);
+    assert_eq!(place.left(), THREE.map(|name| format!("{name}.partial")));
     std::fs::create_dir(place.out("x.bam.part-002")).unwrap();
-    pipe.write_all(&EOF_BLOCK).unwrap();
-    drop(pipe);
-    let ended = child.wait_with_output().unwrap();
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert_eq!(ended.status.code(), Some(3), "{said}");
-    assert!(said.contains("out/x.bam.part-002 failed: Is a directory"), "{said}");
+    paused.go_on().fails(3, &["out/x.bam.part-002 failed: Is a directory"]);
     assert_eq!(place.left(), ["x.bam.part-002"], "somebody's directory");
 }
 
-/// A signal at any moment leaves all parts or none.
+/// A signal at any moment leaves all parts and their index, or none.
+#[cfg(debug_assertions)]
 #[test]
 fn told_to_stop_at_any_moment() {
-    let place = Place::new();
-    place.input("x.bam", bam(&many(20_000, 200)));
-    let (mut none, mut all) = (0, 0);
-    for step in 0..20 {
-        for name in place.left() {
-            std::fs::remove_file(place.out(&name)).unwrap();
-        }
-        let mut command = place.command();
-        command.args(["sort", "in/x.bam", "-o", "out/x.bam", "--out-parts", "40", "-@", "2", "-l", "1"]);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(30 + 20 * step));
-        send(&child, libc::SIGTERM);
-        let _ = wait(child);
-        let left = place.left();
-        assert!(left.iter().all(|name| !name.ends_with(".partial")), "{left:?}");
-        match left.iter().filter(|name| name.contains(".part-")).count() {
-            0 => none += 1,
-            40 => all += 1,
-            some => panic!("{some} parts: {left:?}"),
-        }
+    use Moment::*;
+    let place = place_with(20_000);
+    let args = ["sort", "in/x.bam", "-o", "out/x.bam", "--out-parts", "3", "-@", "2", "-l", "1"];
+    let none = [(InputOpened, 1), (PieceRead, 1), (PieceRead, 2), (OutputsComplete, 1)];
+    for moment in none {
+        let ended = Paused::at(&place, moment, args).stop_by(libc::SIGTERM);
+        assert_eq!(ended.status.code(), Some(143), "{moment:?}");
+        assert_eq!(place.left(), [""; 0], "{moment:?}");
     }
-    println!("{none} times none, {all} times all");
-    assert!(none > 0);
+    for moment in [(FileNamed, 1), (FileNamed, 2), (FileNamed, 3), (FileNamed, 4), (AllNamed, 1)] {
+        let ended = Paused::at(&place, moment, args).go_on_with(libc::SIGTERM);
+        assert_eq!(ended.status.code(), Some(143), "{moment:?}");
+        assert_eq!(place.left(), THREE, "{moment:?}");
+        THREE.iter().for_each(|name| std::fs::remove_file(place.out(name)).unwrap());
+    }
 }

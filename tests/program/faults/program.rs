@@ -2,14 +2,13 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::io::PipeWriter;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// No run here takes more than a few seconds; one that takes this long hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::ending::wait;
 
 /// Folders of one test: `in`, `out` and `tmp` (the program's temporary directory).
 pub struct Place {
@@ -74,12 +73,20 @@ impl Place {
 
     /// Runs `command` to its end.
     pub fn run(&self, command: &mut Command) -> Ended {
-        let (out, err) = (self.log("stdout"), self.log("stderr"));
-        let file = |path: &Path| File::create(path).unwrap();
-        let child = command.stdout(file(&out)).stderr(file(&err)).spawn().unwrap();
-        let status = wait(child);
-        let stderr = String::from_utf8_lossy(&std::fs::read(err).unwrap()).into_owned();
-        Ended { status, stdout: std::fs::read(out).unwrap(), stderr }
+        self.start(command).ended()
+    }
+
+    /// Starts `command`.
+    pub fn start(&self, command: &mut Command) -> Running {
+        self.start_saying(None, command)
+    }
+
+    /// Starts `command`, whose standard error is a pipe if one is given.
+    pub fn start_saying(&self, into: Option<PipeWriter>, command: &mut Command) -> Running {
+        let logs = [self.log("stdout"), self.log("stderr")];
+        let [out, err] = logs.each_ref().map(|path| File::create(path).unwrap());
+        let err = into.map_or(Stdio::from(err), Stdio::from);
+        Running { child: command.stdout(out).stderr(err).spawn().unwrap(), logs }
     }
 
     fn log(&self, name: &str) -> PathBuf {
@@ -95,19 +102,25 @@ impl Place {
     }
 }
 
-/// Waits for the child, and fails the test where it does not end.
-pub fn wait(mut child: Child) -> ExitStatus {
-    let started = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status;
-        }
-        if started.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("the program did not end in {PATIENCE:?}");
-        }
-        std::thread::sleep(Duration::from_millis(3));
+/// A run under way.
+pub struct Running {
+    pub child: Child,
+    logs: [PathBuf; 2],
+}
+
+impl Running {
+    /// Sends it a signal.
+    pub fn send(&self, signal: i32) {
+        let pid = i32::try_from(self.child.id()).unwrap();
+        // SAFETY: `kill` has no requirement on memory; the child has not been waited for, so it has its number.
+        assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
+    }
+
+    /// Waits for its end.
+    pub fn ended(self) -> Ended {
+        let status = wait(self.child, "readmill");
+        let [stdout, stderr] = self.logs.map(|log| std::fs::read(log).unwrap());
+        Ended { status, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() }
     }
 }
 

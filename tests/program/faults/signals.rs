@@ -1,120 +1,256 @@
-//! Told to stop in the middle of the work.
+//! Told to stop at a named moment: what is said, what is left, and the exit code.
 
 use std::io::Write;
-use std::process::{Child, ChildStdin, Stdio};
-use std::time::{Duration, Instant};
+use std::os::fd::AsRawFd;
+use std::process::Stdio;
 
-use crate::faults::files::{HEADER, bam_header, block, blocks, many};
-use crate::faults::program::{Place, wait};
+use readmill::pause::Moment::{self, *};
 
-/// The program at work on an input that has not ended, and the pipe that must stay open.
-pub fn started(place: &Place, args: &[&str], records: &[u8]) -> (Child, ChildStdin) {
-    let mut command = place.command();
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    pipe.write_all(&block(&bam_header(HEADER))).unwrap();
-    for block in blocks(records, 0xff00) {
-        pipe.write_all(&block).unwrap();
+use crate::faults::files::{HEADER, bam, bam_header, block, blocks, many};
+use crate::faults::outputs::place_with;
+use crate::faults::paused::{Paused, STOPPING, Start};
+use crate::faults::program::Place;
+
+/// A job with all its outputs, in the order of their names.
+struct Job {
+    args: &'static str,
+    /// The first output that is opened.
+    main: &'static str,
+    outputs: &'static [&'static str],
+}
+
+impl Job {
+    /// A signal at any of these moments leaves no output.
+    #[track_caller]
+    fn leaves_nothing(&self, place: &Place, moments: &[(Moment, u32)]) {
+        for &moment in moments {
+            let ended = Paused::at(place, moment, self.args.split(' ')).stop_by(libc::SIGTERM);
+            assert_eq!(ended.status.code(), Some(143), "{moment:?}: {}", ended.stderr);
+            assert_eq!(place.left(), [""; 0], "{moment:?}");
+            let last = ended.stderr.lines().last().unwrap_or_default();
+            let said = match moment.0 {
+                Started | InputOpened => last == "readmill: stopped by SIGTERM",
+                _ => {
+                    last.starts_with(&format!("readmill: stopped by SIGTERM; {}", self.main))
+                        && (last.ends_with(" not written"))
+                }
+            };
+            assert!(said, "{moment:?}: {}", ended.stderr);
+        }
     }
-    (child, pipe)
-}
 
-/// Waits until the temporary output is there.
-fn await_partial(place: &Place) {
-    let started = Instant::now();
-    while place.left() != ["x.bam.partial"] {
-        assert!(started.elapsed() < Duration::from_secs(60), "{:?}", place.left());
-        std::thread::sleep(Duration::from_millis(3));
+    /// A signal while outputs get their names, and after that, leaves all of them.
+    #[track_caller]
+    fn leaves_all(&self, place: &Place, named: u32) {
+        let moments = (1..=named).map(|time| (FileNamed, time)).chain([(AllNamed, 1)]);
+        for moment in moments {
+            let ended = Paused::at(place, moment, self.args.split(' ')).go_on_with(libc::SIGTERM);
+            assert_eq!(ended.status.code(), Some(143), "{moment:?}: {}", ended.stderr);
+            let last = ended.stderr.lines().last().unwrap_or_default();
+            assert_eq!(last, "readmill: stopped by SIGTERM; all output files are complete");
+            assert_eq!(place.left(), self.outputs, "{moment:?}");
+            self.outputs.iter().for_each(|name| std::fs::remove_file(place.out(name)).unwrap());
+        }
     }
 }
 
-pub fn send(child: &Child, signal: i32) {
-    let pid = i32::try_from(child.id()).unwrap();
-    // SAFETY: `kill` has no requirement on memory; the child has not been waited for, so it is it.
-    assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
-}
+const BEFORE: [(Moment, u32); 5] =
+    [(Started, 1), (InputOpened, 1), (PieceRead, 1), (PieceRead, 2), (OutputsComplete, 1)];
 
-#[track_caller]
-fn stops(args: &[&str], records: &[u8]) {
-    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
-        let place = Place::new();
-        let (child, pipe) = started(&place, args, records);
-        await_partial(&place);
-        send(&child, signal);
-        assert_eq!(wait(child).code(), Some(128 + signal));
-        assert_eq!(place.left(), [""; 0], "signal {signal}");
-        drop(pipe);
+#[test]
+fn each_signal_stops_the_run_and_is_named() {
+    for (signal, name) in STOPPING {
+        let place = place_with(2_000);
+        let paused = Paused::at(&place, (PieceRead, 2), ["sort", "in/x.bam", "-o", "out/x.bam", "-q"]);
+        assert_eq!(place.left(), ["x.bam.partial"]);
+        let ended = paused.stop_by(signal);
+        assert_eq!(ended.status.code(), Some(128 + signal), "{name}");
+        assert_eq!(ended.stderr, format!("readmill: stopped by {name}; out/x.bam was not written\n"));
+        assert_eq!(place.left(), [""; 0], "{name}");
     }
 }
 
-/// Compresses to more than the 64 KiB that are read to tell the format.
-pub fn enough() -> Vec<u8> {
-    many(60_000, 150)
+/// Under nohup SIGHUP is ignored, in a background job of a script SIGINT and SIGQUIT are.
+#[test]
+fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
+    for (signal, name) in STOPPING {
+        let place = place_with(100);
+        let args = ["sort", "in/x.bam", "-o", "out/x.bam"];
+        let start = Start { ignored: Some(signal), ..Start::default() };
+        let ended = Paused::with(start, &place, (PieceRead, 1), args).go_on_with(signal);
+        ended.succeeds();
+        assert_eq!(place.left(), ["x.bam", "x.bam.bai"], "{name}");
+    }
 }
 
 #[test]
-fn while_reading_to_sort() {
-    stops(&["sort", "-", "-o", "out/x.bam"], &enough());
+fn an_older_output_survives_a_signal() {
+    let place = place_with(100);
+    std::fs::write(place.out("x.bam"), "older").unwrap();
+    let args = ["sort", "in/x.bam", "-o", "out/x.bam"];
+    Paused::at(&place, (OutputsComplete, 1), args).stop_by(libc::SIGUSR1);
+    assert_eq!(place.left(), ["x.bam"]);
+    assert_eq!(std::fs::read_to_string(place.out("x.bam")).unwrap(), "older");
 }
 
 #[test]
 fn while_passing_through() {
-    stops(&["prep", "-", "-o", "out/x.bam", "--drop-unmapped"], &enough());
+    let job = Job {
+        args: "prep in/x.bam -o out/x.bam --drop-unmapped",
+        main: "out/x.bam was",
+        outputs: &["x.bam"],
+    };
+    let place = place_with(2_000);
+    job.leaves_nothing(&place, &BEFORE);
+    job.leaves_all(&place, 1);
+}
+
+#[test]
+fn with_outputs_beside_the_main_one() {
+    let job = Job {
+        args: "prep in/x.bam -o out/x.bam --sort coordinate --mark-duplicates --metrics out/m.txt \
+               --copy-to out/c.bam=mapq>0 --move-to out/m.bam=duplicates --flagstat out/f.txt",
+        main: "out/x.bam and ",
+        outputs: &["c.bam", "c.bam.bai", "f.txt", "m.bam", "m.bam.bai", "m.txt", "x.bam", "x.bam.bai"],
+    };
+    let place = place_with(2_000);
+    job.leaves_nothing(&place, &BEFORE);
+    job.leaves_all(&place, 8);
+}
+
+#[test]
+fn while_splitting() {
+    let job = Job {
+        args: "split in/x.bam -o out/s --by records=700",
+        main: "out/s.part00001.bam",
+        outputs: &["s.part00001.bam", "s.part00002.bam", "s.part00003.bam"],
+    };
+    let place = place_with(2_000);
+    job.leaves_nothing(&place, &[(InputOpened, 1), (OutputsComplete, 1)]);
+    job.leaves_all(&place, 3);
+}
+
+#[test]
+fn while_writing_fastq() {
+    let job = Job {
+        args: "fastq in/x.bam -1 out/1.fq -2 out/2.fq -0 out/0.fq.gz",
+        main: "out/0.fq.gz and ",
+        outputs: &["0.fq.gz", "1.fq", "2.fq"],
+    };
+    let place = place_with(2_000);
+    job.leaves_nothing(&place, &BEFORE);
+    job.leaves_all(&place, 3);
+}
+
+#[test]
+fn while_counting() {
+    let job = Job { args: "flagstat in/x.bam -o out/f.txt", main: "out/f.txt was", outputs: &["f.txt"] };
+    let place = place_with(2_000);
+    job.leaves_nothing(&place, &BEFORE);
+    job.leaves_all(&place, 1);
 }
 
 #[test]
 fn after_spilling() {
-    let args = ["markdup", "-", "-o", "out/x.bam", "-m", "40M", "-@", "1", "-T", "tmp"];
-    stops(&args, &[enough(), many(2_000, 20_000)].concat());
+    let place = Place::new();
+    place.input("x.bam", bam(&many(1_500, 20_000)));
+    let job = Job {
+        args: "markdup in/x.bam -o out/x.bam -m 40M -@ 1 -T tmp",
+        main: "out/x.bam was",
+        outputs: &["x.bam"],
+    };
+    job.leaves_nothing(&place, &[(RunSpilled, 1)]);
 }
 
+/// The signal comes before the program reads the pipe or while it waits for it, which is all the same.
 #[test]
 fn while_standard_input_says_nothing() {
     let place = Place::new();
-    let (child, pipe) = started(&place, &["sort", "-", "-o", "out/x.bam"], b"");
-    std::thread::sleep(Duration::from_millis(200));
-    send(&child, libc::SIGTERM);
-    assert_eq!(wait(child).code(), Some(143));
+    let fifo = place.input("none", "").with_file_name("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    // Open for both, so that the program's opening does not wait, and its reading does.
+    let _pipe = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
+    let running = Paused::at(&place, (Started, 1), ["sort", "in/fifo", "-o", "out/x.bam"]).leave();
+    running.send(libc::SIGTERM);
+    let ended = running.ended();
+    assert_eq!(ended.status.code(), Some(143));
     assert_eq!(place.left(), [""; 0]);
-    drop(pipe);
 }
 
 #[test]
 fn an_input_that_breaks_off_leaves_nothing() {
     let place = Place::new();
-    let (child, pipe) = started(&place, &["sort", "-", "-o", "out/x.bam"], &enough());
-    await_partial(&place);
+    let mut command = place.command();
+    command.args(["sort", "-", "-o", "out/x.bam"]).stdin(Stdio::piped());
+    let mut running = place.start(&mut command);
+    let mut pipe = running.child.stdin.take().unwrap();
+    pipe.write_all(&block(&bam_header(HEADER))).unwrap();
+    blocks(&many(60_000, 150), 0xff00).iter().for_each(|block| pipe.write_all(block).unwrap());
     drop(pipe);
-    let ended = child.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(2));
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("EOF block is missing"), "{said}");
+    running.ended().fails(2, &["EOF block is missing"]);
     assert_eq!(place.left(), [""; 0]);
 }
 
-#[cfg(feature = "bwa")]
+/// The run waits for whoever reads its log; the signal does not.
 #[test]
-fn while_making_an_index() {
-    let mut code = 5u64;
-    let mut base = |_| {
-        code = code.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        b"ACGT"[(code >> 40) as usize & 3]
-    };
-    let bases: Vec<u8> = (0..6_000_000).map(&mut base).collect();
-    for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+fn a_log_that_nobody_reads_keeps_no_signal_waiting() {
+    let place = place_with(100);
+    let (_unread, log) = std::io::pipe().unwrap();
+    fill(&log);
+    let start = Start { stderr: Some(log), ..Start::default() };
+    let args = ["sort", "in/x.bam", "-o", "out/x.bam"];
+    let running = Paused::with(start, &place, (Started, 1), args).leave();
+    running.send(libc::SIGTERM);
+    assert_eq!(running.ended().status.code(), Some(143));
+    assert_eq!(place.left(), [""; 0]);
+}
+
+/// Fills a pipe.
+fn fill(mut pipe: &std::io::PipeWriter) {
+    let fd = pipe.as_raw_fd();
+    // SAFETY: these have no requirement on memory.
+    let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+    // SAFETY: as above.
+    unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) };
+    while pipe.write(&[b'x'; 4096]).is_ok() {}
+    // SAFETY: as above.
+    unsafe { libc::fcntl(fd, libc::F_SETFL, flags) };
+}
+
+#[cfg(feature = "bwa")]
+mod index {
+    use super::*;
+
+    const FILES: [&str; 4] = ["x.amb", "x.ann", "x.bwt.2bit.64", "x.pac"];
+    const ARGS: [&str; 5] = ["index", "in/ref.fa", "-o", "out/x", "-q"];
+
+    fn place() -> Place {
         let place = Place::new();
-        place.input("ref.fa", [b">c\n", &bases[..], b"\n"].concat());
-        let mut command = place.command();
-        let child = command.args(["index", "in/ref.fa", "-o", "out/x", "-q"]).spawn().unwrap();
-        let started = Instant::now();
-        while place.left().is_empty() {
-            assert!(started.elapsed() < Duration::from_secs(60));
-            std::thread::sleep(Duration::from_millis(3));
+        place.input("ref.fa", [b">c\n", &b"ACGTTGCATTACAGGACCA".repeat(200)[..], b"\n"].concat());
+        place
+    }
+
+    #[test]
+    fn while_making_an_index() {
+        for (signal, name) in STOPPING {
+            let place = place();
+            let paused = Paused::at(&place, (IndexBegun, 1), ARGS);
+            let left = place.left();
+            assert!(left.len() == 3 && left.iter().all(|name| name.ends_with(".partial")), "{left:?}");
+            let ended = paused.stop_by(signal);
+            assert_eq!(ended.status.code(), Some(128 + signal));
+            let said = format!("readmill: stopped by {name}; the index out/x was not written\n");
+            assert_eq!(ended.stderr, said);
+            assert_eq!(place.left(), [""; 0], "{name}");
         }
-        assert!(place.left().iter().all(|name| name.ends_with(".partial")), "{:?}", place.left());
-        send(&child, signal);
-        assert_eq!(wait(child).code(), Some(128 + signal));
-        assert_eq!(place.left(), [""; 0], "signal {signal}");
+    }
+
+    #[test]
+    fn while_its_files_get_their_names() {
+        let place = place();
+        let ended = Paused::at(&place, (IndexComplete, 1), ARGS).go_on_with(libc::SIGTERM);
+        assert_eq!(ended.status.code(), Some(143));
+        assert_eq!(ended.stderr, "readmill: stopped by SIGTERM; all output files are complete\n");
+        assert_eq!(place.left(), FILES);
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 #![allow(dead_code)] // every test uses its part
 
+pub mod ending;
 pub mod means;
 pub mod random;
 
@@ -12,7 +13,6 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 use readmill::Plan;
 use readmill::plan::{Format, Index, Means, Output, Steps, Tallies, Verbosity};
@@ -107,9 +107,6 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-/// A run that takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// Runs the real program, and ends it if it hangs.
 pub fn readmill<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outcome {
     let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
@@ -117,17 +114,7 @@ pub fn readmill<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outcome {
     let mut child = command.spawn().expect("readmill starts");
     let stdout = read_aside(child.stdout.take().expect("its output"));
     let stderr = read_aside(child.stderr.take().expect("its messages"));
-    let started = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("readmill ends") {
-            break status;
-        }
-        if started.elapsed() > PATIENCE {
-            child.kill().and_then(|()| child.wait()).expect("readmill can be ended");
-            panic!("hangs: {command:?}");
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
+    let status = ending::wait(child, &format!("{command:?}"));
     let stderr = stderr.join().expect("its messages");
     Outcome {
         code: status.code(),

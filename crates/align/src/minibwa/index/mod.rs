@@ -45,5 +45,5 @@ pub fn build_index(
     let rows = suffixes::sort(&text)?;
     watch(Stage::Write);
     files.push(transform::write(prefix, &text, &rows)?);
-    files.into_iter().try_for_each(Partial::keep)
+    Partial::keep_all(files, watch)
 }
