@@ -147,5 +147,5 @@ pub fn check_space(expected: &Forecast, waiting: &Waiting, report: &Report) -> R
     }
     let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
     Err(Error::io(what, &full)
-        .hint("give temporary directories with more space by -T, or more memory by -m"))
+        .hint("give temporary directories with more space by --temp-dir, or more memory by -m"))
 }

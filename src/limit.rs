@@ -8,9 +8,27 @@ pub const DEFAULT: u64 = 2 << 30;
 /// What `-m` is when it is not given: [`DEFAULT`], or three quarters of what the control groups this
 /// process is in allow.
 pub fn default_limit() -> u64 {
-    let limit =
+    group_limit().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3))
+}
+
+/// The least of the memory that the machine has and that the control groups of this process allow, and which it is.
+pub fn available() -> Option<(u64, &'static str)> {
+    let machine = machine_memory().map(|bytes| (bytes, "the machine has"));
+    let group = group_limit().map(|bytes| (bytes, "the control group allows"));
+    machine.into_iter().chain(group).min()
+}
+
+fn group_limit() -> Option<u64> {
+    let limits =
         group_files().filter_map(|path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok());
-    limit.min().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3))
+    limits.min()
+}
+
+fn machine_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib << 10)
 }
 
 /// Where the limits of this process's control groups stand: its own and those of all groups above it, in

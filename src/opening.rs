@@ -1,25 +1,49 @@
 //! Files of records, opened for reading.
 
-use std::fs::File;
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use readmill_format::cram;
 use readmill_format::source::Rules;
 use readmill_record::{Error, Result};
 
+use crate::plan::check_index_mark;
+
 /// A file or pipe as a stream, and its size if it has one.
 pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if path.as_os_str() == "-" {
         return Ok((Box::new(std::io::stdin()), None));
     }
+    check_index_mark(path)?;
     let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
     let file = File::open(path).map_err(failed)?;
     let meta = file.metadata().map_err(failed)?;
     if meta.is_dir() {
-        return Err(Error::usage(format!("{} is a directory", path.display())));
+        return Err(Error::usage(format!("{} is a directory", path.display()))
+            .hint("give a SAM, BAM or CRAM file"));
     }
     Ok((Box::new(file), meta.is_file().then_some(meta.len())))
+}
+
+/// Refuses a regular file that is given twice, under whatever names.
+pub fn check_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    let mut seen: HashMap<(u64, u64), &Path> = HashMap::new();
+    for path in paths {
+        let meta = std::fs::metadata(path).ok().filter(Metadata::is_file);
+        let Some(other) = meta.and_then(|meta| seen.insert((meta.dev(), meta.ino()), path)) else {
+            continue;
+        };
+        let what = match other == path {
+            true => format!("{} is given twice", path.display()),
+            false => format!("{} and {} are one file", other.display(), path.display()),
+        };
+        return Err(Error::usage(format!("{what}, so each of its reads would come twice"))
+            .hint("give it once, or allow it by --allow-same-input"));
+    }
+    Ok(())
 }
 
 /// The rules for a file of that name.

@@ -4,6 +4,7 @@ mod aligning;
 mod duplicates;
 mod elsewhere;
 mod filters;
+mod naming;
 mod parts;
 mod recalibration;
 mod tallies;
@@ -22,6 +23,7 @@ pub use aligning::{Aligner, Aligning, Carrying, Lane, read_group};
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
 pub use elsewhere::{By, Chosen, Elsewhere, Fastq, MOST, Split};
 pub use filters::{Filters, OptionalFields, Sampling, Unmapped};
+pub use naming::check_index_mark;
 pub use parts::{MOST_PARTS, part_name};
 pub use recalibration::{Apply, Recalibration, TableSource, Training};
 pub use tallies::Tallies;
@@ -160,6 +162,8 @@ pub struct Means {
     pub spill_codec: SpillCodec,
     /// Accept a BGZF file without its EOF block.
     pub allow_missing_eof: bool,
+    /// Read a file as often as it is given.
+    pub allow_same_input: bool,
     /// The reference, for CRAM.
     pub reference: Option<cram::Fasta>,
     /// Say what the plan is before starting.
@@ -182,6 +186,7 @@ impl Means {
             temp_dirs: temp_dirs(output),
             spill_codec: SpillCodec::default(),
             allow_missing_eof: false,
+            allow_same_input: false,
             reference: None,
             explain: false,
             verbosity: Verbosity::Normal,
@@ -189,10 +194,15 @@ impl Means {
     }
 }
 
+/// `$TMPDIR`, where it is set.
+pub fn environment_temp_dir() -> Option<PathBuf> {
+    std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
+}
+
 /// Where to spill if nothing else is said: `$TMPDIR`; else the output's own directory, which has room for the output.
 pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
-    if let Some(dir) = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()) {
-        return vec![dir.into()];
+    if let Some(dir) = environment_temp_dir() {
+        return vec![dir];
     }
     let beside = output.parent().filter(|dir| !dir.as_os_str().is_empty());
     let regular = !output.exists() || output.is_file();
@@ -211,17 +221,6 @@ pub enum Verbosity {
 }
 
 impl Format {
-    /// The format that the name of a file tells: BAM, unless it ends otherwise.
-    pub fn by_name(path: &Path) -> Self {
-        let name = path.as_os_str().as_encoded_bytes();
-        match name {
-            _ if name.ends_with(b".sam") => Format::Sam,
-            _ if name.ends_with(b".sam.gz") => Format::SamGz,
-            _ if name.ends_with(b".cram") => Format::Cram,
-            _ => Format::Bam,
-        }
-    }
-
     /// Whether it is made of BGZF blocks.
     pub fn is_compressed(self) -> bool {
         matches!(self, Format::Bam | Format::SamGz | Format::FastqGz)

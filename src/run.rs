@@ -33,7 +33,7 @@ use crate::side_files::{self, SideFiles};
 use crate::sides::Sides;
 use crate::summary::{self, Summary};
 use crate::tallies::{Point, Tallies};
-use crate::{elsewhere, recalibration, signal};
+use crate::{elsewhere, opening, recalibration, signal};
 
 /// How often the header's text is in memory, at most, in one form or another.
 const HEADER_COPIES: u64 = 6;
@@ -47,6 +47,9 @@ pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
 pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Summary> {
     let started = Instant::now();
     plan.check()?;
+    if !plan.means.allow_same_input {
+        opening::check_once(&plan.inputs)?;
+    }
     let memory = Memory::divide(plan)?;
     summary::announce(plan, &memory, report);
     side_files::check(plan)?;
@@ -226,26 +229,27 @@ impl Job<'_> {
         }
         self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        let (aside, _) = self.finish(None, sides, files)?;
-        Ok(Summary { read, aside, counts, ..Summary::default() })
+        let [others, _] = self.finish(None, sides, files)?;
+        Ok(Summary { read, others, counts, ..Summary::default() })
     }
 
-    /// Completes all outputs, then gives them their names; a signal finds all of them named, or none. Returns the
-    /// records in those beside the main one, and the parts of the main one with their bytes.
+    /// Completes all outputs, then gives them their names; a signal finds all of them named, or none. Returns
+    /// those beside the main one with their records, and the parts of the main one with their bytes.
     fn finish(
         &self,
         sink: Option<Sink>,
         sides: Option<Sides<'_>>,
         mut files: SideFiles,
-    ) -> Result<(u64, Vec<(PathBuf, u64)>)> {
+    ) -> Result<[Vec<(PathBuf, u64)>; 2]> {
         let sides = sides.map(|sides| sides.complete(self.report)).transpose()?;
         let main = sink.map(|sink| sink.complete(self.report)).transpose()?;
         let parts = main.as_ref().map_or_else(Vec::new, Complete::parts);
-        let (records, complete) = sides.unwrap_or_default();
+        let (records, sides): (Vec<u64>, Vec<Complete>) = sides.unwrap_or_default().into_iter().unzip();
+        let others = sides.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
         pause::at(Moment::OutputsComplete);
         let all_or_none = signal::hold_off();
         let mut removed = Vec::new();
-        for output in main.into_iter().chain(complete) {
+        for output in main.into_iter().chain(sides) {
             removed.extend(output.rename()?);
         }
         files.rename()?;
@@ -253,7 +257,7 @@ impl Job<'_> {
         pause::at(Moment::AllNamed);
         signal::give_way();
         removed.iter().for_each(|note| self.report.note(note));
-        Ok((records, parts))
+        Ok([others, parts])
     }
 
     /// What is done to reads that are not held.
@@ -291,8 +295,8 @@ impl Job<'_> {
         }
         self.tallies.verify(false, &steps, &self.late, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        let (aside, _) = self.finish(Some(sink), sides, files)?;
+        let [others, _] = self.finish(Some(sink), sides, files)?;
         let counts = written.counts;
-        Ok(Summary { read, written: written.records, aside, counts, ..Summary::default() })
+        Ok(Summary { read, written: written.records, others, counts, ..Summary::default() })
     }
 }

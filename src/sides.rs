@@ -233,15 +233,15 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Writes what is left, and completes the files but for their names. Gives the number of records in them, too.
-    pub fn complete(self, report: &Report) -> Result<(u64, Vec<Complete>)> {
+    /// Writes what is left, and completes the files but for their names. Gives the number of records in each, too.
+    pub fn complete(self, report: &Report) -> Result<Vec<(u64, Complete)>> {
         let mut edge = lock(&self.edge);
         self.close_edge(&mut edge)?;
         let counts = edge.1;
         drop(edge);
         tell(report, counts);
         self.encode()?;
-        let (mut records, mut complete) = (0, Vec::new());
+        let mut complete = Vec::new();
         let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
         for side in list.into_iter().flatten() {
             let (batch, number) = std::mem::take(&mut *lock(&side.gathering));
@@ -249,11 +249,10 @@ impl<'a> Sides<'a> {
             drop(batch);
             if let Some(side) = Arc::into_inner(side) {
                 let written = side.written.into_inner().unwrap_or_else(PoisonError::into_inner);
-                records += written.records;
-                complete.push(written.sink.complete(report)?);
+                complete.push((written.records, written.sink.complete(report)?));
             }
         }
-        Ok((records, complete))
+        Ok(complete)
     }
 }
 

@@ -7,6 +7,7 @@ use readmill_record::Header;
 use readmill_steps::markdup::verdict::Deepest;
 use readmill_steps::markdup::{Mode, Tally};
 
+use crate::limit;
 use crate::memory::{self, Memory};
 use crate::plan::{Elsewhere, Plan};
 use crate::report::{Report, log};
@@ -18,8 +19,8 @@ pub struct Summary {
     pub read: u64,
     /// Records written into the main output.
     pub written: u64,
-    /// Records written into other outputs.
-    pub aside: u64,
+    /// The other outputs, and the records in each.
+    pub others: Vec<(PathBuf, u64)>,
     /// How duplicates were marked.
     pub mode: Option<Mode>,
     /// What the steps counted.
@@ -30,6 +31,13 @@ pub struct Summary {
     pub runs: usize,
     /// The parts of the main output, and their bytes; nothing where it is one file.
     pub parts: Vec<(PathBuf, u64)>,
+}
+
+impl Summary {
+    /// Records written into other outputs than the main one.
+    pub fn aside(&self) -> u64 {
+        self.others.iter().map(|(_, records)| records).sum()
+    }
 }
 
 /// Says which duplicates were found.
@@ -104,6 +112,13 @@ pub fn announce(plan: &Plan, memory: &Memory, report: &Report) {
         mib(plan.means.memory),
         plan.means.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
     ));
+    if let Some((limit, whose)) = limit::available().filter(|(limit, _)| *limit < plan.means.memory) {
+        report.warn(&format!(
+            "-m allows {} MiB, and {whose} {} MiB: a run that needs more is killed; lower -m",
+            mib(plan.means.memory),
+            mib(limit),
+        ));
+    }
     if plan.means.explain {
         log(&format!("plan: {}", plan.command_line()));
         for (name, bytes) in memory.division.shares() {
@@ -118,7 +133,7 @@ pub fn announce(plan: &Plan, memory: &Memory, report: &Report) {
 
 /// How many records were written, where records are written at all.
 fn shown_written(plan: &Plan, summary: &Summary) -> String {
-    let Summary { written, aside, .. } = *summary;
+    let (written, aside) = (summary.written, summary.aside());
     match (&plan.elsewhere, &plan.output) {
         (Some(Elsewhere::Chosen(_)), _) => {
             format!(", {written} written, and {aside} into other files,")
@@ -126,6 +141,34 @@ fn shown_written(plan: &Plan, summary: &Summary) -> String {
         (Some(Elsewhere::Split(_) | Elsewhere::Fastq(_)), _) => format!(", {aside} written"),
         (None, Some(_)) => format!(", {written} written"),
         (None, None) => String::new(),
+    }
+}
+
+/// More outputs than these are not named one by one.
+const MOST_NAMED: usize = 24;
+
+/// Names the outputs beside the main one, or in its place.
+fn say_others(others: &[(PathBuf, u64)], report: &Report) {
+    let name = |path: &PathBuf| match path.as_os_str() {
+        path if path == "-" => "standard output".to_string(),
+        path => path.display().to_string(),
+    };
+    let is_empty_pipe = |(path, reads): &&(PathBuf, u64)| path.as_os_str() == "-" && *reads == 0;
+    match others {
+        [(first, _), .., (last, _)] if others.len() > MOST_NAMED => {
+            let reads = || others.iter().map(|(_, reads)| reads);
+            report.say(&format!(
+                "readmill: {} files, {} to {}, have {} to {} reads each",
+                others.len(),
+                name(first),
+                name(last),
+                reads().min().unwrap_or(&0),
+                reads().max().unwrap_or(&0),
+            ));
+        }
+        _ => others.iter().filter(|other| !is_empty_pipe(other)).for_each(|(path, reads)| {
+            report.say(&format!("readmill: {} has {reads} reads", name(path)));
+        }),
     }
 }
 
@@ -142,6 +185,7 @@ pub fn conclude(plan: &Plan, summary: &Summary, started: Instant, report: &Repor
         ),
         None => {}
     }
+    say_others(&summary.others, report);
     for (path, bytes) in &summary.parts {
         report.say(&format!("readmill: {} has {bytes} bytes", path.display()));
     }

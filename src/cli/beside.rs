@@ -6,6 +6,8 @@ use clap::Args;
 use readmill::plan::{Chosen, Elsewhere, Tallies};
 use readmill_record::Result;
 
+use super::meant::named_format;
+
 /// What is learnt in passing.
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
@@ -49,6 +51,9 @@ impl BesideFlags {
         let copies = self.copy_to.iter().map(|text| Chosen::parse(text, false));
         let moves = self.move_to.iter().map(|text| Chosen::parse(text, true));
         let list: Vec<Chosen> = copies.chain(moves).collect::<Result<_>>()?;
+        for chosen in &list {
+            named_format(&chosen.path, "end it in .bam, .sam, .sam.gz or .cram")?;
+        }
         Ok((!list.is_empty()).then_some(Elsewhere::Chosen(list)))
     }
 }

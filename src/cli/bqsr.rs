@@ -127,7 +127,7 @@ impl Table {
             output: None,
             elsewhere: None,
             tallies: Tallies::default(),
-            means: self.means.means(&self.output),
+            means: self.means.means(&self.output)?,
         })
     }
 }

@@ -11,10 +11,12 @@ use readmill::plan::{
 use readmill_format::bam::index::Kind;
 use readmill_format::bgzf::Codec;
 use readmill_format::cram::Fasta;
+use readmill_format::spill::Spill;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::Result;
 
 use super::beside::BesideFlags;
+use super::meant;
 
 /// Where reads come from.
 #[derive(Args)]
@@ -36,13 +38,13 @@ pub struct Io {
 /// Where reads go, and with what means.
 #[derive(Args)]
 pub struct OutputFlags {
-    /// Output file; - or nothing for standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    output: PathBuf,
+    /// Output file; - for standard output, which is the default where there is one input
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Write so many files, FILE.part-001 and so on, which cat joins to the BAM file that is written without this flag; only where reads are sorted, or their duplicates marked, in the same run
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MOST_PARTS as i64))]
     out_parts: u16,
-    /// Output format: bam, sam, sam.gz or cram, as in cram,version=3.0 or cram,no-ref [default: by the output's extension, else bam]
+    /// Output format: bam, sam, sam.gz or cram, as in cram,version=3.0 or cram,no-ref [default: by the end of the output's name; bam where it has none, or one that readmill does not know; an error where it is that of other files, such as .txt]
     #[arg(short = 'O', long, value_name = "FORMAT", value_parser = parse_format)]
     output_format: Option<OutputFormat>,
     /// Compression level, 0 to 12 [default: 6, or 0 into a pipe]
@@ -93,6 +95,9 @@ pub struct MeansFlags {
     /// Accept a BAM file that lacks its EOF block, or a CRAM file that lacks its last container
     #[arg(long)]
     allow_missing_eof: bool,
+    /// Read a file that is given twice twice, instead of refusing it
+    #[arg(long)]
+    allow_same_input: bool,
     /// Say what will be done and how the memory is divided before starting
     #[arg(long)]
     explain: bool,
@@ -145,7 +150,15 @@ enum IndexKind {
 
 /// A size, or `auto` for the default.
 fn parse_memory(text: &str) -> std::result::Result<u64, String> {
-    if text == "auto" { Ok(limit::default_limit()) } else { plan::parse_size(text) }
+    if text == "auto" {
+        return Ok(limit::default_limit());
+    }
+    match plan::parse_size(text)? {
+        bytes if bytes < 1 << 20 && text.ends_with(|last: char| last.is_ascii_digit()) => {
+            Err(format!("{text} are bytes; write a unit, such as {text}G or {text}M"))
+        }
+        bytes => Ok(bytes),
+    }
 }
 
 impl Io {
@@ -156,7 +169,23 @@ impl Io {
 
     /// A plan that does these steps.
     pub fn plan(&self, command: &'static str, steps: Steps) -> Result<Plan> {
-        self.output.plan(command, self.input.inputs(), steps)
+        self.output.plan(command, self.inputs(command)?, steps)
+    }
+
+    /// The inputs. Several need an output, which may stand among them: as the first for samtools merge, else the last.
+    fn inputs(&self, command: &str) -> Result<Vec<PathBuf>> {
+        let inputs = self.input.inputs();
+        if self.output.output.is_some() || inputs.len() < 2 {
+            return Ok(inputs);
+        }
+        let output = if command == "merge" { &inputs[0] } else { &inputs[inputs.len() - 1] };
+        Err(meant::no_output(&inputs, &[("-o", output)]))
+    }
+
+    /// A plan whose output is a prefix of names.
+    pub fn plan_with_prefix(&self, command: &'static str, steps: Steps) -> Result<Plan> {
+        let format = self.output.format(|path| Ok(Format::by_name(path)))?;
+        self.output.plan_in(format, command, self.inputs(command)?, steps)
     }
 }
 
@@ -178,24 +207,52 @@ impl OutputFlags {
         self.means.memory.is_some()
     }
 
+    /// The output file; `-` is standard output.
+    fn path(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new("-"))
+    }
+
+    /// Whether an output is named.
+    #[cfg(any(feature = "bwa", feature = "minibwa"))]
+    pub fn is_named(&self) -> bool {
+        self.output.is_some()
+    }
+
     /// A plan that does these steps with the reads of these files.
     pub fn plan(&self, command: &'static str, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
-        let means = self.means.means(&self.output);
+        let way_out = "end it in .bam, .sam, .sam.gz or .cram, or say the format by -O";
+        let format = self.format(|path| meant::named_format(path, way_out))?;
+        self.plan_in(format, command, inputs, steps)
+    }
+
+    /// The format that is asked for, else that of the name.
+    fn format(&self, of_name: impl Fn(&Path) -> Result<Format>) -> Result<OutputFormat> {
+        plan::check_index_mark(self.path())?;
+        let by_name = || Ok(OutputFormat { format: of_name(self.path())?, no_reference: false });
+        self.output_format.map_or_else(by_name, Ok)
+    }
+
+    fn plan_in(
+        &self,
+        format: OutputFormat,
+        command: &'static str,
+        inputs: Vec<PathBuf>,
+        steps: Steps,
+    ) -> Result<Plan> {
+        let means = self.means.means(self.path())?;
         Ok(Plan {
             command,
             inputs,
             aligning: None,
             steps,
-            output: Some(self.output(&means)),
+            output: Some(self.output(format, &means)),
             elsewhere: self.beside.elsewhere()?,
             tallies: self.beside.tallies(),
             means,
         })
     }
 
-    fn output(&self, means: &Means) -> Output {
-        let default = OutputFormat { format: Format::by_name(&self.output), no_reference: false };
-        let OutputFormat { format, no_reference } = self.output_format.unwrap_or(default);
+    fn output(&self, OutputFormat { format, no_reference }: OutputFormat, means: &Means) -> Output {
         let reference = means.reference.clone();
         let cram = CramStyle { no_reference, reference, ..CramStyle::default() };
         let index = match self.write_index {
@@ -212,7 +269,7 @@ impl OutputFlags {
         };
         let (codec, no_pg) = (self.codec, self.no_pg);
         let parts = usize::from(self.out_parts);
-        Output { parts, format, codec, level, index, no_pg, cram, ..Output::new(&self.output) }
+        Output { parts, format, codec, level, index, no_pg, cram, ..Output::new(self.path()) }
     }
 }
 
@@ -235,27 +292,34 @@ impl MeansFlags {
     }
 
     /// The means of a run that writes to `output`.
-    pub fn means(&self, output: &Path) -> Means {
+    pub fn means(&self, output: &Path) -> Result<Means> {
         let default = Means::beside(output);
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         };
-        Means {
+        Ok(Means {
             threads: self.threads(),
             memory: self.memory.unwrap_or(default.memory),
-            temp_dirs: self.temp_dirs(output),
+            temp_dirs: self.temp_dirs(output)?,
             spill_codec: self.spill_codec,
             allow_missing_eof: self.allow_missing_eof,
+            allow_same_input: self.allow_same_input,
             reference: self.reference.as_deref().map(Fasta::new),
             explain: self.explain,
             verbosity,
-        }
+        })
     }
 
-    /// The directories asked for, else those of the default.
-    fn temp_dirs(&self, output: &Path) -> Vec<PathBuf> {
-        if self.temp_dir.is_empty() { plan::temp_dirs(output) } else { self.temp_dir.clone() }
+    /// The directories asked for, else those of the default. What was asked for must be there, whether or not anything
+    /// will be spilled.
+    fn temp_dirs(&self, output: &Path) -> Result<Vec<PathBuf>> {
+        let wanted = match &self.temp_dir[..] {
+            [] => Vec::from_iter(plan::environment_temp_dir()),
+            dirs => dirs.to_vec(),
+        };
+        Spill::new(&wanted).check()?;
+        Ok(if wanted.is_empty() { plan::temp_dirs(output) } else { wanted })
     }
 }

@@ -8,7 +8,9 @@ use clap::{Args, ValueEnum};
 use readmill::compare::{self, Comparison};
 use readmill_format::cram::Fasta;
 use readmill_record::tag::Tag;
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Flags, Result};
+
+use super::filters::any;
 
 /// Exit code when the files do not agree as far as was asked for.
 const DIFFERENT: u8 = 4;
@@ -27,9 +29,9 @@ pub struct Compare {
     /// Compare records alone
     #[arg(long)]
     ignore_header: bool,
-    /// Bits of FLAG that may differ, such as 0x400; may be given again
-    #[arg(long, value_name = "BITS", value_parser = bits)]
-    ignore_flag: Vec<u16>,
+    /// Bits of FLAG that may differ, such as 0x400 or DUP; may be given again
+    #[arg(long, value_name = "FLAGS")]
+    ignore_flag: Vec<Flags>,
     /// Optional field that may differ or be absent, such as PG; may be given again
     #[arg(long, value_name = "TAG", value_parser = tag)]
     ignore_tag: Vec<Tag>,
@@ -40,7 +42,7 @@ pub struct Compare {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Level {
-    /// The same SAM text
+    /// The same SAM text, @PG and @CO lines aside
     #[value(name = "L0")]
     L0,
     /// The same, whatever the order of tags
@@ -52,14 +54,6 @@ enum Level {
     /// The same reads and duplicate sets, whatever their order and representatives
     #[value(name = "L3")]
     L3,
-}
-
-fn bits(text: &str) -> Result<u16, String> {
-    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => u16::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| "bits of FLAG are a number from 0 to 65535, such as 1024 or 0x400".into())
 }
 
 fn tag(text: &str) -> Result<Tag, String> {
@@ -78,7 +72,7 @@ impl Compare {
         let verdict = compare::compare(&Comparison {
             files: [self.a, self.b],
             ignore_header: self.ignore_header,
-            ignore_flags: self.ignore_flag.iter().fold(0, |all, bits| all | bits),
+            ignore_flags: any(&self.ignore_flag),
             ignore_tags: self.ignore_tag,
             reference: self.reference.as_deref().map(Fasta::new),
         })?;

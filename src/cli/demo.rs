@@ -166,6 +166,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
             temp_dirs: vec![std::env::temp_dir()],
             spill_codec: SpillCodec::default(),
             allow_missing_eof: false,
+            allow_same_input: false,
             reference: None,
             explain: false,
             verbosity: Verbosity::Normal,

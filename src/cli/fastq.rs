@@ -7,10 +7,11 @@ use readmill::Plan;
 use readmill::plan::{Elsewhere, Fastq, Format, Index, Output, Steps, Tallies};
 use readmill_format::fastq::{Fields, Style};
 use readmill_record::tag::Tag;
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Flags, Result};
 use readmill_steps::sort::Order;
 
 use super::common::{Input, MeansFlags};
+use super::meant::{is_named_as_records, no_output};
 
 /// Secondary and supplementary records repeat bases of primary ones.
 const NOT_PRIMARY: &str = "0x900";
@@ -20,7 +21,8 @@ const NOT_PRIMARY: &str = "0x900";
 #[command(
     after_help = "Reads of one name are brought together: nothing needs to be collated before. Input whose header says \
 that they stand together (SO:queryname, GO:query), or with --grouped, is streamed in its order; all else is sorted by \
-name. Files that end in .gz are compressed in blocks, which every gzip reads."
+name. Files that end in .gz are compressed in blocks, which every gzip reads.",
+    mut_arg("temp_dir", |arg| arg.short(None)),
 )]
 pub struct ToFastq {
     #[command(flatten)]
@@ -59,25 +61,26 @@ pub struct ToFastq {
     #[arg(long, value_name = "N", default_value = "33", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_quality: u8,
     /// Leave out records with any of these flags
-    #[arg(short = 'F', long, value_name = "FLAGS", default_value = NOT_PRIMARY, value_parser = parse_flags)]
-    exclude_flags: u16,
+    #[arg(short = 'F', long, value_name = "FLAGS", default_value = NOT_PRIMARY)]
+    exclude_flags: Flags,
     /// Compression level, 0 to 12
     #[arg(short = 'c', short_alias = 'l', long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
     level: Option<u8>,
     /// Reads of one name stand together, whatever the header says
     #[arg(long)]
     grouped: bool,
+    /// The tags of samtools fastq, the directory of other commands: neither is meant for certain
+    #[arg(short = 'T', value_name = "TAGS", hide = true)]
+    t: Vec<String>,
     #[command(flatten)]
     means: MeansFlags,
 }
 
-fn parse_flags(text: &str) -> Result<u16, String> {
-    let number = match text.strip_prefix("0x") {
-        Some(digits) => u16::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    number.map_err(|_| format!("{text:?} is not a number of flags, such as 0x900 or 2304"))
-}
+/// Ends of names of files that are not FASTQ, or FASTQ as it is not written.
+const NOT_WRITTEN: [&str; 14] = [
+    ".bam", ".sam", ".sam.gz", ".cram", ".zst", ".bz2", ".xz", ".zip", ".lz4", ".7z", ".tar", ".tgz",
+    ".fa", ".fasta",
+];
 
 fn parse_tags(text: &str) -> Result<Vec<Tag>> {
     let tag = |word: &str| {
@@ -98,7 +101,41 @@ impl ToFastq {
         Ok(Fields::Some(tags))
     }
 
+    /// Refuses what cannot be written, or is probably not meant.
+    fn check(&self) -> Result<()> {
+        if !self.t.is_empty() {
+            let what =
+                "fastq has no -T, which is a list of tags in samtools fastq and a directory elsewhere";
+            return Err(Error::usage(what)
+                .hint("say --tags RX,BX for tags, or --temp-dir DIR for temporary files"));
+        }
+        let files = [&self.first, &self.last, &self.other, &self.singles, &self.output];
+        for path in files.into_iter().flatten() {
+            let name = path.to_string_lossy().to_ascii_lowercase();
+            if NOT_WRITTEN.iter().any(|end| name.ends_with(end)) {
+                return Err(Error::usage(format!(
+                    "{} cannot be written: FASTQ is plain text, or .gz",
+                    path.display()
+                ))
+                .hint("end the name in .fq or .fq.gz; for zstd, pipe it: -o - | zstd"));
+            }
+        }
+        let inputs = self.input.inputs();
+        let is_named = self.first.is_some() || self.other.is_some() || self.output.is_some();
+        if is_named || inputs.len() < 2 {
+            return Ok(());
+        }
+        let meant = match &inputs[1..] {
+            [.., last] if is_named_as_records(last) => vec![],
+            [last] => vec![("-o", last)],
+            [.., first, last] => vec![("-1", first), ("-2", last)],
+            [] => vec![],
+        };
+        Err(no_output(&inputs, &meant))
+    }
+
     pub fn plan(&self) -> Result<Plan> {
+        self.check()?;
         let stdout = || PathBuf::from("-");
         let both = self.output.clone().unwrap_or_else(stdout);
         let first = self.first.clone().unwrap_or_else(|| both.clone());
@@ -113,7 +150,7 @@ impl ToFastq {
         let fastq = Fastq {
             files: [self.other.clone().unwrap_or_else(stdout), first.clone(), last],
             singles: self.singles.clone(),
-            exclude: self.exclude_flags,
+            exclude: self.exclude_flags.0,
             style,
             level: self.level,
             grouped: self.grouped,
@@ -127,7 +164,7 @@ impl ToFastq {
             output: Some(nowhere),
             elsewhere: Some(Elsewhere::Fastq(fastq)),
             tallies: Tallies::default(),
-            means: self.means.means(Path::new(&first)),
+            means: self.means.means(Path::new(&first))?,
         })
     }
 }

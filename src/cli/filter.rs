@@ -1,9 +1,11 @@
 //! `readmill filter`: filters and edits alone, as reads pass.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use readmill::Plan;
 use readmill::plan::Steps;
-use readmill_record::Result;
+use readmill_record::{Error, Result};
 
 use super::common::Io;
 use super::filters::FilterFlags;
@@ -13,8 +15,9 @@ use super::filters::FilterFlags;
 #[derive(Args)]
 #[command(
     after_help = "Reads keep their order. Filters are applied in the order of this help, whatever the order of the \
-flags: reads are judged as they are in the input, then changed.",
+flags: reads are judged as they are in the input, then changed. The header is always written, with or without -h.",
     mut_arg("quiet", |arg| arg.short(None)),
+    mut_arg("temp_dir", |arg| arg.short(None)),
     mut_arg("min_mapq", |arg| arg.short('q')),
     mut_arg("overlap", |arg| arg.short('L')),
     mut_arg("require_flags", |arg| arg.short('f')),
@@ -29,10 +32,20 @@ pub struct Filter {
     io: Io,
     #[command(flatten)]
     filters: FilterFlags,
+    /// The reference of samtools view, the directory of other commands: neither is meant for certain
+    #[arg(short = 'T', value_name = "FILE", hide = true)]
+    t: Vec<PathBuf>,
 }
 
 impl Filter {
     pub fn plan(&self) -> Result<Plan> {
+        if !self.t.is_empty() {
+            let what =
+                "filter has no -T, which is the reference in samtools view and a directory elsewhere";
+            return Err(
+                Error::usage(what).hint("say --reference FASTA, or --temp-dir DIR for temporary files")
+            );
+        }
         let steps = Steps { filters: self.filters.filters()?, ..Steps::default() };
         self.io.plan("filter", steps)
     }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use readmill::plan::{Filters, OptionalFields, Sampling, Unmapped};
-use readmill_record::Result;
+use readmill_record::{Flags, Result};
+use readmill_steps::filter::FlagRules;
 use readmill_steps::filter::fix_mates::Rules;
 use readmill_steps::filter::optional_fields::parse_tags;
-use readmill_steps::filter::{FlagRules, flags};
 
 #[derive(Args)]
 #[command(next_help_heading = "Filters")]
@@ -31,17 +31,17 @@ pub struct FilterFlags {
     #[arg(long, value_name = "BED", aliases = ["filter-non-overlapping-reads", "targets-file"])]
     overlap: Option<PathBuf>,
     /// Keep only reads with all of these bits in FLAG: a number, or names such as PAIRED,UNMAP
-    #[arg(long, value_name = "FLAGS", value_parser = parse_flags)]
-    require_flags: Vec<u16>,
+    #[arg(long, value_name = "FLAGS")]
+    require_flags: Vec<Flags>,
     /// Drop reads with any of these bits
-    #[arg(long, value_name = "FLAGS", value_parser = parse_flags, alias = "excl-flags")]
-    exclude_flags: Vec<u16>,
+    #[arg(long, value_name = "FLAGS", alias = "excl-flags")]
+    exclude_flags: Vec<Flags>,
     /// Keep only reads with any of these bits
-    #[arg(long, value_name = "FLAGS", value_parser = parse_flags, aliases = ["rf", "incl-flags"])]
-    include_flags: Vec<u16>,
+    #[arg(long, value_name = "FLAGS", aliases = ["rf", "incl-flags"])]
+    include_flags: Vec<Flags>,
     /// Drop reads with all of these bits
-    #[arg(long, value_name = "FLAGS", value_parser = parse_flags)]
-    exclude_all_flags: Vec<u16>,
+    #[arg(long, value_name = "FLAGS")]
+    exclude_all_flags: Vec<Flags>,
     /// Keep only reads of this read group, and reads without one; may be given again
     #[arg(long, value_name = "ID")]
     in_read_group: Vec<String>,
@@ -97,13 +97,9 @@ enum FixMates {
     Samtools,
 }
 
-fn parse_flags(text: &str) -> Result<u16, String> {
-    flags::parse(text).map_err(|error| error.to_string())
-}
-
 /// All bits of an option that may be given again.
-fn any(bits: &[u16]) -> u16 {
-    bits.iter().fold(0, |all, bits| all | bits)
+pub fn any(flags: &[Flags]) -> u16 {
+    flags.iter().fold(0, |all, flags| all | flags.0)
 }
 
 impl FilterFlags {

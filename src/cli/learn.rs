@@ -5,45 +5,55 @@ use std::path::PathBuf;
 use clap::Args;
 use readmill::Plan;
 use readmill::plan::{Steps, Tallies};
+use readmill_record::Result;
 
 use super::common::{Input, MeansFlags};
+use super::meant;
 
 /// Where reads come from, and where what is learnt goes.
 #[derive(Args)]
 pub struct Learn {
     #[command(flatten)]
     input: Input,
-    /// Output file; - or nothing for standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    output: PathBuf,
+    /// Output file [default: -, which is standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     #[command(flatten)]
     means: MeansFlags,
 }
 
 impl Learn {
-    fn plan(&self, command: &'static str, tallies: Tallies) -> Plan {
-        Plan {
+    fn output(&self) -> PathBuf {
+        self.output.clone().unwrap_or_else(|| "-".into())
+    }
+
+    fn plan(&self, command: &'static str, tallies: Tallies) -> Result<Plan> {
+        let inputs = self.input.inputs();
+        if self.output.is_none() {
+            meant::check_last(&inputs)?;
+        }
+        Ok(Plan {
             command,
-            inputs: self.input.inputs(),
+            inputs,
             aligning: None,
             steps: Steps::default(),
             output: None,
             elsewhere: None,
             tallies,
-            means: self.means.means(&self.output),
-        }
+            means: self.means.means(&self.output())?,
+        })
     }
 
-    pub fn flagstat(&self) -> Plan {
-        self.plan("flagstat", Tallies { flagstat: Some(self.output.clone()), ..Tallies::default() })
+    pub fn flagstat(&self) -> Result<Plan> {
+        self.plan("flagstat", Tallies { flagstat: Some(self.output()), ..Tallies::default() })
     }
 
-    pub fn stats(&self) -> Plan {
-        self.plan("stats", Tallies { stats: Some(self.output.clone()), ..Tallies::default() })
+    pub fn stats(&self) -> Result<Plan> {
+        self.plan("stats", Tallies { stats: Some(self.output()), ..Tallies::default() })
     }
 
-    pub fn idxstats(&self) -> Plan {
-        self.plan("idxstats", Tallies { idxstats: Some(self.output.clone()), ..Tallies::default() })
+    pub fn idxstats(&self) -> Result<Plan> {
+        self.plan("idxstats", Tallies { idxstats: Some(self.output()), ..Tallies::default() })
     }
 }
 
@@ -72,8 +82,8 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    pub fn plan(&self) -> Plan {
-        let file = || Some(self.learn.output.clone());
+    pub fn plan(&self) -> Result<Plan> {
+        let file = || Some(self.learn.output());
         let tallies = match (self.samtools, self.bamseqchksum) {
             (true, _) => Tallies { samtools_checksum: file(), ..Tallies::default() },
             (_, true) => Tallies { bamseqchksum: file(), ..Tallies::default() },

@@ -15,6 +15,7 @@ mod filters;
 mod index;
 mod learn;
 mod markdup;
+mod meant;
 mod prep;
 mod recalibration;
 mod sort;
@@ -78,7 +79,11 @@ enum Command {
 
 /// Runs the command line; the exit code is 0 only when everything is complete.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let arguments = match meant::arguments() {
+        Ok(arguments) => arguments,
+        Err(error) => return fail(&error),
+    };
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
@@ -126,10 +131,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
         Command::Bqsr(it) => it.plan()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
         Command::Split(it) => process(&it.plan()?),
         Command::Fastq(it) => process(&it.plan()?),
-        Command::Flagstat(it) => process(&it.flagstat()),
-        Command::Idxstats(it) => process(&it.idxstats()),
-        Command::Stats(it) => process(&it.stats()),
-        Command::Checksum(it) => process(&it.plan()),
+        Command::Flagstat(it) => process(&it.flagstat()?),
+        Command::Idxstats(it) => process(&it.idxstats()?),
+        Command::Stats(it) => process(&it.stats()?),
+        Command::Checksum(it) => process(&it.plan()?),
         Command::Compare(it) => it.run(),
         Command::Demo(it) => it.run().map(|()| ExitCode::SUCCESS),
     }

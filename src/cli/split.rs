@@ -28,7 +28,7 @@ pub struct SplitReads {
 
 impl SplitReads {
     pub fn plan(&self) -> Result<Plan> {
-        let mut plan = self.io.plan("split", Steps::default())?;
+        let mut plan = self.io.plan_with_prefix("split", Steps::default())?;
         let output = plan.output.take();
         let output = output.ok_or_else(|| Error::bug("a split without an output"))?;
         if output.path.as_os_str() == "-" {

@@ -75,5 +75,21 @@ pub fn compare(wanted: &Comparison) -> Result<Verdict> {
         }
     }
     let counts = [a.read(), b.read()];
-    Ok(Verdict { files: wanted.files.clone(), counts, header, records: step.finish() })
+    let (files, ignored) = (wanted.files.clone(), wanted.ignored());
+    Ok(Verdict { files, counts, ignored, header, records: step.finish() })
+}
+
+impl Comparison {
+    /// What is not compared, in words: of headers, and of records.
+    fn ignored(&self) -> [String; 2] {
+        let header = if self.ignore_header { "headers" } else { "@PG and @CO lines" };
+        let mut records = String::new();
+        if self.ignore_flags != 0 {
+            records += &format!(", FLAG {:#x}", self.ignore_flags);
+        }
+        for tag in &self.ignore_tags {
+            records += &format!(", {}", String::from_utf8_lossy(tag));
+        }
+        [header.to_string(), records]
+    }
 }

@@ -13,6 +13,8 @@ use super::step::RecordVerdict;
 pub struct Verdict {
     pub(super) files: [PathBuf; 2],
     pub(super) counts: [u64; 2],
+    /// What was not compared: of headers, and of records.
+    pub(super) ignored: [String; 2],
     /// Nothing where headers were not to be compared.
     pub(super) header: Option<HeaderVerdict>,
     pub(super) records: RecordVerdict,
@@ -38,7 +40,7 @@ impl Verdict {
     fn write_header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(header) = &self.header else { return writeln!(f, "header: not compared") };
         f.write_str(match header.level {
-            Some(Level::L0) => "header: equal\n",
+            Some(Level::L0) => "header: equal, @PG and @CO lines aside\n",
             Some(_) => "header: differs in order alone, first in\n",
             None => "header: differs, first in\n",
         })?;
@@ -54,13 +56,18 @@ impl Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.level() {
-            Some(Level::L0) => "level: L0, the same text\n",
-            Some(Level::L1) => "level: L1, the same but for the order of tags\n",
-            Some(Level::L2) => "level: L2, the same but for the order of ties\n",
-            Some(Level::L3) => "level: L3, the same reads and duplicate sets\n",
-            None => "level: different\n",
-        })?;
+        let [header, records] = &self.ignored;
+        match self.level() {
+            Some(Level::L0) => writeln!(f, "level: L0, the same text, {header}{records} aside")?,
+            Some(Level::L1) => {
+                writeln!(f, "level: L1, the same but for the order of tags, {header}{records} aside")?;
+            }
+            Some(Level::L2) => {
+                writeln!(f, "level: L2, the same but for the order of ties, {header}{records} aside")?;
+            }
+            Some(Level::L3) => f.write_str("level: L3, the same reads and duplicate sets\n")?,
+            None => f.write_str("level: different\n")?,
+        }
         let ([a, b], [n, m]) = (self.files.each_ref().map(|file| file.display()), self.counts);
         writeln!(f, "records: {n} in {a}, {m} in {b}")?;
         self.write_header(f)?;

@@ -25,6 +25,11 @@ pub struct Complete {
 }
 
 impl Complete {
+    /// The name of the whole, as it was given.
+    pub fn path(&self) -> &Path {
+        self.files.path()
+    }
+
     /// The parts it is made of, and their bytes; nothing where it is one file.
     pub fn parts(&self) -> Vec<(PathBuf, u64)> {
         self.files.parts()

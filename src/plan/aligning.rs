@@ -170,12 +170,6 @@ impl Aligning {
                 return Err(Error::usage(what)
                     .hint("give one for each, as in 8M+T,+T for pairs, and 8M+T for single reads"));
             }
-            if lane.files.len() == 2 && lane.files[0] == lane.files[1] {
-                let what = format!("{} is given for both segments", lane.files[0].display());
-                return Err(
-                    Error::usage(what).hint("give the files of the first and of the last segments")
-                );
-            }
             let others = &self.lanes[..at];
             let clash = others.iter().filter_map(|it| it.group.as_ref()).find(|group| {
                 lane.group

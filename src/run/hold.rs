@@ -39,6 +39,7 @@ impl Job<'_> {
         let header = self.header.clone();
         let sides = elsewhere::open(self.plan, &header, self.memory.crew.in_flight, self.report)?;
         let spill = self.spill();
+        spill.check()?;
         let recalibration = self.plan.steps.recalibration.as_ref();
         let from_file = recalibration::step_from_file(recalibration, &self.header)?;
         let training = self.training(&spill)?;
@@ -116,7 +117,7 @@ impl Job<'_> {
         steps.append(&mut self.late);
         self.tallies.verify(true, &self.steps, &steps, self.report)?;
         self.tallies.write(self.plan, &mut files)?;
-        (summary.aside, summary.parts) = self.finish(Some(sink), sides, files)?;
+        [summary.others, summary.parts] = self.finish(Some(sink), sides, files)?;
         summary.counts.extend(written.counts);
         summary.written = left_early + written.records;
         summary.spilled = waiting.spill.written() - known;

@@ -8,6 +8,7 @@ pub mod cram;
 pub mod fastq;
 pub mod features;
 pub mod intervals;
+mod mistaken;
 pub mod reference;
 pub mod sam;
 pub mod sites;

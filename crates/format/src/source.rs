@@ -13,6 +13,7 @@ use crate::bam::header as bam_header;
 use crate::bgzf::{BlockReader, Chunk, Inflater, Stream, frame};
 use crate::chain::Opened;
 use crate::cram;
+use crate::mistaken;
 use crate::sam::LineParser;
 
 /// Bytes of SAM text opened together.
@@ -223,8 +224,7 @@ impl Source {
         let first = lines.next().unwrap_or_default();
         let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // of a long line, the start
         if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
-            return Err(Error::input("this is none of BAM, SAM and CRAM: the first line after the header does not have the 11 fields of a record")
-                .hint("give a BAM, SAM or CRAM file"));
+            return Err(mistaken::not_reads(&rest));
         }
         let header = Header::parse(&rest[..end])?;
         let rest = rest.split_off(end);

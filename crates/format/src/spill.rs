@@ -41,6 +41,11 @@ impl Spill {
         Ok(self.files.get_or_init(|| made))
     }
 
+    /// Fails if a file cannot be made in one of the directories.
+    pub fn check(&self) -> Result<()> {
+        self.files().map(drop)
+    }
+
     /// Bytes written to all files.
     pub fn written(&self) -> u64 {
         self.written.load(Relaxed)
@@ -97,15 +102,20 @@ impl Spill {
 
     fn error(&self, file: usize, doing: &str, error: &std::io::Error) -> Error {
         Error::io(format!("{doing} in {} failed", self.dirs[file].display()), error)
-            .hint("give temporary directories with more space by -T, or more memory by -m")
+            .hint("give temporary directories with more space by --temp-dir, or more memory by -m")
     }
 }
 
 /// `O_TMPFILE` where the file system has it; else a file under a random name, unlinked at once.
 fn unlinked_file(dir: &Path) -> Result<File> {
+    if dir.metadata().is_ok_and(|meta| !meta.is_dir()) {
+        let what =
+            format!("{} is not a directory, so no temporary file can be made there", dir.display());
+        return Err(Error::usage(what).hint("give a directory by --temp-dir"));
+    }
     tempfile::tempfile_in(dir).map_err(|e| {
         Error::io(format!("no temporary file can be made in {}", dir.display()), &e)
-            .hint("choose another directory with -T")
+            .hint("give a directory that is there and can be written to by --temp-dir")
     })
 }
 

@@ -1,5 +1,9 @@
 //! FLAG, the bit field of SAM column 2.
 
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+
 /// FLAG of a record (SAM specification, section 1.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags(pub u16);
@@ -44,5 +48,79 @@ impl Flags {
     /// Neither secondary nor supplementary.
     pub fn is_primary(self) -> bool {
         self.0 & (Self::SECONDARY | Self::SUPPLEMENTARY) == 0
+    }
+}
+
+/// Names of the bits, as `samtools flags` prints them.
+const NAMES: [(&str, u16); 12] = [
+    ("PAIRED", Flags::PAIRED),
+    ("PROPER_PAIR", Flags::PROPER),
+    ("UNMAP", Flags::UNMAPPED),
+    ("MUNMAP", Flags::MATE_UNMAPPED),
+    ("REVERSE", Flags::REVERSE),
+    ("MREVERSE", Flags::MATE_REVERSE),
+    ("READ1", Flags::FIRST),
+    ("READ2", Flags::LAST),
+    ("SECONDARY", Flags::SECONDARY),
+    ("QCFAIL", Flags::QC_FAIL),
+    ("DUP", Flags::DUPLICATE),
+    ("SUPPLEMENTARY", Flags::SUPPLEMENTARY),
+];
+
+/// The bits that a text stands for: a number (decimal, `0x` hexadecimal, or octal after a 0) or names in any case,
+/// between commas. Unlike samtools, which takes `P` for `PAIRED` and `4x` for 4, it takes whole ones only.
+impl FromStr for Flags {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let number = if let Some(digits) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+            u16::from_str_radix(digits, 16).ok()
+        } else if text.len() > 1 && text.starts_with('0') {
+            u16::from_str_radix(text, 8).ok()
+        } else {
+            text.parse().ok()
+        };
+        if let Some(number) = number {
+            return Ok(Flags(number));
+        }
+        let mut bits = 0;
+        for name in text.split(',') {
+            let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+            let Some((_, bit)) = known else {
+                return Err(Error::usage(format!("{text:?} is not a value of FLAG")).hint(
+                    "give a number such as 0x904, or names such as UNMAP,SECONDARY,SUPPLEMENTARY \
+                     (PAIRED PROPER_PAIR UNMAP MUNMAP REVERSE MREVERSE READ1 READ2 SECONDARY QCFAIL DUP \
+                     SUPPLEMENTARY)",
+                ));
+            };
+            bits |= bit;
+        }
+        Ok(Flags(bits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_numbers_or_names() {
+        for (text, bits) in [
+            ("4", 4),
+            ("0", 0),
+            ("0x904", 0x904),
+            ("0X10", 16),
+            ("010", 8),
+            ("unmap", 4),
+            ("UNMAP,SECONDARY,SUPPLEMENTARY", 0x904),
+            ("Paired,read1,PAIRED", 0x41),
+        ] {
+            assert_eq!(text.parse(), Ok(Flags(bits)), "{text}");
+        }
+        let all = NAMES.map(|(name, _)| name).join(",");
+        assert_eq!(all.parse(), Ok(Flags(0xFFF)));
+        for bad in ["", "P", "4x", "-1", "0x", "08", "65536", "UNMAP,", "unmapped", "0x10000"] {
+            assert!(bad.parse::<Flags>().is_err(), "{bad}");
+        }
     }
 }

@@ -22,12 +22,14 @@ use readmill_record::{Error, Result};
 pub use kernel::KernelName;
 
 use super::common::OutputFlags;
+use super::meant::{is_named_as_records, no_output};
 use super::prep::StepFlags;
 use kernel::KernelFlags;
 
 /// Flags of aligning, and of any combination of steps.
 #[derive(Args)]
 #[command(
+    mut_arg("threads", |arg| arg.short_alias('t')),
     after_help = "Records are those of the aligner itself, of bwa mem 0.7.17 or minibwa 0.6, with -K 100000000, whatever the \
 number of threads. The index beside REF is that of bwa-mem2 or minibwa: readmill index REF makes it. Steps are applied in the order that readmill prep --help tells."
 )]
@@ -69,6 +71,12 @@ impl Align {
     }
 
     pub fn plan(&self) -> Result<Plan> {
+        if let [_, .., last] = &self.reads[..]
+            && !self.output.is_named()
+            && is_named_as_records(last)
+        {
+            return Err(no_output(&self.reads, &[("-o", last)]));
+        }
         let reference = self.output.reference().unwrap_or(&self.fasta);
         let steps = self.steps.steps(Some(reference))?;
         let (aligner, words) = self.kernel.aligner()?;

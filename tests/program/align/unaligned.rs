@@ -125,7 +125,7 @@ fn lanes_may_have_groups_of_one_name() {
     let desk = Desk::new();
     let other = sam().replace("@RG\tID:a\tSM:s", "@RG\tID:a\tSM:t");
     let files = [desk.file("1.sam", sam()), desk.file("2.sam", other)].map(|path| arg(&path));
-    let text = lines(&[&files[0], &files[1]]);
+    let text = lines(&[&files[0], &files[1], "-o", "-"]);
     let wanted = wanted();
     let found = records(&text);
     assert_eq!(found.len(), 2 * wanted.len());

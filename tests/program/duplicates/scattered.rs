@@ -44,7 +44,7 @@ fn marked(inputs: &[&str], flags: &str) -> String {
     let files =
         inputs.iter().enumerate().map(|(i, text)| desk.file(&format!("in{i}"), support::bam(text)));
     let files: Vec<String> = files.map(|path| support::arg(&path)).collect();
-    let mut args = vec!["markdup", "-O", "sam", "-q", "--no-PG"];
+    let mut args = vec!["markdup", "-o", "-", "-O", "sam", "-q", "--no-PG"];
     args.extend(flags.split_whitespace());
     args.extend(["--tag-duplicates", "all", "--tag-duplicate-set-members"]);
     args.extend(files.iter().map(String::as_str));

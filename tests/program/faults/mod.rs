@@ -6,6 +6,7 @@
 mod files;
 mod inputs;
 mod metrics;
+mod mistakes;
 mod outputs;
 mod partials;
 mod parts;

@@ -19,7 +19,7 @@ fn a_temporary_directory_that_is_not_there() {
     let place = place_with_much();
     let args = ["sort", "in/x.bam", "-o", "out/x.bam", "-T", "/nonexistent/tmp"];
     let ended = place.readmill(args.iter().chain(&LITTLE));
-    ended.fails(3, &["/nonexistent/tmp", "choose another directory with -T"]);
+    ended.fails(3, &["/nonexistent/tmp", "give a directory", "--temp-dir"]);
     assert_eq!(place.left(), [""; 0]);
     let ended = place.readmill(args[..4].iter().chain(&LITTLE));
     ended.succeeds();
@@ -60,14 +60,17 @@ fn a_spill_on_a_full_disk() {
     let noise = noisy_input();
     place.input("x.bam", &noise);
     let Some(ended) = with_small_disk(&place, script) else { return };
-    ended.fails(3, &["will be spilled", "small has", "MiB free", "No space left on device", "-T"]);
+    ended.fails(
+        3,
+        &["will be spilled", "small has", "MiB free", "No space left on device", "--temp-dir"],
+    );
     assert_eq!(String::from_utf8(ended.stdout).unwrap(), "");
     assert_eq!(place.left(), [""; 0]);
 
     // Of a pipe nobody knows how much will come.
     let piped = script.replace("\"$0\" sort in/x.bam", "cat in/x.bam | \"$0\" sort -");
     let Some(ended) = with_small_disk(&place, &piped) else { return };
-    ended.fails(3, &["spilling in small failed", "No space left on device", "-T"]);
+    ended.fails(3, &["spilling in small failed", "No space left on device", "--temp-dir"]);
     assert_eq!(String::from_utf8(ended.stdout).unwrap(), "");
     assert_eq!(place.left(), [""; 0]);
 }
@@ -99,7 +102,7 @@ fn a_limit_on_the_size_of_files_that_the_spill_meets() {
     let place = place_with_much();
     place.input("x.bam", noisy_input());
     let script = "ulimit -f 1000; exec \"$0\" sort in/x.bam -m 40M -@ 1 -o /dev/null";
-    place.run(&mut place.shell(script)).fails(3, &["spill", "File too large", "-T"]);
+    place.run(&mut place.shell(script)).fails(3, &["spill", "File too large", "--temp-dir"]);
     assert_eq!(place.left(), [""; 0]);
     assert!(Path::new("/dev/null").exists());
 }

@@ -83,6 +83,7 @@ impl Desk {
                 temp_dirs: vec![self.0.path().to_path_buf()],
                 spill_codec: SpillCodec::default(),
                 allow_missing_eof: false,
+                allow_same_input: false,
                 reference: None,
                 explain: false,
                 verbosity: Verbosity::Quiet,

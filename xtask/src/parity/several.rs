@@ -80,7 +80,7 @@ fn concatenated(place: &Place<'_>, asked: Asked, sets: u64) -> Result<usize> {
     let mut records = 0;
     for set in 0..sets {
         let files = files(set, "equal").join(" ");
-        let ours = asked.readmill(place, "XX", &format!("-O bam -l 1 {files}"));
+        let ours = asked.readmill(place, "XX", &format!("-O bam -l 1 -o - {files}"));
         let theirs = asked.samtools(place, "XX", &format!("-O bam -l 1 equal-{set}.bam"));
         let left = beside([ours, theirs.context("no order of samtools")?])?;
         let (mut ours, mut theirs) = (left[0].reads()?, left[1].reads()?);
@@ -151,7 +151,7 @@ fn merged_by_samtools(place: &Place<'_>, set: u64, tally: &mut Tally) -> Result<
     let (files, headers) = make_clashing(place, set, Oracle::Samtools)?;
     let files = files.join(" ");
     let left = beside([
-        place.readmill_command(&format!("sort --no-PG -O sam {files}")),
+        place.readmill_command(&format!("sort --no-PG -O sam -o - {files}")),
         place.newest_command(&format!("merge --no-PG -O sam -o - {files}")),
     ])?;
     let (ours, theirs) = (Meaning::of(&left[0].reads()?)?, Meaning::of(&left[1].reads()?)?);
@@ -179,7 +179,7 @@ fn merged_by_picard(place: &Place<'_>, sets: u64) -> Result<String> {
     let (mut records, mut accepted) = (0, 0);
     for (set, files) in inputs.iter().enumerate().filter(|(set, _)| codes[*set] == 0) {
         let left = beside([
-            place.readmill_command(&format!("sort --no-PG -O sam {files}")),
+            place.readmill_command(&format!("sort --no-PG -O sam -o - {files}")),
             place.newest_command(&format!("view --no-PG -h picard-{set}.merged.bam")),
         ])?;
         let (ours, theirs) = (Meaning::of(&left[0].reads()?)?, Meaning::of(&left[1].reads()?)?);

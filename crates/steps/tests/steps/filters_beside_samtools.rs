@@ -9,9 +9,9 @@ use std::process::Command;
 
 use random::Random;
 use readmill_format::sam::LineParser;
-use readmill_record::{Batch, Header, Stamp};
+use readmill_record::{Batch, Flags, Header, Stamp};
 use readmill_steps::Step;
-use readmill_steps::filter::{ByFlags, FlagRules, InReadGroups, Subsample, flags, in_read_groups};
+use readmill_steps::filter::{ByFlags, FlagRules, InReadGroups, Subsample, in_read_groups};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@SQ\tSN:c10\tLN:10000\n\
                       @RG\tID:g1\tLB:lib\n@RG\tID:g2\tSM:s\n@CO\ttext\n";
@@ -56,7 +56,7 @@ fn the_same_reads_are_kept() {
     std::fs::write(&input, format!("{HEADER}{}\n", lines.join("\n"))).unwrap();
     let header = || Header::parse(HEADER.as_bytes()).unwrap();
     for text in ["0", "1", "0x904", "0123", "UNMAP,SECONDARY", "3", "PAIRED,READ1"] {
-        let (bits, none) = (flags::parse(text).unwrap(), FlagRules::default());
+        let (bits, none) = (text.parse::<Flags>().unwrap().0, FlagRules::default());
         for (option, rules) in [
             ("-f", FlagRules { required: bits, ..none }),
             ("-F", FlagRules { excluded: bits, ..none }),

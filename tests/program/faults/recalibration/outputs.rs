@@ -98,7 +98,7 @@ fn no_output_replaces_what_is_read() {
         let words = [&read[read.len() - 6..], "is an input", "another name"];
         for way in [
             format!("bqsr table in/x.sam {AGAINST} -o {read}"),
-            format!("{prep} -o {read}"),
+            format!("{prep} -O bam -o {read}"),
             format!("{prep} -o out/x.bam --bqsr-table {read}"),
             format!("{prep} -o out/x.bam --bqsr-after-table {read}"),
         ] {

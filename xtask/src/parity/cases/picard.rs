@@ -17,7 +17,7 @@ pub fn queryname(place: &Place<'_>, asked: Asked, inputs: &[(String, String)]) -
     let mut records = 0;
     for ((files, file), code) in inputs.iter().zip(codes) {
         ensure!(code == 0, "SortSam failed on {file}");
-        let ours = asked.readmill(place, "", &format!("-O bam -l 1 {files}"));
+        let ours = asked.readmill(place, "", &format!("-O bam -l 1 -o - {files}"));
         let ours = beside([ours])?[0].reads()?.without_bins();
         let theirs = Reads::of(&fs::read(place.path(&format!("theirs.{file}")))?)?.without_bins();
         ours.same_records(&theirs).with_context(|| files.clone())?;

@@ -1,0 +1,90 @@
+//! What the name of an output says of its format.
+
+use std::path::Path;
+
+use readmill_record::{Error, Result};
+
+use super::Format;
+
+/// Ends of names of other kinds of files. BAM under such a name would be taken for what it is not.
+const OTHERS: [&str; 45] = [
+    "7z", "bai", "bcf", "bed", "bgz", "bw", "bz2", "crai", "csi", "csv", "dict", "fa", "fai", "fasta",
+    "fastq", "fna", "fq", "gff", "gff3", "gtf", "gz", "html", "json", "log", "lz4", "maf", "md",
+    "metrics", "pdf", "rar", "sra", "tar", "tbi", "text", "tgz", "tsv", "txt", "vcf", "wig", "xml",
+    "xz", "yaml", "yml", "zip", "zst",
+];
+
+/// What follows the name of a file to name its index, for htslib.
+const INDEX_MARK: &str = "##idx##";
+
+impl Format {
+    /// The format that the name of a file tells: BAM, unless it ends otherwise.
+    pub fn by_name(path: &Path) -> Self {
+        let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
+        let formats = [Format::Sam, Format::SamGz, Format::Cram];
+        formats.into_iter().find(|format| name.ends_with(format.extension())).unwrap_or(Format::Bam)
+    }
+
+    /// The format of an output that tells it by its name alone, and whether that is a guess: whether the name ends in
+    /// what readmill does not know. What exists and is not a regular file may have any name.
+    ///
+    /// # Errors
+    ///
+    /// If the name is that of another kind of file.
+    pub fn of_output(path: &Path) -> Result<(Self, bool)> {
+        let format = Format::by_name(path);
+        let known = format != Format::Bam || std::fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let words: Vec<&str> = name.split('.').skip(1).collect();
+        let Some(last) = words.last().filter(|_| !known) else { return Ok((format, false)) };
+        if OTHERS.contains(last) {
+            return Err(Error::usage(format!(
+                "{} is not the name of a SAM, BAM or CRAM file",
+                path.display()
+            )));
+        }
+        Ok((format, !words.iter().any(|&word| word == "bam" || word == "ubam")))
+    }
+}
+
+/// Refuses a name that carries the name of an index, as htslib takes it.
+pub fn check_index_mark(path: &Path) -> Result<()> {
+    if !path.to_string_lossy().contains(INDEX_MARK) {
+        return Ok(());
+    }
+    let what =
+        format!("{} names its index behind {INDEX_MARK}, which only htslib takes", path.display());
+    Err(Error::usage(what).hint(
+        "leave that out: an index is never read, and the one that is written is called after its file \
+         (X.bam.bai, or X.bam.csi by --write-index=csi)",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_formats() {
+        let of = |name: &str| Format::of_output(Path::new(name));
+        for (name, format, guessed) in [
+            ("out/x.bam", Format::Bam, false),
+            ("x.sam", Format::Sam, false),
+            ("x.SAM.gz", Format::SamGz, false),
+            ("x.cram", Format::Cram, false),
+            ("-", Format::Bam, false),
+            ("x", Format::Bam, false),
+            ("x.txt/y", Format::Bam, false),
+            ("x.bam.tmp", Format::Bam, false),
+            ("x.ubam", Format::Bam, false),
+            ("x.cram.tmp", Format::Bam, true),
+            ("x.sorted", Format::Bam, true),
+            ("/dev/null", Format::Bam, false),
+        ] {
+            assert_eq!(of(name), Ok((format, guessed)), "{name}");
+        }
+        for name in ["x.txt", "x.sam.bz2", "x.bam.gz", "x.fq.gz", "x.VCF", "x.bam.zst", "x.bam.bai"] {
+            assert!(of(name).is_err(), "{name}");
+        }
+    }
+}
