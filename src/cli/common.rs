@@ -319,7 +319,12 @@ impl MeansFlags {
             [] => Vec::from_iter(plan::environment_temp_dir()),
             dirs => dirs.to_vec(),
         };
-        Spill::new(&wanted).check()?;
+        Spill::new(&wanted).check().map_err(|mut error| {
+            if self.temp_dir.is_empty() {
+                error.what.insert_str(0, "TMPDIR: ");
+            }
+            error
+        })?;
         Ok(if wanted.is_empty() { plan::temp_dirs(output) } else { wanted })
     }
 }

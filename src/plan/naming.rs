@@ -7,11 +7,11 @@ use readmill_record::{Error, Result};
 use super::Format;
 
 /// Ends of names of other kinds of files. BAM under such a name would be taken for what it is not.
-const OTHERS: [&str; 45] = [
+const OTHERS: [&str; 44] = [
     "7z", "bai", "bcf", "bed", "bgz", "bw", "bz2", "crai", "csi", "csv", "dict", "fa", "fai", "fasta",
-    "fastq", "fna", "fq", "gff", "gff3", "gtf", "gz", "html", "json", "log", "lz4", "maf", "md",
-    "metrics", "pdf", "rar", "sra", "tar", "tbi", "text", "tgz", "tsv", "txt", "vcf", "wig", "xml",
-    "xz", "yaml", "yml", "zip", "zst",
+    "fastq", "fna", "fq", "gff", "gff3", "gtf", "gz", "html", "json", "log", "lz4", "maf", "metrics",
+    "pdf", "rar", "sra", "tar", "tbi", "text", "tgz", "tsv", "txt", "vcf", "wig", "xml", "xz", "yaml",
+    "yml", "zip", "zst",
 ];
 
 /// What follows the name of a file to name its index, for htslib.
