@@ -13,6 +13,7 @@ use readmill_steps::filter::Reconcile;
 
 use crate::aligning::{Lanes, Task};
 use crate::opening::{named, open};
+use crate::report::Report;
 
 /// What stays known of an input once its header is read.
 pub struct Input {
@@ -117,6 +118,16 @@ impl Inputs {
     /// Whether there is CRAM among them.
     pub fn any_cram(&self) -> bool {
         self.list.iter().any(|input| input.setup.is_some())
+    }
+
+    /// Warns of CRAM inputs whose contigs have another length in the reference than in the header.
+    pub fn warn_of_lengths(&self, report: &Report) {
+        let setups = self.list.iter().filter_map(|input| input.setup.as_ref());
+        if let Some(text) = setups.filter_map(|setup| setup.references.unequal_lengths()).next() {
+            report.warn(&format!(
+                "{text}; CRAM is read all the same, since it proves the bases that it needs"
+            ));
+        }
     }
 
     /// Refuses containers of CRAM that take more than `bytes`, with what comes of them, from here on.

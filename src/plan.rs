@@ -121,11 +121,21 @@ pub struct CramStyle {
     pub no_reference: bool,
     /// The reference.
     pub reference: Option<cram::Fasta>,
+    /// Where bases of contigs lie under their MD5, if there is no reference.
+    pub cache: cram::Cache,
+}
+
+impl CramStyle {
+    /// Whether reads are to be stored as differences from bases, and nothing says where these are.
+    fn lacks_bases(&self) -> bool {
+        !self.no_reference && self.reference.is_none() && self.cache.is_empty()
+    }
 }
 
 impl Default for CramStyle {
     fn default() -> Self {
-        CramStyle { version: cram::Version::DEFAULT, no_reference: false, reference: None }
+        let (version, cache) = (cram::Version::DEFAULT, cram::Cache::default());
+        CramStyle { version, no_reference: false, reference: None, cache }
     }
 }
 
@@ -261,10 +271,10 @@ impl Output {
         if wants_index && self.path.as_os_str() == "-" {
             return Err(Error::usage("an index needs an output file").hint("give one by -o"));
         }
-        if self.format == Format::Cram && self.cram.reference.is_none() && !self.cram.no_reference {
+        if self.format == Format::Cram && self.cram.lacks_bases() {
             let what = "CRAM stores reads as differences from a reference, and there is none";
             return Err(Error::usage(what).hint(
-                "give the FASTA file of the reads by --reference, or store all bases: -O cram,no-ref",
+                "give the FASTA file of the reads by --reference, set REF_CACHE or REF_PATH to where bases lie under their MD5, or store all bases: -O cram,no-ref",
             ));
         }
         let has_level = self.format.is_compressed() || self.format == Format::Cram;

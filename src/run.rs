@@ -67,6 +67,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         None => Inputs::open(&plan.inputs, rules)?,
     };
     pause::at(Moment::InputOpened);
+    inputs.warn_of_lengths(report);
     filters::check(&plan.steps.filters, &mut inputs)?;
     let plan = &elsewhere::settle(plan, inputs.header());
     let mut header = inputs.header().clone();

@@ -10,7 +10,7 @@ use readmill::plan::{
 };
 use readmill_format::bam::index::Kind;
 use readmill_format::bgzf::Codec;
-use readmill_format::cram::Fasta;
+use readmill_format::cram::{Cache, Fasta};
 use readmill_format::spill::Spill;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::Result;
@@ -254,7 +254,8 @@ impl OutputFlags {
 
     fn output(&self, OutputFormat { format, no_reference }: OutputFormat, means: &Means) -> Output {
         let reference = means.reference.clone();
-        let cram = CramStyle { no_reference, reference, ..CramStyle::default() };
+        let cache = Cache::of_environment();
+        let cram = CramStyle { no_reference, reference, cache, ..CramStyle::default() };
         let index = match self.write_index {
             Some(None) => Index::Wanted,
             Some(Some(IndexKind::Bai)) => Index::Kind(Kind::Bai),

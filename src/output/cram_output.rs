@@ -20,12 +20,9 @@ pub struct CramOutput {
 impl CramOutput {
     /// How `output` is written for reads under `header`.
     pub fn new(output: &Output, header: &Header, indexed: bool) -> Result<Self> {
-        let CramStyle { version, no_reference, reference } = &output.cram;
-        let reference = reference.as_ref().filter(|_| !no_reference);
-        let opened = reference.map(cram::Fasta::open).transpose()?;
-        let references = opened.map(|it| References::new(header, Some(&it), &cram::Cache::default()));
+        let references = references(&output.cram, header)?;
         let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
-        let writing = Writing::new(header, *version, references, level);
+        let writing = Writing::new(header, output.cram.version, references, level);
         Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
     }
 
@@ -47,13 +44,26 @@ impl CramOutput {
     }
 }
 
+/// Where bases come from; None where all bases are stored.
+fn references(style: &CramStyle, header: &Header) -> Result<Option<References>> {
+    let CramStyle { no_reference, reference, cache, .. } = style;
+    let fasta = reference.as_ref().filter(|_| !no_reference).map(cram::Fasta::open).transpose()?;
+    let references = || References::new(header, fasta.as_ref(), cache);
+    Ok((!no_reference).then(references))
+}
+
 /// Gives the @SQ lines of a header the M5 that CRAM wants, of the contigs that the reference has; refuses a reference
-/// whose contigs are others by the M5 that is there, as samtools does.
+/// whose contigs are others by the M5 that is there, as samtools does. Without a reference there must be bases under
+/// the M5 of some contig.
 pub fn complete(header: &mut Header, output: &Output) -> Result<()> {
-    let CramStyle { reference: Some(reference), no_reference: false, .. } = &output.cram else {
-        return Ok(());
+    let reference = match &output.cram {
+        CramStyle { no_reference: true, .. } => return Ok(()),
+        CramStyle { reference: Some(reference), .. } => reference.open()?,
+        style => {
+            let found = references(style, header)?.is_none_or(|references| references.has_any());
+            return if found { Ok(()) } else { Err(nowhere()) };
+        }
     };
-    let reference = reference.open()?;
     let numbers = reference.matches(header)?;
     let mut lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
     for (line, number) in lines.iter_mut().zip(numbers) {
@@ -66,6 +76,12 @@ pub fn complete(header: &mut Header, output: &Output) -> Result<()> {
         }
     }
     header.replace(b"SQ", lines, &[])
+}
+
+fn nowhere() -> Error {
+    let what = "no contig of the header has bases under its M5 where REF_CACHE and REF_PATH say, and CRAM is to be written with them";
+    Error::input(what)
+        .hint("give the FASTA file of the reads by --reference, or store all bases: -O cram,no-ref")
 }
 
 fn another(line: &Line, told: &[u8], md5: &str) -> Error {

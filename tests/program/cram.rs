@@ -3,10 +3,11 @@
 use crate::support;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use readmill_simulate::{Profile, Sample};
 use support::means::{FEW_MEANS, MEANS, Means, same_bytes_with, sample};
-use support::{Desk, Outcome, arg, bgzip, readmill, split_header};
+use support::{Desk, Outcome, arg, bgzip, finish, readmill, split_header};
 
 /// A desk with the reference of the samples.
 fn desk() -> (Desk, PathBuf) {
@@ -141,6 +142,129 @@ fn requests_that_cannot_be_met() {
     refused(&["sort", &file, "-o", &output, "-O", "cram,no-ref"], 2, &["contig", "M5", "--reference"]);
     let small = ["sort", &file, "-o", &output, "--reference", &reference, "-m", "40M", "-@", "1"];
     refused(&small, 1, &["raise -m"]);
+}
+
+/// CRAM 2.1 whose first container claims two bytes less than its block has, as htsjdk wrote it: the header of a file
+/// without reads.
+fn with_a_short_first_container(text: &str) -> Vec<u8> {
+    let padded = 1000 + text.len(); // zeros behind the text, as there
+    let mut raw = (text.len() as u32).to_le_bytes().to_vec();
+    raw.extend(text.as_bytes());
+    raw.resize(padded, 0);
+    let size = [0x80 | (padded >> 8) as u8, padded as u8];
+    let block = [&[0, 0, 0][..], &size, &size, &raw].concat();
+    let mut file = b"CRAM\x02\x01".to_vec();
+    file.resize(26, 0);
+    file.extend((block.len() as u32 - 2).to_le_bytes());
+    file.extend([0, 0, 0, 0, 0, 0, 1, 1, 0]);
+    file.extend(block);
+    file.extend(
+        b"\x0b\0\0\0\xff\xff\xff\xff\x0f\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0",
+    );
+    file
+}
+
+#[test]
+fn the_first_container_of_htsjdk_is_as_long_as_its_block() {
+    let (desk, text) = (Desk::new(), "@HD\tVN:1.6\n@SQ\tSN:c\tLN:9\n");
+    let whole = with_a_short_first_container(text);
+    let input = arg(&desk.file("x.cram", &whole));
+    let shown = succeeds(&["prep", "-q", "--no-PG", &input, "-O", "sam"]);
+    assert_eq!(String::from_utf8_lossy(&shown.stdout), text);
+    let cut = arg(&desk.file("x.cram", &whole[..500]));
+    let done = readmill(["prep", "-q", "--allow-missing-eof", &cut, "-O", "sam"]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("truncated"), "{}", done.stderr);
+}
+
+/// Bases of a contig, and a file of them alone.
+fn contig(desk: &Desk, name: &str, n: usize) -> (String, String) {
+    let bases: String = (0..n).map(|i| b"ACGT"[(i * i * 31 + i * 7) / 5 % 4] as char).collect();
+    let path = desk.file(name, format!(">c\n{bases}\n"));
+    (bases, arg(&path))
+}
+
+/// Reads of 10 bases at these places (from 1) of a contig of 200 bases.
+fn reads_at(bases: &str, places: &[usize]) -> String {
+    let line = |&pos: &usize| {
+        let seq = &bases[pos - 1..pos + 9];
+        format!("r{pos}\t0\tc\t{pos}\t60\t10M\t*\t0\t0\t{seq}\tIIIIIIIIII\n")
+    };
+    "@HD\tVN:1.6\n@SQ\tSN:c\tLN:200\n".to_string() + &places.iter().map(line).collect::<String>()
+}
+
+#[test]
+fn a_contig_of_another_length_is_read_where_its_bases_are_proved() {
+    let desk = Desk::new();
+    let (bases, full) = contig(&desk, "full.fa", 200);
+    let [(_, short), (_, long)] =
+        [("short.fa", 100), ("long.fa", 203)].map(|(f, n)| contig(&desk, f, n));
+    for (name, places) in [("inside", &[5, 50][..]), ("beyond", &[5, 150])] {
+        let [sam, cram] = [".sam", ".cram"].map(|end| arg(&desk.path(&format!("{name}{end}"))));
+        std::fs::write(&sam, reads_at(&bases, places)).expect("a file");
+        succeeds(&["prep", "-q", &sam, "-o", &cram, "--reference", &full]);
+        let read =
+            |fasta: &str| readmill(["prep", "-q", "--no-PG", &cram, "-O", "sam", "--reference", fasta]);
+        let expected = read(&full);
+        assert_eq!((expected.code, expected.stderr.as_str()), (Some(0), ""));
+        for (fasta, length) in [(&long, "203"), (&short, "100")] {
+            let done = read(fasta);
+            let said = format!("warning: {fasta}: contig c has {length} bases here, but 200");
+            assert!(done.stderr.contains(&said), "{name}: {}", done.stderr);
+            if name == "beyond" && *fasta == short {
+                assert_eq!(done.code, Some(2), "{}", done.stderr);
+                assert!(done.stderr.contains("the reference differs"), "{}", done.stderr);
+            } else {
+                assert_eq!(done.code, Some(0), "{}", done.stderr);
+                assert_eq!(done.stdout, expected.stdout);
+            }
+            let done =
+                readmill(["prep", "-q", &sam, "-o", &arg(&desk.path("o.cram")), "--reference", fasta]);
+            assert_eq!(done.code, Some(2), "CRAM would say M5 of bases that are not those of LN");
+        }
+    }
+}
+
+#[test]
+fn bases_under_their_m5_do_for_writing() {
+    let desk = Desk::new();
+    let (bases, full) = contig(&desk, "full.fa", 200);
+    let [sam, with_fasta, bam, output] =
+        ["x.sam", "x.cram", "x.bam", "o.cram"].map(|name| arg(&desk.path(name)));
+    std::fs::write(&sam, reads_at(&bases, &[5, 150])).expect("a file");
+    let prep = |args: &[&str], path: Option<&Path>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
+        command
+            .args(["prep", "-q", "--no-PG"])
+            .args(args)
+            .env_remove("REF_CACHE")
+            .env_remove("REF_PATH");
+        finish(command.envs(path.map(|path| ("REF_PATH", path))))
+    };
+    assert_eq!(prep(&[&sam, "-o", &with_fasta, "--reference", &full], None).code, Some(0));
+    assert_eq!(prep(&[&with_fasta, "-o", &bam, "--reference", &full], None).code, Some(0)); // has M5
+    let shown = String::from_utf8(prep(&[&bam, "-O", "sam"], None).stdout).expect("text");
+    let md5 = shown.split("M5:").nth(1).and_then(|rest| rest.get(..32)).expect("M5");
+    std::fs::create_dir(desk.path("cache")).expect("a directory");
+    std::fs::write(desk.path("cache").join(md5), &bases).expect("a file");
+    let refused = |input: &str, path: Option<&Path>, code: i32, word: &str| {
+        let done = prep(&[input, "-o", &output], path);
+        assert_eq!(done.code, Some(code), "{}", done.stderr);
+        assert!(
+            [word, "--reference", "no-ref"].iter().all(|it| done.stderr.contains(it)),
+            "{}",
+            done.stderr
+        );
+        assert!(!desk.names().contains(&"o.cram".into()));
+    };
+    let (cache, elsewhere) = (desk.path("cache"), desk.path("elsewhere"));
+    refused(&bam, None, 1, "REF_CACHE or REF_PATH");
+    refused(&bam, Some(&elsewhere), 2, "no contig of the header has bases under its M5");
+    refused(&sam, Some(&cache), 2, "no contig of the header has bases under its M5");
+    let done = prep(&[&bam, "-o", &output], Some(&cache));
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let written = |path: &str| std::fs::read(path).expect("a CRAM file");
+    assert!(written(&output) == written(&with_fasta), "the bytes are those of the FASTA file's");
 }
 
 #[test]

@@ -111,7 +111,12 @@ pub struct Outcome {
 /// Runs the real program, and ends it if it hangs.
 pub fn readmill<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outcome {
     let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(command.args(args).env_remove("REF_CACHE").env_remove("REF_PATH"))
+}
+
+/// Runs the program of `command`, and ends it if it hangs.
+pub fn finish(command: &mut Command) -> Outcome {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("readmill starts");
     let stdout = read_aside(child.stdout.take().expect("its output"));
     let stderr = read_aside(child.stderr.take().expect("its messages"));

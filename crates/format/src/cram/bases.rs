@@ -33,7 +33,7 @@ impl Fasta {
 
 /// The MD5 of a contig of `reference`, as @SQ lines have it.
 pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
-    let length = reference.contigs().nth(contig as usize).map_or(0, |(_, length)| length);
+    let length = reference.length(contig);
     let (mut window, mut md5) = (reference.letters(), Md5::new());
     for start in (0..length).step_by(1 << 12) {
         md5.update(window.codes(contig, start, (start + (1 << 12)).min(length))?);
@@ -51,6 +51,11 @@ impl Cache {
     pub fn of_environment() -> Self {
         let text = |name: &str| std::env::var(name).unwrap_or_default();
         Self::of(&text("REF_CACHE"), &text("REF_PATH"))
+    }
+
+    /// Whether there is no pattern.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The patterns of `cache`, which is one, and of `path`, which are several between colons.
@@ -110,16 +115,18 @@ struct Contig {
 #[derive(Clone, Debug)]
 pub struct References {
     fasta: Option<Reference>,
-    /// Why the FASTA file does not fit the header, if it does not.
+    /// Why the FASTA file has nothing to do with the header, if that is so.
     unfit: Option<Error>,
     cache: Cache,
     contigs: Vec<Contig>,
 }
 
 impl References {
-    /// The contigs of `header`, from `fasta` or, without one, from files under their MD5.
+    /// The contigs of `header`, from `fasta` or, without one, from files under their MD5. A contig may have another
+    /// length in `fasta`, as htslib has it: CRAM proves the bases of each slice, and bases that are not there are an
+    /// error when they are needed.
     pub fn new(header: &Header, fasta: Option<&Reference>, cache: &Cache) -> Self {
-        let (numbers, unfit) = match fasta.map(|fasta| fasta.matches(header)) {
+        let (numbers, unfit) = match fasta.map(|fasta| fasta.numbers(header)) {
             Some(Ok(numbers)) => (numbers, None),
             Some(Err(error)) => (Vec::new(), Some(error)),
             None => (Vec::new(), None),
@@ -144,6 +151,12 @@ impl References {
         self.fasta.is_some()
     }
 
+    /// Whether the bases of any contig are to be had, or there are no contigs.
+    pub fn has_any(&self) -> bool {
+        let mut contigs = self.contigs.iter();
+        self.has_fasta() || contigs.len() == 0 || contigs.any(|contig| self.elsewhere(contig).is_ok())
+    }
+
     /// Number of contigs.
     pub fn count(&self) -> usize {
         self.contigs.len()
@@ -152,6 +165,31 @@ impl References {
     /// Length of a contig in the header, in bases.
     pub fn length(&self, contig: i32) -> i64 {
         self.contigs.get(contig as usize).map_or(0, |contig| i64::from(contig.length))
+    }
+
+    /// Length of a contig in bases, as far as there are any where they come from.
+    pub fn known_length(&self, contig: i32) -> i64 {
+        let length = self.length(contig);
+        let number = self.contigs.get(contig as usize).and_then(|contig| contig.number);
+        let known = self.fasta.as_ref().zip(number).map(|(fasta, number)| fasta.length(number));
+        known.map_or(length, |known| length.min(i64::from(known)))
+    }
+
+    /// Says which contig has another length in the FASTA file than in the header, and how many others do; None if all
+    /// are equal.
+    pub fn unequal_lengths(&self) -> Option<String> {
+        let fasta = self.fasta.as_ref()?;
+        let length = |contig: &Contig| contig.number.map(|number| fasta.length(number));
+        let differs = |contig: &&Contig| length(contig).is_some_and(|n| n != contig.length);
+        let mut unequal = self.contigs.iter().filter(differs);
+        let first = unequal.next()?;
+        let (file, name) = (fasta.path().display(), String::from_utf8_lossy(&first.name));
+        let (known, told) = (length(first).unwrap_or(0), first.length);
+        let others = match unequal.count() {
+            0 => String::new(),
+            n => format!(", and {n} more differ, too"),
+        };
+        Some(format!("{file}: contig {name} has {known} bases here, but {told} in the header{others}"))
     }
 
     /// Name of a contig.

@@ -58,6 +58,17 @@ impl<'a> Block<'a> {
         Ok(block)
     }
 
+    /// Returns how many bytes the block at the front of `bytes` takes, with its header and checksum; they need not all
+    /// be there.
+    pub fn stored_size(bytes: &[u8], version: Version) -> Result<usize> {
+        let mut front = Front(bytes);
+        front.take(2)?; // method and content
+        front.itf8()?;
+        let (size, _raw) = (front.count()?, front.count()?);
+        let checksum = if version.major >= 3 { 4 } else { 0 };
+        Ok((bytes.len() - front.0.len()).saturating_add(size).saturating_add(checksum))
+    }
+
     fn outline(front: &mut Front<'a>) -> Result<Self> {
         let method = Method::from_byte(front.byte()?)?;
         let content = match front.byte()? {

@@ -20,7 +20,7 @@ mod scheme;
 mod tests;
 
 pub use bases::{Cache, Fasta, References, md5};
-pub use container::{EOF, header_container};
+pub use container::{EOF, ends_well, header_container};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
 pub use encode::{Encoded, Encoder, Writing, encoder_bytes};
 pub use index::Crai;

@@ -96,6 +96,10 @@ fn cut_short() -> Error {
     Error::input("the CRAM file ends inside a container").hint("it is truncated: get it again")
 }
 
+fn too_large(what: String) -> Error {
+    Error::usage(what + ", which do not fit into the memory").hint("raise -m")
+}
+
 impl Reader {
     /// Reads the header of `input`. A container may take `most` bytes.
     pub fn open(mut input: Input, allow_missing_eof: bool, most: usize) -> Result<Self> {
@@ -115,8 +119,8 @@ impl Reader {
         let (offset, ended) = (definition.len() as u64, false);
         let mut reader =
             Reader { input, version, header, offset, allow_missing_eof, most, ended, beside: 0 };
-        let first = reader.take(Vec::new())?;
-        let first = first.ok_or_else(|| damaged("there is no header"))?;
+        let mut first = reader.take(Vec::new())?.ok_or_else(|| damaged("there is no header"))?;
+        reader.complete_block(&mut first.bytes)?;
         let text = container::header_text(&first.bytes, version, &mut Codecs::default())?;
         reader.header = Header::parse(&text)?;
         Ok(reader)
@@ -171,32 +175,44 @@ impl Reader {
         let Some(header) = self.read_header().map_err(|e| e.offset(at))? else { return Ok(None) };
         if header.length > self.most {
             let what = format!("a container of the CRAM file has {} MiB", header.length >> 20);
-            return Err(Error::usage(what + ", which do not fit into the memory")
-                .offset(at)
-                .hint("raise -m"));
+            return Err(too_large(what).offset(at));
         }
         bytes.clear();
-        // Read by pieces: a length that is not true must not take memory.
-        let (mut left, input) = (header.length, &mut self.input);
-        while left > 0 {
-            let (from, n) = (bytes.len(), left.min(1 << 20));
-            bytes.resize(from + n, 0);
-            if fill(input, &mut bytes[from..])? < n {
-                return Err(cut_short().offset(at));
-            }
-            left -= n;
-        }
-        self.offset += header.length as u64;
+        self.append(header.length, &mut bytes).map_err(|e| e.offset(at))?;
         let raw = self.raw_size(&header, &bytes).map_err(|e| e.offset(at))?;
         let container = Container { header, offset: at, bytes, raw, beside: self.beside };
         let needed = container.working().saturating_add(container.bound().saturating_mul(2));
         if container.header.records > 0 && needed > self.most {
             let what = format!("a container of the CRAM file needs {} MiB to be decoded", needed >> 20);
-            return Err(Error::usage(what + ", which do not fit into the memory")
-                .offset(at)
-                .hint("raise -m"));
+            return Err(too_large(what).offset(at));
         }
         Ok(Some(container))
+    }
+
+    /// Appends the next `n` bytes of the file.
+    fn append(&mut self, n: usize, bytes: &mut Vec<u8>) -> Result<()> {
+        // Read by pieces: a length that is not true must not take memory.
+        let (mut left, input) = (n, &mut self.input);
+        while left > 0 {
+            let (from, n) = (bytes.len(), left.min(1 << 20));
+            bytes.resize(from + n, 0);
+            if fill(input, &mut bytes[from..])? < n {
+                return Err(cut_short());
+            }
+            left -= n;
+        }
+        self.offset += n as u64;
+        Ok(())
+    }
+
+    /// Reads what the first container lacks of its block, in `bytes`. htsjdk wrote CRAM 2.1 files whose first container
+    /// claims fewer bytes than its block has; the next container starts behind the block, as htslib has it.
+    fn complete_block(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
+        let whole = Block::stored_size(bytes, self.version)?;
+        if whole > self.most {
+            return Err(too_large(format!("the header of the CRAM file has {} MiB", whole >> 20)));
+        }
+        self.append(whole.saturating_sub(bytes.len()), bytes)
     }
 
     /// Reads a header byte by byte, as nothing says how long it is.

@@ -64,18 +64,22 @@ impl Reference {
     /// does not matter, nor do contigs that only one has, as long as no read that is needed lies on one:
     /// [`Self::lacks`] is the error for that.
     pub fn matches(&self, header: &Header) -> Result<Vec<Option<u32>>> {
-        let numbers: HashMap<&[u8], u32> = (0..).zip(self.contigs()).map(|(i, it)| (it.0, i)).collect();
-        let mut found = Vec::with_capacity(header.references().len());
-        for contig in header.references() {
-            let number = numbers.get(&contig.name[..]).copied();
-            if let Some(number) = number {
-                let length = self.0.sequences[number as usize].length;
-                if length != contig.length && length != 0 && contig.length != 0 {
-                    return Err(self.unequal(&contig.name, contig.length, length));
-                }
+        let found = self.numbers(header)?;
+        let contigs = header.references().iter().zip(&found);
+        for (contig, number) in contigs.filter_map(|(contig, number)| Some((contig, (*number)?))) {
+            let length = self.length(number);
+            if length != contig.length && length != 0 && contig.length != 0 {
+                return Err(self.unequal(&contig.name, contig.length, length));
             }
-            found.push(number);
         }
+        Ok(found)
+    }
+
+    /// The same, whatever the lengths are.
+    pub fn numbers(&self, header: &Header) -> Result<Vec<Option<u32>>> {
+        let numbers: HashMap<&[u8], u32> = (0..).zip(self.contigs()).map(|(i, it)| (it.0, i)).collect();
+        let contigs = header.references().iter();
+        let found: Vec<_> = contigs.map(|contig| numbers.get(&contig.name[..]).copied()).collect();
         if found.iter().all(Option::is_none) && !found.is_empty() {
             let (theirs, ours) = (&header.references()[0].name, self.contigs().next());
             let ours = ours.map_or("none".into(), |it| String::from_utf8_lossy(it.0));
@@ -86,6 +90,11 @@ impl Reference {
             return Err(Error::input(what).file(self.path()).hint(SAME_REFERENCE));
         }
         Ok(found)
+    }
+
+    /// Returns the length of the contig of that number, in bases; 0 if there is none.
+    pub fn length(&self, number: u32) -> u32 {
+        self.0.sequences.get(number as usize).map_or(0, |sequence| sequence.length)
     }
 
     fn unequal(&self, name: &[u8], reads: u32, reference: u32) -> Error {

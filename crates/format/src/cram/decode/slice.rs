@@ -111,7 +111,7 @@ pub fn check_reference(
     if slice.embedded.is_some() {
         md5.update(&embedded[..slice.span.max(0) as usize]);
     } else {
-        let length = bases.references().length(slice.contig);
+        let length = bases.references().known_length(slice.contig);
         let (mut at, end) =
             (i64::from(slice.start) - 1, i64::from(slice.start) - 1 + i64::from(slice.span));
         at = at.max(0);
