@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use readmill_format::cram;
 use readmill_format::source::Rules;
+use readmill_format::{cram, ending};
 use readmill_record::{Error, Result};
 
 use crate::plan::check_index_mark;
@@ -44,6 +44,28 @@ pub fn check_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()
             .hint("give it once, or allow it by --allow-same-input"));
     }
     Ok(())
+}
+
+/// Refuses files that are cut short, as far as their ends tell it, before anything is read of them or written. Pipes are
+/// not looked at.
+pub fn check_ends(paths: &[PathBuf]) -> Result<()> {
+    paths.iter().try_for_each(|path| {
+        // What cannot be opened is told when it is opened.
+        let Some((start, end)) = ends(path) else { return Ok(()) };
+        ending::check(&start, &end).map_err(|error| error.file(path))
+    })
+}
+
+/// The first and the last bytes of a regular file.
+fn ends(path: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
+    let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
+    let file = File::open(path).ok().filter(|_| path.as_os_str() != "-")?;
+    let look = size.min(ending::LOOK as u64);
+    let mut start = vec![0; look as usize];
+    file.read_exact_at(&mut start, 0).ok()?;
+    let mut end = start.clone();
+    file.read_exact_at(&mut end, size - look).ok()?;
+    Some((start, end))
 }
 
 /// The rules for a file of that name.

@@ -21,6 +21,7 @@ use crate::aligning::{self, Lanes, Unaligned};
 use crate::filters::{self, Made};
 use crate::inputs::{Inputs, Rules};
 use crate::memory::Memory;
+use crate::opening::check_ends;
 use crate::output::{Complete, Sink, complete_header};
 use crate::pass::doing::Doing;
 use crate::pass::feed::Feed;
@@ -49,6 +50,9 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     plan.check()?;
     if !plan.means.allow_same_input {
         opening::check_once(&plan.inputs)?;
+    }
+    if !plan.means.allow_missing_eof {
+        opening::check_ends(&plan.inputs)?;
     }
     let memory = Memory::divide(plan)?;
     summary::announce(plan, &memory, report);

@@ -31,6 +31,7 @@ use readmill_format::cram::Fasta;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
+use crate::opening::check_ends;
 use ignore::Ignore;
 pub use level::Level;
 use records::Records;
@@ -60,6 +61,7 @@ pub fn compare(wanted: &Comparison) -> Result<Verdict> {
             Error::usage("both files cannot be standard input").hint("give a file's name for one")
         );
     }
+    check_ends(&wanted.files)?;
     let (mut a, mut b) = (Records::open(a, &wanted.reference)?, Records::open(b, &wanted.reference)?);
     let headers = [a.header().clone(), b.header().clone()];
     let header = (!wanted.ignore_header).then(|| header::compare(&headers));

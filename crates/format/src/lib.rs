@@ -5,6 +5,7 @@ pub mod bam;
 pub mod bgzf;
 pub mod chain;
 pub mod cram;
+pub mod ending;
 pub mod fastq;
 pub mod features;
 pub mod intervals;

@@ -152,6 +152,7 @@ impl LineParser {
         }
         let id = *self.ids.get(name).ok_or_else(|| {
             Error::input(format!("the reference sequence {} is not in the header", shown(name)))
+                .hint(UNKNOWN_CONTIG)
         })?;
         self.last.0.clear();
         self.last.0.extend_from_slice(name);
@@ -159,6 +160,9 @@ impl LineParser {
         Ok(id)
     }
 }
+
+/// The way out where a read lies on a contig that the header lacks. samtools takes such a read's place away, and warns.
+const UNKNOWN_CONTIG: &str = "give the header its @SQ line (samtools reheader), or have such reads made unmapped: samtools view -b";
 
 impl Placement {
     /// The BAI bin (SAM specification, section 5.3) of an alignment over `span` reference bases;
