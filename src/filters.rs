@@ -59,7 +59,7 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
 /// The steps, in their fixed order. Drops judge reads by the header as it is; edits change it as they are made.
 pub fn make(plan: &Plan, header: &mut Header, report: &Report) -> Result<Made> {
     let wanted = &plan.steps.filters;
-    let mut steps = drops(wanted, header)?;
+    let mut steps = drops(wanted, header, report)?;
     in_read_groups(wanted, header, &mut steps, report)?;
     for (keep, expressions) in [(true, &wanted.include), (false, &wanted.exclude)] {
         for text in expressions {
@@ -112,7 +112,7 @@ fn edits(
 }
 
 /// What decides which reads go on.
-fn drops(wanted: &Filters, header: &Header) -> Result<Vec<Box<dyn Step>>> {
+fn drops(wanted: &Filters, header: &Header, report: &Report) -> Result<Vec<Box<dyn Step>>> {
     let mut steps: Vec<Box<dyn Step>> = Vec::new();
     if let Some(which) = wanted.drop_unmapped {
         steps.push(Box::new(DropUnmapped::new(which == Unmapped::Strict)));
@@ -126,7 +126,12 @@ fn drops(wanted: &Filters, header: &Header) -> Result<Vec<Box<dyn Step>>> {
         }
     }
     if let Some(path) = &wanted.overlap {
-        steps.push(Box::new(Overlap::open(path, header)?));
+        let step = Overlap::open(path, header)?;
+        if step.is_empty() {
+            let path = path.display();
+            report.warn(&format!("{path}: there is no region in it, so that no read is kept"));
+        }
+        steps.push(Box::new(step));
     }
     if wanted.flags != FlagRules::default() {
         steps.push(Box::new(ByFlags::new(wanted.flags)));

@@ -21,6 +21,7 @@ pub mod output;
 mod pass;
 pub mod pause;
 pub mod plan;
+mod recalibrated;
 mod recalibration;
 pub mod report;
 mod run;

@@ -1,5 +1,6 @@
 //! Recalibration: files opened, counts made a table, the table made a step.
 
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use readmill_format::intervals::{Chosen, Intervals};
 use readmill_format::reference::Reference;
 use readmill_format::sites::Sites;
 use readmill_format::spill::Spill;
+use readmill_format::text;
 use readmill_record::{Error, Header, Result};
 use readmill_steps::Step;
 use readmill_steps::bqsr::counters::most_group_bytes;
@@ -48,7 +50,27 @@ pub fn training(
             file.path.display()
         ));
     }
+    check_sites(wanted, &sites, report)?;
     Ok(Training { groups, well_formed: WellFormed::new(header), reference, contigs, sites, intervals })
+}
+
+/// Refuses known sites of which there are none in all files, and warns of a file without any.
+fn check_sites(wanted: &plan::Training, sites: &Sites, report: &Report) -> Result<()> {
+    let empty = sites.files().iter().filter(|file| file.sites == 0).map(|file| file.path.display());
+    if let ([first, ..], true, false) = (sites.files(), sites.is_empty(), wanted.allow_empty) {
+        let others = match sites.files().len() {
+            1 => "",
+            _ => ", nor in the other files",
+        };
+        let what = format!(
+            "there is no known site in it{others}: every variant of the sample would count as an error of the sequencer"
+        );
+        return Err(Error::input(what)
+            .file(&first.path)
+            .hint("give the known sites of this genome, or --allow-empty to count without any"));
+    }
+    empty.for_each(|path| report.warn(&format!("{path}: there is no known site in it")));
+    Ok(())
 }
 
 fn contigs(reference: &Reference, header: &Header) -> Result<Vec<Contig>> {
@@ -124,15 +146,17 @@ pub fn step_from_file(
 /// Bytes that a table from a file takes while it is read, at most: its text, its rows, and what becomes of them.
 pub fn table_room(wanted: Option<&plan::Recalibration>) -> u64 {
     let file = wanted.and_then(|wanted| match &wanted.source {
-        TableSource::File(path) => std::fs::metadata(path).ok(),
+        TableSource::File(path) => Some(path).filter(|path| path.is_file()),
         TableSource::Reads(_) => None,
     });
-    file.map_or(0, |file| 3 * file.len())
+    // What cannot be read is told when it is read.
+    let bytes = file.and_then(|path| io::copy(&mut text::open(path).ok()?, &mut io::sink()).ok());
+    bytes.map_or(0, |bytes| 3 * bytes)
 }
 
-/// Reads a report.
+/// Reads a report. It may be compressed by gzip, which GATK takes, too.
 pub fn read(path: &Path) -> Result<bqsr::Report> {
-    let text = std::fs::read(path)
-        .map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e).file(path))?;
-    bqsr::Report::read(&text).map_err(|e| e.file(path))
+    let mut bytes = Vec::new();
+    text::open(path)?.read_to_end(&mut bytes).map_err(|e| text::reading(&e, path))?;
+    bqsr::Report::read(&bytes).map_err(|e| e.file(path))
 }

@@ -21,7 +21,6 @@ use crate::aligning::{self, Lanes, Unaligned};
 use crate::filters::{self, Made};
 use crate::inputs::{Inputs, Rules};
 use crate::memory::Memory;
-use crate::opening::check_ends;
 use crate::output::{Complete, Sink, complete_header};
 use crate::pass::doing::Doing;
 use crate::pass::feed::Feed;
@@ -34,7 +33,7 @@ use crate::side_files::{self, SideFiles};
 use crate::sides::Sides;
 use crate::summary::{self, Summary};
 use crate::tallies::{Point, Tallies};
-use crate::{elsewhere, opening, recalibration, signal};
+use crate::{elsewhere, opening, recalibrated, recalibration, signal};
 
 /// How often the header's text is in memory, at most, in one form or another.
 const HEADER_COPIES: u64 = 6;
@@ -73,6 +72,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     pause::at(Moment::InputOpened);
     inputs.warn_of_lengths(report);
     filters::check(&plan.steps.filters, &mut inputs)?;
+    recalibrated::check(plan, &mut inputs, report)?;
     let plan = &elsewhere::settle(plan, inputs.header());
     let mut header = inputs.header().clone();
     let Additions { early, late, tallies: others } = additions;

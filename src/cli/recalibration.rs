@@ -15,6 +15,9 @@ pub struct CountingFlags {
     /// Known sites, at which a mismatch is no error: VCF, BCF, BED, plain or compressed, without an index; may be given again
     #[arg(long, value_name = "FILE")]
     known_sites: Vec<PathBuf>,
+    /// Count even where no file of --known-sites has a site
+    #[arg(long)]
+    allow_empty: bool,
     /// Longest read that can be counted, in cycles
     #[arg(long, value_name = "N", default_value = "500", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_CYCLES)))]
     maximum_cycle_value: u32,
@@ -106,6 +109,7 @@ impl CountingFlags {
         };
         arguments != usual
             || !self.known_sites.is_empty()
+            || self.allow_empty
             || self.default_base_qualities.is_some()
             || self.compute_indel_bqsr_tables
     }
@@ -136,6 +140,7 @@ impl CountingFlags {
         Training {
             reference,
             known_sites: self.known_sites.clone(),
+            allow_empty: self.allow_empty,
             bootstrap: false,
             intervals: place.intervals,
             exclude_intervals: place.exclude,

@@ -30,6 +30,8 @@ pub struct Training {
     pub reference: PathBuf,
     /// Known sites, as VCF, BCF or BED.
     pub known_sites: Vec<PathBuf>,
+    /// Go on where none of these files has a site.
+    pub allow_empty: bool,
     /// Leave out positions at which the reads themselves differ too often, in place of known sites.
     pub bootstrap: bool,
     /// Where reads must lie to be counted; nothing means everywhere.

@@ -6,7 +6,7 @@ use readmill::plan::{DuplicateMode, Duplicates, Filters, OptionalFields, Samplin
 use readmill_steps::filter::FlagRules;
 use readmill_steps::filter::fix_mates::Rules;
 use readmill_steps::sort::Order;
-use support::Desk;
+use support::{Desk, arg, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:100\n@SQ\tSN:2\tLN:200\n\
                       @RG\tID:x\tLB:l\n@RG\tID:y\tLB:m\n";
@@ -198,4 +198,24 @@ fn later_filters_are_said_of_the_program_too() {
         "--require-flags 1 --exclude-flags 4 --in-read-group 'a b' --include 'mapq > 3' \
          --subsample 0.25 --subsample-seed 3 --fix-mates samtools"
     );
+}
+
+/// Every read would be gone with nothing said but a count.
+#[test]
+fn regions_of_which_there_are_none_are_told() {
+    let desk = Desk::new();
+    let text = support::with_header(HEADER, &["r\t0\t1\t9\t60\t4M\t*\t0\t0\tACGT\tIIII"]);
+    let input = arg(&desk.file("in.sam", text));
+    for (name, content) in [("none.bed", ""), ("comment.bed", "# of no place\n")] {
+        let regions = arg(&desk.file(name, content));
+        let done = readmill(["filter", "--quiet", "-L", &regions, &input, "-O", "sam"]);
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let said =
+            format!("readmill: warning: {regions}: there is no region in it, so that no read is kept\n");
+        assert_eq!(done.stderr, said);
+        let kept = String::from_utf8(done.stdout).expect("text");
+        assert_eq!(support::records(&kept), [""; 0], "as samtools view -L has it");
+    }
+    let regions = arg(&desk.file("one.bed", "1\t5\t20\n"));
+    assert_eq!(readmill(["filter", "--quiet", "-L", &regions, &input, "-O", "sam"]).stderr, "");
 }

@@ -5,6 +5,7 @@ mod reads;
 mod reference;
 mod sites;
 mod tables;
+mod twice;
 mod wishes;
 
 use crate::faults::program::{Ended, Place};

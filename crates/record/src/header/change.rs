@@ -98,6 +98,14 @@ mod tests {
     }
 
     #[test]
+    fn a_second_first_line_stays_and_says_the_same_order() {
+        let mut h = header("@HD\tVN:1.6\tSO:unsorted\n@SQ\tSN:c\tLN:9\n@HD\tVN:1.5\tSO:queryname\n");
+        h.set_order(b"coordinate", None, None);
+        let expected = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c\tLN:9\n@HD\tVN:1.5\tSO:coordinate\n";
+        assert_eq!(text(&h), expected);
+    }
+
+    #[test]
     fn programs_are_chained() {
         let cases = [
             ("", "@PG\tID:p\tPN:p\tVN:1\tCL:x\n"),

@@ -44,7 +44,8 @@ impl Header {
             if line[0] != b'@' || line.len() < 3 {
                 return Err(Error::input(format!("not a header line: {shown:?}")));
             }
-            header.lines.push(Line::new(line));
+            // samtools reads no header that begins with a bare @CO, and gives it an empty comment elsewhere.
+            header.lines.push(Line::new(if line == b"@CO" { b"@CO\t" } else { line }));
         }
         header.read_references()?;
         Ok(header)
@@ -140,6 +141,11 @@ mod tests {
     fn unknown_lines_and_tag_order_survive() {
         let given = "@CO\tfirst\n@HD\tzz:1\tVN:1.5\n@XY\tany:thing\n@SQ\tLN:9\tSN:c\txx:y\n@CO\ta\tb\n";
         assert_eq!(text(&header(given)), given);
+    }
+
+    #[test]
+    fn a_comment_without_text_has_a_tab_as_samtools_writes_it() {
+        assert_eq!(text(&header("@CO\n@HD\tVN:1.6\n@CO\t\n")), "@CO\t\n@HD\tVN:1.6\n@CO\t\n");
     }
 
     #[test]

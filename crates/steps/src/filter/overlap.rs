@@ -48,6 +48,11 @@ impl Overlap {
         Ok(Overlap { regions: regions.into_iter().map(unite).collect(), dropped: 0 })
     }
 
+    /// Whether there is no region, so that all reads are dropped.
+    pub fn is_empty(&self) -> bool {
+        self.regions.iter().all(Vec::is_empty)
+    }
+
     fn keeps(&self, record: RecordRef<'_>) -> bool {
         let contig = usize::try_from(record.ref_id()).ok().and_then(|id| self.regions.get(id));
         let Some(list) = contig.filter(|list| !list.is_empty()) else { return false };

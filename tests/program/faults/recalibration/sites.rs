@@ -51,6 +51,36 @@ fn sites_that_are_damaged() {
 }
 
 #[test]
+fn files_without_any_site() {
+    let place = place();
+    place.input("none.vcf", vcf(""));
+    place.input("none.bed", "# of no place\n");
+    let flags = "--reference in/ref.fa --known-sites in/none.vcf";
+    let words = ["in/none.vcf: ", "no known site in it", "--allow-empty"];
+    is_not_counted(&place, flags, 2, &words);
+    let both = format!("{flags} --known-sites in/none.bed");
+    is_not_counted(&place, &both, 2, &[&words[..], &["nor in the other files"]].concat());
+    let run = |flags: &str| {
+        let ended = run(&place, &format!("bqsr table in/x.sam {flags} -o out/table"));
+        ended.succeeds();
+        (std::fs::read(place.out("table")).unwrap(), ended.stderr)
+    };
+    // Counted as by GATK, which takes no notice.
+    let (with, _) = run(AGAINST);
+    let (without, said) = run(&format!("{both} --allow-empty"));
+    assert!(
+        with != without && said.contains("warning: in/none.bed: there is no known site in it"),
+        "{said}"
+    );
+    // One that has none beside one that has some is told.
+    let (table, said) = run(&format!("{AGAINST} --known-sites in/none.bed"));
+    assert!(
+        table == with && said.contains("warning: in/none.bed: there is no known site in it"),
+        "{said}"
+    );
+}
+
+#[test]
 fn lines_that_are_damaged() {
     let after = |line: &str| vcf(&format!("{SITES}{line}\n{SITES}"));
     for (line, words) in [

@@ -1,6 +1,7 @@
 //! Recalibration tables that are damaged, of something else, or do not belong together.
 
 use super::{AGAINST, header, is_not_applied, place, reads, refused, run};
+use crate::faults::files::{bgzf, gzip};
 use crate::faults::program::Place;
 
 fn table(place: &Place) -> String {
@@ -26,11 +27,34 @@ fn what_is_not_a_table() {
         refused(&place, "bqsr plot-data --before in/table -o out/x.csv", 2, &words);
     }
     place.input("table", [0x1f, 0x8b, 8, 0, 0xff, 0xfe]);
-    is_not_applied(&place, "", 2, &["in/table: line 1: "]);
+    is_not_applied(&place, "", 2, &["in/table: ", "gzip data is damaged or cut short"]);
     std::fs::remove_file(place.out("../in/table")).unwrap();
     is_not_applied(&place, "", 3, &["in/table", "No such file"]);
     std::fs::create_dir(place.out("../in/table")).unwrap();
     is_not_applied(&place, "", 3, &["in/table", "directory"]);
+}
+
+/// GATK's ApplyBQSR takes such a table, too, and writes plain text whatever the name.
+#[test]
+fn a_table_may_be_compressed() {
+    let place = place();
+    let apply = |table: &str| {
+        run(&place, &format!("bqsr apply in/x.sam --bqsr-table in/{table} --no-PG -o out/x.bam"))
+            .succeeds();
+        let bytes = std::fs::read(place.out("x.bam")).unwrap();
+        std::fs::remove_file(place.out("x.bam")).unwrap();
+        bytes
+    };
+    let expected = apply("table");
+    let text = table(&place);
+    for (name, bytes) in [("a.table.gz", gzip(text.as_bytes())), ("b.table.gz", bgzf(text.as_bytes()))] {
+        place.input(name, &bytes);
+        assert!(apply(name) == expected, "{name}");
+        place.input("table", &bytes[..bytes.len() / 2]);
+        is_not_applied(&place, "", 2, &["in/table: ", "cut short"]);
+    }
+    run(&place, &format!("bqsr table in/x.sam {AGAINST} -o out/t.table.gz")).succeeds();
+    assert!(std::fs::read(place.out("t.table.gz")).unwrap().starts_with(b"#:GATKReport"));
 }
 
 #[test]
