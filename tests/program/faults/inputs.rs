@@ -57,7 +57,10 @@ fn a_file_cut_between_blocks() {
 #[test]
 fn a_file_without_its_end_is_told_before_anything_is_read() {
     let place = Place::new();
-    let damaged = place.input("damaged.sam", format!("{HEADER}r\t0\tchr1\tx\n").as_bytes());
+    let damaged = place.input(
+        "damaged.sam",
+        format!("{HEADER}r\t0\tchr1\tx\t60\t4M\t*\t0\t0\tACGT\tIIII\n").as_bytes(),
+    );
     let fastq = bgzf(b"@r\nACGT\n+\nIIII\n");
     let reference = place.input("ref.fa", format!(">chr1\n{}\n", "ACGT".repeat(100)));
     let index = place.readmill(["index".as_ref(), reference.as_os_str()]);
