@@ -10,13 +10,14 @@ use readmill_format::bam::Encoder;
 use readmill_format::bgzf::Codec;
 use readmill_record::{Batch, Error, Header, Result, Span, Stamp};
 use readmill_simulate::Sample;
+use readmill_steps::sort::PARTITION;
 
 use crate::output::Sink;
 use crate::plan::{Format, Index, Output, Verbosity};
 use crate::report::Report;
 
 /// Bytes of records simulated, and then compressed, together.
-const BATCH: usize = 1 << 20;
+const BATCH: usize = PARTITION as usize;
 
 /// Writes the sample's reads, in the order an aligner gives them, as a BAM file.
 pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<()> {

@@ -7,8 +7,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use readmill_format::bgzf::BLOCK_RECORDS;
 use readmill_record::{Batch, Header, Result};
 use readmill_steps::route::Segments;
+use readmill_steps::sort::PARTITION;
 
 use crate::aside::{Aside, Router};
 use crate::output::{Complete, Part, PartEncoder, Sink, Writer};
@@ -20,12 +22,12 @@ const PAGES: usize = 32 << 20;
 /// A template may keep this many bytes waiting for its end.
 const MOST_WAITING: usize = 1 << 20;
 
-/// Bytes of a page, at most.
-const PAGE: usize = 1 << 20;
+/// Blocks of a page, at most: as many as a partition has.
+const PAGE: usize = PARTITION as usize / BLOCK_RECORDS;
 
 /// Bytes that so many outputs take: pages that are gathered, and as many that wait or are encoded.
 pub fn memory(outputs: usize) -> u64 {
-    2 * PAGES.min(outputs * PAGE) as u64
+    2 * PAGES.min(outputs * PAGE * BLOCK_RECORDS) as u64
 }
 
 /// Makes the outputs that are opened only when there is something for them: the file for that number, and its header.
@@ -93,7 +95,7 @@ impl<'a> Sides<'a> {
             router,
             open,
             most_records,
-            page: (PAGES / most.max(1)).min(PAGE),
+            page: (PAGES / most.max(1) / BLOCK_RECORDS).clamp(1, PAGE) * BLOCK_RECORDS,
             list: Mutex::default(),
             tasks: Mutex::default(),
             rolling: Mutex::default(),

@@ -15,8 +15,12 @@ pub use stream::Stream;
 /// Most bytes a block may hold, compressed or not.
 pub const MAX_BLOCK: usize = 1 << 16;
 
-/// Bytes that htslib, and we, put into a block before it is closed.
-pub const BLOCK_PAYLOAD: usize = 0xff00;
+/// Most bytes that we put into a block: as many as htsjdk does (htslib: 65,280). They can always be stored.
+pub const BLOCK_PAYLOAD: usize = 65_498;
+
+/// Bytes of records to count on for a block, where it is closed before a record that would not fit: so many that blocks
+/// of reads of a few hundred bytes, or a thousand, hold them.
+pub const BLOCK_RECORDS: usize = 64_800;
 
 /// The empty block that ends every complete file.
 pub const EOF_BLOCK: [u8; 28] = [

@@ -30,7 +30,7 @@ pub use frame::{FrameWriter, Frames, Framing, SpilledRun};
 pub use key::{Key, Keyer, Order};
 pub use merge::Merge;
 pub use minimise::Minimise;
-pub use partition::{CRAM_PARTITION, Cutter, Partition};
+pub use partition::{CRAM_PARTITION, Cutter, PARTITION, Partition};
 pub use range::{Ordered, Range};
 pub use run::{List, Run, RunSort};
 pub use sources::Sources;

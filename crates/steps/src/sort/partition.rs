@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use readmill_format::bgzf::BLOCK_RECORDS;
 use readmill_record::{Batch, Result, Stamp, arena};
 
 use super::entry::Place;
@@ -13,9 +14,9 @@ use super::frame::damaged;
 use super::range::{Ordered, SPILLED};
 use super::run::{STAMP_BYTES, arena_record};
 
-/// Bytes of BAM records after which a partition is cut. (One MiB, not the four of the first sketch: a
-/// partition in work is held two to three times over, and 8 threads must fit into 160 MiB.)
-pub const PARTITION: u64 = 1 << 20;
+/// Bytes of BAM records after which a partition is cut: sixteen blocks, about one MiB. (Not four, as in the first sketch:
+/// a partition in work is held two to three times over, and 8 threads must fit into 160 MiB.)
+pub const PARTITION: u64 = 16 * BLOCK_RECORDS as u64;
 
 /// The records of one partition, in order.
 #[derive(Default)]

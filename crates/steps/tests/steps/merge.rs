@@ -14,10 +14,10 @@ use readmill_steps::sort::{
 /// What comes out: ordinals and records, and the bytes after each partition.
 type Out = (Vec<(u64, Vec<u8>)>, Vec<usize>);
 
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % n
     }
@@ -34,13 +34,13 @@ fn record(pos: i32, name: u64, len: usize) -> Vec<u8> {
     raw
 }
 
-fn sorter() -> RunSort {
+pub fn sorter() -> RunSort {
     let header = Header::parse(b"@SQ\tSN:a\tLN:1000000\n").unwrap();
     RunSort::new(Keyer::new(Order::Coordinate, &header))
 }
 
 /// Records, the first of which is number `first`, as sorted lists of `list` entries.
-fn in_memory(sort: &RunSort, records: &[Vec<u8>], first: u64, list: usize) -> (Sealed, Vec<List>) {
+pub fn in_memory(sort: &RunSort, records: &[Vec<u8>], first: u64, list: usize) -> (Sealed, Vec<List>) {
     let (arena, mut run) = (Arena::new(1 << 26).unwrap(), Run::new(list));
     for (i, raw) in records.iter().enumerate() {
         let (mut batch, mut entries) = (Batch::default(), Vec::new());
@@ -83,7 +83,7 @@ fn spill_run(
     run
 }
 
-fn sources(
+pub fn sources(
     sort: &RunSort,
     spill: &Arc<Spill>,
     runs: Vec<SpilledRun>,
@@ -123,10 +123,10 @@ fn expected(records: &[Vec<u8>]) -> Out {
     let mut sorted: Vec<(u64, Vec<u8>)> =
         records.iter().enumerate().map(|(i, raw)| (i as u64, raw.clone())).collect();
     sorted.sort_by_key(|(_, raw)| RecordRef::new(raw).pos());
-    let (mut cuts, mut bytes, mut begun) = (Vec::new(), 0, 0);
+    let (mut cuts, mut bytes, mut begun, size) = (Vec::new(), 0, 0, 16 * 64_800);
     for (_, raw) in &sorted {
         bytes += raw.len();
-        if bytes >= (begun / (1 << 20) + 1) * (1 << 20) {
+        if bytes >= (begun / size + 1) * size {
             cuts.push(bytes);
             begun = bytes;
         }
