@@ -1,7 +1,8 @@
-//! What the project does about itself: `cargo xtask <parity|bench|data|check>`.
+//! What the project does about itself: `cargo xtask <parity|bytes|bench|data|check>`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod bench;
+mod bytes;
 mod check;
 mod data;
 mod parity;
@@ -21,6 +22,8 @@ struct Cli {
 enum Task {
     /// Compare every answer with samtools, Picard, GATK, bwa and others
     Parity(parity::Args),
+    /// Compare every byte that is written with those of another revision
+    Bytes(bytes::Args),
     /// Measure time and memory beside the peers
     Bench(bench::Args),
     /// Make simulated reads
@@ -32,6 +35,7 @@ enum Task {
 fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
         Task::Parity(args) => parity::run(args),
+        Task::Bytes(args) => bytes::run(args),
         Task::Bench(args) => bench::run(args),
         Task::Data(args) => data::run(args),
         Task::Check(args) => check::run(args),

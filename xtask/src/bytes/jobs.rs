@@ -1,0 +1,227 @@
+//! Runs of command lines: one line, by one revision, with so many threads and so much memory.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, Result};
+
+use super::digest::outputs;
+use super::lines::{Line, Stage};
+use super::verdict::Outcome;
+
+/// Threads and memory of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// Threads.
+    pub threads: usize,
+    /// Memory; `None` for the least that the program accepts.
+    pub memory: Option<&'static str>,
+}
+
+/// All means.
+pub const MEANS: [Means; 6] = [
+    Means { threads: 1, memory: Some("4G") },
+    Means { threads: 1, memory: None },
+    Means { threads: 2, memory: Some("4G") },
+    Means { threads: 2, memory: None },
+    Means { threads: 8, memory: Some("4G") },
+    Means { threads: 8, memory: None },
+];
+
+impl Means {
+    /// The means in words.
+    pub fn words(self) -> String {
+        format!("-@ {} -m {}", self.threads, self.memory.unwrap_or("least"))
+    }
+}
+
+/// One run to be done.
+pub struct Job<'a> {
+    /// The program of one revision.
+    pub program: &'a Path,
+    /// The command line.
+    pub line: &'a Line,
+    /// Threads and memory.
+    pub means: Means,
+}
+
+/// Does all jobs, so many at a time, below a directory. `done` hears of each by its number.
+pub fn run_all(
+    jobs: &[Job<'_>],
+    at_once: usize,
+    below: &Path,
+    inputs: &Path,
+    done: impl Fn(usize, Result<Outcome>) + Sync,
+) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for worker in 0..at_once {
+            let (next, done) = (&next, &done);
+            scope.spawn(move || {
+                let place = Place { directory: below.join(worker.to_string()), inputs };
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(number) else { return };
+                    let outcome = place.run(job).with_context(|| job.line.text.clone());
+                    done(number, outcome);
+                }
+            });
+        }
+    });
+}
+
+/// The directory of one worker. File names are the same in every run, so no path gets into an output.
+struct Place<'a> {
+    directory: PathBuf,
+    inputs: &'a Path,
+}
+
+impl Place<'_> {
+    fn scratch(&self) -> PathBuf {
+        self.directory.join("scratch")
+    }
+
+    /// Leaves nothing in the scratch directory but the link to the inputs.
+    fn clear(&self) -> Result<()> {
+        if self.directory.exists() {
+            fs::remove_dir_all(&self.directory)?;
+        }
+        fs::create_dir_all(self.scratch())?;
+        Ok(std::os::unix::fs::symlink(self.inputs, self.scratch().join("in"))?)
+    }
+
+    fn run(&self, job: &Job<'_>) -> Result<Outcome> {
+        let memory = job.line.stages.iter().map(|stage| self.memory(job, stage));
+        let memory: Vec<String> = memory.collect::<Result<_>>()?;
+        self.clear()?;
+        let errors = File::create(self.directory.join("errors"))?;
+        let (mut children, mut last): (Vec<Child>, Option<ChildStdout>) = (Vec::new(), None);
+        for (stage, memory) in job.line.stages.iter().zip(&memory) {
+            let input = match (last.take(), &job.line.stdin) {
+                (Some(pipe), _) => Stdio::from(pipe),
+                (None, Some(name)) => Stdio::from(File::open(self.scratch().join(name))?),
+                (None, None) => Stdio::null(),
+            };
+            let mut command = self.command(job, stage, memory);
+            command.stdin(input).stdout(Stdio::piped()).stderr(errors.try_clone()?);
+            let mut child = command.spawn().context("readmill does not start")?;
+            last = child.stdout.take();
+            children.push(child);
+        }
+        let mut stdout = Vec::new();
+        last.context("no standard output")?.read_to_end(&mut stdout)?;
+        let mut code = 0;
+        for child in &mut children {
+            // A program that a signal ended has no code of its own.
+            let own = child.wait()?.code().unwrap_or(-1);
+            code = if own == 0 { code } else { own };
+        }
+        let errors = fs::read_to_string(self.directory.join("errors"))?;
+        let outputs = outputs(&self.scratch(), &stdout)?;
+        Ok(Outcome {
+            code,
+            is_unknown: code == 1 && is_unknown(&errors),
+            said: error_of(&errors),
+            outputs,
+        })
+    }
+
+    fn command(&self, job: &Job<'_>, stage: &Stage, memory: &str) -> Command {
+        let mut command = Command::new(job.program);
+        command.current_dir(self.scratch()).env_remove("TMPDIR").args(&stage.words);
+        if stage.takes_means {
+            command.args(["-@", &job.means.threads.to_string(), "-m", memory]);
+        }
+        command
+    }
+
+    /// The memory of one program: where it is to be the least, what the program's refusal names.
+    fn memory(&self, job: &Job<'_>, stage: &Stage) -> Result<String> {
+        if let Some(given) = job.means.memory {
+            return Ok(given.to_owned());
+        }
+        if !stage.takes_means {
+            return Ok(String::new());
+        }
+        self.clear()?;
+        let refused = self.command(job, stage, REFUSED).stdin(Stdio::null()).output()?;
+        Ok(least(&String::from_utf8_lossy(&refused.stderr)).unwrap_or(REFUSED).to_owned())
+    }
+}
+
+/// Less memory than any command accepts.
+const REFUSED: &str = "1M";
+
+/// The least memory that a refusal names.
+fn least(refusal: &str) -> Option<&str> {
+    refusal.split("needs at least -m ").nth(1)?.split_whitespace().next()
+}
+
+/// Whether a program says that it does not know what it was told.
+fn is_unknown(errors: &str) -> bool {
+    let unknown =
+        ["error: unexpected argument", "error: unrecognized subcommand", "error: invalid value"];
+    errors.lines().any(|line| unknown.iter().any(|start| line.starts_with(start)))
+}
+
+/// The line that says why a program failed.
+fn error_of(errors: &str) -> String {
+    errors.lines().find(|line| line.contains("error: ")).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::digest::Digest;
+    use super::*;
+
+    #[test]
+    fn messages_are_understood() {
+        let refusal =
+            "readmill: error: this plan needs at least -m 39M with 1 threads, and has 1M; raise -m";
+        assert_eq!(least(refusal), Some("39M"));
+        assert_eq!(least("readmill 0.0.0 sort: a -> b"), None);
+        assert!(is_unknown("error: unexpected argument '--foo' found\n\nUsage: readmill\n"));
+        assert!(!is_unknown(refusal));
+        assert_eq!(error_of(&format!("readmill 0.0.0\n{refusal}\n")), refusal);
+    }
+
+    #[test]
+    fn a_pipe_is_run_and_what_is_written_is_collected() {
+        // A script stands for the program: it copies its input, and leaves a file named by its first word.
+        let home = tempfile::tempdir().unwrap();
+        let program = home.path().join("program");
+        fs::write(&program, "#!/bin/sh\ncat; echo \"$@\" > \"$1\"; exit \"$2\"\n").unwrap();
+        let mut mode = fs::metadata(&program).unwrap().permissions();
+        std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+        fs::set_permissions(&program, mode).unwrap();
+        let inputs = home.path().join("inputs");
+        fs::create_dir(&inputs).unwrap();
+        fs::write(inputs.join("a"), "text").unwrap();
+        let stage = |words: &str, takes_means| Stage {
+            words: words.split(' ').map(str::to_owned).collect(),
+            takes_means,
+        };
+        let line = Line {
+            text: String::new(),
+            code: 0,
+            stdin: Some("in/a".into()),
+            stages: vec![stage("one 0", true), stage("two 3", false)],
+        };
+        let job = Job { program: &program, line: &line, means: MEANS[4] };
+        let found = std::sync::Mutex::new(Vec::new());
+        run_all(&[job], 2, &home.path().join("runs"), &inputs, |number, outcome| {
+            found.lock().unwrap().push((number, outcome.unwrap()));
+        });
+        let mut found = found.into_inner().unwrap();
+        let (number, outcome) = found.remove(0);
+        assert_eq!((number, outcome.code, outcome.is_unknown), (0, 3, false));
+        let hashes: Vec<_> =
+            outcome.outputs.into_iter().map(|(name, digest)| (name, digest.bytes)).collect();
+        let wanted = [("one", "one 0 -@ 8 -m 4G\n"), ("standard output", "text"), ("two", "two 3\n")];
+        let wanted = wanted.map(|(name, text)| (name.to_owned(), Digest::of(text.as_bytes()).bytes));
+        assert_eq!(hashes, wanted);
+    }
+}

@@ -1,0 +1,201 @@
+//! The two trees that are built: the base revision, and the working tree as it is, each in a copy of its own.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The version that both trees get, so that `@PG` has the same `VN` in both.
+const VERSION: &str = "0.0.0";
+
+/// Where a tree is copied to and built; all of it is kept for the next call.
+pub struct Tree {
+    source: PathBuf,
+    target: PathBuf,
+}
+
+impl Tree {
+    /// The tree that lies in this directory.
+    pub fn at(directory: &Path) -> Self {
+        Self { source: directory.join("source"), target: directory.join("target") }
+    }
+
+    /// Copies a revision.
+    pub fn take_revision(&self, root: &Path, revision: &str) -> Result<()> {
+        let unpacked = tempfile::tempdir()?;
+        let mut git = Command::new("git");
+        let git = git.current_dir(root).args(["archive", "--format=tar", revision]);
+        let mut git = git.stdout(Stdio::piped()).spawn().context("git does not start")?;
+        let packed = git.stdout.take().context("git has no output")?;
+        let tar = Command::new("tar").arg("-x").arg("-C").arg(unpacked.path()).stdin(packed).status();
+        let is_unpacked = tar.context("tar does not start")?.success();
+        ensure!(git.wait()?.success() && is_unpacked, "cannot take the files of {revision} from git");
+        let mut names = Vec::new();
+        list(unpacked.path(), Path::new(""), &mut names)?;
+        self.mirror(unpacked.path(), &names)
+    }
+
+    /// Copies the working tree: the files that git knows, and those that it neither knows nor ignores.
+    pub fn take_working_tree(&self, root: &Path) -> Result<()> {
+        let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        let listed = Command::new("git").current_dir(root).args(arguments).output()?;
+        ensure!(listed.status.success(), "git does not list the files of {}", root.display());
+        let names = listed.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        let names = names.map(|name| PathBuf::from(OsStr::from_bytes(name)));
+        let names: Vec<PathBuf> = names.filter(|name| root.join(name).is_file()).collect();
+        self.mirror(root, &names)
+    }
+
+    /// Makes the copy hold these files and no others. Files that are equal keep their time, so Cargo does not
+    /// build them anew.
+    fn mirror(&self, from: &Path, names: &[PathBuf]) -> Result<()> {
+        fs::create_dir_all(&self.source)?;
+        let mut old = Vec::new();
+        list(&self.source, Path::new(""), &mut old)?;
+        let wanted: BTreeSet<&PathBuf> = names.iter().collect();
+        for name in old.iter().filter(|name| !wanted.contains(name)) {
+            fs::remove_file(self.source.join(name))?;
+        }
+        for name in names {
+            let path = from.join(name);
+            let mut bytes =
+                fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            if name == Path::new("Cargo.toml") {
+                bytes = with_version(&String::from_utf8(bytes)?)?.into_bytes();
+            }
+            let copy = self.source.join(name);
+            if fs::read(&copy).is_ok_and(|there| there == bytes) {
+                continue;
+            }
+            fs::create_dir_all(copy.parent().context("a file without a directory")?)?;
+            fs::write(&copy, bytes).with_context(|| format!("cannot write {}", copy.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing was built here yet.
+    fn is_cold(&self) -> bool {
+        !self.target.join("debug/.fingerprint").is_dir()
+    }
+
+    /// Begins with what another build has made of the same dependencies, unless there is something already. Its
+    /// crates of the workspace lie elsewhere and are built anew.
+    pub fn begin_with(&self, other: &Path) -> Result<()> {
+        if !self.is_cold() || !other.join("debug/.fingerprint").is_dir() {
+            return Ok(());
+        }
+        let debug = self.target.join("debug");
+        fs::create_dir_all(&debug)?;
+        // The fingerprints come last: without them, Cargo takes nothing for built.
+        for part in ["deps", "build", ".fingerprint"] {
+            let mut copied = Command::new("cp");
+            copied.args(["-a", "--"]).arg(other.join("debug").join(part)).arg(&debug);
+            ensure!(copied.status()?.success(), "cannot copy {part} of {}", other.display());
+        }
+        Ok(())
+    }
+
+    /// Where builds are.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Builds the program in the dev profile.
+    pub fn build(&self, features: &[String]) -> Result<PathBuf> {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.current_dir(&self.source).env("CARGO_TARGET_DIR", &self.target);
+        command.args(["build", "--quiet", "--package", "readmill", "--bin", "readmill"]);
+        if !features.is_empty() {
+            command.arg("--features").arg(features.join(","));
+        }
+        if !command.status().context("cargo does not start")?.success() {
+            bail!("{} does not build", self.source.display());
+        }
+        Ok(self.target.join("debug/readmill").canonicalize()?)
+    }
+}
+
+/// The manifest of the workspace with the version masked.
+fn with_version(manifest: &str) -> Result<String> {
+    let (mut section, mut masked) = ("", 0);
+    let mut lines = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line.trim_end();
+        }
+        if section == "[workspace.package]" && line.starts_with("version = ") {
+            masked += 1;
+            lines.push(format!("version = \"{VERSION}\""));
+        } else {
+            lines.push(line.to_owned());
+        }
+    }
+    ensure!(masked == 1, "Cargo.toml states {masked} versions of the workspace, and must state one");
+    Ok(lines.join("\n") + "\n")
+}
+
+/// Lists the files below a directory.
+fn list(root: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(root.join(below))? {
+        let entry = entry?;
+        let name = below.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            list(root, &name, names)?;
+        } else {
+            names.push(name);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_the_workspace_alone_is_masked() {
+        let manifest = "[workspace.package]\nversion = \"0.2.0-dev\"\nedition = \"2024\"\n\n[dependencies]\n\
+                        clap = { version = \"4.5\" }\n[x]\nversion = \"1\"\n";
+        let masked = manifest.replacen("0.2.0-dev", "0.0.0", 1);
+        assert_eq!(with_version(manifest).unwrap(), masked);
+        assert!(with_version("[package]\nversion = \"1\"\n").is_err());
+    }
+
+    #[test]
+    fn a_copy_follows_its_tree_and_touches_only_what_changed() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let write = |name: &str, text: &str| {
+            let path = from.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let tree = Tree::at(to.path());
+        let copy = |name: &str| to.path().join("source").join(name);
+        write("Cargo.toml", "[workspace.package]\nversion = \"1.2.3\"\n");
+        write("src/a.rs", "a");
+        write("src/b.rs", "b");
+        let names = ["Cargo.toml", "src/a.rs", "src/b.rs"].map(PathBuf::from);
+        tree.mirror(from.path(), &names).unwrap();
+        assert_eq!(
+            fs::read_to_string(copy("Cargo.toml")).unwrap(),
+            "[workspace.package]\nversion = \"0.0.0\"\n"
+        );
+
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        for name in ["Cargo.toml", "src/a.rs"] {
+            let file = fs::File::options().write(true).open(copy(name)).unwrap();
+            file.set_modified(long_ago).unwrap();
+        }
+        write("src/a.rs", "A");
+        tree.mirror(from.path(), &names[..2]).unwrap();
+        assert_eq!(fs::read_to_string(copy("src/a.rs")).unwrap(), "A");
+        assert!(fs::metadata(copy("src/a.rs")).unwrap().modified().unwrap() > long_ago);
+        assert_eq!(fs::metadata(copy("Cargo.toml")).unwrap().modified().unwrap(), long_ago);
+        assert!(!copy("src/b.rs").exists());
+    }
+}

@@ -1,0 +1,227 @@
+//! The verdict on one command line: whether two revisions write the same, and each of them the same by whatever means.
+
+use super::digest::{Digest, Outputs};
+
+/// What one run of a command line did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The exit code of the last program that failed, 0 if none did.
+    pub code: i32,
+    /// Whether the program does not know a flag or a command of the line.
+    pub is_unknown: bool,
+    /// Why it failed, if it did.
+    pub said: String,
+    /// What was written.
+    pub outputs: Outputs,
+}
+
+/// The verdict on one command line, or on two runs of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// All bytes are the same.
+    Same,
+    /// The base does not know the command line.
+    New,
+    /// BGZF files inflate to the same, in other blocks; all else is the same.
+    OtherBlocks,
+    /// Something else differs.
+    Differs,
+    /// One revision writes different bytes with different threads or memory.
+    NotInvariant,
+}
+
+impl Verdict {
+    /// The verdict in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Same => "same",
+            Verdict::New => "new",
+            Verdict::OtherBlocks => "other blocks",
+            Verdict::Differs => "differ",
+            Verdict::NotInvariant => "not invariant",
+        }
+    }
+}
+
+/// A verdict, and the reasons for it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What differs, in words.
+    pub reasons: Vec<String>,
+}
+
+/// Judges one command line, which must end with `code`, by its runs with all means, in both revisions. `means` names
+/// the means.
+pub fn judge(means: &[String], code: i32, base: &[Outcome], here: &[Outcome]) -> Judgement {
+    let mut judgement = Judgement { verdict: Verdict::Same, reasons: Vec::new() };
+    let is_new = base.iter().all(|outcome| outcome.is_unknown);
+    let revisions = [("the base", base), ("the working tree", here)];
+    for (revision, outcomes) in revisions.into_iter().skip(usize::from(is_new)) {
+        for (mean, outcome) in means.iter().zip(outcomes).skip(1) {
+            let between = format!("{revision}, {} against {mean}", means[0]);
+            let found = differences(&outcomes[0], outcome);
+            judgement.add(&between, found.into_iter().map(|(_, what)| (Verdict::NotInvariant, what)));
+        }
+    }
+    if is_new {
+        judgement.verdict = judgement.verdict.max(Verdict::New);
+    }
+    for (mean, outcome) in means.iter().zip(here).filter(|(_, outcome)| outcome.code != code) {
+        let what = format!("exit code {}, and {code} was expected: {}", outcome.code, outcome.said);
+        judgement.add(mean, [(Verdict::Differs, what)]);
+    }
+    if is_new {
+        return judgement;
+    }
+    for ((mean, base), here) in means.iter().zip(base).zip(here) {
+        judgement.add(mean, differences(base, here));
+    }
+    judgement
+}
+
+impl Judgement {
+    fn add(&mut self, between: &str, found: impl IntoIterator<Item = (Verdict, String)>) {
+        for (verdict, what) in found {
+            self.verdict = self.verdict.max(verdict);
+            self.reasons.push(format!("{between}: {what}"));
+        }
+    }
+}
+
+/// What differs between two runs.
+fn differences(one: &Outcome, other: &Outcome) -> Vec<(Verdict, String)> {
+    let mut found = Vec::new();
+    if one.code != other.code {
+        found.push((Verdict::Differs, format!("exit code {} became {}", one.code, other.code)));
+    }
+    for (name, digest) in &one.outputs {
+        match other.outputs.get(name) {
+            None => found.push((Verdict::Differs, format!("{name} is not written"))),
+            Some(now) if now == digest => {}
+            Some(now) if has_other_blocks(digest, now) => {
+                found.push((
+                    Verdict::OtherBlocks,
+                    format!("{name} has the same records in other blocks"),
+                ));
+            }
+            Some(_) if indexes_other_blocks(name, one, other) => {
+                found.push((Verdict::OtherBlocks, format!("{name} is the index of other blocks")));
+            }
+            Some(_) => found.push((Verdict::Differs, format!("{name} differs"))),
+        }
+    }
+    let added = other.outputs.keys().filter(|name| !one.outputs.contains_key(*name));
+    found.extend(added.map(|name| (Verdict::Differs, format!("{name} is written anew"))));
+    found
+}
+
+/// Whether two files that differ inflate to the same.
+fn has_other_blocks(one: &Digest, other: &Digest) -> bool {
+    one.bytes != other.bytes && one.inflated.is_some() && one.inflated == other.inflated
+}
+
+/// Whether it is the index of a file in other blocks: an index holds the offsets of blocks.
+fn indexes_other_blocks(name: &str, one: &Outcome, other: &Outcome) -> bool {
+    let file = [".bai", ".csi"].iter().find_map(|end| name.strip_suffix(end));
+    let Some(file) = file else { return false };
+    [file.to_owned(), format!("{file}.part-*")].iter().any(|file| {
+        let pair = one.outputs.get(file).zip(other.outputs.get(file));
+        pair.is_some_and(|(one, other)| has_other_blocks(one, other))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(bytes: &str, inflated: Option<&str>) -> Digest {
+        Digest { bytes: bytes.into(), inflated: inflated.map(str::to_owned) }
+    }
+
+    fn outcome(outputs: &[(&str, &str, Option<&str>)]) -> Outcome {
+        let outputs = outputs.iter().map(|(name, bytes, text)| ((*name).into(), digest(bytes, *text)));
+        Outcome { code: 0, is_unknown: false, said: String::new(), outputs: outputs.collect() }
+    }
+
+    fn verdict(base: &[Outcome], here: &[Outcome]) -> (Verdict, Vec<String>) {
+        let means = ["1 thread".to_owned(), "8 threads".to_owned()];
+        let Judgement { verdict, reasons } = judge(&means, 0, base, here);
+        (verdict, reasons)
+    }
+
+    #[test]
+    fn equal_outputs_are_the_same() {
+        let run = outcome(&[("o.bam", "1", Some("a")), ("o.txt", "2", None)]);
+        let runs = [run.clone(), run];
+        assert_eq!(verdict(&runs, &runs), (Verdict::Same, vec![]));
+    }
+
+    #[test]
+    fn other_blocks_and_their_index_are_told_from_other_records() {
+        let base = outcome(&[("o.bam", "1", Some("a")), ("o.bam.bai", "2", None)]);
+        let blocks = outcome(&[("o.bam", "3", Some("a")), ("o.bam.bai", "4", None)]);
+        let (found, reasons) = verdict(&[base.clone(), base.clone()], &[blocks.clone(), blocks]);
+        assert_eq!(found, Verdict::OtherBlocks);
+        assert_eq!(reasons[0], "1 thread: o.bam has the same records in other blocks");
+        assert_eq!(reasons[1], "1 thread: o.bam.bai is the index of other blocks");
+        assert_eq!(reasons.len(), 4);
+
+        let records = outcome(&[("o.bam", "3", Some("b")), ("o.bam.bai", "4", None)]);
+        let (found, reasons) = verdict(&[base.clone(), base.clone()], &[records.clone(), records]);
+        assert_eq!(found, Verdict::Differs);
+        assert_eq!(reasons[..2], ["1 thread: o.bam differs", "1 thread: o.bam.bai differs"]);
+
+        let index = outcome(&[("o.bam", "1", Some("a")), ("o.bam.bai", "4", None)]);
+        let (found, reasons) = verdict(&[base.clone(), base], &[index.clone(), index]);
+        assert_eq!(found, Verdict::Differs);
+        assert_eq!(reasons[0], "1 thread: o.bam.bai differs");
+    }
+
+    #[test]
+    fn parts_in_other_blocks_may_have_another_index() {
+        let base = outcome(&[("o.bam.part-*", "1", Some("a")), ("o.bam.csi", "2", Some("c"))]);
+        let here = outcome(&[("o.bam.part-*", "3", Some("a")), ("o.bam.csi", "4", Some("d"))]);
+        let found = verdict(&[base.clone(), base], &[here.clone(), here]);
+        assert_eq!(found.0, Verdict::OtherBlocks);
+    }
+
+    #[test]
+    fn files_and_exit_codes_that_come_or_go_differ() {
+        let base = outcome(&[("a", "1", None)]);
+        let here = Outcome { code: 2, said: "why".into(), ..outcome(&[("b", "1", None)]) };
+        let (found, reasons) = verdict(&[base], &[here]);
+        assert_eq!(found, Verdict::Differs);
+        let said = [
+            "exit code 2, and 0 was expected: why",
+            "exit code 0 became 2",
+            "a is not written",
+            "b is written anew",
+        ];
+        assert_eq!(reasons, said.map(|what| format!("1 thread: {what}")));
+    }
+
+    #[test]
+    fn what_depends_on_the_means_is_worse_than_what_differs() {
+        let one = outcome(&[("o.bam", "1", Some("a"))]);
+        let other = outcome(&[("o.bam", "2", Some("a"))]);
+        let (found, reasons) = verdict(&[one.clone(), one.clone()], &[one.clone(), other.clone()]);
+        assert_eq!(found, Verdict::NotInvariant);
+        let first =
+            "the working tree, 1 thread against 8 threads: o.bam has the same records in other blocks";
+        assert_eq!(reasons[0], first);
+        assert_eq!(reasons.len(), 2);
+        let (found, _) = verdict(&[one.clone(), other.clone()], &[one, other]);
+        assert_eq!(found, Verdict::NotInvariant);
+    }
+
+    #[test]
+    fn a_line_that_the_base_does_not_know_is_new_and_must_be_invariant() {
+        let unknown = Outcome { code: 1, is_unknown: true, ..outcome(&[]) };
+        let (one, other) = (outcome(&[("o", "1", None)]), outcome(&[("o", "2", None)]));
+        let base = [unknown.clone(), unknown];
+        assert_eq!(verdict(&base, &[one.clone(), one.clone()]), (Verdict::New, vec![]));
+        assert_eq!(verdict(&base, &[one, other]).0, Verdict::NotInvariant);
+    }
+}
