@@ -67,6 +67,10 @@ pub fn run(args: Args) -> Result<()> {
         _ => root.join("target"),
     };
     let home = target.join("bytes");
+    std::fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
+    // Another call in this directory is waited for: its trees and inputs are the same files.
+    let lock = std::fs::File::create(home.join("lock"))?;
+    lock.lock().context("cannot lock target/bytes/lock")?;
     let (base, here) = build(root, &target, &home, revision, &args.features)?;
     if program_hash(&base)? == program_hash(&here)? {
         println!("both programs are the same");
