@@ -216,7 +216,7 @@ impl Job<'_> {
 
     /// Nothing leaves by a main output: reads are looked at, or go elsewhere.
     fn look(mut self, mut inputs: Inputs) -> Result<Summary> {
-        let mut files = SideFiles::open(self.plan)?;
+        let mut files = SideFiles::open(self.plan, &self.header)?;
         let training = self.training(&self.spill())?;
         let room = self.room(&inputs, self.beside_reads(training.as_deref()))?;
         let look = self.looks(training);
@@ -280,7 +280,7 @@ impl Job<'_> {
     /// Steps alone: nothing is held.
     fn pass_through(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
-        let mut files = SideFiles::open(self.plan)?;
+        let mut files = SideFiles::open(self.plan, &self.header)?;
         let apply = recalibration::step_from_file(self.plan.steps.recalibration.as_ref(), &self.header)?;
         let training = self.training(&self.spill())?;
         let room = self.room(&inputs, self.beside_reads(training.as_deref()))?;

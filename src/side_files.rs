@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use readmill_record::header::Header;
 use readmill_record::{Error, Result};
 use readmill_steps::bqsr;
 use readmill_steps::markdup::apply::Counted;
@@ -41,19 +42,23 @@ pub enum Beside {
 }
 
 /// The files that are open, so that a name that cannot be written is told at once.
-#[derive(Default)]
-pub struct SideFiles(Vec<(Beside, Target)>);
+pub struct SideFiles {
+    files: Vec<(Beside, Target)>,
+    /// The name that reports give the sample.
+    sample: String,
+}
 
 impl SideFiles {
-    /// Opens those that the plan names.
-    pub fn open(plan: &Plan) -> Result<Self> {
+    /// Opens those that the plan names, beside an output with this header.
+    pub fn open(plan: &Plan, header: &Header) -> Result<Self> {
         let open = |(what, path)| Ok((what, Target::open(path)?));
-        paths(plan).into_iter().map(open).collect::<Result<_>>().map(SideFiles)
+        let files = paths(plan).into_iter().map(open).collect::<Result<_>>()?;
+        Ok(SideFiles { files, sample: sample_name(plan, header) })
     }
 
     /// Writes a file, if it is asked for, under a temporary name.
     pub fn write(&mut self, what: Beside, bytes: &[u8]) -> Result<()> {
-        let Some((_, target)) = self.0.iter_mut().find(|(which, _)| *which == what) else {
+        let Some((_, target)) = self.files.iter_mut().find(|(which, _)| *which == what) else {
             return Ok(());
         };
         target.write(bytes)?;
@@ -67,31 +72,63 @@ impl SideFiles {
 
     /// Writes the metrics that are asked for.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
-        let command = in_place_of("MarkDuplicates", plan);
+        let command = self.in_place_of("MarkDuplicates", plan);
         self.write(Beside::Metrics, &metrics.to_picard(&command, VERSION))?;
-        self.write(Beside::Json, metrics.to_json(&command).as_bytes())
+        let json = metrics.to_json(&command, &self.sample);
+        self.write(Beside::Json, json.as_bytes())
     }
 
     /// Writes the metrics of adapters, if they are asked for.
     pub fn write_adapters(&mut self, plan: &Plan, counts: &AdapterCounts) -> Result<()> {
-        let text = counts.to_text(&in_place_of("MarkIlluminaAdapters", plan), VERSION);
+        let text = counts.to_text(&self.in_place_of("MarkIlluminaAdapters", plan), VERSION);
         self.write(Beside::Adapters, text.as_bytes())
+    }
+
+    /// A command line with words of Picard's in front, behind which report tools look for the sample.
+    fn in_place_of(&self, tool: &str, plan: &Plan) -> String {
+        format!("{tool} INPUT={} ({})", self.sample, plan.command_line())
     }
 
     /// Gives complete files their names.
     pub fn rename(&mut self) -> Result<()> {
-        self.0.iter_mut().try_for_each(|(_, target)| target.rename())
+        self.files.iter_mut().try_for_each(|(_, target)| target.rename())
     }
 }
 
 /// Stands where Picard has a date: equal runs write equal bytes.
 const VERSION: &str = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
 
-/// A command line with words of Picard's in front, behind which report tools look for the input.
-fn in_place_of(tool: &str, plan: &Plan) -> String {
-    let input = plan.inputs.first().and_then(|path| path.file_name());
-    let input = input.map_or("-".into(), |name| name.to_string_lossy());
-    format!("{tool} INPUT={input} ({})", plan.command_line())
+/// Endings of outputs, which are no part of a sample's name.
+const ENDINGS: [&str; 4] = [".bam", ".cram", ".sam.gz", ".sam"];
+
+/// The name that reports give the sample: the name asked for, else that of the output without its ending. Where the
+/// output has no name, it is the sample of the read groups if they have but one, else the first input.
+fn sample_name(plan: &Plan, header: &Header) -> String {
+    let name = plan.tallies.sample.clone().or_else(|| output_name(plan)).or_else(|| only_sample(header));
+    let name = name.unwrap_or_else(|| {
+        let input = plan.inputs.first().and_then(|path| path.file_name());
+        input.map_or("-".into(), |name| name.to_string_lossy().into_owned())
+    });
+    // Report tools take what stands before a blank and behind a slash.
+    name.replace(|c: char| c.is_whitespace() || c == '/', "_")
+}
+
+/// The name of the output without its ending; `None` for standard output and devices.
+fn output_name(plan: &Plan) -> Option<String> {
+    let path = plan.output.as_ref().map(|output| &output.path)?;
+    if path.as_os_str() == "-" || is_device(path) {
+        return None;
+    }
+    let name = path.file_name()?.to_string_lossy();
+    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
+    Some(stem.filter(|stem| !stem.is_empty()).unwrap_or(&name).to_owned())
+}
+
+/// The sample of the read groups, if they have but one.
+fn only_sample(header: &Header) -> Option<String> {
+    let mut samples = header.lines_of(b"RG").filter_map(|line| line.get(b"SM"));
+    let first = samples.next().filter(|name| !name.is_empty())?;
+    samples.all(|other| other == first).then(|| String::from_utf8_lossy(first).into_owned())
 }
 
 /// The files that the plan names.
@@ -117,6 +154,11 @@ fn paths(plan: &Plan) -> Vec<(Beside, &Path)> {
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
 pub fn check(plan: &Plan) -> Result<()> {
+    let named = [Beside::Metrics, Beside::Json, Beside::Adapters];
+    if plan.tallies.sample.is_some() && !paths(plan).iter().any(|(what, _)| named.contains(what)) {
+        let what = "--sample names the sample in metrics, and none are written";
+        return Err(Error::usage(what).hint("add --metrics FILE, or leave --sample out"));
+    }
     let main = plan.output.as_ref().map_or_else(Vec::new, Output::names);
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());

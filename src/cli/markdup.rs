@@ -5,6 +5,7 @@ use readmill::Plan;
 use readmill::plan::Steps;
 use readmill_record::Result;
 
+use super::beside::SampleFlag;
 use super::common::Io;
 use super::duplicates::DuplicateFlags;
 use super::sort::OutputOrder;
@@ -22,12 +23,16 @@ pub struct Markdup {
     sort: OutputOrder,
     #[command(flatten)]
     duplicates: DuplicateFlags,
+    #[command(flatten)]
+    sample: SampleFlag,
 }
 
 impl Markdup {
     pub fn plan(&self) -> Result<Plan> {
         let duplicates = Some(self.duplicates.duplicates());
         let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };
-        self.io.plan("markdup", steps)
+        let mut plan = self.io.plan("markdup", steps)?;
+        plan.tallies.sample.clone_from(&self.sample.sample);
+        Ok(plan)
     }
 }

@@ -7,6 +7,7 @@ use readmill::Plan;
 use readmill::plan::{Recalibration, Steps, TableSource, Training};
 use readmill_record::{Error, Result};
 
+use super::beside::SampleFlag;
 use super::common::Io;
 use super::duplicates::DuplicateFlags;
 use super::filters::FilterFlags;
@@ -41,6 +42,8 @@ pub struct StepFlags {
     filters: FilterFlags,
     #[command(flatten)]
     bqsr: BqsrFlags,
+    #[command(flatten)]
+    sample: SampleFlag,
 }
 
 /// Recalibration in the same run.
@@ -137,11 +140,18 @@ impl BqsrFlags {
 
 impl Prep {
     pub fn plan(&self) -> Result<Plan> {
-        self.io.plan("prep", self.steps.steps(self.io.reference())?)
+        let mut plan = self.io.plan("prep", self.steps.steps(self.io.reference())?)?;
+        plan.tallies.sample = self.steps.sample();
+        Ok(plan)
     }
 }
 
 impl StepFlags {
+    /// The name of the sample, if it is given.
+    pub fn sample(&self) -> Option<String> {
+        self.sample.sample.clone()
+    }
+
     /// The steps, where bases are compared with this reference.
     pub fn steps(&self, reference: Option<&PathBuf>) -> Result<Steps> {
         let marks = self.mark_duplicates || self.duplicates.is_given();

@@ -19,6 +19,8 @@ pub struct Tallies {
     pub bamseqchksum: Option<PathBuf>,
     /// Reads by bases of adapters, as they come, as Picard's MarkIlluminaAdapters counts them.
     pub adapters: Option<PathBuf>,
+    /// The name of the sample in metrics, if it is not that of the output.
+    pub sample: Option<String>,
     /// Fail if reads were lost, doubled or altered by what should not.
     pub verify: bool,
 }

@@ -35,7 +35,7 @@ impl Job<'_> {
     pub(super) fn hold(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
-        let mut files = SideFiles::open(self.plan)?;
+        let mut files = SideFiles::open(self.plan, &self.header)?;
         let header = self.header.clone();
         let sides = elsewhere::open(self.plan, &header, self.memory.crew.in_flight, self.report)?;
         let spill = self.spill();

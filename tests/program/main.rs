@@ -22,6 +22,7 @@ mod minibwa;
 mod parts;
 mod picard;
 mod presorted;
+mod samples;
 mod sort;
 mod steps;
 mod support;

@@ -81,6 +81,7 @@ impl Align {
         let steps = self.steps.steps(Some(reference))?;
         let (aligner, words) = self.kernel.aligner()?;
         let mut plan = self.output.plan("align", self.reads.clone(), steps)?;
+        plan.tallies.sample = self.steps.sample();
         plan.tallies.adapters = self.adapters.metrics();
         if plan.means.reference.is_none() && self.fasta.is_file() {
             let fasta = Fasta::new(&self.fasta);

@@ -105,6 +105,28 @@ fn bytes_do_not_depend_on_means() {
 }
 
 #[test]
+fn metrics_are_named_after_the_output_and_not_the_first_reads() {
+    let desk = Desk::new();
+    let [one, two] = files(&desk, &short());
+    let [metrics, output] = ["metrics.txt", "NA1.bam"].map(|name| arg(&desk.path(name)));
+    let words: [&str; 7] = [&one, &two, "--mark-adapters", "--adapter-metrics", &metrics, "-o", &output];
+    for (more, name) in [
+        (&[][..], "NA1"),
+        (&["--sample", "NA2"][..], "NA2"),
+        (&["-o", "-", "-R", "@RG\\tID:a\\tSM:NA3"][..], "NA3"),
+    ] {
+        let kept = words.iter().take(if name == "NA3" { 5 } else { 7 });
+        let done = align(&kept.chain(more).copied().collect::<Vec<_>>());
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        let text = std::fs::read_to_string(&metrics).expect("metrics");
+        assert!(
+            text.contains(&format!("# MarkIlluminaAdapters INPUT={name} (readmill align")),
+            "{text:.300}"
+        );
+    }
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let (_desk, files) = desk();
     let files = files.map(|path| arg(&path));

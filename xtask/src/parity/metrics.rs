@@ -103,7 +103,7 @@ pub fn same(place: &Place<'_>, ours: &str, theirs: &str) -> Result<String> {
     Ok(rows.collect::<Vec<_>>().join(", "))
 }
 
-/// MultiQC finds the metrics of one library, takes the input for the sample, and reads every number as it is.
+/// MultiQC finds the metrics of one library, takes the output for the sample, and reads every number as it is.
 fn read_by_multiqc(place: &Place<'_>, peers: &Peers, ledger: &mut Ledger) {
     ledger.check("metrics: MultiQC reads the sample and all numbers", || {
         let multiqc = peers.multiqc()?;
@@ -119,12 +119,41 @@ fn read_by_multiqc(place: &Place<'_>, peers: &Peers, ledger: &mut Ledger) {
         let [names, values] = rows(table(&ours))?;
         let [read_names, read_values] = rows(read.lines())?;
         ensure!(read_names[1..] == names[..], "columns {read_names:?}");
-        ensure!(read_values[0] == "in", "sample {}", read_values[0]);
+        ensure!(read_values[0] == "ours", "sample {}", read_values[0]);
         for ((name, value), read) in names.iter().zip(&values).zip(&read_values[1..]) {
             let number = |text: &str| text.parse::<f64>().ok();
             ensure!(value == read || number(value) == number(read), "{name} is {read}, not {value}");
         }
         Ok(format!("MultiQC {}: {}", multiqc.version, values.join(" ")))
+    });
+    ledger.check("metrics: MultiQC joins all reports of a run, and tells those of several runs apart", || {
+        let multiqc = peers.multiqc()?;
+        let reports = |name: &str| {
+            format!(
+                "--metrics {name}.bam.metrics.txt --flagstat {name}.bam.flagstat --stats {name}.bam.stats.txt \
+                 --idxstats {name}.bam.idxstats -m 1G"
+            )
+        };
+        // One is named after the output, one by the flag, where the output is a pipe.
+        place.readmill(&format!("prep --mark-duplicates in.bam -o NA1.bam {}", reports("NA1")))?;
+        let named = format!("prep --mark-duplicates in.bam -o /dev/null --sample NA2 {}", reports("NA2"));
+        place.readmill(&named)?;
+        let mut command = multiqc.command();
+        command.current_dir(place.directory());
+        command.args("--quiet --force --no-report --outdir joined".split(' '));
+        for end in ["metrics.txt", "flagstat", "stats.txt", "idxstats"] {
+            command.args(["NA1", "NA2"].map(|name| format!("{name}.bam.{end}")));
+        }
+        let output = command.output().context("MultiQC does not start")?;
+        ensure!(output.status.success(), "MultiQC failed: {}", String::from_utf8_lossy(&output.stderr));
+        let files = ["picard_dups", "samtools_flagstat", "samtools_stats", "samtools_idxstats", "general_stats"];
+        for file in files {
+            let path = place.path(&format!("joined/multiqc_data/multiqc_{file}.txt"));
+            let text = fs::read_to_string(path).with_context(|| format!("MultiQC found no {file}"))?;
+            let samples: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
+            ensure!(samples == ["NA1", "NA2"], "{file} has {samples:?}");
+        }
+        Ok(format!("MultiQC {}: NA1 and NA2 in {}", multiqc.version, files.join(", ")))
     });
 }
 

@@ -13,7 +13,7 @@ use super::{DuplicationMetrics, LibraryCounts};
 
 impl DuplicationMetrics {
     /// The metrics as a JSON object over several lines. Bytes of names that are no UTF-8 are replaced.
-    pub fn to_json(&self, command_line: &str) -> String {
+    pub fn to_json(&self, command_line: &str, sample: &str) -> String {
         let libraries: Vec<String> =
             self.sorted().into_iter().map(|(name, counts)| library(name, counts)).collect();
         let libraries = if libraries.is_empty() {
@@ -22,9 +22,10 @@ impl DuplicationMetrics {
             format!("[\n    {}\n  ]", libraries.join(",\n    "))
         };
         format!(
-            "{{\n  \"command\": {},\n  \"libraries\": {libraries},\n  \"all_sets\": {},\n  \"optical_sets\": {},\n  \
+            "{{\n  \"command\": {},\n  \"sample\": {},\n  \"libraries\": {libraries},\n  \"all_sets\": {},\n  \"optical_sets\": {},\n  \
              \"non_optical_sets\": {}\n}}\n",
             quoted(command_line),
+            quoted(sample),
             sizes(&self.sets.all),
             sizes(&self.sets.optical),
             sizes(&self.sets.non_optical),
@@ -95,6 +96,7 @@ mod tests {
         let libraries = vec![(b"b\xFF".to_vec(), LibraryCounts::default()), (b"a\"\t".to_vec(), counts)];
         let expected = r#"{
   "command": "readmill \\",
+  "sample": "s1",
   "libraries": [
     {"library": "a\"\u0009", "unpaired_reads_examined": 1, "read_pairs_examined": 624, "secondary_or_supplementary_rds": 0, "unmapped_reads": 2, "unpaired_read_duplicates": 0, "read_pair_duplicates": 224, "read_pair_optical_duplicates": 97, "percent_duplication": 0.3586869495596477, "estimated_library_size": 909},
     {"library": "b�", "unpaired_reads_examined": 0, "read_pairs_examined": 0, "secondary_or_supplementary_rds": 0, "unmapped_reads": 0, "unpaired_read_duplicates": 0, "read_pair_duplicates": 0, "read_pair_optical_duplicates": 0, "percent_duplication": 0, "estimated_library_size": null}
@@ -104,12 +106,12 @@ mod tests {
   "non_optical_sets": {}
 }
 "#;
-        assert_eq!(DuplicationMetrics { libraries, sets }.to_json("readmill \\"), expected);
+        assert_eq!(DuplicationMetrics { libraries, sets }.to_json("readmill \\", "s1"), expected);
     }
 
     #[test]
     fn nothing_is_an_object_too() {
-        let nothing = DuplicationMetrics::default().to_json("");
+        let nothing = DuplicationMetrics::default().to_json("", "");
         assert!(nothing.contains("\"libraries\": [],\n  \"all_sets\": {},"), "{nothing}");
     }
 }

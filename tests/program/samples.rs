@@ -1,0 +1,99 @@
+//! The name that metrics give the sample: report tools join by it what is known of one sample.
+
+use crate::support;
+
+use std::path::Path;
+
+use support::{Desk, arg, readmill};
+
+/// Two pairs, one a duplicate of the other, in read groups of these samples.
+fn pairs(samples: &[&str]) -> String {
+    let groups = samples.iter().enumerate().map(|(i, name)| format!("@RG\tID:{i}\tLB:L\tSM:{name}\n"));
+    let pair = |name: &str| {
+        [(99, 100, 300), (147, 300, 100)].map(|(flag, pos, next)| {
+            let fields = format!("c1\t{pos}\t60\t4M\t=\t{next}\t0\tACGT\tIIII\tRG:Z:0");
+            format!("{name}\t{flag}\t{fields}\n")
+        })
+    };
+    let header = ["@HD\tVN:1.6\tGO:query\n@SQ\tSN:c1\tLN:1000\n".to_owned()];
+    let records = ["a", "b"].map(pair).concat();
+    header.into_iter().chain(groups).chain(records).collect()
+}
+
+/// The name of the sample in both kinds of metrics. `line` is a command line; names with a dot are files of the desk.
+fn names(desk: &Desk, line: &str) -> [String; 2] {
+    let file = |word: &str| if word.contains('.') { arg(&desk.path(word)) } else { word.to_owned() };
+    let mut words: Vec<String> = line.split(' ').map(file).collect();
+    let [text, json] = ["m.txt", "m.json"].map(|name| desk.path(name));
+    words.extend(["--metrics".into(), arg(&text), "--metrics-json".into(), arg(&json)]);
+    let done = readmill(&words);
+    assert_eq!(done.code, Some(0), "{line}: {}", done.stderr);
+    [between(&text, "# MarkDuplicates INPUT=", " "), between(&json, "\n  \"sample\": \"", "\"")]
+}
+
+fn between(path: &Path, before: &str, behind: &str) -> String {
+    let text = std::fs::read_to_string(path).expect("metrics");
+    let rest = text.split(before).nth(1).unwrap_or_else(|| panic!("{text}"));
+    rest.split(behind).next().expect("a name").to_owned()
+}
+
+#[test]
+fn metrics_are_named_after_the_output_and_not_the_first_input() {
+    let desk = Desk::new();
+    desk.file("lane1.sam", pairs(&["s1"]));
+    desk.file("lane2.sam", pairs(&["s2"]));
+    for (line, name) in [
+        ("markdup lane1.sam lane2.sam -o NA12878.bam", "NA12878"),
+        ("markdup lane1.sam -o NA12878.sorted.sam.gz", "NA12878.sorted"),
+        ("prep --mark-duplicates lane1.sam -o x.cram -O cram,no-ref", "x"),
+        ("markdup lane1.sam -o x.sam", "x"),
+        ("markdup lane1.sam -o x.out", "x.out"),
+        ("prep --mark-duplicates --sort coordinate --out-parts 2 lane1.sam -o parts.bam", "parts"),
+        ("markdup lane1.sam -o x.bam --sample NA1-2", "NA1-2"),
+    ] {
+        assert_eq!(names(&desk, line), [name, name], "{line}");
+    }
+}
+
+#[test]
+fn samples_of_pipes_have_their_own_names() {
+    let desk = Desk::new();
+    desk.file("s1.sam", pairs(&["NA1"]));
+    desk.file("same.sam", pairs(&["NA2", "NA2"]));
+    desk.file("blank.sam", pairs(&["NA 3/a"]));
+    desk.file("two.sam", pairs(&["NA3", "NA4"]));
+    desk.file("none.sam", pairs(&[]).replace("\tRG:Z:0", ""));
+    for (line, name) in [
+        ("markdup s1.sam -o -", "NA1"),
+        ("markdup s1.sam -o /dev/null", "NA1"),
+        ("markdup same.sam", "NA2"),
+        ("markdup blank.sam", "NA_3_a"),
+        ("markdup two.sam", "two.sam"),
+        ("markdup none.sam", "none.sam"),
+        ("prep --mark-duplicates --read-group ID:g\\tSM:new two.sam", "new"),
+        ("markdup s1.sam --sample other", "other"),
+    ] {
+        assert_eq!(names(&desk, line), [name, name], "{line}");
+    }
+}
+
+#[test]
+fn a_name_that_no_report_takes_is_refused() {
+    let desk = Desk::new();
+    let input = arg(&desk.file("s1.sam", pairs(&["NA1"])));
+    let metrics = arg(&desk.path("m.txt"));
+    for (words, said) in [
+        (
+            &["prep", "--mark-duplicates", "--sample", "a"][..],
+            "--sample names the sample in metrics, and none",
+        ),
+        (&["markdup", "--metrics", &metrics, "--sample", "a b"][..], "no blank"),
+        (&["markdup", "--metrics", &metrics, "--sample", "a/b"][..], "no blank"),
+        (&["markdup", "--metrics", &metrics, "--sample", ""][..], "at least one character"),
+    ] {
+        let done = readmill(words.iter().copied().chain([input.as_str(), "-o", "/dev/null"]));
+        assert_eq!(done.code, Some(1), "{words:?}: {}", done.stderr);
+        assert!(done.stderr.contains(said), "{words:?}: {}", done.stderr);
+        assert_eq!(desk.names(), ["s1.sam"]);
+    }
+}
