@@ -22,6 +22,8 @@ mod minibwa;
 mod parts;
 mod picard;
 mod presorted;
+#[cfg(all(feature = "bwa", target_arch = "x86_64"))]
+mod processors;
 mod samples;
 mod sort;
 mod steps;

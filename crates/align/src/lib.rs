@@ -42,6 +42,8 @@ mod partial;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod prefix;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod processor;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod suffixes;
 
 pub use cohort::Cohorts;
@@ -50,3 +52,5 @@ pub use index_files::IndexFiles;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub use indexing::{Stage, index_memory};
 pub use kernel::{Aligner, Contig, Kernel, Model, Seeded, Sink};
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+pub use processor::check_processor;

@@ -8,6 +8,8 @@ mod failure;
 mod ffi;
 mod files;
 mod index;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod initialisers;
 mod options;
 mod quiet;
 mod record;
