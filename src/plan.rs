@@ -350,6 +350,13 @@ impl Plan {
         }
         if let Some(recalibration) = &self.steps.recalibration {
             recalibration.check()?;
+            let without = |aligning: &Aligning| aligning.lanes.iter().any(Lane::lacks_group);
+            if self.aligning.as_ref().is_some_and(without) && self.steps.filters.read_group.is_none() {
+                let what = "recalibration counts by read group, and the reads are given none";
+                return Err(Error::usage(what).hint(
+                    "name it: -R '@RG\\tID:lane1\\tSM:sample\\tPL:ILLUMINA', once for all files or once for each lane",
+                ));
+            }
             let bootstrap = recalibration.training().is_some_and(|training| training.bootstrap);
             if bootstrap && self.order() != Order::Coordinate {
                 return Err(Error::usage(

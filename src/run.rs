@@ -66,7 +66,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         name: Vec::new(),
     };
     let mut inputs = match &plan.aligning {
-        Some(wanted) => aligned(plan, wanted, &memory, &rules)?,
+        Some(wanted) => aligned(plan, wanted, &memory, &rules, report)?,
         None => Inputs::open(&plan.inputs, rules)?,
     };
     pause::at(Moment::InputOpened);
@@ -105,7 +105,13 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
 }
 
 /// Reads of files, aligned on their way in.
-fn aligned(plan: &Plan, wanted: &Aligning, memory: &Memory, rules: &Rules) -> Result<Inputs> {
+fn aligned(
+    plan: &Plan,
+    wanted: &Aligning,
+    memory: &Memory,
+    rules: &Rules,
+    report: &Report,
+) -> Result<Inputs> {
     let means = &plan.means;
     let records = wanted.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files);
     let mut unaligned = records.map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
@@ -113,6 +119,9 @@ fn aligned(plan: &Plan, wanted: &Aligning, memory: &Memory, rules: &Rules) -> Re
     let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
     let (crew, most) = (memory.crew, memory.aligning);
     let lanes = Lanes::open(wanted, unaligned, kernel, crew, most, means.allow_missing_eof)?;
+    if !wanted.as_given {
+        lanes.check_layout(report)?;
+    }
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
     Ok(Inputs::aligned(Arc::new(lanes), first, header))
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{Claims, Input, Layout, Options, template_name};
+use readmill_fastq::{Claims, Doubt, Input, Layout, Options, template_name};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
 use readmill_record::{Batch, Error, Reads, Result};
@@ -16,6 +16,7 @@ use super::kernel::ahead;
 use super::queue::{Queue, Raw, Task};
 use super::unaligned::Unaligned;
 use crate::plan;
+use crate::report::Report;
 
 /// Templates of a batch of reads that are made of records: as many as FASTQ is taken in.
 const TEMPLATES: usize = 1024;
@@ -137,6 +138,22 @@ impl Lanes {
         let n = crew.in_flight;
         let (buffers, batches, chunks) = (Pool::new(2 * n), Pool::new(n), Pool::new(n));
         Ok(Lanes { kernel, lanes, carrying, marker, most_bytes, ahead, buffers, batches, chunks, queue })
+    }
+
+    /// Holds the first reads of each lane against the way its files were given.
+    ///
+    /// # Errors
+    /// The files cannot be meant so.
+    pub fn check_layout(&self, report: &Report) -> Result<()> {
+        for lane in &self.lanes {
+            let Origin::Fastq(claims) = &lane.origin else { continue };
+            match claims.doubt() {
+                Some(Doubt::Certain(error)) => return Err(error),
+                Some(Doubt::Likely(what)) => report.warn(&what),
+                None => {}
+            }
+        }
+        Ok(())
     }
 
     /// Makes reads of a lane ready: barcodes are cut off, the fields noted that go on to records, and adapters. Says in which

@@ -109,8 +109,14 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
     let aligner = Aligner::Bwa(Box::<BwaOptions>::default());
     let carrying = Carrying::default();
-    let aligning =
-        Aligning { reference: fasta, lanes: vec![lane], carrying, aligner, words: Vec::new() };
+    let aligning = Aligning {
+        reference: fasta,
+        lanes: vec![lane],
+        carrying,
+        aligner,
+        words: Vec::new(),
+        as_given: false,
+    };
     plan.means.threads = threads;
     plan.means.memory = readmill::memory::of_aligning(&aligning, plan.means.threads)? + (512 << 20);
     plan.aligning = Some(aligning);

@@ -20,6 +20,8 @@ pub struct Aligning {
     pub aligner: Aligner,
     /// Its options that are not its defaults, for `@PG`.
     pub words: Vec<String>,
+    /// Whether FASTQ files are what they were given as, whatever their first reads say.
+    pub as_given: bool,
 }
 
 impl Aligning {
@@ -49,6 +51,8 @@ pub struct Carrying {
     pub structures: Vec<ReadStructure>,
     /// What is marked as an adapter, if that is asked for.
     pub adapters: Option<AdapterRules>,
+    /// How the rules differ from their defaults, as flags, for `@PG`.
+    pub adapter_words: Vec<String>,
 }
 
 impl Carrying {
@@ -60,7 +64,11 @@ impl Carrying {
             self.comments.then(|| "-C".to_string()),
             self.name_umis.as_ref().map(|it| format!("--umi-from-name{}", separator(it))),
             (!structures.is_empty()).then(|| format!("--read-structures {}", structures.join(","))),
-            self.adapters.as_ref().map(|_| "--mark-adapters".to_string()),
+            self.adapters.as_ref().map(|_| {
+                let marked = std::iter::once("--mark-adapters");
+                let words = marked.chain(self.adapter_words.iter().map(String::as_str));
+                words.collect::<Vec<_>>().join(" ")
+            }),
         ]
         .into_iter()
         .flatten()
@@ -115,6 +123,11 @@ impl Lane {
         if self.interleaved { 2 } else { self.files.len() }
     }
 
+    /// Whether its reads get no read group and bring none.
+    pub fn lacks_group(&self) -> bool {
+        self.group.is_none() && !self.records
+    }
+
     /// The ID of the read group.
     pub fn group_id(&self) -> Option<&[u8]> {
         self.group.as_ref()?.get(b"ID")
@@ -129,7 +142,7 @@ pub fn read_group(text: &str) -> Result<Line> {
     };
     let plain = text.replace("\\t", "\t");
     if !plain.starts_with("@RG\t") {
-        return wrong("it does not begin with @RG");
+        return wrong("it does not begin with @RG and a tab, which may be written \\t");
     }
     if plain.contains(['\n', '\r', '\\']) {
         return wrong("it has more than one line, or a \\ that is not \\t");
@@ -147,6 +160,8 @@ pub fn read_group(text: &str) -> Result<Line> {
 impl Aligning {
     /// Checks what can be checked before anything is opened.
     pub fn check(&self) -> Result<()> {
+        #[cfg(any(feature = "bwa", feature = "minibwa"))]
+        readmill_align::check_processor(self.aligner.flag() == "--bwa")?;
         self.carrying.adapters.as_ref().map(Marker::new).transpose()?;
         let structures = self.carrying.structures.len();
         if let Some(records) = self.lanes.iter().find(|lane| lane.records)
@@ -162,6 +177,11 @@ impl Aligning {
             );
         }
         for (at, lane) in self.lanes.iter().enumerate() {
+            if lane.files.contains(&self.reference) {
+                return Err(Error::usage("it is given as reads, and as the reference")
+                    .file(&self.reference)
+                    .hint("the reference comes first, and once: readmill align REF READS..."));
+            }
             if structures > 0 && !lane.records && structures != lane.segments() {
                 let what = format!(
                     "there are {structures} structures for {} reads of a template",

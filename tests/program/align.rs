@@ -2,6 +2,9 @@
 
 mod adapters;
 mod carrying;
+mod layout;
+mod mistakes;
+mod program_line;
 use crate::support;
 mod unaligned;
 

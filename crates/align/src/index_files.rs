@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use readmill_record::{Error, Result};
 
 use crate::Contig;
+use crate::fasta;
 use crate::prefix::named;
 
 /// What an aligner calls the files of its index, and how they are read.
@@ -47,12 +48,35 @@ impl IndexFiles {
         while !self.missing(&prefix).is_empty() {
             let extension = prefix.extension().and_then(|it| it.to_str()).unwrap_or_default();
             if !["gz", "bgz", "fasta", "fa", "fna"].contains(&extension) {
-                let what = format!("it has no index for {}", self.aligner);
-                return Err(Error::usage(what).file(reference).hint(self.hint));
+                return Err(self.not_found(reference));
             }
             prefix.set_extension("");
         }
         Ok(prefix)
+    }
+
+    /// The error of a reference without an index.
+    fn not_found(&self, reference: &Path) -> Error {
+        const FIRST: &str = "the reference comes first: readmill align REF READS...";
+        let error = match (reference.metadata(), fasta::holds_reads(reference)) {
+            (Err(error), _) => Error::io("the reference cannot be opened", &error)
+                .hint("give the FASTA file from which `readmill index` made the index; it comes before the reads"),
+            (Ok(about), _) if about.is_dir() => {
+                Error::usage("this is a directory, and the reference is a FASTA file").hint(FIRST)
+            }
+            (_, Some(kind)) => {
+                Error::usage(format!("this is {kind}, and stands where the reference is expected")).hint(FIRST)
+            }
+            _ => match &self.missing(reference)[..] {
+                [lacking, ..] if self.missing(reference).len() < self.suffixes.len() => {
+                    let lacking = lacking.display();
+                    Error::usage(format!("its index for {} lacks {lacking}", self.aligner))
+                }
+                _ => Error::usage(format!("it has no index for {}", self.aligner)),
+            }
+            .hint(self.hint),
+        };
+        error.file(reference)
     }
 
     /// Bytes that an index of that prefix takes in memory, as its files say.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use readmill_record::{Reads, Result};
 
 use crate::general::MOST_TEXT;
+use crate::layout::{self, Doubt};
 use crate::reach::Reach;
 use crate::source::Input;
 use crate::strict;
@@ -115,6 +116,16 @@ impl Claims {
     pub fn take(&self, ticket: u64, reads: &mut Reads) -> Taken {
         reads.reset(self.segments, ticket * self.options.templates as u64);
         Taken { ticket, found: self.find(ticket, reads) }
+    }
+
+    /// What the first records say against the way the files were given.
+    pub fn doubt(&self) -> Option<Doubt> {
+        match &self.files[..] {
+            [one, two] => layout::of_pair([one.name(), two.name()], [one.first(), two.first()]),
+            [one] if self.segments == 2 => layout::of_interleaved(one.name(), one.first()),
+            [one] => layout::of_single(one.name(), one.first()),
+            _ => None,
+        }
     }
 
     /// Reads of each template.

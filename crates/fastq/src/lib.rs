@@ -33,6 +33,7 @@
 mod block;
 mod claims;
 mod general;
+mod layout;
 mod line;
 mod order;
 mod reach;
@@ -45,6 +46,7 @@ mod text;
 mod twins;
 
 pub use claims::{Claims, Layout, Options, Taken};
+pub use layout::Doubt;
 pub use line::template_name;
 pub use order::Order;
 pub use source::{Bytes, Input, holds_records};

@@ -1,5 +1,6 @@
 //! Where the text of a FASTQ file comes from. The format is told by content, never by name.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use readmill_format::bgzf::BlockReader;
 use readmill_record::{Error, Kind, Result};
 
+use crate::layout::{FirstRead, first_reads};
 use crate::twins::twins;
 
 /// Bytes looked at to tell the format: enough for one BGZF block.
@@ -42,6 +44,18 @@ pub(crate) enum Source {
     Blocks(Box<BlockReader<Bytes>>),
     /// A stream that can only be read from front to back.
     Stream(Stream),
+}
+
+/// An input that is open, and what was seen of it.
+pub(crate) struct Opened {
+    /// What errors call it.
+    pub name: PathBuf,
+    /// Where its text comes from.
+    pub source: Source,
+    /// How much of it has been read.
+    pub meter: Meter,
+    /// Its first records.
+    pub first: Vec<FirstRead>,
 }
 
 /// How much of an input has been read.
@@ -78,10 +92,7 @@ enum Handle {
 }
 
 /// Opens inputs, all of them before anything is read. `allow_missing_eof` accepts BGZF without the empty block that ends it.
-pub(crate) fn open(
-    inputs: Vec<Input>,
-    allow_missing_eof: bool,
-) -> Result<Vec<(PathBuf, Source, Meter)>> {
+pub(crate) fn open(inputs: Vec<Input>, allow_missing_eof: bool) -> Result<Vec<Opened>> {
     let handles = inputs.into_iter().map(handle).collect::<Result<Vec<_>>>()?;
     let handles = match <[_; 2]>::try_from(handles) {
         Ok([(one, Handle::Pipe(first)), (two, Handle::Pipe(second))]) => {
@@ -113,7 +124,7 @@ fn handle(input: Input) -> Result<(PathBuf, Handle)> {
     Ok((path, handle))
 }
 
-fn source(name: PathBuf, handle: Handle, allow_missing_eof: bool) -> Result<(PathBuf, Source, Meter)> {
+fn source(name: PathBuf, handle: Handle, allow_missing_eof: bool) -> Result<Opened> {
     let (mut bytes, file): (Bytes, _) = match handle {
         Handle::Regular(file, len) => {
             let again = file.try_clone().map_err(|e| Error::io("cannot be opened", &e).file(&name))?;
@@ -126,6 +137,7 @@ fn source(name: PathBuf, handle: Handle, allow_missing_eof: bool) -> Result<(Pat
     let read = (&mut bytes).take(PEEK as u64).read_to_end(&mut peek);
     read.map_err(|e| Error::io("reading failed", &e).file(&name))?;
     let format = Format::of(&peek).map_err(|error| error.file(&name))?;
+    let first = first_reads(&format.start(&peek));
     let meter = Meter { total: file.as_ref().map(|&(len, _)| len), ..Meter::default() };
     let whole: Bytes = Box::new(Metered(Box::new(Cursor::new(peek).chain(bytes)), meter.clone()));
     let buffered = |whole| BufReader::with_capacity(READ_SIZE, whole);
@@ -143,7 +155,7 @@ fn source(name: PathBuf, handle: Handle, allow_missing_eof: bool) -> Result<(Pat
             Source::Stream(Stream(Box::new(zstd)))
         }
     };
-    Ok((name, source, meter))
+    Ok(Opened { name, source, meter, first })
 }
 
 /// How the text is packed.
@@ -176,6 +188,22 @@ impl Format {
         };
         refuse_reads_of_other_kinds(peek)?;
         Ok(format)
+    }
+
+    /// The text that this start of a file has, up to four times as many bytes.
+    fn start<'a>(&self, peek: &'a [u8]) -> Cow<'a, [u8]> {
+        let unpacked: Box<dyn Read + 'a> = match self {
+            Format::Text => return Cow::Borrowed(peek),
+            Format::Bgzf | Format::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(peek)),
+            Format::Zstd => match zstd::stream::read::Decoder::with_buffer(peek) {
+                Ok(decoder) => Box::new(decoder),
+                Err(_) => return Cow::Borrowed(&[]),
+            },
+        };
+        let mut text = Vec::new();
+        // The start ends anywhere, and damage is found, and named, when all is read.
+        let _ = unpacked.take(4 * PEEK as u64).read_to_end(&mut text);
+        Cow::Owned(text)
     }
 }
 

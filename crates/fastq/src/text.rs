@@ -10,9 +10,10 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater, frame};
 use readmill_record::{Error, Result};
 
 use crate::block::{Block, Shelf};
+use crate::layout::FirstRead;
 use crate::reach::{Goal, Reach, Supply, reach};
 use crate::ring::{Claim, Ring};
-use crate::source::{self, Bytes, Input, Meter, Source, Stream};
+use crate::source::{self, Bytes, Input, Meter, Opened, Source, Stream};
 
 /// Bytes of a line, about, where reads are of 150 bases.
 const USUAL_LINE: u64 = 92;
@@ -56,6 +57,7 @@ enum Kind {
 /// The text of one file.
 pub(crate) struct Text {
     name: PathBuf,
+    first: Vec<FirstRead>,
     kind: Kind,
     ring: Ring<Arc<Block>>,
     slots: usize,
@@ -70,13 +72,11 @@ impl Text {
     /// Opens files.
     pub fn open(inputs: Vec<Input>, rules: Rules) -> Result<Vec<Self>> {
         let opened = source::open(inputs, rules.allow_missing_eof)?;
-        Ok(opened
-            .into_iter()
-            .map(|(name, source, meter)| Text::new(name, source, meter, rules))
-            .collect())
+        Ok(opened.into_iter().map(|opened| Text::new(opened, rules)).collect())
     }
 
-    fn new(name: PathBuf, source: Source, meter: Meter, rules: Rules) -> Self {
+    fn new(opened: Opened, rules: Rules) -> Self {
+        let Opened { name, source, meter, first } = opened;
         let block_bytes = match source {
             Source::Blocks(_) => frame::MAX_CHUNK,
             Source::Plain(..) | Source::Stream(_) => rules.block_bytes.max(1),
@@ -97,12 +97,17 @@ impl Text {
         };
         let rules = Rules { block_bytes, ..rules };
         let (ring, shelf) = (Ring::new(slots, blocks), Shelf::default());
-        Text { name, kind, ring, slots, shelf, meter, rules, refilled: AtomicU64::new(0) }
+        Text { name, first, kind, ring, slots, shelf, meter, rules, refilled: AtomicU64::new(0) }
     }
 
     /// What errors call the file.
     pub fn name(&self) -> &Path {
         &self.name
+    }
+
+    /// Its first records.
+    pub fn first(&self) -> &[FirstRead] {
+        &self.first
     }
 
     /// Bytes of the file that have been read, and that there are, if that is known; as they lie in the file.

@@ -6,6 +6,9 @@ use clap::Args;
 use readmill_record::{Error, Result};
 use readmill_steps::adapter::{AdapterPair, AdapterRules, Pruning, Stringency};
 
+/// The adapters that are looked for unless others are named.
+const ADAPTERS: &str = "INDEXED,DUAL_INDEXED,PAIRED_END";
+
 /// Adapters behind short templates.
 #[derive(Args)]
 #[command(next_help_heading = "Adapters")]
@@ -17,12 +20,12 @@ pub struct AdapterFlags {
     #[arg(
         long,
         value_name = "NAMES",
-        default_value = "INDEXED,DUAL_INDEXED,PAIRED_END",
+        default_value = ADAPTERS,
         value_delimiter = ',',
         alias = "ADAPTERS",
         requires = "mark_adapters"
     )]
-    adapters: Vec<AdapterPair>,
+    adapters: Vec<String>,
     /// 5' adapter of one more pair to look for; last reads run into its reverse complement
     #[arg(long, value_name = "BASES", alias = "FIVE_PRIME_ADAPTER", requires_all = ["mark_adapters", "three_prime_adapter"])]
     five_prime_adapter: Option<String>,
@@ -104,12 +107,34 @@ impl AdapterFlags {
         self.adapter_metrics.clone()
     }
 
+    /// The flags that are not their defaults, for `@PG`.
+    pub fn words(&self) -> Vec<String> {
+        let pair = |of: &Option<String>| of.clone().unwrap_or_default();
+        [
+            ("--adapters", self.adapters.join(","), ADAPTERS),
+            ("--five-prime-adapter", pair(&self.five_prime_adapter), ""),
+            ("--three-prime-adapter", pair(&self.three_prime_adapter), ""),
+            ("--min-match-bases-se", self.min_match_bases_se.to_string(), "12"),
+            ("--min-match-bases-pe", self.min_match_bases_pe.to_string(), "6"),
+            ("--max-error-rate-se", self.max_error_rate_se.to_string(), "0.1"),
+            ("--max-error-rate-pe", self.max_error_rate_pe.to_string(), "0.1"),
+            ("--adapter-truncation-length", self.adapter_truncation_length.to_string(), "30"),
+            ("--prune-adapters-after", self.prune_adapters_after.to_string(), "100"),
+            ("--num-adapters-to-keep", self.num_adapters_to_keep.to_string(), "1"),
+        ]
+        .into_iter()
+        .filter(|(_, value, default)| value != default)
+        .map(|(flag, value, _)| format!("{flag} {value}"))
+        .collect()
+    }
+
     /// What is asked for.
     pub fn rules(&self) -> Result<Option<AdapterRules>> {
         if !self.mark_adapters {
             return Ok(None);
         }
-        let mut adapters = self.adapters.clone();
+        let mut adapters =
+            self.adapters.iter().map(|name| name.parse()).collect::<Result<Vec<AdapterPair>>>()?;
         if let (Some(five_prime), Some(three_prime)) =
             (&self.five_prime_adapter, &self.three_prime_adapter)
         {

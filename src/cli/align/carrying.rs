@@ -39,13 +39,14 @@ impl CarryingFlags {
         self.append_comment
     }
 
-    /// What is asked for, with these adapters.
-    pub fn carrying(&self, adapters: Option<AdapterRules>) -> Carrying {
+    /// What is asked for, with these adapters and the words that say them.
+    pub fn carrying(&self, adapters: Option<AdapterRules>, adapter_words: Vec<String>) -> Carrying {
         Carrying {
             comments: self.append_comment,
             name_umis: self.umi_from_name.map(|(separator,)| separator),
             structures: self.read_structures.clone(),
             adapters,
+            adapter_words,
         }
     }
 }

@@ -46,6 +46,9 @@ pub struct Align {
     /// Each file has both reads of each pair, one after the other
     #[arg(short = 'p', long)]
     interleaved: bool,
+    /// Take FASTQ files as they are given, even where names or comments of their first reads say otherwise: that R2 comes before R1, or that pairs alternate in one file
+    #[arg(long)]
+    as_given: bool,
     /// Each file is SAM, BAM or CRAM, of reads that are not aligned: for pipes, as files show it
     #[arg(long, conflicts_with_all = ["single", "interleaved"])]
     unaligned: bool,
@@ -91,9 +94,10 @@ impl Align {
         let aligning = Aligning {
             reference: self.fasta.clone(),
             lanes: self.lanes()?,
-            carrying: self.carrying.carrying(self.adapters.rules()?),
+            carrying: self.carrying.carrying(self.adapters.rules()?, self.adapters.words()),
             aligner,
             words,
+            as_given: self.as_given,
         };
         if !self.output.says_memory() {
             plan.means.memory =

@@ -1,0 +1,334 @@
+//! What the first records of files say of the way the files were given: whether mates alternate in one file, and which
+//! of two files has the first reads.
+
+use std::path::Path;
+
+use readmill_record::Error;
+
+use crate::line::{fault_of_name, name_and_comment, template_name, without_return};
+
+/// Records of each file that are looked at.
+const RECORDS: usize = 64;
+
+/// Records without numbers that prove as much as one with a number: no two reads in turn are alike so often by chance.
+const MANY: usize = 16;
+
+const TAKE_ANYHOW: &str =
+    "give the files in another order; if they are right as they are, say --as-given";
+const INTERLEAVED: &str =
+    "say -p for a file that has both reads of each pair; if its reads are single ones, say --as-given";
+const NOT_INTERLEAVED: &str = "leave -p out; if its reads are pairs all the same, say --as-given";
+const SIDE_BY_SIDE: &str = "give R1 and R2 of a lane side by side: lane1_R1 lane1_R2 lane2_R1 lane2_R2";
+
+/// One of the first records of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FirstRead {
+    /// The name of the template.
+    name: Vec<u8>,
+    /// 1 or 2, if name or comment say which read of its template it is.
+    number: Option<u8>,
+    bases: Vec<u8>,
+}
+
+/// What is wrong with the way files were given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// The files cannot be meant so.
+    Certain(Error),
+    /// The files are probably not meant so: a warning.
+    Likely(String),
+}
+
+/// Reads the first records of text that may end anywhere, as long as they have four lines.
+pub(crate) fn first_reads(text: &[u8]) -> Vec<FirstRead> {
+    let mut lines =
+        text.split_inclusive(|&byte| byte == b'\n').map_while(|line| line.strip_suffix(b"\n"));
+    let mut reads = Vec::new();
+    while reads.len() < RECORDS {
+        let mut next = || lines.next().map(without_return);
+        let (Some([b'@', head @ ..]), Some(bases), Some([b'+', ..]), Some(qualities)) =
+            (next(), next(), next(), next())
+        else {
+            break;
+        };
+        let (len, comment) = name_and_comment(head);
+        let name = &head[..len];
+        if fault_of_name(name).is_some() || qualities.len() != bases.len() {
+            break;
+        }
+        let number = number(name, &head[comment..]);
+        reads.push(FirstRead { name: template_name(name).to_vec(), number, bases: bases.to_vec() });
+    }
+    reads
+}
+
+/// Which read of its template a read is: by `/1` or `/2` behind its name, or by a comment such as `1:N:0:ACGT`. None
+/// where the two differ.
+fn number(name: &[u8], comment: &[u8]) -> Option<u8> {
+    let digit = |byte: u8| matches!(byte, b'1' | b'2').then(|| byte - b'0');
+    let of_name = match name {
+        [_, .., b'/', last] => digit(*last),
+        _ => None,
+    };
+    let of_comment = match comment {
+        [first, b':', b'Y' | b'N', b':', b'0'..=b'9', ..] => digit(*first),
+        _ => None,
+    };
+    match (of_name, of_comment) {
+        (Some(one), Some(other)) if one != other => None,
+        (one, other) => one.or(other),
+    }
+}
+
+/// What the first records of one file of single reads say.
+pub(crate) fn of_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
+    let (pairs, mates) = (reads.len() / 2, mates(reads));
+    if interleaved(reads) {
+        let what = "each read is followed by its mate, and the file was given as one of single reads";
+        return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
+    }
+    let beside = reads.windows(2).filter(|two| same_template(two)).count();
+    (mates > 0 && mates == pairs || beside > 0 && numbers(reads).any(|it| it == 2)).then(|| {
+        let (file, n) = (file.display(), reads.len());
+        Doubt::Likely(format!(
+            "{file}: {beside} of the first {n} reads stand beside a read of the same name, and are aligned as single reads; \
+say -p if they are pairs"
+        ))
+    })
+}
+
+/// What the first records of one file of pairs say.
+pub(crate) fn of_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
+    let mut pairs = reads.chunks_exact(2).peekable();
+    pairs.peek()?;
+    let certain = |what: &str, hint| Some(Doubt::Certain(Error::input(what).file(file).hint(hint)));
+    if pairs
+        .clone()
+        .all(|two| same_template(two) && (two[0].number, two[1].number) == (Some(2), Some(1)))
+    {
+        return certain("the last read (R2) of each pair stands before the first one (R1)", TAKE_ANYHOW);
+    }
+    let apart = pairs.all(|two| !same_template(two));
+    match all_numbers(reads) {
+        Some(1) if apart => certain("it has first reads (R1) alone, and no pairs", NOT_INTERLEAVED),
+        Some(2) if apart => certain("it has last reads (R2) alone, and no pairs", NOT_INTERLEAVED),
+        _ => None,
+    }
+}
+
+/// What the first records of two files say: of first reads, and of last ones.
+pub(crate) fn of_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<Doubt> {
+    let certain = |what: String, hint| Some(Doubt::Certain(Error::input(what).hint(hint)));
+    for (file, reads) in files.into_iter().zip(reads) {
+        if interleaved(reads) && numbers(reads).next().is_some() {
+            let what = "each read is followed by its mate, and the file was given as one of two";
+            return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
+        }
+    }
+    let n = reads[0].len().min(reads[1].len());
+    let both = || reads[0].iter().zip(reads[1]);
+    if n == 0 {
+        return None;
+    }
+    let [one, two] = files.map(Path::display);
+    let same_names = both().all(|(one, two)| one.name == two.name);
+    let same_bases = both().all(|(one, two)| one.bases == two.bases);
+    let kind = |number| if number == 1 { "first reads (R1)" } else { "last reads (R2)" };
+    match reads.map(all_numbers) {
+        [Some(2), Some(1)] => {
+            return certain(
+                format!(
+                    "{one} has last reads (R2), and {two}, which was given after it, first reads (R1)"
+                ),
+                TAKE_ANYHOW,
+            );
+        }
+        [Some(first), Some(last)] if first == last && same_names && same_bases => {
+            return certain(format!("{one} and {two} have the same reads"), SIDE_BY_SIDE);
+        }
+        [Some(first), Some(last)] if first == last && !same_names => {
+            return certain(
+                format!("{one} and {two} were given as a pair, and both have {}", kind(first)),
+                SIDE_BY_SIDE,
+            );
+        }
+        [Some(first), Some(last)] if first == last => {
+            let kind = kind(first);
+            return Some(Doubt::Likely(format!(
+                "{one} and {two} both say that they have {kind}; they are aligned as R1 and R2 of pairs"
+            )));
+        }
+        _ => {}
+    }
+    if same_names && same_bases && n >= MANY {
+        return certain(format!("{one} and {two} have the same reads"), SIDE_BY_SIDE);
+    }
+    let wrong = |at: usize, number| reads[at].iter().filter(|it| it.number == Some(number)).count();
+    let (last_in_first, first_in_last) = (wrong(0, 2), wrong(1, 1));
+    (last_in_first + first_in_last > 0).then(|| {
+        Doubt::Likely(format!(
+            "{last_in_first} of the first {} reads of {one} are numbered 2, and {first_in_last} of the first {} of {two} are \
+numbered 1; {one} is taken for R1, and {two} for R2",
+            reads[0].len(),
+            reads[1].len()
+        ))
+    })
+}
+
+/// Whether two reads have one name, and not one number.
+fn same_template(two: &[FirstRead]) -> bool {
+    let [one, two] = two else { return false };
+    one.name == two.name && (one.number.is_none() || one.number != two.number)
+}
+
+/// Pairs of reads, as they follow each other from the front, that are mates.
+fn mates(reads: &[FirstRead]) -> usize {
+    reads.chunks_exact(2).filter(|two| same_template(two)).count()
+}
+
+/// Whether all reads are followed by their mates: as their numbers say, or because there are so many.
+fn interleaved(reads: &[FirstRead]) -> bool {
+    let pairs = reads.len() / 2;
+    let numbered = reads[..2 * pairs].iter().all(|read| read.number.is_some());
+    pairs > 0 && mates(reads) == pairs && (numbered || reads.len() >= MANY)
+}
+
+fn numbers(reads: &[FirstRead]) -> impl Iterator<Item = u8> {
+    reads.iter().filter_map(|read| read.number)
+}
+
+/// The number of all reads, if all have the same.
+fn all_numbers(reads: &[FirstRead]) -> Option<u8> {
+    let first = reads.first()?.number?;
+    reads.iter().all(|read| read.number == Some(first)).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Records of these heads, each with bases of its own.
+    fn reads(heads: &[&str]) -> Vec<FirstRead> {
+        let bases =
+            |at: usize| format!("{:0>12}", format!("{at:b}")).replace('0', "A").replace('1', "C");
+        let record = |(at, head): (usize, &&str)| format!("@{head}\n{0}\n+\n{0}\n", bases(at));
+        first_reads(heads.iter().enumerate().map(record).collect::<String>().as_bytes())
+    }
+
+    /// What is said: `!` and the error, `?` and the warning.
+    fn said(doubt: Option<Doubt>) -> String {
+        match doubt {
+            None => String::new(),
+            Some(Doubt::Certain(error)) => format!("!{}", error.what),
+            Some(Doubt::Likely(what)) => format!("?{what}"),
+        }
+    }
+
+    fn single(heads: &[&str]) -> String {
+        said(of_single(Path::new("x"), &reads(heads)))
+    }
+
+    fn interleaved(heads: &[&str]) -> String {
+        said(of_interleaved(Path::new("x"), &reads(heads)))
+    }
+
+    fn pair(one: &[&str], two: &[&str]) -> String {
+        // Mates differ in their bases, as those of the second file start with another record.
+        let two = [&["first"], two].concat();
+        said(of_pair([Path::new("x"), Path::new("y")], [&reads(one), &reads(&two)[1..]]))
+    }
+
+    #[test]
+    fn numbers_are_those_of_names_or_comments() {
+        let number = |head| reads(&[head])[0].number;
+        for (head, wanted) in [
+            ("r/1", Some(1)),
+            ("r/2 x", Some(2)),
+            ("r 1:N:0:ACGT", Some(1)),
+            ("r 2:Y:18:1", Some(2)),
+            ("r/2 2:N:0:1", Some(2)),
+            ("r/1 2:N:0:1", None),
+            ("r/3", None),
+            ("/1", None),
+            ("r 1:N", None),
+            ("r 1:X:0:A", None),
+            ("r", None),
+        ] {
+            assert_eq!(number(head), wanted, "{head}");
+        }
+    }
+
+    #[test]
+    fn only_whole_records_of_four_lines_are_looked_at() {
+        assert_eq!(reads(&["a/1", "b/1"]).len(), 2);
+        assert_eq!(first_reads(b"@a/1\nAC\n+\nII\n@b/1\nAC\n+\nII").len(), 1);
+        assert_eq!(first_reads(b"@a/1\r\nAC\r\n+\r\nII\r\n")[0].bases, b"AC");
+        assert_eq!(first_reads(b"@a\nAC\nGT\n+\nIIII\n"), []);
+        assert_eq!(first_reads(b">a\nAC\n"), []);
+        assert_eq!(first_reads(b"@a\nA\n+\nI\n".repeat(1000).as_slice()).len(), RECORDS);
+    }
+
+    #[test]
+    fn a_file_of_single_reads_that_alternate_is_interleaved() {
+        let certain =
+            "!each read is followed by its mate, and the file was given as one of single reads";
+        assert_eq!(single(&["a/1", "a/2", "b/1", "b/2", "c/1"]), certain);
+        assert_eq!(single(&["a 1:N:0:A", "a 2:N:0:A"]), certain);
+        let unnumbered: Vec<String> = (0..MANY).map(|at| format!("r{}", at / 2)).collect();
+        let unnumbered: Vec<&str> = unnumbered.iter().map(String::as_str).collect();
+        assert_eq!(single(&unnumbered), certain);
+        assert!(single(&["a", "a", "b", "b"]).starts_with("?x: 2 of the first 4 reads"));
+        assert!(single(&["s/1", "a/1", "a/2", "b/1"]).starts_with("?x: 1 of the first 4 reads"));
+        for fine in [&["a/1", "b/1", "c/1"][..], &["a/2", "b/2"], &["a", "b", "c"], &["a/1"], &[]] {
+            assert_eq!(single(fine), "", "{fine:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_pairs_has_first_reads_first() {
+        assert_eq!(
+            interleaved(&["a/2", "a/1"]),
+            "!the last read (R2) of each pair stands before the first one (R1)"
+        );
+        assert_eq!(interleaved(&["a/1", "b/1"]), "!it has first reads (R1) alone, and no pairs");
+        for fine in [&["a/1", "a/2"][..], &["a", "a"], &["a"], &[]] {
+            assert_eq!(interleaved(fine), "", "{fine:?}");
+        }
+    }
+
+    #[test]
+    fn of_two_files_the_first_has_first_reads() {
+        assert_eq!(
+            pair(&["a 2:N:0:A", "b 2:N:0:A"], &["a 1:N:0:A", "b 1:N:0:A"]),
+            "!x has last reads (R2), and y, which was given after it, first reads (R1)"
+        );
+        assert_eq!(
+            pair(&["a/1", "b/1"], &["c/1", "d/1"]),
+            "!x and y were given as a pair, and both have first reads (R1)"
+        );
+        assert_eq!(
+            pair(&["a/1", "a/2"], &["a/1", "a/2"]),
+            "!each read is followed by its mate, and the file was given as one of two"
+        );
+        assert!(pair(&["a/1", "b/1"], &["a/1", "b/1"]).starts_with("?x and y both say"));
+        assert!(pair(&["a/2", "b/1"], &["a/1", "b/2"]).starts_with("?1 of the first 2 reads of x"));
+        for (one, two) in
+            [(["a/1", "b/1"], ["a/2", "b/2"]), (["a", "b"], ["a", "b"]), (["a/1", "b/1"], ["a", "b"])]
+        {
+            assert_eq!(pair(&one, &two), "", "{one:?} {two:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_reads_twice_are_no_pairs() {
+        let twice = |heads: &[&str]| {
+            let reads = reads(heads);
+            said(of_pair([Path::new("x"), Path::new("y")], [&reads, &reads]))
+        };
+        assert_eq!(twice(&["a/1", "b/1"]), "!x and y have the same reads");
+        assert_eq!(twice(&["a", "b"]), "", "two reads may be alike");
+        let many: Vec<String> = (0..MANY).map(|at| format!("r{at}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(twice(&many), "!x and y have the same reads");
+    }
+}
