@@ -226,15 +226,15 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         (format!("split {file} -o {out} --by read-group --move-to {out}.x=unmapped"), "no main output"),
         (format!("sort {file} -o {out}.bam --copy-to {out}.bam=unmapped"), "one name"),
         (format!("sort {file} -o {out}.bam --copy-to {file}=unmapped"), "is an input"),
-        (format!("sort {file} -o {out}.bam --copy-to {out}.bam.bai=unmapped"), "index of another"),
+        (format!("sort {file} -o {out}.bam --copy-to {out}.bam.bai=unmapped"), "not the name of"),
         (format!("sort {file} -o {out}.bam --flagstat {out}.bam.csi"), "index of another"),
         (
             format!("sort {file} -o {out}.bam --reference {fasta} --move-to {fasta}=unmapped"),
-            "is an input",
+            "not the name of",
         ),
         (
             format!("sort {file} -o {out}.bam --reference {fasta} --move-to {fasta}.fai=unmapped"),
-            "is an input",
+            "not the name of",
         ),
         (format!("filter {file} -o {out}.bam -R ^{list} --move-to {list}=unmapped"), "is an input"),
         (format!("split {file} -o {out} --by contigs -O sam -l 9"), "no level"),

@@ -91,7 +91,7 @@ fn words(case: &Case, run: &Run, desk: &Desk) -> Vec<String> {
                 let sites = case.files.iter().filter(|file| is_site(&file.0));
                 sites.for_each(|file| add(&["--known-sites", &file.0]));
             }
-            add(&["-o", &first]);
+            add(&["--allow-empty", "-o", &first]); // as GATK does
         }
         "apply" => {
             add(&[input, "--bqsr-table", &first, "-o", "out.sam"]);

@@ -19,8 +19,10 @@ fn mark(place: &Place, flags: &str) -> Ended {
 fn metrics_that_cannot_be_written_are_told_before_anything_is_read() {
     let place = Place::new();
     // whoever reads this file to its end has something else to say
-    let cut = bam(&many(30_000, 200));
-    place.input("x.bam", &cut[..cut.len() - 30]);
+    let mut damaged = bam(&many(30_000, 200));
+    let last = damaged.len() - 60; // before the EOF block
+    damaged[last] ^= 0xff;
+    place.input("x.bam", damaged);
     for flag in ["--metrics", "--metrics-json"] {
         let with = |path: &str| mark(&place, &format!("-o out/x.bam {flag} {path}"));
         with("none/m.txt").fails(3, &["none/m.txt cannot be written", "No such file"]);

@@ -67,7 +67,7 @@ fn what_is_no_reference_is_refused() {
         ("", "no bases"),
         (">a\n", "no bases"),
         ("ACGT\n", "begins with `>`"),
-        ("@r\nACGT\n+\nIIII\n", "not FASTQ"),
+        ("@r\nACGT\n+\nIIII\n", "this is FASTQ"),
         (">a\nAC\n>b\nAC\n>a\nAC\n", "two sequences are called a"),
         (">a\nAC\n> b\nAC\n", "sequence 2 has no name"),
     ] {
@@ -88,8 +88,10 @@ fn an_index_that_takes_too_much_memory_is_not_begun() {
 fn an_index_is_found_under_the_names_that_are_in_use() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("ref.fa.gz");
+    std::fs::write(&file, ">a\nACGT\n").unwrap();
     let error = bwa::FILES.find(&file).unwrap_err();
     assert!(error.to_string().contains("readmill index REF"), "{error}");
+    std::fs::remove_file(&file).unwrap(); // an index does without it
     for prefix in ["ref", "ref.fa"] {
         let prefix = place.path().join(prefix);
         for suffix in [".amb", ".ann", ".pac", ".bwt.2bit.64"] {
