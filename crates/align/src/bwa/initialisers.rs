@@ -1,16 +1,16 @@
 //! Keeps bwa-mem3's static initialisers from running where they cannot.
 //!
 //! They run before `main`, in whatever command, and the C++ compiler has made them of AVX instructions, as all of
-//! bwa-mem3. (Its crate can be compiled for SSE4.2, but then aligns more slowly everywhere, and ends the process at the
-//! first pair that needs a mate rescued.) So on a processor without AVX2 they are skipped: nothing of bwa-mem3 is ever
-//! called there, because `check_processor` refuses to align.
+//! bwa-mem3. (Its crate can be compiled for SSE4.2, but bwa-mem3 0.4.4 has no mate rescue below AVX2: it ends the
+//! process at the first pair that needs one.) So on a processor without AVX2 they are skipped: nothing of bwa-mem3 is
+//! ever called there, because `check_processor` refuses to align.
 //!
 //! Initialisers are a table of functions, those with a number in order, then those without. Only C++ code in this
 //! program has some without: [`FIRST`] is the last that has a number, and finds itself in the table.
 
 use std::ffi::c_void;
 
-type Initialiser = unsafe extern "C" fn();
+type Initialiser = extern "C" fn();
 
 // SAFETY: as linkers for ELF define them: the table's first entry, and its end.
 unsafe extern "C" {
