@@ -11,6 +11,7 @@ mod lines;
 mod trees;
 mod verdict;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -161,9 +162,10 @@ fn compare(
             Ok(outcomes) => sum.add(&lines[which], &outcomes),
             Err(error) => *failed = failed.take().or(Some(error)),
         }
-        eprint!("\r{} of {} command lines", sum.judged(), lines.len());
+        if std::io::stderr().is_terminal() {
+            eprint!("\r{} of {} command lines\r", sum.judged(), lines.len());
+        }
     });
-    eprintln!();
     let (_, sum, failed) = state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     failed.map_or(Ok(sum), Err)
 }
@@ -188,7 +190,6 @@ impl Sum {
         let names: Vec<String> = means.iter().map(|means| means.words()).collect();
         let judgement = verdict::judge(&names, line.code, base, here);
         if judgement.verdict != Verdict::Same {
-            eprint!("\r");
             println!("{}: {}", judgement.verdict.words(), line.text);
             judgement.reasons.iter().for_each(|reason| println!("    {reason}"));
         }
