@@ -149,7 +149,7 @@ fn what_is_no_reference_is_refused() {
         ("", "no bases"),
         (">a\n", "no bases"),
         ("ACGT\n", "begins with `>`"),
-        ("@r\nACGT\n+\nIIII\n", "not FASTQ"),
+        ("@r\nACGT\n+\nIIII\n", "this is FASTQ"),
         (">a\nAC\n>b\nAC\n>a\nAC\n", "two sequences are called a"),
         (">a\nAC\n> b\nAC\n", "sequence 2 has no name"),
     ] {
