@@ -69,7 +69,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     Err(busy())
 }
 
-/// What has the name of a file that is to be created.
+/// The thing that has the name of a file to be created.
 enum Found {
     /// No file any more.
     Nothing,
@@ -113,7 +113,7 @@ fn remove_left_behind(path: &Path) -> std::io::Result<Found> {
     }
 }
 
-/// What the file is, if it is no regular file.
+/// Returns the kind of a file that is no regular file.
 fn kind(meta: &Metadata) -> Option<&'static str> {
     let kind = meta.file_type();
     let kinds = [

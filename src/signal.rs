@@ -1,4 +1,4 @@
-//! What happens when the process is told to stop: it removes unfinished output, says so, and ends.
+//! Signals that stop the run: it removes unfinished output, says so, and ends.
 
 use std::fs::File;
 use std::io::IsTerminal;
@@ -24,7 +24,7 @@ struct Unfinished {
     partial: PathBuf,
     /// Which file it is; `None` if this module did not create it.
     id: Option<FileId>,
-    /// What the user calls the file that it is to become.
+    /// The name, for the user, of the file that it is to become.
     shown: String,
 }
 
@@ -36,7 +36,7 @@ impl Unfinished {
     }
 }
 
-/// What a signal has to look at.
+/// The outputs that a signal has to look at.
 struct Outputs {
     unfinished: Vec<Unfinished>,
     /// Whether a file was complete and got its name.

@@ -82,7 +82,7 @@ pub fn compare(wanted: &Comparison) -> Result<Verdict> {
 }
 
 impl Comparison {
-    /// What is not compared, in words: of headers, and of records.
+    /// The parts that are not compared, in words: of headers, and of records.
     fn ignored(&self) -> [String; 2] {
         let header = if self.ignore_header { "headers" } else { "@PG and @CO lines" };
         let mut records = String::new();

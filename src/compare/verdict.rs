@@ -13,7 +13,7 @@ use super::step::RecordVerdict;
 pub struct Verdict {
     pub(super) files: [PathBuf; 2],
     pub(super) counts: [u64; 2],
-    /// What was not compared: of headers, and of records.
+    /// The parts that were not compared: of headers, and of records.
     pub(super) ignored: [String; 2],
     /// Nothing where headers were not to be compared.
     pub(super) header: Option<HeaderVerdict>,

@@ -15,7 +15,7 @@ use crate::inputs::{Inputs, Next};
 use crate::plan::{DuplicateMode, Duplicates};
 use crate::report::Report;
 
-/// What the headers of all inputs say of the order of reads.
+/// The order of reads that the headers of all inputs state.
 pub fn stated(inputs: &Inputs) -> Stated {
     Stated::by(inputs.list().iter().map(|input| &input.header))
 }

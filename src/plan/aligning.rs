@@ -25,7 +25,7 @@ pub struct Aligning {
 }
 
 impl Aligning {
-    /// What is said of it in the command line of `@PG`.
+    /// Its words in the command line of `@PG`.
     pub(super) fn command_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         let flag = self.aligner.flag();

@@ -1,4 +1,4 @@
-//! What the name of an output says of its format.
+//! The format of an output, by its name.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ const OTHERS: [&str; 44] = [
     "yml", "zip", "zst",
 ];
 
-/// What follows the name of a file to name its index, for htslib.
+/// The mark between the names of a file and of its index, as htslib takes it.
 const INDEX_MARK: &str = "##idx##";
 
 impl Format {

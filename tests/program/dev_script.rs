@@ -27,7 +27,7 @@ const SCRIPT: &str = "/usr/bin/script";
 /// A machine with a new enough Rust, where root works; nothing else is there.
 struct Machine(Desk);
 
-/// What a run of the script left.
+/// The result of a run of the script.
 struct Outcome {
     code: Option<i32>,
     said: String,

@@ -54,7 +54,7 @@ impl Scene {
         scene
     }
 
-    /// What the program writes to standard output.
+    /// The bytes that the program writes to standard output.
     #[track_caller]
     fn done(&self, processor: Option<&str>, args: &[&str]) -> Vec<u8> {
         let done = on(processor, args);

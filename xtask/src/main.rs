@@ -1,4 +1,4 @@
-//! What the project does about itself: `cargo xtask <parity|bytes|bench|data|check>`.
+//! Tasks around the project: `cargo xtask <parity|bytes|bench|data|check>`.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod bench;

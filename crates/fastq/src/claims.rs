@@ -118,7 +118,7 @@ impl Claims {
         Taken { ticket, found: self.find(ticket, reads) }
     }
 
-    /// What the first records say against the way the files were given.
+    /// The doubt that the first records raise about the way the files were given.
     pub fn doubt(&self) -> Option<Doubt> {
         match &self.files[..] {
             [one, two] => layout::of_pair([one.name(), two.name()], [one.first(), two.first()]),

@@ -1,4 +1,4 @@
-//! What the first records of files say of the way the files were given: whether mates alternate in one file, and which
+//! The way files were given, judged by their first records: whether mates alternate in one file, and which
 //! of two files has the first reads.
 
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(crate) struct FirstRead {
     bases: Vec<u8>,
 }
 
-/// What is wrong with the way files were given.
+/// A mistake in the way files were given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// The files cannot be meant so.
@@ -80,7 +80,7 @@ fn number(name: &[u8], comment: &[u8]) -> Option<u8> {
     }
 }
 
-/// What the first records of one file of single reads say.
+/// Judges one file of single reads.
 pub(crate) fn of_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     let (pairs, mates) = (reads.len() / 2, mates(reads));
     if interleaved(reads) {
@@ -97,7 +97,7 @@ say -p if they are pairs"
     })
 }
 
-/// What the first records of one file of pairs say.
+/// Judges one file of pairs.
 pub(crate) fn of_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     let mut pairs = reads.chunks_exact(2).peekable();
     pairs.peek()?;
@@ -116,7 +116,7 @@ pub(crate) fn of_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> 
     }
 }
 
-/// What the first records of two files say: of first reads, and of last ones.
+/// Judges two files: of first reads, and of last ones.
 pub(crate) fn of_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<Doubt> {
     let certain = |what: String, hint| Some(Doubt::Certain(Error::input(what).hint(hint)));
     for (file, reads) in files.into_iter().zip(reads) {
@@ -215,7 +215,7 @@ mod tests {
         first_reads(heads.iter().enumerate().map(record).collect::<String>().as_bytes())
     }
 
-    /// What is said: `!` and the error, `?` and the warning.
+    /// The message: `!` and the error, `?` and the warning.
     fn said(doubt: Option<Doubt>) -> String {
         match doubt {
             None => String::new(),

@@ -48,7 +48,7 @@ pub(crate) enum Source {
 
 /// An input that is open, and what was seen of it.
 pub(crate) struct Opened {
-    /// What errors call it.
+    /// Its name in errors.
     pub name: PathBuf,
     /// Where its text comes from.
     pub source: Source,

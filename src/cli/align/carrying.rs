@@ -39,7 +39,7 @@ impl CarryingFlags {
         self.append_comment
     }
 
-    /// What is asked for, with these adapters and the words that say them.
+    /// The request, with these adapters and the words that say them.
     pub fn carrying(&self, adapters: Option<AdapterRules>, adapter_words: Vec<String>) -> Carrying {
         Carrying {
             comments: self.append_comment,

@@ -1,4 +1,4 @@
-//! What newcomers get wrong: each message says what it is, and what to do.
+//! Mistakes of newcomers: each message says what is wrong, and what to do.
 
 use super::*;
 

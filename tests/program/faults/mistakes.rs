@@ -13,7 +13,7 @@ fn place_with_two() -> Place {
     place
 }
 
-/// What is left where `args` are refused with exit code 1 and these words.
+/// The files that are left where `args` are refused with exit code 1 and these words.
 #[track_caller]
 fn refused(place: &Place, args: &str, words: &[&str]) {
     let ended = place.readmill(args.split_whitespace());

@@ -1,4 +1,4 @@
-//! What the command lines read: simulated reads of a small genome in every form. Both revisions read the same files.
+//! The inputs of the command lines: simulated reads of a small genome in every form. Both revisions read the same files.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

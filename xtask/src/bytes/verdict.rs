@@ -2,7 +2,7 @@
 
 use super::digest::{Digest, Outputs};
 
-/// What one run of a command line did.
+/// The result of one run of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The exit code of the last program that failed, 0 if none did.
@@ -11,7 +11,7 @@ pub struct Outcome {
     pub is_unknown: bool,
     /// Why it failed, if it did.
     pub said: String,
-    /// What was written.
+    /// The files that were written.
     pub outputs: Outputs,
 }
 
@@ -48,7 +48,7 @@ impl Verdict {
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
-    /// What differs, in words.
+    /// The differences, in words.
     pub reasons: Vec<String>,
 }
 
@@ -95,7 +95,7 @@ impl Judgement {
     }
 }
 
-/// What differs between two runs.
+/// The differences between two runs.
 fn differences(one: &Outcome, other: &Outcome) -> Vec<(Verdict, String)> {
     let mut found = Vec::new();
     if one.code != other.code {

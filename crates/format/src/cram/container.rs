@@ -19,7 +19,7 @@ pub const EOF: [u8; 38] = [
 /// Bytes of [`EOF`] before the place where it claims to start; they hold a length, and a contig that has two forms.
 const EOF_HEAD: usize = 9;
 
-/// What a file of version 2.1 ends with, from the place on where its last container claims to start.
+/// The end of a file of version 2.1, from the place where its last container claims to start.
 const EOF_2_1: &[u8] = b"\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
 
 /// Whether a file with these first and last bytes is no CRAM file, or ends with the container that it should have.

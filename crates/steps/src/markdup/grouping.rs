@@ -13,7 +13,7 @@ use readmill_record::{Batch, Header, RecordRef, Span};
 /// usually noticed in its first chunks; all of them are compared at the end.
 const COMPARED_AT_ONCE: usize = 1 << 13;
 
-/// What headers say of the order of reads.
+/// The order of reads that headers state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stated {
     /// Reads of one name stand together.

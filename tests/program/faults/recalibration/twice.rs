@@ -3,7 +3,7 @@
 use super::{AGAINST, header, place, reads, run};
 use crate::faults::program::Place;
 
-/// What is said where `in/x.sam` is recalibrated in these ways, which is done all the same.
+/// The messages where `in/x.sam` is recalibrated in these ways, which is done all the same.
 #[track_caller]
 fn warned(place: &Place, flags: &str) -> Vec<String> {
     let warnings = |args: String| {
