@@ -10,7 +10,7 @@ use readmill_record::{Error, Result};
 /// Attempts to create a file while other programs create and remove it.
 const ATTEMPTS: usize = 20;
 
-/// Which file it is, whatever it is called: its device, and its number there.
+/// The identity of a file under any name: its device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId(u64, u64);
 

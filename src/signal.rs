@@ -22,7 +22,7 @@ const STOPPING: [i32; 8] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, 
 /// A file that must not survive a signal.
 struct Unfinished {
     partial: PathBuf,
-    /// Which file it is; `None` if this module did not create it.
+    /// The identity of the file; `None` if this module did not create it.
     id: Option<FileId>,
     /// The name, for the user, of the file that it is to become.
     shown: String,
