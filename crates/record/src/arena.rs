@@ -9,11 +9,22 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use memmap2::{MmapMut, MmapOptions};
 
+use crate::ledger::audit;
+
 /// Memory being filled.
 pub struct Arena {
     map: Option<MmapMut>,
     start: *mut u8,
-    used: AtomicUsize,
+    used: Used,
+}
+
+/// Bytes handed out.
+struct Used(AtomicUsize);
+
+impl Drop for Used {
+    fn drop(&mut self) {
+        audit::unmapped(*self.0.get_mut());
+    }
 }
 
 // SAFETY: `start` points into `map`, which the arena owns; disjoint parts of it are handed out by an
@@ -25,7 +36,7 @@ unsafe impl Sync for Arena {}
 /// Memory that is full and may be read by everyone.
 pub struct Sealed {
     map: Option<MmapMut>,
-    used: usize,
+    used: Used,
 }
 
 impl Arena {
@@ -39,12 +50,12 @@ impl Arena {
 
     /// An arena that holds nothing.
     pub fn empty() -> Self {
-        Arena { map: None, start: std::ptr::null_mut(), used: AtomicUsize::new(0) }
+        Self::over(None)
     }
 
     fn over(mut map: Option<MmapMut>) -> Self {
         let start = map.as_mut().map_or(std::ptr::null_mut(), |map| map.as_mut_ptr());
-        Arena { map, start, used: AtomicUsize::new(0) }
+        Arena { map, start, used: Used(AtomicUsize::new(0)) }
     }
 
     /// Bytes the arena can hold.
@@ -54,7 +65,7 @@ impl Arena {
 
     /// Bytes handed out.
     pub fn used(&self) -> usize {
-        self.used.load(Relaxed)
+        self.used.0.load(Relaxed)
     }
 
     /// Takes `len` bytes: their offset and the bytes themselves. Nothing when the arena is full.
@@ -64,7 +75,8 @@ impl Arena {
         if len == 0 {
             return Some((0, &mut []));
         }
-        let offset = self.used.fetch_update(Relaxed, Relaxed, fits).ok()?;
+        let offset = self.used.0.fetch_update(Relaxed, Relaxed, fits).ok()?;
+        audit::mapped(len);
         // SAFETY: `offset..offset + len` lies in the map (checked by `fits`), the cursor gives it to
         // this call alone, and the slice's lifetime keeps the arena from being sealed or dropped.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.start.add(offset), len) };
@@ -73,14 +85,14 @@ impl Arena {
 
     /// Ends the filling.
     pub fn seal(self) -> Sealed {
-        Sealed { used: self.used(), map: self.map }
+        Sealed { used: self.used, map: self.map }
     }
 }
 
 impl Sealed {
     /// Everything that was allocated.
     pub fn bytes(&self) -> &[u8] {
-        self.map.as_ref().map_or(&[], |map| &map[..self.used])
+        self.map.as_ref().map_or(&[], |map| &map[..self.used.0.load(Relaxed)])
     }
 }
 

@@ -1,5 +1,6 @@
 //! One error type for everything that concerns a user's data: what is wrong, where, what to do.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +45,7 @@ pub struct Error {
     /// What is wrong, in one clause.
     pub what: String,
     /// What the user can do about it.
-    pub hint: Option<&'static str>,
+    pub hint: Option<Cow<'static, str>>,
     /// Where it is.
     pub place: Box<Place>,
 }
@@ -82,15 +83,15 @@ impl Error {
         };
         let mut it = Self::new(kind, format!("{doing}: {}", describe(error)));
         if error.kind() == std::io::ErrorKind::StorageFull {
-            it.hint = Some("free some space, or choose another directory");
+            it.hint = Some("free some space, or choose another directory".into());
         }
         it
     }
 
     /// Adds what the user can do.
     #[must_use]
-    pub fn hint(mut self, hint: &'static str) -> Self {
-        self.hint = Some(hint);
+    pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 
@@ -149,7 +150,7 @@ impl fmt::Display for Error {
         if let Some(offset) = self.place.offset {
             write!(f, " at byte {offset}")?;
         }
-        if let Some(hint) = self.hint {
+        if let Some(hint) = &self.hint {
             write!(f, "; {hint}")?;
         }
         Ok(())

@@ -1,0 +1,370 @@
+//! Memory that is asked for before it is taken: a ledger of named charges.
+//!
+//! The program promises to stay within one number (`-m`). So whatever grows with the input (a header, known sites, the
+//! reads themselves) is charged to a [`Ledger`] before it is allocated, under the name by which a user would call it:
+//!
+//! ```
+//! use readmill_record::Ledger;
+//!
+//! let ledger = Ledger::of(1000);
+//! let header = ledger.charge("headers", 700).unwrap();
+//! let refused = ledger.charge("known sites", 400).unwrap_err();
+//! assert!(refused.what.starts_with("known sites"));
+//! drop(header); // gives its bytes back
+//! assert!(ledger.charge("known sites", 400).is_ok());
+//! ```
+//!
+//! ```text
+//!  Ledger ─ Ledger ─ Ledger      handles of one sum, and of who has how much of it
+//!     │ charge(name, bytes)      refused where that many are not free
+//!     ▼
+//!  Charge                        kept beside what was allocated, as its last field
+//!     │ resize, split, move_to   what was foretold becomes what is
+//!     ▼ drop                     the bytes are free again
+//! ```
+//!
+//! A charge is made for a chunk, a file or a table, never for a record. Nobody ever waits here: who is refused decides what
+//! to do (spill, wait for tickets that are under way, or end with the error).
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+
+/// What a user of memory is called, in messages and in lists.
+pub type Name = &'static str;
+
+/// The memory that a run may use, and who uses how much of it. Handles are cheap to clone.
+#[derive(Clone)]
+pub struct Ledger {
+    book: Arc<Book>,
+}
+
+struct Book {
+    capacity: u64,
+    sums: Mutex<Sums>,
+}
+
+#[derive(Default)]
+struct Sums {
+    used: u64,
+    peak: u64,
+    users: Vec<User>,
+}
+
+struct User {
+    name: Name,
+    used: u64,
+    /// What it used when all of them together used the most.
+    at_peak: u64,
+}
+
+impl Ledger {
+    /// A ledger of so many bytes, all of them free.
+    pub fn of(capacity: u64) -> Self {
+        Ledger { book: Arc::new(Book { capacity, sums: Mutex::default() }) }
+    }
+
+    /// A ledger that refuses nothing, for tools and tests.
+    pub fn unlimited() -> Self {
+        Ledger::of(u64::MAX)
+    }
+
+    /// Charges `bytes` before they are allocated.
+    ///
+    /// # Errors
+    /// They are not free: the message says who needs them, what is free, who has most, and which `-m` would do.
+    pub fn charge(&self, name: Name, bytes: u64) -> Result<Charge> {
+        self.try_charge(name, bytes).ok_or_else(|| self.shortage(name, bytes))
+    }
+
+    /// Charges `bytes`, if they are free.
+    #[must_use]
+    pub fn try_charge(&self, name: Name, bytes: u64) -> Option<Charge> {
+        let mut charge = self.empty(name);
+        charge.try_grow(bytes).then_some(charge)
+    }
+
+    /// A charge of no bytes yet.
+    pub fn empty(&self, name: Name) -> Charge {
+        Charge { ledger: self.clone(), name, bytes: 0 }
+    }
+
+    /// Bytes in all.
+    pub fn capacity(&self) -> u64 {
+        self.book.capacity
+    }
+
+    /// Bytes that are charged now.
+    pub fn used(&self) -> u64 {
+        self.sums().used
+    }
+
+    /// The most bytes that ever were charged at once.
+    pub fn peak(&self) -> u64 {
+        self.sums().peak
+    }
+
+    /// Bytes that nobody has charged.
+    pub fn free(&self) -> u64 {
+        self.capacity().saturating_sub(self.used())
+    }
+
+    /// Who used how many bytes when the most were in use, in the order in which they first came.
+    pub fn users_at_peak(&self) -> Vec<(Name, u64)> {
+        self.sums().users.iter().map(|user| (user.name, user.at_peak)).collect()
+    }
+
+    /// The error that says that `bytes` more are not free.
+    pub fn shortage(&self, name: Name, bytes: u64) -> Error {
+        let sums = self.sums();
+        let mut users: Vec<&User> = sums.users.iter().filter(|user| user.used >= 1 << 20).collect();
+        users.sort_by_key(|user| std::cmp::Reverse(user.used));
+        let users = users.iter().take(3).map(|user| format!("{} {}", user.name, user.used >> 20));
+        let users = Vec::from_iter(users).join(", ");
+        let users = if users.is_empty() { users } else { format!(" (in use: {users})") };
+        let free = self.capacity().saturating_sub(sums.used) >> 20;
+        let least = mib(sums.used.saturating_add(bytes));
+        let (bytes, capacity) = (mib(bytes), self.capacity() >> 20);
+        Error::usage(format!("{name}: needs {bytes} MiB, and {free} MiB of {capacity} MiB are free{users}"))
+            .hint(format!("raise -m to {least}M or more"))
+    }
+
+    fn sums(&self) -> MutexGuard<'_, Sums> {
+        self.book.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ledger({} of {})", self.used(), self.capacity())
+    }
+}
+
+/// Rounds up to MiB.
+fn mib(bytes: u64) -> u64 {
+    bytes.div_ceil(1 << 20)
+}
+
+impl Sums {
+    fn user(&mut self, name: Name) -> &mut User {
+        let at = self.users.iter().position(|user| user.name == name).unwrap_or_else(|| {
+            self.users.push(User { name, used: 0, at_peak: 0 });
+            self.users.len() - 1
+        });
+        &mut self.users[at]
+    }
+
+    fn take(&mut self, name: Name, bytes: u64) {
+        audit::charged(bytes);
+        self.used = self.used.saturating_add(bytes);
+        let user = self.user(name);
+        user.used = user.used.saturating_add(bytes);
+        if self.used > self.peak {
+            self.peak = self.used;
+            self.users.iter_mut().for_each(|user| user.at_peak = user.used);
+        }
+    }
+
+    fn give_back(&mut self, name: Name, bytes: u64) {
+        audit::released(bytes);
+        let user = self.user(name);
+        debug_assert!(user.used >= bytes, "{name} gives back {bytes} bytes of {}", user.used);
+        user.used = user.used.saturating_sub(bytes);
+        self.used = self.used.saturating_sub(bytes);
+    }
+}
+
+/// Bytes that somebody has charged. Dropping it gives them back; whoever owns what was allocated owns it, too, as its
+/// last field, so that the memory is free before the charge is.
+#[must_use = "a charge that is dropped gives its bytes back"]
+pub struct Charge {
+    ledger: Ledger,
+    name: Name,
+    bytes: u64,
+}
+
+impl Charge {
+    /// The bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The ledger that was charged.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Charges `more` bytes before they are allocated.
+    ///
+    /// # Errors
+    /// They are not free, as [`Ledger::charge`] says.
+    pub fn grow(&mut self, more: u64) -> Result<()> {
+        if self.try_grow(more) { Ok(()) } else { Err(self.ledger.shortage(self.name, more)) }
+    }
+
+    /// Charges `more` bytes, if they are free.
+    #[must_use]
+    pub fn try_grow(&mut self, more: u64) -> bool {
+        let mut sums = self.ledger.sums();
+        let fits = sums.used.checked_add(more).is_some_and(|sum| sum <= self.ledger.capacity());
+        if fits {
+            sums.take(self.name, more);
+            self.bytes += more;
+        }
+        fits
+    }
+
+    /// Sets the bytes to what is in use. More than before is charged even where it is not free, because it is there
+    /// already: whoever can should have charged a bound before.
+    pub fn resize(&mut self, bytes: u64) {
+        let mut sums = self.ledger.sums();
+        match bytes.checked_sub(self.bytes) {
+            Some(more) => sums.take(self.name, more),
+            None => sums.give_back(self.name, self.bytes - bytes),
+        }
+        self.bytes = bytes;
+    }
+
+    /// Sets the bytes of `to` to what is in use, and takes what that is more from this charge, as far as it goes. Nobody
+    /// else can take the bytes in between.
+    pub fn move_to(&mut self, to: &mut Charge, bytes: u64) {
+        let mut sums = self.ledger.sums();
+        let moved = bytes.saturating_sub(to.bytes).min(self.bytes);
+        sums.give_back(self.name, moved);
+        sums.take(to.name, moved);
+        drop(sums);
+        self.bytes -= moved;
+        to.bytes += moved;
+        to.resize(bytes);
+    }
+
+    /// Adds all bytes of `other`.
+    pub fn absorb(&mut self, mut other: Charge) {
+        let all = self.bytes.saturating_add(other.bytes);
+        other.move_to(self, all);
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.resize(0);
+    }
+}
+
+impl fmt::Debug for Charge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Charge({}: {})", self.name, self.bytes)
+    }
+}
+
+/// Sums over all ledgers of the process, for the audit that builds with debug assertions make of themselves.
+pub mod audit {
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    static CHARGED: AtomicU64 = AtomicU64::new(0);
+    static MAPPED: AtomicU64 = AtomicU64::new(0);
+
+    /// Bytes that are charged now.
+    pub fn sum_charged() -> u64 {
+        CHARGED.load(Relaxed)
+    }
+
+    /// Bytes in use of memory that the system maps for an [`Arena`](crate::Arena), which no allocator sees.
+    pub fn sum_mapped() -> u64 {
+        MAPPED.load(Relaxed)
+    }
+
+    pub(super) fn charged(bytes: u64) {
+        if cfg!(debug_assertions) {
+            CHARGED.fetch_add(bytes, Relaxed);
+        }
+    }
+
+    pub(super) fn released(bytes: u64) {
+        if cfg!(debug_assertions) {
+            CHARGED.fetch_sub(bytes, Relaxed);
+        }
+    }
+
+    pub(crate) fn mapped(bytes: usize) {
+        if cfg!(debug_assertions) {
+            MAPPED.fetch_add(bytes as u64, Relaxed);
+        }
+    }
+
+    pub(crate) fn unmapped(bytes: usize) {
+        if cfg!(debug_assertions) {
+            MAPPED.fetch_sub(bytes as u64, Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_charge_fits_or_changes_nothing() {
+        let ledger = Ledger::of(100);
+        let first = ledger.charge("a", 60).unwrap();
+        assert!(ledger.try_charge("b", 41).is_none());
+        assert!(ledger.try_charge("b", u64::MAX).is_none());
+        assert_eq!((ledger.used(), ledger.free()), (60, 40));
+        let second = ledger.charge("b", 40).unwrap();
+        assert_eq!((ledger.used(), ledger.peak(), ledger.capacity()), (100, 100, 100));
+        drop((first, second));
+        assert_eq!((ledger.used(), ledger.peak()), (0, 100));
+        assert_eq!(ledger.users_at_peak(), [("a", 60), ("b", 40)]);
+    }
+
+    #[test]
+    fn what_is_refused_names_the_least_memory_and_the_largest_users() {
+        let ledger = Ledger::of(200 << 20);
+        let held: Vec<Charge> = [("threads", 2), ("headers", 90), ("known sites", 50), ("program", 12)]
+            .map(|(name, mib)| ledger.charge(name, mib << 20).unwrap())
+            .into();
+        let error = ledger.charge("regions", 100 << 20).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "regions: needs 100 MiB, and 46 MiB of 200 MiB are free (in use: headers 90, known sites 50, \
+             program 12); raise -m to 254M or more"
+        );
+        drop(held);
+        assert!(ledger.charge("regions", 100 << 20).is_ok());
+    }
+
+    #[test]
+    fn sizes_become_what_they_are() {
+        let ledger = Ledger::of(100);
+        let (mut a, mut b) = (ledger.charge("a", 80).unwrap(), ledger.empty("b"));
+        a.resize(30);
+        assert_eq!(ledger.used(), 30);
+        a.resize(130);
+        assert_eq!((ledger.used(), ledger.peak(), ledger.free()), (130, 130, 0));
+        assert!(!b.try_grow(1));
+        a.move_to(&mut b, 50); // out of what a has
+        assert_eq!((a.bytes(), b.bytes(), ledger.used()), (80, 50, 130));
+        a.move_to(&mut b, 20); // less than before: the rest is free, and a keeps its own
+        assert_eq!((a.bytes(), b.bytes(), ledger.used()), (80, 20, 100));
+        a.move_to(&mut b, 120); // more than a has
+        assert_eq!((a.bytes(), b.bytes(), ledger.used()), (0, 120, 120));
+        a.absorb(b);
+        assert_eq!((a.bytes(), ledger.used()), (120, 120));
+        drop(a);
+        assert_eq!(ledger.used(), 0);
+    }
+
+    #[test]
+    fn threads_together_never_exceed_the_capacity() {
+        let ledger = Ledger::of(10);
+        std::thread::scope(|scope| {
+            for bytes in 1..=4 {
+                let ledger = &ledger;
+                scope.spawn(move || (0..10_000).for_each(|_| drop(ledger.try_charge("x", bytes))));
+            }
+        });
+        assert_eq!(ledger.used(), 0);
+        assert!(ledger.peak() <= 10);
+    }
+}
