@@ -107,12 +107,12 @@ fn is_sorted(batch: &Batch, waiting: &Waiting) -> bool {
 /// are compressed.
 fn spread(records: u64, bytes: u64, held: u64, ends: u64, waiting: &Waiting) -> Forecast {
     // Ends are spilled when they take a quarter of the room.
-    let most_ends = waiting.budget.capacity() / 4;
+    let most_ends = waiting.room / 4;
     let full = waiting.enough().saturating_sub(ends.min(most_ends)).max(1 << 20);
     let spilled_ends = if ends > most_ends { ends } else { 0 };
     let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
     let index = full / waiting.framing.size as u64 * size_of::<FrameEntry>() as u64;
-    let most = (waiting.budget.capacity() / 2 / (waiting.framing.merging_bytes() + index)).max(2);
+    let most = (waiting.room / 2 / (waiting.framing.merging_bytes() + index)).max(2);
     let merges = runs.saturating_sub(1) / (most - 1).max(1);
     // While runs are merged into one, they are on disk twice.
     let disk = full * runs * if merges > 0 { 2 } else { 1 } + spilled_ends;

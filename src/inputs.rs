@@ -7,7 +7,7 @@ use readmill_format::bgzf::Chunk;
 use readmill_format::cram;
 pub use readmill_format::source::Rules;
 use readmill_format::source::{Claim, Source};
-use readmill_record::{Error, Header, Kind, Result};
+use readmill_record::{Charge, Error, Header, Kind, Ledger, Result};
 use readmill_steps::Step;
 use readmill_steps::filter::Reconcile;
 
@@ -57,6 +57,8 @@ pub struct Inputs {
     /// Opened sources, those that are read already or again when it is their turn left out.
     sources: Vec<Option<Source>>,
     rules: Rules,
+    /// What opening a file again takes.
+    _reopening: Option<Charge>,
     waiting: Option<Next>,
     /// Where reads are aligned, and the bytes read of their files so far; the list has one input then, of all of them.
     lanes: Option<(Arc<Lanes>, u64)>,
@@ -70,18 +72,26 @@ impl Inputs {
         for path in paths {
             let (input, size) = open(path)?;
             let source = Source::open(input, &named(path, &rules)).map_err(|e| e.file(path))?;
-            headers.push(source.header().clone());
+            let mut header = source.header().clone();
+            headers.last().into_iter().for_each(|last| header.share(last));
+            headers.push(header);
             files.push((path.clone(), size, source.setup()));
             sources.push(Some(source).filter(|_| sources.is_empty() || size.is_none()));
         }
+        let merging = if headers.len() > 1 { headers.iter().map(merging_bytes).sum() } else { 0 };
+        let merging = rules.ledger.charge("headers", merging)?;
         let merged = Header::merge(&headers).map_err(|error| with_names(error, paths))?;
+        drop(merging);
         let list = files.into_iter().zip(headers).zip(merged.renames);
         let list = list.map(|(((path, size, setup), header), renames)| {
             let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
             Input { path, header, reconcile, setup, size }
         });
-        let (list, header) = (list.collect(), merged.header);
-        Ok(Inputs { list, header, at: 0, sources, rules, waiting: None, lanes: None })
+        let (list, header): (Arc<[Input]>, _) = (list.collect(), merged.header);
+        let again = list.iter().zip(&sources).filter(|(_, source)| source.is_none());
+        let again = again.map(|(input, _)| Source::opening_bytes(&input.header)).max();
+        let _reopening = again.map(|bytes| rules.ledger.charge("headers", bytes)).transpose()?;
+        Ok(Inputs { list, header, at: 0, sources, rules, _reopening, waiting: None, lanes: None })
     }
 
     /// Reads that are aligned on their way in, as one input; errors about records name `path`.
@@ -91,7 +101,8 @@ impl Inputs {
         let list = [input].into();
         let rules = Rules::default();
         let lanes = Some((lanes, 0));
-        Inputs { list, header, at: 0, sources: Vec::new(), rules, waiting: None, lanes }
+        let sources = Vec::new();
+        Inputs { list, header, at: 0, sources, rules, _reopening: None, waiting: None, lanes }
     }
 
     /// Where reads are aligned, if they are.
@@ -107,12 +118,6 @@ impl Inputs {
     /// The inputs.
     pub fn list(&self) -> Arc<[Input]> {
         Arc::clone(&self.list)
-    }
-
-    /// Bytes of all headers.
-    pub fn header_bytes(&self) -> usize {
-        let own: usize = self.list.iter().map(|input| input.header.to_text().len()).sum();
-        if self.list.len() == 1 { own } else { own + self.header.to_text().len() }
     }
 
     /// Whether there is CRAM among them.
@@ -198,6 +203,11 @@ impl Inputs {
     }
 }
 
+/// Bytes that a header takes while it is merged with others, beside itself: its lines once more, and tables of its contigs.
+fn merging_bytes(header: &Header) -> u64 {
+    header.heap_bytes() + 160 * header.references().len() as u64
+}
+
 /// Calls inputs by their names where the merging of headers counts them.
 fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
     for (i, path) in paths.iter().enumerate().rev() {
@@ -209,7 +219,8 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
 /// Opens a file again whose header was read before.
 fn reopen(input: &Input, rules: &Rules) -> Result<Source> {
     let (file, _) = open(&input.path)?;
-    let source = Source::open(file, &named(&input.path, rules)).map_err(input.named())?;
+    let rules = Rules { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
+    let source = Source::open(file, &rules).map_err(input.named())?;
     if *source.header() != input.header {
         return Err(Error::input("the file was changed while others were read").file(&input.path));
     }

@@ -4,10 +4,10 @@
 //! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
 //! reads and duplicate ends; when it is full, it is spilled.
 
-use readmill_engine::{Crew, Division};
+use readmill_engine::Crew;
 use readmill_format::cram;
 use readmill_format::reference::WINDOW_BYTES;
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_steps::bqsr::training::LEARNER_BYTES;
 use readmill_steps::sort::{CRAM_PARTITION, Entry};
 use readmill_steps::tally::Stats;
@@ -82,6 +82,37 @@ impl Sizes {
     }
 }
 
+/// How one total is divided among named shares.
+pub struct Division {
+    total: u64,
+    shares: Vec<(Name, u64)>,
+}
+
+impl Division {
+    fn new(total: u64) -> Self {
+        Division { total, shares: Vec::new() }
+    }
+
+    /// Adds a share, which need not fit.
+    fn take(&mut self, name: Name, bytes: u64) {
+        self.shares.push((name, bytes));
+    }
+
+    /// The bytes that no share has; none where the shares exceed the total.
+    fn remainder(&self) -> u64 {
+        self.total.saturating_sub(self.needed())
+    }
+
+    fn needed(&self) -> u64 {
+        self.shares.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// The shares, in the order in which they were taken.
+    pub fn shares(&self) -> &[(Name, u64)] {
+        &self.shares
+    }
+}
+
 /// The division of a plan's memory.
 pub struct Memory {
     /// Threads, and tickets under way.
@@ -96,6 +127,9 @@ pub struct Memory {
     pub decoders: bool,
     /// The shares, for `--explain`.
     pub division: Division,
+    /// What everything else is charged to. The shares are charged already.
+    pub ledger: Ledger,
+    _shares: Vec<Charge>,
 }
 
 impl Memory {
@@ -148,17 +182,17 @@ impl Memory {
         if plan.tallies.stats.is_some() {
             division.take("statistics", Stats::bytes() as u64 * (threads as u64 + 1));
         }
-        let sizes = Sizes::of(division.remainder().unwrap_or(0));
+        let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);
         let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
         // Candidates of short or repetitive reads take more than is usual; a quarter of what is left is for that.
-        let left = division.remainder().unwrap_or(0);
+        let left = division.remainder();
         let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
         if more > 0 {
             division.take("reads with many candidates", more);
         }
         let aligning = needs.map_or(0, |needs| needs.batches(crew.in_flight) + more);
-        let room = division.remainder().unwrap_or(0).min(MOST_ROOM);
+        let room = division.remainder().min(MOST_ROOM);
         if room < least_room {
             let least = (division.needed() + least_room).div_ceil(MIB);
             return Err(Error::usage(format!(
@@ -167,7 +201,10 @@ impl Memory {
             ))
             .hint("raise -m, or use fewer threads"));
         }
-        Ok(Memory { crew, room, sizes, aligning, decoders, division })
+        let ledger = Ledger::of(division.total);
+        let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
+        let _shares = charges.collect::<Result<_>>()?;
+        Ok(Memory { crew, room, sizes, aligning, decoders, division, ledger, _shares })
     }
 }
 

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use readmill_engine::Crew;
+use readmill_format::bam;
 use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
-use readmill_record::{Error, Header, Kind, Result};
+use readmill_record::{Charge, Error, Header, Kind, Result};
 use readmill_steps::filter::fix_mates::LoneMates;
 use readmill_steps::markdup::DuplicateEnds;
 use readmill_steps::sort::Order;
@@ -35,8 +36,8 @@ use crate::summary::{self, Summary};
 use crate::tallies::{Point, Tallies};
 use crate::{elsewhere, opening, recalibrated, recalibration, signal};
 
-/// How often the header's text is in memory, at most, in one form or another.
-const HEADER_COPIES: u64 = 6;
+/// How often the header is in memory while it is written: as text, as BAM, compressed.
+const HEADER_FORMS: u64 = 3;
 
 /// Does what the plan says.
 pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
@@ -64,6 +65,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         reference: plan.means.reference.clone(),
         cache: Cache::of_environment(),
         name: Vec::new(),
+        ledger: memory.ledger.clone(),
     };
     let mut inputs = match &plan.aligning {
         Some(wanted) => aligned(plan, wanted, &memory, &rules, report)?,
@@ -74,7 +76,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     filters::check(&plan.steps.filters, &mut inputs)?;
     recalibrated::check(plan, &mut inputs, report)?;
     let plan = &elsewhere::settle(plan, inputs.header());
-    let mut header = inputs.header().clone();
+    let mut header = inputs.header().copy()?;
     let Additions { early, late, tallies: others } = additions;
     let Made { early: mut steps, leaving, late: mut late_steps, lone } =
         filters::make(plan, &mut header, report)?;
@@ -172,19 +174,25 @@ impl Job<'_> {
         Arc::new(Spill::new(&self.plan.means.temp_dirs))
     }
 
-    /// The room that headers leave, their text, lines, tables and copies, and what else stands beside reads.
-    fn room(&self, inputs: &Inputs, beside_reads: u64) -> Result<u64> {
-        let header = HEADER_COPIES * inputs.header_bytes() as u64;
+    /// Charges what stands beside reads, and returns the charges with the room that is left for reads.
+    fn reserve(&self, inputs: &Inputs, beside_reads: u64) -> Result<(Vec<Charge>, u64)> {
+        let Memory { ledger, crew, room, .. } = &self.memory;
+        let header = bam::header::bytes(&self.header) * HEADER_FORMS;
         let uncounted = inputs.any_cram() && !self.memory.decoders;
-        let decoders = if uncounted { (DECODER_BYTES * self.memory.crew.threads) as u64 } else { 0 };
-        let left = self
-            .memory
-            .room
-            .checked_sub(header + decoders + beside_reads)
-            .filter(|&left| left >= self.memory.room / 4);
-        left.ok_or_else(|| {
-            Error::usage("the header, known sites and counts leave no room for reads").hint("raise -m")
-        })
+        let decoders = if uncounted { (DECODER_BYTES * crew.threads) as u64 } else { 0 };
+        let charges = [
+            ("headers as they are written", header),
+            ("CRAM decoders", decoders),
+            ("recalibration", beside_reads),
+        ]
+        .into_iter()
+        .map(|(name, bytes)| ledger.charge(name, bytes))
+        .collect::<Result<_>>()?;
+        let free = ledger.free().min(*room);
+        if free < room / 4 {
+            return Err(ledger.shortage("reads that wait", room / 4));
+        }
+        Ok((charges, free))
     }
 
     /// Most bytes a record takes beside itself while it waits.
@@ -227,7 +235,7 @@ impl Job<'_> {
     fn look(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut files = SideFiles::open(self.plan, &self.header)?;
         let training = self.training(&self.spill())?;
-        let room = self.room(&inputs, self.beside_reads(training.as_deref()))?;
+        let (_beside, room) = self.reserve(&inputs, self.beside_reads(training.as_deref()))?;
         let look = self.looks(training);
         let crew = self.passing_crew(&mut inputs, room)?;
         let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
@@ -292,7 +300,7 @@ impl Job<'_> {
         let mut files = SideFiles::open(self.plan, &self.header)?;
         let apply = recalibration::step_from_file(self.plan.steps.recalibration.as_ref(), &self.header)?;
         let training = self.training(&self.spill())?;
-        let room = self.room(&inputs, self.beside_reads(training.as_deref()))?;
+        let (_beside, room) = self.reserve(&inputs, self.beside_reads(training.as_deref()))?;
         let look = self.looks(training);
         let crew = self.passing_crew(&mut inputs, room)?;
         let mut steps = std::mem::take(&mut self.steps);

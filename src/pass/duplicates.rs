@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use readmill_engine::{Budget, Crew};
+use readmill_engine::Crew;
 use readmill_format::spill::Spill;
-use readmill_record::{Batch, Error, Header, Result};
+use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 use readmill_steps::markdup::fields::Share;
 use readmill_steps::markdup::grouping::{Evidence, Judged, Stated};
 use readmill_steps::markdup::{self, DuplicateEnds, Ends, Mode, Noting, Verdict, instrument};
@@ -62,8 +62,10 @@ pub fn prepare(
 pub struct Court<'a> {
     /// The threads.
     pub crew: Crew,
-    /// Room for all that waits; what is used of it is taken by reads.
-    pub budget: &'a Budget,
+    /// Memory for what is found.
+    pub ledger: &'a Ledger,
+    /// Most bytes that the marks may take.
+    pub most: u64,
     /// The spill.
     pub spill: &'a Arc<Spill>,
     /// How ends were noted.
@@ -75,14 +77,15 @@ pub struct Court<'a> {
 }
 
 impl Court<'_> {
-    /// Judges all ends of an input of so many records.
+    /// Judges all ends, which are charged to `charge`, of an input of so many records. Returns what the marks take, too.
     pub fn resolve(
         &self,
         wanted: DuplicateMode,
         stated: Stated,
         mut ends: Ends,
+        mut charge: Charge,
         records: u64,
-    ) -> Result<Verdict> {
+    ) -> Result<(Verdict, Charge)> {
         let threads = OnThreads(self.crew);
         ends.compare_incomplete(&threads, self.spill)?;
         self.check_fields(&ends)?;
@@ -94,17 +97,17 @@ impl Court<'_> {
             ));
         }
         let bits = markdup::verdict_bytes(&self.noted.rules, records);
-        if bits > self.budget.capacity() / 2 {
-            return Err(Error::usage(format!("marking {records} records does not fit into the memory"))
-                .hint("raise -m"));
+        let mut marks = self.ledger.empty("marks of duplicates");
+        if bits > self.most {
+            return Err(self.ledger.shortage("marks of duplicates", bits));
         }
-        self.budget.settle(0, bits); // until the end of the run
-        let room = self.budget.capacity().saturating_sub(self.budget.used());
-        let spill = Arc::clone(self.spill);
+        charge.move_to(&mut marks, bits);
+        charge.grow(self.ledger.free())?;
+        let (spill, room) = (Arc::clone(self.spill), charge.bytes());
         let court = markdup::Court { threads: &threads, spill, noted: self.noted, room };
         let verdict = court.judge(mode, grouped, ends, records)?;
-        self.budget.settle(0, verdict.bytes_beside_bits());
-        Ok(verdict)
+        charge.move_to(&mut marks, bits + verdict.bytes_beside_bits());
+        Ok((verdict, marks))
     }
 
     /// Refuses an input in which no read has a field that barcodes or UMIs are to be found in, and warns where some

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::{Arena, Result};
+use readmill_record::{Arena, Charge, Result};
 use readmill_steps::markdup::Ends;
 use readmill_steps::sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
@@ -22,10 +22,14 @@ pub struct Held {
     pub arena: Arc<Arena>,
     /// Their entries.
     pub run: Run,
-    /// Room that both take.
-    pub bytes: u64,
+    /// What both take.
+    pub charge: Charge,
     /// Ends of all reads.
     pub ends: Ends,
+    /// What they take in memory.
+    pub ends_charge: Charge,
+    /// What the records take that the link holds back.
+    pub link_charge: Charge,
     /// Records read.
     pub records: u64,
     /// What has gone into the output already.
@@ -38,16 +42,39 @@ pub struct Held {
     pub counts: Counts,
 }
 
+/// Reads that wait.
+pub const READS: &str = "reads that wait";
+
+/// What is noted of them for duplicates.
+pub const ENDS: &str = "ends of reads, for duplicates";
+
+/// Indexes of runs on disk.
+pub const INDEXES: &str = "indexes of runs on disk";
+
+/// Frames of runs that are merged.
+const FRAMES: &str = "merging of runs";
+
 /// Frames of runs that were merged from others are no larger than this.
 const MOST_FRAME: usize = 1 << 20;
 
 impl Held {
     /// Nothing yet, and no memory for it.
     pub fn new(waiting: &Waiting, ends: Ends) -> Self {
-        let (runs, spilled, bytes, records, prefix) = Default::default();
-        let (any_placed, tagged, counts) = Default::default();
-        let (arena, run) = (Arc::new(Arena::empty()), Run::new(waiting.list));
-        Held { runs, spilled, arena, run, bytes, ends, records, prefix, any_placed, tagged, counts }
+        Held {
+            runs: Vec::new(),
+            spilled: 0,
+            arena: Arc::new(Arena::empty()),
+            run: Run::new(waiting.list),
+            charge: waiting.ledger.empty(READS),
+            ends,
+            ends_charge: waiting.ledger.empty(ENDS),
+            link_charge: waiting.ledger.empty(READS),
+            records: 0,
+            prefix: Prefix::default(),
+            any_placed: false,
+            tagged: None,
+            counts: Counts::default(),
+        }
     }
 
     /// Takes a run, unless it is empty.
@@ -59,21 +86,21 @@ impl Held {
         }
     }
 
-    /// Memory that the runs on disk take while they are merged, their indexes included.
-    fn merging_bytes(&self) -> u64 {
-        self.runs.iter().map(|run| run.framing().merging_bytes() + run.index_bytes()).sum()
+    /// Memory that the frames of the runs on disk take while they are merged.
+    fn frame_bytes(&self) -> u64 {
+        self.runs.iter().map(|run| run.framing().merging_bytes()).sum()
     }
 
-    /// Whether the runs on disk are so many that merging them would take half the memory.
+    /// Whether the runs on disk are so many that merging them would take half the memory, with their indexes.
     pub fn has_too_many_runs(&self, waiting: &Waiting) -> bool {
-        self.runs.len() > 1 && self.merging_bytes() > waiting.budget.capacity() / 2
+        let indexes: u64 = self.runs.iter().map(SpilledRun::index_bytes).sum();
+        self.runs.len() > 1 && self.frame_bytes() + indexes > waiting.room / 2
     }
 
     /// Writes the ends as sorted items.
     pub fn spill_ends(&mut self, waiting: &Waiting) -> Result<()> {
-        let bytes = self.ends.bytes();
         self.ends.spill(&OnThreads(waiting.crew), &waiting.spill, self.spilled)?;
-        waiting.budget.release(bytes.min(waiting.budget.used()));
+        self.ends_charge.resize(self.ends.bytes());
         Ok(())
     }
 
@@ -88,7 +115,15 @@ impl Held {
         let lists: Vec<List> = order::lists(waiting.crew, unsorted, |list, scratch| {
             List::sort(list, sealed.bytes(), &keyer, scratch)
         })?;
-        Ok(Sources { spill: Arc::clone(&waiting.spill), keyer, runs: Vec::new(), lists, sealed })
+        let charges = vec![std::mem::replace(&mut self.charge, waiting.ledger.empty(READS))];
+        Ok(Sources {
+            spill: Arc::clone(&waiting.spill),
+            keyer,
+            runs: Vec::new(),
+            lists,
+            sealed,
+            charges,
+        })
     }
 
     /// Writes the reads in memory as a sorted run.
@@ -96,7 +131,6 @@ impl Held {
         let sources = self.sources(waiting)?;
         let run =
             merge::to_spill(waiting, waiting.framing, Merge::new(Arc::new(sources)), self.spilled)?;
-        waiting.budget.settle(std::mem::take(&mut self.bytes), run.index_bytes());
         self.push(run);
         Ok(())
     }
@@ -106,12 +140,16 @@ impl Held {
     /// are merged when there are many, so each read is written again as often as the logarithm of the
     /// number of runs.
     pub fn consolidate(&mut self, waiting: &Waiting) -> Result<()> {
+        let mut charge = waiting.ledger.empty(FRAMES);
+        if !charge.try_grow(self.frame_bytes()) {
+            self.spill(waiting)?;
+            charge.resize(self.frame_bytes());
+        }
         let Some(size) = self.runs.last().map(|run| run.framing().size) else { return Ok(()) };
         let kind = |run: &SpilledRun| run.framing().size == size;
         let kept = self.runs.iter().rposition(|run| !kind(run)).map_or(0, |last| last + 1);
         let kept = if self.runs.len() - kept < 2 { kept.saturating_sub(1) } else { kept };
         let runs = self.runs.split_off(kept);
-        let index: u64 = runs.iter().map(SpilledRun::index_bytes).sum();
         let extents: Vec<_> = runs.iter().map(SpilledRun::extent).collect();
         let largest = runs.iter().map(|run| run.framing().size).max().unwrap_or(size);
         let sources = Sources {
@@ -120,11 +158,11 @@ impl Held {
             runs,
             lists: Vec::new(),
             sealed: Arc::new(Arena::empty().seal()),
+            charges: vec![charge],
         };
         let framing = Framing { size: (4 * largest).min(MOST_FRAME), ..waiting.framing };
         let run = merge::to_spill(waiting, framing, Merge::new(Arc::new(sources)), self.spilled)?;
         extents.iter().for_each(|extent| waiting.spill.free(extent));
-        waiting.budget.settle(index, run.index_bytes());
         self.runs.push(run);
         Ok(())
     }
@@ -135,14 +173,13 @@ impl Held {
         while self.has_too_many_runs(waiting) {
             self.consolidate(waiting)?;
         }
-        let frames: u64 = self.runs.iter().map(|run| run.framing().merging_bytes()).sum();
-        if !self.runs.is_empty()
-            && !self.run.is_empty()
-            && frames + waiting.budget.used() > waiting.budget.capacity()
-        {
+        let mut charge = waiting.ledger.empty(FRAMES);
+        if !charge.try_grow(self.frame_bytes()) {
             self.spill(waiting)?;
+            charge.resize(self.frame_bytes());
         }
         let mut sources = self.sources(waiting)?;
+        sources.charges.push(charge);
         sources.runs = self.prefix.rest.take().into_iter().chain(self.runs.drain(..)).collect();
         Ok(sources)
     }

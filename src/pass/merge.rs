@@ -9,6 +9,7 @@ use readmill_steps::sort::{
 
 use super::Counts;
 use super::doing::{Doer, Doing};
+use super::held::INDEXES;
 use super::turnover::Scratch;
 use super::waiting::Waiting;
 use crate::output::{Part, PartEncoder, Sink, Writer};
@@ -142,7 +143,8 @@ pub fn to_spill(
     mut merge: Merge,
     turn: usize,
 ) -> Result<SpilledRun> {
-    let mut run = SpilledRun::new(waiting.spill.begin(turn)?, framing);
+    let charge = waiting.ledger.empty(INDEXES);
+    let mut run = SpilledRun::new(waiting.spill.begin(turn)?, framing, charge);
     let frames = Pool::new(waiting.crew.in_flight);
     let pass = ToSpill { sort: &waiting.sort, framing, frames };
     readmill_engine::run(

@@ -12,6 +12,7 @@ use readmill_record::{Batch, Error, Header, RecordRef, Result};
 use readmill_steps::sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
 use super::doing::{Doer, Doing};
+use super::held::INDEXES;
 use super::turnover::Scratch;
 use super::waiting::Waiting;
 use crate::output::{Part, PartEncoder, Sink, Writer};
@@ -134,7 +135,7 @@ fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
 pub fn take_back(waiting: &Waiting, header: &Header, sink: &mut Sink) -> Result<SpilledRun> {
     let mut blocks = BlockReader::new(sink.written()?, true);
     let framing = Framing { size: waiting.framing.size.max(LARGE_FRAME), ..waiting.framing };
-    let mut run = SpilledRun::new(waiting.spill.begin(0)?, framing);
+    let mut run = SpilledRun::new(waiting.spill.begin(0)?, framing, waiting.ledger.empty(INDEXES));
     let mut link = Link::new(usize::MAX);
     let pass = ReadBack::new(waiting, framing, header);
     let mut ended = false;
@@ -160,9 +161,7 @@ pub fn take_back(waiting: &Waiting, header: &Header, sink: &mut Sink) -> Result<
         },
     )?;
     sink.restart(header)?;
-    let run = run.complete();
-    waiting.budget.settle(0, run.index_bytes());
-    Ok(run)
+    Ok(run.complete())
 }
 
 struct ReadBack<'a> {

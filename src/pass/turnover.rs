@@ -169,6 +169,7 @@ impl Turnover {
             runs: Vec::new(),
             lists: std::mem::take(lists),
             sealed: Arc::clone(sealed),
+            charges: Vec::new(), // the reads are charged to who commits until they are on disk
         })
     }
 

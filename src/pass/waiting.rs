@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use readmill_engine::{Budget, Crew};
+use readmill_engine::Crew;
 use readmill_format::source;
 use readmill_format::spill::Spill;
-use readmill_record::Error;
+use readmill_record::{Error, Ledger};
 use readmill_steps::sort::{Framing, RunSort};
 
 use crate::inputs::Next;
@@ -19,8 +19,10 @@ pub struct Waiting {
     pub crew: Crew,
     /// How reads are sorted.
     pub sort: RunSort,
-    /// Room in memory.
-    pub budget: Budget,
+    /// What memory is charged to.
+    pub ledger: Ledger,
+    /// Bytes of it that were free before the first read came.
+    pub room: u64,
     /// Room on disk.
     pub spill: Arc<Spill>,
     /// Most bytes a record takes beside itself.
@@ -45,9 +47,8 @@ impl Waiting {
 
     /// Room in use by reads at which they become a run: what is left must do for reading on meanwhile.
     pub fn enough(&self) -> u64 {
-        let capacity = self.budget.capacity();
         let pieces = self.crew.in_flight as u64 * self.bound(source::MAX_CLAIM as u64);
-        capacity - pieces.max(capacity / 8).min(capacity / 2)
+        self.room - pieces.max(self.room / 8).min(self.room / 2)
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_engine::Budget;
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Result};
 use readmill_steps::Step;
 use readmill_steps::markdup::grouping::Stated;
 use readmill_steps::markdup::optical::CANDIDATE_BYTES;
@@ -18,7 +17,7 @@ use crate::output::Sink;
 use crate::pass::doing::Doing;
 use crate::pass::duplicates::{self, Court};
 use crate::pass::feed::Feed;
-use crate::pass::held::Held;
+use crate::pass::held::{ENDS, Held};
 use crate::pass::ingest::{Buffers, Ingest, Stop};
 use crate::pass::merge;
 use crate::pass::prefix::{self, Prefix};
@@ -48,10 +47,12 @@ impl Job<'_> {
         let wanted = self.plan.steps.duplicates.as_ref();
         let prepare = |wanted| duplicates::prepare(wanted, &self.header, &mut inputs, self.report);
         let noted = wanted.map(prepare).transpose()?;
+        let (_beside, room) = self.reserve(&inputs, beside_reads)?;
         let waiting = Waiting {
             crew: self.memory.crew,
             sort,
-            budget: Budget::new(self.room(&inputs, beside_reads)?),
+            ledger: self.memory.ledger.clone(),
+            room,
             spill,
             beside: self.beside(&inputs, noted.as_ref()),
             list: self.memory.sizes.list,
@@ -67,14 +68,16 @@ impl Job<'_> {
         let (read, counts) = (held.records, std::mem::take(&mut held.counts));
         let mut summary = Summary { read, counts, ..Summary::default() };
         let mut steps: Vec<Box<dyn Step>> = Vec::new();
-        let mut marked = None;
+        let (mut marked, mut marks) = (None, None);
         if let (Some(wanted), Some(noted)) = (wanted, &noted) {
             let writing = Writing {
                 clear_dt: wanted.writing.clear_dt && held.ends.has_dt,
                 ..wanted.writing.clone()
             };
             let grouped = (stated, feed.link.was_cut());
-            let verdict = Arc::new(self.judge(&waiting, wanted.mode, noted, grouped, &mut held)?);
+            let (verdict, charge) = self.judge(&waiting, wanted.mode, noted, grouped, &mut held)?;
+            let verdict = Arc::new(verdict);
+            marks = Some(charge);
             summary::found(&verdict.tally, &self.header, self.report);
             summary.mode = Some(verdict.mode);
             let references = self.header.references().iter().map(|reference| reference.name.clone());
@@ -121,6 +124,7 @@ impl Job<'_> {
         summary.counts.extend(written.counts);
         summary.written = left_early + written.records;
         summary.spilled = waiting.spill.written() - known;
+        drop(marks);
         Ok(summary)
     }
 
@@ -217,9 +221,8 @@ impl Job<'_> {
             readers: feed.readers(),
             buffers: Buffers::new(waiting.crew.in_flight),
         };
-        let (mut held, mut held_back) =
-            (Held::new(waiting, noted.map_or_else(Ends::default, Ends::new)), 0);
-        while ingest.fill(feed, &mut held_back, &mut held, (sink, &self.header))? != Stop::Ended {
+        let mut held = Held::new(waiting, noted.map_or_else(Ends::default, Ends::new));
+        while ingest.fill(feed, &mut held, (sink, &self.header))? != Stop::Ended {
             if held.has_too_many_runs(waiting) {
                 held.consolidate(waiting)?;
             } else if held.ends.bytes() > 0 {
@@ -242,24 +245,25 @@ impl Job<'_> {
         noted: &DuplicateEnds,
         (stated, cut): (Stated, bool),
         held: &mut Held,
-    ) -> Result<Verdict> {
+    ) -> Result<(Verdict, Charge)> {
         self.report.stage("marking", None, true);
-        let free = waiting.budget.capacity().saturating_sub(waiting.budget.used());
+        let free = waiting.ledger.free();
         let largest = held.records.saturating_mul(CANDIDATE_BYTES);
         let optical = self.plan.most_optical_bytes().min(largest);
-        if held.ends.any_halves() && free < waiting.budget.capacity() / 4 || free < optical {
+        if held.ends.any_halves() && free < waiting.room / 4 || free < optical {
             held.spill(waiting)?;
         }
-        waiting.budget.release(held.ends.bytes().min(waiting.budget.used()));
         let court = Court {
             crew: waiting.crew,
-            budget: &waiting.budget,
+            ledger: &waiting.ledger,
+            most: waiting.room / 2,
             spill: &waiting.spill,
             noted,
             cut,
             report: self.report,
         };
         let ends = std::mem::take(&mut held.ends);
-        court.resolve(wanted, stated, ends, held.records)
+        let charge = std::mem::replace(&mut held.ends_charge, waiting.ledger.empty(ENDS));
+        court.resolve(wanted, stated, ends, charge, held.records)
     }
 }

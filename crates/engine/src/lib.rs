@@ -14,8 +14,8 @@
 //! # What bounds concurrency
 //! [`Crew::threads`] is a strict total that includes the calling thread, and [`Crew::in_flight`] is the number of tickets
 //! that have been claimed and not yet committed. One thread takes the same path through the code as eight do. Memory is
-//! bounded by whoever claims: a [`Budget`] says whether there is room for an input before it is taken, and a [`Pool`] hands
-//! the buffers of finished tickets to new ones.
+//! bounded by whoever claims: it asks for the memory of an input before it takes it, and a [`Pool`] hands the buffers of
+//! finished tickets to new ones.
 //!
 //! # How it stops
 //! A pass ends when `claim` says that nothing is left and the last ticket has been committed. There is no other stop signal,
@@ -31,14 +31,12 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod board;
-mod budget;
 mod pass;
 mod phases;
 mod pool;
 mod progress;
 mod sync;
 
-pub use budget::{Budget, Division};
 pub use pass::{Crew, Pass, Ticket, run};
 pub use pool::Pool;
 pub use progress::Progress;

@@ -7,7 +7,7 @@ use std::io::{Cursor, Read};
 
 use std::sync::Arc;
 
-use readmill_record::{Error, Header, RecordRef, Result};
+use readmill_record::{Charge, Error, Header, Ledger, RecordRef, Result};
 
 use crate::bam::header as bam_header;
 use crate::bgzf::{BlockReader, Chunk, Inflater, Stream, frame};
@@ -37,6 +37,8 @@ pub struct Rules {
     pub allow_missing_eof: bool,
     /// Bytes that the header, or any line of SAM, may take.
     pub most: usize,
+    /// What the header is charged to.
+    pub ledger: Ledger,
     /// Bytes that a container of CRAM may take, with what comes of it.
     pub container: usize,
     /// The reference that the reads were aligned to, where CRAM needs it.
@@ -115,7 +117,6 @@ pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
 impl Source {
     /// Reads the header of `input`.
     pub fn open(mut input: Input, rules: &Rules) -> Result<Self> {
-        let (allow_missing_eof, most) = (rules.allow_missing_eof, rules.most);
         let mut peek = Vec::new();
         let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
@@ -131,12 +132,17 @@ impl Source {
                 .hint("compress it: bgzip, or samtools view -b"));
         }
         if !peek.starts_with(&[0x1f, 0x8b]) {
-            return Self::sam(whole, Vec::new(), most);
+            return Self::sam(whole, Vec::new(), rules);
         }
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
-            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new(), most);
+            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new(), rules);
         }
-        Self::bgzf(BlockReader::new(whole, allow_missing_eof), most)
+        Self::bgzf(BlockReader::new(whole, rules.allow_missing_eof), rules)
+    }
+
+    /// Bytes that opening a file takes whose header is known.
+    pub fn opening_bytes(header: &Header) -> u64 {
+        bam_header::bytes(header) / 2 * 3 + MAX_CLAIM as u64 + header.heap_bytes()
     }
 
     /// The header.
@@ -177,31 +183,33 @@ impl Source {
         Ok(Source { header, kind: Kind::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
     }
 
-    fn bgzf(mut blocks: BlockReader<Input>, most: usize) -> Result<Self> {
+    fn bgzf(mut blocks: BlockReader<Input>, rules: &Rules) -> Result<Self> {
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
+        let (mut outline, mut charge) = (bam_header::Outline::default(), rules.ledger.empty("headers"));
         let mut ended = false;
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
-                return Self::sam(Box::new(Stream::new(blocks)), bytes, most);
+                drop(charge);
+                return Self::sam(Box::new(Stream::new(blocks)), bytes, rules);
             }
-            if let Some((header, taken)) = bam_header::parse(&bytes)? {
+            if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
+                let (header, taken) = outline.parse(&bytes, &rules.ledger)?;
                 let rest = bytes.split_off(taken);
                 return Ok(Source { header, kind: Kind::Bam { blocks, rest }, setup: None });
             }
             if ended {
                 return Err(Error::input("the file ends inside its header").hint("get the file again"));
             }
-            if bytes.len() > most {
-                return Err(too_long("the header", most));
-            }
             ended = !blocks.next_chunk(&mut chunk)?;
             if !ended {
+                make_room(&mut bytes, chunk.inflated, &mut charge)?;
                 inflater.chunk(&chunk, &mut bytes)?;
             }
         }
     }
 
-    fn sam(mut text: Input, mut rest: Vec<u8>, most: usize) -> Result<Self> {
+    fn sam(mut text: Input, mut rest: Vec<u8>, rules: &Rules) -> Result<Self> {
+        let mut charge = rules.ledger.charge("headers", rest.capacity() as u64)?;
         let (mut ended, mut complete, mut searched, mut end) = (false, 0, 0, 0);
         // The header is every leading line that starts with '@'.
         loop {
@@ -215,9 +223,7 @@ impl Source {
             if ended || rest.get(end).is_some_and(|&b| b != b'@') {
                 break;
             }
-            if rest.len() > most {
-                return Err(too_long("the header", most));
-            }
+            make_room(&mut rest, TEXT_CHUNK, &mut charge)?;
             ended = fill(&mut text, &mut rest, TEXT_CHUNK)?;
         }
         let mut lines = rest[end..].split(|&b| b == b'\n');
@@ -226,8 +232,9 @@ impl Source {
         if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
             return Err(mistaken::not_reads(&rest));
         }
-        let header = Header::parse(&rest[..end])?;
+        let header = Header::parse_within(&rest[..end], &rules.ledger)?;
         let rest = rest.split_off(end);
+        let most = rules.most;
         Ok(Source { header, kind: Kind::Sam { text, rest, ended, most }, setup: None })
     }
 
@@ -272,6 +279,17 @@ impl Source {
             }
         }
     }
+}
+
+/// Makes room for `more` bytes behind those of a header, and charges it before.
+fn make_room(bytes: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {
+    let needed = bytes.len() + more;
+    if needed > bytes.capacity() {
+        let capacity = needed.max(bytes.capacity() / 2 * 3);
+        charge.grow((capacity - bytes.capacity()) as u64)?;
+        bytes.reserve_exact(capacity - bytes.len());
+    }
+    Ok(())
 }
 
 fn too_long(what: &str, most: usize) -> Error {

@@ -126,12 +126,20 @@ impl Ledger {
         let free = self.capacity().saturating_sub(sums.used) >> 20;
         let least = mib(sums.used.saturating_add(bytes));
         let (bytes, capacity) = (mib(bytes), self.capacity() >> 20);
-        Error::usage(format!("{name}: needs {bytes} MiB, and {free} MiB of {capacity} MiB are free{users}"))
-            .hint(format!("raise -m to {least}M or more"))
+        Error::usage(format!(
+            "{name}: needs {bytes} MiB, and {free} MiB of {capacity} MiB are free{users}"
+        ))
+        .hint(format!("raise -m to {least}M or more"))
     }
 
     fn sums(&self) -> MutexGuard<'_, Sums> {
         self.book.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Ledger::unlimited()
     }
 }
 

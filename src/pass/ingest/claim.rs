@@ -8,6 +8,7 @@ use readmill_record::{Arena, Error, Result};
 use super::state::{Ingest, Shared, lock};
 use super::ticket::Claimed;
 use crate::pass::feed::Intake;
+use crate::pass::held::READS;
 
 /// Says what each ticket does.
 pub struct Claimer<'a> {
@@ -36,10 +37,10 @@ impl<'a> Claimer<'a> {
     /// What the next ticket does; nothing when the pass is to end.
     pub fn claim(&mut self, ticket: Ticket, intake: &mut Intake) -> Result<Option<Claimed>> {
         self.alternate = !self.alternate;
-        let budget = &self.ingest.waiting.budget;
+        let waiting = self.ingest.waiting;
         let mut shared = lock(self.shared);
         let at_rest = shared.turnover.is_at_rest();
-        self.stopped |= at_rest && (shared.too_many_runs || shared.ends > budget.capacity() / 4);
+        self.stopped |= at_rest && (shared.too_many_runs || shared.ends > waiting.room / 4);
         let no_more = self.ended || self.stopped;
         if no_more || self.alternate {
             if let Some(task) = shared.turnover.next_task() {
@@ -58,15 +59,14 @@ impl<'a> Claimer<'a> {
             self.ended = true;
             return Ok(Some(Claimed::Idle));
         };
-        let room = self.ingest.waiting.bound_of(&next);
-        if budget.try_reserve(room) {
+        if let Some(room) = waiting.ledger.try_charge(READS, waiting.bound_of(&next)) {
             self.ingest.report.advance(next.read_bytes());
             self.last_piece = Some(ticket);
             return Ok(Some(Claimed::Piece(next, room, self.arena()?)));
         }
         intake.inputs.put_back(next);
         // Once all pieces before this one are committed, they have given back what they did not need.
-        let in_flight = self.ingest.waiting.crew.in_flight as u64;
+        let in_flight = waiting.crew.in_flight as u64;
         let settled = self.last_piece.is_none_or(|last| last + in_flight <= ticket);
         let mut shared = lock(self.shared);
         if let Some(task) = shared.turnover.next_task() {
@@ -85,7 +85,7 @@ impl<'a> Claimer<'a> {
     /// The arena of now; a new one after a turnover.
     fn arena(&mut self) -> Result<Arc<Arena>> {
         if self.arena.capacity() == 0 {
-            let room = self.ingest.waiting.budget.capacity();
+            let room = self.ingest.waiting.room;
             let arena = Arena::new(room as usize)
                 .map_err(|e| Error::io(format!("{} MiB of memory are not to be had", room >> 20), &e))?;
             self.arena = Arc::new(arena);

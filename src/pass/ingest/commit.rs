@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use readmill_format::spill::Extent;
-use readmill_record::{Header, Result};
+use readmill_record::{Charge, Header, Result};
 use readmill_steps::sort::{Frames, Merge, Sources, SpilledRun};
 
 use super::state::{Ingest, Shared, lock};
-use super::ticket::{Done, Left, TurnoverDone};
+use super::ticket::{Done, Left, Room, TurnoverDone};
 use crate::output::Sink;
-use crate::pass::held::Held;
+use crate::pass::held::{Held, INDEXES, READS};
 use crate::pass::turnover::To;
 
 /// Takes what tickets leave behind, in their order.
@@ -20,10 +20,8 @@ pub struct Committer<'a> {
     /// Where reads go that come sorted, and the header above them.
     sink: &'a mut Sink,
     header: &'a Header,
-    /// Room of the records that the link held back at the last ticket.
-    had: u64,
-    /// Room that the reads took which go to disk.
-    leaving: u64,
+    /// What the reads take that go to disk.
+    leaving: Option<Charge>,
     /// Their run, and whether that is only what does not fill a partition of the output.
     writing: Option<SpilledRun>,
     to: To,
@@ -37,10 +35,9 @@ impl<'a> Committer<'a> {
         held: &'a mut Held,
         shared: &'a Mutex<Shared>,
         (sink, header): (&'a mut Sink, &'a Header),
-        had: u64,
     ) -> Self {
-        let (leaving, writing, to, consumed) = (0, None, To::Run, None);
-        Committer { ingest, held, shared, sink, header, had, leaving, writing, to, consumed }
+        let (leaving, writing, to, consumed) = (None, None, To::Run, None);
+        Committer { ingest, held, shared, sink, header, leaving, writing, to, consumed }
     }
 
     pub fn commit(&mut self, done: Done) -> Result<()> {
@@ -54,25 +51,26 @@ impl<'a> Committer<'a> {
     fn stretch(&mut self, left: Left) -> Result<()> {
         let Committer { ingest, held, .. } = self;
         held.run.push(&left.entries);
-        let ends_before = held.ends.bytes(); // can become less, once nothing is left to be proved
         held.ends.push(&left.ends);
-        // What the ticket took, and what its link holds back more than the one before.
-        let needs = left.reads + held.ends.bytes() + left.room.held_back;
-        ingest.waiting.budget.settle(left.room.reserved + self.had + ends_before, needs);
-        self.had = left.room.held_back;
-        held.bytes += left.reads;
+        // What the ticket was given becomes what it needed; the rest is free again.
+        let Room { mut reserved, held_back } = left.room;
+        reserved.move_to(&mut held.link_charge, held_back);
+        reserved.move_to(&mut held.ends_charge, held.ends.bytes());
+        let reads = held.charge.bytes() + left.reads;
+        reserved.move_to(&mut held.charge, reads);
         held.any_placed |= left.placed;
         held.tagged = held.tagged.max(left.tagged);
         ingest.buffers.entries.put(left.entries);
         let mut shared = lock(self.shared);
-        (shared.reads, shared.ends) = (held.bytes, held.ends.bytes());
+        (shared.reads, shared.ends) = (held.charge.bytes(), held.ends.bytes());
         Ok(())
     }
 
     fn turnover(&mut self, done: TurnoverDone) -> Result<()> {
         match done {
             TurnoverDone::Turn => {
-                self.leaving = std::mem::take(&mut self.held.bytes);
+                let none = self.ingest.waiting.ledger.empty(READS);
+                self.leaving = Some(std::mem::replace(&mut self.held.charge, none));
                 lock(self.shared).turnover.turned(self.held.run.take())?;
             }
             TurnoverDone::Sorted(list) => {
@@ -99,7 +97,6 @@ impl<'a> Committer<'a> {
         if self.to == To::Output
             && let Some(rest) = self.held.prefix.rest.take()
         {
-            self.ingest.waiting.budget.release(rest.index_bytes());
             self.consumed = Some(rest.extent());
             sources.runs.push(rest);
         }
@@ -119,7 +116,9 @@ impl<'a> Committer<'a> {
         let run = match &mut self.writing {
             Some(run) => run,
             none => {
-                none.insert(SpilledRun::new(waiting.spill.begin(self.held.spilled)?, waiting.framing))
+                let (extent, charge) =
+                    (waiting.spill.begin(self.held.spilled)?, waiting.ledger.empty(INDEXES));
+                none.insert(SpilledRun::new(extent, waiting.framing, charge))
             }
         };
         run.append(&waiting.spill, &mut frames)?;
@@ -130,8 +129,7 @@ impl<'a> Committer<'a> {
     fn close(&mut self) {
         let waiting = self.ingest.waiting;
         let run = self.writing.take().map(SpilledRun::complete);
-        let index = run.as_ref().map_or(0, SpilledRun::index_bytes);
-        waiting.budget.settle(std::mem::take(&mut self.leaving), index);
+        self.leaving = None;
         match self.to {
             To::Run => run.into_iter().for_each(|run| self.held.push(run)),
             To::Output => {
@@ -141,7 +139,7 @@ impl<'a> Committer<'a> {
         }
         let mut shared = lock(self.shared);
         shared.too_many_runs = self.held.has_too_many_runs(waiting);
-        shared.reads = self.held.bytes;
+        shared.reads = self.held.charge.bytes();
         shared.turnover.closed();
     }
 }

@@ -59,30 +59,22 @@ pub struct Worker<'a> {
 }
 
 impl<'a> Ingest<'a> {
-    /// Reads until the inputs end, or until something has to be done before reading on. `held_back` is the
-    /// room of the records that the link holds back.
-    /// Reads that come sorted may go into the output, which is a sink and the header for it.
-    pub fn fill(
-        &self,
-        feed: &mut Feed,
-        held_back: &mut u64,
-        held: &mut Held,
-        output: (&mut Sink, &Header),
-    ) -> Result<Stop> {
+    /// Reads until the inputs end, or until something has to be done before reading on. Reads that come sorted may go into the output, which is a sink and the header for it.
+    pub fn fill(&self, feed: &mut Feed, held: &mut Held, output: (&mut Sink, &Header)) -> Result<Stop> {
         let keyer = self.waiting.sort.keyer();
         let shared = Mutex::new(Shared::new(self.waiting, held));
         let arena = std::mem::replace(&mut held.arena, Arc::new(Arena::empty()));
         let mut claimer = Claimer::new(self, arena, &shared);
         let mut cutter = std::mem::take(&mut held.prefix.cutter);
-        let mut committer = Committer::new(self, held, &shared, output, *held_back);
+        let mut committer = Committer::new(self, held, &shared, output);
         let Feed { intake, link } = feed;
         let link = |_, open| {
             Ok(match open {
                 Open::Piece(piece, reserved, arena) => {
                     let stretch = self.readers.link(link, piece)?;
                     stretch.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
-                    *held_back = self.waiting.bound(link.waiting_bytes());
-                    Ready::Stretch(stretch, Room { reserved, held_back: *held_back }, arena)
+                    let held_back = self.waiting.bound(link.waiting_bytes());
+                    Ready::Stretch(stretch, Room { reserved, held_back }, arena)
                 }
                 Open::Turnover(opened) => Ready::Turnover(opened.link(&mut cutter)),
                 Open::Idle => Ready::Idle,

@@ -59,7 +59,7 @@ pub struct Shared {
 impl Shared {
     pub fn new(waiting: &Waiting, held: &Held) -> Self {
         let turnover = Turnover::new(waiting.sort.clone(), Arc::clone(&waiting.spill));
-        Shared { turnover, reads: held.bytes, ends: held.ends.bytes(), too_many_runs: false }
+        Shared { turnover, reads: held.charge.bytes(), ends: held.ends.bytes(), too_many_runs: false }
     }
 }
 

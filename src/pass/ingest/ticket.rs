@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::Arena;
+use readmill_record::{Arena, Charge};
 use readmill_steps::markdup::EndsPart;
 use readmill_steps::sort::{Entry, Frames, List};
 
@@ -14,7 +14,7 @@ use crate::pass::turnover::{self, Task};
 /// What a ticket claims.
 pub enum Claimed {
     /// A piece of an input, the room it may take, and where its records go.
-    Piece(Next, u64, Arc<Arena>),
+    Piece(Next, Charge, Arc<Arena>),
     /// Something for the run that goes to disk.
     Turnover(Task),
     /// Nothing.
@@ -23,7 +23,7 @@ pub enum Claimed {
 
 /// After the first parallel phase.
 pub enum Open {
-    Piece(Piece, u64, Arc<Arena>),
+    Piece(Piece, Charge, Arc<Arena>),
     Turnover(turnover::Opened),
     Idle,
 }
@@ -36,10 +36,9 @@ pub enum Ready {
 }
 
 /// Room in memory that belongs to a ticket.
-#[derive(Clone, Copy)]
 pub struct Room {
     /// What it may take at most.
-    pub reserved: u64,
+    pub reserved: Charge,
     /// What the records take that its link holds back.
     pub held_back: u64,
 }

@@ -176,11 +176,9 @@ fn run_with_at_least(memory: &str, args: &mut Vec<String>) -> (String, Outcome) 
     args.extend(["-m".into(), memory.clone()]);
     loop {
         let done = readmill(&*args);
-        if done.code != Some(1) || !done.stderr.contains("leave no room for reads") {
-            return (memory, done);
-        }
-        let bytes = readmill::plan::parse_size(&memory).expect("a size");
-        memory = format!("{}M", (bytes >> 20) * 5 / 4);
+        let advice = done.stderr.split_once("raise -m to ").filter(|_| done.code == Some(1));
+        let Some((_, advice)) = advice else { return (memory, done) };
+        memory = advice.split_once(' ').expect("a size").0.to_string();
         args.pop();
         args.push(memory.clone());
     }

@@ -199,8 +199,7 @@ pub fn text_is_read_otherwise(text: &str) -> bool {
 /// Every record as the reader of text makes it, and as its columns have it.
 fn raw_records(text: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     let header = Header::parse(split_header(text).0.as_bytes()).expect("a header");
-    let ids = header.reference_ids();
-    let id = |name: &str| ids.get(name.as_bytes()).copied().unwrap_or(-1);
+    let id = |name: &str| header.reference_id(name.as_bytes()).unwrap_or(-1);
     let mut parser = sam::LineParser::new(&header);
     let record = |line: &str| {
         let mut raw = Vec::new();

@@ -14,7 +14,6 @@ use anyhow::{Context, Result};
 use readmill::limit;
 use readmill::memory::Memory;
 use readmill::plan::{Output, Plan, Steps};
-use readmill_engine::Budget;
 use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::{Chunk, Codec};
@@ -22,7 +21,7 @@ use readmill_format::chain::{Link, Linked, Opened};
 use readmill_format::source::{self, Opener, Source};
 use readmill_format::spill::Spill;
 use readmill_format::squeeze::SpillCodec;
-use readmill_record::{Arena, Batch, Header, RecordRef};
+use readmill_record::{Arena, Batch, Charge, Header, Ledger, RecordRef};
 use readmill_steps::sort::{
     self, Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Ordered, Partition, Run, RunSort,
     Sources, SpilledRun,
@@ -74,7 +73,7 @@ struct Drive {
     sort: RunSort,
     spill: Arc<Spill>,
     memory: Memory,
-    budget: Budget,
+    charge: Charge,
     arena: Arena,
     run: Run,
     runs: Vec<SpilledRun>,
@@ -104,7 +103,7 @@ impl Drive {
             sort: RunSort::new(Keyer::new(keys, &header)),
             order,
             spill: Arc::new(Spill::new(&[directory.to_path_buf()])),
-            budget: Budget::new(u64::MAX),
+            charge: Ledger::unlimited().empty("reads that wait"),
             arena: Arena::empty(),
             run: Run::new(memory.sizes.list),
             runs: Vec::new(),
@@ -136,10 +135,9 @@ impl Drive {
             let claim = timed(&mut reading.claim, || {
                 let claim = source.claim(std::mem::take(&mut chunk))?;
                 let bound = claim.as_ref().map_or(0, |claim| claim.bound() as u64);
-                let _ = self.budget.try_reserve(bound);
-                anyhow::Ok((claim, bound))
+                anyhow::Ok((claim, self.charge.ledger().charge("reads that wait", bound)?))
             });
-            let (claim, bound) = claim?;
+            let (claim, mut bound) = claim?;
             let ended = claim.is_none();
             let opened = match claim {
                 Some(claim) => {
@@ -167,7 +165,8 @@ impl Drive {
             let needs = records.record_bytes() + (sort::run::OVERHEAD * records.len()) as u64;
             timed(&mut reading.commit, || {
                 self.run.push(&entries);
-                self.budget.settle(bound, needs);
+                let reads = self.charge.bytes() + needs;
+                bound.move_to(&mut self.charge, reads);
             });
             reading.tickets += 1;
             batch = records;
@@ -183,7 +182,7 @@ impl Drive {
     fn is_nearly_full(&self) -> bool {
         let (room, in_flight) = (self.memory.room, self.memory.crew.in_flight as u64);
         let pieces = 2 * source::MAX_CLAIM as u64 * in_flight; // with what their records cost beside themselves
-        self.budget.used() >= room - pieces.max(room / 8).min(room / 2)
+        self.charge.bytes() >= room - pieces.max(room / 8).min(room / 2)
     }
 
     /// All that is in memory, its lists sorted, to be merged with `runs`.
@@ -194,14 +193,16 @@ impl Drive {
         let unsorted = self.run.take().into_iter();
         let lists =
             unsorted.map(|list| List::sort(list, sealed.bytes(), &keyer, &mut scratch)).collect();
-        Sources { spill: Arc::clone(&self.spill), keyer, runs, lists, sealed }
+        let (spill, charges) = (Arc::clone(&self.spill), Vec::new());
+        Sources { spill, keyer, runs, lists, sealed, charges }
     }
 
     /// Writes what is in memory as one run.
     fn write_run(&mut self, phases: &mut Phases) -> Result<()> {
         let before = cpu()?;
         let mut merge = Merge::new(Arc::new(self.sources(Vec::new())));
-        let mut run = SpilledRun::new(self.spill.begin(self.runs.len())?, self.framing());
+        let index = self.charge.ledger().empty("indexes of runs on disk");
+        let mut run = SpilledRun::new(self.spill.begin(self.runs.len())?, self.framing(), index);
         let (mut writer, mut frames) = (FrameWriter::new(self.framing()), Frames::default());
         while let Some(range) = timed(&mut phases.claim, || merge.next_range()) {
             self.pack(range.order()?, &mut writer, &mut frames)?;
@@ -209,7 +210,7 @@ impl Drive {
             phases.tickets += 1;
         }
         self.runs.push(run.complete());
-        self.budget.release(self.budget.used());
+        self.charge.resize(0);
         self.arena = self.new_arena()?;
         phases.cpu += cpu()? - before;
         Ok(())

@@ -1,63 +1,138 @@
 //! The header of a BAM file: its text, then the binary dictionary of reference sequences.
 
 use readmill_record::header::Reference;
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Header, Ledger, Result};
 
 /// The first bytes of every BAM stream.
 pub const MAGIC: &[u8; 4] = b"BAM\x01";
 
-/// Reads little-endian numbers and byte strings off the front of a slice; nothing when it is short.
-struct Front<'a>(&'a [u8]);
-
-impl<'a> Front<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
-        let (head, rest) = self.0.split_at_checked(n)?;
-        self.0 = rest;
-        Some(head)
-    }
-
-    fn number(&mut self) -> Option<i32> {
-        let bytes = self.take(4)?.first_chunk::<4>()?;
-        Some(i32::from_le_bytes(*bytes))
-    }
+/// Where the parts of a header lie, found as its bytes come.
+#[derive(Default)]
+pub struct Outline {
+    /// The text behind its length, which stands behind the magic number.
+    text: Option<usize>,
+    /// Number of reference sequences.
+    n_ref: Option<usize>,
+    /// How many of them have been passed.
+    passed: usize,
+    /// Where the next part starts.
+    at: usize,
 }
 
-/// Parses the header at the start of `bytes`: the header, and how many bytes it took. Nothing when
-/// `bytes` ends before the header does.
-pub fn parse(bytes: &[u8]) -> Result<Option<(Header, usize)>> {
-    let mut front = Front(bytes);
-    let Some(parts) = split(&mut front)? else { return Ok(None) };
-    let (text, dictionary) = parts;
-    let header = Header::parse(text)?.with_dictionary(dictionary)?;
-    Ok(Some((header, bytes.len() - front.0.len())))
+fn number(bytes: &[u8], at: usize) -> Option<i32> {
+    Some(i32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 fn length(n: i32, of: &str) -> Result<usize> {
     usize::try_from(n).map_err(|_| Error::input(format!("the BAM header's {of} is negative")))
 }
 
-type Parts<'a> = (&'a [u8], Vec<Reference>);
+/// Bytes before the text: the magic number and the length of the text.
+const BEFORE_TEXT: usize = 8;
 
-fn split<'a>(front: &mut Front<'a>) -> Result<Option<Parts<'a>>> {
-    let Some(_) = front.take(MAGIC.len()) else { return Ok(None) };
-    let Some(l_text) = front.number() else { return Ok(None) };
-    let Some(text) = front.take(length(l_text, "text length")?) else { return Ok(None) };
-    let Some(n_ref) = front.number() else { return Ok(None) };
-    let mut dictionary = Vec::new();
-    for _ in 0..length(n_ref, "number of reference sequences")? {
-        let Some(l_name) = front.number() else { return Ok(None) };
-        let Some(name) = front.take(length(l_name, "name length")?) else { return Ok(None) };
-        let Some(l_ref) = front.number() else { return Ok(None) };
-        let name = name.strip_suffix(b"\0").unwrap_or(name).to_vec();
-        let length = length(l_ref, "reference length")? as u32;
-        dictionary.push(Reference { name, length });
+impl Outline {
+    /// Looks on in `bytes`, the first of the stream; says whether all of the header is there.
+    ///
+    /// # Errors
+    /// A length is negative.
+    pub fn is_complete(&mut self, bytes: &[u8]) -> Result<bool> {
+        let text = match self.text {
+            Some(text) => text,
+            None => {
+                let Some(n) = number(bytes, MAGIC.len()) else { return Ok(false) };
+                self.at = BEFORE_TEXT + length(n, "text length")?;
+                *self.text.insert(self.at - BEFORE_TEXT)
+            }
+        };
+        let n_ref = match self.n_ref {
+            Some(n_ref) => n_ref,
+            None => {
+                let Some(n) = number(bytes, self.at) else { return Ok(false) };
+                self.at = BEFORE_TEXT + text + 4;
+                *self.n_ref.insert(length(n, "number of reference sequences")?)
+            }
+        };
+        while self.passed < n_ref {
+            let Some(n) = number(bytes, self.at) else { return Ok(false) };
+            let next = self.at + 4 + length(n, "name length")? + 4;
+            if bytes.len() < next {
+                return Ok(false);
+            }
+            (self.at, self.passed) = (next, self.passed + 1);
+        }
+        Ok(true)
     }
-    Ok(Some((text, dictionary)))
+
+    /// Reads the header, all of which is in `bytes`, and returns how many of them it took, too. What it takes is charged
+    /// to `ledger` before.
+    ///
+    /// # Errors
+    /// It is damaged, or there is too little memory for it.
+    pub fn parse(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
+        let cut = || Error::bug("a BAM header was read before all of it was there");
+        let (text, n_ref) = self.text.zip(self.n_ref).ok_or_else(cut)?;
+        let (text, dictionary) = bytes
+            .get(BEFORE_TEXT..self.at)
+            .and_then(|rest| rest.split_at_checked(text))
+            .and_then(|(text, rest)| Some((text, rest.get(4..)?)))
+            .ok_or_else(cut)?;
+        let mut header = Header::parse_within(text, ledger)?;
+        let dictionary = Dictionary { rest: dictionary, left: n_ref };
+        dictionary
+            .clone()
+            .try_for_each(|(_, bases)| length(bases as i32, "reference length").map(drop))?;
+        header = header.with_dictionary(dictionary)?;
+        Ok((header, self.at))
+    }
+}
+
+/// Reads the header at the start of `bytes`, and returns how many of them it took, too; `None` where `bytes` ends before the
+/// header does.
+///
+/// # Errors
+/// It is damaged.
+pub fn parse(bytes: &[u8]) -> Result<Option<(Header, usize)>> {
+    let mut outline = Outline::default();
+    let complete = outline.is_complete(bytes)?;
+    complete.then(|| outline.parse(bytes, &Ledger::unlimited())).transpose()
+}
+
+/// The entries of the binary dictionary: names, without the NUL that ends them, and lengths.
+#[derive(Clone)]
+struct Dictionary<'a> {
+    rest: &'a [u8],
+    left: usize,
+}
+
+impl<'a> Iterator for Dictionary<'a> {
+    type Item = (&'a [u8], u32);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let n = usize::try_from(number(self.rest, 0)?).ok()?;
+        let (name, rest) = self.rest.get(4..)?.split_at_checked(n)?;
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        self.rest = rest;
+        Some((name.strip_suffix(b"\0").unwrap_or(name), u32::from_le_bytes(*length)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Dictionary<'_> {}
+
+/// Bytes of the header in its binary form.
+pub fn bytes(header: &Header) -> u64 {
+    let dictionary = header.references().iter().map(|contig| contig.name.len() as u64 + 9);
+    (MAGIC.len() + 8) as u64 + header.text_bytes() + dictionary.sum::<u64>()
 }
 
 /// Appends the header in its binary form.
 pub fn write(header: &Header, out: &mut Vec<u8>) {
     let text = header.to_text();
+    out.reserve(self::bytes(header) as usize);
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&(text.len() as u32).to_le_bytes());
     out.extend_from_slice(&text);
@@ -79,17 +154,22 @@ mod tests {
         let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:1000\n@CO\thi\n").unwrap();
         let mut bytes = Vec::new();
         write(&header, &mut bytes);
+        let mut outline = Outline::default();
         for cut in 0..bytes.len() {
-            assert_eq!(parse(&bytes[..cut]).unwrap(), None, "cut at {cut}");
+            assert!(!outline.is_complete(&bytes[..cut]).unwrap(), "cut at {cut}");
+            assert!(!Outline::default().is_complete(&bytes[..cut]).unwrap(), "cut at {cut}");
         }
         let length = bytes.len();
+        assert_eq!(super::bytes(&header), length as u64);
         bytes.extend_from_slice(b"rest");
-        assert_eq!(parse(&bytes).unwrap(), Some((header, length)));
+        assert!(outline.is_complete(&bytes).unwrap());
+        assert_eq!(outline.parse(&bytes, &Ledger::unlimited()).unwrap(), (header, length));
     }
 
     #[test]
     fn lengths_below_zero_are_refused() {
-        assert!(parse(b"BAM\x01\xff\xff\xff\xff").is_err());
-        assert!(parse(b"BAM\x01\0\0\0\0\xff\xff\xff\xff").is_err());
+        let is_complete = |bytes: &[u8]| Outline::default().is_complete(bytes);
+        assert!(is_complete(b"BAM\x01\xff\xff\xff\xff").is_err());
+        assert!(is_complete(b"BAM\x01\0\0\0\0\xff\xff\xff\xff").is_err());
     }
 }

@@ -274,7 +274,10 @@ fn a_reference_that_is_missing_or_another_is_told() {
     let file = encode(&batch(&zoo()[..1]), Some(references(&desk))).unwrap();
     let (_, error) = decode(&file, None);
     let error = error.unwrap();
-    assert!(error.what.contains("contig one") && error.hint.unwrap().contains("--reference"), "{error}");
+    assert!(
+        error.what.contains("contig one") && error.hint.as_ref().unwrap().contains("--reference"),
+        "{error}"
+    );
     let text = std::fs::read_to_string(&desk.reference).unwrap();
     let at = text.find('\n').unwrap() + 1 + 50 * 2 + 3; // of the third line
     let mut text = text.into_bytes();

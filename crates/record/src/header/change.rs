@@ -10,13 +10,15 @@ impl Header {
     /// the first line of a kind in `before`, else at the end.
     pub fn replace(&mut self, kind: &[u8; 2], new: Vec<Line>, before: &[&[u8; 2]]) -> Result<()> {
         let first_of = |kinds: &[&[u8; 2]]| {
-            self.lines.iter().position(|line| kinds.iter().any(|k| line.kind() == *k))
+            self.lines().iter().position(|line| kinds.iter().any(|k| line.kind() == *k))
         };
-        let at = first_of(&[kind]).or_else(|| first_of(before)).unwrap_or(self.lines.len());
-        let tail = self.lines.split_off(at);
-        self.lines.extend(new);
-        self.lines.extend(tail.into_iter().filter(|line| line.kind() != kind));
-        self.read_references()
+        let at = first_of(&[kind]).or_else(|| first_of(before)).unwrap_or(self.lines().len());
+        self.change(|lines| {
+            let tail = lines.split_off(at);
+            lines.extend(new);
+            lines.extend(tail.into_iter().filter(|line| line.kind() != kind));
+        });
+        if kind == b"SQ" { self.read_contigs(&self.ledger()) } else { Ok(()) }
     }
 
     /// Whether @HD says that records are sorted by coordinate.
@@ -27,18 +29,21 @@ impl Header {
     /// Sets the order in @HD as `samtools sort` does: SO always, GO and SS only where the new order
     /// has them (spec: SAM section 1.3; behaviour: samtools 1.16 and later).
     pub fn set_order(&mut self, so: &[u8], go: Option<&[u8]>, ss: Option<&[u8]>) {
-        if self.lines_of(b"HD").next().is_none() {
-            self.lines.insert(0, Line::new("@HD\tVN:1.6"));
-        }
-        for line in self.lines.iter_mut().filter(|line| line.kind() == b"HD") {
-            line.set(b"SO", so);
-            for (tag, value) in [(b"GO", go), (b"SS", ss)] {
-                match value {
-                    Some(value) => line.set(tag, value),
-                    None => line.remove(tag),
+        let lacks = self.lines_of(b"HD").next().is_none();
+        self.change(|lines| {
+            if lacks {
+                lines.insert(0, Line::new("@HD\tVN:1.6"));
+            }
+            for line in lines.iter_mut().filter(|line| line.kind() == b"HD") {
+                line.set(b"SO", so);
+                for (tag, value) in [(b"GO", go), (b"SS", ss)] {
+                    match value {
+                        Some(value) => line.set(tag, value),
+                        None => line.remove(tag),
+                    }
                 }
             }
-        }
+        });
     }
 
     /// Appends a @PG line for each chain of programs, as `samtools` does: one for every chain of two
@@ -70,7 +75,7 @@ impl Header {
                 line.extend_from_slice(&before);
             }
             line.extend_from_slice(format!("\tVN:{version}\tCL:{command_line}").as_bytes());
-            self.lines.push(Line::new(line));
+            self.change(|lines| lines.push(Line::new(line)));
         }
     }
 }

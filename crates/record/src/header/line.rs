@@ -2,12 +2,12 @@
 
 /// One header line, without its line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line(Vec<u8>);
+pub struct Line(Box<[u8]>);
 
 impl Line {
     /// A line as it stands in a file, such as `@RG\tID:1`.
     pub fn new(text: impl Into<Vec<u8>>) -> Self {
-        Line(text.into())
+        Line(text.into().into_boxed_slice())
     }
 
     /// The line as it stands in a file.
@@ -51,7 +51,7 @@ impl Line {
         if !found {
             parts.push(new);
         }
-        self.0 = parts.join(&b'\t');
+        self.0 = parts.join(&b'\t').into();
     }
 
     /// Removes a tag.
@@ -61,6 +61,6 @@ impl Line {
             .filter(|&(i, part)| i == 0 || !(part.starts_with(tag) && part.get(2) == Some(&b':')))
             .map(|(_, part)| part)
             .collect();
-        self.0 = kept.join(&b'\t');
+        self.0 = kept.join(&b'\t').into();
     }
 }

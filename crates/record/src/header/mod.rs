@@ -4,76 +4,171 @@
 //! regroup the rest, and a preparation tool must hand on what it does not understand.
 
 mod change;
+mod contigs;
 mod line;
 pub mod merge;
 
-use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use contigs::Contigs;
 
 use crate::error::{Error, Result};
+use crate::ledger::{Charge, Ledger};
 
+pub use contigs::Reference;
 pub use line::Line;
 pub use merge::{Fate, Merged, Names, Renames};
 
-/// A reference sequence: its name and length in bases.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
-    /// SN.
-    pub name: Vec<u8>,
-    /// LN.
-    pub length: u32,
+/// What the memory of headers is called in the ledger.
+const HEADERS: &str = "headers";
+
+/// A header: its lines, and the dictionary of reference sequences they define. Clones share both, until one is changed.
+#[derive(Clone, Default)]
+pub struct Header {
+    lines: Arc<Lines>,
+    contigs: Arc<Contigs>,
 }
 
-/// A header: its lines, and the dictionary of reference sequences they define.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Header {
-    lines: Vec<Line>,
-    references: Vec<Reference>,
+/// The lines of a header, and what they are charged to.
+#[derive(Default)]
+struct Lines {
+    list: Vec<Line>,
+    charge: Option<Charge>,
+}
+
+impl Lines {
+    fn heap_bytes(&self) -> u64 {
+        let lines: u64 = self.list.iter().map(|line| block(line.text().len())).sum();
+        lines + block(self.list.capacity() * size_of::<Line>())
+    }
+
+    /// Charges what the lines take now.
+    fn settle_charge(&mut self) {
+        let bytes = self.heap_bytes();
+        self.charge.iter_mut().for_each(|charge| charge.resize(bytes));
+    }
+}
+
+impl Clone for Lines {
+    /// A copy that is charged where the original is.
+    fn clone(&self) -> Self {
+        let charge = self.charge.as_ref().map(|charge| charge.ledger().empty(HEADERS));
+        let mut copy = Lines { list: self.list.clone(), charge };
+        copy.settle_charge();
+        copy
+    }
+}
+
+impl PartialEq for Header {
+    fn eq(&self, other: &Self) -> bool {
+        self.lines.list == other.lines.list
+    }
+}
+
+impl Eq for Header {}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.lines()).finish()
+    }
+}
+
+/// Bytes that the allocator takes for a buffer of so many: glibc adds 8, rounds up to 16, and gives no less than 32.
+fn block(bytes: usize) -> u64 {
+    if bytes == 0 { 0 } else { ((bytes as u64 + 8).next_multiple_of(16)).max(32) }
 }
 
 impl Header {
     /// Reads header text, every line of which starts with `@`.
+    ///
+    /// # Errors
+    /// The text is no header.
     pub fn parse(text: &[u8]) -> Result<Self> {
-        let mut header = Header::default();
+        Header::parse_within(text, &Ledger::unlimited())
+    }
+
+    /// Reads header text, whose lines and dictionary are charged to `ledger` before they are allocated.
+    ///
+    /// # Errors
+    /// The text is no header, or there is too little memory for it.
+    pub fn parse_within(text: &[u8], ledger: &Ledger) -> Result<Self> {
         let text = text.split(|&b| b == 0).next().unwrap_or_default(); // BAM text may be NUL-padded
+        let n = memchr::memchr_iter(b'\n', text).count() + 1;
+        let mut lines = Lines { list: Vec::new(), charge: None };
+        let charge =
+            ledger.charge(HEADERS, text.len() as u64 + n as u64 * (32 + size_of::<Line>() as u64))?;
+        lines.list.reserve_exact(n);
         for line in text.split(|&b| b == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.is_empty() {
                 continue;
             }
-            let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
             if line[0] != b'@' || line.len() < 3 {
+                let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
                 return Err(Error::input(format!("not a header line: {shown:?}")));
             }
             // samtools reads no header that begins with a bare @CO, and gives it an empty comment elsewhere.
-            header.lines.push(Line::new(if line == b"@CO" { b"@CO\t" } else { line }));
+            lines.list.push(Line::new(if line == b"@CO" { b"@CO\t" } else { line }));
         }
-        header.read_references()?;
+        lines.charge = Some(charge);
+        lines.settle_charge();
+        let mut header = Header { lines: Arc::new(lines), contigs: Arc::default() };
+        header.read_contigs(ledger)?;
         Ok(header)
     }
 
-    fn read_references(&mut self) -> Result<()> {
-        let mut seen = HashSet::new();
-        self.references.clear();
-        for line in self.lines.iter().filter(|line| line.kind() == b"SQ") {
-            let shown = String::from_utf8_lossy(line.text()).into_owned();
-            let name = line.get(b"SN").filter(|name| !name.is_empty());
-            let name = name.ok_or_else(|| Error::input(format!("@SQ without SN: {shown:?}")))?;
-            let length = line.get(b"LN").and_then(|v| std::str::from_utf8(v).ok()?.parse().ok());
-            let length = length.filter(|&n: &u32| n <= i32::MAX as u32).ok_or_else(|| {
-                Error::input(format!("@SQ needs an LN from 0 to 2147483647: {shown:?}"))
-            })?;
-            if !seen.insert(name) {
-                return Err(Error::input(format!("two @SQ lines share one name: {shown:?}")));
-            }
-            self.references.push(Reference { name: name.to_vec(), length });
-        }
+    /// Reads the dictionary from the lines.
+    fn read_contigs(&mut self, ledger: &Ledger) -> Result<()> {
+        let lines = self.lines_of(b"SQ").map(|line| line.text().len() as u64);
+        let (n, bytes) = lines.fold((0, 0), |(n, bytes), line| (n + 1, bytes + line));
+        let mut charge = ledger.charge(HEADERS, Contigs::bound(n, bytes))?;
+        let mut contigs = Contigs::of(&self.lines.list)?;
+        charge.resize(contigs.heap_bytes());
+        contigs.charge = Some(charge);
+        self.contigs = Arc::new(contigs);
         Ok(())
+    }
+
+    /// A header that shares nothing with this one but its dictionary, so that it can be changed.
+    ///
+    /// # Errors
+    /// There is too little memory for it.
+    pub fn copy(&self) -> Result<Self> {
+        let charge = self.lines.charge.as_ref();
+        drop(charge.map(|charge| charge.ledger().charge(HEADERS, charge.bytes())).transpose()?);
+        Ok(Header { lines: Arc::new((*self.lines).clone()), contigs: Arc::clone(&self.contigs) })
+    }
+
+    /// Where this header is charged.
+    fn ledger(&self) -> Ledger {
+        self.lines.charge.as_ref().map_or_else(Ledger::unlimited, |charge| charge.ledger().clone())
+    }
+
+    /// Bytes of memory that lines and dictionary take, as the allocator has them.
+    pub fn heap_bytes(&self) -> u64 {
+        self.lines.heap_bytes() + self.contigs.heap_bytes()
+    }
+
+    /// Shares the lines and the dictionary of `other` where they are the same.
+    pub fn share(&mut self, other: &Header) {
+        if self.lines.list == other.lines.list {
+            self.lines = Arc::clone(&other.lines);
+        }
+        if self.contigs.list == other.contigs.list {
+            self.contigs = Arc::clone(&other.contigs);
+        }
+    }
+
+    /// Bytes of the header as text.
+    pub fn text_bytes(&self) -> u64 {
+        self.lines().iter().map(|line| line.text().len() as u64 + 1).sum()
     }
 
     /// The header as text, every line ended.
     pub fn to_text(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        for line in &self.lines {
+        let mut out = Vec::with_capacity(self.text_bytes() as usize);
+        for line in self.lines() {
             out.extend_from_slice(line.text());
             out.push(b'\n');
         }
@@ -82,41 +177,67 @@ impl Header {
 
     /// The lines in order.
     pub fn lines(&self) -> &[Line] {
-        &self.lines
+        &self.lines.list
+    }
+
+    /// Changes the lines; the dictionary stays as it is.
+    fn change(&mut self, change: impl FnOnce(&mut Vec<Line>)) {
+        let lines = Arc::make_mut(&mut self.lines);
+        change(&mut lines.list);
+        lines.settle_charge();
     }
 
     /// Lines of one kind, such as `RG`.
     pub fn lines_of(&self, kind: &[u8; 2]) -> impl Iterator<Item = &Line> {
-        self.lines.iter().filter(move |line| line.kind() == kind)
+        self.lines().iter().filter(move |line| line.kind() == kind)
     }
 
     /// The dictionary of reference sequences, in order.
     pub fn references(&self) -> &[Reference] {
-        &self.references
+        &self.contigs.list
     }
 
     /// Number of reference sequences, which BAM bounds to 31 bits.
     pub fn n_ref(&self) -> i32 {
-        self.references.len() as i32
+        self.references().len() as i32
     }
 
-    /// Index of each reference sequence by its name.
-    pub fn reference_ids(&self) -> HashMap<Vec<u8>, i32> {
-        let names = self.references.iter().enumerate();
-        names.map(|(i, reference)| (reference.name.clone(), i as i32)).collect()
+    /// The index of the reference sequence of that name.
+    pub fn reference_id(&self, name: &[u8]) -> Option<i32> {
+        self.contigs.id(name)
     }
 
-    /// Takes the binary dictionary of a BAM file: it becomes the @SQ lines where the text has none,
-    /// and must agree with them where it has.
-    pub fn with_dictionary(mut self, dictionary: Vec<Reference>) -> Result<Self> {
-        if self.references.is_empty() && !dictionary.is_empty() {
-            for reference in &dictionary {
-                let name = String::from_utf8_lossy(&reference.name);
-                self.lines.push(Line::new(format!("@SQ\tSN:{name}\tLN:{}", reference.length)));
-            }
-            self.read_references()?;
+    /// The index of the reference sequence of that name, or, where none is called so, of the one that has it among its
+    /// alternative names (AN).
+    pub fn reference_id_by_any_name(&self, name: &[u8]) -> Option<i32> {
+        self.contigs.id(name).or_else(|| self.contigs.id_of_alias(name))
+    }
+
+    /// Takes the binary dictionary of a BAM file, names and lengths: it becomes the @SQ lines where the text has none, and
+    /// must agree with them where it has.
+    ///
+    /// # Errors
+    /// The two differ, or there is too little memory for the lines.
+    pub fn with_dictionary<'a>(
+        mut self,
+        dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,
+    ) -> Result<Self> {
+        if self.references().is_empty() && dictionary.len() > 0 {
+            let ledger = self.ledger();
+            let each = |(name, _): (&[u8], u32)| block(name.len() + 24) + size_of::<Line>() as u64;
+            let bound = self.lines.heap_bytes() + dictionary.clone().map(each).sum::<u64>();
+            drop(ledger.charge(HEADERS, bound)?);
+            self.change(|lines| {
+                lines.reserve_exact(dictionary.len());
+                lines.extend(dictionary.clone().map(|(name, length)| {
+                    Line::new(format!("@SQ\tSN:{}\tLN:{length}", String::from_utf8_lossy(name)))
+                }));
+            });
+            self.read_contigs(&ledger)?;
         }
-        if self.references != dictionary {
+        let ours = self.references().iter().map(|contig| (&contig.name[..], contig.length));
+        let equal = ours.len() == dictionary.len() && ours.zip(dictionary).all(|(a, b)| a == b);
+        if !equal {
             return Err(Error::input(
                 "the header's @SQ lines and its binary dictionary of reference sequences differ",
             ));
@@ -149,6 +270,37 @@ mod tests {
     }
 
     #[test]
+    fn a_header_is_charged_before_it_is_made_and_no_more_than_it_takes_afterwards() {
+        let contigs: String = (0..1000).map(|i| format!("@SQ\tSN:c{i}\tLN:{i}\tAN:d{i}\n")).collect();
+        let ledger = Ledger::of(1 << 20);
+        let header = Header::parse_within(contigs.as_bytes(), &ledger).unwrap();
+        assert_eq!(ledger.used(), header.heap_bytes());
+        assert!(header.heap_bytes() > 3 * contigs.len() as u64, "{}", header.heap_bytes());
+        let shared = header.clone();
+        assert_eq!(ledger.used(), header.heap_bytes());
+        let mut changed = header.copy().unwrap();
+        changed.add_program("p", "1", "x");
+        let all = header.heap_bytes() + changed.lines.heap_bytes();
+        assert_eq!((ledger.used(), shared.lines().len(), changed.lines().len()), (all, 1000, 1001));
+        drop((header, shared, changed));
+        assert_eq!(ledger.used(), 0);
+        let small = Ledger::of(100_000);
+        let error = Header::parse_within(contigs.as_bytes(), &small).unwrap_err();
+        assert!(error.what.starts_with("headers: needs 1 MiB") && small.used() == 0, "{error}");
+    }
+
+    #[test]
+    fn contigs_are_found_by_their_names() {
+        let h = header("@SQ\tSN:a\tLN:9\tAN:b,x,y\n@SQ\tSN:b\tLN:9\tAN:x\n");
+        assert_eq!(
+            [h.reference_id(b"a"), h.reference_id(b"b"), h.reference_id(b"x")],
+            [Some(0), Some(1), None]
+        );
+        let by_any = [b"b", b"x", b"y", b"z"].map(|name| h.reference_id_by_any_name(name));
+        assert_eq!(by_any, [Some(1), Some(0), Some(0), None]);
+    }
+
+    #[test]
     fn bad_dictionaries_are_refused() {
         for bad in
             ["@SQ\tLN:5\n", "@SQ\tSN:a\n", "@SQ\tSN:a\tLN:x\n", "@SQ\tSN:a\tLN:1\n@SQ\tSN:a\tLN:1\n"]
@@ -157,6 +309,6 @@ mod tests {
         }
         assert!(Header::parse(b"garbage\n").is_err());
         let given = header("@SQ\tSN:a\tLN:5\n");
-        assert!(given.with_dictionary(vec![]).is_err());
+        assert!(given.with_dictionary([].into_iter()).is_err());
     }
 }

@@ -30,7 +30,7 @@ impl Fault {
             format!("at character {} ({rest})", before + 1)
         };
         let mut error = Error::usage(format!("expression '{text}', {place}: {}", self.what));
-        error.hint = self.hint;
+        error.hint = self.hint.map(Into::into);
         error
     }
 }

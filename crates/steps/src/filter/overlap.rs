@@ -28,12 +28,11 @@ impl Overlap {
     /// Reads the regions of a BED file, an interval list, a VCF or BCF. Those on contigs that the header lacks count
     /// for nothing, but if there is no other the file is about another genome.
     pub fn open(path: &Path, header: &Header) -> Result<Self> {
-        let ids = header.reference_ids();
         let mut regions = vec![Vec::new(); header.references().len()];
         let (mut features, mut elsewhere) = (Features::open(path)?, None);
         while let Some(place) = features.next_place()? {
-            match ids.get(place.contig) {
-                Some(&id) => regions[id as usize].push((place.start, place.end)),
+            match header.reference_id(place.contig) {
+                Some(id) => regions[id as usize].push((place.start, place.end)),
                 None => elsewhere = elsewhere.or_else(|| Some(place.contig.to_vec())),
             }
         }

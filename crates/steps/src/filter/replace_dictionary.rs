@@ -21,12 +21,11 @@ pub struct ReplaceDictionary {
 impl ReplaceDictionary {
     /// Replaces the `@SQ` lines of `header` by those of `dictionary`.
     pub fn new(dictionary: &Header, header: &mut Header) -> Result<Self> {
-        let new = dictionary.reference_ids();
         let mut new_ids = Vec::new();
         let old_lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
         let new_lines: Vec<Line> = dictionary.lines_of(b"SQ").cloned().collect();
         for (old, line) in header.references().iter().zip(&old_lines) {
-            let id = new.get(&old.name).copied();
+            let id = dictionary.reference_id(&old.name);
             if let Some(id) = id {
                 let other = &dictionary.references()[id as usize];
                 let md5 = (line.get(b"M5"), new_lines[id as usize].get(b"M5"));

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_format::squeeze::{SpillCodec, Squeezer};
-use readmill_record::{Error, Result, Stamp};
+use readmill_record::{Charge, Error, Result, Stamp};
 
 use super::key::Key;
 use super::run::STAMP_BYTES;
@@ -52,13 +52,17 @@ pub struct SpilledRun {
     extent: Extent,
     framing: Framing,
     frames: Vec<FrameEntry>,
+    /// Bytes of the rests of their keys.
+    tails: u64,
     record_bytes: u64,
+    /// What the index takes.
+    charge: Charge,
 }
 
 impl SpilledRun {
-    /// A run whose frames, made as `framing` says, will go to `extent`.
-    pub fn new(extent: Extent, framing: Framing) -> Self {
-        SpilledRun { extent, framing, frames: Vec::new(), record_bytes: 0 }
+    /// A run whose frames, made as `framing` says, will go to `extent`. Its index is charged to `charge`.
+    pub fn new(extent: Extent, framing: Framing, charge: Charge) -> Self {
+        SpilledRun { extent, framing, frames: Vec::new(), tails: 0, record_bytes: 0, charge }
     }
 
     /// Appends frames, and leaves none.
@@ -69,8 +73,10 @@ impl SpilledRun {
         self.record_bytes += std::mem::take(&mut frames.record_bytes);
         self.frames.extend(frames.index.drain(..).map(|mut frame| {
             frame.at += base;
+            self.tails += frame.tail.len() as u64;
             frame
         }));
+        self.charge.resize(self.index_bytes());
         Ok(())
     }
 
@@ -92,6 +98,7 @@ impl SpilledRun {
     /// Gives back the memory that only more frames would need.
     pub fn complete(mut self) -> Self {
         self.frames.shrink_to_fit();
+        self.charge.resize(self.index_bytes());
         self
     }
 
@@ -102,8 +109,7 @@ impl SpilledRun {
 
     /// Bytes of memory the index takes.
     pub fn index_bytes(&self) -> u64 {
-        let tails: usize = self.frames.iter().map(|frame| frame.tail.len()).sum();
-        (self.frames.capacity() * size_of::<FrameEntry>() + tails) as u64
+        (self.frames.capacity() * size_of::<FrameEntry>()) as u64 + self.tails
     }
 
     fn read(&self, spill: &Spill, number: usize) -> Result<Loaded> {

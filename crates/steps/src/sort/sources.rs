@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
-use readmill_record::Sealed;
+use readmill_record::{Charge, Sealed};
 
 use super::frame::SpilledRun;
 use super::key::{Key, Keyer};
@@ -26,6 +26,8 @@ pub struct Sources {
     pub lists: Vec<List>,
     /// What the lists' entries point into.
     pub sealed: Arc<Sealed>,
+    /// What all of it takes, and what merging it takes.
+    pub charges: Vec<Charge>,
 }
 
 /// A place in the order of all records: before the first record of a block of some source.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use readmill_format::spill::Spill;
 use readmill_format::squeeze::SpillCodec;
-use readmill_record::{Arena, Batch, Header, RecordRef, Sealed, Stamp, edit};
+use readmill_record::{Arena, Batch, Header, Ledger, RecordRef, Sealed, Stamp, edit};
 use readmill_steps::sort::{
     Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Order, Partition, Run, RunSort, Sources,
     SpilledRun,
@@ -63,7 +63,8 @@ fn spill_run(
 ) -> SpilledRun {
     let codec = SpillCodec::ALL[turn % SpillCodec::ALL.len()];
     let framing = Framing { size: 20_000, codec };
-    let mut run = SpilledRun::new(spill.begin(turn).unwrap(), framing);
+    let mut run =
+        SpilledRun::new(spill.begin(turn).unwrap(), framing, Ledger::unlimited().empty("index"));
     let sources = sources(sort, spill, Vec::new(), sealed, lists);
     let mut merge = Merge::new(Arc::new(sources));
     let (mut writer, mut tail) = (FrameWriter::new(framing), Vec::new());
@@ -96,6 +97,7 @@ pub fn sources(
         runs,
         lists,
         sealed: Arc::new(sealed),
+        charges: Vec::new(),
     }
 }
 

@@ -5,7 +5,6 @@ mod number;
 mod refusal;
 mod tags;
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use memchr::{memchr, memchr_iter};
@@ -36,7 +35,7 @@ pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
 
 /// Reads lines of SAM, for one header.
 pub struct LineParser {
-    ids: HashMap<Vec<u8>, i32>,
+    header: Header,
     /// The reference sequence looked up last: neighbouring records tend to share it.
     last: (Vec<u8>, i32),
 }
@@ -56,14 +55,7 @@ impl LineParser {
     /// A parser of the records that follow `header`. A reference sequence also answers to its
     /// alternative names (`AN`), where no other one is called so.
     pub fn new(header: &Header) -> Self {
-        let mut ids = header.reference_ids();
-        for (id, line) in header.lines_of(b"SQ").enumerate() {
-            let names = line.get(b"AN").unwrap_or_default().split(|&b| b == b',');
-            for name in names.filter(|name| !name.is_empty()) {
-                ids.entry(name.to_vec()).or_insert(id as i32);
-            }
-        }
-        LineParser { ids, last: (Vec::new(), -1) }
+        LineParser { header: header.clone(), last: (Vec::new(), -1) }
     }
 
     /// Appends the record in `line`, which has no line end, as BAM stores it (`block_size`
@@ -150,7 +142,7 @@ impl LineParser {
         if self.last.0 == name && self.last.1 >= 0 {
             return Ok(self.last.1);
         }
-        let id = *self.ids.get(name).ok_or_else(|| {
+        let id = self.header.reference_id_by_any_name(name).ok_or_else(|| {
             Error::input(format!("the reference sequence {} is not in the header", shown(name)))
                 .hint(UNKNOWN_CONTIG)
         })?;

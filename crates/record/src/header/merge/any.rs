@@ -1,6 +1,6 @@
 //! What must hold for any headers: seen through the merged header, a record means what it meant.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::*;
 
@@ -115,8 +115,7 @@ fn check(input: &Header, renames: &Renames, merged: &Header) {
 
 /// Whether two headers have some two sequences in opposite order.
 fn contradict(a: &Header, b: &Header) -> bool {
-    let places: HashMap<_, _> = b.reference_ids();
-    let common: Vec<i32> = a.references().iter().filter_map(|r| places.get(&r.name).copied()).collect();
+    let common: Vec<i32> = a.references().iter().filter_map(|r| b.reference_id(&r.name)).collect();
     !common.is_sorted()
 }
 

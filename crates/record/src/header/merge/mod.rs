@@ -23,9 +23,11 @@ mod names;
 mod tests;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use super::{Header, Line};
+use super::{HEADERS, Header, Line, Lines};
 use crate::error::Result;
+use crate::ledger::Ledger;
 use dictionary::Dictionary;
 use groups::{Kind, has_id};
 
@@ -78,8 +80,11 @@ impl Header {
         lines.extend(programs);
         lines.extend(unknown.cloned());
         lines.extend(all().filter(|line| line.kind() == b"CO").cloned());
-        let mut header = Header { lines, references: Vec::new() };
-        header.read_references()?;
+        let ledger = headers.first().map_or_else(Ledger::unlimited, Header::ledger);
+        let lines = Lines { list: lines, charge: Some(ledger.empty(HEADERS)) };
+        let mut header = Header { lines: Arc::new(lines), ..Header::default() };
+        header.change(|lines| lines.shrink_to_fit());
+        header.read_contigs(&ledger)?;
         header.withdraw_order();
         let names = group_names.into_iter().zip(program_names);
         let renames = ref_ids.into_iter().zip(names).map(|(ref_ids, (read_groups, programs))| Renames {

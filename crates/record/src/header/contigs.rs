@@ -1,0 +1,107 @@
+//! The dictionary of reference sequences that a header's @SQ lines define.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+
+use super::{Line, block};
+use crate::error::{Error, Result};
+use crate::ledger::Charge;
+
+/// A reference sequence: its name and length in bases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// SN.
+    pub name: Vec<u8>,
+    /// LN.
+    pub length: u32,
+}
+
+/// The reference sequences in their order, to be found by their names.
+#[derive(Debug, Default)]
+pub(super) struct Contigs {
+    pub(super) list: Vec<Reference>,
+    /// The numbers of all, by their names.
+    by_name: HashTable<u32>,
+    /// The alternative names (AN) that no sequence bears as its own.
+    aliases: HashMap<Box<[u8]>, u32>,
+    hasher: RandomState,
+    pub(super) charge: Option<Charge>,
+}
+
+/// Bytes that the table of names takes for each sequence, at most: a number and a byte, in twice as many places and a
+/// seventh more.
+const TABLE_ENTRY: u64 = 12;
+
+impl Contigs {
+    /// Reads the @SQ lines.
+    ///
+    /// # Errors
+    /// A line without a name or a length, or two of one name.
+    pub(super) fn of(lines: &[Line]) -> Result<Self> {
+        let of_sequences = || lines.iter().filter(|line| line.kind() == b"SQ");
+        let n = of_sequences().count();
+        let mut contigs = Contigs {
+            list: Vec::with_capacity(n),
+            by_name: HashTable::with_capacity(n),
+            ..Contigs::default()
+        };
+        of_sequences().try_for_each(|line| contigs.push(line))?;
+        for (id, line) in of_sequences().enumerate() {
+            let names = line.get(b"AN").unwrap_or_default().split(|&b| b == b',');
+            for name in names.filter(|name| !name.is_empty()) {
+                if contigs.id(name).is_none() {
+                    contigs.aliases.entry(name.into()).or_insert(id as u32);
+                }
+            }
+        }
+        Ok(contigs)
+    }
+
+    fn push(&mut self, line: &Line) -> Result<()> {
+        let shown = || String::from_utf8_lossy(line.text()).into_owned();
+        let name = line.get(b"SN").filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| Error::input(format!("@SQ without SN: {:?}", shown())))?;
+        let length = line.get(b"LN").and_then(|v| std::str::from_utf8(v).ok()?.parse().ok());
+        let length = length.filter(|&n: &u32| n <= i32::MAX as u32).ok_or_else(|| {
+            Error::input(format!("@SQ needs an LN from 0 to 2147483647: {:?}", shown()))
+        })?;
+        if self.id(name).is_some() {
+            return Err(Error::input(format!("two @SQ lines share one name: {:?}", shown())));
+        }
+        let Contigs { list, by_name, hasher, .. } = self;
+        let (hash, id) = (hasher.hash_one(name), list.len() as u32);
+        by_name.insert_unique(hash, id, |&id| hasher.hash_one(&list[id as usize].name[..]));
+        list.push(Reference { name: name.to_vec(), length });
+        Ok(())
+    }
+
+    /// The number of the sequence of that name.
+    pub(super) fn id(&self, name: &[u8]) -> Option<i32> {
+        let found =
+            self.by_name.find(self.hasher.hash_one(name), |&id| self.list[id as usize].name == name);
+        found.map(|&id| id as i32)
+    }
+
+    /// The number of the sequence that has this among its alternative names.
+    pub(super) fn id_of_alias(&self, name: &[u8]) -> Option<i32> {
+        self.aliases.get(name).map(|&id| id as i32)
+    }
+
+    /// Bytes of memory that it takes, as the allocator has them.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        let names: u64 = self.list.iter().map(|contig| block(contig.name.len())).sum();
+        let aliases: u64 = self.aliases.keys().map(|name| block(name.len()) + 40).sum();
+        names + aliases + Self::bound(self.list.capacity() as u64, 0)
+    }
+
+    /// Bytes of memory that so many sequences take at most whose lines have so many bytes together.
+    pub(super) fn bound(n: u64, line_bytes: u64) -> u64 {
+        // A name is a part of its line; an alias takes its name, a place in a table and what the allocator adds.
+        n * (size_of::<Reference>() as u64 + TABLE_ENTRY)
+            + line_bytes
+            + if line_bytes > 0 { 32 * n } else { 0 }
+    }
+}
