@@ -8,6 +8,8 @@ mod additions;
 mod aligning;
 pub mod allocator;
 mod aside;
+#[cfg(debug_assertions)]
+pub mod audit;
 pub mod compare;
 mod elsewhere;
 mod exclusive;

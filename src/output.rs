@@ -17,7 +17,7 @@ use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::bgzf::{self, Codec};
 use readmill_format::{cram, fastq, sam};
-use readmill_record::{Batch, Error, Header, Result};
+use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
 use complete::write_index;
 pub use complete::{Complete, index_names};
@@ -35,6 +35,8 @@ pub struct Sink {
     files: Files,
     format: Format,
     index: Option<IndexBuilder>,
+    /// What the index is charged to.
+    index_charge: Option<Charge>,
     /// Whether to do without an index where the records turn out not to be in order.
     index_is_optional: bool,
     scheme: Option<Scheme>,
@@ -113,6 +115,7 @@ impl Sink {
             files,
             format,
             index,
+            index_charge: None,
             index_is_optional,
             scheme,
             offset,
@@ -122,6 +125,18 @@ impl Sink {
             fastq,
             cram,
         })
+    }
+
+    /// Charges what the index of the output comes to take, as a rule; what it takes more is charged as it grows.
+    ///
+    /// # Errors
+    /// There is too little memory for it.
+    pub fn charge_index(&mut self, header: &Header, ledger: &Ledger) -> Result<()> {
+        if self.index.is_some() {
+            let bytes = IndexBuilder::usual_bytes(header);
+            self.index_charge = Some(ledger.charge("the index of the output", bytes)?);
+        }
+        Ok(())
     }
 
     /// Writes the header, which comes first.
@@ -222,6 +237,9 @@ impl Sink {
     fn settle(&mut self, part: &mut Part) {
         if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
             index.absorb(fragment, self.offset);
+            let bytes = index.heap_bytes();
+            let charge = self.index_charge.iter_mut();
+            charge.for_each(|charge| charge.resize(bytes.max(charge.bytes())));
         }
         if let Some(cram) = &mut self.cram {
             cram.settle(&part.cram, &mut part.bytes, part.records, self.offset);

@@ -91,6 +91,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     late_steps.extend(added_late);
     let late = late_steps;
     let tallies = Tallies::new(plan, (inputs.header(), &header), &[&steps, &leaving, &late], others);
+    let ledger = memory.ledger.clone();
     let job = Job { plan, memory, report, header, steps, leaving, late, lone, tallies };
     let summary = match &plan.output {
         Some(_) if plan.holds_everything() => job.hold(inputs),
@@ -102,7 +103,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
         ([one], Kind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,
     })?;
-    summary::conclude(plan, &summary, started, report);
+    summary::conclude(plan, &ledger, &summary, started, report);
     Ok(summary)
 }
 
@@ -297,6 +298,7 @@ impl Job<'_> {
     /// Steps alone: nothing is held.
     fn pass_through(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
+        sink.charge_index(&self.header, &self.memory.ledger)?;
         let mut files = SideFiles::open(self.plan, &self.header)?;
         let apply = recalibration::step_from_file(self.plan.steps.recalibration.as_ref(), &self.header)?;
         let training = self.training(&self.spill())?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use readmill_record::Header;
+use readmill_record::{Header, Ledger};
 use readmill_steps::markdup::verdict::Deepest;
 use readmill_steps::markdup::{Mode, Tally};
 
@@ -173,7 +173,7 @@ fn say_others(others: &[(PathBuf, u64)], report: &Report) {
 }
 
 /// The last lines of the log.
-pub fn conclude(plan: &Plan, summary: &Summary, started: Instant, report: &Report) {
+pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instant, report: &Report) {
     for (name, n) in &summary.counts {
         report.say(&format!("readmill: {n} {name}"));
     }
@@ -184,6 +184,12 @@ pub fn conclude(plan: &Plan, summary: &Summary, started: Instant, report: &Repor
             "readmill: duplicate mode coordinate: mapped primary records of duplicates are flagged",
         ),
         None => {}
+    }
+    if plan.means.explain {
+        log(&format!("memory when most was in use, {} MiB:", ledger.peak() >> 20));
+        for (name, bytes) in ledger.users_at_peak().iter().filter(|(_, bytes)| *bytes > 0) {
+            log(&format!("  {:>9.1} MiB  {name}", *bytes as f64 / f64::from(1 << 20)));
+        }
     }
     say_others(&summary.others, report);
     for (path, bytes) in &summary.parts {

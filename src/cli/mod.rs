@@ -142,7 +142,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
 
 fn process(plan: &Plan) -> Result<ExitCode, Error> {
     let report = Report::new(plan.means.verbosity);
-    readmill::run(plan, &report).map(|_| ExitCode::SUCCESS)
+    let done = readmill::run(plan, &report);
+    #[cfg(debug_assertions)]
+    readmill::audit::check(plan.means.memory)?;
+    done.map(|_| ExitCode::SUCCESS)
 }
 
 /// Says what went wrong and picks the exit code.

@@ -33,6 +33,7 @@ impl Job<'_> {
     /// Steps that need the whole input: ingest, resolve, look, merge.
     pub(super) fn hold(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
+        sink.charge_index(&self.header, &self.memory.ledger)?;
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
         let mut files = SideFiles::open(self.plan, &self.header)?;
         let header = self.header.clone();

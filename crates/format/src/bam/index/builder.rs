@@ -2,9 +2,10 @@
 
 use readmill_record::Header;
 
-use super::chunk::{Chunk, Summary, Windows, rebase};
+use super::chunk::{Chunk, Summary, Windows, reach, rebase};
 use super::fragment::{Fragment, Part};
-use super::scheme::{Scheme, level};
+use super::scheme::{MIN_SHIFT, Scheme, level};
+use super::write;
 
 /// The index of one reference sequence that has records.
 #[derive(Debug)]
@@ -16,13 +17,18 @@ pub(super) struct Reference {
     pub(super) windows: Windows,
 }
 
-/// The index of a file in the making. It holds 24 bytes for each chunk and 16 for each window of 2^14 bases.
+/// The index of a file in the making. Of the reference sequence whose records come it holds 24 bytes for each chunk and 16
+/// for each window of 2^14 bases; of those before it, what the file will say of them.
 #[derive(Debug)]
 pub struct IndexBuilder {
     pub(super) scheme: Scheme,
     pub(super) n_ref: usize,
-    /// Those with records, in order.
-    pub(super) references: Vec<Reference>,
+    /// The reference sequence whose records come.
+    open: Option<Reference>,
+    /// What the file says of the first ones.
+    pub(super) done: Vec<u8>,
+    /// How many these are.
+    n_done: usize,
     pub(super) unplaced: u64,
     last: u64,
     pub(super) unsorted: bool,
@@ -32,7 +38,8 @@ impl IndexBuilder {
     /// An index without records.
     pub fn new(scheme: Scheme, header: &Header) -> Self {
         let n_ref = header.references().len();
-        IndexBuilder { scheme, n_ref, references: Vec::new(), unplaced: 0, last: 0, unsorted: false }
+        let (open, done, n_done, unplaced, last, unsorted) = Default::default();
+        IndexBuilder { scheme, n_ref, open, done, n_done, unplaced, last, unsorted }
     }
 
     /// Takes in the next partition, whose first byte is at `base` in the file.
@@ -42,17 +49,65 @@ impl IndexBuilder {
             self.unsorted |= fragment.unsorted || first < self.last;
             self.last = last;
         }
-        for part in fragment.parts {
+        if self.unsorted {
+            return; // there will be no index
+        }
+        let (mut chunks, mut windows) = (&fragment.chunks[..], &fragment.windows[..]);
+        for part in &fragment.parts {
+            let own = (chunks.split_off(..part.chunks), windows.split_off(..part.windows));
+            let own = (own.0.unwrap_or_default(), own.1.unwrap_or_default());
             let n_levels = usize::from(self.scheme.depth) + 1;
-            match self.references.last_mut() {
-                Some(reference) if reference.ref_id == part.ref_id => reference.absorb(part, base),
+            match &mut self.open {
+                Some(reference) if reference.ref_id == part.ref_id => reference.absorb(part, own, base),
                 _ => {
-                    let mut reference = Reference::new(&part, base, n_levels);
-                    reference.absorb(part, base);
-                    self.references.push(reference);
+                    self.close(part.ref_id);
+                    let mut reference = Reference::new(part, base, n_levels);
+                    reference.absorb(part, own, base);
+                    self.open = Some(reference);
                 }
             }
         }
+    }
+
+    /// Writes down what the file says of all reference sequences before `next`.
+    pub(super) fn close(&mut self, next: usize) {
+        if let Some(open) = self.open.take() {
+            self.skip_to(open.ref_id);
+            write::reference(self.scheme, Some(open), &mut self.done);
+            self.n_done += 1;
+        }
+        self.skip_to(next);
+    }
+
+    fn skip_to(&mut self, next: usize) {
+        for _ in self.n_done..next {
+            self.make_room();
+            write::reference(self.scheme, None, &mut self.done);
+        }
+        self.n_done = self.n_done.max(next);
+        self.make_room();
+    }
+
+    /// Makes room for what most sequences take, by a quarter more at a time.
+    fn make_room(&mut self) {
+        if self.done.capacity() - self.done.len() < 256 {
+            self.done.reserve_exact(4096 + self.done.len() / 4);
+        }
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn heap_bytes(&self) -> u64 {
+        let open = self.open.as_ref().map_or(0, |reference| {
+            let chunks: usize = reference.levels.iter().map(Vec::capacity).sum();
+            chunks * size_of::<Chunk>() + reference.windows.capacity() * size_of::<(u32, u64)>()
+        });
+        (self.done.capacity() + open) as u64
+    }
+
+    /// Bytes of memory that the index of a file with this header comes to take, as a rule: each window has reads.
+    pub fn usual_bytes(header: &Header) -> u64 {
+        let windows = header.references().iter().map(|contig| u64::from(contig.length >> MIN_SHIFT) + 1);
+        windows.map(|windows| 64 + 40 * windows).sum()
     }
 
     /// Whether all records so far came in coordinate order, so that they can be indexed.
@@ -69,14 +124,14 @@ impl Reference {
         Reference { ref_id: first.ref_id, summary, levels, windows: Windows::default() }
     }
 
-    fn absorb(&mut self, part: Part, base: u64) {
+    fn absorb(&mut self, part: &Part, (chunks, windows): (&[Chunk], &[(u32, u64)]), base: u64) {
         self.summary.end = rebase(part.summary.end, base);
         self.summary.mapped += part.summary.mapped;
         self.summary.unmapped += part.summary.unmapped;
-        for (end, offset) in part.windows.runs {
-            self.windows.reach(end, rebase(offset, base));
+        for &(end, offset) in windows {
+            reach(&mut self.windows, usize::MAX, end, rebase(offset, base));
         }
-        for chunk in part.chunks {
+        for chunk in chunks {
             let (chunk, level) = (chunk.rebased(base), &mut self.levels[level(chunk.bin)]);
             if !level.last_mut().is_some_and(|last| last.merge(chunk)) {
                 level.push(chunk);

@@ -33,31 +33,26 @@ pub(super) fn rebase(offset: u64, base: u64) -> u64 {
     offset + (base << 16)
 }
 
-/// The linear index of one reference sequence, as runs of windows with one offset. A window that
-/// no record overlaps takes the offset of the next one that is, so runs leave no gaps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Windows {
-    /// One past the last window of each run, and the offset of the first record that overlaps it.
-    pub(super) runs: Vec<(u32, u64)>,
+/// The linear index of one reference sequence, as runs of windows with one offset: one past the last window of each run, and
+/// the offset of the first record that overlaps it. A window that no record overlaps takes the offset of the next one that
+/// is, so runs leave no gaps.
+pub(super) type Windows = Vec<(u32, u64)>;
+
+/// Notes that the record at `offset` overlaps the windows up to, not including, `end`. Windows that earlier records reached
+/// keep their offset. The reference sequence has the last `own` of the runs; says whether it has one more.
+pub(super) fn reach(runs: &mut Windows, own: usize, end: u32, offset: u64) -> bool {
+    let further = runs.last().filter(|_| own > 0).is_none_or(|&(reached, _)| reached < end);
+    runs.extend(further.then_some((end, offset)));
+    further
 }
 
-impl Windows {
-    /// Notes that the record at `offset` overlaps the windows up to, not including, `end`. Windows
-    /// that earlier records reached keep their offset.
-    pub(super) fn reach(&mut self, end: u32, offset: u64) {
-        if self.runs.last().is_none_or(|&(reached, _)| reached < end) {
-            self.runs.push((end, offset));
-        }
+/// The offset of every window.
+pub(super) fn offsets(runs: &Windows) -> Vec<u64> {
+    let mut out = Vec::with_capacity(runs.last().map_or(0, |&(end, _)| end as usize));
+    for &(end, offset) in runs {
+        out.resize(end as usize, offset);
     }
-
-    /// The offset of every window.
-    pub(super) fn offsets(&self) -> Vec<u64> {
-        let mut out = Vec::with_capacity(self.runs.last().map_or(0, |&(end, _)| end as usize));
-        for &(end, offset) in &self.runs {
-            out.resize(end as usize, offset);
-        }
-        out
-    }
+    out
 }
 
 /// What the pseudo-bin of a reference sequence says: where its records are, and how many.

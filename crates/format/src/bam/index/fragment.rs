@@ -2,7 +2,7 @@
 
 use readmill_record::RecordRef;
 
-use super::chunk::{Chunk, Summary, Windows};
+use super::chunk::{Chunk, Summary, reach};
 use super::scheme::{MAX_LEVELS, Scheme, level};
 
 /// The records of one reference sequence in a partition.
@@ -10,9 +10,9 @@ use super::scheme::{MAX_LEVELS, Scheme, level};
 pub(super) struct Part {
     pub(super) ref_id: usize,
     pub(super) summary: Summary,
-    /// Chunks of one bin in file order; those of other bins in between.
-    pub(super) chunks: Vec<Chunk>,
-    pub(super) windows: Windows,
+    /// How many of the fragment's chunks and runs of windows belong to it.
+    pub(super) chunks: usize,
+    pub(super) windows: usize,
 }
 
 /// The index of one partition. Virtual offsets are relative to the partition: offset of the block
@@ -20,6 +20,10 @@ pub(super) struct Part {
 #[derive(Debug, Default)]
 pub struct Fragment {
     pub(super) parts: Vec<Part>,
+    /// Chunks, part by part: those of one bin in file order, those of other bins in between.
+    pub(super) chunks: Vec<Chunk>,
+    /// Runs of windows, part by part.
+    pub(super) windows: Vec<(u32, u64)>,
     /// Records without a place.
     pub(super) unplaced: u64,
     /// Sort keys of the first and the last record; none of an empty partition.
@@ -62,10 +66,11 @@ impl FragmentBuilder {
             self.fragment.unplaced += 1;
             return;
         }
-        let Some(part) = self.fragment.parts.last_mut() else { return };
+        let Fragment { parts, chunks, windows, .. } = &mut self.fragment;
+        let Some(part) = parts.last_mut() else { return };
         let (first, last) = self.scheme.windows(record);
         let bin = self.scheme.bin(first, last);
-        part.windows.reach(last + 1, start);
+        part.windows += usize::from(reach(windows, part.windows, last + 1, start));
         part.summary.end = end;
         match record.flags().is_unmapped() {
             true => part.summary.unmapped += 1,
@@ -75,7 +80,8 @@ impl FragmentBuilder {
         let open = &mut self.open[level(bin)];
         if !open.merge(next) {
             let closed = std::mem::replace(open, next);
-            part.chunks.extend((closed != Chunk::NONE).then_some(closed));
+            part.chunks += usize::from(closed != Chunk::NONE);
+            chunks.extend((closed != Chunk::NONE).then_some(closed));
         }
     }
 
@@ -91,7 +97,9 @@ impl FragmentBuilder {
         let open = self.open.iter_mut().map(|chunk| std::mem::replace(chunk, Chunk::NONE));
         let closed = open.filter(|chunk| *chunk != Chunk::NONE);
         if let Some(part) = self.fragment.parts.last_mut() {
-            part.chunks.extend(closed);
+            let before = self.fragment.chunks.len();
+            self.fragment.chunks.extend(closed);
+            part.chunks += self.fragment.chunks.len() - before;
         }
     }
 
@@ -110,7 +118,7 @@ impl FragmentBuilder {
 impl Part {
     fn new(ref_id: usize, begin: u64) -> Self {
         let summary = Summary { begin, end: begin, mapped: 0, unmapped: 0 };
-        Part { ref_id, summary, chunks: Vec::new(), windows: Windows::default() }
+        Part { ref_id, summary, chunks: 0, windows: 0 }
     }
 }
 

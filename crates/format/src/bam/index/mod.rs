@@ -5,8 +5,9 @@
 //! knows where the partition goes, rebases the [`Fragment`] and absorbs it into the
 //! [`IndexBuilder`]. Because the records are sorted, the bins of one level are touched in order,
 //! so both keep one open chunk a level and need no map; absorbing costs work by chunk, not by
-//! record. The content of the index is that of htslib 1.16, bin by bin and chunk by chunk;
-//! noodles writes the files.
+//! record. Once all records of a reference sequence have come, what the file says of it is written down, so that a
+//! million contigs take no more than their index file. The content of the index is that of htslib 1.16, bin by bin and chunk
+//! by chunk.
 
 mod builder;
 mod chunk;

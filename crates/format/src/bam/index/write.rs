@@ -1,19 +1,15 @@
-//! From the index as it was built to the file, which noodles writes.
+//! From the index as it was built to the bytes of the file.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
 
-use noodles_bam::bai;
-use noodles_csi::binning_index::index::reference_sequence::bin::Chunk as FileChunk;
-use noodles_csi::binning_index::index::reference_sequence::index::{BinnedIndex, LinearIndex};
-use noodles_csi::binning_index::index::reference_sequence::{Bin, Index, Metadata};
-use noodles_csi::binning_index::index::{Index as FileIndex, ReferenceSequence};
+use noodles_bgzf as bgzf;
 
 use readmill_record::{Error, Result};
 
 use super::builder::{IndexBuilder, Reference};
-use super::chunk::Chunk;
-use super::scheme::{Kind, MIN_SHIFT, Scheme, parent};
+use super::chunk::{Chunk, offsets};
+use super::scheme::{Kind, MIN_SHIFT, Scheme, first_bin, parent};
 
 /// A bin whose chunks span fewer compressed bytes goes into its parent, as in htslib.
 const MIN_SPAN: u64 = 1 << 16;
@@ -24,84 +20,79 @@ type Bins = Vec<(u32, Vec<Chunk>)>;
 impl IndexBuilder {
     /// Writes the index file. An error, rather than an index that misses records, where the records
     /// were not in coordinate order.
-    pub fn write_to(self, writer: &mut dyn Write) -> Result<()> {
+    pub fn write_to(mut self, writer: &mut dyn Write) -> Result<()> {
         if self.unsorted {
             let what = "the records are not in coordinate order and cannot be indexed";
             return Err(Error::input(what).hint("sort the file by coordinate"));
         }
-        write(writer, self.scheme, self.n_ref, self.references, self.unplaced)
+        self.close(self.n_ref);
+        self.write(&mut BufWriter::new(writer))
             .map_err(|error| Error::io("cannot write the index", &error))
     }
-}
 
-/// Writes the index of a file with `n_ref` reference sequences, of which `references` have records.
-fn write(
-    writer: &mut dyn Write,
-    scheme: Scheme,
-    n_ref: usize,
-    references: Vec<Reference>,
-    unplaced: u64,
-) -> io::Result<()> {
-    let mut writer = BufWriter::new(writer);
-    match scheme.kind {
-        Kind::Bai => {
-            let linear = |_: &Bins, offsets: Vec<u64>| -> LinearIndex {
-                offsets.into_iter().map(Into::into).collect()
-            };
-            let index = assemble(scheme, n_ref, references, unplaced, linear);
-            bai::io::Writer::new(&mut writer).write_index(&index)?;
-        }
-        Kind::Csi => {
-            let binned = |bins: &Bins, offsets: Vec<u64>| -> BinnedIndex {
-                let offset = |bin| offsets.get(scheme.first_window(bin) as usize).copied();
-                let entry = |&(bin, _): &(u32, _)| (bin as usize, offset(bin).unwrap_or(0).into());
-                bins.iter().map(entry).collect()
-            };
-            let index = assemble(scheme, n_ref, references, unplaced, binned);
-            let mut csi = noodles_csi::io::Writer::new(&mut writer);
-            csi.write_index(&index)?;
-            csi.into_inner().finish()?;
-        }
-    }
-    writer.flush()
-}
-
-/// The index as noodles has it; `offsets` turns bins and the offsets of windows into what the format
-/// keeps of the latter.
-fn assemble<I: Index>(
-    scheme: Scheme,
-    n_ref: usize,
-    references: Vec<Reference>,
-    unplaced: u64,
-    offsets: impl Fn(&Bins, Vec<u64>) -> I,
-) -> FileIndex<I> {
-    let mut given = references.into_iter().peekable();
-    let mut all = Vec::with_capacity(n_ref);
-    for ref_id in 0..n_ref {
-        let reference = given.next_if(|reference| reference.ref_id == ref_id);
-        let (bins, windows, metadata) = match reference {
-            Some(reference) => {
-                let s = reference.summary;
-                let metadata = Metadata::new(s.begin.into(), s.end.into(), s.mapped, s.unmapped);
-                (bins(reference.levels), reference.windows.offsets(), Some(metadata))
+    fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
+        match self.scheme.kind {
+            Kind::Bai => {
+                writer.write_all(b"BAI\x01")?;
+                self.write_references(writer)
             }
-            None => (Bins::new(), Vec::new(), None),
-        };
-        let index = offsets(&bins, windows);
-        let bins = bins.into_iter().map(|(bin, chunks)| (bin as usize, file_bin(&chunks))).collect();
-        all.push(ReferenceSequence::new(bins, index, metadata));
+            Kind::Csi => {
+                let mut packed = bgzf::io::Writer::new(&mut *writer);
+                packed.write_all(b"CSI\x01")?;
+                for number in [u32::from(MIN_SHIFT), u32::from(self.scheme.depth), 0] {
+                    packed.write_all(&number.to_le_bytes())?; // the last: bytes of what BAM has none of
+                }
+                self.write_references(&mut packed)?;
+                packed.finish()?;
+                Ok(())
+            }
+        }?;
+        writer.flush()
     }
-    FileIndex::builder()
-        .set_min_shift(MIN_SHIFT)
-        .set_depth(scheme.depth)
-        .set_reference_sequences(all)
-        .set_unplaced_unmapped_record_count(unplaced)
-        .build()
+
+    fn write_references(&self, writer: &mut dyn Write) -> io::Result<()> {
+        writer.write_all(&(self.n_ref as u32).to_le_bytes())?;
+        writer.write_all(&self.done)?;
+        writer.write_all(&self.unplaced.to_le_bytes())
+    }
 }
 
-fn file_bin(chunks: &[Chunk]) -> Bin {
-    let chunk = |chunk: &Chunk| FileChunk::new(chunk.begin.into(), chunk.end.into());
-    Bin::new(chunks.iter().map(chunk).collect())
+/// Appends what the file says of a reference sequence, which may have no records.
+pub(super) fn reference(scheme: Scheme, reference: Option<Reference>, out: &mut Vec<u8>) {
+    let Some(reference) = reference else {
+        out.extend_from_slice(&0u32.to_le_bytes());
+        if scheme.kind == Kind::Bai {
+            out.extend_from_slice(&0u32.to_le_bytes());
+        }
+        return;
+    };
+    let (bins, offsets, summary) =
+        (bins(reference.levels), offsets(&reference.windows), reference.summary);
+    out.extend_from_slice(&(bins.len() as u32 + 1).to_le_bytes());
+    let start = |bin, offset: u64, chunks: usize, out: &mut Vec<u8>| {
+        out.extend_from_slice(&u32::to_le_bytes(bin));
+        if scheme.kind == Kind::Csi {
+            out.extend_from_slice(&offset.to_le_bytes());
+        }
+        out.extend_from_slice(&(chunks as u32).to_le_bytes());
+    };
+    for (bin, chunks) in &bins {
+        let offset = offsets.get(scheme.first_window(*bin) as usize).copied().unwrap_or(0);
+        start(*bin, offset, chunks.len(), out);
+        for chunk in chunks {
+            out.extend_from_slice(&chunk.begin.to_le_bytes());
+            out.extend_from_slice(&chunk.end.to_le_bytes());
+        }
+    }
+    // The pseudo-bin behind the last one.
+    start(first_bin(u32::from(scheme.depth) + 1) + 1, 0, 2, out);
+    for number in [summary.begin, summary.end, summary.mapped, summary.unmapped] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    if scheme.kind == Kind::Bai {
+        out.extend_from_slice(&(offsets.len() as u32).to_le_bytes());
+        offsets.iter().for_each(|offset| out.extend_from_slice(&offset.to_le_bytes()));
+    }
 }
 
 /// Groups chunks by bin and moves bins of little extent into their parents, where these exist: a
