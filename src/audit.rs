@@ -1,7 +1,7 @@
 //! The audit that builds with debug assertions make of their own memory: what is allocated against what is charged.
 //!
 //! A run promises to stay within `-m`, and its ledger says who uses how much of it. Here an allocator counts what is in
-//! fact allocated. A run in which that outruns the charges by more than [`SLACK`], or whose process outgrows `-m`, ends with
+//! fact allocated. A run in which that outruns the charges, the share of code and libraries left out, by more than [`SLACK`], or whose process outgrows `-m`, ends with
 //! an error, so that every end-to-end test tests the ledger, too. What C and C++ allocate (the aligner) is no part of the
 //! count; it is a part of the process. `READMILL_AUDIT=trace` prints where the first allocation too many was made.
 
@@ -15,13 +15,14 @@ use readmill_record::{Error, Result};
 
 use crate::memory;
 
-/// Bytes that may be allocated beyond what is charged: small tables, messages, what several threads free at once.
+/// Bytes that may be allocated beyond what is charged: small tables, messages, what several threads free at once. They are
+/// part of the program's share.
 pub const SLACK: u64 = 2 << 20;
 
 static LIVE: AtomicU64 = AtomicU64::new(0);
 /// The most bytes beyond the charges.
 static EXCESS: AtomicU64 = AtomicU64::new(0);
-/// Whether a run has divided its memory.
+/// Whether a run is under way that has divided its memory.
 static STARTED: AtomicBool = AtomicBool::new(false);
 static TRACED: AtomicBool = AtomicBool::new(false);
 
@@ -66,12 +67,11 @@ unsafe impl GlobalAlloc for Counting {
 
 fn allocated(bytes: usize) {
     let live = LIVE.fetch_add(bytes as u64, Relaxed) + bytes as u64;
-    let charged = audit::sum_charged();
-    if charged == 0 {
+    if !STARTED.load(Relaxed) {
         return; // no run is under way
     }
-    STARTED.store(true, Relaxed);
-    let excess = (live + audit::sum_mapped()).saturating_sub(charged);
+    let charged = audit::sum_charged();
+    let excess = (live + audit::sum_mapped() + memory::PROGRAM).saturating_sub(charged);
     if excess > SLACK {
         EXCESS.fetch_max(excess, Relaxed);
         if !TRACED.load(Relaxed) && !TRACING.replace(true) {
@@ -95,6 +95,11 @@ fn trace(excess: u64) {
             Backtrace::force_capture()
         );
     }
+}
+
+/// Begins the audit of a run, whose memory is divided.
+pub fn begin() {
+    STARTED.store(true, Relaxed);
 }
 
 /// Holds what was allocated against what was charged, and the process against `-m`.

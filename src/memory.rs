@@ -21,7 +21,7 @@ const MIB: u64 = 1 << 20;
 
 /// Code, libraries, standard streams, the header's tables, allocator slack. (Measured: a run of an
 /// empty file peaks at 5 MiB.)
-const PROGRAM: u64 = 12 * MIB;
+pub const PROGRAM: u64 = 12 * MIB;
 
 /// A thread's stack as far as it is used, and its codecs up to level 9.
 const THREAD: u64 = MIB;
@@ -129,7 +129,8 @@ pub struct Memory {
     pub division: Division,
     /// What everything else is charged to. The shares are charged already.
     pub ledger: Ledger,
-    _shares: Vec<Charge>,
+    /// The charges of the shares.
+    pub shares: Vec<Charge>,
 }
 
 impl Memory {
@@ -203,8 +204,8 @@ impl Memory {
         }
         let ledger = Ledger::of(division.total);
         let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
-        let _shares = charges.collect::<Result<_>>()?;
-        Ok(Memory { crew, room, sizes, aligning, decoders, division, ledger, _shares })
+        let shares = charges.collect::<Result<_>>()?;
+        Ok(Memory { crew, room, sizes, aligning, decoders, division, ledger, shares })
     }
 }
 

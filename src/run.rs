@@ -54,7 +54,10 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     if !plan.means.allow_missing_eof {
         opening::check_ends(&plan.inputs)?;
     }
-    let memory = Memory::divide(plan)?;
+    let mut memory = Memory::divide(plan)?;
+    let _shares = std::mem::take(&mut memory.shares); // to the end of the run
+    #[cfg(debug_assertions)]
+    crate::audit::begin();
     summary::announce(plan, &memory, report);
     side_files::check(plan)?;
     let most = (memory.room / 8) as usize;
@@ -245,7 +248,7 @@ impl Job<'_> {
         let mut steps = std::mem::take(&mut self.steps);
         steps.append(&mut self.leaving);
         let doing = self.passing(&steps, look.as_ref(), sides.as_ref());
-        let (read, counts) = stream::to_look(crew, feed, doing, self.report)?;
+        let (read, counts) = stream::to_look(crew, feed, doing, &self.memory.ledger, self.report)?;
         self.check_mates()?;
         if let Some(look) = look {
             self.settle(look, &mut files, false)?;
@@ -312,7 +315,9 @@ impl Job<'_> {
         self.report.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew);
         let doing = self.passing(&steps, look.as_ref(), sides.as_ref());
-        let (read, written) = stream::to_sink(crew, feed, doing, &self.header, &mut sink, self.report)?;
+        let ledger = &self.memory.ledger;
+        let (read, written) =
+            stream::to_sink(crew, feed, doing, &self.header, &mut sink, ledger, self.report)?;
         self.check_mates()?;
         if let Some(look) = look {
             self.settle(look, &mut files, false)?;

@@ -167,12 +167,18 @@ impl Readers {
     }
 
     /// Takes back the memory of a batch.
-    pub fn reuse(&self, batch: Batch) {
+    pub fn reuse(&self, mut batch: Batch) {
+        batch.clear_to(2 * source::MAX_CLAIM); // no more where long reads came
         self.buffers.batches.put(batch);
     }
 }
 
 impl Stretch {
+    /// Bytes of its records.
+    pub fn bytes(&self) -> u64 {
+        self.linked.batch.record_bytes()
+    }
+
     /// Name of the first record, if there is a record.
     pub fn first_name(&self) -> Option<&[u8]> {
         self.linked.batch.records().next().map(|(_, record)| record.qname())

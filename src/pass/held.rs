@@ -8,7 +8,7 @@ use readmill_steps::sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
 use super::order::OnThreads;
 use super::prefix::Prefix;
-use super::waiting::{Waiting, still_filled};
+use super::waiting::{self, Waiting, still_filled};
 use super::{Counts, merge, order};
 use crate::pause::{self, Moment};
 
@@ -30,6 +30,8 @@ pub struct Held {
     pub ends_charge: Charge,
     /// What the records take that the link holds back.
     pub link_charge: Charge,
+    /// Bytes of the largest of the reads.
+    pub largest: u64,
     /// Records read.
     pub records: u64,
     /// What has gone into the output already.
@@ -69,6 +71,7 @@ impl Held {
             ends,
             ends_charge: waiting.ledger.empty(ENDS),
             link_charge: waiting.ledger.empty(READS),
+            largest: 0,
             records: 0,
             prefix: Prefix::default(),
             any_placed: false,
@@ -88,7 +91,7 @@ impl Held {
 
     /// Memory that the frames of the runs on disk take while they are merged.
     fn frame_bytes(&self) -> u64 {
-        self.runs.iter().map(|run| run.framing().merging_bytes()).sum()
+        self.runs.iter().map(SpilledRun::merging_bytes).sum()
     }
 
     /// Whether the runs on disk are so many that merging them would take half the memory, with their indexes.
@@ -129,8 +132,7 @@ impl Held {
     /// Writes the reads in memory as a sorted run.
     pub fn spill(&mut self, waiting: &Waiting) -> Result<()> {
         let sources = self.sources(waiting)?;
-        let run =
-            merge::to_spill(waiting, waiting.framing, Merge::new(Arc::new(sources)), self.spilled)?;
+        let run = merge::to_spill(waiting, waiting.framing, Merge::new(Arc::new(sources)), self)?;
         self.push(run);
         Ok(())
     }
@@ -161,7 +163,7 @@ impl Held {
             charges: vec![charge],
         };
         let framing = Framing { size: (4 * largest).min(MOST_FRAME), ..waiting.framing };
-        let run = merge::to_spill(waiting, framing, Merge::new(Arc::new(sources)), self.spilled)?;
+        let run = merge::to_spill(waiting, framing, Merge::new(Arc::new(sources)), self)?;
         extents.iter().for_each(|extent| waiting.spill.free(extent));
         self.runs.push(run);
         Ok(())
@@ -174,10 +176,10 @@ impl Held {
             self.consolidate(waiting)?;
         }
         let mut charge = waiting.ledger.empty(FRAMES);
-        if !charge.try_grow(self.frame_bytes()) {
+        if !charge.try_grow(self.frame_bytes() + waiting::large_bytes(self.largest)) {
             self.spill(waiting)?;
-            charge.resize(self.frame_bytes());
         }
+        charge.resize(self.frame_bytes());
         let mut sources = self.sources(waiting)?;
         sources.charges.push(charge);
         sources.runs = self.prefix.rest.take().into_iter().chain(self.runs.drain(..)).collect();

@@ -9,7 +9,7 @@ use readmill_steps::sort::{
 
 use super::Counts;
 use super::doing::{Doer, Doing};
-use super::held::INDEXES;
+use super::held::{Held, INDEXES};
 use super::turnover::Scratch;
 use super::waiting::Waiting;
 use crate::output::{Part, PartEncoder, Sink, Writer};
@@ -141,14 +141,15 @@ pub fn to_spill(
     waiting: &Waiting,
     framing: Framing,
     mut merge: Merge,
-    turn: usize,
+    held: &Held,
 ) -> Result<SpilledRun> {
     let charge = waiting.ledger.empty(INDEXES);
-    let mut run = SpilledRun::new(waiting.spill.begin(turn)?, framing, charge);
-    let frames = Pool::new(waiting.crew.in_flight);
+    let mut run = SpilledRun::new(waiting.spill.begin(held.spilled)?, framing, charge);
+    let (crew, _large) = waiting.crew_for(held.largest)?;
+    let frames = Pool::new(crew.in_flight);
     let pass = ToSpill { sort: &waiting.sort, framing, frames };
     readmill_engine::run(
-        waiting.crew,
+        crew,
         &pass,
         |_| Ok(merge.next_range()),
         |_, ordered| Ok(ordered),

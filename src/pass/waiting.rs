@@ -5,13 +5,16 @@ use std::sync::Arc;
 use readmill_engine::Crew;
 use readmill_format::source;
 use readmill_format::spill::Spill;
-use readmill_record::{Error, Ledger};
-use readmill_steps::sort::{Framing, RunSort};
+use readmill_record::{Charge, Error, Ledger, Result};
+use readmill_steps::sort::{self, Framing, RunSort};
 
 use crate::inputs::Next;
 
 /// Bytes of the smallest possible record (one without a name), for bounds on their number.
 const SMALLEST_RECORD: u64 = 37;
+
+/// How often a long read is in memory while it is merged: in its frame, in a batch, and encoded.
+const LARGE_FORMS: u64 = 3;
 
 /// What waiting needs.
 pub struct Waiting {
@@ -45,11 +48,30 @@ impl Waiting {
         piece.bound() + records * self.beside + piece.working()
     }
 
+    /// The threads that merge reads of which the largest has `largest` bytes, and what those that are larger than a
+    /// partition take beyond the share of a ticket: their frame, their batch, and what comes of it. Fewer tickets are under
+    /// way where not all of them could have such a read.
+    ///
+    /// # Errors
+    /// There is too little memory for one.
+    pub fn crew_for(&self, largest: u64) -> Result<(Crew, Charge)> {
+        let each = large_bytes(largest);
+        let fitting = if each == 0 { u64::MAX } else { self.ledger.free() / each };
+        let in_flight = self.crew.in_flight.min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1);
+        let charge = self.ledger.charge("long reads under way", each * in_flight as u64)?;
+        Ok((Crew { in_flight, ..self.crew }, charge))
+    }
+
     /// Room in use by reads at which they become a run: what is left must do for reading on meanwhile.
     pub fn enough(&self) -> u64 {
         let pieces = self.crew.in_flight as u64 * self.bound(source::MAX_CLAIM as u64);
         self.room - pieces.max(self.room / 8).min(self.room / 2)
     }
+}
+
+/// What a ticket takes beyond its share that merges a read of `largest` bytes.
+pub fn large_bytes(largest: u64) -> u64 {
+    LARGE_FORMS * largest.saturating_sub(sort::PARTITION)
 }
 
 /// A ticket held the arena beyond the pass it belonged to.

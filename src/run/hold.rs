@@ -100,7 +100,7 @@ impl Job<'_> {
         steps.append(&mut self.leaving);
         steps.extend(from_file.into_iter().chain(apply));
         self.report.stage("writing", Some(read.saturating_sub(prefix.records)), false);
-        let (crew, merge) = (waiting.crew, Merge::new(sources));
+        let ((crew, _large), merge) = (waiting.crew_for(held.largest)?, Merge::new(sources));
         let is_cram = self.plan.output.as_ref().is_some_and(|output| output.format == Format::Cram);
         let Prefix { cutter, records: left_early, .. } = prefix;
         let cutter = if is_cram { Cutter::every(CRAM_PARTITION) } else { cutter };

@@ -25,6 +25,7 @@ mod presorted;
 #[cfg(all(feature = "bwa", target_arch = "x86_64"))]
 mod processors;
 mod samples;
+mod shapes;
 mod sort;
 mod steps;
 mod support;

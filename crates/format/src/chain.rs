@@ -191,6 +191,7 @@ impl Link {
         let entry = match self.complete_straddler(&opened.batch.bytes) {
             Ok(Some(entry)) => entry,
             Ok(None) => {
+                self.waiting.reserve_exact(opened.batch.bytes.len()); // a long record; twice of it is too much
                 self.waiting.extend_from_slice(&opened.batch.bytes);
                 opened.batch.spans.clear();
                 return self.give(opened.batch, 0, None);
@@ -247,6 +248,7 @@ impl Link {
             spans.push(Span { start: at as u32, len, stamp: Stamp::default() });
             at += len as usize;
         }
+        batch.bytes.reserve_exact(at - border);
         batch.bytes.extend_from_slice(&self.waiting[..at - border]);
         spans.extend_from_slice(&batch.spans);
         self.spare = std::mem::replace(&mut batch.spans, spans);

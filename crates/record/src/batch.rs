@@ -91,6 +91,19 @@ impl Batch {
         self.spans.iter().map(|&span| (span.stamp, self.record(span)))
     }
 
+    /// Empties the batch, and keeps no more memory for bytes than `most`.
+    pub fn clear_to(&mut self, most: usize) {
+        self.clear();
+        if self.bytes.capacity() > most {
+            self.bytes = Vec::new();
+        }
+    }
+
+    /// Bytes of the largest record.
+    pub fn largest_record(&self) -> u64 {
+        self.spans.iter().map(|span| u64::from(span.len)).max().unwrap_or(0)
+    }
+
     /// Bytes of all records.
     pub fn record_bytes(&self) -> u64 {
         self.spans.iter().map(|span| u64::from(span.len)).sum()

@@ -226,6 +226,9 @@ impl Charge {
     /// Sets the bytes to what is in use. More than before is charged even where it is not free, because it is there
     /// already: whoever can should have charged a bound before.
     pub fn resize(&mut self, bytes: u64) {
+        if bytes == self.bytes {
+            return;
+        }
         let mut sums = self.ledger.sums();
         match bytes.checked_sub(self.bytes) {
             Some(more) => sums.take(self.name, more),

@@ -58,6 +58,7 @@ impl<'a> Committer<'a> {
         reserved.move_to(&mut held.ends_charge, held.ends.bytes());
         let reads = held.charge.bytes() + left.reads;
         reserved.move_to(&mut held.charge, reads);
+        held.largest = held.largest.max(left.largest);
         held.any_placed |= left.placed;
         held.tagged = held.tagged.max(left.tagged);
         ingest.buffers.entries.put(left.entries);

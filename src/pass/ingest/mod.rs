@@ -70,8 +70,10 @@ impl<'a> Ingest<'a> {
         let Feed { intake, link } = feed;
         let link = |_, open| {
             Ok(match open {
-                Open::Piece(piece, reserved, arena) => {
+                Open::Piece(piece, mut reserved, arena) => {
                     let stretch = self.readers.link(link, piece)?;
+                    // With what was held back before, it may be more than what was claimed.
+                    reserved.resize(reserved.bytes().max(self.waiting.bound(stretch.bytes())));
                     stretch.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
                     let held_back = self.waiting.bound(link.waiting_bytes());
                     Ready::Stretch(stretch, Room { reserved, held_back }, arena)
@@ -119,10 +121,11 @@ impl<'a> Ingest<'a> {
             entries.clear();
             self.waiting.sort.accept(arena, &batch, &mut entries)?;
             let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
+            let largest = batch.largest_record();
             let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
             let tagged = self.is_tagged(&batch);
             self.readers.reuse(batch);
-            Ok(Left { entries, ends, reads, placed, tagged, room })
+            Ok(Left { entries, ends, reads, largest, placed, tagged, room })
         })
     }
 }

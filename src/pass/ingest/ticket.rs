@@ -70,6 +70,8 @@ pub struct Left {
     pub ends: EndsPart,
     /// Room the records take.
     pub reads: u64,
+    /// Bytes of the largest of them.
+    pub largest: u64,
     /// Whether one of them has a reference sequence.
     pub placed: bool,
     /// Whether one of them has the optional field that reads are sorted by; nothing without reads or such a field.

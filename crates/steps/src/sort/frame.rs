@@ -27,8 +27,12 @@ impl Framing {
     /// Bytes of memory it takes to merge a run of such frames, its index left out: the frame being read, the one
     /// that the range before still holds, keys.
     pub fn merging_bytes(self) -> u64 {
-        5 * self.size as u64 / 2
+        merging_bytes(self.size as u64)
     }
+}
+
+fn merging_bytes(frame: u64) -> u64 {
+    5 * frame / 2
 }
 
 /// What the index knows of a frame.
@@ -54,6 +58,8 @@ pub struct SpilledRun {
     frames: Vec<FrameEntry>,
     /// Bytes of the rests of their keys.
     tails: u64,
+    /// Bytes of the arena records of the largest frame: a record larger than a frame has a frame of its own.
+    largest: u32,
     record_bytes: u64,
     /// What the index takes.
     charge: Charge,
@@ -62,7 +68,7 @@ pub struct SpilledRun {
 impl SpilledRun {
     /// A run whose frames, made as `framing` says, will go to `extent`. Its index is charged to `charge`.
     pub fn new(extent: Extent, framing: Framing, charge: Charge) -> Self {
-        SpilledRun { extent, framing, frames: Vec::new(), tails: 0, record_bytes: 0, charge }
+        SpilledRun { extent, framing, frames: Vec::new(), tails: 0, largest: 0, record_bytes: 0, charge }
     }
 
     /// Appends frames, and leaves none.
@@ -74,6 +80,7 @@ impl SpilledRun {
         self.frames.extend(frames.index.drain(..).map(|mut frame| {
             frame.at += base;
             self.tails += frame.tail.len() as u64;
+            self.largest = self.largest.max(frame.raw);
             frame
         }));
         self.charge.resize(self.index_bytes());
@@ -100,6 +107,11 @@ impl SpilledRun {
         self.frames.shrink_to_fit();
         self.charge.resize(self.index_bytes());
         self
+    }
+
+    /// Bytes of memory it takes to merge the run, its index left out.
+    pub fn merging_bytes(&self) -> u64 {
+        merging_bytes(u64::from(self.largest).max(self.framing.size as u64))
     }
 
     /// How its frames are made.

@@ -1,0 +1,102 @@
+//! Headers that cost memory.
+
+use super::{Shape, converted, written};
+use crate::support::Desk;
+
+pub const SHAPES: &[Shape] = &[
+    Shape {
+        name: "a million contigs",
+        make: |desk, scale| contigs(desk, 1_000_000 / scale, 1000),
+        commands: &[
+            "sort %in.sam -o %out.bam",
+            "markdup %in.sam -o %out.bam",
+            "filter -q 1 %in.sam -o %out.bam",
+            "sort -O cram,no-ref %in.sam -o %out.cram",
+            "merge %in.sam %other.sam -o %out.bam",
+            "idxstats %in.sam -o %out.txt",
+        ],
+    },
+    Shape {
+        name: "300,000 contigs as BAM and CRAM",
+        make: |desk, scale| {
+            contigs(desk, 300_000 / scale, 1000);
+            converted(&desk.path("in.sam"), &desk.path("in.bam"));
+            converted(&desk.path("in.sam"), &desk.path("in.cram"));
+        },
+        commands: &[
+            "sort %in.bam -o %out.bam",
+            "sort %in.cram -o %out.bam",
+            "filter -O cram,no-ref -q 1 %in.cram -o %out.cram",
+        ],
+    },
+    Shape {
+        name: "a read on each of 500,000 contigs",
+        make: |desk, scale| contigs(desk, 500_000 / scale, 500_000 / scale),
+        commands: &["sort %in.sam -o %out.bam", "sort --write-index=csi %in.sam -o %out.bam"],
+    },
+    Shape {
+        name: "100,000 read groups",
+        make: |desk, scale| groups(desk, 100_000 / scale),
+        commands: &["markdup %in.sam -o %out.bam --metrics %out.metrics", "sort %in.sam -o %out.bam"],
+    },
+    Shape {
+        name: "half a million programs, a comment of 40 MB",
+        make: |desk, scale| {
+            written(desk, "in.sam", |file| {
+                let _ = writeln!(file, "@SQ\tSN:c\tLN:1000\n@CO\t{}", "x".repeat(40_000_000 / scale));
+                (0..500_000 / scale).for_each(|i| {
+                    let _ = writeln!(file, "@PG\tID:p{i}\tPN:p");
+                });
+                let _ = writeln!(file, "r\t0\tc\t1\t9\t4M\t*\t0\t0\tACGT\tIIII");
+            });
+        },
+        commands: &["sort %in.sam -o %out.bam", "filter -q 1 %in.sam -o %out.sam"],
+    },
+    Shape {
+        name: "200 inputs of 5,000 contigs",
+        make: |desk, scale| {
+            contigs(desk, 5000 / scale, 10);
+            converted(&desk.path("in.sam"), &desk.path("in0.bam"));
+            for i in 1..200 {
+                std::fs::copy(desk.path("in0.bam"), desk.path(&format!("in{i}.bam"))).expect("a copy");
+            }
+        },
+        commands: &["merge %* -o %out.bam"],
+    },
+];
+
+/// `reads` reads, each on another of `n` contigs, as `in.sam`; `other.sam` has one read group more.
+fn contigs(desk: &Desk, n: usize, reads: usize) {
+    for (name, group) in [("in.sam", ""), ("other.sam", "@RG\tID:x\n")] {
+        written(desk, name, |file| {
+            let _ = write!(file, "@HD\tVN:1.6\tSO:unsorted\n{group}");
+            for i in 0..n {
+                let _ = writeln!(file, "@SQ\tSN:k{i}\tLN:{}", 200 + i % 1000);
+            }
+            for i in 0..reads {
+                let (contig, pos) = (i * 7919 % n, 1 + i % 100);
+                let _ = writeln!(
+                    file,
+                    "r{i}\t0\tk{contig}\t{pos}\t60\t20M\t*\t0\t0\tACGTACGTACGTACGTACGT\t*"
+                );
+            }
+        });
+    }
+}
+
+/// A read for each of `n` read groups, each of a library of its own.
+fn groups(desk: &Desk, n: usize) {
+    written(desk, "in.sam", |file| {
+        let _ = writeln!(file, "@SQ\tSN:c\tLN:1000000");
+        for i in 0..n {
+            let _ = writeln!(file, "@RG\tID:group{i}\tSM:s\tLB:library{i}\tPL:ILLUMINA");
+        }
+        for i in 0..n {
+            let pos = 1 + i % 9000;
+            let _ = writeln!(
+                file,
+                "r{i}\t0\tc\t{pos}\t60\t20M\t*\t0\t0\tACGTACGTACGTACGTACGT\t*\tRG:Z:group{i}"
+            );
+        }
+    });
+}
