@@ -168,7 +168,7 @@ impl Readers {
 
     /// Takes back the memory of a batch.
     pub fn reuse(&self, mut batch: Batch) {
-        batch.clear_to(2 * source::MAX_CLAIM); // no more where long reads came
+        batch.clear_to(3 * source::MAX_CLAIM / 2); // no more where long reads came
         self.buffers.batches.put(batch);
     }
 }

@@ -97,7 +97,8 @@ impl Held {
     /// Whether the runs on disk are so many that merging them would take half the memory, with their indexes.
     pub fn has_too_many_runs(&self, waiting: &Waiting) -> bool {
         let indexes: u64 = self.runs.iter().map(SpilledRun::index_bytes).sum();
-        self.runs.len() > 1 && self.frame_bytes() + indexes > waiting.room / 2
+        let large = waiting::large_bytes(self.largest);
+        self.runs.len() > 1 && self.frame_bytes() + indexes + large > waiting.room / 2
     }
 
     /// Writes the ends as sorted items.

@@ -8,6 +8,7 @@
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 use readmill_format::chain::{Link, Linked, Opened};
+use readmill_format::source::MAX_CLAIM;
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
 use readmill_steps::sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
@@ -132,7 +133,13 @@ fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
 /// Makes a run of what has been written, and empties the output. Where in the input reads came from is
 /// forgotten; what may ask for that (flags of duplicates, for one) must not be among the steps behind the sort
 /// where reads leave early, see `may_leave_early` in `run.rs`.
-pub fn take_back(waiting: &Waiting, header: &Header, sink: &mut Sink) -> Result<SpilledRun> {
+pub fn take_back(
+    waiting: &Waiting,
+    header: &Header,
+    sink: &mut Sink,
+    largest: u64,
+) -> Result<SpilledRun> {
+    let (crew, _large) = waiting.crew_for(largest)?;
     let mut blocks = BlockReader::new(sink.written()?, true);
     let framing = Framing { size: waiting.framing.size.max(LARGE_FRAME), ..waiting.framing };
     let mut run = SpilledRun::new(waiting.spill.begin(0)?, framing, waiting.ledger.empty(INDEXES));
@@ -140,7 +147,7 @@ pub fn take_back(waiting: &Waiting, header: &Header, sink: &mut Sink) -> Result<
     let pass = ReadBack::new(waiting, framing, header);
     let mut ended = false;
     readmill_engine::run(
-        waiting.crew,
+        crew,
         &pass,
         |_| {
             let mut chunk: Chunk = pass.chunks.take().unwrap_or_default();
@@ -206,7 +213,9 @@ impl Pass for ReadBack<'_> {
         linked.fault.map_or(Ok(()), Err)?;
         let frames = self.frames.take().unwrap_or_default();
         let frames = worker.1.pack_batch(&linked.batch, &self.waiting.sort, frames)?;
-        self.batches.put(linked.batch);
+        let mut batch = linked.batch;
+        batch.clear_to(3 * MAX_CLAIM / 2);
+        self.batches.put(batch);
         Ok(frames)
     }
 }

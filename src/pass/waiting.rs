@@ -58,7 +58,7 @@ impl Waiting {
         let each = large_bytes(largest);
         let fitting = if each == 0 { u64::MAX } else { self.ledger.free() / each };
         let in_flight = self.crew.in_flight.min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1);
-        let charge = self.ledger.charge("long reads under way", each * in_flight as u64)?;
+        let charge = self.ledger.charge(LONG_READS, each * in_flight as u64)?;
         Ok((Crew { in_flight, ..self.crew }, charge))
     }
 
@@ -68,6 +68,9 @@ impl Waiting {
         self.room - pieces.max(self.room / 8).min(self.room / 2)
     }
 }
+
+/// What long reads take beyond the share of a ticket.
+pub const LONG_READS: &str = "long reads under way";
 
 /// What a ticket takes beyond its share that merges a read of `largest` bytes.
 pub fn large_bytes(largest: u64) -> u64 {

@@ -141,7 +141,7 @@ impl Job<'_> {
         let mut prefix = std::mem::take(&mut held.prefix);
         if !prefix.is_before(&sources) {
             self.report.stage("taking back", None, true);
-            sources.runs.insert(0, prefix::take_back(waiting, &self.header, sink)?);
+            sources.runs.insert(0, prefix::take_back(waiting, &self.header, sink, held.largest)?);
             self.tallies.take_back();
             held.spilled += 1;
             prefix = Prefix::default();

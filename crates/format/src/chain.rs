@@ -15,7 +15,7 @@ use readmill_record::{Batch, Error, RecordRef, Result, Stamp, batch::Span};
 const MAX_WAITING: usize = 1 << 20;
 
 /// Larger buffers are given back rather than used again.
-const MOST_REUSED: usize = 4 << 20;
+const MOST_REUSED: usize = 3 << 19;
 
 /// How many records in a row must look right for a guess. (A wrong guess costs time, never truth.)
 const CHAIN: usize = 4;

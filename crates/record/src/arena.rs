@@ -11,6 +11,9 @@ use memmap2::{MmapMut, MmapOptions};
 
 use crate::ledger::audit;
 
+/// An arena of so many bytes has pages of 2 MiB; the last of them, which is hardly used, is little beside it.
+const LARGE: usize = 256 << 20;
+
 /// Memory being filled.
 pub struct Arena {
     map: Option<MmapMut>,
@@ -44,7 +47,9 @@ impl Arena {
     pub fn new(capacity: usize) -> std::io::Result<Self> {
         let map = MmapOptions::new().len(capacity.max(1)).no_reserve_swap().map_anon()?;
         #[cfg(target_os = "linux")]
-        let _ = map.advise(memmap2::Advice::HugePage); // fewer page faults, where the system has them
+        if capacity >= LARGE {
+            let _ = map.advise(memmap2::Advice::HugePage); // fewer page faults, where the system has them
+        }
         Ok(Self::over(Some(map)))
     }
 

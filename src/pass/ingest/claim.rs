@@ -9,6 +9,7 @@ use super::state::{Ingest, Shared, lock};
 use super::ticket::Claimed;
 use crate::pass::feed::Intake;
 use crate::pass::held::READS;
+use crate::pass::waiting::{LONG_READS, large_bytes};
 
 /// Says what each ticket does.
 pub struct Claimer<'a> {
@@ -43,8 +44,8 @@ impl<'a> Claimer<'a> {
         self.stopped |= at_rest && (shared.too_many_runs || shared.ends > waiting.room / 4);
         let no_more = self.ended || self.stopped;
         if no_more || self.alternate {
-            if let Some(task) = shared.turnover.next_task() {
-                return Ok(Some(Claimed::Turnover(task)));
+            if let Some(task) = self.next_task(&mut shared) {
+                return Ok(Some(task));
             }
             if no_more {
                 return Ok((!at_rest).then_some(Claimed::Idle));
@@ -69,8 +70,8 @@ impl<'a> Claimer<'a> {
         let in_flight = waiting.crew.in_flight as u64;
         let settled = self.last_piece.is_none_or(|last| last + in_flight <= ticket);
         let mut shared = lock(self.shared);
-        if let Some(task) = shared.turnover.next_task() {
-            return Ok(Some(Claimed::Turnover(task)));
+        if let Some(task) = self.next_task(&mut shared) {
+            return Ok(Some(task));
         }
         if !(at_rest && settled) {
             return Ok(Some(Claimed::Idle));
@@ -93,8 +94,24 @@ impl<'a> Claimer<'a> {
         Ok(Arc::clone(&self.arena))
     }
 
+    /// The next task of the turnover, if it can be done now. Where reads are long, each of its tickets takes what such a one
+    /// takes beyond a ticket's share; where that is not free, those under way have to end first.
+    fn next_task(&self, shared: &mut Shared) -> Option<Claimed> {
+        let (bytes, mut charge) =
+            (large_bytes(shared.largest), self.ingest.waiting.ledger.empty(LONG_READS));
+        if !charge.try_grow(bytes) {
+            if shared.large_under_way > 0 {
+                return None;
+            }
+            charge.resize(bytes);
+        }
+        let task = shared.turnover.next_task()?;
+        shared.large_under_way += u64::from(bytes > 0);
+        Some(Claimed::Turnover(task, charge))
+    }
+
     fn turn_over(&mut self, shared: &mut Shared) -> Claimed {
         let full = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
-        Claimed::Turnover(shared.turnover.begin(full))
+        Claimed::Turnover(shared.turnover.begin(full), self.ingest.waiting.ledger.empty(LONG_READS))
     }
 }

@@ -43,7 +43,11 @@ impl<'a> Committer<'a> {
     pub fn commit(&mut self, done: Done) -> Result<()> {
         match done {
             Done::Stretch(left) => self.stretch(*left),
-            Done::Turnover(done) => self.turnover(done),
+            Done::Turnover(done, large) => {
+                lock(self.shared).large_under_way -= u64::from(large.bytes() > 0);
+                drop(large);
+                self.turnover(done)
+            }
             Done::Idle => Ok(()),
         }
     }
@@ -64,6 +68,7 @@ impl<'a> Committer<'a> {
         ingest.buffers.entries.put(left.entries);
         let mut shared = lock(self.shared);
         (shared.reads, shared.ends) = (held.charge.bytes(), held.ends.bytes());
+        shared.largest = held.largest;
         Ok(())
     }
 

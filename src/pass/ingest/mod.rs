@@ -71,14 +71,14 @@ impl<'a> Ingest<'a> {
         let link = |_, open| {
             Ok(match open {
                 Open::Piece(piece, mut reserved, arena) => {
+                    // What was held back before comes with it, and is still there.
+                    reserved.resize(reserved.bytes() + self.waiting.bound(link.waiting_bytes()));
                     let stretch = self.readers.link(link, piece)?;
-                    // With what was held back before, it may be more than what was claimed.
-                    reserved.resize(reserved.bytes().max(self.waiting.bound(stretch.bytes())));
                     stretch.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
                     let held_back = self.waiting.bound(link.waiting_bytes());
                     Ready::Stretch(stretch, Room { reserved, held_back }, arena)
                 }
-                Open::Turnover(opened) => Ready::Turnover(opened.link(&mut cutter)),
+                Open::Turnover(opened, large) => Ready::Turnover(opened.link(&mut cutter), large),
                 Open::Idle => Ready::Idle,
             })
         };
@@ -189,7 +189,9 @@ impl<'a> Pass for Filling<'_, 'a> {
             Claimed::Piece(next, reserved, arena) => {
                 Open::Piece(worker.reader.open(next)?, reserved, arena)
             }
-            Claimed::Turnover(task) => Open::Turnover(worker.turnover.open(task, &self.0.waiting.sort)?),
+            Claimed::Turnover(task, large) => {
+                Open::Turnover(worker.turnover.open(task, &self.0.waiting.sort)?, large)
+            }
             Claimed::Idle => Open::Idle,
         })
     }
@@ -199,7 +201,7 @@ impl<'a> Pass for Filling<'_, 'a> {
             Ready::Stretch(stretch, room, arena) => {
                 Done::Stretch(Box::new(self.0.take(worker, stretch, room, &arena)?))
             }
-            Ready::Turnover(linked) => Done::Turnover(self.0.turn_over(worker, linked)?),
+            Ready::Turnover(linked, large) => Done::Turnover(self.0.turn_over(worker, linked)?, large),
             Ready::Idle => Done::Idle,
         })
     }

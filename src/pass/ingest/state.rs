@@ -54,12 +54,16 @@ pub struct Shared {
     pub reads: u64,
     pub ends: u64,
     pub too_many_runs: bool,
+    /// Bytes of the largest read so far, and how many tickets of the turnover may have such a one.
+    pub largest: u64,
+    pub large_under_way: u64,
 }
 
 impl Shared {
     pub fn new(waiting: &Waiting, held: &Held) -> Self {
         let turnover = Turnover::new(waiting.sort.clone(), Arc::clone(&waiting.spill));
-        Shared { turnover, reads: held.charge.bytes(), ends: held.ends.bytes(), too_many_runs: false }
+        let (reads, ends, largest) = (held.charge.bytes(), held.ends.bytes(), held.largest);
+        Shared { turnover, reads, ends, too_many_runs: false, largest, large_under_way: 0 }
     }
 }
 

@@ -15,8 +15,8 @@ use crate::pass::turnover::{self, Task};
 pub enum Claimed {
     /// A piece of an input, the room it may take, and where its records go.
     Piece(Next, Charge, Arc<Arena>),
-    /// Something for the run that goes to disk.
-    Turnover(Task),
+    /// Something for the run that goes to disk, and what it takes beyond the share of a ticket.
+    Turnover(Task, Charge),
     /// Nothing.
     Idle,
 }
@@ -24,14 +24,14 @@ pub enum Claimed {
 /// After the first parallel phase.
 pub enum Open {
     Piece(Piece, Charge, Arc<Arena>),
-    Turnover(turnover::Opened),
+    Turnover(turnover::Opened, Charge),
     Idle,
 }
 
 /// After the link.
 pub enum Ready {
     Stretch(Stretch, Room, Arc<Arena>),
-    Turnover(turnover::Linked),
+    Turnover(turnover::Linked, Charge),
     Idle,
 }
 
@@ -46,7 +46,7 @@ pub struct Room {
 /// What a ticket leaves behind.
 pub enum Done {
     Stretch(Box<Left>),
-    Turnover(TurnoverDone),
+    Turnover(TurnoverDone, Charge),
     Idle,
 }
 
