@@ -22,8 +22,9 @@ pub const SLACK: u64 = 2 << 20;
 static LIVE: AtomicU64 = AtomicU64::new(0);
 /// The most bytes beyond the charges.
 static EXCESS: AtomicU64 = AtomicU64::new(0);
-/// Whether a run is under way that has divided its memory.
-static STARTED: AtomicBool = AtomicBool::new(false);
+/// Whether a run has divided its memory, and whether one is under way.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+static UNDER_WAY: AtomicBool = AtomicBool::new(false);
 static TRACED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
@@ -67,8 +68,8 @@ unsafe impl GlobalAlloc for Counting {
 
 fn allocated(bytes: usize) {
     let live = LIVE.fetch_add(bytes as u64, Relaxed) + bytes as u64;
-    if !STARTED.load(Relaxed) {
-        return; // no run is under way
+    if !UNDER_WAY.load(Relaxed) {
+        return;
     }
     let charged = audit::sum_charged();
     let excess = (live + audit::sum_mapped() + memory::PROGRAM).saturating_sub(charged);
@@ -97,9 +98,21 @@ fn trace(excess: u64) {
     }
 }
 
+/// An audit under way; it ends when this is dropped, which must be before the charges are given back.
+pub struct Audit;
+
 /// Begins the audit of a run, whose memory is divided.
-pub fn begin() {
-    STARTED.store(true, Relaxed);
+#[must_use]
+pub fn begin() -> Audit {
+    BEGUN.store(true, Relaxed);
+    UNDER_WAY.store(true, Relaxed);
+    Audit
+}
+
+impl Drop for Audit {
+    fn drop(&mut self) {
+        UNDER_WAY.store(false, Relaxed);
+    }
 }
 
 /// Holds what was allocated against what was charged, and the process against `-m`.
@@ -111,7 +124,7 @@ pub fn check(limit: u64) -> Result<()> {
     if excess > 0 {
         return Err(Error::bug(format!("{} KiB were allocated beyond what was charged", excess >> 10)));
     }
-    match memory::peak_rss().filter(|&peak| STARTED.load(Relaxed) && peak > limit) {
+    match memory::peak_rss().filter(|&peak| BEGUN.load(Relaxed) && peak > limit) {
         Some(peak) => Err(Error::bug(format!(
             "{} MiB of memory were used at most, and -m allows {}",
             peak.div_ceil(1 << 20),

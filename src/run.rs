@@ -57,7 +57,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     let mut memory = Memory::divide(plan)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run
     #[cfg(debug_assertions)]
-    crate::audit::begin();
+    let _audit = crate::audit::begin();
     summary::announce(plan, &memory, report);
     side_files::check(plan)?;
     let most = (memory.room / 8) as usize;

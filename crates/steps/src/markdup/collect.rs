@@ -6,8 +6,11 @@ use readmill_record::Result;
 use super::item::Item;
 use crate::sort::tournament::LoserTree;
 
-/// Items of one chunk; a chunk never grows beyond, so nothing is ever copied to make room.
+/// Items of one chunk. Only the first of all grows until it has so many; later ones have that room from the start.
 const CHUNK: usize = 1 << 16;
+
+/// Items that the first chunk has room for at first.
+const FEW: usize = 1 << 10;
 
 /// Items written to a run, and read back from it, at a time.
 const READ_BACK: usize = 512;
@@ -35,7 +38,7 @@ impl<T: Item> Sorter<T> {
         match self.chunks.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => chunk.push(item),
             _ => {
-                let mut chunk = Vec::with_capacity(CHUNK);
+                let mut chunk = Vec::with_capacity(if self.chunks.is_empty() { FEW } else { CHUNK });
                 chunk.push(item);
                 self.chunks.push(chunk);
             }
@@ -68,9 +71,9 @@ impl<T: Item> Sorter<T> {
         self.chunks.is_empty() && self.runs.is_empty()
     }
 
-    /// Bytes of memory its items take.
+    /// Bytes of memory its chunks take.
     pub fn bytes(&self) -> u64 {
-        self.chunks.iter().map(|chunk| size_of_val(&chunk[..]) as u64).sum()
+        self.chunks.iter().map(|chunk| (chunk.capacity() * size_of::<T>()) as u64).sum()
     }
 
     /// The chunks, to be sorted one by one.
