@@ -35,55 +35,65 @@ impl Router {
 pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> Result<Aside> {
     match router {
         Router::Each(route) => Ok(Aside { places: each(&mut **route, batch)?, edges: None }),
-        Router::Templates(by_segment) => Ok(by_template(by_segment, batch, counts)),
+        Router::Templates(by_segment) => by_template(by_segment, batch, counts),
     }
 }
 
 /// Adds a read for a place.
-fn put(places: &mut Vec<(usize, Batch)>, place: usize, record: RecordRef<'_>, stamp: Stamp) {
+fn put(
+    places: &mut Vec<(usize, Batch)>,
+    place: usize,
+    record: RecordRef<'_>,
+    stamp: Stamp,
+) -> Result<()> {
     let at = places.iter().position(|(number, _)| *number == place).unwrap_or_else(|| {
         places.push((place, Batch::default()));
         places.len() - 1
     });
-    places[at].1.push(record.raw(), stamp);
+    places[at].1.push(record.raw(), stamp)
 }
 
 fn each(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>> {
     let (mut aside, mut places, mut failed) = (Vec::new(), Vec::new(), None);
     batch.retain(|stamp, record| {
         places.clear();
-        let stays = route.route(record, &mut places).unwrap_or_else(|error| {
+        let routed = route.route(record, &mut places).and_then(|stays| {
+            places.iter().try_for_each(|&place| put(&mut aside, place, record, stamp))?;
+            Ok(stays)
+        });
+        routed.unwrap_or_else(|error| {
             let placed = error.record(stamp.ordinal()).qname(record.qname());
             failed.get_or_insert(placed);
             true
-        });
-        places.iter().for_each(|&place| put(&mut aside, place, record, stamp));
-        stays
+        })
     });
     failed.map_or(Ok(aside), Err)
 }
 
-fn by_template(by_segment: &BySegment, batch: &mut Batch, counts: &mut Segments) -> Aside {
-    let (begins, mut places) = (route::templates(batch), Vec::new());
+fn by_template(by_segment: &BySegment, batch: &mut Batch, counts: &mut Segments) -> Result<Aside> {
+    let (begins, mut places, mut outcome) = (route::templates(batch), Vec::new(), Ok(()));
     let all: &Batch = batch;
     let records = |from: usize, to: usize| all.spans[from..to].iter().map(|&span| all.record(span));
     let whole = begins.windows(2).skip(1).take(begins.len().saturating_sub(3));
     for template in whole {
         by_segment.route(records(template[0], template[1]), counts, |place, record| {
-            put(&mut places, place, record, Stamp::default());
+            if outcome.is_ok() {
+                outcome = put(&mut places, place, record, Stamp::default());
+            }
         });
     }
+    outcome?;
     let edge = |from: usize, to: usize| {
         let mut edge = Batch::default();
-        records(from, to).for_each(|record| edge.push(record.raw(), Stamp::default()));
-        edge
+        records(from, to).try_for_each(|record| edge.push(record.raw(), Stamp::default()))?;
+        Ok(edge)
     };
     let edges = match begins[..] {
         [] | [_] => [Batch::default(), Batch::default()],
-        [from, to] => [edge(from, to), Batch::default()],
-        [from, to, .., last, end] => [edge(from, to), edge(last, end)],
-        [from, middle, end] => [edge(from, middle), edge(middle, end)],
+        [from, to] => [edge(from, to)?, Batch::default()],
+        [from, to, .., last, end] => [edge(from, to)?, edge(last, end)?],
+        [from, middle, end] => [edge(from, middle)?, edge(middle, end)?],
     };
     batch.spans.clear();
-    Aside { places, edges: Some(edges) }
+    Ok(Aside { places, edges: Some(edges) })
 }

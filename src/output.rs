@@ -144,9 +144,9 @@ impl Sink {
         let mut first = Vec::new();
         let mut bytes = Vec::new();
         match self.format {
-            Format::Bam => bam::header::write(header, &mut bytes),
+            Format::Bam => bam::header::write(header, &mut bytes)?,
             Format::Sam | Format::SamGz => bytes = header.to_text(),
-            Format::Cram => bytes = cram::header_container(header, self.version()),
+            Format::Cram => bytes = cram::header_container(header, self.version())?,
             Format::Fastq | Format::FastqGz => {}
         }
         if self.format.is_compressed() {

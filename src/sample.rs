@@ -78,9 +78,9 @@ impl Pass for Compress<'_> {
         let Batch { bytes, spans, .. } = &mut batch;
         let mut start = 0;
         while let Some(size) = bytes[start..].first_chunk::<4>() {
-            let len = u32::from_le_bytes(*size) + 4;
-            spans.push(Span { start: start as u32, len, stamp: Stamp::default() });
-            start += len as usize;
+            let len = u32::from_le_bytes(*size) as usize + 4;
+            spans.push(Span::new(start, len, Stamp::default())?);
+            start += len;
         }
         Ok(batch)
     }

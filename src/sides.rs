@@ -155,7 +155,7 @@ impl<'a> Sides<'a> {
             self.close_edge(&mut edge)?;
         }
         let (last, _) = &mut *edge;
-        batch.records().for_each(|(stamp, record)| last.push(record.raw(), stamp));
+        batch.records().try_for_each(|(stamp, record)| last.push(record.raw(), stamp))?;
         if last.bytes.len() > MOST_WAITING {
             self.close_edge(&mut edge)?; // as for all that looks at templates, one that is larger is cut
         }
@@ -197,7 +197,7 @@ impl<'a> Sides<'a> {
         let mut gathering = lock(&side.gathering);
         for raw in records {
             let (batch, number) = &mut *gathering;
-            batch.push(raw, Default::default());
+            batch.push(raw, Default::default())?;
             if batch.bytes.len() >= self.page {
                 let page =
                     Page { side: Arc::clone(&side), number: *number, batch: std::mem::take(batch) };

@@ -28,6 +28,11 @@ pub(crate) struct Described {
 }
 
 impl Described {
+    /// Bases of all its sequences.
+    pub(crate) fn bases(&self) -> u64 {
+        self.contigs.iter().map(|contig| contig.length).sum()
+    }
+
     /// Whether these names and lengths in bases are those of its sequences.
     pub(crate) fn has<'a>(&'a self, loaded: impl Iterator<Item = (&'a [u8], u64)>) -> bool {
         loaded.eq(self.contigs.iter().map(|contig| (contig.name.as_bytes(), contig.length)))

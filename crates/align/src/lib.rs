@@ -21,6 +21,22 @@
 //! | `minibwa` | suffix arrays for the index, by libsais, as above; minibwa-sys brings its C code, too | Apache-2.0 | C compiler |
 //!
 //! Without features this crate has the traits alone.
+//!
+//! # What is changed for the whole process
+//!
+//! The C++ code of bwa-mem3 tells on C's `stderr` what it loads and infers, whatever it is asked. With glibc on Linux, the
+//! first `BwaKernel::load` of a process points the C library's variable `stderr` at another stream, for good: it
+//! drops the known chatter of bwa-mem3 and writes the rest to descriptor 2. So all C code of the process that writes to
+//! `stderr` goes through it, unbuffered; a line of other code that looks like that chatter is dropped, and a stream that
+//! the program has put there itself is no longer written to. Rust's `eprintln` and descriptor 2 are not touched. Load
+//! the first kernel before other threads write to C's `stderr`: changing the variable is not synchronised with them.
+//! The verbosity of bwa-mem3 and of minibwa, which are global numbers too, is set to errors alone.
+//!
+//! # What is trusted
+//!
+//! An index is held against itself in the memory that C code reads, before that looks anything up: damage is an error.
+//! An index that was forged so that all counts add up may still give wrong records, or keep a thread busy without end.
+//! Nothing may change the files while they are loaded.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 #[cfg(feature = "bwa")]
@@ -45,6 +61,8 @@ mod prefix;
 mod processor;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod suffixes;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod text;
 
 pub use cohort::Cohorts;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]

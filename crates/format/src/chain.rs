@@ -67,27 +67,36 @@ impl Opened {
                 self.fault = Some(fault);
                 return;
             }
-            let len = size + 4;
-            if self.exit + len as usize > bytes.len() {
+            let len = size as usize + 4;
+            if self.exit + len > bytes.len() {
                 return;
             }
-            spans.push(Span { start: self.exit as u32, len, stamp: Stamp::default() });
-            self.exit += len as usize;
+            match Span::new(self.exit, len, Stamp::default()) {
+                Ok(span) => spans.push(span),
+                Err(fault) => {
+                    self.fault = Some(fault);
+                    return;
+                }
+            }
+            self.exit += len;
         }
     }
 
     /// Notes a whole record that was just appended to the bytes (for text, where nothing is guessed).
     pub fn push(&mut self, start: usize) {
-        let end = self.batch.bytes.len();
-        let len = (end - start) as u32;
-        self.batch.spans.push(Span { start: start as u32, len, stamp: Stamp::default() });
-        self.exit = end;
+        self.push_sized(start, self.batch.bytes.len() - start);
     }
 
     /// Notes a whole record of `len` bytes that starts at `start`, behind those noted before.
     pub fn push_sized(&mut self, start: usize, len: usize) {
-        self.batch.spans.push(Span { start: start as u32, len: len as u32, stamp: Stamp::default() });
-        self.exit = start + len;
+        match Span::new(start, len, Stamp::default()) {
+            Ok(span) if self.fault.is_none() => {
+                self.batch.spans.push(span);
+                self.exit = start + len;
+            }
+            Ok(_) => {}
+            Err(fault) => self.fail(fault),
+        }
     }
 
     /// Bytes of the chunk.
@@ -202,7 +211,9 @@ impl Link {
             opened.hop(entry);
         }
         let Opened { mut batch, exit, fault, .. } = opened;
-        self.put_waiting_first(&mut batch, border);
+        if let Err(fault) = self.put_waiting_first(&mut batch, border) {
+            return self.fail(fault, batch);
+        }
         let fault = fault.map(|fault| fault.record(self.next - self.base + batch.len() as u64));
         let keep = if fault.is_some() { batch.len() } else { self.complete_templates(&batch) };
         self.waiting.clear();
@@ -220,12 +231,14 @@ impl Link {
     pub fn finish(&mut self, mut batch: Batch) -> Linked {
         batch.clear();
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
-        let fault = (whole < self.waiting.len()).then(|| {
+        let mut fault = (whole < self.waiting.len()).then(|| {
             Error::input("the file ends inside a record")
                 .record(self.next - self.base + self.lengths.len() as u64)
                 .hint("it is truncated: get it again")
         });
-        self.put_waiting_first(&mut batch, 0);
+        if let Err(too_much) = self.put_waiting_first(&mut batch, 0) {
+            fault = Some(too_much);
+        }
         self.waiting.clear();
         self.lengths.clear();
         let keep = batch.len();
@@ -241,11 +254,11 @@ impl Link {
     }
 
     /// What waited goes behind the chunk's own bytes, and before its records in order.
-    fn put_waiting_first(&mut self, batch: &mut Batch, border: usize) {
+    fn put_waiting_first(&mut self, batch: &mut Batch, border: usize) -> Result<()> {
         let mut spans = std::mem::take(&mut self.spare);
         let mut at = border;
         for &len in &self.lengths {
-            spans.push(Span { start: at as u32, len, stamp: Stamp::default() });
+            spans.push(Span::new(at, len as usize, Stamp::default())?);
             at += len as usize;
         }
         batch.bytes.reserve_exact(at - border);
@@ -253,12 +266,14 @@ impl Link {
         spans.extend_from_slice(&batch.spans);
         self.spare = std::mem::replace(&mut batch.spans, spans);
         self.spare.clear();
+        Ok(())
     }
 
     fn fail(&mut self, fault: Error, mut batch: Batch) -> Linked {
         let fault = fault.record(self.next - self.base + self.lengths.len() as u64);
         batch.clear();
-        self.put_waiting_first(&mut batch, 0);
+        // What does not fit into a batch goes with the fault, which is as early as that.
+        let _ = self.put_waiting_first(&mut batch, 0);
         let keep = batch.len();
         self.give(batch, keep, Some(fault))
     }
@@ -380,6 +395,18 @@ mod tests {
                 assert!(end != start || end == b"*", "template split at {size}");
             }
         }
+    }
+
+    /// Offsets were cut to 32 bits.
+    #[test]
+    fn a_record_beyond_four_gigabytes_of_a_chunk_is_a_fault() {
+        let mut opened = Opened::reuse(Batch::default());
+        opened.push_sized(0, 40);
+        opened.push_sized(u32::MAX as usize - 10, 40);
+        opened.push_sized(40, 40);
+        assert_eq!(opened.records(), 1);
+        let said = opened.fault.unwrap().what;
+        assert!(said.contains("more than 4 GiB"), "{said}");
     }
 
     #[test]

@@ -17,7 +17,10 @@ const LARGE: usize = 256 << 20;
 /// Memory being filled.
 pub struct Arena {
     map: Option<MmapMut>,
+    /// Where the map starts, and its bytes. The map itself is not asked: its slice would be one of all bytes, those of
+    /// others included.
     start: *mut u8,
+    capacity: usize,
     used: Used,
 }
 
@@ -45,8 +48,13 @@ pub struct Sealed {
 impl Arena {
     /// Asks the system for `capacity` bytes of address space; pages count as memory once they are used.
     pub fn new(capacity: usize) -> std::io::Result<Self> {
-        let map = MmapOptions::new().len(capacity.max(1)).no_reserve_swap().map_anon()?;
-        #[cfg(target_os = "linux")]
+        let mut options = MmapOptions::new();
+        options.len(capacity.max(1));
+        if !cfg!(miri) {
+            options.no_reserve_swap();
+        }
+        let map = options.map_anon()?;
+        #[cfg(all(target_os = "linux", not(miri)))]
         if capacity >= LARGE {
             let _ = map.advise(memmap2::Advice::HugePage); // fewer page faults, where the system has them
         }
@@ -59,13 +67,19 @@ impl Arena {
     }
 
     fn over(mut map: Option<MmapMut>) -> Self {
-        let start = map.as_mut().map_or(std::ptr::null_mut(), |map| map.as_mut_ptr());
-        Arena { map, start, used: Used(AtomicUsize::new(0)) }
+        let (start, capacity) = match &mut map {
+            Some(map) => {
+                let bytes = map.len();
+                (map.as_mut_ptr(), bytes)
+            }
+            None => (std::ptr::null_mut(), 0),
+        };
+        Arena { map, start, capacity, used: Used(AtomicUsize::new(0)) }
     }
 
     /// Bytes the arena can hold.
     pub fn capacity(&self) -> usize {
-        self.map.as_ref().map_or(0, |map| map.len())
+        self.capacity
     }
 
     /// Bytes handed out.

@@ -43,6 +43,20 @@ pub struct Span {
     pub stamp: Stamp,
 }
 
+impl Span {
+    /// The span of the record of `len` bytes at `start` of a batch.
+    ///
+    /// # Errors
+    ///
+    /// Where the record ends beyond 4 GiB, which spans do not reach.
+    pub fn new(start: usize, len: usize, stamp: Stamp) -> Result<Self> {
+        match u32::try_from(start.saturating_add(len)) {
+            Ok(end) => Ok(Span { start: end - len as u32, len: len as u32, stamp }),
+            Err(_) => Err(Error::input("records that must be held together take more than 4 GiB")),
+        }
+    }
+}
+
 /// Of so many records one at most is changed where the others stay in place.
 const FEW: usize = 8;
 
@@ -110,10 +124,14 @@ impl Batch {
     }
 
     /// Appends a record.
-    pub fn push(&mut self, raw: &[u8], stamp: Stamp) {
-        let start = self.bytes.len() as u32;
+    ///
+    /// # Errors
+    ///
+    /// Where the batch would get larger than 4 GiB.
+    pub fn push(&mut self, raw: &[u8], stamp: Stamp) -> Result<()> {
+        self.spans.push(Span::new(self.bytes.len(), raw.len(), stamp)?);
         self.bytes.extend_from_slice(raw);
-        self.spans.push(Span { start, len: raw.len() as u32, stamp });
+        Ok(())
     }
 
     /// Keeps the records for which `keep` holds.
@@ -146,14 +164,17 @@ impl Batch {
         let mut failed = None;
         self.spans.retain_mut(|span| {
             let record = RecordRef::new(&bytes[span.start as usize..][..span.len as usize]);
-            let start = out.len();
-            if failed.is_none()
-                && let Err(error) = write(span.stamp, record, &mut out)
-            {
-                failed = Some(error.record(span.stamp.ordinal()).qname(record.qname()));
+            if failed.is_some() {
+                return false;
             }
-            (span.start, span.len) = (start as u32, (out.len() - start) as u32);
-            span.len > 0
+            let start = out.len();
+            let written = write(span.stamp, record, &mut out)
+                .and_then(|()| Span::new(start, out.len() - start, span.stamp));
+            match written {
+                Ok(written) => *span = written,
+                Err(error) => failed = Some(error.record(span.stamp.ordinal()).qname(record.qname())),
+            }
+            failed.is_none() && span.len > 0
         });
         self.spare = std::mem::replace(&mut self.bytes, out);
         failed.map_or(Ok(()), Err)
@@ -180,7 +201,7 @@ impl Batch {
             kept.extend_from_slice(&self.spans);
             from = to;
             if self.bytes.len() > most {
-                self.close_gaps(kept.iter_mut().chain(&mut all[from..]));
+                outcome = outcome.and(self.close_gaps(kept.iter_mut().chain(&mut all[from..])));
             }
         }
         self.in_part = false;
@@ -189,15 +210,16 @@ impl Batch {
     }
 
     /// Copies the records together, so that what they were before they were amended takes no memory.
-    fn close_gaps<'a>(&mut self, spans: impl Iterator<Item = &'a mut Span>) {
+    fn close_gaps<'a>(&mut self, spans: impl Iterator<Item = &'a mut Span>) -> Result<()> {
         let mut out = std::mem::take(&mut self.spare);
         out.clear();
         for span in spans {
-            let start = out.len();
+            let moved = Span::new(out.len(), span.len as usize, span.stamp)?;
             out.extend_from_slice(&self.bytes[span.start as usize..][..span.len as usize]);
-            span.start = start as u32;
+            *span = moved;
         }
         self.spare = std::mem::replace(&mut self.bytes, out);
+        Ok(())
     }
 
     /// Where in `spans` the records stand for which `holds` does.
@@ -246,9 +268,9 @@ impl Batch {
         out.clear();
         let span = self.spans[at];
         let record = self.record(span);
-        write(span.stamp, record, &mut out)
+        self.spans[at] = write(span.stamp, record, &mut out)
+            .and_then(|()| Span::new(self.bytes.len(), out.len(), span.stamp))
             .map_err(|error| error.record(span.stamp.ordinal()).qname(record.qname()))?;
-        (self.spans[at].start, self.spans[at].len) = (self.bytes.len() as u32, out.len() as u32);
         self.bytes.extend_from_slice(&out);
         let bytes = out.len();
         self.spare = out;
@@ -277,6 +299,18 @@ mod tests {
     use super::*;
     use crate::{edit, tag};
 
+    /// Lengths were cut to 32 bits, so that spans of other records came out.
+    #[test]
+    fn a_span_beyond_four_gigabytes_is_refused() {
+        let most = u32::MAX as usize;
+        let span = Span::new(most - 40, 40, Stamp::new(7, 0)).unwrap();
+        assert_eq!((span.start, span.len, span.stamp.ordinal()), (u32::MAX - 40, 40, 7));
+        for (start, len) in [(most - 39, 40), (most + 1, 0), (0, most + 1), (usize::MAX, 2)] {
+            let error = Span::new(start, len, Stamp::default()).unwrap_err();
+            assert!(error.what.contains("more than 4 GiB"), "{error}");
+        }
+    }
+
     fn named(name: &str) -> Vec<u8> {
         let mut raw = vec![0u8; 36];
         raw[12] = name.len() as u8 + 1;
@@ -289,7 +323,7 @@ mod tests {
     fn batch(names: &[&str]) -> Batch {
         let mut batch = Batch::default();
         for name in names {
-            batch.push(&named(name), Stamp::default());
+            batch.push(&named(name), Stamp::default()).unwrap();
         }
         batch
     }

@@ -1,6 +1,7 @@
 //! Mistakes of newcomers: each message says what is wrong, and what to do.
 
 use super::*;
+use support::random::Random;
 
 /// Refused with this exit code and these words; nothing is left.
 #[track_caller]
@@ -47,6 +48,29 @@ fn a_part_of_an_index_is_no_index() {
     }
     let words = ["lacks", "bare.fa.bwt.2bit.64", "readmill index"];
     refused(&desk, &["align", &bare, &one, &two], 1, &words);
+}
+
+/// 200 bytes of an index changed at random ended the process by a signal.
+#[test]
+fn a_damaged_index_is_refused_by_name() {
+    let (desk, files) = desk();
+    let [one, two] = files.each_ref().map(|path| arg(path));
+    let own = arg(&desk.path("own.fa"));
+    for suffix in [".amb", ".ann", ".pac"] {
+        std::fs::copy(format!("{}{suffix}", reference()), format!("{own}{suffix}")).expect("a copy");
+    }
+    let good = std::fs::read(format!("{}.bwt.2bit.64", reference())).expect("the index");
+    for seed in 1..=20_u64 {
+        let (mut damaged, mut random) = (good.clone(), Random::new(seed));
+        for _ in 0..200 {
+            let at = random.below(good.len());
+            damaged[at] ^= 1 + random.below(255) as u8;
+        }
+        desk.file("own.fa.bwt.2bit.64", damaged);
+        let words =
+            ["own.fa.bwt.2bit.64: the index is damaged: ", "make it again with `readmill index REF`"];
+        refused(&desk, &["align", &own, &one, &two, "-o", &arg(&desk.path("out.bam"))], 2, &words);
+    }
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl Reads {
     pub fn bam(&self) -> Vec<u8> {
         let header = Header::parse(self.header.as_bytes()).expect("a header");
         let mut bytes = Vec::new();
-        bam::header::write(&header, &mut bytes);
+        bam::header::write(&header, &mut bytes).expect("a small header");
         self.templates.iter().for_each(|template| bytes.extend_from_slice(template));
         bgzip(&bytes)
     }

@@ -184,7 +184,7 @@ pub fn references(text: &str) -> Vec<&str> {
 pub fn bam(text: &str) -> Vec<u8> {
     let header = Header::parse(split_header(text).0.as_bytes()).expect("a header");
     let mut bytes = Vec::new();
-    bam::header::write(&header, &mut bytes);
+    bam::header::write(&header, &mut bytes).expect("a small header");
     for (_, verbatim) in raw_records(text) {
         bytes.extend_from_slice(&verbatim);
     }

@@ -1,64 +1,19 @@
-//! bwa-mem3's C functions, owned and checked: all `unsafe` of aligning is here.
+//! bwa-mem3's C functions, owned and checked. Its index in memory is in `memory.rs`.
 //!
 //! bwa-mem3-sys is used rather than bwa-mem3-rs, its safe layer, which has no way to set `-a -S -P -5 -q -r -d` or to
 //! leave out the tags MQ and HN, wants a cohort in one slice, and keeps the read group in a global variable.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::Path;
 use std::ptr;
 
 use bwa_mem3_sys as sys;
-use readmill_record::{Error, Read, Reads, Result};
+use readmill_record::{Read, Reads, Result};
 
 use super::failure::failed;
+use super::memory::Index;
 use super::options::InsertSize;
 use super::settings::Settings;
-
-/// An index in memory. Nothing changes it once it is loaded.
-pub(super) struct Index(*mut sys::BwaIndex);
-
-// SAFETY: the shim says that an index is read-only after loading, and all functions here that take one take `&self`.
-unsafe impl Send for Index {}
-// SAFETY: as above.
-unsafe impl Sync for Index {}
-
-impl Index {
-    /// Reads the index, whose files must have been checked before: the C code ends the process over damaged ones.
-    pub(super) fn load(prefix: &Path) -> Result<Self> {
-        let text = prefix
-            .to_str()
-            .ok_or_else(|| Error::usage("the path of the index is not UTF-8").file(prefix))?;
-        let text = CString::new(text)
-            .map_err(|_| Error::usage("the path of the index has a NUL").file(prefix))?;
-        super::quiet::chatter();
-        // SAFETY: a plain setter of a global number: nothing below the level of errors is to be said on stderr.
-        unsafe { sys::bwa_shim_set_verbosity(1) };
-        // SAFETY: `text` is a C string that outlives the call.
-        let index = unsafe { sys::bwa_shim_idx_load(text.as_ptr()) };
-        if index.is_null() { Err(failed("loading the index").file(prefix)) } else { Ok(Index(index)) }
-    }
-
-    /// Name and length of each reference sequence.
-    pub(super) fn contigs(&self) -> impl Iterator<Item = (&CStr, u64)> {
-        // SAFETY: the index is live.
-        let count = unsafe { sys::bwa_shim_idx_n_contigs(self.0) };
-        (0..count).map(|at| {
-            // SAFETY: `at` is below the number of sequences; the name lives as long as the index.
-            unsafe {
-                let name = CStr::from_ptr(sys::bwa_shim_idx_contig_name(self.0, at));
-                (name, sys::bwa_shim_idx_contig_len(self.0, at) as u64)
-            }
-        })
-    }
-}
-
-impl Drop for Index {
-    fn drop(&mut self) {
-        // SAFETY: made by the shim, freed once.
-        unsafe { sys::bwa_shim_idx_free(self.0) };
-    }
-}
 
 /// A thread's buffers.
 pub(super) struct Scratch(*mut sys::BwaScratch);
@@ -170,7 +125,7 @@ pub(super) fn seed(
     };
     // SAFETY: all are live; the reads are copied before the call returns.
     let regions =
-        unsafe { sys::bwa_shim_seed_extend(index.0, settings.raw(), scratch.0, &raw const batch) };
+        unsafe { sys::bwa_shim_seed_extend(index.raw(), settings.raw(), scratch.0, &raw const batch) };
     if regions.is_null() { Err(failed("seeding reads")) } else { Ok(Regions(regions)) }
 }
 
@@ -189,7 +144,7 @@ pub(super) fn infer(index: &Index, settings: &Settings, cohort: &[&Regions]) -> 
     // SAFETY: all are live; the call only reads regions, and writes four orientations.
     let status = unsafe {
         let out = inserts.0.as_mut_ptr();
-        sys::bwa_shim_pestat_cohort(index.0, settings.raw(), cohort.as_ptr(), cohort.len(), out)
+        sys::bwa_shim_pestat_cohort(index.raw(), settings.raw(), cohort.as_ptr(), cohort.len(), out)
     };
     if status == 0 { Ok(inserts) } else { Err(failed("inferring insert sizes")) }
 }
@@ -221,7 +176,7 @@ pub(super) fn emit(
     let status = unsafe {
         let (inserts, context) = (inserts.0.as_ptr(), ptr::from_mut(&mut taking).cast());
         sys::bwa_shim_pair_emit(
-            index.0,
+            index.raw(),
             settings.raw(),
             scratch.0,
             raw,

@@ -1,7 +1,7 @@
 //! The files of an index, and what they say of it.
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use readmill_record::{Error, Reads, Result};
@@ -9,6 +9,7 @@ use readmill_record::{Error, Reads, Result};
 use crate::Contig;
 use crate::index_files::{Described, IndexFiles};
 use crate::prefix::named;
+use crate::text::Fault;
 
 /// What bwa-mem2 calls the files that are needed, behind the prefix. (Its `.0123`, the bases one a byte, is not.)
 pub(super) const SUFFIXES: [&str; 4] = [".amb", ".ann", ".pac", ".bwt.2bit.64"];
@@ -30,7 +31,7 @@ pub(super) fn check(prefix: &Path) -> Result<Described> {
             .hint("make the index with `readmill index REF`"));
     }
     let (mut contigs, bases) = annotations(&named(prefix, ".ann"))?;
-    ambiguous(&named(prefix, ".amb"), bases)?;
+    ambiguous(&named(prefix, ".amb"), bases, contigs.len())?;
     alternates(&named(prefix, ".alt"), &mut contigs)?;
     let packed = named(prefix, ".pac");
     if length(&packed)? != bases / 4 + 2 {
@@ -38,6 +39,23 @@ pub(super) fn check(prefix: &Path) -> Result<Described> {
     }
     let bytes = bases.div_ceil(4) + transform(&named(prefix, ".bwt.2bit.64"), bases)?;
     Ok(Described { contigs, bytes })
+}
+
+/// The error of an index whose parts, once in memory, are not of one reference.
+pub(super) fn at_odds(prefix: &Path, fault: Fault) -> Error {
+    let (suffix, what) = match fault {
+        Fault::Transform => (".bwt.2bit.64", "its counts are not those of its bases"),
+        Fault::Starts => (".bwt.2bit.64", "suffixes do not start where it says"),
+        Fault::Bases => (".pac", "its bases are not those of the .bwt.2bit.64 file"),
+    };
+    damaged(&named(prefix, suffix), what)
+}
+
+/// The error of an index that is not what its files said before it was loaded.
+pub(super) fn changed(prefix: &Path) -> Error {
+    Error::input("the index changed while it was read")
+        .file(prefix)
+        .hint("wait until it is made, or make it again with `readmill index REF`")
 }
 
 fn damaged(file: &Path, what: impl Into<String>) -> Error {
@@ -55,26 +73,35 @@ fn text(file: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| damaged(file, "it is not text"))
 }
 
+/// Longest comment of a sequence that the C++ code reads, with the space before it.
+const LONGEST_COMMENT: usize = 8191;
+
 /// The `.ann` file: bases, sequences and seed, then two lines a sequence: `0 name comment`, `offset length holes`.
 fn annotations(file: &Path) -> Result<(Vec<Contig>, u64)> {
     let text = text(file)?;
     let mut lines = text.lines();
-    let mut numbers = lines.next().unwrap_or_default().split_ascii_whitespace().map(str::parse::<u64>);
-    let (Some(Ok(bases)), Some(Ok(count)), Some(Ok(_))) =
-        (numbers.next(), numbers.next(), numbers.next())
-    else {
-        return Err(damaged(file, "its first line is not three numbers"));
-    };
+    let [bases, count, _] =
+        numbers(lines.next()).ok_or_else(|| damaged(file, "its first line is not three numbers"))?;
     let (mut contigs, mut sum) = (Vec::new(), 0);
     for _ in 0..count {
-        let name = lines.next().and_then(|line| line.split_ascii_whitespace().nth(1));
-        let mut place = lines.next().unwrap_or_default().split_ascii_whitespace().map(str::parse::<u64>);
-        match (name, place.next(), place.next(), place.next()) {
-            (Some(name), Some(Ok(offset)), Some(Ok(length)), Some(Ok(_))) if offset == sum => {
+        let number = contigs.len() + 1;
+        let (name, comment) = named_line(lines.next()).unwrap_or_default();
+        if comment.len() > LONGEST_COMMENT {
+            let what = format!("the comment of sequence {number} is longer than 8,190 bytes");
+            let hint = "shorten it in the FASTA file, and make the index again";
+            return Err(Error::input(what).file(file).hint(hint));
+        }
+        match numbers(lines.next()) {
+            Some([offset, length, holes])
+                if !name.is_empty()
+                    && offset == sum
+                    && length.max(holes) <= i32::MAX as u64
+                    && name.len() <= LONGEST_COMMENT =>
+            {
                 contigs.push(Contig { name: name.to_owned(), length, alternate: false });
                 sum += length;
             }
-            _ => return Err(damaged(file, format!("sequence {} makes no sense", contigs.len() + 1))),
+            _ => return Err(damaged(file, format!("sequence {number} makes no sense"))),
         }
     }
     if sum != bases || bases == 0 || bases > u64::MAX >> 26 {
@@ -83,25 +110,39 @@ fn annotations(file: &Path) -> Result<(Vec<Contig>, u64)> {
     Ok((contigs, bases))
 }
 
+/// The numbers of a line that is nothing else, as the C++ code reads it.
+fn numbers<const N: usize>(line: Option<&str>) -> Option<[u64; N]> {
+    let words: Vec<&str> = line?.split_ascii_whitespace().collect();
+    let words: [&str; N] = words.try_into().ok()?;
+    let mut numbers = [0; N];
+    for (number, word) in numbers.iter_mut().zip(words) {
+        *number = word.parse().ok()?;
+    }
+    Some(numbers)
+}
+
+/// The name of a line that begins with a number of 32 bits, and what follows.
+fn named_line(line: Option<&str>) -> Option<(&str, &str)> {
+    let (number, rest) = line?.split_once(' ')?;
+    number.parse::<u32>().ok()?;
+    let end = rest.find(|letter: char| letter.is_ascii_whitespace()).unwrap_or(rest.len());
+    Some(rest.split_at(end))
+}
+
 /// The `.amb` file: bases, sequences and stretches, then `offset length letter` of each.
-fn ambiguous(file: &Path, bases: u64) -> Result<()> {
+fn ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
     let text = text(file)?;
     let mut lines = text.lines();
-    let mut numbers = lines.next().unwrap_or_default().split_ascii_whitespace().map(str::parse::<u64>);
-    let (Some(Ok(same)), Some(Ok(_)), Some(Ok(count))) =
-        (numbers.next(), numbers.next(), numbers.next())
-    else {
-        return Err(damaged(file, "its first line is not three numbers"));
+    let [same, same_sequences, count] =
+        numbers(lines.next()).ok_or_else(|| damaged(file, "its first line is not three numbers"))?;
+    let within = |line: &str| {
+        let (numbers_of, letter) = line.rsplit_once(' ')?;
+        let [at, length]: [u64; 2] = numbers(Some(numbers_of))?;
+        let end = at.checked_add(length).filter(|&end| end <= bases && length <= i32::MAX as u64);
+        end.filter(|_| !letter.is_empty() && !letter.contains(char::is_whitespace))
     };
-    let mut good = 0;
-    for line in lines.take(usize::try_from(count).unwrap_or(usize::MAX)) {
-        let mut words = line.split_ascii_whitespace();
-        let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());
-        let within =
-            matches!((number(), number()), (Some(at), Some(len)) if at.saturating_add(len) <= bases);
-        good += u64::from(within && words.next().is_some());
-    }
-    if same != bases || good != count {
+    let good = lines.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).filter_map(within);
+    if same != bases || same_sequences != sequences as u64 || good.count() as u64 != count {
         return Err(damaged(file, "it does not fit the .ann file"));
     }
     Ok(())
@@ -124,29 +165,40 @@ fn alternates(file: &Path, contigs: &mut [Contig]) -> Result<()> {
     Ok(())
 }
 
-/// The `.bwt.2bit.64` file: rows, counts, occurrences, samples of the suffix array, the row of the end. Returns the
-/// bytes that are kept in memory.
+/// The `.bwt.2bit.64` file: rows, counts, occurrences, samples of the suffix array, the row of the end; bwa-mem3 then
+/// says of how many rows one is a sample. Returns the bytes that are kept in memory.
 fn transform(file: &Path, bases: u64) -> Result<u64> {
-    let mut head = [0; 48];
-    let mut open = File::open(file).map_err(|error| Error::io("opening it", &error).file(file))?;
-    open.read_exact(&mut head).map_err(|_| damaged(file, "it is cut"))?;
-    let mut words = [0u64; 6];
-    for (word, bytes) in words.iter_mut().zip(head.chunks_exact(8)) {
-        *word = bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
-    }
-    let [rows, counts @ ..] = words;
+    let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
+    let mut open = File::open(file).map_err(failed)?;
+    let [rows, counts @ ..] = words::<6>(&mut open).ok_or_else(|| damaged(file, "it is cut"))?;
     if rows != 2 * bases + 1 || counts[0] != 0 || counts[4] != 2 * bases || !counts.is_sorted() {
         return Err(damaged(file, "it does not fit the .ann file"));
     }
     let occurrences = ((rows >> 6) + 1) * 64;
     let size = length(file)?;
-    // bwa-mem2 samples every eighth row; bwa-mem3 says at the end of the file how often.
     let samples = |shift: u32| ((rows >> shift) + 1) * 5;
-    let fits = |shift: &u32| size == 48 + occurrences + samples(*shift) + 16;
-    let shift = if size == 48 + occurrences + samples(3) + 8 { Some(3) } else { (0..=6).find(fits) };
-    shift
-        .map(|shift| occurrences + samples(shift))
-        .ok_or_else(|| damaged(file, "it is cut, or has too much"))
+    // bwa-mem2 samples every eighth row, and does not say so.
+    let untold = size == 48 + occurrences + samples(3) + 8;
+    let told = |shift: &u32| size == 48 + occurrences + samples(*shift) + 16;
+    let shift = if untold { Some(3) } else { (0..=6).find(told) };
+    let shift = shift.ok_or_else(|| damaged(file, "it is cut, or has too much"))?;
+    open.seek(SeekFrom::Start(48 + occurrences + samples(shift))).map_err(failed)?;
+    let ends = match words::<1>(&mut open) {
+        Some([end]) => end < rows && (untold || words::<1>(&mut open) == Some([u64::from(shift)])),
+        None => false,
+    };
+    if ends { Ok(occurrences + samples(shift)) } else { Err(damaged(file, "its end makes no sense")) }
+}
+
+/// The next numbers of a file, of eight bytes each, the lowest first.
+fn words<const N: usize>(file: &mut File) -> Option<[u64; N]> {
+    let mut words = [0; N];
+    for word in &mut words {
+        let mut bytes = [0; 8];
+        file.read_exact(&mut bytes).ok()?;
+        *word = u64::from_le_bytes(bytes);
+    }
+    Some(words)
 }
 
 /// Bytes that a thread's buffers come to. Measured: 16 MB for reads of 50 bases, 22 for 151, 29 for 250, 54 for 600.

@@ -4,12 +4,15 @@
 //! in its order. The index is that of bwa-mem2 (`.amb .ann .pac .bwt.2bit.64`), found beside the reference under the
 //! names bwa-mem2 gives it, or made by [`build_index`].
 
+mod aside;
 mod failure;
 mod ffi;
 mod files;
 mod index;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod initialisers;
+mod loaded;
+mod memory;
 mod options;
 mod quiet;
 mod record;
@@ -18,7 +21,7 @@ mod settings;
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_record::{Error, Reads, Result};
+use readmill_record::{Reads, Result};
 
 pub use files::{FILES, scratch_bytes};
 pub use index::{IndexOptions, build_index, unfinished};
@@ -26,7 +29,8 @@ pub use options::{BwaOptions, InsertSize};
 
 use crate::limits;
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
-use ffi::{Index, Inserts, Regions, Scratch};
+use ffi::{Inserts, Regions, Scratch};
+use memory::Index;
 use settings::Settings;
 
 /// bwa mem with its index in memory.
@@ -42,17 +46,17 @@ pub struct BwaKernel {
 const BWA_MEM3: &str = bwa_mem3_sys::build_info::VERSION;
 
 impl BwaKernel {
-    /// Reads the index called `prefix`, which [`FILES`] finds.
+    /// Reads the index called `prefix`, which [`FILES`] finds, and holds it against itself, so that damage is an error.
     pub fn load(prefix: &Path, options: BwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
         let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;
         let index = Index::load(prefix)?;
         let loaded = index.contigs().map(|(name, length)| (name.to_bytes(), length));
-        if !described.has(loaded) {
-            return Err(Error::input("another index of that name is in shared memory")
-                .file(prefix)
-                .hint("drop it with `bwa-mem3 shm -d`"));
-        }
+        let loaded = index.loaded(described.bases()).filter(|_| described.has(loaded));
+        loaded
+            .ok_or_else(|| files::changed(prefix))?
+            .check()
+            .map_err(|fault| files::at_odds(prefix, fault))?;
         Ok(BwaKernel {
             index,
             settings,

@@ -2,7 +2,7 @@
 //!
 //! Its C code says on `stderr` what it loads and infers, whatever verbosity it was given, and says there why it ends
 //! the process. C's `stderr` is a variable: it is pointed at a stream that passes on all but the known chatter. What
-//! Rust writes does not go that way.
+//! Rust writes does not go that way. The crate's own documentation tells its users, because it is for the whole process.
 
 /// Has the C code write where chatter is dropped, from the first call on.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -57,8 +57,9 @@ mod gnu {
     pub(super) fn redirect() {
         let functions =
             Functions { read: ptr::null(), write: Some(write), seek: ptr::null(), close: ptr::null() };
-        // SAFETY: a new stream without a buffer, so that each message arrives as it is written. Nobody writes with
-        // C's stdio before: this runs once, before the first call of bwa-mem3. It stays for the process' life.
+        // SAFETY: a new stream without a buffer, so that each message arrives as it is written. This runs once, before the
+        // first call of bwa-mem3; that no other C code writes at that moment is for the user to see to, as the crate's
+        // documentation says. The stream stays for the process' life.
         unsafe {
             let stream = fopencookie(ptr::null_mut(), c"w".as_ptr(), functions);
             if !stream.is_null() {

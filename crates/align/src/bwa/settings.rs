@@ -1,7 +1,7 @@
 //! bwa mem's options as its C code has them, and which optional fields it writes.
 
 use std::ffi::{c_char, c_int};
-use std::ptr;
+use std::ptr::NonNull;
 
 use bwa_mem3_sys as sys;
 use readmill_record::Result;
@@ -24,11 +24,11 @@ struct Compat {
     sa_sentinel_drop_offset: c_int,
 }
 
-/// bwa mem's options as the C code has them.
+/// bwa mem's options as the C code has them, and the table that they point at. Both are reached by pointers alone, as
+/// the C code reaches them, so that it does not matter where this is moved.
 pub(super) struct Settings {
-    raw: *mut sys::mem_opt_t,
-    /// What `raw.compat` points at.
-    _compat: Box<Compat>,
+    raw: NonNull<sys::mem_opt_t>,
+    compat: NonNull<Compat>,
 }
 
 // SAFETY: written by `new` alone; the shim only reads options, and copies them where it changes a flag.
@@ -41,32 +41,34 @@ impl Settings {
     pub(super) fn new(mate_mapq: bool, change: impl FnOnce(&mut sys::mem_opt_t)) -> Result<Self> {
         // SAFETY: no preconditions.
         let raw = unsafe { sys::bwa_shim_opts_new() };
-        if raw.is_null() {
-            return Err(failed("making options"));
-        }
+        let raw = NonNull::new(raw).ok_or_else(|| failed("making options"))?;
         // SAFETY: new options point at a static table of that layout (the version of the crate is pinned, and a test
-        // reads the table), and nobody else has them yet.
-        let (options, mut compat) = unsafe { (&mut *raw, Box::new(*(*raw).compat.cast::<Compat>())) };
-        (compat.emit_mq, compat.emit_hn) = (c_int::from(mate_mapq), 0);
-        options.compat = ptr::from_ref::<Compat>(&compat).cast();
+        // reads the table).
+        let table = unsafe { (*raw.as_ptr()).compat.cast::<Compat>().read() };
+        let table = Compat { emit_mq: c_int::from(mate_mapq), emit_hn: 0, ..table };
+        let settings = Settings { raw, compat: NonNull::from(Box::leak(Box::new(table))) };
+        // SAFETY: nobody else has the options yet.
+        let options = unsafe { &mut *raw.as_ptr() };
+        options.compat = settings.compat.as_ptr().cast();
         change(options);
-        // SAFETY: live options; fills their scoring matrices from match score and mismatch penalty.
-        unsafe { sys::bwa_shim_opts_fill_scmat(raw) };
-        Ok(Settings { raw, _compat: compat })
+        // SAFETY: live options, not looked at from here meanwhile; fills their scoring matrices from match score and
+        // mismatch penalty.
+        unsafe { sys::bwa_shim_opts_fill_scmat(raw.as_ptr()) };
+        Ok(settings)
     }
-}
 
-impl Settings {
     /// The options, which live as long as this.
     pub(super) fn raw(&self) -> *const sys::mem_opt_t {
-        self.raw
+        self.raw.as_ptr()
     }
 }
 
 impl Drop for Settings {
     fn drop(&mut self) {
         // SAFETY: made by the shim, freed once.
-        unsafe { sys::bwa_shim_opts_free(self.raw) };
+        unsafe { sys::bwa_shim_opts_free(self.raw.as_ptr()) };
+        // SAFETY: of a box, freed once; nothing points at it any more.
+        drop(unsafe { Box::from_raw(self.compat.as_ptr()) });
     }
 }
 
@@ -80,7 +82,7 @@ mod tests {
     fn the_table_of_output_shapes_has_the_layout_it_is_read_with() {
         let settings = Settings::new(false, |_| ()).unwrap();
         // SAFETY: the options are live, and point at a table.
-        let table = unsafe { *(*settings.raw).compat.cast::<Compat>() };
+        let table = unsafe { (*settings.raw()).compat.cast::<Compat>().read() };
         // SAFETY: static strings of the C code.
         let (name, line) = unsafe { (CStr::from_ptr(table.name), CStr::from_ptr(table.hd_line)) };
         assert_eq!(name, c"off");

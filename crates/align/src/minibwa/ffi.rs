@@ -3,9 +3,7 @@
 //! minibwa-sys is used rather than minibwa, its safe layer, which gives hits alone: pairs are paired here by the same C
 //! code as in minibwa itself, which minibwa-sys compiles, but does not declare.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::Once;
 
@@ -13,6 +11,7 @@ use minibwa_sys as sys;
 use readmill_record::{Error, Result};
 
 use super::hits::Hits;
+use super::memory::{Index, Sequences};
 use super::options::InsertSize;
 
 /// How long inserts are in one orientation of a pair (`mb_pestat_t` of minibwa 0.6).
@@ -24,14 +23,6 @@ struct Orientation {
     failed: c_int,
     mean: f64,
     deviation: f64,
-}
-
-/// What an index has (`mb_idx_s` of minibwa 0.6).
-#[repr(C)]
-struct Parts {
-    is_meth: i32,
-    sequences: *const c_void,
-    transform: *const c_void,
 }
 
 // SAFETY: as minibwa 0.6 declares them in kommon.h and mbpriv.h; the version of the crate is pinned.
@@ -50,7 +41,7 @@ unsafe extern "C" {
     fn mb_pair(
         pool: *mut c_void,
         options: *const sys::mb_opt_t,
-        sequences: *const c_void,
+        sequences: *const Sequences,
         counts: *mut i32,
         hits: *mut *mut sys::mb_hit_t,
         orientations: *const Orientation,
@@ -60,58 +51,10 @@ unsafe extern "C" {
 }
 
 /// Nothing below the level of errors is to be said on stderr.
-fn hush() {
+pub(super) fn hush() {
     static ONCE: Once = Once::new();
     // SAFETY: a global number that nothing else writes, and that C code reads after this alone.
     ONCE.call_once(|| unsafe { kom_verbose = 1 });
-}
-
-fn text(path: &Path) -> Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::usage("the path has a NUL").file(path))
-}
-
-/// An index in memory. Nothing changes it once it is loaded.
-pub(super) struct Index(ptr::NonNull<sys::mb_idx_t>);
-
-// SAFETY: the C code that gets it declares it `const`, and keeps nothing in it.
-unsafe impl Send for Index {}
-// SAFETY: as above.
-unsafe impl Sync for Index {}
-
-impl Index {
-    /// Reads the index, whose files must have been checked before: the C code does not look at their lengths.
-    pub(super) fn load(prefix: &Path) -> Result<Self> {
-        hush();
-        let name = text(prefix)?;
-        // SAFETY: `name` is a C string that outlives the call.
-        let index = unsafe { sys::mb_idx_load(name.as_ptr(), 0) };
-        let index = ptr::NonNull::new(index);
-        index.map(Index).ok_or_else(|| Error::input("the index cannot be loaded").file(prefix))
-    }
-
-    /// Name and length of each reference sequence.
-    pub(super) fn contigs(&self) -> impl Iterator<Item = (&CStr, u64)> {
-        (0..).map_while(|at| {
-            // SAFETY: the index is live; the name is null behind the last sequence, or lives as long as the index.
-            unsafe {
-                let name = sys::mb_idx_ctg_name(self.0.as_ptr(), at);
-                let length = sys::mb_idx_ctg_len(self.0.as_ptr(), at);
-                (!name.is_null()).then(|| (CStr::from_ptr(name), length as u64))
-            }
-        })
-    }
-
-    fn sequences(&self) -> *const c_void {
-        // SAFETY: a live index of that layout (the version of the crate is pinned).
-        unsafe { (*self.0.as_ptr().cast::<Parts>()).sequences }
-    }
-}
-
-impl Drop for Index {
-    fn drop(&mut self) {
-        // SAFETY: made by the C code, freed once.
-        unsafe { sys::mb_idx_destroy(self.0.as_ptr()) };
-    }
 }
 
 /// What the C code wants from a thread: a place for its pool of memory, of which it has none here, because minibwa-sys
@@ -172,7 +115,7 @@ pub(super) fn map(
     let list = unsafe {
         debug_assert!(options.flag & u64::from(sys::MB_F_PE) == 0);
         let (bases, names, counts) = (bases.as_mut_ptr(), names.as_mut_ptr(), counts.as_mut_ptr());
-        let (index, scratch) = (index.0.as_ptr(), scratch.0.as_ptr());
+        let (index, scratch) = (index.raw(), scratch.0.as_ptr());
         sys::mb_map_batch(options, index, count, lengths.as_ptr(), bases, counts, scratch, names)
     };
     if list.is_null() {

@@ -9,6 +9,7 @@ use readmill_record::{Error, Reads, Result};
 use crate::Contig;
 use crate::index_files::{Described, IndexFiles};
 use crate::prefix::named;
+use crate::text::Fault;
 
 /// What minibwa calls its files, behind the prefix: sequences, and their transform.
 pub(super) const SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
@@ -30,6 +31,23 @@ pub(super) fn check(prefix: &Path) -> Result<Described> {
 
 /// Rows of all words of ten bases, which are found when an index is loaded.
 const PREFIXES: u64 = 32 << 20;
+
+/// The error of an index whose parts, once in memory, are not of one reference.
+pub(super) fn at_odds(prefix: &Path, fault: Fault) -> Error {
+    let (suffix, what) = match fault {
+        Fault::Transform => (".mbw", "its counts are not those of its bases"),
+        Fault::Starts => (".mbw", "suffixes do not start where it says"),
+        Fault::Bases => (".l2b", "its bases are not those of the .mbw file"),
+    };
+    damaged(&named(prefix, suffix), what)
+}
+
+/// The error of an index that is not what its files said before it was loaded.
+pub(super) fn changed(prefix: &Path) -> Error {
+    Error::input("the index changed while it was read")
+        .file(prefix)
+        .hint("wait until it is made, or make it again with `readmill index --kernel minibwa REF`")
+}
 
 fn damaged(file: &Path, what: &str) -> Error {
     Error::input(format!("the index is damaged: {what}"))

@@ -148,19 +148,25 @@ impl Hit {
         self.alignment().map(|it| [it.dp_score, it.dp_max0, it.dp_max, it.dp_max2])
     }
 
+    /// Where its operators are, and how many; what is behind them belongs to the same allocation.
+    fn operators(&self) -> Option<(*const u32, usize)> {
+        let count = usize::try_from(self.alignment()?.n_cigar).ok()?;
+        // SAFETY: the alignment is live; no reference comes between, so that the pointer reaches all of its allocation.
+        Some((unsafe { &raw const (*self.0.p).cigar }.cast::<u32>(), count))
+    }
+
     /// Operators as BAM stores them, without clips.
     pub(super) fn cigar(&self) -> &[u32] {
-        let Some(count) = self.alignment().and_then(|it| usize::try_from(it.n_cigar).ok()) else {
-            return &[];
-        };
+        let Some((first, count)) = self.operators() else { return &[] };
         // SAFETY: so many operators stand behind the alignment, in one piece with it.
-        unsafe { std::slice::from_raw_parts((&raw const (*self.0.p).cigar).cast::<u32>(), count) }
+        unsafe { std::slice::from_raw_parts(first, count) }
     }
 
     /// `MD:Z:…`, or `cs:Z:…` or `ds:Z:…`, if it was asked for.
     pub(super) fn text(&self) -> Option<&[u8]> {
         self.alignment().filter(|it| it.cs() != 0)?;
-        // SAFETY: a C string stands behind the operators if `cs` is set.
-        Some(unsafe { CStr::from_ptr(self.cigar().as_ptr_range().end.cast::<c_char>()) }.to_bytes())
+        let (first, count) = self.operators()?;
+        // SAFETY: a C string stands behind the operators if `cs` is set, in one piece with them.
+        Some(unsafe { CStr::from_ptr(first.add(count).cast::<c_char>()) }.to_bytes())
     }
 }

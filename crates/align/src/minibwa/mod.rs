@@ -8,6 +8,8 @@ mod fields;
 mod files;
 mod hits;
 mod index;
+mod loaded;
+mod memory;
 mod options;
 mod record;
 mod segment;
@@ -27,8 +29,9 @@ pub use options::{Differences, InsertSize, MinibwaOptions, Preset};
 
 use crate::limits;
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
-use ffi::{Index, Inserts, Letters, Scratch};
+use ffi::{Inserts, Letters, Scratch};
 use hits::Hits;
+use memory::Index;
 use segment::Segment;
 
 /// minibwa with its index in memory.
@@ -45,14 +48,10 @@ pub struct MinibwaKernel {
 const BATCH: i32 = 48;
 
 impl MinibwaKernel {
-    /// Reads the index called `prefix`, which [`FILES`] finds.
+    /// Reads the index called `prefix`, which [`FILES`] finds, and holds it against itself, so that damage is an error.
     pub fn load(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
-        let index = Index::load(prefix)?;
-        let loaded = index.contigs().map(|(name, length)| (name.to_bytes(), length));
-        if !described.has(loaded) {
-            return Err(Error::input("the index changed while it was read").file(prefix));
-        }
+        let index = Index::load(prefix, &described)?;
         let settings = options.settings();
         let index_bytes = described.bytes;
         Ok(MinibwaKernel { index, options, settings, contigs: described.contigs, index_bytes })

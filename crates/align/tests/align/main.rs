@@ -3,6 +3,8 @@
 #[cfg(feature = "bwa")]
 mod bwa;
 mod common;
+#[cfg(any(feature = "bwa", feature = "minibwa"))]
+mod damage;
 #[cfg(feature = "bwa")]
 mod index;
 #[cfg(feature = "minibwa")]

@@ -130,11 +130,18 @@ pub fn bytes(header: &Header) -> u64 {
 }
 
 /// Appends the header in its binary form.
-pub fn write(header: &Header, out: &mut Vec<u8>) {
+///
+/// # Errors
+///
+/// Where its text takes more than 2 GiB, which BAM cannot hold.
+pub fn write(header: &Header, out: &mut Vec<u8>) -> Result<()> {
     let text = header.to_text();
+    let Ok(length) = i32::try_from(text.len()) else {
+        return Err(Error::input("the header takes more than 2 GiB, which BAM cannot hold"));
+    };
     out.reserve(self::bytes(header) as usize);
     out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(&text);
     out.extend_from_slice(&(header.references().len() as u32).to_le_bytes());
     for Reference { name, length } in header.references() {
@@ -143,6 +150,7 @@ pub fn write(header: &Header, out: &mut Vec<u8>) {
         out.push(0);
         out.extend_from_slice(&length.to_le_bytes());
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -153,7 +161,7 @@ mod tests {
     fn what_is_written_is_read_and_a_part_of_it_is_not_enough() {
         let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:1000\n@CO\thi\n").unwrap();
         let mut bytes = Vec::new();
-        write(&header, &mut bytes);
+        write(&header, &mut bytes).unwrap();
         let mut outline = Outline::default();
         for cut in 0..bytes.len() {
             assert!(!outline.is_complete(&bytes[..cut]).unwrap(), "cut at {cut}");

@@ -1,6 +1,6 @@
 //! Blocks: the stretches of a container that are compressed by themselves (CRAM specification 3.1, section 8).
 
-use readmill_record::Result;
+use readmill_record::{Error, Result};
 
 use super::Version;
 use super::codec::{Codecs, Method};
@@ -99,7 +99,16 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Appends a block.
+/// A length as a block or container says it, or an error where it is longer than they can say, with room for their own
+/// numbers.
+pub fn fits(length: usize, what: &str) -> Result<i32> {
+    i32::try_from(length).ok().filter(|&length| length < i32::MAX - (1 << 16)).ok_or_else(|| {
+        Error::input(format!("{what} takes more than 2 GiB, which CRAM cannot hold"))
+            .hint("write BAM: -O bam")
+    })
+}
+
+/// Appends a block, whose sizes [fit](fits).
 pub fn write(
     content: Content,
     id: i32,
@@ -123,4 +132,19 @@ pub fn write(
     out.extend_from_slice(data);
     let checksum = crc32fast::hash(&out[start..]);
     out.extend_from_slice(&checksum.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lengths were cut to 32 bits.
+    #[test]
+    fn what_a_block_cannot_hold_is_refused() {
+        assert_eq!(fits(1 << 20, "it").unwrap(), 1 << 20);
+        for length in [i32::MAX as usize, 1 << 31, 1 << 32, (1 << 32) + 5] {
+            let error = fits(length, "it").unwrap_err();
+            assert!(error.to_string().contains("it takes more than 2 GiB"), "{error}");
+        }
+    }
 }

@@ -112,13 +112,17 @@ pub fn long(n: i64) -> [u8; 9] {
 }
 
 /// The start of a CRAM file: its definition, and the container with `header`.
-pub fn header_container(header: &Header, version: Version) -> Vec<u8> {
+///
+/// # Errors
+///
+/// Where its text takes 2 GiB or more, which CRAM cannot hold.
+pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
     let mut raw = vec![0; 4];
     for line in header.lines() {
         raw.extend_from_slice(line.text());
         raw.push(b'\n');
     }
-    let length = (raw.len() - 4) as u32;
+    let length = block::fits(raw.len() - 4, "the header")?;
     raw[..4].copy_from_slice(&length.to_le_bytes());
     let mut blocks = Vec::new();
     block::write(Content::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
@@ -129,7 +133,7 @@ pub fn header_container(header: &Header, version: Version) -> Vec<u8> {
     out.extend_from_slice(b"readmill\0\0\0\0\0\0\0\0\0\0\0\0");
     container.write(&mut out);
     out.extend_from_slice(&blocks);
-    out
+    Ok(out)
 }
 
 /// The text of the header in the first container of a file.
@@ -154,7 +158,7 @@ mod tests {
         let (eof, taken) = ContainerHeader::read(&EOF, Version::DEFAULT).unwrap();
         assert!(eof.is_end() && taken + eof.length == EOF.len());
         let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:c\tLN:10\n").unwrap();
-        let bytes = header_container(&header, Version::DEFAULT);
+        let bytes = header_container(&header, Version::DEFAULT).unwrap();
         let (container, taken) = ContainerHeader::read(&bytes[26..], Version::DEFAULT).unwrap();
         assert_eq!(container.length, bytes.len() - 26 - taken);
         let text = header_text(&bytes[26 + taken..], Version::DEFAULT, &mut Codecs::default()).unwrap();

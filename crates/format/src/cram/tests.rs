@@ -62,7 +62,7 @@ fn batch(lines: &[String]) -> Batch {
     for line in lines {
         let mut raw = Vec::new();
         parser.parse(line.as_bytes(), &mut raw).unwrap_or_else(|e| panic!("{line}: {e}"));
-        batch.push(&raw, Stamp::default());
+        batch.push(&raw, Stamp::default()).unwrap();
     }
     batch
 }
@@ -76,7 +76,7 @@ fn references(desk: &Desk) -> References {
 fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Error> {
     let writing = Writing::new(&header(), Version::DEFAULT, references, 6);
     let mut encoder = Encoder::new(&writing);
-    let mut out = header_container(&header(), Version::DEFAULT);
+    let mut out = header_container(&header(), Version::DEFAULT).unwrap();
     let mut bytes = Vec::new();
     let encoded = encoder.partition(batch, &mut bytes)?;
     encoded.settle(&mut bytes, 0);

@@ -108,7 +108,7 @@ mod tests {
             raw.extend([name, 0]);
             raw.extend(fields);
             edit::close(&mut raw, 0);
-            batch.push(&raw, Stamp::default());
+            batch.push(&raw, Stamp::default()).unwrap();
         }
         let mut header = Header::parse(HEADER.as_bytes()).unwrap();
         let ids = ids.iter().map(|id| id.as_bytes().to_vec()).collect();

@@ -175,7 +175,7 @@ mod tests {
     fn batch(records: &[Vec<u8>]) -> Batch {
         let mut batch = Batch::default();
         for (i, raw) in records.iter().enumerate() {
-            batch.push(raw, Stamp::new(i as u64, 0));
+            batch.push(raw, Stamp::new(i as u64, 0)).unwrap();
         }
         batch
     }

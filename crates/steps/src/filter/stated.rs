@@ -12,7 +12,7 @@ pub fn batch(header: &Header, lines: &[&str]) -> Batch {
         let mut raw = Vec::new();
         let line = line.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("\t");
         parser.parse(line.as_bytes(), &mut raw).unwrap_or_else(|error| panic!("{line}: {error}"));
-        batch.push(&raw, Stamp::default());
+        batch.push(&raw, Stamp::default()).unwrap();
     }
     batch.stamp(0);
     batch

@@ -161,7 +161,7 @@ mod tests {
                 raw[12] = name.len() as u8;
                 raw.extend(name.bytes());
                 edit::close(&mut raw, 0);
-                batch.push(&raw, Stamp::new(i, 0));
+                batch.push(&raw, Stamp::new(i, 0)).unwrap();
             }
             let mut step = Subsample::new(fraction, Some(seed), &header).unwrap();
             step.apply(&mut batch).unwrap();

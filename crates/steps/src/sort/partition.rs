@@ -112,10 +112,7 @@ impl Partition {
     /// Puts its records, in order, in place of those in `batch`.
     pub fn gather_into(&self, batch: &mut Batch) -> Result<()> {
         batch.clear();
-        self.gather(|stamp, raw| {
-            batch.push(raw, stamp);
-            Ok(())
-        })
+        self.gather(|stamp, raw| batch.push(raw, stamp))
     }
 
     /// Hands each record, in order, to `each`.

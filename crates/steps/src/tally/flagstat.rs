@@ -162,7 +162,7 @@ mod tests {
             read(0x800, 0, 1),
             read(0x200, -1, 1),
         ];
-        reads.iter().for_each(|raw| batch.push(raw, Stamp::default()));
+        reads.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
         let mut counts = FlagstatCounts::default();
         Flagstat.observe(&mut counts, &batch).unwrap();
         let stated = "9 + 1 in total (QC-passed reads + QC-failed reads)

@@ -94,7 +94,7 @@ mod tests {
             edit::set_flags(&mut raw, flags);
             raw.extend_from_slice(b"r\0");
             edit::close(&mut raw, 0);
-            batch.push(&raw, Stamp::default());
+            batch.push(&raw, Stamp::default()).unwrap();
         }
         let mut halves = [Vec::new(), Vec::new()];
         tally.observe(&mut halves[0], &batch).unwrap();

@@ -63,7 +63,7 @@ fn partitions(records: &[Vec<u8>]) -> Vec<Range<usize>> {
 /// The blocks of a partition.
 fn blocks(encoder: &mut Encoder, records: &[Vec<u8>]) -> Vec<u8> {
     let (mut batch, mut out) = (Batch::default(), Vec::new());
-    records.iter().for_each(|raw| batch.push(raw, Stamp::default()));
+    records.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
     encoder.partition(&batch, &mut out);
     out
 }

@@ -288,7 +288,7 @@ SRR.2.1\t4\t*\t0\t0\t*\t*\t0\t0\tCCCCCC\t*"
 
 fn batch_of(reads: &readmill_record::Batch) -> readmill_record::Batch {
     let mut batch = readmill_record::Batch::default();
-    reads.records().for_each(|(stamp, record)| batch.push(record.raw(), stamp));
+    reads.records().for_each(|(stamp, record)| batch.push(record.raw(), stamp).unwrap());
     batch
 }
 

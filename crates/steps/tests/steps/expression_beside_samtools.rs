@@ -42,7 +42,7 @@ fn the_same_reads_are_kept() {
     for (i, line) in lines.iter().enumerate() {
         raw.clear();
         parser.parse(line.as_bytes(), &mut raw).unwrap();
-        batch.push(&raw, Stamp::new(i as u64, 0));
+        batch.push(&raw, Stamp::new(i as u64, 0)).unwrap();
     }
     let (mut different, mut neither, mut refused) = (0, 0, 0);
     for _ in 0..count {

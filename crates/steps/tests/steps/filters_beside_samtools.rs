@@ -39,7 +39,7 @@ fn left(mut step: impl Step, lines: &[String]) -> Vec<String> {
     for (i, line) in lines.iter().enumerate() {
         raw.clear();
         parser.parse(line.as_bytes(), &mut raw).unwrap();
-        batch.push(&raw, Stamp::new(i as u64, 0));
+        batch.push(&raw, Stamp::new(i as u64, 0)).unwrap();
     }
     step.apply(&mut batch).unwrap();
     assert_eq!(step.counts()[0].1, (lines.len() - batch.len()) as u64);

@@ -44,7 +44,7 @@ pub fn in_memory(sort: &RunSort, records: &[Vec<u8>], first: u64, list: usize) -
     let (arena, mut run) = (Arena::new(1 << 26).unwrap(), Run::new(list));
     for (i, raw) in records.iter().enumerate() {
         let (mut batch, mut entries) = (Batch::default(), Vec::new());
-        batch.push(raw, Stamp::new(first + i as u64, 0));
+        batch.push(raw, Stamp::new(first + i as u64, 0)).unwrap();
         sort.accept(&arena, &batch, &mut entries).unwrap();
         run.push(&entries);
     }

@@ -21,7 +21,7 @@ fn counted(tally: Stats, size: usize) -> String {
         for line in lines {
             raw.clear();
             parser.parse(line.as_bytes(), &mut raw).unwrap();
-            batch.push(&raw, Stamp::default());
+            batch.push(&raw, Stamp::default()).unwrap();
         }
         tally.observe(&mut partials[i % 2], &batch).unwrap();
     }
@@ -53,7 +53,7 @@ fn order_is_what_we_are_told_unless_a_batch_shows_otherwise() {
         for pos in places {
             raw.clear();
             parser.parse(format!("r\t0\tc1\t{pos}\t0\t1M\t*\t0\t0\tA\t*").as_bytes(), &mut raw).unwrap();
-            batch.push(&raw, Stamp::default());
+            batch.push(&raw, Stamp::default()).unwrap();
         }
         let (tally, mut partial) = (Stats::new(true), Default::default());
         tally.observe(&mut partial, &batch).unwrap();
@@ -71,7 +71,7 @@ fn memory_is_bounded_and_long_reads_are_said_to_be_cut_short() {
     parser
         .parse(format!("r\t0\tc1\t1\t0\t100000M\t*\t0\t0\t{seq}\t{qual}").as_bytes(), &mut raw)
         .unwrap();
-    batch.push(&raw, Stamp::default());
+    batch.push(&raw, Stamp::default()).unwrap();
     let (tally, mut partial) = (Stats::new(true), Default::default());
     tally.observe(&mut partial, &batch).unwrap();
     let text = tally.finish(partial).unwrap().to_text();

@@ -57,7 +57,7 @@ fn ours(sam: &str, sorted: bool, size: usize) -> String {
         for line in lines {
             raw.clear();
             parser.parse(line.as_bytes(), &mut raw).unwrap();
-            batch.push(&raw, Stamp::default());
+            batch.push(&raw, Stamp::default()).unwrap();
         }
         tally.observe(&mut partials[i % 2], &batch).unwrap();
     }

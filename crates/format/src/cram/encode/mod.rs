@@ -165,7 +165,7 @@ impl Encoder {
         let groups = &self.writing.groups;
         let found = self.records.write(all, (contig, delta), groups, bases, &mut self.columns)?;
         self.blocks.clear();
-        let ids = self.columns.blocks(&mut self.squeezer, &mut self.blocks);
+        let ids = self.columns.blocks(&mut self.squeezer, &mut self.blocks)?;
         let count = ids.len() + 1; // the core block, which is empty
         let (mut start, mut span) = (0, 0);
         if let (true, Some(place)) = (contig >= 0, found.places.first()) {
@@ -195,6 +195,7 @@ impl Encoder {
         let counter_in_body = slice_end - self.head.len() + counter_in_slice;
         block::write(Content::Core, 0, Method::Raw, 0, &[], &mut body);
         let length = body.len() + self.blocks.len();
+        block::fits(length, "what the records that lie together become")?;
         let container = ContainerHeader {
             length,
             contig,

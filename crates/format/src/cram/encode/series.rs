@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use readmill_record::Result;
+
 use super::super::block::{self, Content};
 use super::super::codec::{Kind, Squeezer};
 use super::super::num::put_itf8;
@@ -145,26 +147,28 @@ impl Columns {
     }
 
     /// Appends the blocks of all series and tags; gives their ids.
-    pub fn blocks(&mut self, squeezer: &mut Squeezer, out: &mut Vec<u8>) -> Vec<i32> {
+    pub fn blocks(&mut self, squeezer: &mut Squeezer, out: &mut Vec<u8>) -> Result<Vec<i32>> {
         let mut ids = Vec::new();
         let mut room = Vec::new();
         let mut put = |id: i32, kind: Kind, bytes: &[u8]| {
+            block::fits(bytes.len(), "one kind of data of the records that lie together")?;
             let (method, data) = squeezer.squeeze(bytes, kind, &mut room);
             block::write(Content::External, id, method, bytes.len(), data, out);
             ids.push(id);
+            Ok(())
         };
         for (at, column) in self.all.iter().enumerate() {
             if column.count > 0 && column.only.is_none() {
-                put(id_of(at), kind_of(at), &column.bytes);
+                put(id_of(at), kind_of(at), &column.bytes)?;
             }
         }
         for tag in &self.tags[..self.used] {
-            put(tag.id(), Kind::Any, &tag.bytes);
+            put(tag.id(), Kind::Any, &tag.bytes)?;
             if tag.needs_lengths() {
-                put(tag.id() | LENGTHS, Kind::Any, &tag.lengths);
+                put(tag.id() | LENGTHS, Kind::Any, &tag.lengths)?;
             }
         }
-        ids
+        Ok(ids)
     }
 
     /// Appends the compression header.

@@ -234,7 +234,7 @@ mod tests {
     fn sums_under(header: &[u8], ignored: Tags, reads: &[Vec<u8>]) -> Columns {
         let tally = Checksum::new(&Header::parse(header).unwrap(), ignored);
         let mut batch = Batch::default();
-        reads.iter().for_each(|raw| batch.push(raw, Stamp::default()));
+        reads.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
         let mut columns = Columns::default();
         tally.observe(&mut columns, &batch).unwrap();
         columns

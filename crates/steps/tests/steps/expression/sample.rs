@@ -25,7 +25,7 @@ pub fn batch(header: &Header, lines: &str) -> Batch {
     for (i, line) in lines.lines().enumerate() {
         raw.clear();
         parser.parse(line.as_bytes(), &mut raw).unwrap();
-        batch.push(&raw, Stamp::new(i as u64, 0));
+        batch.push(&raw, Stamp::new(i as u64, 0)).unwrap();
     }
     batch
 }

@@ -1,0 +1,289 @@
+//! An index as it lies in memory, held against itself before the C++ code uses it.
+//!
+//! The C++ code looks up rows and places without asking whether they exist. What it relies on is checked here, in the
+//! memory that it reads:
+//!
+//! - Each row has one base before it, the row of the end has none, and counts are sums of them. So the rows of a
+//!   longer match are rows, and there are as many of them as is said.
+//! - Either strand has as many A as the other has T, so that the same holds for matches of the reverse complement.
+//! - Places where suffixes start are places of the text; so many bases before its end that no read reaches behind it,
+//!   or right.
+
+use crate::text::{self, Fault, Transform};
+
+/// How often each base stands before the rows of earlier blocks, and which of 64 rows it stands before, the first in
+/// the highest bit (`CP_OCC` of bwa-mem3).
+#[repr(C)]
+#[derive(Clone)]
+pub(super) struct Block {
+    pub(super) counts: [u64; 4],
+    pub(super) masks: [u64; 4],
+}
+
+/// Rows of a block.
+const ROWS: u64 = 64;
+
+/// An index in memory. Rows are those of the bases of both strands, and of the empty suffix.
+pub(super) struct Loaded<'a> {
+    /// Bases of one strand.
+    pub(super) bases: u64,
+    /// The first row of the suffixes of each base, and of none.
+    pub(super) firsts: [u64; 5],
+    /// The row whose suffix is the whole text.
+    pub(super) whole: u64,
+    /// All rows.
+    pub(super) blocks: &'a [Block],
+    /// The power of 2 of which the rows are multiples that say where their suffixes start.
+    pub(super) shift: u32,
+    /// Where they start: the bits from 32 on, and those below.
+    pub(super) starts: (&'a [i8], &'a [u32]),
+    /// Bases of the first strand, four a byte, the first in the highest bits.
+    pub(super) packed: &'a [u8],
+}
+
+impl Loaded<'_> {
+    /// Holds the parts against each other, and reads [`text::READ_BACK`] bases back.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        self.check_and_read(text::READ_BACK)
+    }
+
+    fn check_and_read(&self, most: u64) -> Result<(), Fault> {
+        self.check_firsts()?;
+        self.check_blocks()?;
+        text::check(self, most, self.check_starts(most)?)
+    }
+
+    fn check_firsts(&self) -> Result<(), Fault> {
+        let [a, c, g, t, end] = self.firsts;
+        let sorted = a == 1 && self.firsts.is_sorted() && end == self.length() + 1;
+        if sorted && c - a == end - t && g - c == t - g { Ok(()) } else { Err(Fault::Transform) }
+    }
+
+    fn check_blocks(&self) -> Result<(), Fault> {
+        let mut counts = [0; 4];
+        let mut left = self.length() + 1;
+        for (at, block) in (0..).zip(self.blocks) {
+            let rows = left.min(ROWS);
+            left -= rows;
+            let mut all = !u64::MAX.checked_shr(rows as u32).unwrap_or(0);
+            if at == self.whole / ROWS {
+                all &= !(1 << (ROWS - 1 - self.whole % ROWS));
+            }
+            let [a, c, g, t] = block.masks;
+            let twice = a & c | g & t | (a | c) & (g | t);
+            if twice != 0 || a | c | g | t != all || block.counts != counts {
+                return Err(Fault::Transform);
+            }
+            for (count, mask) in counts.iter_mut().zip(block.masks) {
+                *count += u64::from(mask.count_ones());
+            }
+        }
+        let firsts = self.firsts.windows(2).map(|pair| pair[1] - pair[0]);
+        if left == 0 && firsts.eq(counts) { Ok(()) } else { Err(Fault::Transform) }
+    }
+
+    /// Returns how many suffixes start at the last bases.
+    fn check_starts(&self, last: u64) -> Result<u64, Fault> {
+        let (high, low) = self.starts;
+        let rows = (self.length() >> self.shift) as usize + 1;
+        let end = self.length();
+        let (mut outside, mut among_last) = (0, 0);
+        for (&high, &low) in high.iter().zip(low) {
+            // A negative one is beyond all places.
+            let start = (i64::from(high) << 32) as u64 | u64::from(low);
+            outside += u64::from(start > end);
+            among_last += u64::from(start >= end.saturating_sub(last));
+        }
+        let whole = (high.len(), low.len()) == (rows, rows) && outside == 0 && self.start(0) == end;
+        if whole { Ok(among_last) } else { Err(Fault::Starts) }
+    }
+}
+
+impl Transform for Loaded<'_> {
+    fn length(&self) -> u64 {
+        2 * self.bases
+    }
+
+    fn before(&self, row: u64) -> Option<(u8, u64)> {
+        let block = &self.blocks[(row / ROWS) as usize];
+        let within = row % ROWS;
+        let base = block.masks.iter().position(|mask| mask << within >> (ROWS - 1) == 1)?;
+        let earlier = (block.masks[base] & !(u64::MAX >> within)).count_ones();
+        Some((base as u8, self.firsts[base] + block.counts[base] + u64::from(earlier)))
+    }
+
+    fn period(&self) -> u64 {
+        1 << self.shift
+    }
+
+    fn start(&self, row: u64) -> u64 {
+        let (at, (high, low)) = ((row >> self.shift) as usize, self.starts);
+        (i64::from(high[at]) << 32) as u64 | u64::from(low[at])
+    }
+
+    fn base(&self, at: u64) -> u8 {
+        self.packed[(at / 4) as usize] >> (2 * (3 - at % 4)) & 3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The parts of an index.
+    #[derive(Clone)]
+    struct Parts {
+        bases: u64,
+        firsts: [u64; 5],
+        whole: u64,
+        blocks: Vec<Block>,
+        high: Vec<i8>,
+        low: Vec<u32>,
+        packed: Vec<u8>,
+    }
+
+    /// Of how many rows, as a power of 2, one is sampled.
+    const SHIFT: u32 = 2;
+
+    impl Parts {
+        fn of(forward: &[u8]) -> Self {
+            let text: Vec<u8> =
+                forward.iter().copied().chain(forward.iter().rev().map(|base| 3 - base)).collect();
+            let mut starts: Vec<usize> = (0..=text.len()).collect();
+            starts.sort_by_key(|&at| &text[at..]);
+            let mut blocks = Vec::new();
+            let (mut counts, mut whole) = ([0; 4], 0);
+            for (number, rows) in starts.chunks(64).enumerate() {
+                let mut masks = [0; 4];
+                for (at, &start) in rows.iter().enumerate() {
+                    match start {
+                        0 => whole = (64 * number + at) as u64,
+                        _ => masks[usize::from(text[start - 1])] |= 1 << (63 - at),
+                    }
+                }
+                blocks.push(Block { counts, masks });
+                counts
+                    .iter_mut()
+                    .zip(masks)
+                    .for_each(|(count, mask)| *count += u64::from(mask.count_ones()));
+            }
+            let first = |base| 1 + text.iter().filter(|&&other| other < base).count() as u64;
+            let mut packed = vec![0; forward.len() / 4 + 1];
+            for (at, base) in forward.iter().enumerate() {
+                packed[at / 4] |= base << (2 * (3 - at % 4));
+            }
+            let low: Vec<u32> = starts.iter().step_by(1 << SHIFT).map(|&start| start as u32).collect();
+            Parts {
+                bases: forward.len() as u64,
+                firsts: [0, 1, 2, 3, 4].map(first),
+                whole,
+                blocks,
+                high: vec![0; low.len()],
+                low,
+                packed,
+            }
+        }
+
+        /// What is said of them when so many bases are read back.
+        fn check(&self, most: u64) -> Result<(), Fault> {
+            let (bases, firsts, whole, shift) = (self.bases, self.firsts, self.whole, SHIFT);
+            let (blocks, packed) = (&self.blocks[..], &self.packed[..]);
+            let starts = (&self.high[..], &self.low[..]);
+            Loaded { bases, firsts, whole, blocks, shift, starts, packed }.check_and_read(most)
+        }
+
+        /// What is said of a copy that `change` has changed.
+        fn changed(&self, most: u64, change: impl FnOnce(&mut Self)) -> Result<(), Fault> {
+            let mut copy = self.clone();
+            change(&mut copy);
+            copy.check(most)
+        }
+    }
+
+    fn parts() -> Parts {
+        let forward: Vec<u8> = (0..130u32).map(|at| (at * at % 23 + at / 7) as u8 & 3).collect();
+        Parts::of(&forward)
+    }
+
+    #[test]
+    fn a_whole_index_is_good_however_much_is_read_back() {
+        for most in [1, 16, 259, 260, 1000] {
+            assert_eq!(parts().check(most), Ok(()), "{most}");
+        }
+        assert_eq!(Parts::of(&[0; 33]).check(1000), Ok(()));
+        assert_eq!(Parts::of(&[2]).check(1000), Ok(()));
+    }
+
+    #[test]
+    fn counts_and_masks_are_right_to_the_bit_even_if_little_is_read_back() {
+        let parts = parts();
+        for (block, base, bit) in
+            (0..parts.blocks.len()).flat_map(|block| (0..256).map(move |at| (block, at / 64, at % 64)))
+        {
+            let mask = parts.changed(1, |it| it.blocks[block].masks[base] ^= 1 << bit);
+            let count = parts.changed(1, |it| it.blocks[block].counts[base] ^= 1 << bit);
+            assert_eq!([mask, count], [Err(Fault::Transform); 2], "{block} {base} {bit}");
+        }
+        for bit in 0..64 {
+            assert_eq!(parts.changed(1, |it| it.whole ^= 1 << bit), Err(Fault::Transform), "{bit}");
+            for at in 0..5 {
+                assert_eq!(
+                    parts.changed(1, |it| it.firsts[at] ^= 1 << bit),
+                    Err(Fault::Transform),
+                    "{bit}"
+                );
+            }
+        }
+        assert_eq!(parts.changed(1, |it| it.blocks.truncate(4)), Err(Fault::Transform));
+        assert_eq!(parts.changed(1, |it| it.low.truncate(4)), Err(Fault::Starts));
+    }
+
+    #[test]
+    fn no_suffix_starts_outside_or_unread_among_the_last_bases() {
+        let parts = parts();
+        for at in 0..parts.low.len() {
+            for start in [261, u32::MAX, 260, 259, 250, 244] {
+                if parts.low[at] != start {
+                    let wrong = parts.changed(16, |it| it.low[at] = start);
+                    assert_eq!(wrong, Err(Fault::Starts), "{at} {start}");
+                }
+            }
+            for high in [1, 127, -1, -128] {
+                assert_eq!(
+                    parts.changed(16, |it| it.high[at] = high),
+                    Err(Fault::Starts),
+                    "{at} {high}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_read_back_is_right_to_the_bit() {
+        let parts = parts();
+        for at in 0..parts.low.len() {
+            for bit in 0..32 {
+                let wrong = parts.changed(1000, |it| it.low[at] ^= 1 << bit);
+                assert_eq!(wrong, Err(Fault::Starts), "{at} {bit}");
+            }
+        }
+        for base in 0..130 {
+            let wrong = parts.changed(1000, |it| it.packed[base / 4] ^= 1 << (2 * (3 - base % 4)));
+            assert_eq!(wrong, Err(Fault::Bases), "{base}");
+        }
+    }
+
+    /// Two bases of the transform change places: counts still add up.
+    #[test]
+    fn rows_that_changed_places_are_found_by_reading_back() {
+        let parts = parts();
+        let swapped = parts.changed(1000, |it| {
+            let masks = &mut it.blocks[1].masks;
+            let bit = |of: u64| of & of.wrapping_neg();
+            let (one, two) = (bit(masks[0]), bit(masks[2]));
+            masks[0] ^= one | two;
+            masks[2] ^= one | two;
+        });
+        assert!(swapped.is_err());
+    }
+}

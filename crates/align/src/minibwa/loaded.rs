@@ -1,0 +1,121 @@
+//! An index as it lies in memory, held against itself before the C code uses it.
+//!
+//! The C code looks up rows without asking whether they exist. What it relies on is checked here, in the memory that it
+//! reads: counts are sums of the bases before rows, and either strand has as many A as the other has T, so that the rows
+//! of a longer match are rows. Where suffixes start is checked too; the C code itself leaves out what is outside.
+
+use crate::text::{self, Fault, Transform};
+
+/// Rows of a block, that of the end left out.
+const ROWS: u64 = 128;
+/// Words of a block: four counts, and the bases before its rows, 32 a word, the first in the lowest bits.
+const WORDS: usize = 8;
+/// Where in a count that of the first half of the block stands.
+const HALF_SHIFT: u32 = 56;
+
+/// An index in memory. Rows are those of the bases of both strands, and of the empty suffix.
+pub(super) struct Loaded<'a> {
+    /// Bases of one strand.
+    pub(super) bases: u64,
+    /// How many bases are smaller than each, and how many there are.
+    pub(super) smaller: [u64; 5],
+    /// The row whose suffix is the whole text.
+    pub(super) whole: u64,
+    /// Blocks of [`WORDS`] words, and the last counts behind them.
+    pub(super) blocks: &'a [u64],
+    /// The power of 2 of which the rows are multiples that say where their suffixes start.
+    pub(super) shift: u32,
+    /// Where they start; the empty one has no place.
+    pub(super) starts: &'a [u64],
+    /// Bases of the first strand, 32 a word, the first in the lowest bits.
+    pub(super) words: &'a [u64],
+}
+
+/// How often each base is among the first `count` of a word.
+fn counts(word: u64, count: u64) -> [u64; 4] {
+    let within = if count < 32 { (1 << (2 * count)) - 1 } else { u64::MAX } & 0x5555_5555_5555_5555;
+    let (low, high) = (word & within, word >> 1 & within);
+    [!low & !high & within, low & !high, !low & high, low & high].map(|ones| ones.count_ones().into())
+}
+
+fn add(to: &mut [u64; 4], more: [u64; 4]) {
+    to.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+}
+
+impl Loaded<'_> {
+    /// Holds the parts against each other, and reads [`text::READ_BACK`] bases back.
+    pub(super) fn check(&self) -> Result<(), Fault> {
+        self.check_blocks()?;
+        text::check(self, text::READ_BACK, self.check_starts()?)
+    }
+
+    fn check_blocks(&self) -> Result<(), Fault> {
+        let (mut sum, mut left) = ([0; 4], self.length());
+        let (blocks, last) = self.blocks.as_chunks::<WORDS>();
+        for &[a, c, g, t, ref words @ ..] in blocks {
+            let stored = [a, c, g, t];
+            let first = sum;
+            let mut half = [0; 4];
+            for (at, &word) in words.iter().enumerate() {
+                let rows = left.min(32);
+                left -= rows;
+                add(&mut sum, counts(word, rows));
+                if at == 1 && left > 0 {
+                    half = [0, 1, 2, 3].map(|base| sum[base] - first[base]);
+                }
+            }
+            let expected = [0, 1, 2, 3].map(|base| first[base] | half[base] << HALF_SHIFT);
+            if stored != expected {
+                return Err(Fault::Transform);
+            }
+        }
+        let [none, c, g, t, all] = self.smaller;
+        let sums =
+            [none, c, g, t].into_iter().zip(sum).map(|(smaller, count)| smaller.wrapping_add(count));
+        let symmetric = sum[0] == sum[3] && sum[1] == sum[2] && none == 0;
+        let whole = left == 0 && *last == sum && self.whole <= self.length() && all == self.length();
+        if whole && symmetric && sums.eq([c, g, t, all]) { Ok(()) } else { Err(Fault::Transform) }
+    }
+
+    /// Returns how many suffixes start at the last bases.
+    fn check_starts(&self) -> Result<u64, Fault> {
+        let end = self.length();
+        let Some((&u64::MAX, starts)) = self.starts.split_first() else { return Err(Fault::Starts) };
+        let outside = starts.iter().filter(|&&start| start >= end).count();
+        let last = starts.iter().filter(|&&start| start >= end.saturating_sub(text::READ_BACK)).count();
+        let whole = starts.len() as u64 == end >> self.shift && outside == 0;
+        if whole { Ok(1 + last as u64) } else { Err(Fault::Starts) }
+    }
+}
+
+impl Transform for Loaded<'_> {
+    fn length(&self) -> u64 {
+        2 * self.bases
+    }
+
+    fn before(&self, row: u64) -> Option<(u8, u64)> {
+        if row == self.whole {
+            return None;
+        }
+        let at = row - u64::from(row > self.whole);
+        let (blocks, _) = self.blocks.as_chunks::<WORDS>();
+        let block = &blocks[(at / ROWS) as usize];
+        let (word, within) = ((at % ROWS / 32) as usize, at % 32);
+        let base = (block[4 + word] >> (2 * within) & 3) as usize;
+        let of_words: u64 = block[4..4 + word].iter().map(|&word| counts(word, 32)[base]).sum();
+        let earlier = (block[base] & ((1 << HALF_SHIFT) - 1)) + of_words;
+        Some((base as u8, 1 + self.smaller[base] + earlier + counts(block[4 + word], within)[base]))
+    }
+
+    fn period(&self) -> u64 {
+        1 << self.shift
+    }
+
+    fn start(&self, row: u64) -> u64 {
+        self.starts[(row >> self.shift) as usize]
+    }
+
+    fn base(&self, at: u64) -> u8 {
+        (self.words[(at / 32) as usize] >> (2 * (at % 32)) & 3) as u8
+    }
+}

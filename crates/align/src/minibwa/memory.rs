@@ -1,0 +1,175 @@
+//! The index of minibwa in memory: loaded from its files, and seen as its C code sees it.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::{ptr, slice};
+
+use minibwa_sys as sys;
+use readmill_record::{Error, Result};
+
+use super::ffi::hush;
+use super::files;
+use super::loaded::Loaded;
+use crate::index_files::Described;
+use crate::prefix::named;
+
+/// An index in memory. Nothing changes it once it is loaded.
+pub(super) struct Index(ptr::NonNull<Parts>);
+
+// SAFETY: the C code that gets it declares it `const`, and keeps nothing in it.
+unsafe impl Send for Index {}
+// SAFETY: as above.
+unsafe impl Sync for Index {}
+
+/// The length of the words whose rows minibwa looks up once, in bases (0.6, `mb_idx_load`).
+const WORD: i32 = 10;
+
+impl Index {
+    /// Reads the index, whose files must be as `described` says: the C code does not look at their lengths. This is what
+    /// `mb_idx_load` does, but that the transform is checked before rows are looked up in it.
+    pub(super) fn load(prefix: &Path, described: &Described) -> Result<Self> {
+        hush();
+        let [sequences, transform] = [".l2b", ".mbw"].map(|suffix| text(&named(prefix, suffix)));
+        let (sequences, transform) = (sequences?, transform?);
+        // SAFETY: zeros are a value of it; it is freed by the C code, as what that makes itself.
+        let index = unsafe { libc::calloc(1, size_of::<Parts>()) }.cast::<Parts>();
+        let index = Index(ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: no memory"))?);
+        // SAFETY: nobody else has it yet; the names are C strings that outlive the calls. Dropping it frees either part
+        // that is there.
+        unsafe {
+            let parts = index.0.as_ptr();
+            (*parts).sequences = l2b_load(sequences.as_ptr());
+            if !(*parts).sequences.is_null() {
+                (*parts).transform = mb_bwt_load(transform.as_ptr());
+            }
+        }
+        let loaded = index.loaded(described.bases()).ok_or_else(|| files::changed(prefix))?;
+        loaded.check().map_err(|fault| files::at_odds(prefix, fault))?;
+        if !described.has(index.contigs().map(|(name, length)| (name.to_bytes(), length))) {
+            return Err(files::changed(prefix));
+        }
+        // SAFETY: a live transform, whose rows are there, as was checked.
+        unsafe { mb_bwt_cache((*index.0.as_ptr()).transform, WORD) };
+        Ok(index)
+    }
+
+    /// The index, which lives as long as this.
+    pub(super) fn raw(&self) -> *const sys::mb_idx_t {
+        self.0.as_ptr().cast()
+    }
+
+    /// Name and length of each reference sequence.
+    fn contigs(&self) -> impl Iterator<Item = (&CStr, u64)> {
+        (0..).map_while(|at| {
+            // SAFETY: the index is live; the name is null behind the last sequence, or lives as long as the index.
+            unsafe {
+                let name = sys::mb_idx_ctg_name(self.raw(), at);
+                let length = sys::mb_idx_ctg_len(self.raw(), at);
+                (!name.is_null()).then(|| (CStr::from_ptr(name), length as u64))
+            }
+        })
+    }
+
+    /// Its sequences, which live as long as this.
+    pub(super) fn sequences(&self) -> *const Sequences {
+        // SAFETY: a live index.
+        unsafe { (*self.0.as_ptr()).sequences }
+    }
+
+    /// What the C code has in memory of a reference of so many bases, or `None` if it is of another.
+    fn loaded(&self, bases: u64) -> Option<Loaded<'_>> {
+        // SAFETY: a live index; its parts have these layouts (the version of the crate is pinned, and tests read them).
+        let (sequences, transform) = unsafe {
+            let parts = &*self.0.as_ptr();
+            (parts.sequences.as_ref()?, parts.transform.as_ref()?)
+        };
+        let rows = 2 * bases;
+        let blocks = 8 * rows.div_ceil(128) + 4;
+        let same = sequences.bases == bases
+            && sequences.words >= bases.div_ceil(32)
+            && transform.smaller[4] == rows
+            && transform.length == rows
+            && transform.words == blocks
+            && transform.shift < 32
+            && transform.starts == (rows >> transform.shift) + 1
+            && !transform.starts_at.is_null();
+        // SAFETY: the C code has allocated so many of each (minibwa 0.6, `l2b_load` and `mb_bwt_load`), of the numbers
+        // that were compared; they live and stay as long as the index.
+        same.then(|| unsafe {
+            Loaded {
+                bases,
+                smaller: transform.smaller,
+                whole: transform.whole,
+                blocks: slice::from_raw_parts(transform.words_at, blocks as usize),
+                shift: transform.shift,
+                starts: slice::from_raw_parts(transform.starts_at, transform.starts as usize),
+                words: slice::from_raw_parts(sequences.words_at, bases.div_ceil(32) as usize),
+            }
+        })
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // SAFETY: made by the C code, or as it makes them, and freed once. It does without a transform, but not without
+        // sequences.
+        unsafe {
+            if (*self.0.as_ptr()).sequences.is_null() {
+                libc::free(self.0.as_ptr().cast());
+            } else {
+                sys::mb_idx_destroy(self.0.as_ptr().cast());
+            }
+        }
+    }
+}
+
+fn text(path: &Path) -> Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| Error::usage("the path has a NUL").file(path))
+}
+
+/// `mb_idx_s` of minibwa 0.6.
+#[repr(C)]
+struct Parts {
+    is_meth: i32,
+    sequences: *mut Sequences,
+    transform: *mut Transformed,
+}
+
+/// `l2b_t`, as far as it is looked at.
+#[repr(C)]
+pub(super) struct Sequences {
+    bases: u64,
+    sequences: [u64; 2],
+    sequences_at: *const u8,
+    words: u64,
+    words_room: u64,
+    holes: [u64; 2],
+    masks: [u64; 2],
+    holes_at: *const u64,
+    masks_at: *const u64,
+    words_at: *const u64,
+}
+
+/// `mb_bwt_t`, as far as it is looked at.
+#[repr(C)]
+struct Transformed {
+    whole: u64,
+    smaller: [u64; 5],
+    length: u64,
+    words: u64,
+    words_at: *const u64,
+    counts_of_bytes: [u32; 256],
+    word: u32,
+    words_rows: *const u64,
+    shift: u32,
+    starts: u64,
+    starts_at: *const u64,
+}
+
+// SAFETY: as minibwa 0.6 declares them in l2bit.h and bwt.h; the version of the crate is pinned.
+unsafe extern "C" {
+    fn l2b_load(file: *const c_char) -> *mut Sequences;
+    fn mb_bwt_load(file: *const c_char) -> *mut Transformed;
+    fn mb_bwt_cache(transform: *mut Transformed, word: c_int);
+}
