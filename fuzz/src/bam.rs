@@ -129,8 +129,10 @@ pub fn stream(bytes: &[u8]) {
         other => panic!("a header that was written is not read: {other:?}"),
     }
     let records = &bytes[taken..];
-    let (whole, fault) = read(records, records.len().max(1), &header);
-    let (pieces, pieces_fault) = read(records, 1 + usize::from(cut), &header);
+    let mut opener = Opener::new(&header, None);
+    let (whole, fault) = read(records, records.len().max(1), &header, &mut opener);
+    let cut = (1 + usize::from(cut)).max(records.len() / 24);
+    let (pieces, pieces_fault) = read(records, cut, &header, &mut opener);
     assert!(whole == pieces, "records depend on where the file is cut");
     // What is said of a record that is cut short may depend on it, but not of which record it is said.
     let record = |fault: &Option<Error>| fault.as_ref().map(|fault| fault.place.record);
@@ -138,20 +140,20 @@ pub fn stream(bytes: &[u8]) {
 }
 
 /// Reads records that come in chunks of `cut` bytes; gives them as one, and why no more came.
-fn read(bytes: &[u8], cut: usize, header: &Header) -> (Vec<u8>, Option<Error>) {
-    let (mut opener, mut link) = (Opener::new(header, None), Link::new(MEMORY));
-    let mut all = Vec::new();
+fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<u8>, Option<Error>) {
+    let mut link = Link::new(MEMORY);
+    let (mut all, mut spare) = (Vec::new(), Batch::default());
     let mut chunks = bytes.chunks(cut);
     loop {
         let chunk = chunks.next();
         let linked = match chunk {
             Some(chunk) => {
-                let mut opened = Opened::reuse(Batch::default());
+                let mut opened = Opened::reuse(spare);
                 let claim = Claim::Bytes(chunk.to_vec());
                 opener.open(claim, &mut opened).unwrap_or_else(|e| panic!("bytes are refused: {e}"));
                 link.link(opened)
             }
-            None => link.finish(Batch::default()),
+            None => link.finish(spare),
         };
         let mut batch = linked.batch;
         if let Err(error) = source::check(&batch, linked.first, header.n_ref()) {
@@ -171,6 +173,7 @@ fn read(bytes: &[u8], cut: usize, header: &Header) -> (Vec<u8>, Option<Error>) {
         if chunk.is_none() {
             return (all, None);
         }
+        spare = batch;
     }
 }
 

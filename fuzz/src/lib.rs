@@ -12,6 +12,7 @@ use readmill_record::{Error, Kind};
 
 mod bam;
 mod bgzf;
+mod cram;
 mod expression;
 mod fastq;
 mod features;
@@ -44,6 +45,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "bam_record", most: 512, run: bam::record, seeds: bam::records },
     Target { name: "bam_stream", most: 2048, run: bam::stream, seeds: bam::streams },
     Target { name: "bgzf", most: 1024, run: bgzf::blocks, seeds: bgzf::files },
+    Target { name: "cram_codec", most: 512, run: cram::codec, seeds: cram::compressed },
+    Target { name: "cram_container", most: 2048, run: cram::container, seeds: cram::containers },
+    Target { name: "cram_file", most: 4096, run: cram::files, seeds: cram::whole_files },
+    Target { name: "cram_records", most: 1536, run: cram::records, seeds: cram::bodies },
     Target { name: "expression", most: 256, run: expression::text, seeds: expression::texts },
     Target { name: "fastq", most: 1024, run: fastq::files, seeds: fastq::texts },
     Target { name: "features", most: 1024, run: features::places, seeds: features::files },

@@ -1,6 +1,5 @@
 //! The reference: FASTA, plain and BGZF, and its indexes (.fai, .gzi). Files are in memory.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufRead, Cursor};
 use std::os::unix::fs::FileExt;
@@ -8,31 +7,21 @@ use std::path::Path;
 
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 use readmill_format::reference::{Files, Reference};
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::{expect_refusal, pieces};
 
 const FASTA: &[u8] = b">c1 first\nACGTACGTAC\nGTNNRYacgt\nACG\n>chr2\nTTTTTTTT\nGG\n";
 const FAI: &[u8] = b"c1\t23\t10\t10\t11\nchr2\t10\t42\t8\t9\n";
 
-thread_local! {
-    static FILE: RefCell<Option<File>> = const { RefCell::new(None) };
-}
-
-/// A file that is in memory, with this content. The last one that was made so is gone.
+/// A file that is in memory, with this content.
 ///
 /// # Panics
 /// If the system has no such files.
 pub fn in_memory(content: &[u8]) -> File {
-    FILE.with_borrow_mut(|kept| {
-        let file = kept.get_or_insert_with(|| {
-            let made = memfd_create("fuzz", MemfdFlags::CLOEXEC);
-            made.unwrap_or_else(|e| panic!("no file in memory: {e}")).into()
-        });
-        let filled =
-            ftruncate(&*file, 0).map_err(Into::into).and_then(|()| file.write_all_at(content, 0));
-        filled.and_then(|()| file.try_clone()).unwrap_or_else(|e| panic!("no file in memory: {e}"))
-    })
+    let made = memfd_create("fuzz", MemfdFlags::CLOEXEC).map(File::from).map_err(Into::into);
+    let filled = made.and_then(|file| file.write_all_at(content, 0).map(|()| file));
+    filled.unwrap_or_else(|e| panic!("no file in memory: {e}"))
 }
 
 /// The FASTA in blocks, and the text of its index of blocks.

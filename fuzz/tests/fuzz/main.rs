@@ -75,6 +75,19 @@ macro_rules! replays {
 }
 
 replays!(
-    bam_record, bam_stream, bgzf, expression, fastq, features, header, reference, regions, report,
+    bam_record,
+    bam_stream,
+    bgzf,
+    cram_codec,
+    cram_container,
+    cram_file,
+    cram_records,
+    expression,
+    fastq,
+    features,
+    header,
+    reference,
+    regions,
+    report,
     sam_line,
 );
