@@ -23,8 +23,8 @@ mod report;
 mod sam;
 mod seeds;
 
-/// Bytes that an input may make its reader take, where the program's `-m` decides. libFuzzer ends a target that takes
-/// much more (`./dev fuzz` says how much).
+/// Bytes that an input may make its reader take, where the program's `-m` decides. A target that takes much more fails:
+/// `tests/fuzz` and `./dev fuzz` say how much.
 pub const MEMORY: usize = 8 << 20;
 
 /// A format that is read.

@@ -5,12 +5,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod changes;
+mod memory;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use changes::Random;
-use readmill_fuzz::{TARGETS, Target};
+use readmill_fuzz::{MEMORY, TARGETS, Target};
 
 /// The files of a directory, by name; none where there is no directory.
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -20,9 +21,20 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// Bytes that one input may take at once, whatever is in it: what readers may take, twice, as buffers grow by doubling,
+/// and what they always have.
+const MOST: usize = 2 * MEMORY + (8 << 20);
+
 /// Runs a target on an input; what fails is named, and told as bytes unless it is in a file.
 fn run(target: &Target, input: &[u8], name: &str) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (target.run)(input))) {
+    let run = || {
+        let peak = memory::measure(|| (target.run)(input));
+        assert!(peak <= MOST, "it took {peak} bytes of memory");
+    };
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         eprintln!("{}: {name} failed: b\"{}\"", target.name, input.escape_ascii());
         std::panic::resume_unwind(panic);
     }

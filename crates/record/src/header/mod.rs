@@ -324,9 +324,7 @@ mod tests {
 
     #[test]
     fn a_name_of_the_binary_dictionary_that_would_break_the_text_is_refused() {
-        let named = |name: &[u8]| {
-            Header::default().with_dictionary([(name, 5)].into_iter())
-        };
+        let named = |name: &[u8]| Header::default().with_dictionary([(name, 5)].into_iter());
         for name in [&b"a\0b"[..], b"a\tb", b"a\nb", b"a\r"] {
             let error = named(name).unwrap_err().to_string();
             assert!(error.contains("no @SQ line can name"), "{error}");
