@@ -22,6 +22,7 @@ mod reference;
 mod report;
 mod sam;
 mod seeds;
+mod steps;
 
 /// Bytes that an input may make its reader take, where the program's `-m` decides. A target that takes much more fails:
 /// `tests/fuzz` and `./dev fuzz` say how much.
@@ -57,6 +58,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "regions", most: 128, run: features::regions, seeds: features::arguments },
     Target { name: "report", most: 2048, run: report::table, seeds: report::tables },
     Target { name: "sam_line", most: 512, run: sam::line, seeds: sam::lines },
+    Target { name: "steps", most: 1024, run: steps::batch, seeds: steps::batches },
 ];
 
 impl Target {

@@ -102,4 +102,5 @@ replays!(
     regions,
     report,
     sam_line,
+    steps,
 );
