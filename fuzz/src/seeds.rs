@@ -53,7 +53,6 @@ pub struct Simulated {
     pub header: Header,
     pub records: Vec<Vec<u8>>,
     /// The bases of its first contig.
-    #[expect(dead_code)]
     pub contig: Vec<u8>,
 }
 
