@@ -9,8 +9,10 @@ use std::process::{Command, Stdio};
 use crate::support::Desk;
 
 /// The programs of every Unix that the script uses.
-const TOOLS: [&str; 13] =
-    ["awk", "cat", "cut", "date", "dirname", "env", "grep", "head", "ls", "rm", "sed", "sh", "touch"];
+const TOOLS: [&str; 18] = [
+    "awk", "cat", "cut", "date", "dirname", "env", "grep", "head", "ls", "mkdir", "rm", "rmdir", "sed",
+    "sh", "tail", "touch", "tr", "true",
+];
 
 /// A compiler that finds the header of zlib only once `zlib` is there.
 const COMPILER: &str = "read -r line; case $line in *zlib.h*) [ -e zlib ] ;; esac";
@@ -382,12 +384,62 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     assert!(done.said.starts_with("dev: there is no step tea; the steps are: lint "), "{}", done.said);
 }
 
+/// A build makes a program that says how it was called and what libFuzzer says at the end; the target `two` fails.
+const FUZZED: &str = "[ \"$1\" = build ] || exit 0
+mkdir -p target/host/fuzz
+printf '%s\\n' '#!/bin/sh' 'echo called \"$@\"' 'echo \"#9 DONE cov: 7 ft: 8\"' 'echo stat::number_of_executed_units: 9' \\
+    'case $0 in *two) exit 77 ;; esac' >target/host/fuzz/fuzz
+chmod +x target/host/fuzz/fuzz
+echo \"cargo $READMILL_FUZZ_TARGET $RUSTC_BOOTSTRAP $*\" >>ran";
+
+#[test]
+fn each_target_is_fuzzed_and_one_that_fails_stops_none() {
+    let machine = Machine::complete();
+    let path = std::env::var_os("PATH").unwrap();
+    let chmod = std::env::split_paths(&path).map(|at| at.join("chmod")).find(|at| at.exists());
+    symlink(chmod.unwrap(), machine.0.path("tools/chmod")).unwrap();
+    std::fs::create_dir_all(machine.0.path("fuzz/src")).unwrap();
+    let row = |name: &str, most| {
+        format!("    Target {{ name: \"{name}\", most: {most}, run: f, seeds: g }},\n")
+    };
+    machine.0.file("fuzz/src/lib.rs", row("one", 10) + &row("two", 20) + &row("three", 30));
+    machine.program("bin/cargo", FUZZED);
+    let without = machine.dev("fuzz");
+    assert!(without.code == Some(1) && without.said.contains("no AddressSanitizer"), "{}", without.said);
+
+    let says = "case $* in -vV) echo host: host ;; *sysroot) echo sys ;; *) echo rustc 1.95.0 ;; esac";
+    machine.program("bin/rustc", says);
+    std::fs::create_dir_all(machine.0.path("sys/lib/rustlib/host/lib")).unwrap();
+    machine.0.file("sys/lib/rustlib/host/lib/librustc-stable_rt.asan.a", "");
+    let done = machine.dev("fuzz --runs 5");
+    assert_eq!(done.code, Some(1), "{}", done.said);
+    let built =
+        "1 build --locked --quiet --profile fuzz --target host -p readmill-fuzz --features libfuzzer";
+    assert_eq!(done.ran, ["one", "two", "three"].map(|name| format!("cargo {name} {built}")));
+    assert!(done.said.contains("dev: two failed\n") && !done.said.contains("dev: one failed"));
+    for name in ["one", "two", "three"] {
+        let row = done.said.lines().find(|line| line.starts_with(&format!("{name} ")));
+        assert_eq!(row.unwrap().split_whitespace().nth(1), Some("9"), "{}", done.said);
+    }
+    let log = std::fs::read_to_string(machine.0.path("target/fuzzing/three.log")).unwrap();
+    assert!(log.contains("-runs=5 -max_len=30 ") && log.ends_with("units: 9\n"), "{log}");
+
+    let some = machine.dev("fuzz three");
+    assert_eq!((some.code, some.ran.len()), (Some(0), 4), "{}", some.said);
+    let other = machine.dev("fuzz four");
+    assert!(
+        other.said.contains("there is no target four; the targets are: one two three"),
+        "{}",
+        other.said
+    );
+}
+
 #[test]
 fn help_is_shown_on_request_and_after_a_mistake() {
     let machine = Machine::complete();
     let help = machine.dev("help");
     assert_eq!(help.code, Some(0));
-    for name in ["demo", "test", "lint", "parity", "bytes", "bench", "nightly"] {
+    for name in ["demo", "test", "lint", "parity", "bytes", "bench", "fuzz", "nightly"] {
         assert!(help.said.contains(&format!("\n  {name} ")), "{name}");
     }
     for words in ["", "tset"] {

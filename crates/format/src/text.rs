@@ -25,11 +25,18 @@ pub type Input = Box<dyn Read + Send>;
 /// Opens a file that may be compressed. What it reads is inflated.
 pub fn open(path: &Path) -> Result<Input> {
     let opening = |e| Error::io("it cannot be opened", &e).file(path);
-    let mut file = File::open(path).map_err(opening)?;
+    inflated(File::open(path).map_err(opening)?).map_err(opening)
+}
+
+/// Returns what `packed` holds, inflated if it is compressed.
+///
+/// # Errors
+/// If the first bytes cannot be read.
+pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Box<dyn Read + Send + 'a>> {
     let mut start = Vec::new();
-    (&mut file).take(18).read_to_end(&mut start).map_err(opening)?;
+    (&mut packed).take(18).read_to_end(&mut start)?;
     let (gzip, bgzf) = (start.starts_with(&[0x1f, 0x8b]), is_bgzf(&start));
-    let whole = Cursor::new(start).chain(file);
+    let whole = Cursor::new(start).chain(packed);
     Ok(match (gzip, bgzf) {
         (_, true) => Box::new(Stream::new(BlockReader::new(whole, false))),
         (true, _) => Box::new(flate2::read::MultiGzDecoder::new(whole)),

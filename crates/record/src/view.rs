@@ -58,6 +58,10 @@ impl<'a> RecordRef<'a> {
         if i32_at(raw, 8) < -1 || i32_at(raw, 28) < -1 {
             return Err("the position is negative");
         }
+        // It is one more in text, where 2^31 - 1 is the last.
+        if i32_at(raw, 8) == i32::MAX || i32_at(raw, 28) == i32::MAX {
+            return Err("the position is beyond 2147483647");
+        }
         if !tag::well_formed(&raw[fields as usize..]) {
             return Err("the optional fields are malformed");
         }
@@ -231,5 +235,24 @@ impl std::fmt::Debug for RecordRef<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = String::from_utf8_lossy(self.qname());
         write!(f, "{name}/{:#x} {}:{}", self.flags().0, self.ref_id(), self.pos())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_that_text_cannot_say_is_refused() {
+        let mut raw = vec![0; FIXED + 2];
+        raw[0] = (FIXED - 2) as u8;
+        (raw[12], raw[FIXED]) = (2, b'r');
+        for at in [8, 28] {
+            raw[at..at + 4].copy_from_slice(&(i32::MAX - 1).to_le_bytes());
+            assert_eq!(RecordRef::check(&raw, 1), Ok(()));
+            raw[at..at + 4].copy_from_slice(&i32::MAX.to_le_bytes());
+            assert_eq!(RecordRef::check(&raw, 1), Err("the position is beyond 2147483647"));
+            raw[at..at + 4].fill(0);
+        }
     }
 }

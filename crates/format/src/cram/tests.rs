@@ -268,6 +268,23 @@ fn what_cram_cannot_hold_is_refused() {
     assert!(error.to_string().contains("without a position"), "{error}");
 }
 
+/// A list of tags, and a list of names, have NULs between them.
+#[test]
+fn names_with_a_nul_are_refused_and_not_written_so_that_nobody_can_read_them() {
+    let good = batch(&["read\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\t*\tXX:i:1".to_string()]);
+    let with = |at: &[u8]| {
+        let mut batch = batch(&["read\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\t*\tXX:i:1".to_string()]);
+        let place = memchr::memmem::find(&batch.bytes, at).unwrap() + 1;
+        batch.bytes[place] = 0;
+        crate::source::check(&batch, 0, header().n_ref()).unwrap();
+        encode(&batch, None).unwrap_err().to_string()
+    };
+    assert!(encode(&good, None).is_ok());
+    let (name, tag) = (with(b"read"), with(b"XX"));
+    assert!(name.contains("a name with a NUL"), "{name}");
+    assert!(tag.contains("an optional field whose name has a NUL"), "{tag}");
+}
+
 #[test]
 fn a_reference_that_is_missing_or_another_is_told() {
     let desk = desk();

@@ -68,7 +68,14 @@ impl Features {
     /// Opens the file at `path`. Its content tells its kind; a BED file, which nothing tells, is what has the ending
     /// .bed or no ending of another kind.
     pub fn open(path: &Path) -> Result<Self> {
-        let mut input = text::open(path)?;
+        Self::read(path, text::open(path)?)
+    }
+
+    /// Reads the features of `input`, which is not compressed, as those of the file at `path`.
+    ///
+    /// # Errors
+    /// If the header cannot be read, or is not that of the kind of file that its name or its first bytes say it is.
+    pub fn read(path: &Path, mut input: text::Input) -> Result<Self> {
         let mut start = Vec::new();
         (&mut input).take(PEEK).read_to_end(&mut start).map_err(|e| text::reading(&e, path))?;
         let kind = kind(&start, path)?;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -33,10 +33,14 @@ struct Start {
 }
 
 impl Layout {
-    /// Opens the file at `path` and finds its blocks where it has any.
-    pub fn open(path: &Path, notes: &mut Vec<String>) -> Result<Self> {
+    /// Finds the blocks of the FASTA in `file` where it has any; `path` is for messages.
+    pub fn new(
+        path: &Path,
+        file: File,
+        gzi: Option<Box<dyn BufRead>>,
+        notes: &mut Vec<String>,
+    ) -> Result<Self> {
         let opening = |e| Error::io("the reference cannot be opened", &e).file(path);
-        let file = File::open(path).map_err(opening)?;
         let size = file.metadata().map_err(opening)?.len();
         let mut start = [0; 18];
         let n = file.read_at(&mut start, 0).map_err(opening)?;
@@ -49,19 +53,19 @@ impl Layout {
                 .file(path)
                 .hint("compress it by bgzip instead: gunzip -c ref.fa.gz | bgzip > new.fa.gz"));
             }
-            layout.find_blocks(notes)?;
+            layout.find_blocks(gzi, notes)?;
         }
         Ok(layout)
     }
 
-    fn find_blocks(&mut self, notes: &mut Vec<String>) -> Result<()> {
-        let gzi = beside(&self.path, ".gzi");
-        let blocks = if gzi.exists() { self.read_blocks(&gzi)? } else { None };
+    fn find_blocks(&mut self, gzi: Option<Box<dyn BufRead>>, notes: &mut Vec<String>) -> Result<()> {
+        let path = beside(&self.path, ".gzi");
+        let why = if gzi.is_some() { "does not fit the reference" } else { "is not there" };
+        let blocks = gzi.map(|gzi| self.read_blocks(gzi, &path)).transpose()?.flatten();
         let blocks = match blocks {
             Some(blocks) => blocks,
             None => {
-                let why = if gzi.exists() { "does not fit the reference" } else { "is not there" };
-                notes.push(format!("{} {why}: made in memory; samtools faidx saves it", gzi.display()));
+                notes.push(format!("{} {why}: made in memory; samtools faidx saves it", path.display()));
                 self.hop()?
             }
         };
@@ -71,9 +75,9 @@ impl Layout {
     }
 
     /// The blocks as the .gzi file has them; nothing where they cannot be those of this file.
-    fn read_blocks(&self, gzi: &Path) -> Result<Option<Vec<Start>>> {
-        let index = noodles_bgzf::gzi::fs::read(gzi).map_err(|e| {
-            Error::input(format!("this is not a .gzi index ({e})")).file(gzi).hint(REINDEX)
+    fn read_blocks(&self, gzi: Box<dyn BufRead>, path: &Path) -> Result<Option<Vec<Start>>> {
+        let index = noodles_bgzf::gzi::io::Reader::new(gzi).read_index().map_err(|e| {
+            Error::input(format!("this is not a .gzi index ({e})")).file(path).hint(REINDEX)
         })?;
         let mut end = [0; EOF_BLOCK.len()];
         let at = self.stored.saturating_sub(end.len() as u64);
@@ -89,7 +93,7 @@ impl Layout {
         if last > at || !whole {
             let what = format!(
                 "the reference is shorter than {} says, or its EOF block is missing",
-                gzi.display()
+                path.display()
             );
             return Err(Error::input(what).file(&self.path).hint("it is cut short: get it again"));
         }
@@ -109,6 +113,11 @@ impl Layout {
             }
         }
         Ok(starts)
+    }
+
+    /// The file from its first byte on.
+    pub fn from_start(&self) -> impl Read + Send + '_ {
+        At { file: &self.file, at: 0, left: u64::MAX }
     }
 
     /// The file.

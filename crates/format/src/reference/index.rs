@@ -37,11 +37,16 @@ impl Sequence {
 }
 
 /// The contigs of the FASTA at `path`.
-pub(super) fn sequences(path: &Path, layout: &Layout, notes: &mut Vec<String>) -> Result<Vec<Sequence>> {
+pub(super) fn sequences(
+    path: &Path,
+    index: Option<Box<dyn BufRead>>,
+    layout: &Layout,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Sequence>> {
     let fai = beside(path, ".fai");
     let mut why = "is not there".to_string();
-    if fai.exists() {
-        let records = fai::fs::read(&fai).map_err(|e| {
+    if let Some(index) = index {
+        let records = fai::io::Reader::new(index).read_index().map_err(|e| {
             Error::input(format!("this is not a .fai index ({e})")).file(&fai).hint(REINDEX)
         })?;
         let sequences = of_records(Vec::from(records), &fai)?;
@@ -116,7 +121,8 @@ fn is_named(sequence: &Sequence, layout: &Layout, reader: &mut Reader) -> Result
 
 /// Reads the file once.
 fn make(path: &Path, layout: &Layout) -> Result<Vec<Sequence>> {
-    let mut lines = BufReader::with_capacity(256 << 10, text::open(path)?);
+    let text = text::inflated(layout.from_start()).map_err(|e| text::reading(&e, path))?;
+    let mut lines = BufReader::with_capacity(256 << 10, text);
     let start = lines.fill_buf().map_err(|e| text::reading(&e, path))?;
     if !start.starts_with(b">") {
         return Err(Error::input("this is not a FASTA file, which begins with >").file(path));

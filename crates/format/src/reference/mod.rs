@@ -9,15 +9,47 @@ mod window;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
 use readmill_record::{Error, Header, Result};
 
-use bytes::Layout;
+use bytes::{Layout, beside};
 use index::Sequence;
 use shared::{SAME_REFERENCE, Shared};
 pub use window::{WINDOW_BYTES, Window};
+
+/// The files of a reference.
+pub struct Files {
+    /// The FASTA, plain or BGZF.
+    pub fasta: File,
+    /// Its index, if there is one.
+    pub fai: Option<Box<dyn BufRead>>,
+    /// The index of its blocks, if there is one; not read where the FASTA is not compressed.
+    pub gzi: Option<Box<dyn BufRead>>,
+}
+
+impl Files {
+    /// Opens the FASTA at `path`, and the indexes that are beside it.
+    ///
+    /// # Errors
+    /// If one that is there cannot be opened.
+    pub fn open(path: &Path) -> Result<Self> {
+        let index = |ending| {
+            let path = beside(path, ending);
+            let file = path.exists().then(|| File::open(&path)).transpose();
+            let file = file.map_err(|e| Error::io("it cannot be opened", &e).file(&path))?;
+            Ok(file.map(|file| Box::new(BufReader::new(file)) as Box<dyn BufRead>))
+        };
+        Ok(Files { fasta: Self::open_fasta(path)?, fai: index(".fai")?, gzi: index(".gzi")? })
+    }
+
+    fn open_fasta(path: &Path) -> Result<File> {
+        File::open(path).map_err(|e| Error::io("the reference cannot be opened", &e).file(path))
+    }
+}
 
 /// A FASTA file whose bases can be asked for by contig and position. Clones share the file.
 #[derive(Clone)]
@@ -36,9 +68,17 @@ impl Reference {
     /// made in memory by reading the file once, which [`Self::notes`] tells. Nothing is ever written beside the
     /// file. An index that points beyond the end of the file is an error: the FASTA is then cut short.
     pub fn open(path: &Path) -> Result<Self> {
+        Self::of_files(path, Files::open(path)?)
+    }
+
+    /// The reference in files that are open. `path` is that of the FASTA, for messages.
+    ///
+    /// # Errors
+    /// As those of [`Self::open`].
+    pub fn of_files(path: &Path, files: Files) -> Result<Self> {
         let mut notes = Vec::new();
-        let layout = Layout::open(path, &mut notes)?;
-        let sequences = index::sequences(path, &layout, &mut notes)?;
+        let layout = Layout::new(path, files.fasta, files.gzi, &mut notes)?;
+        let sequences = index::sequences(path, files.fai, &layout, &mut notes)?;
         Ok(Reference(Arc::new(Shared { path: path.to_path_buf(), layout, sequences, notes })))
     }
 
@@ -113,7 +153,7 @@ impl Reference {
 
     /// A file that holds the bases of one contig and nothing else, as a cache of references does under their MD5.
     pub fn of_bases(path: &Path, name: &[u8]) -> Result<Self> {
-        let layout = Layout::open(path, &mut Vec::new())?;
+        let layout = Layout::new(path, Files::open_fasta(path)?, None, &mut Vec::new())?;
         let length = u32::try_from(layout.size()).ok().filter(|&n| n > 0 && !layout.is_compressed());
         let length = length.ok_or_else(|| {
             Error::input("this does not hold the bases of a contig").file(path).hint(SAME_REFERENCE)

@@ -74,6 +74,11 @@ impl fmt::Debug for Header {
     }
 }
 
+/// Whether a name of the binary dictionary would end its line, or a field of it.
+fn breaks_a_line(name: &[u8]) -> bool {
+    name.iter().any(|byte| b"\0\t\n\r".contains(byte))
+}
+
 /// Bytes that the allocator takes for a buffer of so many: glibc adds 8, rounds up to 16, and gives no less than 32.
 fn block(bytes: usize) -> u64 {
     if bytes == 0 { 0 } else { ((bytes as u64 + 8).next_multiple_of(16)).max(32) }
@@ -217,12 +222,17 @@ impl Header {
     /// must agree with them where it has.
     ///
     /// # Errors
-    /// The two differ, or there is too little memory for the lines.
+    /// The two differ, a name cannot stand in a line, or there is too little memory for the lines.
     pub fn with_dictionary<'a>(
         mut self,
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,
     ) -> Result<Self> {
         if self.references().is_empty() && dictionary.len() > 0 {
+            if let Some((name, _)) = dictionary.clone().find(|(name, _)| breaks_a_line(name)) {
+                let what = "the BAM header names a reference sequence that no @SQ line can name";
+                return Err(Error::input(format!("{what}: \"{}\"", name.escape_ascii()))
+                    .hint("the file is damaged: get it again"));
+            }
             let ledger = self.ledger();
             let each = |(name, _): (&[u8], u32)| block(name.len() + 24) + size_of::<Line>() as u64;
             let bound = self.lines.heap_bytes() + dictionary.clone().map(each).sum::<u64>();
@@ -230,7 +240,7 @@ impl Header {
             self.change(|lines| {
                 lines.reserve_exact(dictionary.len());
                 lines.extend(dictionary.clone().map(|(name, length)| {
-                    Line::new(format!("@SQ\tSN:{}\tLN:{length}", String::from_utf8_lossy(name)))
+                    Line::new([b"@SQ\tSN:", name, b"\tLN:", length.to_string().as_bytes()].concat())
                 }));
             });
             self.read_contigs(&ledger)?;
@@ -310,5 +320,17 @@ mod tests {
         assert!(Header::parse(b"garbage\n").is_err());
         let given = header("@SQ\tSN:a\tLN:5\n");
         assert!(given.with_dictionary([].into_iter()).is_err());
+    }
+
+    #[test]
+    fn a_name_of_the_binary_dictionary_that_would_break_the_text_is_refused() {
+        let named = |name: &[u8]| Header::default().with_dictionary([(name, 5)].into_iter());
+        for name in [&b"a\0b"[..], b"a\tb", b"a\nb", b"a\r"] {
+            let error = named(name).unwrap_err().to_string();
+            assert!(error.contains("no @SQ line can name"), "{error}");
+        }
+        let odd = named(b"a \xff").unwrap();
+        assert_eq!(odd.to_text(), b"@SQ\tSN:a \xff\tLN:5\n");
+        assert_eq!(Header::parse(&odd.to_text()).unwrap(), odd);
     }
 }

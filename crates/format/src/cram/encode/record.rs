@@ -82,6 +82,9 @@ impl Records {
             let expected = self.features(record, cram, bases.as_deref_mut(), columns)?;
             stored.take(record, groups, expected.then_some(&self.made))?;
             columns.of(Series::Rg).number(stored.group);
+            if memchr::memchr(0, record.qname()).is_some() {
+                return Err(cannot_hold("a name with a NUL", record));
+            }
             columns.stopped(Series::Rn, record.qname());
             self.mate(record, number, cram, columns);
             columns.tags(&stored.keys, &stored.values);

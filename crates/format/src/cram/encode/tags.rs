@@ -69,6 +69,9 @@ impl<'a> Stored<'a> {
             if !b"AcCsSiIfdZHB".contains(&field.kind) {
                 return Err(cannot_hold("an optional field of this type", record));
             }
+            if field.tag.contains(&0) {
+                return Err(cannot_hold("an optional field whose name has a NUL", record));
+            }
             self.keys.extend_from_slice(&[field.tag[0], field.tag[1], field.kind]);
             self.values.push(value);
         }

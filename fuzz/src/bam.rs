@@ -1,0 +1,189 @@
+//! BAM: a record by itself, and a stream of them.
+
+use std::cell::RefCell;
+
+use readmill_format::bam;
+use readmill_format::chain::{Link, Opened};
+use readmill_format::source::{self, Claim, Opener};
+use readmill_record::{Batch, Error, Header, RecordRef, Stamp, edit, tag};
+
+use crate::{MEMORY, expect_refusal, sam, seeds};
+
+thread_local! {
+    static HEADER: Header = seeds::header();
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+#[derive(Default)]
+struct Scratch {
+    raw: Vec<u8>,
+    text: Vec<u8>,
+    copy: Vec<u8>,
+}
+
+/// Seeds of [`record`]: records without their `block_size`.
+pub fn records() -> Vec<Vec<u8>> {
+    let simulated = seeds::simulated().records.iter().take(3).cloned();
+    seeds::records().into_iter().chain(simulated).map(|raw| raw[4..].to_vec()).collect()
+}
+
+/// A record without its `block_size`. Whatever the checker accepts has accessors, edits and a text.
+pub fn record(bytes: &[u8]) {
+    SCRATCH.with_borrow_mut(|Scratch { raw, text, copy }| {
+        raw.clear();
+        raw.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        raw.extend_from_slice(bytes);
+        HEADER.with(|header| {
+            if RecordRef::check(raw, header.n_ref()).is_err() {
+                return;
+            }
+            let record = RecordRef::new(raw);
+            look_at(record);
+            change(record, header, copy);
+            text.clear();
+            readmill_format::sam::write_record(header, record, text);
+            sam::line(text.strip_suffix(b"\n").unwrap_or(text));
+        });
+    });
+}
+
+/// Calls every accessor.
+pub fn look_at(record: RecordRef<'_>) {
+    let fields: usize = record.fields().map(|field| field_bytes(&field)).sum();
+    assert_eq!(fields, record.field_bytes().len(), "the walk over the fields does not reach their end");
+    for field in record.fields() {
+        let first = record.field(field.tag).map(|first| first.tag);
+        assert_eq!(first, Some(field.tag), "a field that was walked over is not found");
+        let _ = (field.integer(), tag::locate(record.field_bytes(), field.tag));
+    }
+    let (cigar, stored) = (record.cigar(), record.stored_cigar());
+    for cigar in [cigar, stored] {
+        assert_eq!(cigar.ops().len(), cigar.ops().rev().count());
+        let lengths = (cigar.reference_length(), cigar.query_length());
+        let clips = (cigar.leading_clip(), cigar.trailing_clip());
+        assert!(lengths.0 >= 0 && lengths.1 >= 0 && clips.0 >= 0 && clips.1 >= 0);
+    }
+    assert_eq!(record.qual().len(), record.l_seq());
+    assert_eq!(record.seq().len(), record.l_seq().div_ceil(2));
+    assert!(record.end() > i64::from(record.pos()));
+    let _ = (record.five_prime(), record.read_group(), record.flags(), record.mapq(), record.bin());
+    let _ = (record.next_ref_id(), record.next_pos(), record.tlen(), record.qname());
+}
+
+/// Bytes of a field in the record.
+fn field_bytes(field: &tag::Field<'_>) -> usize {
+    3 + field.value.len() + usize::from(matches!(field.kind, b'Z' | b'H'))
+}
+
+/// Edits of a record make records.
+fn change(record: RecordRef<'_>, header: &Header, out: &mut Vec<u8>) {
+    let sound = |out: &[u8]| assert_eq!(RecordRef::check(out, header.n_ref()), Ok(()), "after an edit");
+    out.clear();
+    edit::copy_without(record, tag::RG, out);
+    sound(out);
+    assert!(RecordRef::new(out).field(tag::RG).is_none(), "a field that was removed is found");
+    edit::append_integer(out, 0, *b"XI", 70_000);
+    edit::set_field(out, 0, tag::RG, b"Zone\0");
+    edit::set_bin(out);
+    sound(out);
+    assert_eq!(RecordRef::new(out).read_group(), Some(&b"one"[..]));
+    edit::remove(out, 0, tag::RG);
+    sound(out);
+    out.clear();
+    edit::copy_with_text(record, tag::MC, b"10M", out);
+    sound(out);
+    let all = RecordRef::new(out).fields().filter(|field| field.tag == tag::MC).count();
+    assert_eq!(all, 1, "a field that was set is there once");
+}
+
+/// Seeds of [`stream`]: where the bytes are cut, then a header and records.
+pub fn streams() -> Vec<Vec<u8>> {
+    let simulated = seeds::simulated();
+    let file = |cut: u8, header: &Header, records: &[Vec<u8>]| {
+        let mut bytes = vec![cut];
+        bam::header::write(header, &mut bytes).expect("a short header");
+        bytes.extend(records.iter().flatten());
+        bytes
+    };
+    vec![
+        file(0, &seeds::header(), &seeds::records()),
+        file(7, &seeds::header(), &seeds::records()[..4]),
+        file(200, &simulated.header, &simulated.records[..8]),
+        file(33, &seeds::parsed(b"@CO\tnone\n"), &[]),
+    ]
+}
+
+/// A whole BAM file before it is compressed, behind a byte that says where it is cut into chunks. Its records do not
+/// depend on that.
+pub fn stream(bytes: &[u8]) {
+    let Some((&cut, bytes)) = bytes.split_first() else { return };
+    let (header, taken) = match bam::header::parse(bytes) {
+        Ok(Some(it)) => it,
+        Ok(None) => return,
+        Err(error) => return expect_refusal(&error),
+    };
+    let mut again = Vec::new();
+    bam::header::write(&header, &mut again).expect("a header that was read");
+    match bam::header::parse(&again) {
+        Ok(Some((same, _))) => assert_eq!(same.references(), header.references()),
+        other => panic!("a header that was written is not read: {other:?}"),
+    }
+    let records = &bytes[taken..];
+    let mut opener = Opener::new(&header, None);
+    let (whole, fault) = read(records, records.len().max(1), &header, &mut opener);
+    let cut = (1 + usize::from(cut)).max(records.len() / 24);
+    let (pieces, pieces_fault) = read(records, cut, &header, &mut opener);
+    assert!(whole == pieces, "records depend on where the file is cut");
+    // What is said of a record that is cut short may depend on it, but not of which record it is said.
+    let record = |fault: &Option<Error>| fault.as_ref().map(|fault| fault.place.record);
+    assert_eq!(record(&fault), record(&pieces_fault), "{fault:?} and {pieces_fault:?}");
+}
+
+/// Reads records that come in chunks of `cut` bytes; gives them as one, and why no more came.
+fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<u8>, Option<Error>) {
+    let mut link = Link::new(MEMORY);
+    let (mut all, mut spare) = (Vec::new(), Batch::default());
+    let mut chunks = bytes.chunks(cut);
+    loop {
+        let chunk = chunks.next();
+        let linked = match chunk {
+            Some(chunk) => {
+                let mut opened = Opened::reuse(spare);
+                let claim = Claim::Bytes(chunk.to_vec());
+                opener.open(claim, &mut opened).unwrap_or_else(|e| panic!("bytes are refused: {e}"));
+                link.link(opened)
+            }
+            None => link.finish(spare),
+        };
+        let mut batch = linked.batch;
+        if let Err(error) = source::check(&batch, linked.first, header.n_ref()) {
+            expect_refusal(&error);
+            // Records before the bad one, some of which may have come in chunks before it.
+            let good = error.place.record.unwrap_or(0).saturating_sub(1 + linked.first);
+            batch.spans.truncate(good as usize);
+            take(&batch, &mut all);
+            return (all, Some(error));
+        }
+        batch.stamp(linked.first);
+        take(&batch, &mut all);
+        if let Some(fault) = linked.fault {
+            expect_refusal(&fault);
+            return (all, Some(fault));
+        }
+        if chunk.is_none() {
+            return (all, None);
+        }
+        spare = batch;
+    }
+}
+
+/// Appends the records of a batch.
+fn take(batch: &Batch, all: &mut Vec<u8>) {
+    let mut last = None::<Stamp>;
+    for (stamp, record) in batch.records() {
+        look_at(record);
+        assert!(last.is_none_or(|last| stamp == Stamp::default() || last.ordinal() < stamp.ordinal()));
+        last = Some(stamp);
+        all.extend_from_slice(record.raw());
+    }
+}

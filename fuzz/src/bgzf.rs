@@ -1,0 +1,112 @@
+//! BGZF: blocks that somebody made, and blocks that we make.
+
+use std::cell::RefCell;
+use std::io::Read;
+
+use readmill_format::bgzf::{
+    BLOCK_PAYLOAD, BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater, MAX_BLOCK,
+};
+
+use crate::{expect_refusal, pieces, seeds};
+
+thread_local! {
+    static INFLATER: RefCell<Inflater> = RefCell::default();
+    static DEFLATERS: RefCell<[Deflater; 3]> = RefCell::new([
+        Deflater::new(Codec::Libdeflate, 1),
+        Deflater::new(Codec::Libdeflate, 6),
+        Deflater::new(Codec::ZlibRs, 1),
+    ]);
+}
+
+/// Seeds of [`blocks`]: a byte that says what the rest is, and the rest.
+pub fn files() -> Vec<Vec<u8>> {
+    let text = seeds::LINES.join("\n").into_bytes();
+    let mut file = vec![0];
+    Deflater::new(Codec::Libdeflate, 6).block(&text[..700], &mut file);
+    Deflater::new(Codec::Libdeflate, 0).block(b"stored", &mut file);
+    file.extend_from_slice(&EOF_BLOCK);
+    let data = |level, text: &[u8]| {
+        let mut block = Vec::new();
+        Deflater::new(Codec::ZlibRs, level).block(text, &mut block);
+        block[18..block.len() - 8].to_vec()
+    };
+    let payloads = pieces::join(&[&data(6, &text[..500]), &data(0, b"stored"), b""]);
+    vec![
+        file,
+        [&[1][..], &payloads].concat(),
+        [&[2][..], &text[..300]].concat(),
+        vec![3; 90],
+        vec![4, 0, 1, 2],
+    ]
+}
+
+/// A file, or what blocks hold (with the right lengths and checksums round it), or something to be compressed.
+pub fn blocks(bytes: &[u8]) {
+    let Some((&kind, bytes)) = bytes.split_first() else { return };
+    match kind {
+        0 => _ = read(bytes, false),
+        1 => made(bytes),
+        kind => round_trip(usize::from(kind), bytes),
+    }
+}
+
+/// What a file inflates to, if it is one.
+fn read(file: &[u8], allow_missing_eof: bool) -> Option<Vec<u8>> {
+    let (mut reader, mut chunk) = (BlockReader::new(file, allow_missing_eof), Chunk::default());
+    let mut all = Vec::new();
+    loop {
+        match reader.next_chunk(&mut chunk) {
+            Ok(true) => {}
+            Ok(false) => return Some(all),
+            Err(error) => {
+                expect_refusal(&error);
+                return None;
+            }
+        }
+        let before = all.len();
+        if let Err(error) = INFLATER.with_borrow_mut(|inflater| inflater.chunk(&chunk, &mut all)) {
+            expect_refusal(&error);
+            return None;
+        }
+        assert_eq!(all.len() - before, chunk.inflated, "blocks are as long as they say");
+    }
+}
+
+/// Deflate data that somebody made, as blocks. Another decoder says what they hold.
+fn made(bytes: &[u8]) {
+    let (mut file, mut expected) = (Vec::new(), Vec::new());
+    let mut sound = true;
+    for data in pieces::split(bytes).filter(|data| !data.is_empty()) {
+        let from = expected.len();
+        let mut decoder = flate2::bufread::DeflateDecoder::new(data);
+        let inflated = (&mut decoder).take(MAX_BLOCK as u64 + 1).read_to_end(&mut expected);
+        let whole = inflated.is_ok() && expected.len() - from <= MAX_BLOCK;
+        sound &= whole && decoder.total_in() == data.len() as u64;
+        wrap(data, &expected[from..], &mut file);
+    }
+    let found = read(&file, true);
+    if sound {
+        assert!(found.as_ref() == Some(&expected), "two decoders of DEFLATE differ");
+    }
+}
+
+/// Appends a block of deflate data that holds `content`.
+fn wrap(data: &[u8], content: &[u8], file: &mut Vec<u8>) {
+    file.extend_from_slice(&EOF_BLOCK[..16]);
+    file.extend_from_slice(&((data.len() + 25) as u16).to_le_bytes());
+    file.extend_from_slice(data);
+    file.extend_from_slice(&crc32fast::hash(content).to_le_bytes());
+    file.extend_from_slice(&(content.len() as u32).to_le_bytes());
+}
+
+/// What is compressed inflates to what it was.
+fn round_trip(kind: usize, bytes: &[u8]) {
+    let mut file = Vec::new();
+    let copies = 1 + kind / 3 % 16; // what is the same again and again compresses
+    let payload = bytes.repeat(copies);
+    let payload = &payload[..payload.len().min(BLOCK_PAYLOAD)];
+    DEFLATERS.with_borrow_mut(|deflaters| deflaters[kind % 3].block(payload, &mut file));
+    assert!(file.len() <= payload.len() + 31, "a block is larger than if it were stored");
+    assert!(read(&file, true).as_deref() == Some(payload), "what was compressed does not come back");
+    assert!(read(&file, false).is_none() || payload.is_empty(), "the end of a file is missed");
+}

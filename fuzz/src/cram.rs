@@ -1,0 +1,430 @@
+//! CRAM: blocks of every kind in files whose lengths and checksums are right, and records that we encode.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::Arc;
+
+use readmill_format::chain::{Link, Opened};
+use readmill_format::cram::{
+    Cache, Container, Decoder, EOF, Encoder, MAGIC, Reader, References, Setup, Version, Writing,
+    header_container,
+};
+use readmill_format::reference::{Files, Reference};
+use readmill_format::{sam, source};
+use readmill_record::{Batch, Error, Header, RecordRef, Result, Stamp};
+
+use crate::reference::in_memory;
+use crate::{MEMORY, bam, expect_refusal, pieces, seeds};
+
+/// Versions of the format, by the first byte of an input.
+const VERSIONS: [Version; 3] =
+    [Version::DEFAULT, Version { major: 2, minor: 1 }, Version { major: 3, minor: 1 }];
+
+/// Kinds of blocks.
+const FILE_HEADER: u8 = 0;
+const SLICE_HEADER: u8 = 2;
+
+/// Bytes of a piece before the data of its block: method, kind, number, size when uncompressed.
+const HEAD: usize = 7;
+
+struct State {
+    header: Header,
+    references: References,
+    decoders: HashMap<u8, Decoder>,
+    encoder: Encoder,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::new(State::new());
+}
+
+impl State {
+    fn new() -> Self {
+        let seeds::Simulated { header, contig, .. } = seeds::simulated();
+        let fasta = in_memory(&[b">chr1\n", &contig[..], b"\n"].concat());
+        let reference = Reference::of_files(Path::new("ref.fa"), Files { fasta, fai: None, gzi: None });
+        let reference = reference.unwrap_or_else(|e| panic!("the reference is refused: {e}"));
+        let references = References::new(header, Some(&reference), &Cache::default());
+        let writing = Writing::new(header, Version::DEFAULT, Some(references.clone()), 1);
+        let (header, encoder) = (header.clone(), Encoder::new(&writing));
+        State { header, references, decoders: HashMap::new(), encoder }
+    }
+
+    fn decoder(&mut self, version: u8) -> &mut Decoder {
+        let (header, references) = (&self.header, &self.references);
+        self.decoders.entry(version).or_insert_with(|| {
+            let version = VERSIONS[usize::from(version)];
+            Decoder::new(Arc::new(Setup::new(version, header, references.clone(), b"x.cram")))
+        })
+    }
+
+    /// A file of one batch.
+    fn encode(&mut self, batch: &Batch) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let encoded = self.encoder.partition(batch, &mut bytes)?;
+        encoded.settle(&mut bytes, 0);
+        let mut file = header_container(&self.header, Version::DEFAULT)?;
+        file.extend_from_slice(&bytes);
+        file.extend_from_slice(&EOF);
+        Ok(file)
+    }
+
+    /// The records of a file, and why no more came.
+    fn decode(&mut self, file: Vec<u8>, version: u8) -> (Batch, Option<Error>) {
+        let mut all = Batch::default();
+        let fault = self.try_decode(file, version, &mut all).err();
+        (all, fault)
+    }
+
+    fn try_decode(&mut self, file: Vec<u8>, version: u8, all: &mut Batch) -> Result<()> {
+        let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MEMORY)?;
+        let n_ref = self.header.n_ref();
+        reader.set_beside(100);
+        let mut link = Link::new(MEMORY);
+        loop {
+            let container = reader.claim(Vec::new())?;
+            let ended = container.is_none();
+            let linked = match container {
+                Some(container) => {
+                    let (mut opened, most) = (Opened::reuse(Batch::default()), container.bound());
+                    self.decoder(version).open(&container, &mut opened);
+                    assert!(opened.len() <= most, "more than the bound comes of a container");
+                    link.link(opened)
+                }
+                None => link.finish(Batch::default()),
+            };
+            source::check(&linked.batch, linked.first, n_ref)?;
+            linked.batch.records().try_for_each(|(stamp, record)| all.push(record.raw(), stamp))?;
+            linked.fault.map_or(Ok(()), Err)?;
+            if ended {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Appends an ITF8 number; an LTF8 number of as many bits is the same.
+fn put(out: &mut Vec<u8>, number: u32) {
+    let bytes = number.to_be_bytes();
+    match number {
+        0..0x80 => out.push(bytes[3]),
+        0x80..0x4000 => out.extend([bytes[2] | 0x80, bytes[3]]),
+        0x4000..0x20_0000 => out.extend([bytes[1] | 0xc0, bytes[2], bytes[3]]),
+        0x20_0000..0x1000_0000 => out.extend([bytes[0] | 0xe0, bytes[1], bytes[2], bytes[3]]),
+        _ => out.extend([
+            0xf0 | bytes[0] >> 4,
+            bytes[0] << 4 | bytes[1] >> 4,
+            bytes[1] << 4 | bytes[2] >> 4,
+            bytes[2] << 4 | bytes[3] >> 4,
+            bytes[3] & 0xf,
+        ]),
+    }
+}
+
+/// Takes an ITF8 number off the front.
+fn take(bytes: &mut &[u8]) -> u32 {
+    let more = (bytes[0].leading_ones() as usize).min(4);
+    let (own, rest) = bytes.split_at(1 + more);
+    *bytes = rest;
+    let high = u32::from(own[0] & if more == 4 { 0xf } else { 0x7f >> more });
+    let number = own[1..].iter().fold(u64::from(high), |n, &byte| n << 8 | u64::from(byte));
+    if more == 4 { (number >> 8 << 4) as u32 | (number & 0xf) as u32 } else { number as u32 }
+}
+
+fn checksum(out: &mut Vec<u8>, from: usize, version: Version) {
+    if version.major >= 3 {
+        let sum = crc32fast::hash(&out[from..]);
+        out.extend_from_slice(&sum.to_le_bytes());
+    }
+}
+
+/// Appends the block of a piece, if it is one. It has the size that it says, at most `most`.
+fn block(piece: &[u8], most: u32, version: Version, out: &mut Vec<u8>) -> bool {
+    let Some((&[method, kind, a, b, c, low, high], data)) = piece.split_first_chunk::<HEAD>() else {
+        return false;
+    };
+    let raw = u32::from(u16::from_le_bytes([low, high])) % (most + 1);
+    let from = out.len();
+    out.extend([method, kind]);
+    put(out, u32::from_be_bytes([0, a, b, c]));
+    put(out, data.len() as u32);
+    put(out, if method == 0 { data.len() as u32 } else { raw });
+    out.extend_from_slice(data);
+    checksum(out, from, version);
+    true
+}
+
+/// Appends a container of these blocks. `fields` stand between its length and the number of its blocks.
+fn wrap(
+    fields: &[u8],
+    landmarks: &[u32],
+    count: u32,
+    blocks: &[u8],
+    version: Version,
+    out: &mut Vec<u8>,
+) {
+    let from = out.len();
+    out.extend_from_slice(&(blocks.len() as u32).to_le_bytes());
+    out.extend_from_slice(fields);
+    put(out, count);
+    put(out, landmarks.len() as u32);
+    landmarks.iter().for_each(|&landmark| put(out, landmark));
+    checksum(out, from, version);
+    out.extend_from_slice(blocks);
+}
+
+/// The start of every file.
+fn definition(version: Version) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    out.extend([version.major, version.minor]);
+    out.extend_from_slice(&[0; 20]);
+    out
+}
+
+/// Fields of a container without records: contig, start, bases, records, counter, bases of reads.
+const NO_RECORDS: [u8; 6] = [0; 6];
+
+/// Appends the container with a header.
+fn wrap_header(header: &Header, version: Version, out: &mut Vec<u8>) {
+    let text = header.to_text();
+    let mut piece = vec![0; HEAD];
+    piece.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    piece.extend_from_slice(&text);
+    let mut blocks = Vec::new();
+    block(&piece, 0, version, &mut blocks);
+    wrap(&NO_RECORDS, &[0], 1, &blocks, version, out);
+}
+
+/// The container of an encoded file as an input of [`container`].
+fn piece_by_piece(container: &Container) -> Vec<u8> {
+    let header = &container.header;
+    let mut fields = vec![0];
+    for number in
+        [header.contig.cast_unsigned(), header.start as u32, header.span as u32, header.records as u32]
+    {
+        put(&mut fields, number);
+    }
+    put(&mut fields, 0);
+    put(&mut fields, header.bases as u32);
+    let mut parts = vec![fields];
+    let mut rest = container.blocks();
+    while let Some((&[method, kind], mut more)) = rest.split_first_chunk::<2>() {
+        let (id, size, raw) = (take(&mut more), take(&mut more), take(&mut more));
+        let mut piece = vec![method, kind];
+        piece.extend_from_slice(&id.to_be_bytes()[1..]);
+        piece.extend_from_slice(&(raw as u16).to_le_bytes());
+        piece.extend_from_slice(&more[..size as usize]);
+        parts.push(piece);
+        rest = &more[size as usize + 4..];
+    }
+    pieces::join(&parts.iter().map(|part| &part[..]).collect::<Vec<_>>())
+}
+
+/// Batches of records of the simulated sample: some pairs, one read, reads without a place.
+fn batches() -> Vec<Batch> {
+    let seeds::Simulated { records, .. } = seeds::simulated();
+    let batch = |records: &[Vec<u8>]| {
+        let mut batch = Batch::default();
+        records.iter().for_each(|raw| batch.push(raw, Stamp::default()).expect("a short record"));
+        batch
+    };
+    vec![batch(&records[..6]), batch(&records[..1]), batch(&records[records.len() - 2..])]
+}
+
+/// Seeds of [`container`]: a version with what a container says of itself, then block by block.
+pub fn containers() -> Vec<Vec<u8>> {
+    STATE.with_borrow_mut(|state| {
+        let pieces = |batch: &Batch| {
+            let file = state.encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
+            let mut reader = Reader::open(Box::new(Cursor::new(file)), false, MEMORY).ok();
+            let container = reader.as_mut().and_then(|reader| reader.claim(Vec::new()).ok().flatten());
+            piece_by_piece(&container.unwrap_or_else(|| panic!("a seed is not read")))
+        };
+        batches().iter().map(pieces).collect()
+    })
+}
+
+/// A container of any blocks.
+pub fn container(bytes: &[u8]) {
+    let mut parts = pieces::split(bytes);
+    let Some((&choice, fields)) = parts.next().and_then(<[u8]>::split_first) else { return };
+    let choice = choice % VERSIONS.len() as u8;
+    let version = VERSIONS[usize::from(choice)];
+    let (mut blocks, mut landmarks, mut count) = (Vec::new(), Vec::new(), 0);
+    for piece in parts {
+        let at = blocks.len() as u32;
+        if block(piece, 1 << 12, version, &mut blocks) {
+            landmarks.extend((piece[1] == SLICE_HEADER).then_some(at));
+            count += 1;
+        }
+    }
+    STATE.with_borrow_mut(|state| {
+        let mut file = definition(version);
+        wrap_header(&state.header, version, &mut file);
+        wrap(fields, &landmarks, count, &blocks, version, &mut file);
+        let (batch, fault) = state.decode(file, choice);
+        if let Some(fault) = fault {
+            expect_refusal(&fault);
+        }
+        let mut text = Vec::new();
+        for (_, record) in batch.records() {
+            bam::look_at(record);
+            sam::write_record(&state.header, record, &mut text);
+        }
+    });
+}
+
+/// Seeds of [`codec`]: a method, a size, and what is compressed.
+pub fn compressed() -> Vec<Vec<u8>> {
+    let text = [&(seeds::HEADER.len() as u32).to_le_bytes(), seeds::HEADER.as_bytes()].concat();
+    let mut gzip = flate2::read::GzEncoder::new(&text[..], flate2::Compression::fast());
+    let mut packed = Vec::new();
+    _ = std::io::Read::read_to_end(&mut gzip, &mut packed);
+    let input =
+        |method: u8, data: &[u8]| [&[method], &(text.len() as u16).to_le_bytes()[..], data].concat();
+    let mut all = vec![input(0, &text), input(1, &packed)];
+    // The blocks of an encoded file have some of the other methods.
+    for container in containers() {
+        for piece in pieces::split(&container).skip(1) {
+            all.extend(
+                (piece.len() > HEAD && piece[0] > 1).then(|| [&piece[..1], &piece[5..]].concat()),
+            );
+        }
+    }
+    let any: Vec<u8> = (0..60).map(|i| (i * 37 % 256) as u8).collect();
+    all.extend((2..9).map(|method| input(method, &any)));
+    all
+}
+
+/// A block, as the one with the header of a file, which may be compressed by every method.
+pub fn codec(bytes: &[u8]) {
+    let Some((&[method, low, high], data)) = bytes.split_first_chunk::<3>() else { return };
+    let version = VERSIONS[2];
+    let piece = [&[method, FILE_HEADER, 0, 0, 0, low, high], data].concat();
+    let (mut file, mut blocks) = (definition(version), Vec::new());
+    block(&piece, 1 << 12, version, &mut blocks);
+    wrap(&NO_RECORDS, &[0], 1, &blocks, version, &mut file);
+    if let Err(error) = Reader::open(Box::new(Cursor::new(file)), true, MEMORY) {
+        expect_refusal(&error);
+    }
+}
+
+/// Seeds of [`files`].
+pub fn whole_files() -> Vec<Vec<u8>> {
+    let encode = |batch: &Batch| STATE.with_borrow_mut(|state| state.encode(batch));
+    let file = |batch: &Batch| encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
+    batches()[1..].iter().map(file).collect()
+}
+
+/// A file, of which the checksums are corrected as far as it goes. Sizes are whatever they are.
+pub fn files(bytes: &[u8]) {
+    let mut file = bytes.to_vec();
+    correct(&mut file);
+    match Reader::open(Box::new(Cursor::new(file.clone())), false, MEMORY) {
+        Ok(reader) if reader.version() == Version::DEFAULT => {}
+        Ok(_) => return,
+        Err(error) => return expect_refusal(&error),
+    }
+    STATE.with_borrow_mut(|state| {
+        if let (_, Some(fault)) = state.decode(file, 0) {
+            expect_refusal(&fault);
+        }
+    });
+}
+
+/// Corrects the checksums of a file of version 3.
+fn correct(file: &mut [u8]) {
+    let number = |file: &[u8], at: &mut usize| {
+        let more = file.get(*at).map_or(0, |byte| byte.leading_ones() as usize);
+        let own = file.get(*at..*at + 1 + more.min(4)).map(<[u8]>::to_vec).unwrap_or(vec![0]);
+        *at += if more < 8 { 1 + more } else { 9 }; // of an LTF8 number, the length is right, too
+        if more > 4 { 0 } else { take(&mut &own[..]) as usize }
+    };
+    let correct = |file: &mut [u8], from: usize, to: usize| {
+        if let Some(sum) = file.get(from..to).map(crc32fast::hash)
+            && let Some(place) = file.get_mut(to..to + 4)
+        {
+            place.copy_from_slice(&sum.to_le_bytes());
+        }
+    };
+    let mut at = 26;
+    while let Some(length) = file.get(at..at + 4) {
+        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
+        let from = at;
+        at += 4;
+        (0..7).for_each(|_| _ = number(file, &mut at));
+        let landmarks = number(file, &mut at);
+        (0..landmarks.min(64)).for_each(|_| _ = number(file, &mut at));
+        correct(file, from, at);
+        at += 4;
+        let end = at.saturating_add(length).min(file.len());
+        while at + 4 < end {
+            let from = at;
+            at += 2;
+            let (_, size, _) = (number(file, &mut at), number(file, &mut at), number(file, &mut at));
+            at = at.saturating_add(size);
+            correct(file, from, at);
+            at = at.saturating_add(4);
+        }
+        at = end;
+    }
+}
+
+/// Seeds of [`records`]: records without their `block_size`.
+pub fn bodies() -> Vec<Vec<u8>> {
+    let join = |batch: &Batch| {
+        let bodies: Vec<&[u8]> = batch.records().map(|(_, record)| &record.raw()[4..]).collect();
+        pieces::join(&bodies)
+    };
+    let mut all: Vec<Vec<u8>> = batches().iter().map(join).collect();
+    let zoo = seeds::records();
+    all.extend(zoo.iter().map(|raw| raw[4..].to_vec()));
+    all
+}
+
+/// Records that are encoded. What comes back of them comes back again.
+pub fn records(bytes: &[u8]) {
+    STATE.with_borrow_mut(|state| {
+        let (mut batch, mut raw) = (Batch::default(), Vec::new());
+        for body in pieces::split(bytes).take(8) {
+            raw.clear();
+            raw.extend_from_slice(&(body.len() as u32).to_le_bytes());
+            raw.extend_from_slice(body);
+            if RecordRef::check(&raw, state.header.n_ref()).is_ok() {
+                batch.push(&raw, Stamp::default()).expect("a short record");
+            }
+        }
+        let Some(once) = there_and_back(state, &batch) else { return };
+        let Some(twice) = there_and_back(state, &once) else {
+            panic!("records that came of CRAM are refused")
+        };
+        let texts = [&once, &twice].map(|batch| {
+            let mut text = Vec::new();
+            batch.records().for_each(|(_, record)| sam::write_record(&state.header, record, &mut text));
+            text
+        });
+        assert!(
+            texts[0] == texts[1],
+            "{}\nis not\n{}",
+            texts[0].escape_ascii(),
+            texts[1].escape_ascii()
+        );
+    });
+}
+
+/// The records after they were encoded and decoded, unless they cannot be encoded.
+fn there_and_back(state: &mut State, batch: &Batch) -> Option<Batch> {
+    let file = match state.encode(batch) {
+        Ok(file) => file,
+        Err(error) => {
+            expect_refusal(&error);
+            return None;
+        }
+    };
+    let (back, fault) = state.decode(file, 0);
+    assert!(fault.is_none(), "what was encoded is refused: {fault:?}");
+    assert_eq!(back.len(), batch.len(), "records are lost");
+    Some(back)
+}

@@ -1,0 +1,111 @@
+//! FASTQ: one or two files, taken in batches.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use readmill_fastq::{Claims, Input, Layout, Options, Order};
+use readmill_record::{Error, Reads};
+
+use crate::{expect_refusal, pieces, seeds};
+
+/// Seeds of [`files`]: a byte of options, then one or two texts.
+pub fn texts() -> Vec<Vec<u8>> {
+    let record = |raw: &Vec<u8>, number: u8| {
+        let record = readmill_record::RecordRef::new(raw);
+        let name = record.qname();
+        let bases: Vec<u8> = record.seq().iter().flat_map(|two| [two >> 4, two & 15]).collect();
+        let letters =
+            bases.iter().take(record.l_seq()).map(|&base| b"=ACMGRSVTWYHKDBN"[usize::from(base)]);
+        let qualities = record.qual().iter().map(|quality| quality.wrapping_add(33));
+        let mut text = [b"@", name, b"/", &[number], b" 1:N:0:ACGT\n"].concat();
+        text.extend(letters);
+        text.extend_from_slice(b"\n+\n");
+        text.extend(qualities);
+        text.push(b'\n');
+        text
+    };
+    let records = &seeds::simulated().records;
+    let one: Vec<u8> = records.iter().step_by(2).take(2).flat_map(|raw| record(raw, b'1')).collect();
+    let other: Vec<u8> = records.iter().step_by(2).take(2).flat_map(|raw| record(raw, b'2')).collect();
+    let mixed: Vec<u8> = records[..4].iter().flat_map(|raw| record(raw, b'1')).collect();
+    let odd = b"@a\r\nACGT\r\n+\r\nIIII\r\n\r\n>fasta x\nACGT\nAC\n@b\nAC\nGT\n+b\nII\n@I\n@c\n\n+\n\n";
+    let with = |options: u8, texts: &[&[u8]]| [&[options], &pieces::join(texts)[..]].concat();
+    let mut gzip = flate2::read::GzEncoder::new(&one[..200], flate2::Compression::fast());
+    let mut packed = Vec::new();
+    _ = std::io::Read::read_to_end(&mut gzip, &mut packed);
+    vec![
+        with(0b000, &[&mixed]),
+        with(0b101, &[&one, &other]),
+        with(0b010, &[&mixed]),
+        with(0b100, &[odd]),
+        with(0b000, &[&packed]),
+        with(0b000, &[b"\x28\xb5\x2f\xfd\x24\x0c\x61\x00\x00@a\nAC\n+\nII\n\x5f\x1b\x6b\xa5"]),
+    ]
+}
+
+/// Reads of one or two files. They do not depend on how much is read at a time.
+pub fn files(bytes: &[u8]) {
+    let Some((&choice, bytes)) = bytes.split_first() else { return };
+    let texts: Vec<&[u8]> = pieces::split(bytes).take(2).collect();
+    let few =
+        Options { templates: 1 + usize::from(choice >> 4), block_bytes: 64, in_flight: 2, ..options() };
+    let (some, fault) = read(&texts, choice, few);
+    let many = Options { templates: few.templates, block_bytes: 8192, in_flight: 4, ..options() };
+    let (others, other_fault) = read(&texts, choice, many);
+    assert_eq!(fault.is_some(), other_fault.is_some(), "{fault:?} and {other_fault:?}");
+    let packed = |text: &&[u8]| text.starts_with(b"\x1f\x8b") || text.get(1..4) == Some(b"\xb5\x2f\xfd");
+    if fault.is_some() && texts.iter().any(packed) {
+        return; // how much comes before damage depends on how much is asked for
+    }
+    assert!(some == others, "reads depend on how much is read at a time");
+    let place = |fault: Option<Error>| fault.map(|it| (it.place.file, it.place.record));
+    assert_eq!(place(fault), place(other_fault));
+}
+
+fn options() -> Options {
+    Options { record_bytes: 1 << 20, allow_missing_eof: false, patience: 0, ..Options::default() }
+}
+
+/// A read: name, bases, qualities.
+type Owned = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
+fn read(texts: &[&[u8]], choice: u8, options: Options) -> (Vec<Owned>, Option<Error>) {
+    let input = |at: usize| {
+        let name = PathBuf::from(["R1.fastq", "R2.fastq"][at]);
+        Input::Stream(name, Box::new(std::io::Cursor::new(texts[at].to_vec())))
+    };
+    let layout = match texts.len() {
+        2 => Layout::Paired(input(0), input(1)),
+        _ if choice & 2 != 0 => Layout::Interleaved(input(0)),
+        _ => Layout::Single(input(0)),
+    };
+    let mut all = Vec::new();
+    let claims = match Claims::open(layout, options) {
+        Ok(claims) => Arc::new(claims),
+        Err(error) => {
+            expect_refusal(&error);
+            return (all, Some(error));
+        }
+    };
+    let _ = claims.doubt();
+    let (mut order, mut reads) = (Order::new(&claims), Reads::default());
+    for ticket in 0.. {
+        if claims.ended() {
+            break;
+        }
+        let taken = claims.take(ticket, &mut reads);
+        if let Err(error) = order.link(taken, &mut reads) {
+            expect_refusal(&error);
+            return (all, Some(error));
+        }
+        assert!(
+            reads.templates() <= options.templates
+                && reads.len() == reads.templates() * reads.segments()
+        );
+        for read in reads.iter() {
+            assert!(read.qualities.is_none_or(|qualities| qualities.len() == read.bases.len()));
+            all.push((read.name.to_vec(), read.bases.to_vec(), read.qualities.map(<[u8]>::to_vec)));
+        }
+    }
+    (all, None)
+}

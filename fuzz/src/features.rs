@@ -1,0 +1,97 @@
+//! Files of places on the genome (VCF, BCF, BED, interval lists), and regions as they are given on a command line.
+
+use std::cell::OnceCell;
+use std::io::Cursor;
+use std::path::Path;
+
+use readmill_format::features::Features;
+use readmill_format::intervals::Intervals;
+use readmill_record::Header;
+
+use crate::{expect_refusal, seeds};
+
+thread_local! {
+    static HEADER: OnceCell<Header> = const { OnceCell::new() };
+}
+
+/// Names whose endings say what a file is.
+const NAMES: [&str; 5] = ["x", "x.vcf", "x.bcf", "x.bed", "x.interval_list"];
+
+const VCF: &str = "##fileformat=VCFv4.2\n##contig=<ID=c1,length=4000,note=\"a,b\">\n##contig=<ID=chr2,length=2000000000>\n\
+#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\nc1\t10\t.\tACG\tA\t.\tPASS\tAC=1;END=20\nchr2\t5\trs1\tA\tC,<DEL>\t9\t.\t.\n";
+
+const BED: &str =
+    "track name=x\n#chr\nc1\t0\t10\tname\t0\t+\nc1 5 9\nchr2\t70\nbrowser x\n\nchr2\t1\t1\r\n";
+
+const REGIONS: [&str; 9] =
+    ["c1", "chr2", "c1:5", "c1:5-10", "chr2:1,000-2,000", "c1:7+", "unmapped", "c1:0", "c1:4000-4001"];
+
+/// Seeds of [`places`]: a byte that says what the name ends with, and the file.
+pub fn files() -> Vec<Vec<u8>> {
+    let list = [seeds::HEADER, "c1\t1\t10\t+\tone\nchr2\t5\t4\t-\ttwo\n"].concat();
+    let file = |name: u8, text: &[u8]| [&[name], text].concat();
+    vec![file(1, VCF.as_bytes()), file(2, &bcf()), file(3, BED.as_bytes()), file(4, list.as_bytes())]
+}
+
+/// A BCF file of two records, of which the header numbers the contigs.
+fn bcf() -> Vec<u8> {
+    let text = "##fileformat=VCFv4.2\n##contig=<ID=chr2,IDX=1>\n##contig=<ID=c1,length=4000,IDX=0>\n#CHROM\tPOS\n\0";
+    let mut file = b"BCF\x02\x02".to_vec();
+    file.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    file.extend_from_slice(text.as_bytes());
+    for (contig, start, length) in [(0, 9u32, 3u32), (1, u32::MAX, 1)] {
+        for number in [24u32, 2, contig, start, length, 0, 0x1_0000] {
+            file.extend_from_slice(&number.to_le_bytes());
+        }
+        file.extend_from_slice(b"\0\0");
+        file.extend_from_slice(b"\0\0");
+    }
+    file
+}
+
+/// A file of places. They lie where positions can be.
+pub fn places(bytes: &[u8]) {
+    let Some((&name, bytes)) = bytes.split_first() else { return };
+    let path = Path::new(NAMES[usize::from(name) % NAMES.len()]);
+    let mut features = match Features::read(path, Box::new(Cursor::new(bytes.to_vec()))) {
+        Ok(features) => features,
+        Err(error) => return expect_refusal(&error),
+    };
+    with_header(|header| {
+        if let Err(error) = features.dictionary().check(header.references(), path) {
+            expect_refusal(&error);
+        }
+    });
+    loop {
+        match features.next_place() {
+            Ok(Some(place)) => assert!(place.start <= place.end && place.end <= i32::MAX as u32),
+            Ok(None) => return,
+            Err(error) => return expect_refusal(&error),
+        }
+    }
+}
+
+fn with_header(work: impl FnOnce(&Header)) {
+    HEADER.with(|header| work(header.get_or_init(seeds::header)));
+}
+
+/// Seeds of [`regions`].
+pub fn arguments() -> Vec<Vec<u8>> {
+    let join = |regions: &[&str]| regions.join("\u{2}").into_bytes();
+    vec![join(&REGIONS[4..5]), join(&REGIONS[..7]), join(&REGIONS[5..]), b"HLA:1:5-6".to_vec()]
+}
+
+/// Regions, which overlap a base where the base is in one of them.
+pub fn regions(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    // A separator that is UTF-8, and no path: whatever is no region is looked for as a file.
+    let regions: Vec<String> = text.split('\u{2}').take(8).map(|it| it.replace('/', "")).collect();
+    with_header(|header| match Intervals::parse(&regions, header.references()) {
+        Ok(intervals) => {
+            assert!(intervals.bases() > 0);
+            let whole = (0..2).filter(|&contig| intervals.overlaps(contig, 0, i32::MAX as u32)).count();
+            assert!(whole > 0, "intervals of {} bases overlap nothing", intervals.bases());
+        }
+        Err(error) => expect_refusal(&error),
+    });
+}

@@ -1,0 +1,65 @@
+//! Headers: the text of one or more SAM files.
+
+use std::collections::HashSet;
+use std::io::Cursor;
+
+use readmill_format::source::{Rules, Source};
+use readmill_record::{Header, Ledger};
+
+use crate::{MEMORY, expect_refusal, pieces, seeds};
+
+/// Seeds of [`texts`].
+pub fn headers() -> Vec<Vec<u8>> {
+    let simulated = seeds::simulated().header.to_text();
+    let one = seeds::HEADER.as_bytes();
+    let other: &[u8] = b"@HD\tVN:1.5\tGO:query\n@SQ\tSN:chr2\tLN:2000000000\n@SQ\tSN:c3\tLN:0\tM5:0123456789abcdef0123456789abcdef\n\
+@RG\tID:g1\tSM:t\n@PG\tID:bwa\tPN:bwa\tVN:1\n@PG\tID:sort\tPP:bwa\n@CO\tsome text\n@CO\n";
+    vec![
+        one.to_vec(),
+        simulated,
+        pieces::join(&[one, other]),
+        pieces::join(&[other, one, other]),
+        pieces::join(&[b"@PG\tID:a\tPP:b\n@PG\tID:b\tPP:a\n", b"@CO\t\r\n", b"@SQ\tSN:a\tLN:1\n"]),
+    ]
+}
+
+/// One or more headers, which are read, changed and merged as those of inputs are.
+pub fn texts(bytes: &[u8]) {
+    let mut headers = Vec::new();
+    for text in pieces::split(bytes).take(4) {
+        match Header::parse(text) {
+            Ok(header) => headers.push(header),
+            Err(error) => return expect_refusal(&error),
+        }
+        let rules = Rules { most: MEMORY, ledger: Ledger::of(MEMORY as u64), ..Rules::default() };
+        match Source::open(Box::new(Cursor::new(text.to_vec())), &rules) {
+            Ok(source) => _ = source.header(),
+            Err(error) => expect_refusal(&error),
+        }
+    }
+    for header in &mut headers {
+        let text = header.to_text();
+        if text.windows(2).any(|two| two == b"\r\n") {
+            return; // a second return before the end of a line belongs to the line, until it is the first
+        }
+        let again = Header::parse(&text).unwrap_or_else(|e| panic!("a header's text is refused: {e}"));
+        assert!(again == *header, "a header's text is another header");
+        header.set_order(b"coordinate", None, None);
+        header.add_program("readmill", "1", "readmill sort");
+        let changed = header.to_text();
+        let again = Header::parse(&changed);
+        let again = again.unwrap_or_else(|e| panic!("the text of a changed header is refused: {e}"));
+        assert!(again == *header && header.claims_coordinate_order());
+    }
+    let merged = match Header::merge(&headers) {
+        Ok(merged) => merged,
+        Err(error) => return expect_refusal(&error),
+    };
+    let text = merged.header.to_text();
+    let again = Header::parse(&text).unwrap_or_else(|e| panic!("a merged header is refused: {e}"));
+    assert!(again == merged.header, "the text of a merged header is another header");
+    let names: HashSet<_> = merged.header.references().iter().map(|it| &it.name).collect();
+    for contig in headers.iter().flat_map(Header::references) {
+        assert!(names.contains(&contig.name), "a merged header has lost a contig");
+    }
+}

@@ -1,0 +1,105 @@
+//! Hostile input. A [`Target`] is a format that the program reads, as a function of bytes: it reads them as the program
+//! does, through the same public functions, and asserts what must hold of whatever is accepted.
+//!
+//! Targets are used in two ways. `tests/fuzz` replays the inputs in `corpus/TARGET` and `found/TARGET` (whatever failed
+//! once), and a few thousand seeded changes of them. `./dev fuzz` has libFuzzer look for new inputs under
+//! AddressSanitizer, which also bounds the memory and the time of each.
+//!
+//! A target takes tens of microseconds, so that millions of inputs take minutes: it starts no thread, opens no file
+//! on disk, and keeps what is costly to make for the next input.
+
+use readmill_record::{Error, Kind};
+
+mod bam;
+mod bgzf;
+mod cram;
+mod expression;
+mod fastq;
+mod features;
+mod header;
+mod pieces;
+mod reference;
+mod report;
+mod sam;
+mod seeds;
+mod steps;
+
+/// Bytes that an input may make its reader take, where the program's `-m` decides. A target that takes much more fails:
+/// `tests/fuzz` and `./dev fuzz` say how much.
+pub const MEMORY: usize = 8 << 20;
+
+/// A format that is read.
+#[derive(Clone, Copy)]
+pub struct Target {
+    /// Its name, which is also that of its directory in `corpus` and in `found`.
+    pub name: &'static str,
+    /// The most bytes of an input worth trying.
+    pub most: usize,
+    /// Reads the bytes, and panics where something is wrong with how they were read.
+    pub run: fn(&[u8]),
+    /// Inputs to begin with.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "bam_record", most: 512, run: bam::record, seeds: bam::records },
+    Target { name: "bam_stream", most: 2048, run: bam::stream, seeds: bam::streams },
+    Target { name: "bgzf", most: 1024, run: bgzf::blocks, seeds: bgzf::files },
+    Target { name: "cram_codec", most: 512, run: cram::codec, seeds: cram::compressed },
+    Target { name: "cram_container", most: 2048, run: cram::container, seeds: cram::containers },
+    Target { name: "cram_file", most: 4096, run: cram::files, seeds: cram::whole_files },
+    Target { name: "cram_records", most: 1536, run: cram::records, seeds: cram::bodies },
+    Target { name: "expression", most: 256, run: expression::text, seeds: expression::texts },
+    Target { name: "fastq", most: 1024, run: fastq::files, seeds: fastq::texts },
+    Target { name: "features", most: 1024, run: features::places, seeds: features::files },
+    Target { name: "header", most: 1024, run: header::texts, seeds: header::headers },
+    Target { name: "reference", most: 1024, run: reference::indexed, seeds: reference::files },
+    Target { name: "regions", most: 128, run: features::regions, seeds: features::arguments },
+    Target { name: "report", most: 2048, run: report::table, seeds: report::tables },
+    Target { name: "sam_line", most: 512, run: sam::line, seeds: sam::lines },
+    Target { name: "steps", most: 1024, run: steps::batch, seeds: steps::batches },
+];
+
+impl Target {
+    /// The target of that name, for a constant.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub const fn of_build(name: &str) -> Target {
+        let mut at = 0;
+        while at < TARGETS.len() {
+            if equal(TARGETS[at].name.as_bytes(), name.as_bytes()) {
+                return TARGETS[at];
+            }
+            at += 1;
+        }
+        panic!("no target has this name")
+    }
+
+    /// Writes the seeds into the directory that the environment variable `READMILL_FUZZ_SEEDS` names, if it does.
+    ///
+    /// # Panics
+    /// If they cannot be written.
+    pub fn write_seeds_of_build(&self) {
+        let Some(directory) = std::env::var_os("READMILL_FUZZ_SEEDS") else { return };
+        for (number, seed) in (self.seeds)().iter().enumerate() {
+            let path = std::path::Path::new(&directory).join(format!("seed-{number}"));
+            std::fs::write(&path, seed).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        }
+    }
+}
+
+/// Bytes that are refused are refused for what they are: with a message, and not because we or the system failed.
+fn expect_refusal(error: &Error) {
+    assert!(matches!(error.kind, Kind::Input | Kind::Usage), "{:?}: {error}", error.kind);
+    assert!(!error.what.is_empty());
+}
+
+const fn equal(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}

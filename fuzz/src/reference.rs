@@ -1,0 +1,86 @@
+//! The reference: FASTA, plain and BGZF, and its indexes (.fai, .gzi). Files are in memory.
+
+use std::fs::File;
+use std::io::{BufRead, Cursor};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
+use readmill_format::reference::{Files, Reference};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::{expect_refusal, pieces};
+
+const FASTA: &[u8] = b">c1 first\nACGTACGTAC\nGTNNRYacgt\nACG\n>chr2\nTTTTTTTT\nGG\n";
+const FAI: &[u8] = b"c1\t23\t10\t10\t11\nchr2\t10\t42\t8\t9\n";
+
+/// A file that is in memory, with this content.
+///
+/// # Panics
+/// If the system has no such files.
+pub fn in_memory(content: &[u8]) -> File {
+    let made = memfd_create("fuzz", MemfdFlags::CLOEXEC).map(File::from).map_err(Into::into);
+    let filled = made.and_then(|file| file.write_all_at(content, 0).map(|()| file));
+    filled.unwrap_or_else(|e| panic!("no file in memory: {e}"))
+}
+
+/// The FASTA in blocks, and the text of its index of blocks.
+fn compressed() -> (Vec<u8>, Vec<u8>) {
+    let (mut file, mut index) = (Vec::new(), 1u64.to_le_bytes().to_vec());
+    let mut deflater = Deflater::new(Codec::Libdeflate, 6);
+    deflater.block(&FASTA[..25], &mut file);
+    index.extend_from_slice(&(file.len() as u64).to_le_bytes());
+    index.extend_from_slice(&25u64.to_le_bytes());
+    deflater.block(&FASTA[25..], &mut file);
+    file.extend_from_slice(&EOF_BLOCK);
+    (file, index)
+}
+
+/// Seeds of [`indexed`]: a FASTA, its .fai (empty if there is none), its .gzi.
+pub fn files() -> Vec<Vec<u8>> {
+    let (file, gzi) = compressed();
+    vec![
+        pieces::join(&[FASTA, FAI]),
+        pieces::join(&[FASTA]),
+        pieces::join(&[&file, FAI, &gzi]),
+        pieces::join(&[&file, b"", &gzi]),
+        pieces::join(&[b">c1\r\nACGT\r\nAC\r\n>c2\n\n>c3\nA", b"c1\t6\t5\t4\t6\n"]),
+    ]
+}
+
+/// A reference. Whatever is opened can be read from the first to the last base, and base by base.
+pub fn indexed(bytes: &[u8]) {
+    let mut parts = pieces::split(bytes);
+    let fasta = parts.next().unwrap_or_default();
+    let mut index = || {
+        let bytes = parts.next().filter(|bytes| !bytes.is_empty())?;
+        Some(Box::new(Cursor::new(bytes.to_vec())) as Box<dyn BufRead>)
+    };
+    let files = Files { fasta: in_memory(fasta), fai: index(), gzi: index() };
+    let reference = match Reference::of_files(Path::new("ref.fa"), files) {
+        Ok(reference) => reference,
+        Err(error) => return expect_refusal(&error),
+    };
+    let _ = reference.notes();
+    let (mut window, mut letters) = (reference.window(), reference.letters());
+    for (number, (_, length)) in (0..).zip(reference.contigs()).take(8) {
+        assert_eq!(reference.length(number), length);
+        // A contig may be longer than its file, if lines are: what is not there is told.
+        let most = length.min(5000);
+        for (start, end) in
+            [(0, most), (length - most, length), (most / 2, most / 2 + 1), (length, length + 1)]
+        {
+            match window.codes(number, start, end) {
+                Ok(codes) => {
+                    assert!(end <= length, "a base beyond the end of its contig is read");
+                    assert!(codes.len() == (end - start) as usize && codes.iter().all(|&code| code < 5));
+                }
+                Err(error) => expect_refusal(&error),
+            }
+            match letters.codes(number, start, end) {
+                Ok(letters) => assert_eq!(letters.len(), (end - start) as usize),
+                Err(error) => expect_refusal(&error),
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! SAM: a line by itself.
+
+use std::cell::RefCell;
+
+use readmill_format::sam::{self, LineParser};
+use readmill_record::{Header, RecordRef};
+
+use crate::{expect_refusal, seeds};
+
+struct State {
+    header: Header,
+    parser: LineParser,
+    raw: Vec<u8>,
+    text: Vec<u8>,
+    again: Vec<u8>,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = {
+        let header = seeds::header();
+        let parser = LineParser::new(&header);
+        RefCell::new(State { header, parser, raw: Vec::new(), text: Vec::new(), again: Vec::new() })
+    };
+}
+
+/// Seeds of [`line`].
+pub fn lines() -> Vec<Vec<u8>> {
+    seeds::LINES.iter().map(|line| line.as_bytes().to_vec()).collect()
+}
+
+/// A line of SAM without its end. A record that comes of it passes the check of BAM records, and its text is read and
+/// written as the same text.
+pub fn line(line: &[u8]) {
+    STATE.with_borrow_mut(|State { header, parser, raw, text, again }| {
+        raw.clear();
+        if let Err(error) = parser.parse(line, raw) {
+            assert!(raw.is_empty(), "something is left of a line that was refused");
+            return expect_refusal(&error);
+        }
+        assert_eq!(RecordRef::check(raw, header.n_ref()), Ok(()), "of a line that was accepted");
+        crate::bam::look_at(RecordRef::new(raw));
+        text.clear();
+        sam::write_record(header, RecordRef::new(raw), text);
+        let written = text.strip_suffix(b"\n").unwrap_or(text);
+        if written.ends_with(b"\r") {
+            return; // of several returns, one belongs to the end of the line
+        }
+        raw.clear();
+        if let Err(error) = parser.parse(written, raw) {
+            panic!("what was written is refused: {error}\n{}", written.escape_ascii());
+        }
+        again.clear();
+        sam::write_record(header, RecordRef::new(raw), again);
+        assert!(text == again, "{}\nis not\n{}", text.escape_ascii(), again.escape_ascii());
+    });
+}

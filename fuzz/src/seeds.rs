@@ -1,0 +1,78 @@
+//! What seeds are made of: a few reads of a small simulated sample, and records that have everything.
+
+use std::sync::OnceLock;
+
+use readmill_format::sam::LineParser;
+use readmill_record::Header;
+use readmill_simulate::{Profile, Sample};
+
+/// The header of all targets that have a fixed one: two contigs, of which the second is long, and two read groups.
+pub const HEADER: &str = "@HD\tVN:1.6\tSO:unsorted\n@SQ\tSN:c1\tLN:4000\n@SQ\tSN:chr2\tLN:2000000000\tAN:two,2\n\
+@RG\tID:g1\tSM:s\tLB:l1\tPL:ILLUMINA\n@RG\tID:g2\tSM:s\tLB:l2\n";
+
+/// [`HEADER`], parsed.
+pub fn header() -> Header {
+    parsed(HEADER.as_bytes())
+}
+
+/// A header that is right.
+///
+/// # Panics
+/// If it is not.
+pub fn parsed(text: &[u8]) -> Header {
+    Header::parse(text).unwrap_or_else(|e| panic!("a seed's header is refused: {e}"))
+}
+
+/// Lines of SAM that have every kind of field, and CIGARs of every operator.
+pub const LINES: [&str; 10] = [
+    "r1:1:1101:1000:2000\t99\tc1\t100\t60\t5S20M2I3D10M3S\t=\t200\t140\tACGTACGTACGTACGTACGTACGTACGTACGTACGTACGT\tIIIIIHHHHHGGGGGFFFFFEEEEEDDDDDCCCCCBBBBB\tRG:Z:g1\tNM:i:5\tMD:Z:10A9^ACG10\tMC:Z:40M\tAS:i:30",
+    "r1:1:1101:1000:2000\t147\tc1\t200\t60\t40M\t=\t100\t-140\tTTTTTGGGGGCCCCCAAAAATTTTTGGGGGCCCCCAAAAA\t!!!!!#####%%%%%55555IIIII55555%%%%%#####\tRG:Z:g1\tOQ:Z:IIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIIII",
+    "r2\t4\t*\t0\t0\t*\t*\t0\t0\tACGTN\t*",
+    "r3\t0\tchr2\t70\t30\t2S3M1D\t*\t0\t0\tTTAGN\t!#+I~\tXX:i:300\tXY:B:s,-4,5\tXZ:f:1.5\tXH:H:1AE3\tXA:A:c\tXB:B:f,1,2.5e3\tXD:d:-2.25e-7",
+    "r4\t0\tc1\t16\t9\t2S9N\t*\t0\t0\tAC\t*\tXX:i:1\tCG:B:I,16,17",
+    "r5\t2064\tchr2\t1500000000\t7\t3H5M2P5M4H\tc1\t9\t-7\t=ACMGRSVTW\tABCDEFGHIJ\tSA:Z:c1,10,+,5M5S,60,0;\tRX:Z:ACGT-TTGA",
+    "r6\t73\tc1\t3990\t255\t3=2X5N1M\t=\t3990\t0\tACGTAC\t*",
+    "r6\t133\tc1\t3990\t0\t*\t=\t3990\t0\t*\t*",
+    "*\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\tRG:Z:g2",
+    "r7\t1171\ttwo\t5\t12\t1M\tc1\t0\t2147483647\tA\t~\tBC:Z:ACGTACGT\tQT:Z:IIIIIIII\tPG:Z:p\tDT:Z:LB\tDI:i:4000000000",
+];
+
+/// [`LINES`] as BAM records.
+pub fn records() -> Vec<Vec<u8>> {
+    let mut parser = LineParser::new(&header());
+    let parse = |line: &&str| {
+        let mut raw = Vec::new();
+        parser.parse(line.as_bytes(), &mut raw).unwrap_or_else(|e| panic!("{line}: {e}"));
+        raw
+    };
+    LINES.iter().map(parse).collect()
+}
+
+/// A simulated sample: its header, and its reads one record after the other.
+pub struct Simulated {
+    pub header: Header,
+    pub records: Vec<Vec<u8>>,
+    /// The bases of its first contig.
+    pub contig: Vec<u8>,
+}
+
+/// Six pairs of 50 bases on one contig.
+pub fn simulated() -> &'static Simulated {
+    static MADE: OnceLock<Simulated> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let contigs = vec![("chr1".to_string(), 4000)];
+        let profile = Profile { contigs, read_length: 50, pairs: 6, ..Profile::small() };
+        let sample = Sample::new(profile);
+        let (mut all, mut reads) = (Vec::new(), sample.records());
+        while reads.next(&mut all) {}
+        let mut records = Vec::new();
+        let mut rest = &all[..];
+        while let Some(size) = rest.first_chunk::<4>() {
+            let (record, more) = rest.split_at(u32::from_le_bytes(*size) as usize + 4);
+            records.push(record.to_vec());
+            rest = more;
+        }
+        let header = parsed(sample.header_text().as_bytes());
+        Simulated { header, records, contig: sample.contig(0).to_vec() }
+    })
+}

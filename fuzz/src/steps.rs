@@ -1,0 +1,214 @@
+//! What is done to records, on records that nobody would write: filters and edits, keys of orders, tallies, and indexes.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::path::Path;
+
+use readmill_format::bam::Encoder;
+use readmill_format::bam::index::{IndexBuilder, Scheme};
+use readmill_format::bgzf::Codec;
+use readmill_format::fastq::{self, Style};
+use readmill_format::reference::{Files, Reference};
+use readmill_record::{Batch, Header, RecordRef, Result};
+use readmill_steps::expression::Expression;
+use readmill_steps::filter::{
+    ByFlags, CleanSam, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq, NmMdUq,
+    OptionalFields, RenameContigs, ReplaceReadGroup, Select, Subsample, fix_mates,
+};
+use readmill_steps::sort::key::Within;
+use readmill_steps::sort::{Keyer, Order};
+use readmill_steps::tally::checksum::SequencingChecksum;
+use readmill_steps::tally::{AdapterBases, Checksum, Flagstat, Idxstats, Stats};
+use readmill_steps::{Step, Tags, Tally};
+
+use crate::reference::in_memory;
+use crate::{bam, expect_refusal, pieces, seeds};
+
+const ORDERS: [Order; 9] = [
+    Order::Input,
+    Order::Coordinate,
+    Order::Natural,
+    Order::Lexicographic,
+    Order::Queryname,
+    Order::Tag { tag: *b"XX", within: Within::Coordinate },
+    Order::Tag { tag: *b"RX", within: Within::Natural },
+    Order::TemplateCoordinate,
+    Order::Minhash,
+];
+
+/// Bytes of the smallest record.
+const LEAST: usize = 37;
+
+/// The step that reads take when they leave, when no memory is reserved for them any more.
+const LEAVING: &str = "nm-md-uq";
+
+/// The steps, and the header that they were made for.
+struct Made {
+    header: Header,
+    steps: Vec<Box<dyn Step>>,
+}
+
+thread_local! {
+    static MADE: OnceCell<Made> = const { OnceCell::new() };
+}
+
+fn make() -> Result<Made> {
+    let mut header = seeds::header();
+    let contig: Vec<u8> = seeds::simulated().contig.clone();
+    let fasta = in_memory(&[b">c1\n", &contig[..], b"\n"].concat());
+    let reference = Reference::of_files(Path::new("ref.fa"), Files { fasta, fai: None, gzi: None })?;
+    let flags = FlagRules { required: 1, excluded: 0x400, any_of: 0xc0, excluded_together: 0xc };
+    let names = HashMap::from([(b"c1".to_vec(), b"chromosome1".to_vec())]);
+    let expression = Expression::parse("avg(qual) > 10 || [XX] != 3 && cigar =~ \"M$\"", &header)?;
+    let steps: Vec<Box<dyn Step>> = vec![
+        Box::new(DropUnmapped::new(false)),
+        Box::new(DropUnmapped::new(true)),
+        Box::new(MinMapq::new(20)),
+        Box::new(ExactMapping::new(false)),
+        Box::new(ExactMapping::new(true)),
+        Box::new(ByFlags::new(flags)),
+        Box::new(Select::new(expression, true)),
+        Box::new(Subsample::new(0.5, Some(7), &header)?),
+        Box::new(CleanSam::new(&header)),
+        Box::new(FixMates::new(fix_mates::Rules::Picard, &header)),
+        Box::new(FixMates::new(fix_mates::Rules::Samtools, &header)),
+        Box::new(NmMdUq::new(reference, &header)?),
+        Box::new(OptionalFields::remove(vec![*b"XX", *b"RG", *b"MD"])),
+        Box::new(OptionalFields::keep(vec![*b"RG"])),
+        Box::new(InReadGroups::new(vec![b"g1".to_vec()], true, &mut header.clone())?),
+        Box::new(ReplaceReadGroup::new("@RG\\tID:new\\tSM:s", &mut header.clone())?),
+        Box::new(RenameContigs::new(names, &mut header.clone())?),
+    ];
+    header.set_order(b"unsorted", None, None);
+    Ok(Made { header, steps })
+}
+
+/// Seeds of [`batch`]: which step, then records without their `block_size`.
+pub fn batches() -> Vec<Vec<u8>> {
+    let zoo = seeds::records();
+    let some = |which: u8, records: &[usize]| {
+        let which = [which];
+        let bodies = records.iter().map(|&number| &zoo[number][4..]);
+        let parts: Vec<&[u8]> = std::iter::once(&which[..]).chain(bodies).collect();
+        pieces::join(&parts)
+    };
+    let pairs = (0..32).map(|which| some(which, &[0, 1]));
+    pairs.chain((0..32).map(|which| some(which, &[usize::from(which) % 8 + 2, 3]))).collect()
+}
+
+/// Records through one step, one order, or one tally. What a step leaves are records, not larger than it promises.
+pub fn batch(bytes: &[u8]) {
+    let mut parts = pieces::split(bytes);
+    let Some(&which) = parts.next().and_then(<[u8]>::first) else { return };
+    MADE.with(|made| {
+        let Made { header, steps } =
+            made.get_or_init(|| make().unwrap_or_else(|e| panic!("no steps: {e}")));
+        let (mut batch, mut raw) = (Batch::default(), Vec::new());
+        for body in parts.take(6) {
+            raw.clear();
+            raw.extend_from_slice(&(body.len() as u32).to_le_bytes());
+            raw.extend_from_slice(body);
+            if RecordRef::check(&raw, header.n_ref()).is_ok() {
+                batch.push(&raw, Default::default()).expect("a short record");
+            }
+        }
+        batch.stamp(0);
+        let which = usize::from(which);
+        let (number, rest) = (which % 32, which / 32);
+        match number.checked_sub(steps.len()) {
+            None => step(&mut *steps[number].fork(), batch, header),
+            Some(0) => tally(rest, &batch, header),
+            Some(1) => index(batch, header),
+            Some(2) => write_fastq(&batch),
+            Some(more) => order(ORDERS[more % ORDERS.len()], &batch, header),
+        }
+    });
+}
+
+fn step(step: &mut dyn Step, mut batch: Batch, header: &Header) {
+    // Memory is reserved as if all records were the smallest that there are, each of which grows.
+    let room =
+        |record: RecordRef<'_>| record.raw().len() + step.growth() * record.raw().len().div_ceil(LEAST);
+    let most: usize = batch.records().map(|(_, record)| room(record)).sum();
+    let records = batch.len();
+    if let Err(error) = step.apply(&mut batch) {
+        return expect_refusal(&error);
+    }
+    assert!(batch.len() <= records, "{} makes records", step.name());
+    for (_, record) in batch.records() {
+        assert_eq!(RecordRef::check(record.raw(), header.n_ref()), Ok(()), "after {}", step.name());
+        bam::look_at(record);
+    }
+    let grows = batch.record_bytes() as usize > most;
+    assert!(!grows || step.name() == LEAVING, "{} makes records grow by more than it says", step.name());
+    assert!(!step.counts().iter().any(|(name, _)| name.is_empty()));
+}
+
+fn order(order: Order, batch: &Batch, header: &Header) {
+    let keyer = Keyer::new(order, header);
+    if let Some((_, first)) = batch.records().next() {
+        keyer.set_anchor(first.qname());
+    }
+    let mut tail = Vec::new();
+    for (_, record) in batch.records() {
+        match keyer.key(record) {
+            Ok(key) => {
+                assert!(keyer.key(record).is_ok_and(|again| again == key), "a record has two keys");
+                keyer.tail(record, &mut tail);
+            }
+            Err(error) => expect_refusal(&error),
+        }
+    }
+}
+
+fn tally(which: usize, batch: &Batch, header: &Header) {
+    fn run<T: Tally>(tally: &T, batch: &Batch) -> Option<T::Total> {
+        let (mut partial, mut other) = (T::Partial::default(), T::Partial::default());
+        for partial in [&mut partial, &mut other] {
+            if let Err(error) = tally.observe(partial, batch) {
+                expect_refusal(&error);
+                return None;
+            }
+        }
+        tally.merge(&mut partial, other);
+        tally.finish(partial).inspect_err(expect_refusal).ok()
+    }
+    match which {
+        0 => _ = run(&Flagstat, batch).map(|it| it.to_text()),
+        1 => _ = run(&Idxstats::new(header), batch).map(|it| it.to_text()),
+        2 | 3 => _ = run(&Stats::new(which == 2), batch).map(|it| it.to_text()),
+        4 => _ = run(&Checksum::new(header, Tags::default()), batch).map(|it| it.to_text()),
+        5 => _ = run(&SequencingChecksum, batch),
+        _ => _ = run(&AdapterBases, batch),
+    }
+}
+
+/// The index of the records, in order as far as they are.
+fn index(mut batch: Batch, header: &Header) {
+    let bytes = std::mem::take(&mut batch.bytes);
+    batch.spans.sort_by_key(|span| {
+        let record = RecordRef::new(&bytes[span.start as usize..][..span.len as usize]);
+        (record.ref_id().cast_unsigned(), record.pos())
+    });
+    batch.bytes = bytes;
+    let scheme = Scheme::for_header(header);
+    let (mut encoder, mut out) = (Encoder::new(Codec::default(), 1, Some(scheme)), Vec::new());
+    let Some(fragment) = encoder.partition(&batch, &mut out) else { return };
+    let mut builder = IndexBuilder::new(scheme, header);
+    builder.absorb(fragment, 0);
+    if builder.is_sorted()
+        && let Err(error) = builder.write_to(&mut out)
+    {
+        expect_refusal(&error);
+    }
+}
+
+fn write_fastq(batch: &Batch) {
+    let (mut out, mut bases, mut qualities) = (Vec::new(), Vec::new(), Vec::new());
+    for (_, record) in batch.records() {
+        let _ = fastq::segment(record);
+        fastq::write_record(&Style::default(), record, &mut out);
+        fastq::push_sequenced(record, &mut bases, &mut qualities);
+        assert!(bases.len() == qualities.len());
+    }
+}

@@ -1,0 +1,60 @@
+//! Small changes of an input, as libFuzzer makes them.
+
+/// Random numbers (xorshift) that follow from a name.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(name: &str) -> Self {
+        let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        Random(seed | 1)
+    }
+
+    /// A number below `n`, which is not 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n
+    }
+}
+
+/// Numbers at which readers err.
+const NUMBERS: [u32; 8] = [0, 1, 0x7f, 0xff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff];
+
+/// Signs of text formats.
+const SIGNS: &[u8] = b"\t\n\r :;,=@#+-.*/()[]\"\\0123456789AZaz";
+
+/// Changes `input` in one to six places; `other` is another input, of which parts are taken.
+pub fn change(input: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Random) {
+    for _ in 0..=random.below(6) {
+        let at = random.below(input.len() + 1);
+        let n = (1 + random.below(8)).min(input.len() - at);
+        match random.below(9) {
+            0 if n > 0 => input[at] ^= 1 << random.below(8),
+            1 if n > 0 => input[at] = random.below(256) as u8,
+            2 if n > 0 => input[at] = SIGNS[random.below(SIGNS.len())],
+            3 => input.insert(at, SIGNS[random.below(SIGNS.len())]),
+            4 => drop(input.drain(at..at + n)),
+            5 => {
+                let number = NUMBERS[random.below(NUMBERS.len())].to_le_bytes();
+                let width = [1, 2, 4][random.below(3)].min(input.len() - at);
+                input[at..at + width].copy_from_slice(&number[..width]);
+            }
+            6 => {
+                let part: Vec<u8> = input[at..at + n].to_vec();
+                let to = random.below(input.len() + 1);
+                input.splice(to..to, part);
+            }
+            7 if !other.is_empty() => {
+                let from = random.below(other.len());
+                let part = &other[from..(from + 1 + random.below(64)).min(other.len())];
+                input.splice(at..at + n, part.iter().copied());
+            }
+            _ if random.below(20) == 0 => input.truncate(at),
+            _ => {}
+        }
+    }
+    input.truncate(most);
+}

@@ -1,0 +1,106 @@
+//! Replays the inputs of each target: its seeds, what libFuzzer kept (`corpus/TARGET`), what failed once
+//! (`found/TARGET`), and changes of all these that follow from a seed.
+//!
+//! `READMILL_FUZZ_CHANGES` says how many changes; the usual number takes a second or so for each target.
+#![allow(clippy::unwrap_used)]
+
+mod changes;
+mod memory;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use changes::Random;
+use readmill_fuzz::{MEMORY, TARGETS, Target};
+
+/// The files of a directory, by name; none where there is no directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// Bytes that one input may take at once, whatever is in it: what readers may take, twice, as buffers grow by doubling,
+/// and what they always have.
+const MOST: usize = 2 * MEMORY + (8 << 20);
+
+/// Runs a target on an input; what fails is named, and told as bytes unless it is in a file.
+fn run(target: &Target, input: &[u8], name: &str) {
+    let run = || {
+        let peak = memory::measure(|| (target.run)(input));
+        assert!(peak <= MOST, "it took {peak} bytes of memory");
+    };
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+        eprintln!("{}: {name} failed: b\"{}\"", target.name, input.escape_ascii());
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn replay(name: &str) {
+    let target = TARGETS.iter().find(|target| target.name == name).unwrap();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut inputs: Vec<(String, Vec<u8>)> =
+        (target.seeds)().into_iter().enumerate().map(|(i, seed)| (format!("seed {i}"), seed)).collect();
+    for path in
+        files(&here.join("corpus").join(name)).into_iter().chain(files(&here.join("found").join(name)))
+    {
+        inputs.push((path.display().to_string(), std::fs::read(&path).unwrap()));
+    }
+    for (name, input) in &inputs {
+        assert!(
+            input.len() <= target.most || name.contains("found"),
+            "{name} is longer than inputs may be"
+        );
+        run(target, input, name);
+    }
+    let changes = std::env::var("READMILL_FUZZ_CHANGES").map_or(3000, |n| n.parse().unwrap());
+    let (mut random, mut input) = (Random::new(name), Vec::new());
+    for number in 0..changes {
+        input.clone_from(&inputs[random.below(inputs.len())].1);
+        let other = &inputs[random.below(inputs.len())].1;
+        changes::change(&mut input, other, target.most, &mut random);
+        run(target, &input, &format!("change {number}"));
+    }
+}
+
+/// A test for each target.
+macro_rules! replays {
+    ($($target:ident),* $(,)?) => {
+        $(#[test] fn $target() { replay(stringify!($target)); })*
+
+        #[test]
+        fn every_target_is_replayed_and_no_input_is_without_one() {
+            let tests = [$(stringify!($target)),*];
+            assert!(tests.iter().eq(TARGETS.iter().map(|target| &target.name)));
+            for directory in ["corpus", "found"] {
+                for path in files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(directory)) {
+                    let name = path.file_name().unwrap().to_str().unwrap();
+                    assert!(tests.contains(&name), "{} belongs to no target", path.display());
+                }
+            }
+        }
+    };
+}
+
+replays!(
+    bam_record,
+    bam_stream,
+    bgzf,
+    cram_codec,
+    cram_container,
+    cram_file,
+    cram_records,
+    expression,
+    fastq,
+    features,
+    header,
+    reference,
+    regions,
+    report,
+    sam_line,
+    steps,
+);
