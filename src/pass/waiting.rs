@@ -56,7 +56,7 @@ impl Waiting {
     /// There is too little memory for one.
     pub fn crew_for(&self, largest: u64) -> Result<(Crew, Charge)> {
         let each = large_bytes(largest);
-        let fitting = if each == 0 { u64::MAX } else { self.ledger.free() / each };
+        let fitting = self.ledger.free().checked_div(each).unwrap_or(u64::MAX);
         let in_flight = self.crew.in_flight.min(usize::try_from(fitting).unwrap_or(usize::MAX)).max(1);
         let charge = self.ledger.charge(LONG_READS, each * in_flight as u64)?;
         Ok((Crew { in_flight, ..self.crew }, charge))

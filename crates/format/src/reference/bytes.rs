@@ -116,7 +116,7 @@ impl Layout {
     }
 
     /// The file from its first byte on.
-    pub fn from_start(&self) -> impl Read + Send + '_ {
+    pub fn whole(&self) -> impl Read + Send + '_ {
         At { file: &self.file, at: 0, left: u64::MAX }
     }
 

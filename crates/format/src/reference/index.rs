@@ -121,7 +121,7 @@ fn is_named(sequence: &Sequence, layout: &Layout, reader: &mut Reader) -> Result
 
 /// Reads the file once.
 fn make(path: &Path, layout: &Layout) -> Result<Vec<Sequence>> {
-    let text = text::inflated(layout.from_start()).map_err(|e| text::reading(&e, path))?;
+    let text = text::inflated(layout.whole()).map_err(|e| text::reading(&e, path))?;
     let mut lines = BufReader::with_capacity(256 << 10, text);
     let start = lines.fill_buf().map_err(|e| text::reading(&e, path))?;
     if !start.starts_with(b">") {
