@@ -7,7 +7,7 @@ use readmill_format::chain::{Link, Opened};
 use readmill_format::source::{self, Claim, Opener};
 use readmill_record::{Batch, Error, Header, RecordRef, Stamp, edit, tag};
 
-use crate::{MEMORY, expect_refusal, sam, seeds};
+use crate::{MEMORY, expect_refusal, look, sam, seeds};
 
 thread_local! {
     static HEADER: Header = seeds::header();
@@ -38,41 +38,13 @@ pub fn record(bytes: &[u8]) {
                 return;
             }
             let record = RecordRef::new(raw);
-            look_at(record);
+            look::at(record);
             change(record, header, copy);
             text.clear();
             readmill_format::sam::write_record(header, record, text);
             sam::line(text.strip_suffix(b"\n").unwrap_or(text));
         });
     });
-}
-
-/// Calls every accessor.
-pub fn look_at(record: RecordRef<'_>) {
-    let fields: usize = record.fields().map(|field| field_bytes(&field)).sum();
-    assert_eq!(fields, record.field_bytes().len(), "the walk over the fields does not reach their end");
-    for field in record.fields() {
-        let first = record.field(field.tag).map(|first| first.tag);
-        assert_eq!(first, Some(field.tag), "a field that was walked over is not found");
-        let _ = (field.integer(), tag::locate(record.field_bytes(), field.tag));
-    }
-    let (cigar, stored) = (record.cigar(), record.stored_cigar());
-    for cigar in [cigar, stored] {
-        assert_eq!(cigar.ops().len(), cigar.ops().rev().count());
-        let lengths = (cigar.reference_length(), cigar.query_length());
-        let clips = (cigar.leading_clip(), cigar.trailing_clip());
-        assert!(lengths.0 >= 0 && lengths.1 >= 0 && clips.0 >= 0 && clips.1 >= 0);
-    }
-    assert_eq!(record.qual().len(), record.l_seq());
-    assert_eq!(record.seq().len(), record.l_seq().div_ceil(2));
-    assert!(record.end() > i64::from(record.pos()));
-    let _ = (record.five_prime(), record.read_group(), record.flags(), record.mapq(), record.bin());
-    let _ = (record.next_ref_id(), record.next_pos(), record.tlen(), record.qname());
-}
-
-/// Bytes of a field in the record.
-fn field_bytes(field: &tag::Field<'_>) -> usize {
-    3 + field.value.len() + usize::from(matches!(field.kind, b'Z' | b'H'))
 }
 
 /// Edits of a record make records.
@@ -181,7 +153,7 @@ fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<
 fn take(batch: &Batch, all: &mut Vec<u8>) {
     let mut last = None::<Stamp>;
     for (stamp, record) in batch.records() {
-        look_at(record);
+        look::at(record);
         assert!(last.is_none_or(|last| stamp == Stamp::default() || last.ordinal() < stamp.ordinal()));
         last = Some(stamp);
         all.extend_from_slice(record.raw());

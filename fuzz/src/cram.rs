@@ -16,7 +16,7 @@ use readmill_format::{sam, source};
 use readmill_record::{Batch, Error, Header, RecordRef, Result, Stamp};
 
 use crate::reference::in_memory;
-use crate::{MEMORY, bam, expect_refusal, pieces, seeds};
+use crate::{MEMORY, expect_refusal, pieces, seeds};
 
 /// Versions of the format, by the first byte of an input.
 const VERSIONS: [Version; 3] =
@@ -270,7 +270,7 @@ pub fn container(bytes: &[u8]) {
         }
         let mut text = Vec::new();
         for (_, record) in batch.records() {
-            bam::look_at(record);
+            crate::look::at(record);
             sam::write_record(&state.header, record, &mut text);
         }
     });

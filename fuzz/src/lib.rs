@@ -17,6 +17,7 @@ mod expression;
 mod fastq;
 mod features;
 mod header;
+mod look;
 mod pieces;
 mod reference;
 mod report;

@@ -22,7 +22,7 @@ use readmill_steps::tally::{AdapterBases, Checksum, Flagstat, Idxstats, Stats};
 use readmill_steps::{Step, Tags, Tally};
 
 use crate::reference::in_memory;
-use crate::{bam, expect_refusal, pieces, seeds};
+use crate::{expect_refusal, pieces, seeds};
 
 const ORDERS: [Order; 9] = [
     Order::Input,
@@ -137,7 +137,7 @@ fn step(step: &mut dyn Step, mut batch: Batch, header: &Header) {
     assert!(batch.len() <= records, "{} makes records", step.name());
     for (_, record) in batch.records() {
         assert_eq!(RecordRef::check(record.raw(), header.n_ref()), Ok(()), "after {}", step.name());
-        bam::look_at(record);
+        crate::look::at(record);
     }
     let grows = batch.record_bytes() as usize > most;
     assert!(!grows || step.name() == LEAVING, "{} makes records grow by more than it says", step.name());

@@ -8,7 +8,7 @@ use readmill_steps::sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
 use super::order::OnThreads;
 use super::prefix::Prefix;
-use super::waiting::{self, Waiting, still_filled};
+use super::waiting::{self, ENDS, READS, Waiting, still_filled};
 use super::{Counts, merge, order};
 use crate::pause::{self, Moment};
 
@@ -43,15 +43,6 @@ pub struct Held {
     /// What the steps counted.
     pub counts: Counts,
 }
-
-/// Reads that wait.
-pub const READS: &str = "reads that wait";
-
-/// What is noted of them for duplicates.
-pub const ENDS: &str = "ends of reads, for duplicates";
-
-/// Indexes of runs on disk.
-pub const INDEXES: &str = "indexes of runs on disk";
 
 /// Frames of runs that are merged.
 const FRAMES: &str = "merging of runs";
@@ -133,7 +124,13 @@ impl Held {
     /// Writes the reads in memory as a sorted run.
     pub fn spill(&mut self, waiting: &Waiting) -> Result<()> {
         let sources = self.sources(waiting)?;
-        let run = merge::to_spill(waiting, waiting.framing, Merge::new(Arc::new(sources)), self)?;
+        let run = merge::to_spill(
+            waiting,
+            waiting.framing,
+            Merge::new(Arc::new(sources)),
+            self.spilled,
+            self.largest,
+        )?;
         self.push(run);
         Ok(())
     }
@@ -164,7 +161,13 @@ impl Held {
             charges: vec![charge],
         };
         let framing = Framing { size: (4 * largest).min(MOST_FRAME), ..waiting.framing };
-        let run = merge::to_spill(waiting, framing, Merge::new(Arc::new(sources)), self)?;
+        let run = merge::to_spill(
+            waiting,
+            framing,
+            Merge::new(Arc::new(sources)),
+            self.spilled,
+            self.largest,
+        )?;
         extents.iter().for_each(|extent| waiting.spill.free(extent));
         self.runs.push(run);
         Ok(())

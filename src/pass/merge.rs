@@ -9,9 +9,8 @@ use readmill_steps::sort::{
 
 use super::Counts;
 use super::doing::{Doer, Doing};
-use super::held::{Held, INDEXES};
 use super::turnover::Scratch;
-use super::waiting::Waiting;
+use super::waiting::{INDEXES, Waiting};
 use crate::output::{Part, PartEncoder, Sink, Writer};
 use crate::report::Report;
 
@@ -141,11 +140,12 @@ pub fn to_spill(
     waiting: &Waiting,
     framing: Framing,
     mut merge: Merge,
-    held: &Held,
+    turn: usize,
+    largest: u64,
 ) -> Result<SpilledRun> {
     let charge = waiting.ledger.empty(INDEXES);
-    let mut run = SpilledRun::new(waiting.spill.begin(held.spilled)?, framing, charge);
-    let (crew, _large) = waiting.crew_for(held.largest)?;
+    let mut run = SpilledRun::new(waiting.spill.begin(turn)?, framing, charge);
+    let (crew, _large) = waiting.crew_for(largest)?;
     let frames = Pool::new(crew.in_flight);
     let pass = ToSpill { sort: &waiting.sort, framing, frames };
     readmill_engine::run(

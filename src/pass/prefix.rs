@@ -13,9 +13,8 @@ use readmill_record::{Batch, Error, Header, RecordRef, Result};
 use readmill_steps::sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
 use super::doing::{Doer, Doing};
-use super::held::INDEXES;
 use super::turnover::Scratch;
-use super::waiting::Waiting;
+use super::waiting::{INDEXES, Waiting};
 use crate::output::{Part, PartEncoder, Sink, Writer};
 
 /// Frames of the run that is made of what was written: it can be as long as the input, and its index should

@@ -69,6 +69,15 @@ impl Waiting {
     }
 }
 
+/// Reads that wait.
+pub const READS: &str = "reads that wait";
+
+/// What is noted of them for duplicates.
+pub const ENDS: &str = "ends of reads, for duplicates";
+
+/// Indexes of runs on disk.
+pub const INDEXES: &str = "indexes of runs on disk";
+
 /// What long reads take beyond the share of a ticket.
 pub const LONG_READS: &str = "long reads under way";
 

@@ -8,8 +8,7 @@ use readmill_record::{Arena, Error, Result};
 use super::state::{Ingest, Shared, lock};
 use super::ticket::Claimed;
 use crate::pass::feed::Intake;
-use crate::pass::held::READS;
-use crate::pass::waiting::{LONG_READS, large_bytes};
+use crate::pass::waiting::{LONG_READS, READS, large_bytes};
 
 /// Says what each ticket does.
 pub struct Claimer<'a> {

@@ -9,8 +9,9 @@ use readmill_steps::sort::{Frames, Merge, Sources, SpilledRun};
 use super::state::{Ingest, Shared, lock};
 use super::ticket::{Done, Left, Room, TurnoverDone};
 use crate::output::Sink;
-use crate::pass::held::{Held, INDEXES, READS};
+use crate::pass::held::Held;
 use crate::pass::turnover::To;
+use crate::pass::waiting::{INDEXES, READS};
 
 /// Takes what tickets leave behind, in their order.
 pub struct Committer<'a> {

@@ -5,13 +5,12 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
-use std::sync::Once;
 
 use minibwa_sys as sys;
 use readmill_record::{Error, Result};
 
 use super::hits::Hits;
-use super::memory::{Index, Sequences};
+use super::memory::{Index, Sequences, hush};
 use super::options::InsertSize;
 
 /// How long inserts are in one orientation of a pair (`mb_pestat_t` of minibwa 0.6).
@@ -27,7 +26,6 @@ struct Orientation {
 
 // SAFETY: as minibwa 0.6 declares them in kommon.h and mbpriv.h; the version of the crate is pinned.
 unsafe extern "C" {
-    static mut kom_verbose: c_int;
     fn mb_pestat(
         pool: *mut c_void,
         options: *const sys::mb_opt_t,
@@ -48,13 +46,6 @@ unsafe extern "C" {
         lengths: *mut i32,
         letters: *const *const c_char,
     );
-}
-
-/// Nothing below the level of errors is to be said on stderr.
-pub(super) fn hush() {
-    static ONCE: Once = Once::new();
-    // SAFETY: a global number that nothing else writes, and that C code reads after this alone.
-    ONCE.call_once(|| unsafe { kom_verbose = 1 });
 }
 
 /// What the C code wants from a thread: a place for its pool of memory, of which it has none here, because minibwa-sys

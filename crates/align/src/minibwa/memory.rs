@@ -3,16 +3,28 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Once;
 use std::{ptr, slice};
 
 use minibwa_sys as sys;
 use readmill_record::{Error, Result};
 
-use super::ffi::hush;
 use super::files;
 use super::loaded::Loaded;
 use crate::index_files::Described;
 use crate::prefix::named;
+
+// SAFETY: as minibwa 0.6 declares it in kommon.h; the version of the crate is pinned.
+unsafe extern "C" {
+    static mut kom_verbose: c_int;
+}
+
+/// Nothing below the level of errors is to be said on stderr.
+pub(super) fn hush() {
+    static ONCE: Once = Once::new();
+    // SAFETY: a global number that nothing else writes, and that C code reads after this alone.
+    ONCE.call_once(|| unsafe { kom_verbose = 1 });
+}
 
 /// An index in memory. Nothing changes it once it is loaded.
 pub(super) struct Index(ptr::NonNull<Parts>);

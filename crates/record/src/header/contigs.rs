@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 
-use super::{Line, block};
+use super::line::Line;
 use crate::error::{Error, Result};
 use crate::ledger::Charge;
 
@@ -34,6 +34,11 @@ pub(super) struct Contigs {
 /// Bytes that the table of names takes for each sequence, at most: a number and a byte, in twice as many places and a
 /// seventh more.
 const TABLE_ENTRY: u64 = 12;
+
+/// Bytes that the allocator takes for a buffer of so many: glibc adds 8, rounds up to 16, and gives no less than 32.
+pub(super) fn block(bytes: usize) -> u64 {
+    if bytes == 0 { 0 } else { ((bytes as u64 + 8).next_multiple_of(16)).max(32) }
+}
 
 impl Contigs {
     /// Reads the @SQ lines.

@@ -11,7 +11,7 @@ pub mod merge;
 use std::fmt;
 use std::sync::Arc;
 
-use contigs::Contigs;
+use contigs::{Contigs, block};
 
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Ledger};
@@ -77,11 +77,6 @@ impl fmt::Debug for Header {
 /// Whether a name of the binary dictionary would end its line, or a field of it.
 fn breaks_a_line(name: &[u8]) -> bool {
     name.iter().any(|byte| b"\0\t\n\r".contains(byte))
-}
-
-/// Bytes that the allocator takes for a buffer of so many: glibc adds 8, rounds up to 16, and gives no less than 32.
-fn block(bytes: usize) -> u64 {
-    if bytes == 0 { 0 } else { ((bytes as u64 + 8).next_multiple_of(16)).max(32) }
 }
 
 impl Header {

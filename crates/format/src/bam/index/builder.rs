@@ -2,20 +2,10 @@
 
 use readmill_record::Header;
 
-use super::chunk::{Chunk, Summary, Windows, reach, rebase};
-use super::fragment::{Fragment, Part};
-use super::scheme::{MIN_SHIFT, Scheme, level};
-use super::write;
-
-/// The index of one reference sequence that has records.
-#[derive(Debug)]
-pub(super) struct Reference {
-    pub(super) ref_id: usize,
-    pub(super) summary: Summary,
-    /// Chunks by level and then in file order, which is also the order of bins.
-    pub(super) levels: Vec<Vec<Chunk>>,
-    pub(super) windows: Windows,
-}
+use super::chunk::Chunk;
+use super::fragment::Fragment;
+use super::reference::{self, Reference};
+use super::scheme::{MIN_SHIFT, Scheme};
 
 /// The index of a file in the making. Of the reference sequence whose records come it holds 24 bytes for each chunk and 16
 /// for each window of 2^14 bases; of those before it, what the file will say of them.
@@ -73,7 +63,7 @@ impl IndexBuilder {
     pub(super) fn close(&mut self, next: usize) {
         if let Some(open) = self.open.take() {
             self.skip_to(open.ref_id);
-            write::reference(self.scheme, Some(open), &mut self.done);
+            reference::append(self.scheme, Some(open), &mut self.done);
             self.n_done += 1;
         }
         self.skip_to(next);
@@ -82,7 +72,7 @@ impl IndexBuilder {
     fn skip_to(&mut self, next: usize) {
         for _ in self.n_done..next {
             self.make_room();
-            write::reference(self.scheme, None, &mut self.done);
+            reference::append(self.scheme, None, &mut self.done);
         }
         self.n_done = self.n_done.max(next);
         self.make_room();
@@ -113,29 +103,5 @@ impl IndexBuilder {
     /// Whether all records so far came in coordinate order, so that they can be indexed.
     pub fn is_sorted(&self) -> bool {
         !self.unsorted
-    }
-}
-
-impl Reference {
-    fn new(first: &Part, base: u64, n_levels: usize) -> Self {
-        let begin = rebase(first.summary.begin, base);
-        let summary = Summary { begin, end: begin, mapped: 0, unmapped: 0 };
-        let levels = vec![Vec::new(); n_levels];
-        Reference { ref_id: first.ref_id, summary, levels, windows: Windows::default() }
-    }
-
-    fn absorb(&mut self, part: &Part, (chunks, windows): (&[Chunk], &[(u32, u64)]), base: u64) {
-        self.summary.end = rebase(part.summary.end, base);
-        self.summary.mapped += part.summary.mapped;
-        self.summary.unmapped += part.summary.unmapped;
-        for &(end, offset) in windows {
-            reach(&mut self.windows, usize::MAX, end, rebase(offset, base));
-        }
-        for chunk in chunks {
-            let (chunk, level) = (chunk.rebased(base), &mut self.levels[level(chunk.bin)]);
-            if !level.last_mut().is_some_and(|last| last.merge(chunk)) {
-                level.push(chunk);
-            }
-        }
     }
 }

@@ -12,6 +12,7 @@
 mod builder;
 mod chunk;
 mod fragment;
+mod reference;
 mod scheme;
 #[cfg(test)]
 mod tests;
