@@ -8,7 +8,7 @@
 //! A target takes tens of microseconds, so that millions of inputs take minutes: it starts no thread, opens no file
 //! on disk, and keeps what is costly to make for the next input.
 
-use readmill_record::{Error, Kind};
+use readmill_record::{Error, Kind, Ledger};
 
 mod bam;
 mod bgzf;
@@ -27,6 +27,11 @@ mod steps;
 /// Bytes that an input may make its reader take, where the program's `-m` decides. A target that takes much more fails:
 /// `tests/fuzz` and `./dev fuzz` say how much.
 pub const MEMORY: usize = 8 << 20;
+
+/// A ledger of so many bytes.
+fn memory() -> Ledger {
+    Ledger::of(MEMORY as u64)
+}
 
 /// A format that is read.
 #[derive(Clone, Copy)]
