@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use readmill_record::{Error, Header, RecordRef, Result};
+use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 use readmill_steps::expression::Expression;
 use readmill_steps::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
 
@@ -18,14 +18,15 @@ pub fn open<'a>(
     plan: &'a Plan,
     header: &'a Header,
     in_flight: usize,
+    ledger: &'a Ledger,
     report: &'a Report,
 ) -> Result<Option<Sides<'a>>> {
     let sorted = plan.order() == readmill_steps::sort::Order::Coordinate;
     match &plan.elsewhere {
         None => Ok(None),
-        Some(Elsewhere::Chosen(list)) => chosen(plan, list, (header, sorted), in_flight, report),
-        Some(Elsewhere::Split(split)) => split_up(plan, split, header, in_flight, report),
-        Some(Elsewhere::Fastq(wanted)) => fastq(wanted, header, in_flight, report),
+        Some(Elsewhere::Chosen(list)) => chosen(plan, list, (header, sorted), in_flight, ledger, report),
+        Some(Elsewhere::Split(split)) => split_up(plan, split, header, in_flight, ledger, report),
+        Some(Elsewhere::Fastq(wanted)) => fastq(wanted, header, in_flight, ledger, report),
     }
 }
 
@@ -34,6 +35,7 @@ fn chosen<'a>(
     list: &'a [Chosen],
     (header, sorted): (&'a Header, bool),
     in_flight: usize,
+    ledger: &'a Ledger,
     report: &'a Report,
 ) -> Result<Option<Sides<'a>>> {
     let main = plan.output.as_ref().ok_or_else(|| Error::bug("chosen reads have no main output"))?;
@@ -41,7 +43,7 @@ fn chosen<'a>(
     let route = ByChoice { list: list.iter().map(choice).collect::<Result<_>>()? };
     let open: Open<'a> = Box::new(move |number| {
         let chosen = &list[number];
-        create(&chosen.output(main), header.clone(), sorted, report)
+        create(&chosen.output(main), header.clone(), sorted, ledger, report)
     });
     let router = Router::Each(Box::new(route));
     Sides::new(router, open, (list.len(), list.len()), None, in_flight).map(Some)
@@ -55,6 +57,7 @@ fn split_up<'a>(
     split: &'a Split,
     header: &'a Header,
     in_flight: usize,
+    ledger: &'a Ledger,
     report: &'a Report,
 ) -> Result<Option<Sides<'a>>> {
     let (route, names, rest): (Box<dyn Route>, Vec<String>, Option<&str>) = match split.by {
@@ -92,23 +95,30 @@ fn split_up<'a>(
         if split.by == By::ReadGroup {
             keep_group(&mut header, number)?;
         }
-        create(&output, header, false, report)
+        create(&output, header, false, ledger, report)
     });
     Sides::new(Router::Each(route), open, (opened, most), most_records, in_flight).map(Some)
 }
 
 /// Opens an output, and completes the header for it.
-fn create(output: &Output, mut header: Header, sorted: bool, report: &Report) -> Result<(Sink, Header)> {
+fn create(
+    output: &Output,
+    mut header: Header,
+    sorted: bool,
+    ledger: &Ledger,
+    report: &Report,
+) -> Result<(Sink, Header)> {
     if output.format == Format::Cram {
-        complete_header(&mut header, output)?;
+        complete_header(&mut header, output, ledger)?;
     }
-    Ok((Sink::create(output, &header, sorted, report)?, header))
+    Ok((Sink::create(output, &header, sorted, ledger, report)?, header))
 }
 
 fn fastq<'a>(
     wanted: &'a Fastq,
     header: &'a Header,
     in_flight: usize,
+    ledger: &'a Ledger,
     report: &'a Report,
 ) -> Result<Option<Sides<'a>>> {
     let (files, [other, first, last, singles]) = wanted.places();
@@ -125,7 +135,7 @@ fn fastq<'a>(
         let format = if compressed { Format::FastqGz } else { Format::Fastq };
         let (level, fastq) = (wanted.level.filter(|_| compressed), wanted.style.clone());
         let output = Output { format, level, fastq, index: Index::No, ..Output::new(path) };
-        Ok((Sink::create(&output, header, false, report)?, Header::default()))
+        Ok((Sink::create(&output, header, false, ledger, report)?, Header::default()))
     });
     Sides::new(Router::Templates(by_segment), open, (opened, opened), None, in_flight).map(Some)
 }

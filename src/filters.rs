@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use readmill_format::source::Source;
-use readmill_record::{Error, Header, Result};
+use readmill_format::text;
+use readmill_record::{Error, Header, Ledger, Prepaid, Result};
 use readmill_steps::Step;
 use readmill_steps::expression::Expression;
 use readmill_steps::filter::fix_mates::LoneMates;
@@ -57,10 +58,11 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
 }
 
 /// The steps, in their fixed order. Drops judge reads by the header as it is; edits change it as they are made.
-pub fn make(plan: &Plan, header: &mut Header, report: &Report) -> Result<Made> {
+/// What they read from files is charged to `ledger`.
+pub fn make(plan: &Plan, header: &mut Header, ledger: &Ledger, report: &Report) -> Result<Made> {
     let wanted = &plan.steps.filters;
-    let mut steps = drops(wanted, header, report)?;
-    in_read_groups(wanted, header, &mut steps, report)?;
+    let mut steps = drops(wanted, header, ledger, report)?;
+    in_read_groups(wanted, header, &mut steps, ledger, report)?;
     for (keep, expressions) in [(true, &wanted.include), (false, &wanted.exclude)] {
         for text in expressions {
             steps.push(Box::new(Select::new(Expression::parse(text, header)?, keep)));
@@ -73,10 +75,10 @@ pub fn make(plan: &Plan, header: &mut Header, report: &Report) -> Result<Made> {
         step.note(header)?;
         if after_duplicates { &mut late } else { &mut steps }.push(Box::new(step));
     }
-    let lone = edits(wanted, header, &mut steps)?;
+    let lone = edits(wanted, header, &mut steps, ledger)?;
     let mut leaving: Vec<Box<dyn Step>> = Vec::new();
     if let Some(reference) = plan.means.reference.as_ref().filter(|_| wanted.nm_md_uq) {
-        leaving.push(Box::new(NmMdUq::new(reference.open()?, header)?));
+        leaving.push(Box::new(NmMdUq::new(reference.open(ledger)?, header)?));
     }
     late.extend(wanted.optional_fields.clone().map(optional_fields));
     Ok(Made { early: steps, leaving, late, lone })
@@ -87,15 +89,16 @@ fn edits(
     wanted: &Filters,
     header: &mut Header,
     steps: &mut Vec<Box<dyn Step>>,
+    ledger: &Ledger,
 ) -> Result<Option<Arc<LoneMates>>> {
     if let Some(path) = &wanted.rename_contigs {
-        steps.push(Box::new(RenameContigs::open(path, header)?));
+        steps.push(Box::new(RenameContigs::open(path, header, ledger)?));
     }
     if wanted.clean_sam {
         steps.push(Box::new(CleanSam::new(header)));
     }
     if let Some(path) = &wanted.dictionary {
-        let dictionary = dictionary(path)?;
+        let dictionary = dictionary(path, ledger)?;
         let step = ReplaceDictionary::new(&dictionary, header).map_err(|e| e.file(path))?;
         steps.push(Box::new(step));
     }
@@ -112,7 +115,12 @@ fn edits(
 }
 
 /// What decides which reads go on.
-fn drops(wanted: &Filters, header: &Header, report: &Report) -> Result<Vec<Box<dyn Step>>> {
+fn drops(
+    wanted: &Filters,
+    header: &Header,
+    ledger: &Ledger,
+    report: &Report,
+) -> Result<Vec<Box<dyn Step>>> {
     let mut steps: Vec<Box<dyn Step>> = Vec::new();
     if let Some(which) = wanted.drop_unmapped {
         steps.push(Box::new(DropUnmapped::new(which == Unmapped::Strict)));
@@ -126,7 +134,7 @@ fn drops(wanted: &Filters, header: &Header, report: &Report) -> Result<Vec<Box<d
         }
     }
     if let Some(path) = &wanted.overlap {
-        let step = Overlap::open(path, header)?;
+        let step = Overlap::open(path, header, ledger)?;
         if step.is_empty() {
             let path = path.display();
             report.warn(&format!("{path}: there is no region in it, so that no read is kept"));
@@ -144,10 +152,11 @@ fn in_read_groups(
     wanted: &Filters,
     header: &mut Header,
     steps: &mut Vec<Box<dyn Step>>,
+    ledger: &Ledger,
     report: &Report,
 ) -> Result<()> {
     let mut ids: Vec<Vec<u8>> = wanted.in_read_groups.iter().map(|id| id.clone().into()).collect();
-    let mut keep = true;
+    let (mut keep, mut prepaid) = (true, Prepaid::new(ledger.empty("read groups")));
     if let Some(path) = &wanted.in_read_groups_file {
         let named = path.to_str().and_then(|name| name.strip_prefix('^'));
         keep = named.is_none();
@@ -156,15 +165,16 @@ fn in_read_groups(
             return Err(Error::usage("read groups are to be kept and others dropped")
                 .hint("give --in-read-group, or a file behind ^"));
         }
-        let reading = |e| Error::io(format!("{} cannot be read", path.display()), &e);
-        ids.extend(groups::listed(&std::fs::read(path).map_err(reading)?));
+        let text = text::read_all(path, &mut ledger.empty("read groups"))?;
+        groups::listed(&text, &mut ids, &mut prepaid).map_err(|e| e.file(path))?;
     } else if ids.is_empty() {
         return Ok(());
     }
     for id in groups::undefined(&ids, header) {
         report.warn(&format!("no read group of the header is called {id}"));
     }
-    steps.push(Box::new(InReadGroups::new(ids, keep, header)?));
+    let step = InReadGroups::new(ids, keep, header)?;
+    steps.push(Box::new(step.paid_by(prepaid.into_charge())));
     Ok(())
 }
 
@@ -176,9 +186,14 @@ fn optional_fields(wanted: plan::OptionalFields) -> Box<dyn Step> {
     })
 }
 
-fn dictionary(path: &Path) -> Result<Header> {
+fn dictionary(path: &Path, ledger: &Ledger) -> Result<Header> {
     let (file, _) = opening::open(path)?;
-    let rules = Rules { allow_missing_eof: true, most: MOST_DICTIONARY, ..Rules::default() };
+    let rules = Rules {
+        allow_missing_eof: true,
+        most: MOST_DICTIONARY,
+        ledger: ledger.clone(),
+        ..Rules::default()
+    };
     let source = Source::open(file, &rules).map_err(|e| e.file(path))?;
     Ok(source.header().clone())
 }

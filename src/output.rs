@@ -68,8 +68,15 @@ pub struct Part {
 }
 
 impl Sink {
-    /// Opens the output for a file with this header, or one that differs in its order alone.
-    pub fn create(output: &Output, header: &Header, sorted: bool, report: &Report) -> Result<Self> {
+    /// Opens the output for a file with this header, or one that differs in its order alone. What CRAM knows of contigs is
+    /// charged to `ledger`.
+    pub fn create(
+        output: &Output,
+        header: &Header,
+        sorted: bool,
+        ledger: &Ledger,
+        report: &Report,
+    ) -> Result<Self> {
         let bam = output.format == Format::Bam;
         let sorted = sorted || header.claims_coordinate_order();
         let is_cram = output.format == Format::Cram;
@@ -108,7 +115,7 @@ impl Sink {
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;
         let indexed = sorted && files.are_regular() && output.index != Index::No;
-        let cram = is_cram.then(|| CramOutput::new(output, header, indexed)).transpose()?;
+        let cram = is_cram.then(|| CramOutput::new(output, header, indexed, ledger)).transpose()?;
         let Output { format, codec, ref fastq, .. } = *output;
         let (offset, header, fastq) = (0, 0, fastq.clone());
         Ok(Sink {

@@ -1,18 +1,16 @@
 //! Recalibration: files opened, counts made a table, the table made a step.
 
-use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use readmill_format::intervals::{Chosen, Intervals};
-use readmill_format::reference::Reference;
+use readmill_format::reference::{Matched, Reference};
 use readmill_format::sites::Sites;
 use readmill_format::spill::Spill;
 use readmill_format::text;
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Charge, Error, Header, Ledger, Result};
 use readmill_steps::Step;
 use readmill_steps::bqsr::counters::most_group_bytes;
-use readmill_steps::bqsr::training::Contig;
 use readmill_steps::bqsr::{
     self, ApplyRecalibration, Counting, ReadGroups, Recalibration, Training, WellFormed,
 };
@@ -20,25 +18,29 @@ use readmill_steps::bqsr::{
 use crate::plan::{self, Apply, TableSource};
 use crate::report::Report;
 
+/// What takes the memory of a report from a file.
+const TABLE: &str = "the recalibration table";
+
 /// Bytes of a report, its rows and its text, for each byte of the counts of a thread behind it. (A cell of 8 bytes
 /// becomes one of 16 in the totals, a row of 48 and a line of 60 in the report; but no quality has all contexts and
 /// cycles that there may be, and few of the 94 qualities occur.)
 const REPORT: u64 = 2;
 
-/// Opens what reads are counted against. The known sites are read once, into the spill.
+/// Opens what reads are counted against. The known sites are read once, into the spill. All of it is charged to `ledger`.
 pub fn training(
     wanted: &plan::Training,
     header: &Header,
     spill: &Arc<Spill>,
+    ledger: &Ledger,
     report: &Report,
 ) -> Result<Training> {
-    let groups = ReadGroups::new(header)?;
-    let reference = Reference::open(&wanted.reference).map_err(|e| e.file(&wanted.reference))?;
+    let groups = ReadGroups::new(header, ledger)?;
+    let reference = Reference::open(&wanted.reference, ledger).map_err(|e| e.file(&wanted.reference))?;
     reference.notes().iter().for_each(|note| report.note(note));
-    let contigs = contigs(&reference, header)?;
-    let intervals = intervals(wanted, header)?;
+    let contigs = Matched::new(&reference, header)?;
+    let intervals = intervals(wanted, header, ledger)?;
     report.stage("known sites", None, false);
-    let sites = Sites::read(&wanted.known_sites, header.references(), spill)?;
+    let sites = Sites::read(&wanted.known_sites, header, spill, ledger)?;
     for file in sites.files() {
         let elsewhere = match file.elsewhere {
             0 => String::new(),
@@ -73,17 +75,7 @@ fn check_sites(wanted: &plan::Training, sites: &Sites, report: &Report) -> Resul
     Ok(())
 }
 
-fn contigs(reference: &Reference, header: &Header) -> Result<Vec<Contig>> {
-    let lengths: Vec<u32> = reference.contigs().map(|(_, length)| length).collect();
-    let numbers = reference.matches(header)?.into_iter().zip(header.references());
-    let contigs = numbers.map(|(number, contig)| Contig {
-        name: contig.name.clone(),
-        in_reference: number.map(|number| (number, lengths[number as usize])),
-    });
-    Ok(contigs.collect())
-}
-
-fn intervals(wanted: &plan::Training, header: &Header) -> Result<Option<Intervals>> {
+fn intervals(wanted: &plan::Training, header: &Header, ledger: &Ledger) -> Result<Option<Intervals>> {
     if wanted.intervals.is_empty() && wanted.exclude_intervals.is_empty() {
         return Ok(None);
     }
@@ -93,7 +85,7 @@ fn intervals(wanted: &plan::Training, header: &Header) -> Result<Option<Interval
         padding: wanted.interval_padding,
         ..Chosen::default()
     };
-    Intervals::of(&chosen, header.references()).map(Some)
+    Intervals::of(&chosen, header, ledger).map(Some)
 }
 
 /// Bytes that the counts of one read group take in a thread, at most.
@@ -109,7 +101,7 @@ pub fn group_bytes(counting: &Counting) -> u64 {
 pub struct Shares {
     /// Bytes that the counts of a thread may take before they go into the totals.
     pub counters: usize,
-    /// Bytes beside the reads in all: the index of known sites, the counts, their report.
+    /// Bytes beside the reads in all: the counts, and their report.
     pub all: u64,
 }
 
@@ -118,45 +110,39 @@ pub fn shares(training: &Training, counting: &Counting, room: u64, threads: u64)
     let (group, groups) = (group_bytes(counting), training.groups.names().len() as u64);
     let counters = (group * groups).min(room / 8 / threads).max(group);
     let threads = threads * (counters - group);
-    let all = training.sites.memory() as u64 + threads + REPORT * group * groups;
-    Shares { counters: counters as usize, all }
+    Shares { counters: counters as usize, all: threads + REPORT * group * groups }
 }
 
-/// The step that applies a recalibration to reads under this header.
-pub fn step(recalibration: Recalibration, apply: &Apply, header: &Header) -> Result<Box<dyn Step>> {
-    let groups = ReadGroups::new(header)?;
-    let well_formed = WellFormed::new(header);
-    let writing = apply.writing.clone();
-    Ok(Box::new(ApplyRecalibration::new(recalibration, groups, well_formed, writing)))
+/// The step that applies a recalibration to reads of these groups under this header.
+pub fn step(
+    recalibration: Recalibration,
+    apply: &Apply,
+    groups: ReadGroups,
+    header: &Header,
+) -> Box<dyn Step> {
+    let (well_formed, writing) = (WellFormed::new(header), apply.writing.clone());
+    Box::new(ApplyRecalibration::new(recalibration, groups, well_formed, writing))
 }
 
 /// The step that applies a table from a file, if that is asked for.
 pub fn step_from_file(
     wanted: Option<&plan::Recalibration>,
     header: &Header,
+    ledger: &Ledger,
 ) -> Result<Option<Box<dyn Step>>> {
     let Some(plan::Recalibration { source: TableSource::File(path), apply: Some(apply) }) = wanted
     else {
         return Ok(None);
     };
-    let recalibration = Recalibration::new(&read(path)?, &apply.applying).map_err(|e| e.file(path))?;
-    step(recalibration, apply, header).map(Some)
+    let (table, _charge) = read(path, ledger)?;
+    let recalibration = Recalibration::new(&table, &apply.applying, ledger).map_err(|e| e.file(path))?;
+    Ok(Some(step(recalibration, apply, ReadGroups::new(header, ledger)?, header)))
 }
 
-/// Bytes that a table from a file takes while it is read, at most: its text, its rows, and what becomes of them.
-pub fn table_room(wanted: Option<&plan::Recalibration>) -> u64 {
-    let file = wanted.and_then(|wanted| match &wanted.source {
-        TableSource::File(path) => Some(path).filter(|path| path.is_file()),
-        TableSource::Reads(_) => None,
-    });
-    // What cannot be read is told when it is read.
-    let bytes = file.and_then(|path| io::copy(&mut text::open(path).ok()?, &mut io::sink()).ok());
-    bytes.map_or(0, |bytes| 3 * bytes)
-}
-
-/// Reads a report. It may be compressed by gzip, which GATK takes, too.
-pub fn read(path: &Path) -> Result<bqsr::Report> {
-    let mut bytes = Vec::new();
-    text::open(path)?.read_to_end(&mut bytes).map_err(|e| text::reading(&e, path))?;
-    bqsr::Report::read(&bytes).map_err(|e| e.file(path))
+/// Reads a report, and returns it with the charge of what it takes. It may be compressed by gzip, which GATK takes, too.
+pub fn read(path: &Path, ledger: &Ledger) -> Result<(bqsr::Report, Charge)> {
+    let (mut of_text, mut charge) = (ledger.empty(TABLE), ledger.empty(TABLE));
+    let text = text::read_all(path, &mut of_text)?;
+    let report = bqsr::Report::read(&text, &mut charge).map_err(|e| e.file(path))?;
+    Ok((report, charge))
 }

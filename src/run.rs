@@ -34,7 +34,7 @@ use crate::side_files::{self, SideFiles};
 use crate::sides::Sides;
 use crate::summary::{self, Summary};
 use crate::tallies::{Point, Tallies};
-use crate::{elsewhere, opening, recalibrated, recalibration, signal};
+use crate::{elsewhere, opening, recalibrated, signal};
 
 /// How often the header is in memory while it is written: as text, as BAM, compressed.
 const HEADER_FORMS: u64 = 3;
@@ -82,13 +82,13 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     let mut header = inputs.header().copy()?;
     let Additions { early, late, tallies: others } = additions;
     let Made { early: mut steps, leaving, late: mut late_steps, lone } =
-        filters::make(plan, &mut header, report)?;
+        filters::make(plan, &mut header, &memory.ledger, report)?;
     let early = additions::make(early, &mut header)?;
     let added_late = additions::make(late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
     describe(plan, &mut header, &Vec::from_iter(added));
     if let Some(output) = plan.output.as_ref().filter(|output| output.format == Format::Cram) {
-        complete_header(&mut header, output)?;
+        complete_header(&mut header, output, &memory.ledger)?;
     }
     steps.extend(early);
     late_steps.extend(added_late);
@@ -171,7 +171,7 @@ impl Job<'_> {
         let sorted = self.plan.order() == Order::Coordinate;
         let output =
             self.plan.output.as_ref().ok_or_else(|| Error::bug("reads leave, and go nowhere"))?;
-        Sink::create(output, &self.header, sorted, self.report)
+        Sink::create(output, &self.header, sorted, &self.memory.ledger, self.report)
     }
 
     fn spill(&self) -> Arc<Spill> {
@@ -242,7 +242,8 @@ impl Job<'_> {
         let (_beside, room) = self.reserve(&inputs, self.beside_reads(training.as_deref()))?;
         let look = self.looks(training);
         let crew = self.passing_crew(&mut inputs, room)?;
-        let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
+        let sides =
+            elsewhere::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.report)?;
         self.report.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew);
         let mut steps = std::mem::take(&mut self.steps);
@@ -303,14 +304,15 @@ impl Job<'_> {
         let mut sink = self.sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
         let mut files = SideFiles::open(self.plan, &self.header)?;
-        let apply = recalibration::step_from_file(self.plan.steps.recalibration.as_ref(), &self.header)?;
+        let apply = self.step_from_file()?;
         let training = self.training(&self.spill())?;
         let (_beside, room) = self.reserve(&inputs, self.beside_reads(training.as_deref()))?;
         let look = self.looks(training);
         let crew = self.passing_crew(&mut inputs, room)?;
         let mut steps = std::mem::take(&mut self.steps);
         steps.extend(std::mem::take(&mut self.leaving).into_iter().chain(apply));
-        let sides = elsewhere::open(self.plan, &self.header, crew.in_flight, self.report)?;
+        let sides =
+            elsewhere::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.report)?;
         sink.begin(&self.header)?;
         self.report.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew);

@@ -8,7 +8,7 @@ use std::path::Path;
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bam::Encoder;
 use readmill_format::bgzf::Codec;
-use readmill_record::{Batch, Error, Header, Result, Span, Stamp};
+use readmill_record::{Batch, Error, Header, Ledger, Result, Span, Stamp};
 use readmill_simulate::Sample;
 use readmill_steps::sort::PARTITION;
 
@@ -30,7 +30,7 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
         no_pg: true,
         ..Output::new(path)
     };
-    let mut sink = Sink::create(&output, &header, false, &report)?;
+    let mut sink = Sink::create(&output, &header, false, &Ledger::unlimited(), &report)?;
     sink.begin(&header)?;
     let (batches, parts) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
     let mut records = sample.records();

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_record::Result;
+use readmill_record::{Ledger, Result};
 use readmill_steps::bqsr::{self, Report, plot_data};
 
 use crate::recalibration::read;
@@ -12,7 +12,7 @@ use crate::target::Target;
 /// Adds up tables that were made with equal arguments from parts of the reads.
 pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
     tables.iter().try_for_each(|table| spare(table, output))?;
-    let reports: Vec<Report> = tables.iter().map(|path| read(path)).collect::<Result<_>>()?;
+    let reports = tables.iter().map(|path| read_freely(path));
     let sum = bqsr::gather(reports).map_err(|e| match tables {
         [one] => e.file(one),
         _ => e,
@@ -24,11 +24,16 @@ pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
 pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> {
     let read = |&(name, path): &(&'static str, &Path)| {
         spare(path, output)?;
-        Ok((name, read(path)?))
+        Ok((name, read_freely(path)?))
     };
     let reports: Vec<(&str, Report)> = tables.iter().map(read).collect::<Result<_>>()?;
     let named: Vec<(&str, &Report)> = reports.iter().map(|(name, report)| (*name, report)).collect();
     write(output, &plot_data::csv(&named)?)
+}
+
+/// Reads a table, however much memory it takes: there is nothing else in it.
+fn read_freely(path: &Path) -> Result<Report> {
+    Ok(read(path, &Ledger::unlimited())?.0)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {

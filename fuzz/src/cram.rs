@@ -13,10 +13,10 @@ use readmill_format::cram::{
 };
 use readmill_format::reference::{Files, Reference};
 use readmill_format::{sam, source};
-use readmill_record::{Batch, Error, Header, RecordRef, Result, Stamp};
+use readmill_record::{Batch, Error, Header, Ledger, RecordRef, Result, Stamp};
 
 use crate::reference::in_memory;
-use crate::{MEMORY, expect_refusal, pieces, seeds};
+use crate::{MEMORY, expect_refusal, memory, pieces, seeds};
 
 /// Versions of the format, by the first byte of an input.
 const VERSIONS: [Version; 3] =
@@ -44,9 +44,15 @@ impl State {
     fn new() -> Self {
         let seeds::Simulated { header, contig, .. } = seeds::simulated();
         let fasta = in_memory(&[b">chr1\n", &contig[..], b"\n"].concat());
-        let reference = Reference::of_files(Path::new("ref.fa"), Files { fasta, fai: None, gzi: None });
+        let reference = Reference::of_files(
+            Path::new("ref.fa"),
+            Files { fasta, fai: None, gzi: None },
+            &Ledger::unlimited(),
+        );
         let reference = reference.unwrap_or_else(|e| panic!("the reference is refused: {e}"));
-        let references = References::new(header, Some(&reference), &Cache::default());
+        let references =
+            References::new(header, Some(&reference), &Cache::default(), &Ledger::unlimited())
+                .unwrap_or_else(|e| panic!("the references are refused: {e}"));
         let writing = Writing::new(header, Version::DEFAULT, Some(references.clone()), 1);
         let (header, encoder) = (header.clone(), Encoder::new(&writing));
         State { header, references, decoders: HashMap::new(), encoder }
@@ -56,7 +62,8 @@ impl State {
         let (header, references) = (&self.header, &self.references);
         self.decoders.entry(version).or_insert_with(|| {
             let version = VERSIONS[usize::from(version)];
-            Decoder::new(Arc::new(Setup::new(version, header, references.clone(), b"x.cram")))
+            let setup = Setup::new(version, header, references.clone(), b"x.cram");
+            Decoder::new(Arc::new(setup.unwrap_or_else(|e| panic!("the setup is refused: {e}"))))
         })
     }
 
@@ -79,7 +86,7 @@ impl State {
     }
 
     fn try_decode(&mut self, file: Vec<u8>, version: u8, all: &mut Batch) -> Result<()> {
-        let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MEMORY)?;
+        let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MEMORY, &memory())?;
         let n_ref = self.header.n_ref();
         reader.set_beside(100);
         let mut link = Link::new(MEMORY);
@@ -238,7 +245,7 @@ pub fn containers() -> Vec<Vec<u8>> {
     STATE.with_borrow_mut(|state| {
         let pieces = |batch: &Batch| {
             let file = state.encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
-            let mut reader = Reader::open(Box::new(Cursor::new(file)), false, MEMORY).ok();
+            let mut reader = Reader::open(Box::new(Cursor::new(file)), false, MEMORY, &memory()).ok();
             let container = reader.as_mut().and_then(|reader| reader.claim(Vec::new()).ok().flatten());
             piece_by_piece(&container.unwrap_or_else(|| panic!("a seed is not read")))
         };
@@ -306,7 +313,7 @@ pub fn codec(bytes: &[u8]) {
     let (mut file, mut blocks) = (definition(version), Vec::new());
     block(&piece, 1 << 12, version, &mut blocks);
     wrap(&NO_RECORDS, &[0], 1, &blocks, version, &mut file);
-    if let Err(error) = Reader::open(Box::new(Cursor::new(file)), true, MEMORY) {
+    if let Err(error) = Reader::open(Box::new(Cursor::new(file)), true, MEMORY, &memory()) {
         expect_refusal(&error);
     }
 }
@@ -322,7 +329,7 @@ pub fn whole_files() -> Vec<Vec<u8>> {
 pub fn files(bytes: &[u8]) {
     let mut file = bytes.to_vec();
     correct(&mut file);
-    match Reader::open(Box::new(Cursor::new(file.clone())), false, MEMORY) {
+    match Reader::open(Box::new(Cursor::new(file.clone())), false, MEMORY, &memory()) {
         Ok(reader) if reader.version() == Version::DEFAULT => {}
         Ok(_) => return,
         Err(error) => return expect_refusal(&error),

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use readmill_format::features::Features;
 use readmill_format::intervals::Intervals;
+use readmill_format::text::Input;
 use readmill_record::Header;
 
-use crate::{expect_refusal, seeds};
+use crate::{expect_refusal, memory, seeds};
 
 thread_local! {
     static HEADER: OnceCell<Header> = const { OnceCell::new() };
@@ -53,12 +54,12 @@ fn bcf() -> Vec<u8> {
 pub fn places(bytes: &[u8]) {
     let Some((&name, bytes)) = bytes.split_first() else { return };
     let path = Path::new(NAMES[usize::from(name) % NAMES.len()]);
-    let mut features = match Features::read(path, Box::new(Cursor::new(bytes.to_vec()))) {
+    let mut features = match Features::read(path, Input::plain(Cursor::new(bytes.to_vec()), &memory())) {
         Ok(features) => features,
         Err(error) => return expect_refusal(&error),
     };
     with_header(|header| {
-        if let Err(error) = features.dictionary().check(header.references(), path) {
+        if let Err(error) = features.dictionary().check(header, path) {
             expect_refusal(&error);
         }
     });
@@ -86,7 +87,7 @@ pub fn regions(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     // A separator that is UTF-8, and no path: whatever is no region is looked for as a file.
     let regions: Vec<String> = text.split('\u{2}').take(8).map(|it| it.replace('/', "")).collect();
-    with_header(|header| match Intervals::parse(&regions, header.references()) {
+    with_header(|header| match Intervals::parse(&regions, header, &memory()) {
         Ok(intervals) => {
             assert!(intervals.bases() > 0);
             let whole = (0..2).filter(|&contig| intervals.overlaps(contig, 0, i32::MAX as u32)).count();

@@ -8,8 +8,6 @@
 //! A target takes tens of microseconds, so that millions of inputs take minutes: it starts no thread, opens no file
 //! on disk, and keeps what is costly to make for the next input.
 
-use readmill_record::{Error, Kind};
-
 mod bam;
 mod bgzf;
 mod cram;
@@ -17,6 +15,7 @@ mod expression;
 mod fastq;
 mod features;
 mod header;
+mod limits;
 mod look;
 mod pieces;
 mod reference;
@@ -25,9 +24,8 @@ mod sam;
 mod seeds;
 mod steps;
 
-/// Bytes that an input may make its reader take, where the program's `-m` decides. A target that takes much more fails:
-/// `tests/fuzz` and `./dev fuzz` say how much.
-pub const MEMORY: usize = 8 << 20;
+pub use limits::MEMORY;
+use limits::{expect_refusal, memory};
 
 /// A format that is read.
 #[derive(Clone, Copy)]
@@ -89,12 +87,6 @@ impl Target {
             std::fs::write(&path, seed).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         }
     }
-}
-
-/// Bytes that are refused are refused for what they are: with a message, and not because we or the system failed.
-fn expect_refusal(error: &Error) {
-    assert!(matches!(error.kind, Kind::Input | Kind::Usage), "{:?}: {error}", error.kind);
-    assert!(!error.what.is_empty());
 }
 
 const fn equal(one: &[u8], other: &[u8]) -> bool {

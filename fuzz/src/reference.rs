@@ -1,7 +1,7 @@
 //! The reference: FASTA, plain and BGZF, and its indexes (.fai, .gzi). Files are in memory.
 
 use std::fs::File;
-use std::io::{BufRead, Cursor};
+use std::io::{Cursor, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 use readmill_format::reference::{Files, Reference};
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::{expect_refusal, pieces};
+use crate::{expect_refusal, memory, pieces};
 
 const FASTA: &[u8] = b">c1 first\nACGTACGTAC\nGTNNRYacgt\nACG\n>chr2\nTTTTTTTT\nGG\n";
 const FAI: &[u8] = b"c1\t23\t10\t10\t11\nchr2\t10\t42\t8\t9\n";
@@ -54,10 +54,10 @@ pub fn indexed(bytes: &[u8]) {
     let fasta = parts.next().unwrap_or_default();
     let mut index = || {
         let bytes = parts.next().filter(|bytes| !bytes.is_empty())?;
-        Some(Box::new(Cursor::new(bytes.to_vec())) as Box<dyn BufRead>)
+        Some(Box::new(Cursor::new(bytes.to_vec())) as Box<dyn Read + Send>)
     };
     let files = Files { fasta: in_memory(fasta), fai: index(), gzi: index() };
-    let reference = match Reference::of_files(Path::new("ref.fa"), files) {
+    let reference = match Reference::of_files(Path::new("ref.fa"), files, &memory()) {
         Ok(reference) => reference,
         Err(error) => return expect_refusal(&error),
     };

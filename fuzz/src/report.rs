@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use readmill_steps::bqsr::{self, Applying, Recalibration, Report};
 
-use crate::expect_refusal;
+use crate::{expect_refusal, memory};
 
 /// What stands for the table of 94 rows that nobody changes, so that inputs stay short.
 const QUANTIZED: &[u8] = b"=Q\n";
@@ -70,17 +70,17 @@ fn whole(bytes: &[u8]) -> Vec<u8> {
 
 /// A report. Its text is read as the same report; it can be added up, drawn and applied.
 pub fn table(bytes: &[u8]) {
-    let report = match Report::read(&whole(bytes)) {
+    let report = match Report::read(&whole(bytes), &mut memory().empty("the table")) {
         Ok(report) => report,
         Err(error) => return expect_refusal(&error),
     };
     let text = report.text();
-    let again = match Report::read(&text) {
+    let again = match Report::read(&text, &mut memory().empty("the table")) {
         Ok(again) => again,
         Err(error) => panic!("what was written is refused: {error}\n{}", text.escape_ascii()),
     };
     assert!(again.text() == text, "a report's text is that of another report");
-    match Recalibration::new(&report, &Applying::default()) {
+    match Recalibration::new(&report, &Applying::default(), &memory()) {
         Ok(recalibration) => {
             for group in &report.groups {
                 let found = recalibration.group(&group.name).map(|it| it.name() == group.name);
@@ -91,7 +91,7 @@ pub fn table(bytes: &[u8]) {
     }
     for result in [
         bqsr::plot_data::csv(&[("BQSR", &report), ("Before", &again)]).map(drop),
-        bqsr::gather(vec![report, again]).map(drop),
+        bqsr::gather([report, again].map(Ok)).map(drop),
     ] {
         if let Err(error) = result {
             expect_refusal(&error);

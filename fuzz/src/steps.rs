@@ -9,7 +9,7 @@ use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::Codec;
 use readmill_format::fastq::{self, Style};
 use readmill_format::reference::{Files, Reference};
-use readmill_record::{Batch, Header, RecordRef, Result};
+use readmill_record::{Batch, Header, Ledger, RecordRef, Result};
 use readmill_steps::expression::Expression;
 use readmill_steps::filter::{
     ByFlags, CleanSam, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq, NmMdUq,
@@ -56,7 +56,11 @@ fn make() -> Result<Made> {
     let mut header = seeds::header();
     let contig: Vec<u8> = seeds::simulated().contig.clone();
     let fasta = in_memory(&[b">c1\n", &contig[..], b"\n"].concat());
-    let reference = Reference::of_files(Path::new("ref.fa"), Files { fasta, fai: None, gzi: None })?;
+    let reference = Reference::of_files(
+        Path::new("ref.fa"),
+        Files { fasta, fai: None, gzi: None },
+        &Ledger::unlimited(),
+    )?;
     let flags = FlagRules { required: 1, excluded: 0x400, any_of: 0xc0, excluded_together: 0xc };
     let names = HashMap::from([(b"c1".to_vec(), b"chromosome1".to_vec())]);
     let expression = Expression::parse("avg(qual) > 10 || [XX] != 3 && cigar =~ \"M$\"", &header)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use readmill_format::cram::{self, Crai, Encoded, References, Writing};
 use readmill_record::header::Line;
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
 use crate::target::{Target, with_suffix};
@@ -18,9 +18,9 @@ pub struct CramOutput {
 }
 
 impl CramOutput {
-    /// How `output` is written for reads under `header`.
-    pub fn new(output: &Output, header: &Header, indexed: bool) -> Result<Self> {
-        let references = references(&output.cram, header)?;
+    /// How `output` is written for reads under `header`, whose contigs are charged to `ledger`.
+    pub fn new(output: &Output, header: &Header, indexed: bool, ledger: &Ledger) -> Result<Self> {
+        let references = references(&output.cram, header, ledger)?;
         let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
         let writing = Writing::new(header, output.cram.version, references, level);
         Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
@@ -45,22 +45,24 @@ impl CramOutput {
 }
 
 /// Where bases come from; None where all bases are stored.
-fn references(style: &CramStyle, header: &Header) -> Result<Option<References>> {
+fn references(style: &CramStyle, header: &Header, ledger: &Ledger) -> Result<Option<References>> {
     let CramStyle { no_reference, reference, cache, .. } = style;
-    let fasta = reference.as_ref().filter(|_| !no_reference).map(cram::Fasta::open).transpose()?;
-    let references = || References::new(header, fasta.as_ref(), cache);
-    Ok((!no_reference).then(references))
+    if *no_reference {
+        return Ok(None);
+    }
+    let fasta = reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
+    References::new(header, fasta.as_ref(), cache, ledger).map(Some)
 }
 
 /// Gives the @SQ lines of a header the M5 that CRAM wants, of the contigs that the reference has; refuses a reference
 /// whose contigs are others by the M5 that is there, as samtools does. Without a reference there must be bases under
 /// the M5 of some contig.
-pub fn complete(header: &mut Header, output: &Output) -> Result<()> {
+pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result<()> {
     let reference = match &output.cram {
         CramStyle { no_reference: true, .. } => return Ok(()),
-        CramStyle { reference: Some(reference), .. } => reference.open()?,
+        CramStyle { reference: Some(reference), .. } => reference.open(ledger)?,
         style => {
-            let found = references(style, header)?.is_none_or(|references| references.has_any());
+            let found = references(style, header, ledger)?.is_none_or(|references| references.has_any());
             return if found { Ok(()) } else { Err(nowhere()) };
         }
     };

@@ -27,7 +27,7 @@ use crate::report::log;
 use crate::side_files::{self, SideFiles};
 use crate::summary::{self, Summary};
 use crate::tallies::Point;
-use crate::{elsewhere, forecast, recalibration};
+use crate::{elsewhere, forecast};
 
 impl Job<'_> {
     /// Steps that need the whole input: ingest, resolve, look, merge.
@@ -37,11 +37,16 @@ impl Job<'_> {
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
         let mut files = SideFiles::open(self.plan, &self.header)?;
         let header = self.header.clone();
-        let sides = elsewhere::open(self.plan, &header, self.memory.crew.in_flight, self.report)?;
+        let sides = elsewhere::open(
+            self.plan,
+            &header,
+            self.memory.crew.in_flight,
+            &self.memory.ledger,
+            self.report,
+        )?;
         let spill = self.spill();
         spill.check()?;
-        let recalibration = self.plan.steps.recalibration.as_ref();
-        let from_file = recalibration::step_from_file(recalibration, &self.header)?;
+        let from_file = self.step_from_file()?;
         let training = self.training(&spill)?;
         let beside_reads = self.beside_reads(training.as_deref());
         let known = spill.written();
@@ -81,9 +86,8 @@ impl Job<'_> {
             marks = Some(charge);
             summary::found(&verdict.tally, &self.header, self.report);
             summary.mode = Some(verdict.mode);
-            let references = self.header.references().iter().map(|reference| reference.name.clone());
             let libraries = Arc::clone(&noted.libraries);
-            let apply = ApplyMarks::new(Arc::clone(&verdict), writing, libraries, references.collect());
+            let apply = ApplyMarks::new(Arc::clone(&verdict), writing, libraries, &self.header);
             marked = Some((verdict, apply.counted(), &noted.libraries));
             steps.push(Box::new(apply));
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use readmill_format::sites::Found;
 use readmill_format::spill::Spill;
-use readmill_record::Result;
+use readmill_record::{Ledger, Result};
 use readmill_steps::Step;
 use readmill_steps::bqsr::{self, Counting, Training, Writing};
 use readmill_steps::markdup::Verdict;
@@ -25,7 +25,15 @@ impl Job<'_> {
     /// What bases are counted against, if they are to be counted.
     pub(super) fn training(&self, spill: &Arc<Spill>) -> Result<Option<Arc<Training>>> {
         let Some(wanted) = self.wanted_training() else { return Ok(None) };
-        recalibration::training(wanted, &self.header, spill, self.report).map(Arc::new).map(Some)
+        let ledger = &self.memory.ledger;
+        let training = recalibration::training(wanted, &self.header, spill, ledger, self.report);
+        training.map(Arc::new).map(Some)
+    }
+
+    /// The step that applies a table from a file, if that is asked for.
+    pub(super) fn step_from_file(&self) -> Result<Option<Box<dyn Step>>> {
+        let wanted = self.plan.steps.recalibration.as_ref();
+        recalibration::step_from_file(wanted, &self.header, &self.memory.ledger)
     }
 
     fn wanted_training(&self) -> Option<&plan::Training> {
@@ -45,8 +53,9 @@ impl Job<'_> {
     /// Bytes beside the reads that counting takes.
     pub(super) fn beside_reads(&self, training: Option<&Training>) -> u64 {
         let wanted = self.wanted_training().zip(training);
-        let counting = wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all);
-        counting + recalibration::table_room(self.plan.steps.recalibration.as_ref())
+        let bootstrap = self.wanted_training().is_some_and(|wanted| wanted.bootstrap);
+        let found = if bootstrap { Found::bytes(self.header.references().len()) } else { 0 };
+        found + wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all)
     }
 
     /// Nothing counted yet, of reads as they come; nothing if nothing is to be counted.
@@ -88,11 +97,13 @@ impl Job<'_> {
         let merge = Merge::new(Arc::clone(sources));
         look::over_runs(waiting.crew, merge, &look, verdict, self.report)?;
         let table = self.settle(look, files, false)?;
-        let recalibration = bqsr::Recalibration::new(&table, &apply.applying)?;
+        // (What it takes is charged with the counts.)
+        let recalibration = bqsr::Recalibration::new(&table, &apply.applying, &Ledger::unlimited())?;
         // Of a read group none of whose reads trains, nothing is known; the others are no worse for it.
         let writing = Writing { allow_missing_group: true, ..apply.writing.clone() };
         let apply = Apply { writing, ..apply.clone() };
-        let step = recalibration::step(recalibration, &apply, &self.header)?;
+        let groups = training.groups.clone();
+        let step = recalibration::step(recalibration, &apply, groups, &self.header);
         let again = wanted.training().filter(|wanted| wanted.after.is_some());
         let again = again.map(|wanted| {
             let counting = Counting { use_original: false, ..wanted.counting.clone() };
@@ -114,7 +125,8 @@ impl Job<'_> {
             return Ok(training);
         };
         self.report.stage("comparing", None, false);
-        let found = Found::new(self.header.references().len(), &waiting.spill)?;
+        // (What they take is charged with the counts.)
+        let found = Found::new(self.header.references().len(), &waiting.spill, &Ledger::unlimited())?;
         let merge = Merge::new(Arc::clone(sources));
         let (sites, n) = look::suspects(waiting.crew, merge, (&look, verdict), found, self.report)?;
         self.report.say(&format!("readmill: {n} positions differ too often, and are left out"));

@@ -7,7 +7,7 @@ use std::io::{Cursor, Read};
 
 use std::sync::Arc;
 
-use readmill_record::{Charge, Error, Header, Ledger, RecordRef, Result};
+use readmill_record::{Error, Header, Ledger, RecordRef, Result, make_room};
 
 use crate::bam::header as bam_header;
 use crate::bgzf::{BlockReader, Chunk, Inflater, Stream, frame};
@@ -174,11 +174,12 @@ impl Source {
     }
 
     fn cram(input: Input, rules: &Rules) -> Result<Self> {
-        let mut reader = cram::Reader::open(input, rules.allow_missing_eof, rules.container)?;
+        let ledger = &rules.ledger;
+        let mut reader = cram::Reader::open(input, rules.allow_missing_eof, rules.container, ledger)?;
         let header = reader.header().clone();
-        let reference = rules.reference.as_ref().map(cram::Fasta::open).transpose()?;
-        let references = cram::References::new(&header, reference.as_ref(), &rules.cache);
-        let setup = cram::Setup::new(reader.version(), &header, references, &rules.name);
+        let reference = rules.reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
+        let references = cram::References::new(&header, reference.as_ref(), &rules.cache, ledger)?;
+        let setup = cram::Setup::new(reader.version(), &header, references, &rules.name)?;
         reader.set_beside(setup.most_beside());
         Ok(Source { header, kind: Kind::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
     }
@@ -279,17 +280,6 @@ impl Source {
             }
         }
     }
-}
-
-/// Makes room for `more` bytes behind those of a header, and charges it before.
-fn make_room(bytes: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {
-    let needed = bytes.len() + more;
-    if needed > bytes.capacity() {
-        let capacity = needed.max(bytes.capacity() / 2 * 3);
-        charge.grow((capacity - bytes.capacity()) as u64)?;
-        bytes.reserve_exact(capacity - bytes.len());
-    }
-    Ok(())
 }
 
 fn too_long(what: &str, most: usize) -> Error {

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
 use crate::bgzf::{BlockReader, Stream};
 
@@ -15,33 +15,111 @@ const READ_SIZE: usize = 256 << 10;
 /// The longest line that is read: a VCF of a hundred thousand samples has lines of megabytes.
 const MAX_LINE: usize = 256 << 20;
 
-/// Most memory that reading takes where lines are not longer than what is read at a time: the bytes read, a
-/// chunk of BGZF compressed and inflated, each of which may have grown by doubling.
-pub const READING_BYTES: usize = 2 * READ_SIZE + 4 * crate::bgzf::frame::MAX_CHUNK;
+/// Most memory that a chunk of BGZF takes, compressed and inflated, each of which may have grown by doubling.
+pub(crate) const BGZF_BYTES: usize = 4 * crate::bgzf::frame::MAX_CHUNK;
 
-/// What is read.
-pub type Input = Box<dyn Read + Send>;
+/// What inflating gzip takes: its window, tables, and a buffer.
+const GZIP_BYTES: usize = 96 << 10;
 
-/// Opens a file that may be compressed. What it reads is inflated.
-pub fn open(path: &Path) -> Result<Input> {
-    let opening = |e| Error::io("it cannot be opened", &e).file(path);
-    inflated(File::open(path).map_err(opening)?).map_err(opening)
+/// What is read, and the charge of the memory that reading takes.
+pub struct Input {
+    from: Box<dyn Read + Send>,
+    charge: Charge,
 }
 
-/// Returns what `packed` holds, inflated if it is compressed.
+impl Input {
+    /// What is not compressed; what becomes of it is charged to `ledger`.
+    pub fn plain(from: impl Read + Send + 'static, ledger: &Ledger) -> Self {
+        Input { from: Box::new(from), charge: ledger.empty(READING) }
+    }
+
+    /// What reading is charged to.
+    pub fn ledger(&self) -> &Ledger {
+        self.charge.ledger()
+    }
+
+    /// Puts bytes that were taken off the start back.
+    #[must_use]
+    pub fn behind(self, start: Vec<u8>) -> Self {
+        Input { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
+    }
+
+    /// Fills `into`; says how many bytes there were, which are fewer only at the end.
+    pub fn fill(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let mut n = 0;
+        while n < into.len() {
+            match self.from.read(&mut into[n..]) {
+                Ok(0) => break,
+                Ok(more) => n += more,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(n)
+    }
+
+    /// Appends the next `n` bytes to `bytes`, or those up to the end if they are fewer, and pays for them by `charge`. A
+    /// number that is not true takes no memory.
+    ///
+    /// # Errors
+    /// Reading fails, or the memory is not free; neither names the file.
+    pub fn append(&mut self, n: u64, bytes: &mut Vec<u8>, charge: &mut Charge) -> Result<u64> {
+        let mut read = 0;
+        while read < n {
+            let now = (READ_SIZE as u64).min(n - read) as usize;
+            make_room(bytes, now, charge)?;
+            let from = bytes.len();
+            bytes.resize(from + now, 0);
+            let got = self.fill(&mut bytes[from..]).map_err(|e| failure(&e))?;
+            bytes.truncate(from + got);
+            read += got as u64;
+            if got < now {
+                break;
+            }
+        }
+        Ok(read)
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.from.read(into)
+    }
+}
+
+/// Opens a file that may be compressed. What it reads is inflated.
+pub fn open(path: &Path, ledger: &Ledger) -> Result<Input> {
+    let opening = |e| Error::io("it cannot be opened", &e).file(path);
+    let (from, bytes) = inflated(File::open(path).map_err(opening)?).map_err(opening)?;
+    let charge = ledger.charge(READING, bytes as u64).map_err(|e| e.file(path))?;
+    Ok(Input { from, charge })
+}
+
+/// What reads inflated bytes, and the bytes of memory that this takes.
+type Inflated<'a> = (Box<dyn Read + Send + 'a>, usize);
+
+/// Returns what `packed` holds, inflated if it is compressed, and the bytes that reading it takes.
 ///
 /// # Errors
 /// If the first bytes cannot be read.
-pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Box<dyn Read + Send + 'a>> {
+pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflated<'a>> {
     let mut start = Vec::new();
     (&mut packed).take(18).read_to_end(&mut start)?;
     let (gzip, bgzf) = (start.starts_with(&[0x1f, 0x8b]), is_bgzf(&start));
     let whole = Cursor::new(start).chain(packed);
     Ok(match (gzip, bgzf) {
-        (_, true) => Box::new(Stream::new(BlockReader::new(whole, false))),
-        (true, _) => Box::new(flate2::read::MultiGzDecoder::new(whole)),
-        (false, _) => Box::new(whole),
+        (_, true) => (Box::new(Stream::new(BlockReader::new(whole, false))), BGZF_BYTES),
+        (true, _) => (Box::new(flate2::read::MultiGzDecoder::new(whole)), GZIP_BYTES),
+        (false, _) => (Box::new(whole), 0),
     })
+}
+
+/// Reads all of a file that may be compressed, and pays for its bytes by `charge`.
+pub fn read_all(path: &Path, charge: &mut Charge) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut input = open(path, charge.ledger())?;
+    input.append(u64::MAX, &mut bytes, charge).map_err(|e| e.file(path))?;
+    Ok(bytes)
 }
 
 /// Whether a file that starts like this is BGZF: gzip whose first extra field is `BC` (SAM specification, 4.1).
@@ -51,18 +129,24 @@ pub fn is_bgzf(start: &[u8]) -> bool {
 
 /// What went wrong when a file that [`open`] opened was read.
 pub fn reading(error: &std::io::Error, path: &Path) -> Error {
+    failure(error).file(path)
+}
+
+fn failure(error: &std::io::Error) -> Error {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).cloned();
     let ours = ours.map(|ours| ours.hint("it is cut short or damaged: get it again"));
-    let told = ours.unwrap_or_else(|| match error.kind() {
+    ours.unwrap_or_else(|| match error.kind() {
         UnexpectedEof | InvalidInput | InvalidData => {
             Error::input(format!("the gzip data is damaged or cut short ({error})"))
                 .hint("get the file again")
         }
         _ => Error::io("reading failed", error),
-    });
-    told.file(path)
+    })
 }
+
+/// What reading is called in a list of what takes memory.
+const READING: &str = "files being read";
 
 /// The lines of a file.
 pub struct Lines {
@@ -76,18 +160,20 @@ pub struct Lines {
     /// Number of the current line, from 1.
     number: u64,
     ended: bool,
+    /// Of `bytes`.
+    charge: Charge,
 }
 
 impl Lines {
     /// The lines of the file at `path`.
-    pub fn open(path: &Path) -> Result<Self> {
-        Ok(Self::new(path, open(path)?))
+    pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
+        Ok(Self::new(path, open(path, ledger)?))
     }
 
     /// The lines of `input`; `path` is for messages.
     pub fn new(path: &Path, input: Input) -> Self {
-        let (path, bytes) = (path.to_path_buf(), Vec::with_capacity(READ_SIZE));
-        Lines { path, input, bytes, line: 0..0, at: 0, number: 0, ended: false }
+        let (path, charge) = (path.to_path_buf(), input.charge.ledger().empty("a line of text"));
+        Lines { path, input, bytes: Vec::new(), line: 0..0, at: 0, number: 0, ended: false, charge }
     }
 
     /// Goes to the next line; false at the end of the file.
@@ -128,11 +214,43 @@ impl Lines {
         self.bytes.drain(..self.at);
         self.at = 0;
         if self.bytes.len() > MAX_LINE {
-            return Err(self.wrong("a line is longer than 256 MiB").hint("is this the right file?"));
+            return Err(self.too_long());
+        }
+        if make_room(&mut self.bytes, READ_SIZE, &mut self.charge).is_err() {
+            return Err(self.measure()?);
         }
         let read = (&mut self.input).take(READ_SIZE as u64).read_to_end(&mut self.bytes);
         self.ended = read.map_err(|e| reading(&e, &self.path))? == 0;
         Ok(())
+    }
+
+    /// The error for a line that does not fit into the memory, the rest of which is passed over to see what it needs.
+    fn measure(&mut self) -> Result<Error> {
+        let mut length = self.bytes.len();
+        let mut piece = std::mem::take(&mut self.bytes);
+        piece.truncate(READ_SIZE);
+        while !piece.is_empty() {
+            let n = self.input.fill(&mut piece).map_err(|e| reading(&e, &self.path))?;
+            piece.truncate(n);
+            let end = memchr::memchr(b'\n', &piece);
+            length += end.unwrap_or(n);
+            if length > MAX_LINE {
+                return Ok(self.too_long());
+            }
+            if end.is_some() {
+                break;
+            }
+        }
+        let needed = (length + 2 * READ_SIZE) as u64; // as much as is read at a time lies behind it, and before it
+        let mut error =
+            self.charge.ledger().shortage("a line of text", needed.saturating_sub(self.charge.bytes()));
+        error.what = format!("line {}: {}", self.number + 1, error.what);
+        Ok(error.file(&self.path))
+    }
+
+    fn too_long(&mut self) -> Error {
+        self.number += 1;
+        self.wrong("it is longer than 256 MiB").hint("is this the right file?")
     }
 
     /// An error that names the file and the current line.
@@ -156,7 +274,7 @@ mod tests {
     fn lines(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        let mut lines = Lines::open(file.path())?;
+        let mut lines = Lines::open(file.path(), &Ledger::unlimited())?;
         let mut all = Vec::new();
         while lines.advance()? {
             if all.len() == 2 {

@@ -19,6 +19,7 @@ pub mod header;
 pub mod ledger;
 pub mod reads;
 pub mod realign;
+mod room;
 pub mod tag;
 pub mod view;
 
@@ -30,4 +31,5 @@ pub use flags::Flags;
 pub use header::Header;
 pub use ledger::{Charge, Ledger};
 pub use reads::{Read, ReadSpan, Reads};
+pub use room::{Prepaid, make_room};
 pub use view::RecordRef;

@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use readmill_format::text;
+use readmill_record::Ledger;
 use readmill_simulate::Sample;
 
 use crate::invariance_bqsr::BOTH;
@@ -21,7 +22,7 @@ fn world() -> (World, Reads) {
 fn same(world: &World, one: &str, two: &str) {
     let read = |name: &str| {
         let mut bytes = Vec::new();
-        let mut file = text::open(&world.desk.path(name)).expect("a file");
+        let mut file = text::open(&world.desk.path(name), &Ledger::unlimited()).expect("a file");
         file.read_to_end(&mut bytes).expect("a file that can be read");
         bytes
     };

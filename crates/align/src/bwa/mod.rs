@@ -17,6 +17,8 @@ mod options;
 mod quiet;
 mod record;
 mod settings;
+#[cfg(all(test, target_os = "linux"))]
+mod shared_tests;
 
 use std::path::Path;
 use std::sync::Arc;

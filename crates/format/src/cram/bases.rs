@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use md5::{Digest, Md5};
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Charge, Error, Header, Ledger, Prepaid, Result, make_room};
 
 use crate::reference::{Reference, Window};
 
@@ -24,10 +24,10 @@ impl Fasta {
         &self.0.0
     }
 
-    /// Opens it.
-    pub fn open(&self) -> Result<Reference> {
+    /// Opens it; its index is charged to the `ledger` of the first call.
+    pub fn open(&self, ledger: &Ledger) -> Result<Reference> {
         let (path, opened) = &*self.0;
-        opened.get_or_init(|| Reference::open(path).map_err(|e| e.file(path))).clone()
+        opened.get_or_init(|| Reference::open(path, ledger).map_err(|e| e.file(path))).clone()
     }
 }
 
@@ -111,28 +111,35 @@ struct Contig {
     file: Option<PathBuf>,
 }
 
-/// The bases of a header's contigs. Clones share the file.
+/// The bases of a header's contigs. Clones share them.
 #[derive(Clone, Debug)]
-pub struct References {
+pub struct References(Arc<Known>);
+
+#[derive(Debug)]
+struct Known {
     fasta: Option<Reference>,
     /// Why the FASTA file has nothing to do with the header, if that is so.
     unfit: Option<Error>,
     cache: Cache,
     contigs: Vec<Contig>,
+    /// Of the contigs.
+    charge: Charge,
 }
 
-impl References {
-    /// The contigs of `header`, from `fasta` or, without one, from files under their MD5. A contig may have another
-    /// length in `fasta`, as htslib has it: CRAM proves the bases of each slice, and bases that are not there are an
-    /// error when they are needed.
-    pub fn new(header: &Header, fasta: Option<&Reference>, cache: &Cache) -> Self {
-        let (numbers, unfit) = match fasta.map(|fasta| fasta.numbers(header)) {
-            Some(Ok(numbers)) => (numbers, None),
-            Some(Err(error)) => (Vec::new(), Some(error)),
-            None => (Vec::new(), None),
-        };
+/// What takes the memory.
+const NAME: &str = "contigs of CRAM";
+
+impl Known {
+    /// Takes what the header says of its contigs.
+    fn read(
+        header: &Header,
+        numbers: Vec<Option<u32>>,
+        ledger: &Ledger,
+    ) -> Result<(Vec<Contig>, Charge)> {
+        let (mut contigs, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty(NAME)));
+        make_room(&mut contigs, header.references().len(), prepaid.charge())?;
         let mut numbers = numbers.into_iter();
-        let contigs = header.references().iter().zip(header.lines_of(b"SQ")).map(|(contig, line)| {
+        for (contig, line) in header.references().iter().zip(header.lines_of(b"SQ")) {
             let text = |key: &[u8; 2]| Some(String::from_utf8_lossy(line.get(key)?).into_owned());
             let file = text(b"UR").and_then(|uri| {
                 let path = uri.strip_prefix("file://").or(uri.strip_prefix("file:")).unwrap_or(&uri);
@@ -141,47 +148,81 @@ impl References {
             let (name, length) = (contig.name.clone(), contig.length);
             let md5 = text(b"M5").map(|md5| md5.to_ascii_lowercase());
             let md5 = md5.filter(|md5| md5.bytes().all(|byte| byte.is_ascii_hexdigit()));
-            Contig { name, length, number: numbers.next().flatten(), md5, file }
-        });
-        References { fasta: fasta.cloned(), unfit, cache: cache.clone(), contigs: contigs.collect() }
+            let others =
+                [md5.as_ref().map(String::len), file.as_ref().map(|file| file.as_os_str().len())];
+            [Some(name.len())].into_iter().chain(others).flatten().try_for_each(|n| prepaid.block(n))?;
+            contigs.push(Contig { name, length, number: numbers.next().flatten(), md5, file });
+        }
+        Ok((contigs, prepaid.into_charge()))
+    }
+}
+
+impl References {
+    /// The contigs of `header`, from `fasta` or, without one, from files under their MD5. A contig may have another
+    /// length in `fasta`, as htslib has it: CRAM proves the bases of each slice, and bases that are not there are an
+    /// error when they are needed.
+    ///
+    /// # Errors
+    /// The memory that contigs take is not free in `ledger`.
+    pub fn new(
+        header: &Header,
+        fasta: Option<&Reference>,
+        cache: &Cache,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        let n = header.references().len() * size_of::<Option<u32>>();
+        let _numbers = ledger.charge(NAME, n as u64)?;
+        let (numbers, unfit) = match fasta.map(|fasta| fasta.numbers(header)) {
+            Some(Ok(numbers)) => (numbers, None),
+            Some(Err(error)) => (Vec::new(), Some(error)),
+            None => (Vec::new(), None),
+        };
+        let (contigs, charge) = Known::read(header, numbers, ledger)?;
+        let (fasta, cache) = (fasta.cloned(), cache.clone());
+        Ok(References(Arc::new(Known { fasta, unfit, cache, contigs, charge })))
+    }
+
+    /// What their memory is charged to.
+    pub fn ledger(&self) -> &Ledger {
+        self.0.charge.ledger()
     }
 
     /// Whether there is a FASTA file.
     pub fn has_fasta(&self) -> bool {
-        self.fasta.is_some()
+        self.0.fasta.is_some()
     }
 
     /// Whether the bases of any contig are to be had, or there are no contigs.
     pub fn has_any(&self) -> bool {
-        let mut contigs = self.contigs.iter();
+        let mut contigs = self.0.contigs.iter();
         self.has_fasta() || contigs.len() == 0 || contigs.any(|contig| self.elsewhere(contig).is_ok())
     }
 
     /// Number of contigs.
     pub fn count(&self) -> usize {
-        self.contigs.len()
+        self.0.contigs.len()
     }
 
     /// Length of a contig in the header, in bases.
     pub fn length(&self, contig: i32) -> i64 {
-        self.contigs.get(contig as usize).map_or(0, |contig| i64::from(contig.length))
+        self.0.contigs.get(contig as usize).map_or(0, |contig| i64::from(contig.length))
     }
 
     /// Length of a contig in bases, as far as there are any where they come from.
     pub fn known_length(&self, contig: i32) -> i64 {
         let length = self.length(contig);
-        let number = self.contigs.get(contig as usize).and_then(|contig| contig.number);
-        let known = self.fasta.as_ref().zip(number).map(|(fasta, number)| fasta.length(number));
+        let number = self.0.contigs.get(contig as usize).and_then(|contig| contig.number);
+        let known = self.0.fasta.as_ref().zip(number).map(|(fasta, number)| fasta.length(number));
         known.map_or(length, |known| length.min(i64::from(known)))
     }
 
     /// Says which contig has another length in the FASTA file than in the header, and how many others do; None if all
     /// are equal.
     pub fn unequal_lengths(&self) -> Option<String> {
-        let fasta = self.fasta.as_ref()?;
+        let fasta = self.0.fasta.as_ref()?;
         let length = |contig: &Contig| contig.number.map(|number| fasta.length(number));
         let differs = |contig: &&Contig| length(contig).is_some_and(|n| n != contig.length);
-        let mut unequal = self.contigs.iter().filter(differs);
+        let mut unequal = self.0.contigs.iter().filter(differs);
         let first = unequal.next()?;
         let (file, name) = (fasta.path().display(), String::from_utf8_lossy(&first.name));
         let (known, told) = (length(first).unwrap_or(0), first.length);
@@ -194,7 +235,8 @@ impl References {
 
     /// Name of a contig.
     pub fn name(&self, contig: i32) -> String {
-        let name = self.contigs.get(contig as usize).map(|contig| String::from_utf8_lossy(&contig.name));
+        let name =
+            self.0.contigs.get(contig as usize).map(|contig| String::from_utf8_lossy(&contig.name));
         name.map_or_else(|| "?".into(), |name| name.into_owned())
     }
 
@@ -202,7 +244,7 @@ impl References {
     pub fn bases(&self) -> Bases {
         Bases {
             references: self.clone(),
-            window: self.fasta.as_ref().map(Reference::letters),
+            window: self.0.fasta.as_ref().map(Reference::letters),
             other: None,
         }
     }
@@ -212,7 +254,7 @@ impl References {
         let md5 = contig.md5.as_ref().map_or("no M5".into(), |md5| format!("M5 {md5}"));
         let hint =
             "give the FASTA file by --reference, or set REF_CACHE to where the file of that MD5 lies";
-        match &self.fasta {
+        match &self.0.fasta {
             Some(fasta) => fasta.lacks(&contig.name),
             None => {
                 let what =
@@ -224,12 +266,12 @@ impl References {
 
     /// A file with the bases of a contig, where there is no FASTA file given.
     fn elsewhere(&self, contig: &Contig) -> Result<(Window, u32)> {
-        if let Some(file) = contig.md5.as_ref().and_then(|md5| self.cache.find(md5)) {
-            let reference = Reference::of_bases(&file, &contig.name)?;
+        if let Some(file) = contig.md5.as_ref().and_then(|md5| self.0.cache.find(md5)) {
+            let reference = Reference::of_bases(&file, &contig.name, self.0.charge.ledger())?;
             return Ok((reference.letters(), 0));
         }
         if let Some(file) = contig.file.as_ref().filter(|file| is_indexed(file)) {
-            let reference = Reference::open(file)?;
+            let reference = Reference::open(file, self.0.charge.ledger())?;
             let number = reference.contigs().position(|(name, _)| name == contig.name);
             if let Some(number) = number {
                 return Ok((reference.letters(), number as u32));
@@ -263,7 +305,7 @@ impl Bases {
     /// The bases of `contig` from `start` to `end` (0-based, half-open), as upper-case letters.
     #[inline]
     pub fn get(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
-        let known = self.references.contigs.get(contig as usize);
+        let known = self.references.0.contigs.get(contig as usize);
         let known = known.ok_or_else(|| Error::bug("bases are wanted of a contig that there is not"))?;
         let Some(number) = known.number else { return self.get_elsewhere(contig, start, end) };
         let window = self.window.as_mut();
@@ -273,14 +315,15 @@ impl Bases {
     }
 
     fn get_elsewhere(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
-        if let Some(error) = &self.references.unfit {
+        if let Some(error) = &self.references.0.unfit {
             return Err(error.clone());
         }
-        let known = &self.references.contigs[contig as usize];
-        if self.references.fasta.is_some() {
+        let known = &self.references.0.contigs[contig as usize];
+        if self.references.0.fasta.is_some() {
             return Err(self.references.missing(known));
         }
         if self.other.as_ref().is_none_or(|(of, ..)| *of != contig) {
+            self.other = None;
             let (window, number) = self.references.elsewhere(known)?;
             self.other = Some((contig, window, number));
         }

@@ -3,7 +3,7 @@
 use readmill_record::{Error, Result};
 
 use super::Version;
-use super::codec::{Codecs, Method};
+use super::codec::{self, Codecs, Method};
 use super::num::{Front, damaged, put_itf8};
 
 /// What a block holds.
@@ -88,9 +88,18 @@ impl<'a> Block<'a> {
         Ok(Block { content, id, raw_size, method, data })
     }
 
-    /// Puts its uncompressed bytes in place of what is in `out`.
+    /// Most bytes that uncompressing it takes beside what comes of it.
+    pub fn scratch(&self) -> usize {
+        codec::scratch(self.method, self.data, self.raw_size)
+    }
+
+    /// Puts its uncompressed bytes in place of what is in `out`, which grows to their number and no more.
     pub fn inflate(&self, codecs: &mut Codecs, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
+        if out.capacity() < self.raw_size {
+            *out = Vec::new();
+            out.reserve_exact(self.raw_size);
+        }
         codecs.inflate(self.method, self.data, self.raw_size, out)?;
         if out.len() != self.raw_size {
             return Err(damaged("a block has not the size it claims"));

@@ -136,17 +136,19 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The text of the header in the first container of a file.
-pub fn header_text(blocks: &[u8], version: Version, codecs: &mut Codecs) -> Result<Vec<u8>> {
-    let block = Block::read(&mut Front(blocks), version)?;
+/// The text of the header in the first block of a file.
+pub fn header_text(block: Block<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
     if block.content != Content::FileHeader {
         return Err(damaged("the first container does not hold the header"));
     }
-    let mut raw = Vec::new();
-    block.inflate(codecs, &mut raw)?;
-    let mut front = Front(&raw);
+    let mut text = Vec::new();
+    block.inflate(codecs, &mut text)?;
+    let mut front = Front(&text);
     let length = front.u32()? as usize;
-    Ok(front.take(length)?.to_vec())
+    front.take(length)?;
+    text.drain(..4);
+    text.truncate(length);
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -161,7 +163,8 @@ mod tests {
         let bytes = header_container(&header, Version::DEFAULT).unwrap();
         let (container, taken) = ContainerHeader::read(&bytes[26..], Version::DEFAULT).unwrap();
         assert_eq!(container.length, bytes.len() - 26 - taken);
-        let text = header_text(&bytes[26 + taken..], Version::DEFAULT, &mut Codecs::default()).unwrap();
+        let block = Block::read(&mut Front(&bytes[26 + taken..]), Version::DEFAULT).unwrap();
+        let text = header_text(block, &mut Codecs::default()).unwrap();
         assert_eq!(text, header.to_text());
     }
 }

@@ -2,11 +2,12 @@
 
 use std::io::Read;
 
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Header, Ledger, Result};
 
-use super::block::Block;
+use super::block::{Block, Content};
 use super::codec::Codecs;
 use super::container::{self, ContainerHeader};
+use super::encoding::Stream;
 use super::num::{Front, damaged};
 use super::{MAGIC, Version};
 
@@ -27,11 +28,59 @@ pub struct Container {
     pub offset: u64,
     /// Its blocks; what is behind them is of no meaning.
     bytes: Vec<u8>,
-    /// Bytes that its blocks have when uncompressed.
-    raw: usize,
+    sizes: Sizes,
     /// Most bytes that one of its records takes for what is not stored.
     beside: usize,
 }
+
+/// What blocks take when they are uncompressed.
+#[derive(Clone, Copy, Default)]
+pub struct Sizes {
+    /// Bytes that they have then.
+    pub raw: usize,
+    /// Most bytes that uncompressing one of them takes beside that.
+    pub scratch: usize,
+    /// Most bytes that the encodings take that the compression header describes.
+    pub scheme: usize,
+}
+
+impl Sizes {
+    /// Adds what a block takes.
+    fn add(&mut self, block: &Block<'_>) {
+        self.raw = self.raw.saturating_add(block.raw_size);
+        self.scratch = self.scratch.max(block.scratch());
+        if block.content == Content::CompressionHeader {
+            self.scheme = self.scheme.max(block.raw_size.saturating_mul(SCHEME));
+        }
+    }
+
+    /// Takes off what a block takes. One that was not added before is an error.
+    pub fn take(&mut self, block: &Block<'_>) -> Result<()> {
+        let is_scheme = block.content == Content::CompressionHeader;
+        let scheme = if is_scheme { block.raw_size.saturating_mul(SCHEME) } else { 0 };
+        let fits = block.scratch() <= self.scratch && scheme <= self.scheme;
+        let left = self.raw.checked_sub(block.raw_size).filter(|_| fits);
+        self.raw = left.ok_or_else(too_much)?;
+        Ok(())
+    }
+}
+
+/// The error for a container that holds more than its sizes promise.
+pub fn too_much() -> Error {
+    damaged("a container holds more than its header says")
+}
+
+/// What becomes of each byte of a compression header: encodings, lists of tags, and both once more for a slice.
+const SCHEME: usize = 64;
+
+/// What is noted of a record until its slice is complete.
+const NOTES: usize = 192;
+
+/// Bytes that the parts of a record may take that belong to the decoder.
+const PARTS: usize = 1 << 20;
+
+/// Bases of a read of usual length, at most. The parts of longer ones are counted.
+const USUAL: usize = 1000;
 
 impl Container {
     /// Its blocks.
@@ -46,8 +95,8 @@ impl Container {
     /// bytes at most: a tag of one byte makes four, a deletion of three makes two operators and an entry of MD. (Deleted
     /// bases in MD come of nothing, wherefore there is slack.)
     pub fn bound(&self) -> usize {
-        let bases = usize::try_from(self.header.bases).unwrap_or(0).min(self.raw.saturating_mul(8));
-        let others = self.raw.saturating_sub(bases);
+        let (raw, bases) = (self.sizes.raw, self.bases());
+        let others = raw.saturating_sub(bases);
         let records = self.header.records.saturating_mul(64 + self.beside);
         records
             .saturating_add(bases / 2 * 3)
@@ -55,9 +104,28 @@ impl Container {
             .saturating_add(SLACK)
     }
 
-    /// Bytes that are in memory while it is decoded, beside its records.
+    fn bases(&self) -> usize {
+        usize::try_from(self.header.bases).unwrap_or(0).min(self.sizes.raw.saturating_mul(8))
+    }
+
+    /// Most bytes that are in memory while it is decoded, beside its records.
     pub fn working(&self) -> usize {
-        self.bytes.len() + self.raw
+        let records = self.header.records.saturating_mul(NOTES);
+        let blocks = self.bytes.len() + self.header.blocks * size_of::<Stream>();
+        let Sizes { raw, scratch, scheme } = self.sizes;
+        let parts = self.parts().saturating_sub(PARTS);
+        [raw, scratch, scheme, records, parts].into_iter().fold(blocks, usize::saturating_add)
+    }
+
+    /// Most bytes that the parts of one of its records take before they are put together. Among reads of usual length no
+    /// one is much longer than others; but where some are long, one may be all there is.
+    pub fn parts(&self) -> usize {
+        if self.bases() / USUAL < self.header.records { PARTS } else { PARTS + self.bound() / 2 * 3 }
+    }
+
+    /// What its blocks take when they are uncompressed.
+    pub fn sizes(&self) -> Sizes {
+        self.sizes
     }
 
     /// Gives its memory away.
@@ -101,8 +169,14 @@ fn too_large(what: String) -> Error {
 }
 
 impl Reader {
-    /// Reads the header of `input`. A container may take `most` bytes.
-    pub fn open(mut input: Input, allow_missing_eof: bool, most: usize) -> Result<Self> {
+    /// Reads the header of `input`. A container may take `most` bytes; what the one of the header takes is charged to
+    /// `ledger` until it is read.
+    pub fn open(
+        mut input: Input,
+        allow_missing_eof: bool,
+        most: usize,
+        ledger: &Ledger,
+    ) -> Result<Self> {
         let mut definition = [0; 26];
         if fill(&mut input, &mut definition)? < definition.len() || !definition.starts_with(MAGIC) {
             return Err(Error::input("the file ends inside its header").hint("get the file again"));
@@ -121,8 +195,11 @@ impl Reader {
             Reader { input, version, header, offset, allow_missing_eof, most, ended, beside: 0 };
         let mut first = reader.take(Vec::new())?.ok_or_else(|| damaged("there is no header"))?;
         reader.complete_block(&mut first.bytes)?;
-        let text = container::header_text(&first.bytes, version, &mut Codecs::default())?;
-        reader.header = Header::parse(&text)?;
+        let block = Block::read(&mut Front(&first.bytes), version)?;
+        let needed = first.bytes.len().saturating_add(block.raw_size).saturating_add(block.scratch());
+        let _reading = ledger.charge("headers", needed as u64)?;
+        reader.header =
+            Header::parse_within(&container::header_text(block, &mut Codecs::default())?, ledger)?;
         Ok(reader)
     }
 
@@ -179,8 +256,8 @@ impl Reader {
         }
         bytes.clear();
         self.append(header.length, &mut bytes).map_err(|e| e.offset(at))?;
-        let raw = self.raw_size(&header, &bytes).map_err(|e| e.offset(at))?;
-        let container = Container { header, offset: at, bytes, raw, beside: self.beside };
+        let sizes = self.sizes(&header, &bytes).map_err(|e| e.offset(at))?;
+        let container = Container { header, offset: at, bytes, sizes, beside: self.beside };
         let needed = container.working().saturating_add(container.bound().saturating_mul(2));
         if container.header.records > 0 && needed > self.most {
             let what = format!("a container of the CRAM file needs {} MiB to be decoded", needed >> 20);
@@ -195,6 +272,9 @@ impl Reader {
         let (mut left, input) = (n, &mut self.input);
         while left > 0 {
             let (from, n) = (bytes.len(), left.min(1 << 20));
+            if bytes.capacity() < from + n {
+                bytes.reserve_exact(left.min(from.max(n)));
+            }
             bytes.resize(from + n, 0);
             if fill(input, &mut bytes[from..])? < n {
                 return Err(cut_short());
@@ -244,14 +324,14 @@ impl Reader {
         Ok(Some(header))
     }
 
-    /// Bytes that the blocks of a container have when uncompressed.
-    fn raw_size(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<usize> {
-        let (mut front, mut raw) = (Front(bytes), 0usize);
+    /// What the blocks of a container take when uncompressed.
+    fn sizes(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<Sizes> {
+        let (mut front, mut sizes) = (Front(bytes), Sizes::default());
         // (Of a container without records, the number of blocks is not always true.)
         for _ in 0..if header.records > 0 { header.blocks } else { 0 } {
-            raw = raw.saturating_add(Block::skip(&mut front, self.version)?.raw_size);
+            sizes.add(&Block::skip(&mut front, self.version)?);
         }
-        Ok(raw)
+        Ok(sizes)
     }
 }
 

@@ -4,9 +4,10 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_record::{Batch, Error, Header, Stamp};
+use readmill_record::{Batch, Error, Header, Ledger, Stamp};
 
-use super::block::Block;
+use super::block::{Block, Content};
+use super::codec::Method;
 use super::container::ContainerHeader;
 use super::num::Front;
 use super::*;
@@ -68,8 +69,8 @@ fn batch(lines: &[String]) -> Batch {
 }
 
 fn references(desk: &Desk) -> References {
-    let reference = Reference::open(&desk.reference).unwrap();
-    References::new(&header(), Some(&reference), &Cache::default())
+    let reference = Reference::open(&desk.reference, &Ledger::unlimited()).unwrap();
+    References::new(&header(), Some(&reference), &Cache::default(), &Ledger::unlimited()).unwrap()
 }
 
 /// A whole file.
@@ -93,11 +94,13 @@ fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>
 }
 
 fn try_decode(file: &[u8], desk: Option<&Desk>, lines: &mut Vec<String>) -> Result<(), Error> {
-    let mut reader = Reader::open(Box::new(Cursor::new(file.to_vec())), false, 1 << 28)?;
+    let mut reader =
+        Reader::open(Box::new(Cursor::new(file.to_vec())), false, 1 << 28, &Ledger::unlimited())?;
     let header = reader.header().clone();
-    let reference = desk.map(|desk| Reference::open(&desk.reference).unwrap());
-    let references = References::new(&header, reference.as_ref(), &Cache::default());
-    let setup = Arc::new(Setup::new(reader.version(), &header, references, b"x.cram"));
+    let reference = desk.map(|desk| Reference::open(&desk.reference, &Ledger::unlimited()).unwrap());
+    let references =
+        References::new(&header, reference.as_ref(), &Cache::default(), &Ledger::unlimited()).unwrap();
+    let setup = Arc::new(Setup::new(reader.version(), &header, references, b"x.cram")?);
     let (mut decoder, mut link) = (Decoder::new(setup), Link::new(1 << 28));
     let mut ended = false;
     while !ended {
@@ -351,5 +354,44 @@ fn damage_is_told_by_checksums_and_does_no_harm_without() {
             damaged[range.end..][..4].copy_from_slice(&checksum.to_le_bytes());
             decode(&damaged, Some(&desk));
         }
+    }
+}
+
+#[test]
+fn a_header_that_inflates_beyond_the_memory_is_refused_before_it_does() {
+    use std::io::Write;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let size = 64 << 20;
+    gzip.write_all(&vec![0; size]).unwrap();
+    let (data, mut blocks) = (gzip.finish().unwrap(), Vec::new());
+    super::block::write(Content::FileHeader, 0, Method::Gzip, size, &data, &mut blocks);
+    let header = ContainerHeader { length: blocks.len(), blocks: 1, ..Default::default() };
+    let mut file = header_container(&self::header(), Version::DEFAULT).unwrap()[..26].to_vec();
+    header.write(&mut file);
+    file.extend(blocks);
+    assert!(file.len() < 1 << 20);
+    let ledger = Ledger::of(20 << 20);
+    let error = Reader::open(Box::new(Cursor::new(file)), false, 10 << 20, &ledger).err().unwrap();
+    assert!(error.to_string().starts_with("headers: needs 65 MiB"), "{error}");
+    assert_eq!(ledger.peak(), 0);
+}
+
+#[test]
+fn blocks_that_a_container_does_not_count_are_not_uncompressed() {
+    let desk = desk();
+    let file = encode(&batch(&zoo()), Some(references(&desk))).unwrap();
+    let at = header_container(&header(), Version::DEFAULT).unwrap().len();
+    let (mut container, taken) = ContainerHeader::read(&file[at..], Version::DEFAULT).unwrap();
+    let blocks = container.blocks;
+    for counted in [blocks - 1, 1] {
+        container.blocks = counted;
+        let mut damaged = file[..at].to_vec();
+        container.write(&mut damaged);
+        damaged.extend_from_slice(&file[at + taken..]);
+        let (_, error) = decode(&damaged, Some(&desk));
+        assert!(
+            error.unwrap().what.contains("holds more than its header says"),
+            "{counted} of {blocks}"
+        );
     }
 }

@@ -6,10 +6,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
 use super::dictionary::Dictionary;
-use super::place::{Place, number};
+use super::place::{self, Place};
 use super::vcf;
 use crate::text::{self, Input};
 
@@ -19,87 +19,106 @@ const MAX_HEADER: u32 = 256 << 20;
 /// Bytes of a record's fixed part that are read: the lengths of its two parts, contig, position, length.
 const FIXED: usize = 20;
 
+/// Bytes of a record that are passed over at once.
+const PIECE: usize = 16 << 10;
+
 /// The records of a file.
 pub(super) struct Records {
     path: PathBuf,
     input: Input,
-    /// Names by the number that stands for them.
-    names: Vec<Option<Vec<u8>>>,
+    /// The numbers that stand for contigs, in order, each with the place of the contig in the dictionary.
+    numbers: Vec<(u32, u32)>,
     /// Number of the last record, from 1.
-    number: u64,
-    rest: Vec<u8>,
+    record: u64,
+    piece: Box<[u8]>,
+    _charge: Charge,
 }
 
 /// Reads the header of `input`.
-pub(super) fn open(path: &Path, mut input: Input) -> Result<(Dictionary, Records)> {
-    let reading = |e| text::reading(&e, path);
+pub(super) fn open(path: &Path, mut input: Input, ledger: &Ledger) -> Result<(Dictionary, Records)> {
     let mut start = [0; 9];
-    input.read_exact(&mut start).map_err(reading)?;
+    input.read_exact(&mut start).map_err(|e| text::reading(&e, path))?;
     let length = u32::from_le_bytes([start[5], start[6], start[7], start[8]]);
     if length > MAX_HEADER {
-        return Err(Error::input("the header of this BCF file is damaged").file(path));
+        return Err(Error::input("the header of this BCF file is damaged"));
     }
-    let mut text = vec![0; length as usize];
-    input.read_exact(&mut text).map_err(reading)?;
-    let (mut dictionary, mut names) = (Dictionary::default(), Vec::new());
+    let (mut text, mut of_text) = (Vec::new(), ledger.empty("a header of known sites"));
+    if input.append(length.into(), &mut text, &mut of_text)? < length.into() {
+        return Err(Error::input("the file ends inside its header").hint("get the file again"));
+    }
+    let (mut dictionary, mut numbers) = (Dictionary::new(ledger), Vec::new());
+    let (mut charge, mut next) = (ledger.charge("known sites", PIECE as u64)?, 0);
     for line in text.split(|&byte| byte == b'\n') {
         let Some(fields) = line.strip_prefix(b"##contig=<") else { continue };
         let (Some(name), length) = vcf::contig(fields) else {
-            return Err(Error::input("##contig without ID").file(path));
+            return Err(Error::input("##contig without ID"));
         };
-        dictionary.push(name, length.and_then(number));
-        let place = index(fields).unwrap_or(names.len());
-        names.resize(names.len().max(place + 1), None);
-        names[place] = Some(name.to_vec());
+        make_room(&mut numbers, 1, &mut charge)?;
+        let number = index(fields).unwrap_or(next);
+        numbers.push((number, dictionary.len() as u32));
+        dictionary.push(name, length.and_then(place::number))?;
+        next = next.max(number.saturating_add(1));
     }
-    let path = path.to_path_buf();
-    Ok((dictionary, Records { path, input, names, number: 0, rest: Vec::new() }))
+    numbers.sort_unstable();
+    let (path, piece) = (path.to_path_buf(), vec![0; PIECE].into());
+    Ok((dictionary, Records { path, input, numbers, record: 0, piece, _charge: charge }))
 }
 
 /// The number that stands for a contig, where the header says it rather than the order of its lines.
-fn index(fields: &[u8]) -> Option<usize> {
+fn index(fields: &[u8]) -> Option<u32> {
     let value = &fields[memmem::find(fields, b"IDX=")? + 4..];
     let end = value.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(value.len());
-    number(&value[..end]).map(|n| n as usize).filter(|&n| n < 1 << 24)
+    place::number(&value[..end])
 }
 
 impl Records {
-    /// Where the next record lies; nothing at the end of the file.
-    pub fn next_place(&mut self) -> Result<Option<Place<'_>>> {
-        self.rest.clear();
-        let got = (&mut self.input).take(FIXED as u64).read_to_end(&mut self.rest);
-        got.map_err(|e| text::reading(&e, &self.path))?;
-        if self.rest.is_empty() {
+    /// Where the next record lies, on a contig of `dictionary`; nothing at the end of the file.
+    pub fn next_place<'a>(&mut self, dictionary: &'a Dictionary) -> Result<Option<Place<'a>>> {
+        let mut fixed = [0; FIXED];
+        let got = self.input.fill(&mut fixed).map_err(|e| text::reading(&e, &self.path))?;
+        if got == 0 {
             return Ok(None);
         }
-        self.number += 1;
-        let field = |i: usize| self.rest.get(4 * i..4 * i + 4)?.try_into().ok().map(u32::from_le_bytes);
-        let (Some(shared), Some(each), Some(contig), Some(start), Some(length)) =
-            (field(0), field(1), field(2), field(3), field(4))
-        else {
-            return Err(self.wrong("the file ends inside a record"));
-        };
-        let left = (u64::from(shared) + u64::from(each)).checked_sub(FIXED as u64 - 8);
-        let left = left.ok_or_else(|| self.wrong("its length cannot be"))?;
-        self.rest.clear();
-        let got = (&mut self.input).take(left).read_to_end(&mut self.rest);
-        if (got.map_err(|e| text::reading(&e, &self.path))? as u64) < left {
+        self.record += 1;
+        if got < FIXED {
             return Err(self.wrong("the file ends inside a record"));
         }
+        let field = |i: usize| u32::from_le_bytes([fixed[i], fixed[i + 1], fixed[i + 2], fixed[i + 3]]);
+        let [shared, each, contig, start, length] = [0, 4, 8, 12, 16].map(field);
+        let left = (u64::from(shared) + u64::from(each)).checked_sub(FIXED as u64 - 8);
+        self.skip(left.ok_or_else(|| self.wrong("its length cannot be"))?)?;
         // -1 is the telomere before the first base.
         let first = if start == u32::MAX { 0 } else { start };
         let end = start.wrapping_add(length);
         if end < first || end > i32::MAX as u32 {
             return Err(self.wrong("its place cannot be"));
         }
-        match self.names.get(contig as usize) {
-            Some(Some(contig)) => Ok(Some(Place { contig, start: first, end })),
+        // (Of equal numbers, the last one counts.)
+        let after = self.numbers.partition_point(|&(number, _)| number <= contig);
+        match self.numbers[..after].last() {
+            Some(&(number, place)) if number == contig => {
+                Ok(Some(Place { contig: dictionary.name(place as usize), start: first, end }))
+            }
             _ => Err(self.wrong(format!("the header has no contig number {contig}"))),
         }
     }
 
+    /// Passes over the next `left` bytes, which are those of the last record.
+    fn skip(&mut self, mut left: u64) -> Result<()> {
+        while left > 0 {
+            let now = (PIECE as u64).min(left) as usize;
+            let got =
+                self.input.fill(&mut self.piece[..now]).map_err(|e| text::reading(&e, &self.path))?;
+            if got < now {
+                return Err(self.wrong("the file ends inside a record"));
+            }
+            left -= got as u64;
+        }
+        Ok(())
+    }
+
     /// An error that names the file and the last record.
     pub fn wrong(&self, what: impl std::fmt::Display) -> Error {
-        Error::input(format!("record {}: {what}", self.number)).file(&self.path)
+        Error::input(format!("record {}: {what}", self.record)).file(&self.path)
     }
 }

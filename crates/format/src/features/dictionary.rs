@@ -1,34 +1,67 @@
 //! The contigs that a file's header names.
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use readmill_record::header::Reference as Contig;
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 
 /// Names and lengths of contigs, in the order of a file's header.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Dictionary(Vec<(Vec<u8>, Option<u32>)>);
+#[derive(Debug)]
+pub struct Dictionary {
+    /// All names, one behind the other.
+    names: Vec<u8>,
+    /// Where each name ends, and how many bases the contig has, where that is known.
+    contigs: Vec<(usize, Option<u32>)>,
+    charge: Charge,
+}
 
 impl Dictionary {
+    /// No contig yet.
+    pub(super) fn new(ledger: &Ledger) -> Self {
+        let charge = ledger.empty("contigs of known sites");
+        Dictionary { names: Vec::new(), contigs: Vec::new(), charge }
+    }
+
     /// Adds a contig; its length is in bases, where it is known.
-    pub(super) fn push(&mut self, name: &[u8], length: Option<u32>) {
-        self.0.push((name.to_vec(), length.filter(|&n| n > 0)));
+    ///
+    /// # Errors
+    /// The memory is not free.
+    pub(super) fn push(&mut self, name: &[u8], length: Option<u32>) -> Result<()> {
+        make_room(&mut self.names, name.len(), &mut self.charge)?;
+        make_room(&mut self.contigs, 1, &mut self.charge)?;
+        self.names.extend_from_slice(name);
+        self.contigs.push((self.names.len(), length.filter(|&n| n > 0)));
+        Ok(())
+    }
+
+    /// Number of contigs.
+    pub(super) fn len(&self) -> usize {
+        self.contigs.len()
     }
 
     /// Whether no contig is named.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.contigs.is_empty()
     }
 
-    /// Checks that the file is about the genome of the reads: they share a contig, and every one that they share
-    /// is equally long in both (`SequenceDictionaryUtils.validateDictionaries` of GATK 4.6.2 in its standard
+    /// The name of a contig.
+    pub(super) fn name(&self, number: usize) -> &[u8] {
+        let start = number.checked_sub(1).map_or(0, |before| self.contigs[before].0);
+        &self.names[start..self.contigs[number].0]
+    }
+
+    /// Names and lengths.
+    pub fn contigs(&self) -> impl Iterator<Item = (&[u8], Option<u32>)> {
+        (0..self.len()).map(|number| (self.name(number), self.contigs[number].1))
+    }
+
+    /// Checks that the file is about the genome of the reads, which have `header`: they share a contig, and every one that
+    /// they share is equally long in both (`SequenceDictionaryUtils.validateDictionaries` of GATK 4.6.2 in its standard
     /// setting; lengths of 0 are unknown). A file that names no contig passes.
-    pub fn check(&self, contigs: &[Contig], file: &Path) -> Result<()> {
-        let lengths: HashMap<&[u8], u32> = contigs.iter().map(|it| (&it.name[..], it.length)).collect();
+    pub fn check(&self, header: &Header, file: &Path) -> Result<()> {
         let mut shared = self.is_empty();
-        for (name, length) in &self.0 {
-            let Some(&reads) = lengths.get(&name[..]) else { continue };
+        for (name, length) in self.contigs() {
+            let Some(id) = header.reference_id(name) else { continue };
+            let reads = header.references()[id as usize].length;
             shared = true;
             if let Some(length) = length.filter(|&n| n != reads && reads != 0) {
                 let name = String::from_utf8_lossy(name);
@@ -38,7 +71,7 @@ impl Dictionary {
                 return Err(Error::input(what).file(file).hint(OTHER_BUILD));
             }
         }
-        if shared { Ok(()) } else { Err(no_common_contig(&self.0[0].0, contigs, file)) }
+        if shared { Ok(()) } else { Err(no_common_contig(self.name(0), header, file)) }
     }
 }
 
@@ -47,9 +80,10 @@ pub(crate) const OTHER_BUILD: &str =
     "it is of another build of the genome: give the file made for the one of the reads";
 
 /// The error for a file whose contigs, one of which is `theirs`, are unknown to the reads.
-pub(crate) fn no_common_contig(theirs: &[u8], contigs: &[Contig], file: &Path) -> Error {
+pub(crate) fn no_common_contig(theirs: &[u8], header: &Header, file: &Path) -> Error {
     let theirs = String::from_utf8_lossy(theirs);
-    let reads = contigs.first().map_or("none at all".into(), |it| String::from_utf8_lossy(&it.name));
+    let reads =
+        header.references().first().map_or("none at all".into(), |it| String::from_utf8_lossy(&it.name));
     let what = format!(
         "it has no contig in common with the reads (here there is {theirs}, in the header of the reads {reads})"
     );

@@ -1,26 +1,25 @@
 //! Picard's interval list: a SAM header, then contig, start (1-based), end (inclusive), strand and name between tabs
 //! (htsjdk 4.2, `IntervalListCodec`).
 
-use readmill_record::{Header, Result};
+use readmill_record::{Header, Ledger, Result};
 
 use super::dictionary::Dictionary;
 use super::place::{Spot, number, shown};
 use crate::text::Lines;
 
-/// Reads the header.
-pub(super) fn header(lines: &mut Lines) -> Result<Dictionary> {
-    let mut text = Vec::new();
+/// Reads the header, a line at a time.
+pub(super) fn header(lines: &mut Lines, ledger: &Ledger) -> Result<Dictionary> {
+    let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
         if !lines.line().starts_with(b"@") {
             lines.go_back();
             break;
         }
-        text.extend_from_slice(lines.line());
-        text.push(b'\n');
+        let header = Header::parse(lines.line()).map_err(|e| e.file(lines.path()))?;
+        let mut contigs = header.references().iter();
+        let pushed = contigs.try_for_each(|it| dictionary.push(&it.name, Some(it.length)));
+        pushed.map_err(|e| e.file(lines.path()))?;
     }
-    let header = Header::parse(&text).map_err(|e| e.file(lines.path()))?;
-    let mut dictionary = Dictionary::default();
-    header.references().iter().for_each(|it| dictionary.push(&it.name, Some(it.length)));
     Ok(dictionary)
 }
 

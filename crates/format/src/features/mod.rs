@@ -13,10 +13,10 @@ mod place;
 mod vcf;
 
 use std::fmt;
-use std::io::{Cursor, Read};
+use std::io::Read;
 use std::path::Path;
 
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Ledger, Result};
 
 use crate::text::{self, Lines};
 pub use dictionary::Dictionary;
@@ -67,8 +67,11 @@ const PEEK: u64 = 512;
 impl Features {
     /// Opens the file at `path`. Its content tells its kind; a BED file, which nothing tells, is what has the ending
     /// .bed or no ending of another kind.
-    pub fn open(path: &Path) -> Result<Self> {
-        Self::read(path, text::open(path)?)
+    ///
+    /// # Errors
+    /// The file cannot be read, or its header, or a line of it, needs more memory than is free.
+    pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
+        Self::read(path, text::open(path, ledger)?)
     }
 
     /// Reads the features of `input`, which is not compressed, as those of the file at `path`.
@@ -76,19 +79,20 @@ impl Features {
     /// # Errors
     /// If the header cannot be read, or is not that of the kind of file that its name or its first bytes say it is.
     pub fn read(path: &Path, mut input: text::Input) -> Result<Self> {
+        let ledger = &input.ledger().clone();
         let mut start = Vec::new();
         (&mut input).take(PEEK).read_to_end(&mut start).map_err(|e| text::reading(&e, path))?;
         let kind = kind(&start, path)?;
-        let input: text::Input = Box::new(Cursor::new(start).chain(input));
+        let input = input.behind(start);
         if kind == Kind::Bcf {
-            let (dictionary, records) = bcf::open(path, input)?;
+            let (dictionary, records) = bcf::open(path, input, ledger).map_err(|e| e.file(path))?;
             return Ok(Features { kind, dictionary, content: Content::Bcf(records) });
         }
         let mut lines = Lines::new(path, input);
         let dictionary = match kind {
-            Kind::Vcf => vcf::header(&mut lines)?,
-            Kind::IntervalList => interval_list::header(&mut lines)?,
-            Kind::Bed | Kind::Bcf => Dictionary::default(),
+            Kind::Vcf => vcf::header(&mut lines, ledger)?,
+            Kind::IntervalList => interval_list::header(&mut lines, ledger)?,
+            Kind::Bed | Kind::Bcf => Dictionary::new(ledger),
         };
         Ok(Features { kind, dictionary, content: Content::Text(lines) })
     }
@@ -106,7 +110,7 @@ impl Features {
     /// Where the next feature lies; nothing at the end of the file.
     pub fn next_place(&mut self) -> Result<Option<Place<'_>>> {
         match &mut self.content {
-            Content::Bcf(records) => records.next_place(),
+            Content::Bcf(records) => records.next_place(&self.dictionary),
             Content::Text(lines) => {
                 let parse = match self.kind {
                     Kind::Vcf | Kind::Bcf => vcf::spot,

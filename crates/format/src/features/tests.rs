@@ -1,6 +1,6 @@
 use std::io::Write;
 
-use readmill_record::header::Reference as Contig;
+use readmill_record::Header;
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn put(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir, std::path::
 
 fn places(name: &str, content: impl AsRef<[u8]>) -> Result<Vec<(String, u32, u32)>> {
     let (_dir, path) = put(name, content);
-    let mut features = Features::open(&path)?;
+    let mut features = Features::open(&path, &Ledger::unlimited())?;
     let mut all = Vec::new();
     while let Some(place) = features.next_place()? {
         all.push((String::from_utf8_lossy(place.contig).into_owned(), place.start, place.end));
@@ -137,12 +137,12 @@ fn compressed_files_are_told_by_content() {
 
 #[test]
 fn another_build_is_noticed() {
-    let contigs = |list: &[(&str, u32)]| -> Vec<Contig> {
-        list.iter().map(|&(name, length)| Contig { name: name.into(), length }).collect()
-    };
     let (_dir, path) = put("a.vcf", VCF);
-    let features = Features::open(&path).unwrap();
-    let check = |list: &[(&str, u32)]| features.dictionary().check(&contigs(list), &path);
+    let features = Features::open(&path, &Ledger::unlimited()).unwrap();
+    let check = |contigs: &[(&str, u32)]| {
+        let lines = contigs.iter().map(|(name, length)| format!("@SQ\tSN:{name}\tLN:{length}\n"));
+        features.dictionary().check(&Header::parse(lines.collect::<String>().as_bytes())?, &path)
+    };
     check(&[("chr1", 1000), ("chr9", 5)]).unwrap();
     check(&[("chr2", 0)]).unwrap();
     let error = check(&[("chr1", 1000), ("chr2", 501)]).unwrap_err().to_string();
@@ -151,4 +151,86 @@ fn another_build_is_noticed() {
     assert!(error.contains("no contig in common") && error.contains("chr1"), "{error}");
     let quoted = b"ID=HLA-A*01:01,assembly=\"a,b>=\",length=5>";
     assert_eq!(vcf::contig(quoted), (Some(&b"HLA-A*01:01"[..]), Some(&b"5"[..])));
+}
+
+fn places_in(name: &str, content: impl AsRef<[u8]>, ledger: &Ledger) -> Result<usize> {
+    let (_dir, path) = put(name, content);
+    let (mut features, mut n) = (Features::open(&path, ledger)?, 0);
+    while features.next_place()?.is_some() {
+        n += 1;
+    }
+    Ok(n)
+}
+
+#[test]
+fn a_contig_of_bcf_with_a_large_number_takes_no_table() {
+    let ids = |first: u32| {
+        format!("##fileformat=VCFv4.2\n##contig=<ID=chr1,IDX={first}>\n##contig=<ID=chr2>\n")
+    };
+    let ledger = Ledger::of(100 << 10);
+    for first in [0, 16_777_215, 2_000_000_000] {
+        let file = bcf(&ids(first), &[(first, 9, 1), (first + 1, 9, 1)]);
+        assert_eq!(places_in("a.bcf", file, &ledger).unwrap(), 2, "{first}");
+    }
+    let (_dir, path) = put("a.bcf", bcf(&ids(7), &[(8, 9, 1), (6, 9, 1)]));
+    let mut features = Features::open(&path, &ledger).unwrap();
+    assert_eq!(features.next_place().unwrap(), Some(Place { contig: b"chr2", start: 9, end: 10 }));
+    assert!(features.next_place().unwrap_err().what.contains("no contig number 6"));
+}
+
+#[test]
+fn a_long_record_of_bcf_is_passed_over_and_not_kept() {
+    let (long, ledger) = (1u32 << 22, Ledger::of(300 << 10));
+    let header = "##fileformat=VCFv4.2\n##contig=<ID=chr1>\n";
+    let (mut file, last) = (bcf(header, &[(0, 9, 1)]), bcf(header, &[(0, 9, 1)]));
+    let at = file.len() - 40;
+    file[at..at + 4].copy_from_slice(&(27 + long).to_le_bytes());
+    file.resize(file.len() + long as usize, 0);
+    file.extend(&last[at..]);
+    assert_eq!(places_in("a.bcf", &file, &ledger).unwrap(), 2);
+    let error = places_in("a.bcf", &file[..file.len() - 50], &ledger).unwrap_err();
+    assert!(error.to_string().contains("record 1: the file ends inside a record"), "{error}");
+}
+
+#[test]
+fn a_header_of_bcf_that_is_not_there_takes_no_memory() {
+    let mut file = bcf("##fileformat=VCFv4.2\n", &[]);
+    file[5..9].copy_from_slice(&(200u32 << 20).to_le_bytes());
+    let error = places_in("a.bcf", file, &Ledger::of(1 << 20)).unwrap_err();
+    assert!(error.to_string().contains("ends inside its header"), "{error}");
+}
+
+#[test]
+fn a_line_that_does_not_fit_is_refused_with_what_it_needs() {
+    let long = [&b"chr1\t5\t6\t"[..], &vec![b'x'; 20 << 20], b"\nchr1\t7\t8\n"].concat();
+    for name in ["a.bed", "a.interval_list", "a.vcf"] {
+        let head: &[u8] = match name {
+            "a.bed" => b"chr1\t1\t2\n",
+            "a.vcf" => VCF.as_bytes(),
+            _ => b"@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:1000\n",
+        };
+        let file = [head, &long].concat();
+        let ledger = Ledger::of(10 << 20);
+        let error = places_in(name, &file, &ledger).unwrap_err();
+        let line = head.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        assert!(error.what.starts_with(&format!("line {line}: a line of text: needs ")), "{error}");
+        assert!(error.to_string().ends_with("raise -m to 21M or more"), "{error}");
+        assert!(ledger.peak() <= ledger.capacity() && ledger.used() == 0);
+    }
+    let bed = [&b"chr1\t1\t2\n"[..], &long].concat();
+    assert_eq!(places_in("a.bed", bed, &Ledger::of(21 << 20)).unwrap(), 3);
+}
+
+#[test]
+fn contigs_of_a_header_are_charged() {
+    let contig = |i: usize| format!("##contig=<ID=c{i},length=9>\n");
+    let contigs: String = (0..100_000).map(contig).collect();
+    let columns = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n";
+    let vcf = format!("##fileformat=VCFv4.2\n{contigs}{columns}");
+    let error = places_in("a.vcf", &vcf, &Ledger::of(1 << 20)).unwrap_err();
+    assert!(error.to_string().contains("contigs of known sites: needs"), "{error}");
+    assert_eq!(places_in("a.vcf", &vcf, &Ledger::of(6 << 20)).unwrap(), 0);
+    let list: String = (0..100_000).map(|i| format!("@SQ\tSN:c{i}\tLN:9\n")).collect();
+    assert!(places_in("a.interval_list", &list, &Ledger::of(1 << 20)).is_err());
+    assert_eq!(places_in("a.interval_list", &list, &Ledger::of(6 << 20)).unwrap(), 0);
 }

@@ -3,21 +3,21 @@
 use std::sync::LazyLock;
 
 use memchr::{memchr, memmem};
-use readmill_record::Result;
+use readmill_record::{Ledger, Result};
 
 use super::dictionary::Dictionary;
 use super::place::{Spot, number, shown};
 use crate::text::Lines;
 
 /// Reads the header, up to the line of column names.
-pub(super) fn header(lines: &mut Lines) -> Result<Dictionary> {
-    let mut dictionary = Dictionary::default();
+pub(super) fn header(lines: &mut Lines, ledger: &Ledger) -> Result<Dictionary> {
+    let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
         let line = lines.line();
         if let Some(fields) = line.strip_prefix(b"##contig=<") {
             let (name, length) = contig(fields);
             let Some(name) = name else { return Err(lines.wrong("##contig without ID")) };
-            dictionary.push(name, length.and_then(number));
+            dictionary.push(name, length.and_then(number)).map_err(|e| e.file(lines.path()))?;
         } else if line.starts_with(b"#CHROM") {
             return Ok(dictionary);
         } else if !line.starts_with(b"##") {

@@ -5,15 +5,13 @@ mod region;
 mod set;
 
 use std::path::Path;
-use std::sync::Arc;
 
-use readmill_record::header::Reference as Contig;
-use readmill_record::{Error, Result};
+use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::features::Features;
 use crate::text::Lines;
 use region::{Known, Region};
-use set::Interval;
+pub use set::{List, Set};
 
 /// What was asked for.
 ///
@@ -34,37 +32,39 @@ pub struct Chosen<'a> {
 }
 
 /// Intervals on the contigs of the reads. Clones share them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Intervals(Arc<[Vec<Interval>]>);
+#[derive(Clone, Debug)]
+pub struct Intervals(Set);
 
 impl Intervals {
     /// The union of all arguments.
-    pub fn parse(include: &[String], contigs: &[Contig]) -> Result<Self> {
-        Self::of(&Chosen { include, ..Chosen::default() }, contigs)
+    pub fn parse(include: &[String], header: &Header, ledger: &Ledger) -> Result<Self> {
+        Self::of(&Chosen { include, ..Chosen::default() }, header, ledger)
     }
 
-    /// What was chosen. It is an error if that is nothing.
-    pub fn of(chosen: &Chosen<'_>, contigs: &[Contig]) -> Result<Self> {
-        let dictionary = Known::new(contigs);
-        let mut included = vec![Vec::new(); contigs.len()];
+    /// What was chosen. It is an error if that is nothing, or needs more memory than is free.
+    pub fn of(chosen: &Chosen<'_>, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let (dictionary, contigs) = (Known { header, ledger }, header.references());
+        let mut included = List::new(ledger);
         if chosen.include.is_empty() {
-            let whole = |contig: &Contig| vec![(0, contig.length)];
-            included = contigs.iter().map(whole).collect();
+            let whole = (0..).zip(contigs);
+            whole.for_each(|(number, contig)| included.push(number, 0, contig.length));
         }
         for argument in chosen.include {
             dictionary.read(argument, chosen.padding, &mut included)?;
         }
-        let mut excluded = vec![Vec::new(); contigs.len()];
+        included.check()?;
+        let mut excluded = List::new(ledger);
         for argument in chosen.exclude {
             if region::is_unmapped(argument) {
                 return Err(Error::usage("reads without a place (unmapped) cannot be left out"));
             }
             dictionary.read(argument, chosen.exclusion_padding, &mut excluded)?;
         }
-        let left = included.into_iter().zip(excluded);
-        let left =
-            left.map(|(included, excluded)| set::subtract(&set::unite(included), &set::unite(excluded)));
-        let intervals = Intervals(left.collect());
+        for list in [&mut included, &mut excluded] {
+            list.drop_empty();
+            list.unite();
+        }
+        let intervals = Intervals(included.subtract(&excluded)?.into_set(contigs.len())?);
         if intervals.bases() == 0 {
             let what = match chosen.exclude {
                 [] => "the intervals hold no base",
@@ -78,26 +78,24 @@ impl Intervals {
     /// Whether one of the intervals on contig number `contig` shares a base with `start` to `end` (0-based,
     /// half-open).
     pub fn overlaps(&self, contig: u32, start: u32, end: u32) -> bool {
-        let Some(list) = self.0.get(contig as usize) else { return false };
-        let next = list.partition_point(|interval| interval.1 <= start);
-        list.get(next).is_some_and(|interval| interval.0 < end && start < end)
+        let next = self.0.first_behind(contig as usize, start.into());
+        next.is_some_and(|interval| interval.0 < end && start < end)
     }
 
     /// Bases that they cover.
     pub fn bases(&self) -> u64 {
-        self.0.iter().flatten().map(|(start, end)| u64::from(end - start)).sum()
+        self.0.intervals().iter().map(|(_, start, end)| u64::from(end - start)).sum()
     }
 }
 
 impl Known<'_> {
     /// Adds the intervals of an argument, padded, to those of their contigs.
-    fn read(&self, argument: &str, padding: u32, into: &mut [Vec<Interval>]) -> Result<()> {
+    fn read(&self, argument: &str, padding: u32, into: &mut List) -> Result<()> {
         let mut add = |region: Region| {
-            let length = self.contigs[region.contig as usize].length;
+            let length = self.contig(region.contig).length;
             let most = if length > 0 { length } else { i32::MAX as u32 };
-            let interval =
-                (region.start.saturating_sub(padding), region.end.saturating_add(padding).min(most));
-            into[region.contig as usize].push(interval);
+            let end = region.end.saturating_add(padding).min(most);
+            into.push(region.contig, region.start.saturating_sub(padding), end);
         };
         if region::is_unmapped(argument) {
             return Ok(());
@@ -115,12 +113,16 @@ impl Known<'_> {
             let what = format!("{argument:?} is neither a region of a contig of the reads nor a file");
             return Err(Error::usage(what).hint("regions are like chr1, chr1:100 or chr1:100-200"));
         }
-        if is_list(path)? { self.read_list(path, &mut add) } else { self.read_features(path, &mut add) }
+        if is_list(path, self.ledger)? {
+            self.read_list(path, &mut add)
+        } else {
+            self.read_features(path, &mut add)
+        }
     }
 
     /// A file of regions, one a line.
     fn read_list(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
-        let (mut lines, mut none) = (Lines::open(path)?, true);
+        let (mut lines, mut none) = (Lines::open(path, self.ledger)?, true);
         while lines.advance()? {
             let text = String::from_utf8_lossy(lines.line().trim_ascii());
             if text.is_empty() || region::is_unmapped(&text) {
@@ -142,11 +144,11 @@ impl Known<'_> {
     }
 
     fn read_features(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
-        let mut features = Features::open(path)?;
+        let mut features = Features::open(path, self.ledger)?;
         while let Some(place) = features.next_place()? {
             let (start, end) = (place.start, place.end);
-            let name = String::from_utf8_lossy(place.contig).into_owned();
-            let Some(&contig) = self.numbers.get(place.contig) else {
+            let Some(contig) = self.number(place.contig) else {
+                let name = String::from_utf8_lossy(place.contig).into_owned();
                 return Err(features.wrong(format!("contig {name} is not in the header of the reads")));
             };
             if start == end {
@@ -160,12 +162,12 @@ impl Known<'_> {
 }
 
 /// Whether a file is one of regions. One that starts with a SAM header is an interval list, whatever its name.
-fn is_list(path: &Path) -> Result<bool> {
+fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
     let name = path.to_string_lossy().to_lowercase();
     if !name.ends_with(".list") && !name.ends_with(".intervals") {
         return Ok(false);
     }
-    let mut lines = Lines::open(path)?;
+    let mut lines = Lines::open(path, ledger)?;
     Ok(!(lines.advance()? && lines.line().starts_with(b"@")))
 }
 

@@ -1,8 +1,7 @@
 //! Regions as text: `contig`, `contig:base`, `contig:first-last`, `contig:first+`.
 
-use std::collections::HashMap;
-
 use readmill_record::header::Reference as Contig;
+use readmill_record::{Header, Ledger};
 
 use crate::features::number;
 
@@ -19,25 +18,27 @@ pub(super) fn is_unmapped(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("unmapped")
 }
 
-/// The contigs of the reads.
+/// The header of the reads, and the memory that there is for what lies on their contigs.
+#[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
-    pub contigs: &'a [Contig],
-    /// The number of each by its name.
-    pub numbers: HashMap<&'a [u8], u32>,
-}
-
-impl<'a> Known<'a> {
-    /// Those of a header.
-    pub fn new(contigs: &'a [Contig]) -> Self {
-        let numbers = (0..).zip(contigs).map(|(i, contig)| (&contig.name[..], i)).collect();
-        Known { contigs, numbers }
-    }
+    pub header: &'a Header,
+    pub ledger: &'a Ledger,
 }
 
 impl Known<'_> {
+    /// The number of a contig by its name.
+    pub(super) fn number(&self, name: &[u8]) -> Option<u32> {
+        self.header.reference_id(name).map(|id| id as u32)
+    }
+
+    /// A contig by its number.
+    pub(super) fn contig(&self, number: u32) -> &Contig {
+        &self.header.references()[number as usize]
+    }
+
     /// Checks that an interval does not reach beyond its contig, where its length is known.
     pub(super) fn check(&self, contig: u32, end: u32) -> Result<(), String> {
-        let Contig { name, length } = &self.contigs[contig as usize];
+        let Contig { name, length } = self.contig(contig);
         if end > *length && *length > 0 {
             let name = String::from_utf8_lossy(name);
             return Err(format!("base {end} lies beyond the end of contig {name}, which has {length}"));
@@ -51,12 +52,12 @@ impl Known<'_> {
     /// before its last colon. If both are, and what follows the colon can be understood, it is ambiguous.
     pub(super) fn region(&self, text: &str) -> Result<Option<Region>, String> {
         let text = text.trim();
-        let whole = self.numbers.get(text.as_bytes()).map(|&contig| {
-            let end = self.contigs[contig as usize].length;
+        let whole = self.number(text.as_bytes()).map(|contig| {
+            let end = self.contig(contig).length;
             Region { contig, start: 0, end }
         });
         let Some((name, range)) = text.rsplit_once(':') else { return Ok(whole) };
-        let Some(&contig) = self.numbers.get(name.as_bytes()) else { return Ok(whole) };
+        let Some(contig) = self.number(name.as_bytes()) else { return Ok(whole) };
         let part = self.range(contig, range);
         match (whole, part) {
             (Some(_), Ok(_)) => Err(format!(
@@ -78,7 +79,7 @@ impl Known<'_> {
             number(digits.as_bytes()).ok_or_else(|| format!("{text:?} is not a position"))
         };
         let (first, last) = if let Some(first) = range.strip_suffix('+') {
-            (base(first)?, self.contigs[contig as usize].length)
+            (base(first)?, self.contig(contig).length)
         } else if let Some((first, last)) = range.rsplit_once('-') {
             (base(first)?, base(last)?)
         } else {

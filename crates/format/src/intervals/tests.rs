@@ -1,11 +1,10 @@
 use super::*;
 
-fn contigs() -> Vec<Contig> {
-    let contig = |(name, length): (&str, u32)| Contig { name: name.into(), length };
-    [("chr1", 1000), ("chr2", 500), ("HLA:01", 100), ("HLA:01:5", 50), ("HLA", 70), ("x:y", 9)]
-        .into_iter()
-        .map(contig)
-        .collect()
+fn header() -> Header {
+    let contigs =
+        [("chr1", 1000), ("chr2", 500), ("HLA:01", 100), ("HLA:01:5", 50), ("HLA", 70), ("x:y", 9)];
+    let lines = contigs.map(|(name, length)| format!("@SQ\tSN:{name}\tLN:{length}\n"));
+    Header::parse(lines.concat().as_bytes()).unwrap()
 }
 
 fn strings(list: &[&str]) -> Vec<String> {
@@ -14,18 +13,16 @@ fn strings(list: &[&str]) -> Vec<String> {
 
 /// The intervals as text, 0-based and half-open.
 fn shown(intervals: &Intervals) -> String {
-    let mut all = Vec::new();
-    for (list, contig) in intervals.0.iter().zip(contigs()) {
-        let name = String::from_utf8_lossy(&contig.name).into_owned();
-        all.extend(list.iter().map(|(start, end)| format!("{name} {start} {end}")));
-    }
-    all.join(", ")
+    let header = header();
+    let name = |number: u32| String::from_utf8_lossy(&header.references()[number as usize].name);
+    let shown = |&(contig, start, end): &_| format!("{} {start} {end}", name(contig));
+    intervals.0.intervals().iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 fn of(include: &[&str], exclude: &[&str], padding: u32) -> Result<String> {
     let (include, exclude) = (strings(include), strings(exclude));
     let chosen = Chosen { include: &include, exclude: &exclude, padding, exclusion_padding: padding };
-    Intervals::of(&chosen, &contigs()).map(|intervals| shown(&intervals))
+    Intervals::of(&chosen, &header(), &Ledger::unlimited()).map(|intervals| shown(&intervals))
 }
 
 fn refused(argument: &str, why: &str) {
@@ -135,8 +132,12 @@ fn files_are_told_by_their_names_and_content() {
 
 #[test]
 fn overlaps_are_those_of_shared_bases() {
-    let intervals =
-        Intervals::parse(&strings(&["chr1:11-20", "chr1:31-40", "chr2:5"]), &contigs()).unwrap();
+    let intervals = Intervals::parse(
+        &strings(&["chr1:11-20", "chr1:31-40", "chr2:5"]),
+        &header(),
+        &Ledger::unlimited(),
+    )
+    .unwrap();
     assert_eq!(intervals.bases(), 21);
     for (contig, start, end, expected) in [
         (0, 0, 10, false),
@@ -153,4 +154,20 @@ fn overlaps_are_those_of_shared_bases() {
     ] {
         assert_eq!(intervals.overlaps(contig, start, end), expected, "{contig}:{start}-{end}");
     }
+}
+
+#[test]
+fn intervals_are_charged_as_long_as_they_are_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.bed");
+    std::fs::write(&path, (0..50_000).map(|_| "chr1\t5\t6\n").collect::<String>()).unwrap();
+    let include = [path.display().to_string()];
+    let parse = |ledger: &Ledger| Intervals::parse(&include, &header(), ledger);
+    let ledger = Ledger::of(4 << 20);
+    let intervals = parse(&ledger).unwrap();
+    assert!(ledger.peak() > 600_000 && (1..200).contains(&ledger.used()), "{ledger:?}");
+    drop(intervals);
+    assert_eq!(ledger.used(), 0);
+    let error = parse(&Ledger::of(800_000)).unwrap_err();
+    assert!(error.to_string().contains("regions: needs"), "{error}");
 }

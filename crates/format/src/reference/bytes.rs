@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{BufRead, Read};
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
 use crate::bgzf::{BlockReader, Chunk, EOF_BLOCK, Inflater, MAX_BLOCK};
-use crate::text;
+use crate::text::{self, Input};
 
 /// Where the text lies in the file. Offsets in the text are bytes of what a compressed file inflates to.
 pub(super) struct Layout {
@@ -21,6 +21,8 @@ pub(super) struct Layout {
     size: u64,
     /// Of a BGZF file.
     blocks: Option<Vec<Start>>,
+    /// Of the blocks.
+    charge: Charge,
 }
 
 /// Where a block starts.
@@ -33,32 +35,34 @@ struct Start {
 }
 
 impl Layout {
-    /// Finds the blocks of the FASTA in `file` where it has any; `path` is for messages.
+    /// Finds the blocks of the FASTA in `file` where it has any; `path` is for messages. They are charged to `ledger`.
     pub fn new(
         path: &Path,
         file: File,
-        gzi: Option<Box<dyn BufRead>>,
+        gzi: Option<Box<dyn Read + Send>>,
         notes: &mut Vec<String>,
+        ledger: &Ledger,
     ) -> Result<Self> {
         let opening = |e| Error::io("the reference cannot be opened", &e).file(path);
         let size = file.metadata().map_err(opening)?.len();
         let mut start = [0; 18];
         let n = file.read_at(&mut start, 0).map_err(opening)?;
-        let mut layout = Layout { path: path.to_path_buf(), file, stored: size, size, blocks: None };
+        let (path, charge) = (path.to_path_buf(), ledger.empty(super::index::NAME));
+        let mut layout = Layout { path, file, stored: size, size, blocks: None, charge };
         if start[..n].starts_with(&[0x1f, 0x8b]) {
             if !text::is_bgzf(&start[..n]) {
                 return Err(Error::input(
                     "the reference is compressed by gzip, which gives no random access",
                 )
-                .file(path)
+                .file(&layout.path)
                 .hint("compress it by bgzip instead: gunzip -c ref.fa.gz | bgzip > new.fa.gz"));
             }
-            layout.find_blocks(gzi, notes)?;
+            layout.find_blocks(gzi, notes).map_err(|e| e.file(&layout.path))?;
         }
         Ok(layout)
     }
 
-    fn find_blocks(&mut self, gzi: Option<Box<dyn BufRead>>, notes: &mut Vec<String>) -> Result<()> {
+    fn find_blocks(&mut self, gzi: Option<Box<dyn Read + Send>>, notes: &mut Vec<String>) -> Result<()> {
         let path = beside(&self.path, ".gzi");
         let why = if gzi.is_some() { "does not fit the reference" } else { "is not there" };
         let blocks = gzi.map(|gzi| self.read_blocks(gzi, &path)).transpose()?.flatten();
@@ -75,15 +79,22 @@ impl Layout {
     }
 
     /// The blocks as the .gzi file has them; nothing where they cannot be those of this file.
-    fn read_blocks(&self, gzi: Box<dyn BufRead>, path: &Path) -> Result<Option<Vec<Start>>> {
-        let index = noodles_bgzf::gzi::io::Reader::new(gzi).read_index().map_err(|e| {
+    fn read_blocks(&mut self, gzi: Box<dyn Read + Send>, path: &Path) -> Result<Option<Vec<Start>>> {
+        let mut reading = self.charge.ledger().empty(super::index::NAME);
+        let mut bytes = Vec::new();
+        let mut gzi = Input::plain(gzi, self.charge.ledger());
+        gzi.append(u64::MAX, &mut bytes, &mut reading).map_err(|e| e.file(path))?;
+        reading.grow(2 * bytes.len() as u64).map_err(|e| e.file(path))?; // as a list that grows
+        let index = noodles_bgzf::gzi::io::Reader::new(&bytes[..]).read_index().map_err(|e| {
             Error::input(format!("this is not a .gzi index ({e})")).file(path).hint(REINDEX)
         })?;
         let mut end = [0; EOF_BLOCK.len()];
         let at = self.stored.saturating_sub(end.len() as u64);
         let whole = self.file.read_exact_at(&mut end, at).is_ok() && end == EOF_BLOCK;
         let later = index.as_ref().iter().map(|&(file, text)| Start { file, text });
-        let blocks: Vec<Start> = std::iter::once(Start { file: 0, text: 0 }).chain(later).collect();
+        let mut blocks = Vec::new();
+        make_room(&mut blocks, 1 + later.len(), &mut self.charge)?;
+        blocks.extend(std::iter::once(Start { file: 0, text: 0 }).chain(later));
         let rises = blocks.windows(2).all(|pair| {
             let (compressed, inflated) =
                 (pair[1].file.wrapping_sub(pair[0].file), pair[1].text.wrapping_sub(pair[0].text));
@@ -102,11 +113,13 @@ impl Layout {
     }
 
     /// Finds the blocks by going from header to header.
-    fn hop(&self) -> Result<Vec<Start>> {
+    fn hop(&mut self) -> Result<Vec<Start>> {
+        let _reading = self.charge.ledger().charge(super::index::NAME, text::BGZF_BYTES as u64)?;
         let mut reader = BlockReader::new(At { file: &self.file, at: 0, left: u64::MAX }, false);
         let (mut chunk, mut starts, mut text) = (Chunk::default(), Vec::new(), 0);
         let wrong = |e: Error| e.file(&self.path).hint("it is cut short or damaged: get it again");
         while reader.next_chunk(&mut chunk).map_err(wrong)? {
+            make_room(&mut starts, chunk.blocks.len(), &mut self.charge)?;
             for block in &chunk.blocks {
                 starts.push(Start { file: chunk.offset + u64::from(block.start), text });
                 text += u64::from(block.inflated);

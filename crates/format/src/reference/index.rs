@@ -1,15 +1,15 @@
 //! Where the contigs lie in the text of a FASTA: its .fai index, read or made in memory.
 
 use std::io::ErrorKind::InvalidData;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use noodles_fasta::fai::Record;
 use noodles_fasta::{fai, io::Indexer};
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Ledger, Prepaid, Result, make_room};
 
 use super::bytes::{Layout, REINDEX, Reader, beside};
-use crate::text;
+use crate::text::{self, Input, Lines};
 
 /// A contig as its line of the .fai has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,46 +36,92 @@ impl Sequence {
     }
 }
 
+/// Contigs in the order of the file.
+pub(super) struct Sequences {
+    pub list: Vec<Sequence>,
+    pub charge: Charge,
+}
+
+impl Sequences {
+    /// Those that `next` gives until it gives None. `file` is named in errors.
+    fn read(
+        ledger: &Ledger,
+        file: &Path,
+        mut next: impl FnMut() -> Result<Option<Record>>,
+    ) -> Result<Sequences> {
+        let (mut list, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty(NAME)));
+        let mut missing = 0; // bytes of those that do not fit, which are counted for the message
+        while let Some(record) = next()? {
+            let sequence = of_record(&record, file)?;
+            let bytes = sequence.name.len();
+            let fits = missing == 0
+                && make_room(&mut list, 1, prepaid.charge()).and(prepaid.block(bytes)).is_ok();
+            match fits {
+                true => list.push(sequence),
+                false => missing += (size_of::<Sequence>() + 16 + bytes) as u64,
+            }
+        }
+        match missing {
+            0 => Ok(Sequences { list, charge: prepaid.into_charge() }),
+            _ => Err(ledger.shortage(NAME, missing).file(file)),
+        }
+    }
+}
+
+/// What takes the memory.
+pub(super) const NAME: &str = "the index of the reference";
+
 /// The contigs of the FASTA at `path`.
 pub(super) fn sequences(
     path: &Path,
-    index: Option<Box<dyn BufRead>>,
+    index: Option<Box<dyn Read + Send>>,
     layout: &Layout,
     notes: &mut Vec<String>,
-) -> Result<Vec<Sequence>> {
+    ledger: &Ledger,
+) -> Result<Sequences> {
     let fai = beside(path, ".fai");
     let mut why = "is not there".to_string();
     if let Some(index) = index {
-        let records = fai::io::Reader::new(index).read_index().map_err(|e| {
-            Error::input(format!("this is not a .fai index ({e})")).file(&fai).hint(REINDEX)
-        })?;
-        let sequences = of_records(Vec::from(records), &fai)?;
-        match misfit(&sequences, layout, &fai)? {
+        let sequences = read(&fai, index, ledger)?;
+        match misfit(&sequences.list, layout, &fai)? {
             None => return Ok(sequences),
             Some(name) => why = format!("does not fit the reference at contig {name}"),
         }
     }
     notes.push(format!("{} {why}: made in memory; samtools faidx saves this time", fai.display()));
-    make(path, layout)
+    make(path, layout, ledger)
 }
 
-fn of_records(records: Vec<Record>, file: &Path) -> Result<Vec<Sequence>> {
-    let sequences = records.into_iter().map(|record| {
-        let name = record.name().to_vec();
-        let (bases, width) = (record.line_base_count().get(), record.line_width().get());
-        let length = u32::try_from(record.length()).ok().filter(|&n| n <= i32::MAX as u32);
-        match length {
-            Some(length) if width >= bases && width - bases <= MAX_LINE_END => {
-                Ok(Sequence { name, length, offset: record.position(), bases, width })
-            }
-            _ => {
-                let name = String::from_utf8_lossy(&name);
-                let what = format!("contig {name} has a length or lines that cannot be");
-                Err(Error::input(what).file(file).hint(REINDEX))
-            }
+/// Reads an index line by line.
+fn read(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<Sequences> {
+    let mut lines = Lines::new(file, Input::plain(index, ledger));
+    Sequences::read(ledger, file, || {
+        if !lines.advance()? {
+            return Ok(None);
         }
-    });
-    sequences.collect()
+        let one = fai::io::Reader::new(lines.line()).read_index();
+        let wrong = |e: io::Error| format!("this is not a .fai index ({e})");
+        let one = one.and_then(|one| Vec::from(one).pop().ok_or_else(|| InvalidData.into()));
+        one.map(Some).map_err(|e| Error::input(wrong(e)).file(file).hint(REINDEX))
+    })
+}
+
+fn of_record(record: &Record, file: &Path) -> Result<Sequence> {
+    let (bases, width) = (record.line_base_count().get(), record.line_width().get());
+    let length = u32::try_from(record.length()).ok().filter(|&n| n <= i32::MAX as u32);
+    match length {
+        Some(length) if width >= bases && width - bases <= MAX_LINE_END => Ok(Sequence {
+            name: record.name().to_vec(),
+            length,
+            offset: record.position(),
+            bases,
+            width,
+        }),
+        _ => {
+            let what = format!("contig {} has a length or lines that cannot be", record.name());
+            Err(Error::input(what).file(file).hint(REINDEX))
+        }
+    }
 }
 
 /// The first contig of which the text says something else: its name must stand right before its first base, and
@@ -119,35 +165,82 @@ fn is_named(sequence: &Sequence, layout: &Layout, reader: &mut Reader) -> Result
     Ok(named.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace)))
 }
 
+/// Bytes that the line with a contig's name may have.
+const MAX_DEFINITION: usize = 1 << 20;
+
 /// Reads the file once.
-fn make(path: &Path, layout: &Layout) -> Result<Vec<Sequence>> {
-    let text = text::inflated(layout.whole()).map_err(|e| text::reading(&e, path))?;
-    let mut lines = BufReader::with_capacity(256 << 10, text);
+fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<Sequences> {
+    let (text, inflating) = text::inflated(layout.whole()).map_err(|e| text::reading(&e, path))?;
+    // The line of a name is in memory as it stands, as a name and as what follows it.
+    let _reading = ledger.charge(NAME, (inflating + READ_SIZE + 3 * MAX_DEFINITION) as u64)?;
+    let inner = BufReader::with_capacity(READ_SIZE, text);
+    let mut lines = Definitions { inner, begins: true, length: 0 };
     let start = lines.fill_buf().map_err(|e| text::reading(&e, path))?;
     if !start.starts_with(b">") {
         return Err(Error::input("this is not a FASTA file, which begins with >").file(path));
     }
-    let mut indexer = Indexer::new(lines);
-    let mut records: Vec<Record> = Vec::new();
-    loop {
-        match indexer.index_record() {
-            Ok(Some(record)) => records.push(record),
-            Ok(None) => break,
-            Err(error) => {
-                let source = std::error::Error::source(&error);
-                let source = source.and_then(|it| it.downcast_ref::<std::io::Error>());
-                // What is wrong with a name comes as such an error, too.
-                let reading = |e: &&std::io::Error| layout.is_compressed() || e.kind() != InvalidData;
-                if let Some(error) = source.filter(reading) {
-                    return Err(text::reading(error, path));
-                }
-                let after = records.last().map_or("the start".into(), |it| it.name().to_string());
-                let what = format!("the contig after {after} cannot be indexed ({error})");
-                return Err(Error::input(what)
-                    .file(path)
-                    .hint("all its lines but the last must be equally long: samtools faidx, or picard NormalizeFasta"));
+    let (mut indexer, mut last) = (Indexer::new(lines), None);
+    Sequences::read(ledger, path, || match indexer.index_record() {
+        Ok(record) => {
+            last = record.as_ref().map(|it| it.name().to_string());
+            Ok(record)
+        }
+        Err(error) => {
+            let source = std::error::Error::source(&error);
+            let source = source.and_then(|it| it.downcast_ref::<io::Error>());
+            // What is wrong with a name comes as such an error, too.
+            let reading = |e: &&io::Error| layout.is_compressed() || e.kind() != InvalidData;
+            if let Some(error) = source.filter(reading) {
+                return Err(text::reading(error, path));
+            }
+            let after = last.as_deref().unwrap_or("the start");
+            let what = format!("the contig after {after} cannot be indexed ({error})");
+            Err(Error::input(what).file(path).hint(
+                "all its lines but the last must be equally long: samtools faidx, or picard NormalizeFasta",
+            ))
+        }
+    })
+}
+
+/// Bytes asked of the file at a time.
+const READ_SIZE: usize = 256 << 10;
+
+/// A FASTA file in which no line with a name is too long to be read at once.
+struct Definitions<R> {
+    inner: BufReader<R>,
+    /// Whether a line begins here.
+    begins: bool,
+    /// Bytes of the line with a name up to here; 0 in a line of bases.
+    length: usize,
+}
+
+impl<R: Read> Read for Definitions<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.fill_buf()?.read(into)?;
+        self.consume(n);
+        Ok(n)
+    }
+}
+
+impl<R: Read> BufRead for Definitions<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.length > MAX_DEFINITION {
+            let what = "the line with the name of a contig is longer than 1 MiB";
+            return Err(io::Error::other(Error::input(what)));
+        }
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, n: usize) {
+        if let [first, .., last] | [first @ last] = self.inner.buffer()[..n] {
+            if self.length > 0 || self.begins && first == b'>' {
+                self.length += n;
+            }
+            self.begins = last == b'\n';
+            if self.begins {
+                self.length = 0;
             }
         }
+        self.inner.consume(n);
     }
-    of_records(records, path)
 }

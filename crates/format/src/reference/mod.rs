@@ -4,20 +4,21 @@
 
 mod bytes;
 mod index;
+mod matched;
 mod shared;
 mod window;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Error, Header, Ledger, Result};
 
 use bytes::{Layout, beside};
-use index::Sequence;
+use index::{Sequence, Sequences};
+pub use matched::Matched;
 use shared::{SAME_REFERENCE, Shared};
 pub use window::{WINDOW_BYTES, Window};
 
@@ -26,9 +27,9 @@ pub struct Files {
     /// The FASTA, plain or BGZF.
     pub fasta: File,
     /// Its index, if there is one.
-    pub fai: Option<Box<dyn BufRead>>,
+    pub fai: Option<Box<dyn Read + Send>>,
     /// The index of its blocks, if there is one; not read where the FASTA is not compressed.
-    pub gzi: Option<Box<dyn BufRead>>,
+    pub gzi: Option<Box<dyn Read + Send>>,
 }
 
 impl Files {
@@ -41,7 +42,7 @@ impl Files {
             let path = beside(path, ending);
             let file = path.exists().then(|| File::open(&path)).transpose();
             let file = file.map_err(|e| Error::io("it cannot be opened", &e).file(&path))?;
-            Ok(file.map(|file| Box::new(BufReader::new(file)) as Box<dyn BufRead>))
+            Ok(file.map(|file| Box::new(file) as Box<dyn Read + Send>))
         };
         Ok(Files { fasta: Self::open_fasta(path)?, fai: index(".fai")?, gzi: index(".gzi")? })
     }
@@ -67,19 +68,21 @@ impl Reference {
     /// `path`.fai (and `path`.gzi beside a compressed one) is used if it is there and fits; else its content is
     /// made in memory by reading the file once, which [`Self::notes`] tells. Nothing is ever written beside the
     /// file. An index that points beyond the end of the file is an error: the FASTA is then cut short.
-    pub fn open(path: &Path) -> Result<Self> {
-        Self::of_files(path, Files::open(path)?)
+    pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
+        Self::of_files(path, Files::open(path)?, ledger)
     }
 
-    /// The reference in files that are open. `path` is that of the FASTA, for messages.
+    /// The reference in files that are open. `path` is that of the FASTA, for messages. Where its contigs and blocks lie is
+    /// charged to `ledger`, as long as there is a clone of it.
     ///
     /// # Errors
     /// As those of [`Self::open`].
-    pub fn of_files(path: &Path, files: Files) -> Result<Self> {
+    pub fn of_files(path: &Path, files: Files, ledger: &Ledger) -> Result<Self> {
         let mut notes = Vec::new();
-        let layout = Layout::new(path, files.fasta, files.gzi, &mut notes)?;
-        let sequences = index::sequences(path, files.fai, &layout, &mut notes)?;
-        Ok(Reference(Arc::new(Shared { path: path.to_path_buf(), layout, sequences, notes })))
+        let layout = Layout::new(path, files.fasta, files.gzi, &mut notes, ledger)?;
+        let Sequences { list, charge } = index::sequences(path, files.fai, &layout, &mut notes, ledger)?;
+        let path = path.to_path_buf();
+        Ok(Reference(Arc::new(Shared { path, layout, sequences: list, notes, charge })))
     }
 
     /// The file.
@@ -117,9 +120,12 @@ impl Reference {
 
     /// The same, whatever the lengths are.
     pub fn numbers(&self, header: &Header) -> Result<Vec<Option<u32>>> {
-        let numbers: HashMap<&[u8], u32> = (0..).zip(self.contigs()).map(|(i, it)| (it.0, i)).collect();
-        let contigs = header.references().iter();
-        let found: Vec<_> = contigs.map(|contig| numbers.get(&contig.name[..]).copied()).collect();
+        let mut found = vec![None; header.references().len()];
+        for (number, (name, _)) in (0..).zip(self.contigs()) {
+            if let Some(id) = header.reference_id(name) {
+                found[id as usize] = Some(number);
+            }
+        }
         if found.iter().all(Option::is_none) && !found.is_empty() {
             let (theirs, ours) = (&header.references()[0].name, self.contigs().next());
             let ours = ours.map_or("none".into(), |it| String::from_utf8_lossy(it.0));
@@ -152,8 +158,8 @@ impl Reference {
     }
 
     /// A file that holds the bases of one contig and nothing else, as a cache of references does under their MD5.
-    pub fn of_bases(path: &Path, name: &[u8]) -> Result<Self> {
-        let layout = Layout::new(path, Files::open_fasta(path)?, None, &mut Vec::new())?;
+    pub fn of_bases(path: &Path, name: &[u8], ledger: &Ledger) -> Result<Self> {
+        let layout = Layout::new(path, Files::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
         let length = u32::try_from(layout.size()).ok().filter(|&n| n > 0 && !layout.is_compressed());
         let length = length.ok_or_else(|| {
             Error::input("this does not hold the bases of a contig").file(path).hint(SAME_REFERENCE)
@@ -165,6 +171,7 @@ impl Reference {
             layout,
             sequences,
             notes: Vec::new(),
+            charge: ledger.empty(index::NAME),
         })))
     }
 

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use readmill_record::{Charge, Ledger};
+
 use super::bytes::Layout;
 use super::index::Sequence;
 
@@ -14,4 +16,13 @@ pub struct Shared {
     pub layout: Layout,
     pub sequences: Vec<Sequence>,
     pub notes: Vec<String>,
+    /// Of the sequences.
+    pub charge: Charge,
+}
+
+impl Shared {
+    /// What its memory is charged to.
+    pub fn ledger(&self) -> &Ledger {
+        self.charge.ledger()
+    }
 }

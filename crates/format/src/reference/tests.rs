@@ -50,6 +50,10 @@ fn fai(line: usize, end: &str) -> String {
     out
 }
 
+fn open(path: impl AsRef<Path>) -> Result<Reference> {
+    Reference::open(path.as_ref(), &Ledger::unlimited())
+}
+
 struct Dir(tempfile::TempDir);
 
 impl Dir {
@@ -101,14 +105,14 @@ fn bases_are_those_of_the_file_however_it_is_laid_out() {
         let text = fasta(line, end);
         let path = dir.put("a.fa", &text);
         std::fs::write(dir.0.path().join("a.fa.fai"), fai(line, end)).unwrap();
-        let reference = Reference::open(&path).unwrap();
+        let reference = open(&path).unwrap();
         assert!(reference.notes().is_empty(), "{:?}", reference.notes());
         check(&reference);
         std::fs::remove_file(dir.0.path().join("a.fa.fai")).unwrap();
-        let made = Reference::open(&path).unwrap();
+        let made = open(&path).unwrap();
         assert_eq!(made.notes().len(), 1);
         check(&made);
-        let packed = Reference::open(&dir.put("b.fa.gz", bgzf(&text))).unwrap();
+        let packed = open(dir.put("b.fa.gz", bgzf(&text))).unwrap();
         assert_eq!(packed.notes().len(), 2);
         check(&packed);
     }
@@ -137,20 +141,20 @@ fn a_gzi_index_is_used_if_it_fits() {
     let path = dir.put("a.fa.gz", &packed);
     dir.put("a.fa.gz.fai", fai(60, "\n"));
     dir.put("a.fa.gz.gzi", gzi(&packed));
-    let reference = Reference::open(&path).unwrap();
+    let reference = open(&path).unwrap();
     assert!(reference.notes().is_empty(), "{:?}", reference.notes());
     check(&reference);
     dir.put("a.fa.gz.gzi", &gzi(&packed)[..8 + 16 * 3]);
-    assert!(Reference::open(&path).unwrap_err().to_string().contains("gzi"));
+    assert!(open(&path).unwrap_err().to_string().contains("gzi"));
     let mut few = gzi(&packed)[..8 + 16 * 3].to_vec();
     few[0] = 3;
     dir.put("a.fa.gz.gzi", few);
-    let reference = Reference::open(&path).unwrap();
+    let reference = open(&path).unwrap();
     assert!(reference.notes()[0].contains("gzi does not fit"), "{:?}", reference.notes());
     check(&reference);
     dir.put("a.fa.gz.gzi", gzi(&packed));
     dir.put("a.fa.gz", &packed[..packed.len() - 28]);
-    assert!(Reference::open(&path).unwrap_err().to_string().contains("EOF block"));
+    assert!(open(&path).unwrap_err().to_string().contains("EOF block"));
 }
 
 #[test]
@@ -158,17 +162,17 @@ fn an_index_of_another_file_is_noticed() {
     let dir = Dir::new();
     let path = dir.put("a.fa", fasta(60, "\n"));
     dir.put("a.fa.fai", fai(60, "\n").replace("c4\t", "x4\t"));
-    let reference = Reference::open(&path).unwrap();
+    let reference = open(&path).unwrap();
     assert!(reference.notes()[0].contains("does not fit the reference at contig x4"));
     check(&reference);
     dir.put("a.fa.fai", fai(70, "\n"));
-    assert_eq!(Reference::open(&path).unwrap().notes().len(), 1);
+    assert_eq!(open(&path).unwrap().notes().len(), 1);
     dir.put("a.fa.fai", fai(60, "\n"));
     dir.put("a.fa", &fasta(60, "\n")[..150_000]);
-    let error = Reference::open(&path).unwrap_err().to_string();
+    let error = open(&path).unwrap_err().to_string();
     assert!(error.contains("ends before its contig c8") && error.contains("a.fa.fai"), "{error}");
     dir.put("a.fa.fai", "nonsense\n");
-    assert!(Reference::open(&path).unwrap_err().to_string().contains("not a .fai"));
+    assert!(open(&path).unwrap_err().to_string().contains("not a .fai"));
 }
 
 #[test]
@@ -178,21 +182,19 @@ fn what_gives_no_random_access_is_refused() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(b">c\nACGT\n").unwrap();
     let path = dir.put("a.fa.gz", gzip.finish().unwrap());
-    assert!(Reference::open(&path).unwrap_err().to_string().contains("bgzip"));
+    assert!(open(&path).unwrap_err().to_string().contains("bgzip"));
     let uneven = dir.put("b.fa", ">c\nACGT\nAC\nACGT\n");
-    assert!(Reference::open(&uneven).unwrap_err().to_string().contains("after the start"));
+    assert!(open(&uneven).unwrap_err().to_string().contains("after the start"));
     for bad in ["", "no fasta\n"] {
-        assert!(Reference::open(&dir.put("c.fa", bad)).is_err(), "{bad}");
+        assert!(open(dir.put("c.fa", bad)).is_err(), "{bad}");
     }
-    assert!(
-        Reference::open(Path::new("/nonexistent.fa")).unwrap_err().to_string().contains("nonexistent")
-    );
+    assert!(open(Path::new("/nonexistent.fa")).unwrap_err().to_string().contains("nonexistent"));
 }
 
 #[test]
 fn contigs_are_matched_by_name() {
     let dir = Dir::new();
-    let reference = Reference::open(&dir.put("a.fa", fasta(60, "\n"))).unwrap();
+    let reference = open(dir.put("a.fa", fasta(60, "\n"))).unwrap();
     let header = |text: &str| Header::parse(text.as_bytes()).unwrap();
     let found = reference.matches(&header("@SQ\tSN:c3\tLN:61\n@SQ\tSN:other\tLN:9\n@SQ\tSN:c1\tLN:0\n"));
     assert_eq!(found.unwrap(), [Some(3), None, Some(1)]);
@@ -201,4 +203,33 @@ fn contigs_are_matched_by_name() {
     let error = reference.matches(&header("@SQ\tSN:chr3\tLN:61\n")).unwrap_err().to_string();
     assert!(error.contains("no contig in common"), "{error}");
     assert!(reference.matches(&header("")).unwrap().is_empty());
+}
+
+#[test]
+fn the_index_of_many_contigs_is_charged_or_refused() {
+    let dir = Dir::new();
+    let (mut text, mut fai) = (String::new(), String::new());
+    for i in 0..20_000 {
+        text += &format!(">c{i}\n");
+        fai += &format!("c{i}\t4\t{}\t4\t5\n", text.len());
+        text += "ACGT\n";
+    }
+    let path = dir.put("a.fa", text);
+    for index in [None, Some(fai)] {
+        index.map(|fai| dir.put("a.fa.fai", fai));
+        let ledger = Ledger::of(8 << 20);
+        let reference = Reference::open(&path, &ledger).unwrap();
+        assert!(ledger.used() > 20_000 * 60, "{ledger:?}");
+        drop(reference);
+        assert_eq!(ledger.used(), 0);
+        let error = Reference::open(&path, &Ledger::of(3 << 19)).unwrap_err();
+        assert!(error.to_string().contains("needs"), "{error}");
+    }
+}
+
+#[test]
+fn a_name_without_end_is_refused() {
+    let text = [&b">"[..], &vec![b'x'; 3 << 20], b"\nACGT\n"].concat();
+    let error = open(Dir::new().put("a.fa", text)).unwrap_err();
+    assert!(error.to_string().contains("longer than 1 MiB"), "{error}");
 }

@@ -103,6 +103,7 @@ impl Window {
             return Ok(&self.pages[page..][(start % PAGE) as usize..][..(end - start) as usize]);
         }
         self.joined.clear();
+        self.joined.shrink_to(16 * PAGE as usize); // what is long comes once
         for number in first..=last {
             let page = self.load(contig, number)?;
             let (from, to) = (start.max(number * PAGE), end.min((number + 1).saturating_mul(PAGE)));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::Result;
+use readmill_record::{Ledger, Result};
 
 use super::gather::Gather;
 use super::{Sites, merge};
@@ -13,12 +13,19 @@ pub struct Found {
     gather: Gather,
     spill: Arc<Spill>,
     sites: u64,
+    ledger: Ledger,
 }
 
 impl Found {
+    /// Bytes that finding them takes, for up to twenty million of them on so many contigs, and their index.
+    pub fn bytes(contigs: usize) -> u64 {
+        Gather::bytes() + (1 << 20) + 192 * contigs as u64
+    }
+
     /// None yet, on so many contigs.
-    pub fn new(contigs: usize, spill: &Arc<Spill>) -> Result<Self> {
-        Ok(Found { gather: Gather::new(contigs, spill)?, spill: Arc::clone(spill), sites: 0 })
+    pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
+        let (gather, spill) = (Gather::new(contigs, spill, ledger)?, Arc::clone(spill));
+        Ok(Found { gather, spill, sites: 0, ledger: ledger.clone() })
     }
 
     /// Takes a site from `start` to `end` (0-based, half-open), of at least one base.
@@ -29,8 +36,7 @@ impl Found {
 
     /// All of them, and how many there are.
     pub fn finish(self) -> Result<(Sites, u64)> {
-        let (extent, layers) = self.gather.finish()?;
-        let shared = merge::merge(self.spill, extent, layers)?;
+        let shared = merge::merge(self.spill, self.gather.finish()?, &self.ledger)?;
         Ok((Sites { shared: Arc::new(shared), files: Arc::default() }, self.sites))
     }
 }

@@ -5,18 +5,13 @@
 
 use std::sync::Arc;
 
-use readmill_record::Result;
+use readmill_record::{Charge, Ledger, Result, make_room};
 
-use super::block::{Block, Site, Writer};
+use super::block::{BLOCK_BYTES, Block, Site, Writer};
 use crate::spill::{Extent, Spill};
-use crate::text;
 
 /// Sites sorted at a time.
 const TOGETHER: usize = 1 << 18;
-
-/// Most memory that reading files of sorted sites takes. (Sites in no order at all take 20 KB for each quarter of a
-/// million on one contig besides.)
-pub const READING_BYTES: usize = TOGETHER * size_of::<Raw>() + text::READING_BYTES + (1 << 20);
 
 /// Contig, start and end of a site.
 type Raw = (u32, u32, u32);
@@ -43,15 +38,46 @@ pub(super) struct Gather {
     sorted: bool,
     /// The layers of each contig.
     layers: Vec<Vec<Layer>>,
+    /// Of the layers.
+    charge: Charge,
+    /// Of those waiting.
+    _of_waiting: Charge,
+}
+
+/// What was gathered.
+pub(super) struct Gathered {
+    pub extent: Extent,
+    /// The layers of each contig.
+    pub layers: Vec<Vec<Layer>>,
+    /// Of the layers.
+    pub charge: Charge,
 }
 
 impl Gather {
+    /// Bytes that it takes beside the layers.
+    pub fn bytes() -> u64 {
+        (TOGETHER * size_of::<Raw>() + BLOCK_BYTES) as u64
+    }
+
     /// For sites on so many contigs.
-    pub fn new(contigs: usize, spill: &Arc<Spill>) -> Result<Self> {
+    pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
         let extent = spill.begin(0)?;
-        let layers = std::iter::repeat_with(Vec::new).take(contigs).collect();
+        let (mut layers, mut charge) = (Vec::new(), ledger.empty(super::NAME));
+        make_room(&mut layers, contigs, &mut charge)?;
+        layers.resize_with(contigs, Vec::new);
+        let of_waiting = ledger.charge(super::NAME, Gather::bytes())?;
         let (spill, waiting) = (Arc::clone(spill), Vec::with_capacity(TOGETHER));
-        Ok(Gather { spill, extent, writer: Writer::default(), waiting, sorted: true, layers })
+        let writer = Writer::default();
+        Ok(Gather {
+            spill,
+            extent,
+            writer,
+            waiting,
+            sorted: true,
+            layers,
+            charge,
+            _of_waiting: of_waiting,
+        })
     }
 
     /// Takes a site of at least one base.
@@ -70,9 +96,10 @@ impl Gather {
     }
 
     /// All layers, by contig.
-    pub fn finish(mut self) -> Result<(Extent, Vec<Vec<Layer>>)> {
+    pub fn finish(mut self) -> Result<Gathered> {
         self.write(false)?;
-        Ok((self.extent, self.layers))
+        let Gather { extent, layers, charge, .. } = self;
+        Ok(Gathered { extent, layers, charge })
     }
 
     /// Writes those waiting; keeps the last one, which what follows may overlap, if `more` follow.
@@ -99,16 +126,18 @@ impl Gather {
     /// Adds sites of one contig to the first layer that ends before them.
     fn write_list(&mut self, list: &[Raw]) -> Result<()> {
         let layers = &mut self.layers[list[0].0 as usize];
-        let place = layers.iter().position(|layer| layer.end() <= list[0].1);
-        let place = place.unwrap_or_else(|| {
+        let place = layers.iter().position(|layer| layer.end() <= list[0].1).unwrap_or(layers.len());
+        if place == layers.len() {
+            make_room(layers, 1, &mut self.charge)?;
             layers.push(Layer::default());
-            layers.len() - 1
-        });
+        }
         let blocks = &mut layers[place].blocks;
         for &(_, start, end) in list {
             let site: Site = (start, end);
+            make_room(blocks, 1, &mut self.charge)?;
             blocks.extend(self.writer.push(site, &self.spill, &mut self.extent)?);
         }
+        make_room(blocks, 1, &mut self.charge)?;
         blocks.extend(self.writer.close(&self.spill, &mut self.extent)?);
         Ok(())
     }

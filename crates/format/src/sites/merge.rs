@@ -5,27 +5,39 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
-use readmill_record::Result;
+use readmill_record::{Charge, Ledger, Result, make_room};
 
-use super::block::{Block, Site, Writer};
-use super::gather::Layer;
+use super::block::{BLOCK_BYTES, BLOCK_SITES, Block, Site, Writer};
+use super::gather::{Gathered, Layer};
 use super::shared::Shared;
 use crate::spill::{Extent, Spill};
 
 /// The sites of all layers, which are given by contig. What is merged is written behind them.
-pub(super) fn merge(spill: Arc<Spill>, mut extent: Extent, layers: Vec<Vec<Layer>>) -> Result<Shared> {
-    let (mut blocks, mut contigs) = (Vec::new(), Vec::with_capacity(layers.len()));
+pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> Result<Shared> {
+    let Gathered { mut extent, layers, charge: of_layers } = gathered;
+    let (mut blocks, mut contigs) = (Vec::new(), Vec::new());
+    let mut charge = ledger.empty(super::NAME);
+    make_room(&mut contigs, layers.len(), &mut charge)?;
+    // At once, as far as the number is known: it does not grow by copying.
+    let single = layers.iter().filter_map(|layers| layers.first()).map(|layer| layer.blocks.len());
+    make_room(&mut blocks, single.sum(), &mut charge)?;
     for mut layers in layers {
         let start = blocks.len();
         match layers.len() {
             0 => {}
-            1 => blocks.append(&mut layers[0].blocks),
-            _ => merge_layers(&layers, &spill, &mut extent, &mut blocks)?,
+            1 => {
+                make_room(&mut blocks, layers[0].blocks.len(), &mut charge)?;
+                blocks.append(&mut layers[0].blocks);
+            }
+            _ => merge_layers(&layers, &spill, &mut extent, &mut blocks, &mut charge)?,
         }
         contigs.push(start..blocks.len());
     }
+    drop(of_layers);
     blocks.shrink_to_fit();
-    Ok(Shared { spill, extent, blocks, contigs })
+    let mut shared = Shared { spill, extent, blocks, contigs, charge };
+    shared.charge.resize(shared.memory() as u64);
+    Ok(shared)
 }
 
 fn merge_layers(
@@ -33,10 +45,14 @@ fn merge_layers(
     spill: &Spill,
     extent: &mut Extent,
     out: &mut Vec<Block>,
+    charge: &mut Charge,
 ) -> Result<()> {
+    let readers = layers.len() * (size_of::<Reader<'_>>() + BLOCK_SITES * size_of::<Site>());
+    let heads = layers.len() * size_of::<Head>() + BLOCK_BYTES;
+    let _working = charge.ledger().charge(super::NAME, (readers + heads) as u64)?;
     let mut writer = Writer::default();
     let mut readers: Vec<Reader<'_>> = layers.iter().map(Reader::new).collect();
-    let mut heads = BinaryHeap::with_capacity(readers.len());
+    let mut heads: BinaryHeap<Head> = BinaryHeap::with_capacity(readers.len());
     for (number, reader) in readers.iter_mut().enumerate() {
         heads.extend(reader.next(spill, extent)?.map(|site| Reverse((site, number))));
     }
@@ -51,17 +67,22 @@ fn merge_layers(
             Some(current) if site.0 < current.1 => current.1 = current.1.max(site.1),
             _ => {
                 if let Some(done) = current.replace(site) {
+                    make_room(out, 1, charge)?;
                     out.extend(writer.push(done, spill, extent)?);
                 }
             }
         }
     }
+    make_room(out, 2, charge)?;
     if let Some(done) = current {
         out.extend(writer.push(done, spill, extent)?);
     }
     out.extend(writer.close(spill, extent)?);
     Ok(())
 }
+
+/// The next site of a layer, and the number of the layer.
+type Head = Reverse<(Site, usize)>;
 
 /// Reads a layer from its start to its end.
 struct Reader<'a> {

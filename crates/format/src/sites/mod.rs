@@ -11,22 +11,20 @@ mod gather;
 mod merge;
 mod shared;
 
-use std::collections::HashMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use readmill_record::Result;
-use readmill_record::header::Reference as Contig;
+use readmill_record::{Header, Ledger, Result};
 
 use crate::features::{Features, Kind, OTHER_BUILD, no_common_contig};
 use crate::spill::Spill;
-use block::Block;
 pub use cursor::{CURSOR_BYTES, Cursor};
 pub use found::Found;
 use gather::Gather;
-pub use gather::READING_BYTES;
 use shared::Shared;
+
+/// What takes the memory.
+const NAME: &str = "known sites";
 
 /// The sites of all files. Clones share them.
 #[derive(Clone)]
@@ -50,19 +48,23 @@ pub struct SiteFile {
 
 impl Sites {
     /// Reads the files at `paths` (VCF, BCF, BED, interval lists; plain or compressed; no index is needed) for reads
-    /// aligned to `contigs`. Order within the files does not matter, but costs a little time and space.
+    /// with `header`. Order within the files does not matter, but costs a little time and space.
     ///
     /// Nothing else may append to `spill` meanwhile. A file that names contigs (##contig, @SQ) of other lengths, or
     /// has none in common with the reads, is of another genome: an error.
-    pub fn read(paths: &[PathBuf], contigs: &[Contig], spill: &Arc<Spill>) -> Result<Self> {
-        let numbers: HashMap<&[u8], u32> = (0..).zip(contigs).map(|(i, it)| (&it.name[..], i)).collect();
-        let mut gather = Gather::new(contigs.len(), spill)?;
+    /// What that needs is charged to `ledger` before, and its index as long as there is a clone of it.
+    pub fn read(
+        paths: &[PathBuf],
+        header: &Header,
+        spill: &Arc<Spill>,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        let mut gather = Gather::new(header.references().len(), spill, ledger)?;
         let mut files = Vec::with_capacity(paths.len());
         for path in paths {
-            files.push(read_file(path, contigs, &numbers, &mut gather)?);
+            files.push(read_file(path, header, &mut gather, ledger)?);
         }
-        let (extent, layers) = gather.finish()?;
-        let shared = merge::merge(Arc::clone(spill), extent, layers)?;
+        let shared = merge::merge(Arc::clone(spill), gather.finish()?, ledger)?;
         Ok(Sites { shared: Arc::new(shared), files: files.into() })
     }
 
@@ -78,8 +80,7 @@ impl Sites {
 
     /// Bytes that the index takes in memory: some 3 MB for 60 million sites.
     pub fn memory(&self) -> usize {
-        self.shared.blocks.capacity() * size_of::<Block>()
-            + self.shared.contigs.capacity() * size_of::<Range<usize>>()
+        self.shared.memory()
     }
 
     /// A reader for one thread.
@@ -88,28 +89,27 @@ impl Sites {
     }
 }
 
+/// Bytes of the name of a contig that are kept. (A longer one is looked up for every site.)
+const MAX_NAME: usize = 1 << 10;
+
 /// Gives the sites of a file to `gather`.
-fn read_file(
-    path: &Path,
-    contigs: &[Contig],
-    numbers: &HashMap<&[u8], u32>,
-    gather: &mut Gather,
-) -> Result<SiteFile> {
-    let mut features = Features::open(path)?;
-    features.dictionary().check(contigs, path)?;
+fn read_file(path: &Path, header: &Header, gather: &mut Gather, ledger: &Ledger) -> Result<SiteFile> {
+    let mut features = Features::open(path, ledger)?;
+    features.dictionary().check(header, path)?;
     let mut found = SiteFile { path: path.to_path_buf(), kind: features.kind(), sites: 0, elsewhere: 0 };
     let (mut name, mut number) = (Vec::new(), None);
     while let Some(place) = features.next_place()? {
         if place.contig != name || name.is_empty() {
-            name = place.contig.to_vec();
-            number = numbers.get(&name[..]).copied();
+            number = header.reference_id(place.contig);
+            name.clear();
+            name.extend_from_slice(&place.contig[..place.contig.len().min(MAX_NAME)]);
         }
         let Some(contig) = number else {
             found.elsewhere += 1;
             continue;
         };
         let (start, end) = (place.start, place.end);
-        let length = contigs[contig as usize].length;
+        let length = header.references()[contig as usize].length;
         if start > length && length > 0 {
             let name = String::from_utf8_lossy(&name);
             let what =
@@ -118,11 +118,11 @@ fn read_file(
         }
         found.sites += 1;
         if start < end {
-            gather.push(contig, start, end)?;
+            gather.push(contig as u32, start, end).map_err(|e| e.file(path))?;
         }
     }
     if found.sites == 0 && found.elsewhere > 0 {
-        return Err(no_common_contig(&name, contigs, path));
+        return Err(no_common_contig(&name, header, path));
     }
     Ok(found)
 }

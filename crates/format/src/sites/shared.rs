@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use readmill_record::Charge;
+
 use super::block::Block;
 use crate::spill::{Extent, Spill};
 
@@ -14,4 +16,12 @@ pub(super) struct Shared {
     pub blocks: Vec<Block>,
     /// The blocks of each contig.
     pub contigs: Vec<Range<usize>>,
+    pub charge: Charge,
+}
+
+impl Shared {
+    /// Bytes that it takes.
+    pub fn memory(&self) -> usize {
+        self.blocks.capacity() * size_of::<Block>() + self.contigs.capacity() * size_of::<Range<usize>>()
+    }
 }

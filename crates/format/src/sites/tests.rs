@@ -1,17 +1,17 @@
 use super::*;
 
-/// Contigs `c0` and so on.
-fn contigs(lengths: &[u32]) -> Vec<Contig> {
-    let name = |i: usize| format!("c{i}").into_bytes();
-    lengths.iter().enumerate().map(|(i, &length)| Contig { name: name(i), length }).collect()
+/// A header with contigs `c0` and so on.
+fn header(lengths: &[u32]) -> Header {
+    let line = |(i, length): (usize, &u32)| format!("@SQ\tSN:c{i}\tLN:{length}\n");
+    Header::parse(lengths.iter().enumerate().map(line).collect::<String>().as_bytes()).unwrap()
 }
 
-fn read(files: &[String], contigs: &[Contig]) -> Result<Sites> {
+fn read(files: &[String], header: &Header) -> Result<Sites> {
     let dir = tempfile::tempdir().unwrap();
     let paths: Vec<PathBuf> = (0..files.len()).map(|i| dir.path().join(format!("{i}.bed"))).collect();
     paths.iter().zip(files).for_each(|(path, text)| std::fs::write(path, text).unwrap());
     let spill = Arc::new(Spill::new(&[dir.path().to_path_buf()]));
-    Sites::read(&paths, contigs, &spill)
+    Sites::read(&paths, header, &spill, &Ledger::unlimited())
 }
 
 fn random(state: &mut u64, below: u64) -> u32 {
@@ -88,7 +88,7 @@ fn sites_are_found_whatever_the_order_and_number_of_files() {
     {
         let expected = united(files.iter().flat_map(|file| file.iter().copied()).collect());
         let texts: Vec<String> = files.iter().map(|file| bed(file)).collect();
-        let sites = read(&texts, &contigs(&lengths)).unwrap();
+        let sites = read(&texts, &header(&lengths)).unwrap();
         check(&sites, &expected, &lengths, 5);
         let counts: Vec<u64> = sites.files().iter().map(|file| file.sites).collect();
         assert_eq!(counts, files.iter().map(|file| file.len() as u64).collect::<Vec<_>>());
@@ -102,8 +102,8 @@ fn more_sites_than_are_sorted_at_once_are_one_list() {
     let lengths = [5 * n];
     let shuffled: Vec<Triple> = (0..n).map(|i| (0, 5 * place(i), 5 * place(i) + 2)).collect();
     let expected = united(shuffled.clone());
-    check(&read(&[bed(&shuffled)], &contigs(&lengths)).unwrap(), &expected, &lengths, 3);
-    let sites = read(&[bed(&expected), bed(&expected)], &contigs(&lengths)).unwrap();
+    check(&read(&[bed(&shuffled)], &header(&lengths)).unwrap(), &expected, &lengths, 3);
+    let sites = read(&[bed(&expected), bed(&expected)], &header(&lengths)).unwrap();
     check(&sites, &expected, &lengths, 4);
     assert!(sites.memory() < 40_000, "{}", sites.memory());
 }
@@ -111,7 +111,7 @@ fn more_sites_than_are_sorted_at_once_are_one_list() {
 #[test]
 fn sites_side_by_side_stay_two_and_sites_that_share_a_base_are_one() {
     let text = "c0\t5\t6\nc0\t6\t7\nc0\t10\t20\nc0\t12\t14\nc0\t19\t25\nc0\t25\t26\nc0\t30\t30\n";
-    let sites = read(&[text.into()], &contigs(&[100])).unwrap();
+    let sites = read(&[text.into()], &header(&[100])).unwrap();
     let mut found = Vec::new();
     sites.cursor().overlapping(0, 0, 100, |start, end| found.push((start, end))).unwrap();
     assert_eq!(found, [(5, 6), (6, 7), (10, 25), (25, 26)]);
@@ -121,14 +121,14 @@ fn sites_side_by_side_stay_two_and_sites_that_share_a_base_are_one() {
 #[test]
 fn contigs_that_the_reads_lack_are_counted() {
     let sites =
-        read(&["c0\t5\t6\nother\t5\t6\nc1\t1\t2\nother\t7\t9\n".into()], &contigs(&[10, 10])).unwrap();
+        read(&["c0\t5\t6\nother\t5\t6\nc1\t1\t2\nother\t7\t9\n".into()], &header(&[10, 10])).unwrap();
     assert_eq!((sites.files()[0].sites, sites.files()[0].elsewhere), (2, 2));
-    let error = |text: &str| read(&[text.into()], &contigs(&[10])).err().unwrap().to_string();
+    let error = |text: &str| read(&[text.into()], &header(&[10])).err().unwrap().to_string();
     assert!(error("chr1\t5\t6\n").contains("no contig in common"));
     assert!(
         error("c0\t5\t6\nc0\t11\t12\n").contains("line 2: base 12 lies beyond the end of contig c0")
     );
-    assert!(read(&["".into()], &contigs(&[10])).unwrap().is_empty());
+    assert!(read(&["".into()], &header(&[10])).unwrap().is_empty());
 }
 
 #[test]
@@ -139,4 +139,25 @@ fn handles_go_to_other_threads() {
     sent::<crate::reference::Window>();
     shared::<Sites>();
     shared::<crate::reference::Reference>();
+}
+
+#[test]
+fn the_index_is_charged_as_long_as_it_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let spill = Arc::new(Spill::new(&[dir.path().to_path_buf()]));
+    let path = dir.path().join("a.bed");
+    // A site for every contig, of which there are many: no block is shared.
+    let lengths = vec![10; 20_000];
+    std::fs::write(&path, (0..20_000).map(|i| format!("c{i}\t5\t6\n")).collect::<String>()).unwrap();
+    let (header, paths) = (header(&lengths), [path]);
+    let ledger = Ledger::of(20 << 20);
+    let sites = Sites::read(&paths, &header, &spill, &ledger).unwrap();
+    let other = sites.clone();
+    assert_eq!(ledger.used(), sites.memory() as u64);
+    drop(sites);
+    assert_eq!(ledger.used(), other.memory() as u64);
+    drop(other);
+    assert_eq!(ledger.used(), 0);
+    let error = Sites::read(&paths, &header, &spill, &Ledger::of(4 << 20)).err().unwrap();
+    assert!(error.to_string().contains("known sites: needs"), "{error}");
 }

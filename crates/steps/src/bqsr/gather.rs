@@ -11,11 +11,16 @@ use super::report::{Arguments, CovariateRow, Group, QualityRow, Quantization, Re
 /// Adds reports up, in the order given, as GATK's GatherBQSRReports does: the arguments are the first one's, the
 /// quantization is made anew, and the read groups' rows are added, not summed up again from the qualities.
 ///
-/// What GATK refuses is refused: another longest context, or another highest cycle.
-pub fn gather(reports: Vec<Report>) -> Result<Report> {
+/// What GATK refuses is refused: another longest context, or another highest cycle. One report is in memory at a time,
+/// beside the sum.
+pub fn gather(reports: impl IntoIterator<Item = Result<Report>>) -> Result<Report> {
     let mut reports = reports.into_iter();
-    let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))?;
-    for report in reports.filter(|report| !report.is_empty()) {
+    let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))??;
+    for report in reports {
+        let report = report?;
+        if report.is_empty() {
+            continue;
+        }
         check(&sum.arguments, &report.arguments)?;
         sum.groups =
             merged(sum.groups, report.groups, |a, b| java::compare(&a.name, &b.name), add_group);

@@ -4,7 +4,7 @@ use readmill_record::{Error, Result};
 
 use super::applying::Applying;
 use super::covariates::{Cycles, empty_context};
-use super::report::{Covariate, Group};
+use super::report::{Covariate, CovariateRow, Group};
 use super::results::{Maps, Results, ZERO};
 use super::tables::{Event, QUALITIES, cycle_index};
 
@@ -58,12 +58,28 @@ impl Slots {
     }
 }
 
+/// Indexes of cycles up to the highest that the group has a row of.
+fn cycles(group: &Group) -> usize {
+    let rows = group.covariates.iter().filter(|row| row.event == Event::Mismatch);
+    let index = |row: &CovariateRow| match row.covariate {
+        Covariate::Cycle(cycle) => cycle_index(cycle) + 1,
+        Covariate::Context { .. } => 0,
+    };
+    rows.map(index).max().unwrap_or(0)
+}
+
 /// Contexts of so many bases, that of no bases, and one more for bases without.
 pub(super) fn contexts(size: u8) -> usize {
     usize::from(empty_context(size)) + 2
 }
 
 impl GroupRecalibration {
+    /// Bytes that it takes for a group of a report.
+    pub(super) fn bytes(group: &Group, context_size: u8) -> usize {
+        let width = Slots::of(group).width;
+        size_of::<Self>() + group.name.len() + width * (contexts(context_size) + cycles(group))
+    }
+
     pub(super) fn new(
         group: &Group,
         context_size: u8,
@@ -103,6 +119,7 @@ impl GroupRecalibration {
             bases[self.slots.slot(quality)] = empirical + ZERO;
         }
         self.contexts = bases.repeat(contexts(context_size));
+        self.cycles = vec![ZERO; cycles(group) * width];
         for row in group.covariates.iter().filter(|row| row.event == Event::Mismatch) {
             let base = empirical[usize::from(row.quality)];
             let delta = row.evidence.expecting(f64::from(base)) as i8 - base as i8;
@@ -117,7 +134,6 @@ impl GroupRecalibration {
                 Covariate::Context { .. } => {}
                 Covariate::Cycle(cycle) => {
                     let at = cycle_index(cycle) * width + slot;
-                    self.cycles.resize(self.cycles.len().max(at - slot + width), ZERO);
                     self.cycles[at] = ZERO.saturating_add_signed(delta);
                 }
             }

@@ -1,25 +1,36 @@
 //! Read groups as recalibration sees them: those of one platform unit are one.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use readmill_record::{Error, Header, Result};
+use readmill_record::{Charge, Error, Header, Ledger, Prepaid, Result};
 
 /// The read groups of a header, by the name under which reports list them: the platform unit, else the
-/// identifier (GATK 4.6.2, `ReadGroupCovariate`).
+/// identifier (GATK 4.6.2, `ReadGroupCovariate`). Clones share them.
 #[derive(Clone, Debug)]
-pub struct ReadGroups {
+pub struct ReadGroups(Arc<Known>);
+
+#[derive(Debug)]
+struct Known {
     by_id: HashMap<Vec<u8>, u32>,
     names: Vec<Vec<u8>>,
+    _charge: Charge,
 }
 
+/// What a read group takes beside its name and identifier: its place in two tables while they are made, of which each may be
+/// half empty and has a smaller one beside it while it grows, and in the list of names.
+const ENTRY: usize = 2 * 3 * 2 * size_of::<(Vec<u8>, u32)>();
+
 impl ReadGroups {
-    /// Those of a header, as it is after all steps that change it.
-    pub fn new(header: &Header) -> Result<Self> {
+    /// Those of a header, as it is after all steps that change it, charged to `ledger`.
+    pub fn new(header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut by_id, mut names) = (HashMap::new(), Vec::new());
+        let mut prepaid = Prepaid::new(ledger.empty("read groups"));
         let mut numbers: HashMap<&[u8], u32> = HashMap::new();
         for line in header.lines_of(b"RG") {
             let Some(id) = line.get(b"ID") else { continue };
             let name = line.get(b"PU").filter(|name| !name.is_empty()).unwrap_or(id);
+            prepaid.block(ENTRY + id.len()).and(prepaid.block(name.len()))?;
             let number = *numbers.entry(name).or_insert_with(|| {
                 names.push(name.to_vec());
                 names.len() as u32 - 1
@@ -32,16 +43,16 @@ impl ReadGroups {
             )
             .hint("put all reads into one by prep --read-group 'ID:… SM:… PL:ILLUMINA'"));
         }
-        Ok(ReadGroups { by_id, names })
+        Ok(ReadGroups(Arc::new(Known { by_id, names, _charge: prepaid.into_charge() })))
     }
 
     /// The number of the read group with this identifier, unless the header lacks it.
     pub fn number(&self, id: &[u8]) -> Option<usize> {
-        self.by_id.get(id).map(|&number| number as usize)
+        self.0.by_id.get(id).map(|&number| number as usize)
     }
 
     /// The names, by number.
     pub fn names(&self) -> &[Vec<u8>] {
-        &self.names
+        &self.0.names
     }
 }

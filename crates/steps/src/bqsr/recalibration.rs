@@ -1,6 +1,8 @@
 //! What a report makes of each reported quality (spec D7).
 
-use readmill_record::{Error, Result};
+use std::sync::Arc;
+
+use readmill_record::{Charge, Error, Ledger, Result};
 
 use super::applying::Applying;
 use super::covariates::MOST_CONTEXT;
@@ -26,11 +28,12 @@ pub struct Recalibration {
     pub without_group: [u8; QUALITIES],
     /// By name.
     groups: Vec<GroupRecalibration>,
+    _charge: Arc<Charge>,
 }
 
 impl Recalibration {
-    /// Works out what a report makes of each quality.
-    pub fn new(report: &Report, applying: &Applying) -> Result<Recalibration> {
+    /// Works out what a report makes of each quality. What that takes is charged to `ledger`.
+    pub fn new(report: &Report, applying: &Applying, ledger: &Ledger) -> Result<Recalibration> {
         let maps = Maps::new(&report.quantization, applying)?;
         let context_size = report.arguments.mismatches_context_size;
         if context_size > MOST_CONTEXT {
@@ -46,6 +49,9 @@ impl Recalibration {
             ))
             .hint("make it with a smaller --maximum-cycle-value"));
         }
+        let sizes =
+            report.groups.iter().map(|group| GroupRecalibration::bytes(group, context_size) as u64);
+        let charge = ledger.charge("recalibration", sizes.fold(0, u64::saturating_add))?;
         let mut groups = Vec::with_capacity(report.groups.len());
         for group in &report.groups {
             groups.push(GroupRecalibration::new(group, context_size, applying, &maps)?);
@@ -57,6 +63,7 @@ impl Recalibration {
             maximum_cycle: report.arguments.maximum_cycle_value,
             without_group: std::array::from_fn(|quality| maps.map(quality)),
             groups,
+            _charge: Arc::new(charge),
         })
     }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use readmill_format::intervals::Intervals;
-use readmill_format::reference::{Reference, Window};
+use readmill_format::reference::{Matched, Reference, Window};
 use readmill_format::sites::{Cursor, Sites};
 use readmill_record::cigar::consumes_query;
 use readmill_record::{Error, RecordRef, Result, tag};
@@ -31,20 +31,11 @@ pub struct Training {
     /// The reference.
     pub reference: Reference,
     /// The contigs of the reads.
-    pub contigs: Vec<Contig>,
+    pub contigs: Matched,
     /// Sites that vary, at which a mismatch says nothing of the sequencer.
     pub sites: Sites,
     /// Where reads must lie to be counted, unless everywhere.
     pub intervals: Option<Intervals>,
-}
-
-/// A contig of the reads.
-#[derive(Clone, Debug)]
-pub struct Contig {
-    /// Its name.
-    pub name: Vec<u8>,
-    /// Its number in the reference, and the bases it has there; nothing if it is not in it.
-    pub in_reference: Option<(u32, u32)>,
 }
 
 /// How bases are counted. Defaults are GATK's.
@@ -181,8 +172,7 @@ impl Learner {
         if bases > most {
             return Err(too_long(bases, most));
         }
-        let contig = &training.contigs[record.ref_id() as usize];
-        let there = contig.in_reference.ok_or_else(|| training.reference.lacks(&contig.name))?;
+        let Some(there) = training.contigs.place(record.ref_id())? else { return Ok(None) };
         read.compare(there, &mut self.window)?;
         read.skip(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
         Ok(Some(group))

@@ -7,13 +7,13 @@ use readmill_record::{Header, RecordRef};
 /// Judges by the contigs of a header.
 #[derive(Clone, Debug)]
 pub struct WellFormed {
-    lengths: Vec<u32>,
+    header: Header,
 }
 
 impl WellFormed {
     /// For reads under this header.
     pub fn new(header: &Header) -> Self {
-        WellFormed { lengths: header.references().iter().map(|contig| contig.length).collect() }
+        WellFormed { header: header.clone() }
     }
 
     /// Whether SEQ, CIGAR and POS agree, and the CIGAR skips nothing. To be well formed, a read needs a read group and
@@ -26,7 +26,8 @@ impl WellFormed {
     }
 
     fn starts_inside(&self, record: RecordRef<'_>) -> bool {
-        let contig = usize::try_from(record.ref_id()).ok().and_then(|id| self.lengths.get(id));
-        contig.is_some_and(|&length| i64::from(record.pos()) < i64::from(length))
+        let contigs = self.header.references();
+        let contig = usize::try_from(record.ref_id()).ok().and_then(|id| contigs.get(id));
+        contig.is_some_and(|contig| i64::from(record.pos()) < i64::from(contig.length))
     }
 }

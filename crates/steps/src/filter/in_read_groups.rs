@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use readmill_record::header::Line;
-use readmill_record::{Batch, Header, RecordRef, Result};
+use readmill_record::{Batch, Charge, Header, Prepaid, RecordRef, Result, make_room};
 
 use crate::{Changes, Step};
 
@@ -21,6 +21,8 @@ pub struct InReadGroups {
     keep: bool,
     keep_ungrouped: bool,
     dropped: u64,
+    /// Of the list.
+    _charge: Option<Arc<Charge>>,
 }
 
 impl InReadGroups {
@@ -31,13 +33,19 @@ impl InReadGroups {
         let stays = |line: &&Line| line.get(b"ID").is_none_or(|id| contains(&ids, id) == keep);
         let lines: Vec<Line> = header.lines_of(b"RG").filter(stays).cloned().collect();
         header.replace(b"RG", lines, &[b"PG", b"CO"])?;
-        Ok(InReadGroups { ids: ids.into(), keep, keep_ungrouped: true, dropped: 0 })
+        Ok(InReadGroups { ids: ids.into(), keep, keep_ungrouped: true, dropped: 0, _charge: None })
     }
 
     /// Drops reads without `RG`, too.
     #[must_use]
     pub fn without_ungrouped(self) -> Self {
         InReadGroups { keep_ungrouped: false, ..self }
+    }
+
+    /// Keeps the charge of the list as long as the list itself.
+    #[must_use]
+    pub fn paid_by(self, charge: Charge) -> Self {
+        InReadGroups { _charge: Some(Arc::new(charge)), ..self }
     }
 
     fn keeps(&self, record: RecordRef<'_>) -> bool {
@@ -50,17 +58,25 @@ fn contains(ids: &[Vec<u8>], id: &[u8]) -> bool {
     ids.binary_search_by(|other| other.as_slice().cmp(id)).is_ok()
 }
 
-/// The IDs that a file lists: words between white space, as samtools reads them.
-pub fn listed(text: &[u8]) -> Vec<Vec<u8>> {
+/// Adds the IDs that a file lists to `ids`, which `prepaid` pays for: words between white space, as samtools reads them.
+///
+/// # Errors
+/// The memory is not free.
+pub fn listed(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Result<()> {
     let words = text.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0B);
-    words.filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect()
+    for word in words.filter(|word| !word.is_empty()) {
+        make_room(ids, 1, prepaid.charge())?;
+        prepaid.block(word.len())?;
+        ids.push(word.to_vec());
+    }
+    Ok(())
 }
 
 /// Which of `ids` the header does not define, in order.
-pub fn undefined(ids: &[Vec<u8>], header: &Header) -> Vec<String> {
+pub fn undefined(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = String> {
     let defined: HashSet<&[u8]> = header.lines_of(b"RG").filter_map(|line| line.get(b"ID")).collect();
-    let unknown = ids.iter().filter(|id| !defined.contains(id.as_slice()));
-    unknown.map(|id| String::from_utf8_lossy(id).into_owned()).collect()
+    let unknown = ids.iter().filter(move |id| !defined.contains(id.as_slice()));
+    unknown.map(|id| String::from_utf8_lossy(id).into_owned())
 }
 
 impl Step for InReadGroups {
@@ -95,7 +111,7 @@ impl Step for InReadGroups {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use readmill_record::{Stamp, edit};
+    use readmill_record::{Ledger, Stamp, edit};
 
     const HEADER: &str = "@RG\tID:a\n@RG\tID:b\n@RG\tSM:x\n@CO\tend\n";
 
@@ -141,9 +157,13 @@ mod tests {
 
     #[test]
     fn lists_are_words_and_unknown_ones_are_named() {
-        let ids = listed(b" a\nb c\r\n\n\td");
+        let (ledger, mut ids) = (Ledger::of(1 << 20), Vec::new());
+        let mut prepaid = Prepaid::new(ledger.empty("read groups"));
+        listed(b" a\nb c\r\n\n\td", &mut ids, &mut prepaid).unwrap();
         assert_eq!(ids, [b"a", b"b", b"c", b"d"]);
         let header = Header::parse(HEADER.as_bytes()).unwrap();
-        assert_eq!(undefined(&ids, &header), ["c", "d"]);
+        assert_eq!(undefined(&ids, &header).collect::<Vec<_>>(), ["c", "d"]);
+        let error = listed(&b"ab ".repeat(100_000), &mut ids, &mut prepaid).unwrap_err();
+        assert!(error.what.starts_with("read groups"), "{error}");
     }
 }

@@ -1,8 +1,6 @@
 //! Says how alignments differ from the reference.
 
-use std::sync::Arc;
-
-use readmill_format::reference::{Reference, Window};
+use readmill_format::reference::{Matched, Reference, Window};
 use readmill_record::realign::number;
 use readmill_record::tag::Tag;
 use readmill_record::{Batch, Header, RecordRef, Result, edit};
@@ -21,16 +19,9 @@ use crate::{Changes, Step};
 pub struct NmMdUq {
     reference: Reference,
     window: Window,
-    contigs: Arc<[Contig]>,
+    contigs: Matched,
     told: Told,
     counts: Counts,
-}
-
-/// A contig of the reads.
-struct Contig {
-    name: Vec<u8>,
-    /// Its number in the reference, and the bases it has there.
-    place: Option<(u32, u32)>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -68,28 +59,21 @@ const NIBBLES: [u8; 256] = {
 impl NmMdUq {
     /// The step for reads on the contigs of `header`, which are compared with this reference by their names.
     pub fn new(reference: Reference, header: &Header) -> Result<Self> {
-        let lengths: Vec<u32> = reference.contigs().map(|(_, length)| length).collect();
-        let numbers = reference.matches(header)?.into_iter().zip(header.references());
-        let contigs = numbers.map(|(number, contig)| Contig {
-            name: contig.name.clone(),
-            place: number.map(|number| (number, lengths[number as usize])),
-        });
-        let (window, contigs) = (reference.letters(), contigs.collect());
+        let (window, contigs) = (reference.letters(), Matched::new(&reference, header)?);
         Ok(NmMdUq { reference, window, contigs, told: Told::default(), counts: Counts::default() })
     }
 
     /// Compares a read with the reference; false if there is nothing to compare.
     fn compare(&mut self, record: RecordRef<'_>) -> Result<bool> {
-        let contig = usize::try_from(record.ref_id()).ok().and_then(|id| self.contigs.get(id));
-        let (Some(contig), Ok(pos)) = (contig, u32::try_from(record.pos())) else { return Ok(false) };
+        let Ok(pos) = u32::try_from(record.pos()) else { return Ok(false) };
         if record.flags().is_unmapped() {
             return Ok(false);
         }
         if record.l_seq() == 0 {
-            self.counts.baseless += 1;
+            self.counts.baseless += u64::from(record.ref_id() >= 0);
             return Ok(false);
         }
-        let place = contig.place.ok_or_else(|| self.reference.lacks(&contig.name))?;
+        let Some(place) = self.contigs.place(record.ref_id())? else { return Ok(false) };
         let told = &mut self.told;
         (told.nm, told.uq, told.matched) = (0, 0, 0);
         told.md.clear();
@@ -205,7 +189,7 @@ impl Step for NmMdUq {
     }
 
     fn fork(&self) -> Box<dyn Step> {
-        let (reference, contigs) = (self.reference.clone(), Arc::clone(&self.contigs));
+        let (reference, contigs) = (self.reference.clone(), self.contigs.clone());
         let window = reference.letters();
         let (told, counts) = Default::default();
         Box::new(NmMdUq { reference, window, contigs, told, counts })
@@ -248,7 +232,7 @@ mod tests {
     fn fields(line: &str) -> String {
         let file = tempfile::Builder::new().suffix(".fa").tempfile().unwrap();
         std::fs::write(file.path(), ">c\nACGTACGTNN\nacgt\n").unwrap();
-        let reference = Reference::open(file.path()).unwrap();
+        let reference = Reference::open(file.path(), &readmill_record::Ledger::unlimited()).unwrap();
         let header = header("@SQ SN:c LN:14;@SQ SN:d LN:9");
         let mut step = NmMdUq::new(reference, &header).unwrap();
         let after = applied(&mut step, &header, &header, &[line]).remove(0);
@@ -285,7 +269,7 @@ mod tests {
     fn a_contig_that_the_reference_lacks_is_an_error_where_a_read_needs_it() {
         let file = tempfile::Builder::new().suffix(".fa").tempfile().unwrap();
         std::fs::write(file.path(), ">c\nACGTACGTNNACGT\n").unwrap();
-        let reference = Reference::open(file.path()).unwrap();
+        let reference = Reference::open(file.path(), &readmill_record::Ledger::unlimited()).unwrap();
         let header = header("@SQ SN:c LN:14;@SQ SN:d LN:9");
         let mut step = NmMdUq::new(reference, &header).unwrap();
         let mut batch = super::super::stated::batch(&header, &["r 0 d 1 60 4M * 0 0 ACGT IIII"]);

@@ -1,15 +1,12 @@
 //! Keeps reads that overlap regions.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use readmill_format::features::Features;
-use readmill_record::{Batch, Error, Header, RecordRef, Result};
+use readmill_format::intervals::{List, Set};
+use readmill_record::{Batch, Error, Header, Ledger, RecordRef, Result};
 
 use crate::{Changes, Step};
-
-/// A region on a contig: first base and the base after the last, 0-based. One without bases lies between two.
-type Region = (u32, u32);
 
 /// Drops reads that overlap none of the regions (`samtools view -L`, elPrep's `--filter-non-overlapping-reads`).
 ///
@@ -19,57 +16,47 @@ type Region = (u32, u32);
 /// where they differ (a CIGAR with deletions or skips and no base of the read) samtools is followed.
 #[derive(Clone)]
 pub struct Overlap {
-    /// By contig, in order, apart from each other.
-    regions: Arc<[Vec<Region>]>,
+    /// Those without bases lie between two.
+    regions: Set,
     dropped: u64,
 }
 
 impl Overlap {
     /// Reads the regions of a BED file, an interval list, a VCF or BCF. Those on contigs that the header lacks count
-    /// for nothing, but if there is no other the file is about another genome.
-    pub fn open(path: &Path, header: &Header) -> Result<Self> {
-        let mut regions = vec![Vec::new(); header.references().len()];
-        let (mut features, mut elsewhere) = (Features::open(path)?, None);
+    /// for nothing, but if there is no other the file is about another genome. The regions are charged to `ledger`.
+    pub fn open(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let (mut regions, mut elsewhere) = (List::new(ledger), None);
+        let mut features = Features::open(path, ledger)?;
         while let Some(place) = features.next_place()? {
             match header.reference_id(place.contig) {
-                Some(id) => regions[id as usize].push((place.start, place.end)),
-                None => elsewhere = elsewhere.or_else(|| Some(place.contig.to_vec())),
+                Some(id) => regions.push(id as u32, place.start, place.end),
+                None => {
+                    let shown = &place.contig[..place.contig.len().min(60)];
+                    elsewhere = elsewhere.or_else(|| Some(String::from_utf8_lossy(shown).into_owned()));
+                }
             }
         }
-        if let Some(contig) = elsewhere.filter(|_| regions.iter().all(Vec::is_empty)) {
-            let contig = String::from_utf8_lossy(&contig);
+        regions.check().map_err(|e| e.file(path))?;
+        if let Some(contig) = elsewhere.filter(|_| regions.is_empty()) {
             return Err(Error::input(format!(
                 "none of its contigs is in the header of the reads; the first is {contig}"
             ))
             .file(path)
             .hint("are names with and without chr mixed? give the file made for this genome"));
         }
-        Ok(Overlap { regions: regions.into_iter().map(unite).collect(), dropped: 0 })
+        Ok(Overlap { regions: regions.into_set(header.references().len())?, dropped: 0 })
     }
 
     /// Whether there is no region, so that all reads are dropped.
     pub fn is_empty(&self) -> bool {
-        self.regions.iter().all(Vec::is_empty)
+        self.regions.intervals().is_empty()
     }
 
     fn keeps(&self, record: RecordRef<'_>) -> bool {
-        let contig = usize::try_from(record.ref_id()).ok().and_then(|id| self.regions.get(id));
-        let Some(list) = contig.filter(|list| !list.is_empty()) else { return false };
-        let (start, end) = (i64::from(record.pos()), record.end());
-        let next = list.partition_point(|region| i64::from(region.1) <= start);
-        list.get(next).is_some_and(|region| i64::from(region.0) < end)
+        let Ok(contig) = usize::try_from(record.ref_id()) else { return false };
+        let next = self.regions.first_behind(contig, record.pos().into());
+        next.is_some_and(|region| i64::from(region.0) < record.end())
     }
-}
-
-/// In order, those that overlap or touch as one.
-fn unite(mut list: Vec<Region>) -> Vec<Region> {
-    list.sort_unstable();
-    list.dedup_by(|next, region| {
-        let one = next.0 <= region.1;
-        region.1 = if one { region.1.max(next.1) } else { region.1 };
-        one
-    });
-    list
 }
 
 impl Step for Overlap {
@@ -109,7 +96,8 @@ mod tests {
     fn step(bed: &str) -> Result<Overlap> {
         let file = tempfile::Builder::new().suffix(".bed").tempfile().unwrap();
         std::fs::write(file.path(), bed.replace(' ', "\t")).unwrap();
-        Overlap::open(file.path(), &header("@SQ SN:c LN:1000;@SQ SN:d LN:1000;@SQ SN:e LN:1000"))
+        let header = header("@SQ SN:c LN:1000;@SQ SN:d LN:1000;@SQ SN:e LN:1000");
+        Overlap::open(file.path(), &header, &Ledger::unlimited())
     }
 
     fn keeps(bed: &str, reads: &[&str]) -> String {
@@ -149,7 +137,8 @@ mod tests {
         ];
         assert_eq!(keeps("c 10 10\n", &reads), "over");
         assert_eq!(keeps("c 10 11\n", &reads), "over right");
-        assert_eq!(unite(vec![(5, 9), (1, 3), (3, 5), (20, 21), (6, 7)]), [(1, 9), (20, 21)]);
+        let regions = step("c 5 9\nc 1 3\nc 3 5\nc 20 21\nc 6 7\n").unwrap().regions;
+        assert_eq!(regions.intervals(), [(0, 1, 9), (0, 20, 21)]);
     }
 
     #[test]
@@ -157,5 +146,15 @@ mod tests {
         assert!(step("chrC 1 2\n").err().is_some_and(|error| error.what.contains("chrC")));
         assert!(step("c 5 2\n").is_err());
         assert_eq!(keeps("", &["r 0 c 9 60 4M * 0 0 ACGT IIII"]), "");
+    }
+
+    #[test]
+    fn regions_are_charged() {
+        let file = tempfile::Builder::new().suffix(".bed").tempfile().unwrap();
+        std::fs::write(file.path(), "c\t1\t2\n".repeat(100_000)).unwrap();
+        let open = |bytes| Overlap::open(file.path(), &header("@SQ SN:c LN:1000"), &Ledger::of(bytes));
+        assert!(open(3 << 20).is_ok());
+        let error = open(1 << 20).err().unwrap().to_string();
+        assert!(error.contains("regions: needs"), "{error}");
     }
 }

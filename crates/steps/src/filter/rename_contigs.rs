@@ -7,7 +7,7 @@ use std::sync::Arc;
 use readmill_format::text::Lines;
 use readmill_record::header::Line;
 use readmill_record::tag::{Field, Fields, Tag, TagSet};
-use readmill_record::{Batch, Error, Header, RecordRef, Result, edit};
+use readmill_record::{Batch, Charge, Error, Header, Ledger, Prepaid, RecordRef, Result, edit};
 
 use crate::{Changes, Step};
 
@@ -25,7 +25,13 @@ pub struct RenameContigs {
     fields: TagSet,
     /// Most bytes by which a name grows.
     longer: usize,
+    /// Of the names.
+    _charge: Option<Arc<Charge>>,
 }
+
+/// What an entry of the table takes beside its names: two lists of bytes, at half of the places that a table has at worst,
+/// and while it grows those of the smaller one.
+const ENTRY: usize = 3 * 2 * size_of::<Vec<u8>>();
 
 /// Fields that are lists of alignments, each of which begins with the name of its sequence.
 const LISTS: [Tag; 4] = [*b"SA", *b"OA", *b"XA", *b"XB"];
@@ -39,14 +45,18 @@ const COMMAS: usize = 3;
 impl RenameContigs {
     /// Reads a table of old and new names, a pair a line with a tab or spaces between them, and renames the
     /// sequences of `header`. Lines about sequences that the header lacks count for nothing, if another one does.
-    pub fn open(path: &Path, header: &mut Header) -> Result<Self> {
-        let (mut lines, mut table) = (Lines::open(path)?, HashMap::new());
+    /// The table is charged to `ledger`.
+    pub fn open(path: &Path, header: &mut Header, ledger: &Ledger) -> Result<Self> {
+        let (mut lines, mut table) = (Lines::open(path, ledger)?, HashMap::new());
+        let mut prepaid = Prepaid::new(ledger.empty("new names of contigs"));
         while lines.advance()? {
-            let words: Vec<&[u8]> = words(lines.line()).collect();
+            let words: Vec<&[u8]> = words(lines.line()).take(3).collect();
             match words[..] {
                 [] => {}
                 [comment, ..] if comment.starts_with(b"#") => {}
                 [old, new] if is_name(new) => {
+                    let paid = prepaid.block(old.len()).and(prepaid.block(new.len() + ENTRY));
+                    paid.map_err(|e| e.file(path))?;
                     if table.insert(old.to_vec(), new.to_vec()).is_some_and(|before| before != new) {
                         let old = String::from_utf8_lossy(old);
                         return Err(lines.wrong(format!("{old} has two new names")));
@@ -57,7 +67,8 @@ impl RenameContigs {
                 }
             }
         }
-        Self::new(table, header).map_err(|error| error.file(path))
+        let step = Self::new(table, header).map_err(|error| error.file(path))?;
+        Ok(RenameContigs { _charge: Some(Arc::new(prepaid.into_charge())), ..step })
     }
 
     /// The step for a table of old and new names.
@@ -84,7 +95,7 @@ impl RenameContigs {
         header.replace(b"SQ", renamed, &[])?;
         let longer = table.iter().map(|(old, new)| new.len().saturating_sub(old.len())).max();
         let fields = TagSet::of(&naming());
-        Ok(RenameContigs { names: Arc::new(table), fields, longer: longer.unwrap_or(0) })
+        Ok(RenameContigs { names: Arc::new(table), fields, longer: longer.unwrap_or(0), _charge: None })
     }
 
     /// Appends the record with the new names.
@@ -248,7 +259,7 @@ mod tests {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), text).unwrap();
             let mut header = header("@SQ SN:a LN:1;@SQ SN:b LN:2");
-            RenameContigs::open(file.path(), &mut header).map(|_| header)
+            RenameContigs::open(file.path(), &mut header, &Ledger::unlimited()).map(|_| header)
         };
         assert_eq!(
             read("# names\n\na\tchrA\r\nb  chrB\n").unwrap(),
@@ -257,5 +268,19 @@ mod tests {
         for bad in ["a\n", "a b c\n", "a\t*\n", "a\t=x\n", "a\tx,y\n", "a\tx\na\ty\n", "c\td\n"] {
             assert!(read(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_table_is_charged() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let names: String = (0..20_000).map(|i| format!("{i}\tchr{i}\n")).collect();
+        std::fs::write(file.path(), names).unwrap();
+        let open = |bytes| {
+            let mut header = Header::parse(b"@SQ\tSN:1\tLN:9\n").unwrap();
+            RenameContigs::open(file.path(), &mut header, &Ledger::of(bytes))
+        };
+        assert!(open(8 << 20).is_ok());
+        let error = open(2 << 20).err().unwrap().to_string();
+        assert!(error.contains("new names of contigs: needs"), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use readmill_record::tag::{self, Tag};
-use readmill_record::{Batch, Flags, RecordRef, Result, Stamp, edit};
+use readmill_record::{Batch, Flags, Header, RecordRef, Result, Stamp, edit};
 
 use super::barcodes::{self, strand};
 use super::libraries::Libraries;
@@ -70,7 +70,7 @@ pub struct ApplyMarks {
     writing: Arc<Writing>,
     libraries: Arc<Libraries>,
     /// Names of reference sequences.
-    references: Arc<Vec<Vec<u8>>>,
+    header: Header,
     counted: Arc<Counted>,
     flagged: u64,
 }
@@ -101,14 +101,14 @@ impl ApplyMarks {
         verdict: Arc<Verdict>,
         writing: Writing,
         libraries: Arc<Libraries>,
-        references: Vec<Vec<u8>>,
+        header: &Header,
     ) -> Self {
         let counted = libraries.names().iter().map(|_| Default::default()).collect();
         ApplyMarks {
             verdict,
             writing: Arc::new(writing),
             libraries,
-            references: Arc::new(references),
+            header: header.clone(),
             counted: Arc::new(Counted(counted)),
             flagged: 0,
         }
@@ -176,8 +176,8 @@ impl ApplyMarks {
     fn molecule(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
         let flags = record.flags();
         let placed = usize::try_from(record.ref_id()).ok().filter(|_| !flags.is_unmapped());
-        let contig = placed.and_then(|id| self.references.get(id));
-        let contig = contig.map_or(b"null".as_slice(), |name| name);
+        let contig = placed.and_then(|id| self.header.references().get(id));
+        let contig = contig.map_or(b"null".as_slice(), |contig| &contig.name);
         let reverse = flags.is_reverse();
         let pos = if reverse { record.pos() } else { record.next_pos() };
         let mut molecule = [contig, format!(":{}/", i64::from(pos) + 1).as_bytes()].concat();

@@ -35,6 +35,9 @@ fn merging_bytes(frame: u64) -> u64 {
     5 * frame / 2
 }
 
+/// Bytes that the allocator takes beside a block.
+const BESIDE: u64 = 16;
+
 /// What the index knows of a frame.
 #[derive(Clone, Debug)]
 pub struct FrameEntry {
@@ -79,7 +82,7 @@ impl SpilledRun {
         self.record_bytes += std::mem::take(&mut frames.record_bytes);
         self.frames.extend(frames.index.drain(..).map(|mut frame| {
             frame.at += base;
-            self.tails += frame.tail.len() as u64;
+            self.tails += if frame.tail.is_empty() { 0 } else { frame.tail.len() as u64 + BESIDE };
             self.largest = self.largest.max(frame.raw);
             frame
         }));

@@ -6,6 +6,7 @@
 //! | a record's place in the order as bytes | [`key`] |
 //! | entries, sorted in lists by radix | [`entry`] |
 //! | records into the arena, entries into lists | [`run`] |
+//! | entries of equal keys, by the rest of their keys | `ties` |
 //! | sorted records on disk | [`frame`] |
 //! | runs and lists, as rows of blocks | [`sources`] |
 //! | the order divided into ranges, serially, block by block | [`merge`] |
@@ -23,6 +24,7 @@ pub mod partition;
 pub mod range;
 pub mod run;
 pub mod sources;
+mod ties;
 pub mod tournament;
 
 pub use entry::Entry;

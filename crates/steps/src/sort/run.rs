@@ -10,6 +10,7 @@ use readmill_record::{Arena, Batch, Error, RecordRef, Result, Stamp};
 
 use super::entry::{self, Entry, Place};
 use super::key::Keyer;
+use super::ties::Tails;
 
 /// Bytes an arena record takes beside the BAM record.
 pub const STAMP_BYTES: usize = 8;
@@ -120,8 +121,11 @@ impl List {
     pub fn sort(mut entries: Vec<Entry>, arena: &[u8], keyer: &Keyer, scratch: &mut Vec<Entry>) -> Self {
         let was_sorted = entry::sort(&mut entries, scratch);
         let ties = |a: &Entry, b: &Entry| a.key == b.key && !a.key.is_decided();
+        let mut tails = Tails::new(|place, into: &mut Vec<u8>| {
+            keyer.tail(RecordRef::new(arena_record(arena, place).1), into);
+        });
         for group in entries.chunk_by_mut(ties).filter(|group| group.len() > 1) {
-            group.sort_by_cached_key(|entry| tail(keyer, arena, entry.place));
+            tails.sort(group, scratch);
         }
         let blocks = blocks(&entries, arena);
         List { entries, blocks, was_sorted }

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use random::Random;
 use readmill_format::sam::LineParser;
-use readmill_record::{Batch, Flags, Header, Stamp};
+use readmill_record::{Batch, Flags, Header, Ledger, Prepaid, Stamp};
 use readmill_steps::Step;
 use readmill_steps::filter::{ByFlags, FlagRules, InReadGroups, Subsample, in_read_groups};
 
@@ -77,8 +77,10 @@ fn the_same_reads_are_kept() {
             let file = format!("{}{}", if keep { "" } else { "^" }, list.display());
             let mut arguments = vec!["-R", &file];
             let mut head = header();
-            let mut step =
-                InReadGroups::new(in_read_groups::listed(text.as_bytes()), keep, &mut head).unwrap();
+            let (mut ids, ledger) = (Vec::new(), Ledger::unlimited());
+            let mut prepaid = Prepaid::new(ledger.empty("read groups"));
+            in_read_groups::listed(text.as_bytes(), &mut ids, &mut prepaid).unwrap();
+            let mut step = InReadGroups::new(ids, keep, &mut head).unwrap();
             if !ungrouped {
                 arguments.push("--exclude-no-read-group");
                 step = step.without_ungrouped();

@@ -2,8 +2,9 @@
 //! written by its classes, from random counts: `one.table` has two read groups, one with insertions and deletions.
 #![allow(clippy::unwrap_used)]
 
+use readmill_record::{Ledger, Result};
 use readmill_steps::bqsr::report::Covariate;
-use readmill_steps::bqsr::tables::{context_code, cycle_index};
+use readmill_steps::bqsr::tables::{Event, context_code, cycle_index};
 use readmill_steps::bqsr::{
     Applying, Datum, EventTable, GroupTable, QualityTable, Recalibration, Report, Tables,
 };
@@ -16,7 +17,11 @@ const PLOT: &str = include_str!("recalibration/plot.csv");
 const APPLIED: &str = include_str!("recalibration/applied.tsv");
 
 fn read(text: &str) -> Report {
-    Report::read(text.as_bytes()).unwrap()
+    try_read(text).unwrap()
+}
+
+fn try_read(text: impl AsRef<[u8]>) -> Result<Report> {
+    Report::read(text.as_ref(), &mut Ledger::unlimited().empty("a table"))
 }
 
 fn text(report: &Report) -> String {
@@ -79,16 +84,19 @@ fn at(event: &mut EventTable, quality: u8) -> &mut QualityTable {
 
 #[test]
 fn reports_are_gathered() {
-    let gathered = gather(vec![read(ONE), read(TWO)]).unwrap();
+    let gathered = gather([read(ONE), read(TWO)].map(Ok)).unwrap();
     assert_eq!(text(&gathered), GATHERED);
     let mut other = read(TWO);
     other.arguments.maximum_cycle_value = 13;
-    let error = gather(vec![read(ONE), other]).unwrap_err().to_string();
+    let error = gather([read(ONE), other].map(Ok)).unwrap_err().to_string();
     assert!(error.contains("maximum_cycle_value is 12 in the first and 13 here"), "{error}");
     assert!(gather(Vec::new()).is_err());
     let empty = Report::new(&Tables::default(), read(ONE).arguments).unwrap();
-    assert!(gather(vec![empty.clone()]).unwrap_err().to_string().contains("no report has any base"));
-    assert_eq!(text(&gather(vec![read(ONE), empty]).unwrap()), text(&gather(vec![read(ONE)]).unwrap()));
+    assert!(gather([Ok(empty.clone())]).unwrap_err().to_string().contains("no report has any base"));
+    assert_eq!(
+        text(&gather([read(ONE), empty].map(Ok)).unwrap()),
+        text(&gather([Ok(read(ONE))]).unwrap())
+    );
 }
 
 #[test]
@@ -121,7 +129,7 @@ fn qualities_are_recalibrated() {
             round_down: fields[3] == "true",
             global_prior: Some(fields[4].parse().unwrap()),
         };
-        let recalibration = Recalibration::new(&report, &applying).unwrap();
+        let recalibration = Recalibration::new(&report, &applying, &Ledger::unlimited()).unwrap();
         let (bases, sign) = (fields[6].as_bytes(), fields[7].parse::<i32>().unwrap());
         let reported = numbers(8);
         let found: Vec<u8> = match recalibration.group(fields[5].as_bytes()) {
@@ -143,7 +151,8 @@ fn qualities_are_recalibrated() {
 
 #[test]
 fn what_reads_are_found_by_is_in_the_report() {
-    let recalibration = Recalibration::new(&read(ONE), &Applying::default()).unwrap();
+    let recalibration =
+        Recalibration::new(&read(ONE), &Applying::default(), &Ledger::unlimited()).unwrap();
     assert_eq!(
         (recalibration.context_size, recalibration.low_quality_tail, recalibration.maximum_cycle),
         (2, 2, 12)
@@ -152,7 +161,7 @@ fn what_reads_are_found_by_is_in_the_report() {
     // Qualities that no read can have are given back.
     assert_eq!(recalibration.group(b"unit.10").unwrap().quality(94, 0, 2), 94);
     let applying = Applying { static_quantized: vec![10, 94], ..Applying::default() };
-    assert!(Recalibration::new(&read(ONE), &applying).is_err());
+    assert!(Recalibration::new(&read(ONE), &applying, &Ledger::unlimited()).is_err());
 }
 
 /// What is refused, by a change of the text that makes it so, and what is said of it.
@@ -212,7 +221,7 @@ const REFUSALS: [(&str, &str, &str); 17] = [
 fn what_is_wrong_is_said() {
     for (from, to, expected) in REFUSALS {
         assert!(ONE.contains(from), "{from}");
-        let error = Report::read(ONE.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+        let error = try_read(ONE.replacen(from, to, 1)).unwrap_err().to_string();
         assert!(error.contains(expected), "{from} -> {to}: {error}");
     }
 }
@@ -222,8 +231,7 @@ fn counts_that_cannot_be_are_refused() {
     let line = ONE.lines().rfind(|line| line.contains("Cycle")).unwrap();
     let (head, _) = line.rsplit_once("  ").unwrap();
     for errors in ["NaN", "inf", "-1.00", "1e300", "x"] {
-        let error =
-            Report::read(ONE.replace(line, &format!("{head}  {errors:>9}")).as_bytes()).unwrap_err();
+        let error = try_read(ONE.replace(line, &format!("{head}  {errors:>9}"))).unwrap_err();
         assert!(error.to_string().starts_with("line 2"), "{errors}: {error}");
     }
 }
@@ -232,11 +240,11 @@ fn counts_that_cannot_be_are_refused() {
 fn a_cut_off_report_is_an_error_and_never_a_panic() {
     for end in 0..ONE.trim_end().len() - 1 {
         if ONE.as_bytes()[end] == b'\n' || end % 7 == 0 {
-            let _ = Report::read(&ONE.as_bytes()[..end]);
+            let _ = try_read(&ONE.as_bytes()[..end]);
         }
     }
-    assert!(Report::read(&ONE.as_bytes()[..ONE.len() / 2]).is_err());
-    assert!(Report::read(b"").is_err());
+    assert!(try_read(&ONE.as_bytes()[..ONE.len() / 2]).is_err());
+    assert!(try_read(b"").is_err());
 }
 
 #[test]
@@ -246,4 +254,26 @@ fn lines_may_end_as_on_windows_and_names_may_be_in_any_script() {
     report.groups[0].name = "лунка 🧬".as_bytes().to_vec();
     report.groups.swap(0, 1);
     assert_eq!(read(&text(&report)), report);
+}
+
+#[test]
+fn a_table_is_refused_before_it_takes_more_memory_than_there_is() {
+    let charged = |ledger: &Ledger| Report::read(ONE.as_bytes(), &mut ledger.empty("a table"));
+    let ample = Ledger::of(1 << 20);
+    assert!(charged(&ample).unwrap().memory() <= ample.peak());
+    let error = charged(&Ledger::of(10_000)).unwrap_err();
+    assert!(error.to_string().contains("raise -m"), "{error}");
+}
+
+#[test]
+fn one_row_of_a_late_cycle_is_charged_with_all_cycles_before_it() {
+    let mut report = read(ONE);
+    report.arguments.maximum_cycle_value = 999_999;
+    let rows = report.groups.iter_mut().flat_map(|group| &mut group.covariates);
+    let mut of_cycles = rows.filter(|row| matches!(row.covariate, Covariate::Cycle(_)));
+    of_cycles.find(|row| row.event == Event::Mismatch).unwrap().covariate = Covariate::Cycle(999_999);
+    let new = |bytes: u64| Recalibration::new(&report, &Applying::default(), &Ledger::of(bytes));
+    let error = new(2 << 20).map(drop).unwrap_err();
+    assert!(error.to_string().starts_with("recalibration: needs"), "{error}");
+    assert!(new(400 << 20).is_ok());
 }

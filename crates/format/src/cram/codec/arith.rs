@@ -7,6 +7,17 @@ use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use super::whole::read_all;
 use crate::cram::num::{Front, damaged};
 
+/// What the models of all contexts take.
+const MODELS: usize = 256 * (256 * 4 + 64) + 258 * 64;
+
+/// Most bytes that [`decode`] takes beside what it gives.
+pub fn scratch(data: &[u8], size: usize) -> usize {
+    let flags = data.first().copied().unwrap_or(0);
+    let bzip2 = if flags & (STRIPE | N32_OR_EXT) != 0 { super::BZIP2 } else { 0 };
+    let several = if flags & (STRIPE | PACK) != 0 { 2 * size } else { 0 }; // a stripe, and what is packed in it
+    MODELS + bzip2 + several
+}
+
 /// Appends the `size` bytes that `data` holds to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut front = Front(data);
@@ -40,6 +51,7 @@ fn entropy(front: &mut Front<'_>, flags: u8, size: usize, out: &mut Vec<u8>) -> 
     if size == 0 {
         return Ok(());
     }
+    out.reserve_exact(size);
     let symbols = match front.byte()? {
         0 => 256,
         n => usize::from(n),

@@ -136,6 +136,11 @@ struct Setup {
 }
 
 impl Setup {
+    /// Qualities that there are.
+    fn symbols(&self) -> usize {
+        self.sets.iter().map(|set| set.max_symbol).max().unwrap_or(0) + 1
+    }
+
     fn read(front: &mut Front<'_>) -> Result<Self> {
         if front.byte()? != 5 {
             return Err(damaged("this version of fqzcomp is not known"));
@@ -156,21 +161,39 @@ impl Setup {
     }
 }
 
+/// Contexts that there may be.
+const CONTEXTS: usize = 1 << 16;
+
+/// What tables take: each of a set is of 1,024 numbers at most, and there are four; and the models that are not of qualities.
+const TABLES: usize = 256 * (4 * 4096 + 512) + (64 << 10);
+
+/// Most bytes that [`decode`] takes beside what it gives: a model for each context that occurs, and the lengths of reads.
+pub fn scratch(data: &[u8], size: usize) -> usize {
+    let mut front = Front(data);
+    // What cannot be read is told when it is decoded.
+    let setup = front.uint7().and_then(|_| Setup::read(&mut front));
+    let symbols = setup.map_or(0, |setup| setup.symbols());
+    let models = size.min(CONTEXTS) * (symbols * 4 + 16) + CONTEXTS * size_of::<Option<Model>>();
+    models + size + TABLES
+}
+
 /// Appends the `size` qualities that `data` holds to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut front = Front(data);
     if front.uint7()? as usize != size {
         return Err(damaged("a block has not the size it claims"));
     }
-    let Setup { sets, selectors, max_selector, reversed } = Setup::read(&mut front)?;
-    let symbols = sets.iter().map(|set| set.max_symbol).max().unwrap_or(0) + 1;
+    let setup = Setup::read(&mut front)?;
+    let symbols = setup.symbols();
+    let Setup { sets, selectors, max_selector, reversed } = setup;
     let mut coder = RangeDecoder::new(front.0)?;
     let mut lengths = vec![Model::new(256); 4];
-    let mut qualities: Vec<Option<Model>> = vec![None; 1 << 16];
+    let mut qualities: Vec<Option<Model>> = vec![None; CONTEXTS];
     let (mut duplicate, mut reverse) = (Model::new(2), Model::new(2));
     let mut selector = Model::new(max_selector + 1);
-    let (mut turned, mut last_length) = (Vec::new(), None);
+    let (mut lengths_turned, mut last_length) = (Vec::new(), None);
     let start = out.len();
+    out.reserve_exact(size);
     while out.len() - start < size {
         let mut history = History::default();
         let mut which = 0;
@@ -196,7 +219,7 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
             return Err(damaged("a record has too many qualities, or none"));
         }
         if reversed {
-            turned.push((reverse.decode(&mut coder)? != 0, at, length));
+            put_length(length, reverse.decode(&mut coder)? != 0, &mut lengths_turned);
         }
         if set.flags & DEDUP != 0 && duplicate.decode(&mut coder)? != 0 {
             let from = at.checked_sub(length).filter(|&from| from >= start);
@@ -215,8 +238,36 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
             context = history.next(set, q, left);
         }
     }
-    for (_, at, length) in turned.into_iter().filter(|turned| turned.0) {
-        out[at..at + length].reverse();
+    let (mut front, mut at) = (&lengths_turned[..], start);
+    while let Some((length, turned)) = take_length(&mut front) {
+        if turned {
+            out[at..at + length].reverse();
+        }
+        at += length;
     }
     Ok(())
+}
+
+/// Appends the length of a read, and whether it is turned, in no more bytes than the read has qualities.
+fn put_length(length: usize, turned: bool, out: &mut Vec<u8>) {
+    let mut n = length << 1 | usize::from(turned);
+    while n >= 0x80 {
+        out.push(n as u8 | 0x80);
+        n >>= 7;
+    }
+    out.push(n as u8);
+}
+
+/// Takes what [`put_length`] put at the front.
+fn take_length(front: &mut &[u8]) -> Option<(usize, bool)> {
+    let (mut n, mut shift) = (0, 0);
+    loop {
+        let (&byte, rest) = front.split_first()?;
+        *front = rest;
+        n |= usize::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            return Some((n >> 1, n & 1 != 0));
+        }
+    }
 }

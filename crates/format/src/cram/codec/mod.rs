@@ -7,7 +7,7 @@ mod models;
 mod names;
 mod nx16;
 mod pack;
-mod rans;
+pub(super) mod rans;
 mod squeeze;
 mod whole;
 
@@ -61,6 +61,25 @@ impl Method {
 
 /// KiB that LZMA may take: its highest level wants 65 MiB.
 const MOST_DICTIONARY: u32 = 80 << 10;
+
+/// What bzip2 takes for its largest blocks.
+const BZIP2: usize = 4 << 20;
+
+/// Most bytes that uncompressing `data` to `size` bytes takes beside these. What is kept from block to block belongs to the
+/// decoder.
+pub fn scratch(method: Method, data: &[u8], size: usize) -> usize {
+    match method {
+        _ if size == 0 => 0,
+        Method::Raw | Method::Gzip | Method::Rans4x8 => 0,
+        Method::Bzip2 => BZIP2,
+        // Of its dictionary, as much as there is to look back to.
+        Method::Lzma => size + (1 << 20),
+        Method::RansNx16 => nx16::scratch(data, size),
+        Method::Arith => arith::scratch(data, size),
+        Method::Fqzcomp => fqzcomp::scratch(data, size),
+        Method::Names => names::scratch(data, size),
+    }
+}
 
 /// One thread's means to uncompress blocks.
 #[derive(Default)]

@@ -1,6 +1,8 @@
 //! The tokeniser of read names (CRAM codecs specification 3.1, section 6). Decoding.
 
-use readmill_record::Result;
+use std::ops::Range;
+
+use readmill_record::{Error, Result};
 
 use super::{arith, nx16};
 use crate::cram::num::{Front, damaged, short};
@@ -20,17 +22,34 @@ const NOP: u8 = 11;
 /// Most tokens of a name.
 const MOST: usize = 128;
 
-/// What a token was, for names that refer to it.
+/// What a token was, for names that refer to it: eight bytes, as there are many of them.
 #[derive(Clone, Copy)]
 enum Token {
     Nothing,
     Char(u8),
-    /// Where it stands in the output.
-    String(usize, usize),
+    /// Where it stands in the output, and how long it is.
+    String(u32, u16),
     Digits(u32),
     /// With leading zeros up to that length.
     Digits0(u32, u8),
 }
+
+/// Most bytes that [`decode`] takes beside what it gives: the streams of all tokens, the tokens themselves, and where each
+/// name begins. Each token but the last of a name comes of a byte of it.
+pub fn scratch(data: &[u8], size: usize) -> usize {
+    let mut front = Front(data);
+    let names = front.take(8).map_or(0, |head| u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
+    let names = (names as usize).min(size);
+    let token = size_of::<Token>() + size_of::<u8>() + 4; // itself, its type, and its value
+    let stream = 4 * names + size;
+    token * (size + names)
+        + names * (size_of::<Done>() + 4)
+        + nx16::scratch(&[STRIPE_OF_ANY], stream)
+        + (64 << 10)
+}
+
+/// Flags of a stream that takes the most to uncompress.
+const STRIPE_OF_ANY: u8 = super::pack::STRIPE;
 
 /// The streams of one token position.
 #[derive(Clone, Default)]
@@ -59,8 +78,14 @@ impl Stream {
     }
 }
 
-/// Reads all streams; `size` bounds what each may hold.
-fn streams(front: &mut Front<'_>, names: usize, by_arith: bool, size: usize) -> Result<Vec<Position>> {
+/// Reads all streams; `size` bounds what each may hold, and `most` what all of them take.
+fn streams(
+    front: &mut Front<'_>,
+    names: usize,
+    by_arith: bool,
+    size: usize,
+    most: usize,
+) -> Result<Vec<Position>> {
     let (mut positions, mut sum): (Vec<Position>, usize) = (Vec::new(), 0);
     while !front.0.is_empty() {
         let head = front.byte()?;
@@ -74,6 +99,10 @@ fn streams(front: &mut Front<'_>, names: usize, by_arith: bool, size: usize) -> 
                 return Err(damaged("a name has too many tokens"));
             }
             if kind != TYPE && names > 0 {
+                sum += names;
+                if sum > most {
+                    return Err(too_many());
+                }
                 let mut bytes = vec![MATCH; names];
                 bytes[0] = kind as u8;
                 positions[..].last_mut().ok_or_else(short)?.streams[TYPE].bytes = bytes;
@@ -96,8 +125,8 @@ fn streams(front: &mut Front<'_>, names: usize, by_arith: bool, size: usize) -> 
             bytes
         };
         sum += bytes.len();
-        if sum > 16 * (size + 4 * names) + (1 << 16) {
-            return Err(damaged("the names are larger than they claim"));
+        if sum > most {
+            return Err(too_many());
         }
         let last = positions.last_mut().ok_or_else(|| damaged("the names have no first token"))?;
         last.streams[kind] = Stream { bytes, at: 0 };
@@ -105,14 +134,31 @@ fn streams(front: &mut Front<'_>, names: usize, by_arith: bool, size: usize) -> 
     Ok(positions)
 }
 
+/// The error for names of which there are more tokens than their bytes can make.
+fn too_many() -> Error {
+    damaged("the names are larger than they claim")
+}
+
 /// Names decoded so far.
 struct Names {
     positions: Vec<Position>,
-    /// Tokens of all names, and where those of each name start and its text stands.
+    /// Tokens of names; one that repeats another has none of its own.
     tokens: Vec<Token>,
-    done: Vec<(usize, usize)>,
-    /// Where the output of this block starts.
-    start: usize,
+    done: Vec<Done>,
+}
+
+/// What is known of a name: where its tokens begin, how many there are, and where its text stands.
+#[derive(Clone, Copy)]
+struct Done {
+    tokens: u32,
+    n: u32,
+    text: u32,
+}
+
+impl Done {
+    fn tokens(self) -> Range<usize> {
+        self.tokens as usize..(self.tokens + self.n) as usize
+    }
 }
 
 impl Names {
@@ -124,39 +170,28 @@ impl Names {
         let before = number.checked_sub(distance);
         let before = before.ok_or_else(|| damaged("a name refers to one before the first"))?;
         let (tokens, text) = (self.tokens.len(), out.len());
+        let other = self.done.get(before).copied();
         if kind == DUPLICATE {
-            if before == number {
-                return Err(damaged("a name repeats itself"));
-            }
-            let (from, at) = self.done[before];
-            let to = self.done.get(before + 1).map_or(tokens, |next| next.0);
+            let other = other.ok_or_else(|| damaged("a name repeats itself"))?;
+            let at = other.text as usize;
             let end = at + out[at..].iter().position(|&byte| byte == 0).ok_or_else(short)?;
             out.extend_from_within(at..=end);
-            for i in from..to {
-                let mut token = self.tokens[i];
-                if let Token::String(start, _) = &mut token {
-                    *start = *start - at + text;
-                }
-                self.tokens.push(token);
-            }
-        } else {
-            let other = (before < number).then(|| {
-                let from = self.done[before].0;
-                from..self.done.get(before + 1).map_or(tokens, |next| next.0)
-            });
-            for position in 1.. {
-                let last = other.as_ref().and_then(|tokens| {
-                    let at = tokens.start + position - 1;
-                    (at < tokens.end).then(|| self.tokens[at])
-                });
-                let Some(position) = self.positions.get_mut(position) else { break };
-                let Some(token) = position.token(last, out)? else { break };
-                self.tokens.push(token);
-            }
-            out.push(0);
+            self.done.push(Done { text: text as u32, ..other });
+            return Ok(());
         }
-        self.done.push((tokens, text));
-        debug_assert!(text >= self.start);
+        for position in 1.. {
+            let last =
+                other.and_then(|other| self.tokens.get(other.tokens())?.get(position - 1).copied());
+            let Some(position) = self.positions.get_mut(position) else { break };
+            let Some(token) = position.token(last, out)? else { break };
+            if self.tokens.len() == self.tokens.capacity() {
+                return Err(too_many());
+            }
+            self.tokens.push(token);
+        }
+        out.push(0);
+        let n = (self.tokens.len() - tokens) as u32;
+        self.done.push(Done { tokens: tokens as u32, n, text: text as u32 });
         Ok(())
     }
 }
@@ -173,10 +208,10 @@ impl Position {
                 let strings = &mut self.streams[stream(STRING)];
                 let rest = strings.bytes.get(strings.at..).unwrap_or_default();
                 let length = memchr::memchr(0, rest).ok_or_else(short)?;
-                let start = out.len();
+                let token = string(out.len(), length)?;
                 out.extend_from_slice(&rest[..length]);
                 strings.at += length + 1;
-                return Ok(Some(Token::String(start, length)));
+                return Ok(Some(token));
             }
             DIGITS => Token::Digits(self.streams[stream(DIGITS)].number()?),
             DIGITS0 => {
@@ -198,9 +233,10 @@ impl Position {
             MATCH => match last.ok_or_else(wrong)? {
                 Token::Nothing => return Err(wrong()),
                 Token::String(from, length) => {
-                    let start = out.len();
+                    let (from, length) = (from as usize, usize::from(length));
+                    let token = string(out.len(), length)?;
                     out.extend_from_within(from..from + length);
-                    return Ok(Some(Token::String(start, length)));
+                    return Ok(Some(token));
                 }
                 other => other,
             },
@@ -215,6 +251,12 @@ impl Position {
         }
         Ok(Some(token))
     }
+}
+
+/// A string of so many bytes that begins at `start`.
+fn string(start: usize, length: usize) -> Result<Token> {
+    let token = u32::try_from(start).ok().zip(u16::try_from(length).ok());
+    token.map(|(start, length)| Token::String(start, length)).ok_or_else(too_many)
 }
 
 /// Appends a number, with leading zeros up to `length` digits.
@@ -238,13 +280,19 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     if stored != size || names > size {
         return Err(damaged("the names have not the size they claim"));
     }
-    let positions = streams(&mut front, names, by_arith, size)?;
-    let mut all = Names { positions, tokens: Vec::new(), done: Vec::new(), start: out.len() };
+    let positions =
+        streams(&mut front, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;
+    // A token for each byte, and the end of each name, unless names repeat others; and no more than there are types.
+    let types = positions.iter().skip(1).map(|position| position.streams[TYPE].bytes.len());
+    let tokens = types.sum::<usize>().min(size + names);
+    let mut all =
+        Names { positions, tokens: Vec::with_capacity(tokens), done: Vec::with_capacity(names) };
+    out.reserve_exact(size);
     let start = out.len();
     for _ in 0..names {
         all.next(out)?;
         if out.len() - start > size {
-            return Err(damaged("the names are larger than they claim"));
+            return Err(too_many());
         }
     }
     Ok(())

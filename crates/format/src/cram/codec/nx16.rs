@@ -10,6 +10,21 @@ use crate::cram::num::{Front, damaged};
 /// The least a state may be before it takes two bytes.
 const LOW: u32 = 1 << 15;
 
+/// What the tables of all contexts take, and those of their frequencies.
+const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 256);
+
+/// Most bytes that [`decode`] takes beside what it gives.
+pub fn scratch(data: &[u8], size: usize) -> usize {
+    let flags = data.first().copied().unwrap_or(0);
+    let contexts = if flags & (ORDER | STRIPE) != 0 { CONTEXTS } else { 0 };
+    // A stripe; in it what is packed, what has no runs, and the lengths of runs.
+    let several = if flags & (STRIPE | PACK | RLE) != 0 { 4 * size + MOST_SYMBOLS } else { 0 };
+    contexts + several
+}
+
+/// Bytes that the symbols which have runs take.
+const MOST_SYMBOLS: usize = 257;
+
 /// Appends the `size` bytes that `data` holds to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut front = Front(data);
@@ -71,8 +86,8 @@ struct Runs {
 impl Runs {
     fn read(front: &mut Front<'_>, most: usize, n: usize) -> Result<Self> {
         let (size, literals) = (front.uint7()? as usize, front.uint7()? as usize);
-        // A run's length takes five bytes at most, and the symbols 257.
-        if literals > most || size / 2 > 5 * most + 257 {
+        // A length takes no more bytes than its run has.
+        if literals > most || size / 2 > most + MOST_SYMBOLS {
             return Err(damaged("runs are longer than what they make"));
         }
         let mut lengths = Vec::new();

@@ -56,6 +56,7 @@ impl<'a> Packing<'a> {
 
     /// Appends `size` symbols to `out`.
     pub fn unpack(&self, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+        out.reserve_exact(size);
         let bits = match self.symbols.len() {
             1 => {
                 out.resize(out.len() + size, self.symbols[0]);

@@ -27,6 +27,9 @@ pub(super) fn slot(symbol: u8, frequency: u32, into: u32) -> Slot {
 /// The slots of one context.
 pub(super) type Table = [Slot; SLOTS];
 
+/// Most bytes that tables take: one for each context, and one for those that do not occur.
+pub const TABLES: usize = 257 * size_of::<Table>();
+
 /// One thread's tables, which are large.
 #[derive(Default)]
 pub struct Decoder {

@@ -9,6 +9,7 @@ use crate::cram::num::damaged;
 /// Appends what `reader` gives; more than `size` bytes are an error.
 pub fn read_all(reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
     let limit = size as u64 + 1;
+    out.reserve_exact(size);
     reader
         .take(limit)
         .read_to_end(out)

@@ -54,6 +54,20 @@ fn put_number(out: &mut Vec<u8>, mut n: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
+/// Bases of the reference that are asked for at once: those of a page.
+const PAGE: i64 = 1 << 12;
+
+/// The stretches of `n` bases from `at` on, each of which lies in a page: where they begin behind `at`, and their lengths.
+fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let offset = next;
+        let in_page = (PAGE - (at + offset as i64).rem_euclid(PAGE)) as usize;
+        next = n.min(offset + in_page);
+        (offset < n).then_some((offset, next - offset))
+    })
+}
+
 impl Building<'_> {
     /// Goes on with operator `op`, over `n` bases.
     pub fn operate(&mut self, op: u32, n: i64) {
@@ -104,8 +118,10 @@ impl Building<'_> {
             // Beyond the end of the contig there is nothing but N.
             let left = (self.length - self.at).clamp(0, n as i64);
             if self.has_bases {
-                let known = source.get(self.contig, self.at.min(self.length), left)?;
-                self.seq[self.next..self.next + left as usize].copy_from_slice(known);
+                for (offset, n) in pieces(self.at, left as usize) {
+                    let known = source.get(self.contig, self.at + offset as i64, n as i64)?;
+                    self.seq[self.next + offset..][..n].copy_from_slice(known);
+                }
                 let to = if left > 0 || is_last { end } else { self.seq.len() };
                 self.seq[self.next + left as usize..to].fill(b'N');
             }
@@ -114,26 +130,28 @@ impl Building<'_> {
             }
             return Ok(());
         }
-        let known = source.get(self.contig, self.at, n as i64)?;
-        if self.has_bases {
-            self.seq[self.next..end].copy_from_slice(known);
-        }
-        if !(self.wanted.md || self.wanted.nm) {
-            return Ok(());
-        }
-        let mut from = 0;
-        // An N of the reference is a mismatch, whatever the read has.
-        for at in memchr::memchr_iter(b'N', known) {
-            self.matched += (at - from) as i64;
-            if self.wanted.md {
-                put_number(self.md, self.matched.max(0) as u64);
-                self.md.push(b'N');
-                self.matched = 0;
+        for (offset, n) in pieces(self.at, n) {
+            let known = source.get(self.contig, self.at + offset as i64, n as i64)?;
+            if self.has_bases {
+                self.seq[self.next + offset..][..n].copy_from_slice(known);
             }
-            self.nm += 1;
-            from = at + 1;
+            if !(self.wanted.md || self.wanted.nm) {
+                continue;
+            }
+            let mut from = 0;
+            // An N of the reference is a mismatch, whatever the read has.
+            for at in memchr::memchr_iter(b'N', known) {
+                self.matched += (at - from) as i64;
+                if self.wanted.md {
+                    put_number(self.md, self.matched.max(0) as u64);
+                    self.md.push(b'N');
+                    self.matched = 0;
+                }
+                self.nm += 1;
+                from = at + 1;
+            }
+            self.matched += (n - from) as i64;
         }
-        self.matched += (n - from) as i64;
         Ok(())
     }
 
@@ -203,7 +221,10 @@ impl Building<'_> {
             self.md_flush();
             if self.wanted.md {
                 self.md.push(b'^');
-                self.md.extend_from_slice(source.get(self.contig, self.at, n)?);
+                for (offset, n) in pieces(self.at, n as usize) {
+                    let known = source.get(self.contig, self.at + offset as i64, n as i64)?;
+                    self.md.extend_from_slice(known);
+                }
                 self.matched = 0;
             }
             self.nm += n;

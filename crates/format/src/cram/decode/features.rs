@@ -9,6 +9,7 @@ use super::building::{Building, HARD_CLIP, INSERTION, MATCH, PAD, SKIP, SOFT_CLI
 use super::parts::{Fixed, Reader, Wanted};
 use crate::cram::flags::QUALITIES;
 use crate::cram::num::damaged;
+use crate::cram::reader::too_much;
 use crate::cram::scheme::Series;
 
 /// Quality of bases for which none is stored, where it is stored for others. (As htslib and htsjdk have it.)
@@ -39,6 +40,7 @@ fn length(n: i32) -> Result<i64> {
 
 /// Reads the features of a mapped read, its mapping quality and its qualities.
 pub fn read(reader: &mut Reader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Result<()> {
+    let most = reader.left(2 * fixed.length)?;
     let (mut seq, mut qual) =
         (std::mem::take(&mut reader.scratch.seq), std::mem::take(&mut reader.scratch.qual));
     let (mut cigar, mut md) =
@@ -64,7 +66,7 @@ pub fn read(reader: &mut Reader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Resul
         next: 0,
         has_bases: fixed.length > 0,
     };
-    let read = each(reader, fixed, &mut building, &mut qual);
+    let read = each(reader, fixed, &mut building, &mut qual, most);
     let (end, nm) = (building.at, building.nm);
     building.md_flush();
     building.close();
@@ -107,6 +109,7 @@ fn each(
     fixed: &Fixed,
     building: &mut Building<'_>,
     qual: &mut Vec<u8>,
+    most: usize,
 ) -> Result<()> {
     let (count, mut before) = (reader.series[Series::Fn as usize].number(reader.streams)?, 0usize);
     for _ in 0..count {
@@ -121,7 +124,8 @@ fn each(
         if pos - 1 > building.next {
             building.matches(&mut reader.bases, pos - 1 - building.next, false)?;
         }
-        feature(reader, code, pos - 1, building, qual)?;
+        let left = most.checked_sub(building.md.len() + size_of_val(&building.cigar[..]));
+        feature(reader, code, pos - 1, building, qual, left.ok_or_else(too_much)?)?;
     }
     if fixed.length > building.next {
         building.matches(&mut reader.bases, fixed.length - building.next, true)?;
@@ -129,13 +133,14 @@ fn each(
     Ok(())
 }
 
-/// One feature, at `pos` of the read (0-based).
+/// One feature, at `pos` of the read (0-based), for which there are `left` bytes.
 fn feature(
     reader: &mut Reader<'_>,
     code: u8,
     pos: usize,
     building: &mut Building<'_>,
     qual: &mut Vec<u8>,
+    left: usize,
 ) -> Result<()> {
     let (series, streams, source) = (reader.series, &mut *reader.streams, &mut reader.bases);
     match code {
@@ -149,7 +154,7 @@ fn feature(
                 b'I' => Series::In,
                 _ => Series::Bb,
             };
-            let most = if building.has_bases { building.seq.len() - pos } else { usize::MAX >> 1 };
+            let most = if building.has_bases { building.seq.len() - pos } else { left };
             building.stored.clear();
             let n = series[stored as usize].array(streams, most, building.stored)?;
             if n > most {
@@ -206,7 +211,13 @@ fn feature(
             let all = fill(qual, building.seq.len());
             some.into_iter().enumerate().for_each(|(i, quality)| put(all, pos + i, quality));
         }
-        b'D' => building.delete(source, length(series[Series::Dl as usize].number(streams)?)?)?,
+        b'D' => {
+            let n = length(series[Series::Dl as usize].number(streams)?)?;
+            if building.wanted.md && n > left as i64 {
+                return Err(too_much());
+            }
+            building.delete(source, n)?;
+        }
         b'N' => {
             let n = length(series[Series::Rs as usize].number(streams)?)?;
             building.operate(SKIP, n);

@@ -13,25 +13,41 @@ mod source;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Result};
 
 use super::bases::Bases;
 use super::block::{Block, Content};
-use super::codec::Codecs;
-use super::encoding::{Stream, Streams};
+use super::codec::{Codecs, rans};
+use super::encoding::Streams;
 use super::num::{Front, damaged};
-use super::reader::Container;
+use super::reader::{Container, Sizes, too_much};
 use super::scheme::Scheme;
 use crate::chain::Opened;
 use crate::reference::WINDOW_BYTES;
 use mates::Noted;
 pub use setup::Setup;
 
-/// Larger blocks are not kept.
+/// Bytes of blocks, and what is noted of records, that are kept for the next container.
 const MOST_KEPT: usize = 1 << 20;
 
-/// Most memory that a thread's decoder keeps beside what it decodes: a window of the reference, tables, and blocks.
-pub const DECODER_BYTES: usize = WINDOW_BYTES + (4 << 20);
+/// Most memory that a thread's decoder keeps beside what it decodes: a window of the reference, tables of rANS, blocks, and
+/// the parts of a record.
+pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES + MOST_KEPT + (1 << 20);
+
+/// Streams for which there is memory beyond a container.
+const MOST_STREAMS: usize = 256;
+
+/// What the slices of a container may take.
+#[derive(Clone, Copy)]
+struct Most {
+    /// Bytes of all records.
+    bound: usize,
+    /// Bytes of the parts of a record.
+    parts: usize,
+    records: usize,
+    /// What blocks take when they are uncompressed.
+    sizes: Sizes,
+}
 
 /// One thread's decoder.
 pub struct Decoder {
@@ -43,6 +59,8 @@ pub struct Decoder {
     embedded: Vec<u8>,
     notes: Vec<Noted>,
     scratch: parts::Scratch,
+    /// Of the parts of a very long read.
+    extra: Charge,
 }
 
 impl Decoder {
@@ -55,6 +73,7 @@ impl Decoder {
             embedded: Vec::new(),
             notes: Vec::new(),
             scratch: parts::Scratch::default(),
+            extra: setup.references.ledger().empty("CRAM decoders"),
             setup,
         }
     }
@@ -64,9 +83,34 @@ impl Decoder {
         if let Err(error) = self.try_open(container, opened) {
             opened.fail(error);
         }
-        // What is larger than others is not kept for the next container.
-        let large = |stream: &&mut Stream| stream.bytes.capacity() > MOST_KEPT;
-        self.streams.external.iter_mut().filter(large).for_each(|stream| stream.bytes = Vec::new());
+        self.keep_little();
+    }
+
+    /// Gives memory back that is not counted with the next container.
+    fn keep_little(&mut self) {
+        let mut left = MOST_KEPT;
+        let mut keep = |bytes: usize| {
+            let kept = left.checked_sub(bytes);
+            left = kept.unwrap_or(left);
+            kept.is_some()
+        };
+        self.notes.clear();
+        if !keep(self.notes.capacity() * size_of::<Noted>()) {
+            self.notes = Vec::new();
+        }
+        self.scratch.clear();
+        if !keep(self.scratch.bytes()) {
+            self.scratch = parts::Scratch::default();
+        }
+        self.extra.resize(0);
+        let Streams { core, external, .. } = &mut self.streams;
+        external.truncate(MOST_STREAMS);
+        let blocks = external.iter_mut().map(|stream| &mut stream.bytes);
+        for block in blocks.chain([&mut core.bytes, &mut self.embedded]) {
+            if !keep(block.capacity()) {
+                *block = Vec::new();
+            }
+        }
     }
 
     fn try_open(&mut self, container: &Container, opened: &mut Opened) -> Result<()> {
@@ -76,15 +120,19 @@ impl Decoder {
         if first.content != Content::CompressionHeader {
             return Err(damaged("a container does not begin with its compression header"));
         }
+        let mut sizes = container.sizes();
+        sizes.take(&first)?;
         first.inflate(&mut self.codecs, &mut self.embedded)?;
         let scheme = Scheme::read(&self.embedded)?;
-        let (most, mut records) = (container.bound(), 0);
+        let (bound, parts) = (container.bound(), container.parts());
+        let mut records = 0;
         for &landmark in &container.header.landmarks {
             let slice = bytes.get(landmark as usize..).filter(|_| landmark >= 0);
             let mut slice =
                 Front(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
-            records +=
-                self.slice(&mut slice, &scheme, (most, container.header.records - records), opened)?;
+            let records_left = container.header.records - records;
+            let most = Most { bound, parts, records: records_left, sizes };
+            records += self.slice(&mut slice, &scheme, most, opened)?;
         }
         Ok(())
     }
@@ -93,15 +141,22 @@ impl Decoder {
         &mut self,
         front: &mut Front<'_>,
         scheme: &Scheme,
-        (most, most_records): (usize, usize),
+        most: Most,
         opened: &mut Opened,
     ) -> Result<usize> {
         let version = self.setup.version;
-        let slice =
-            slice::read(front, version, &mut self.codecs, &mut self.streams, &mut self.embedded)?;
-        if slice.records > most_records {
+        let slice = slice::read(
+            front,
+            version,
+            &mut self.codecs,
+            &mut self.streams,
+            &mut self.embedded,
+            most.sizes,
+        )?;
+        if slice.records > most.records {
             return Err(too_much());
         }
+        self.notes.reserve_exact(slice.records);
         slice::check_reference(&slice, scheme, &mut self.bases, &self.embedded)?;
         let (series, tags) = scheme.resolve(&self.streams);
         let lines = record::tag_lines(scheme, &tags);
@@ -117,14 +172,18 @@ impl Decoder {
             bases: source::Source::new(&slice, scheme, &mut self.bases, &self.embedded),
             scratch: &mut self.scratch,
             last_pos: i64::from(slice.start),
+            most: 0,
+            parts: most.parts,
+            extra: &mut self.extra,
             heads: HashMap::new(),
         };
         let mut wrong = None;
         for _ in 0..slice.records {
             let bytes = opened.bytes_mut();
             let at = bytes.len();
+            reader.most = most.bound.saturating_sub(at).saturating_mul(3) / 2;
             let read = reader.next(&mut self.notes, bytes);
-            let fits = bytes.len() <= most;
+            let fits = bytes.len() <= most.bound;
             if let Err(error) = read.and(if fits { Ok(()) } else { Err(too_much()) }) {
                 bytes.truncate(at);
                 self.notes.truncate(self.notes.iter().take_while(|note| note.at < at).count());
@@ -142,9 +201,4 @@ impl Decoder {
         starts.zip(ends).for_each(|(from, to)| opened.push_sized(from, to - from));
         wrong.map_or(Ok(slice.records), Err)
     }
-}
-
-/// The error for a container whose records are larger than its sizes promise.
-fn too_much() -> Error {
-    damaged("a container holds more than its header says")
 }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use readmill_record::Charge;
+
 use super::setup::Setup;
 use super::slice::Slice;
 use super::source::Source;
@@ -26,6 +28,29 @@ pub struct Scratch {
     pub stored: Vec<u8>,
 }
 
+impl Scratch {
+    /// Bytes for which there is room.
+    pub fn bytes(&self) -> usize {
+        let Scratch { name, tags, seq, qual, cigar, md, stored } = self;
+        let bytes = [name, tags, seq, qual, md, stored].map(Vec::capacity);
+        bytes.iter().sum::<usize>() + cigar.capacity() * size_of::<u32>()
+    }
+
+    /// Bytes that are in use.
+    pub fn used(&self) -> usize {
+        let Scratch { name, tags, seq, qual, cigar, md, stored } = self;
+        let bytes = [name, tags, seq, qual, md, stored].map(Vec::len);
+        bytes.iter().sum::<usize>() + size_of_val(&cigar[..])
+    }
+
+    /// Empties all parts.
+    pub fn clear(&mut self) {
+        let Scratch { name, tags, seq, qual, cigar, md, stored } = self;
+        [name, tags, seq, qual, md, stored].into_iter().for_each(Vec::clear);
+        cigar.clear();
+    }
+}
+
 /// What of MD and NM is to be made.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
@@ -45,6 +70,12 @@ pub struct Reader<'a> {
     pub scratch: &'a mut Scratch,
     /// Position of the record before (1-based).
     pub last_pos: i64,
+    /// Bytes that the parts of the record under way may take.
+    pub most: usize,
+    /// Those for which there is memory anyway.
+    pub parts: usize,
+    /// Of those beyond.
+    pub extra: &'a mut Charge,
     /// First records of templates without a name, by the number of the record that follows in them.
     pub heads: HashMap<usize, usize>,
 }

@@ -9,10 +9,14 @@ use super::parts::{Fixed, Reader, Scratch, StoredTag, Wanted};
 use crate::cram::encoding::Encoding;
 use crate::cram::flags::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, WITH_TLEN};
 use crate::cram::num::damaged;
+use crate::cram::reader::too_much;
 use crate::cram::scheme::{Scheme, Series, TagKey};
 
-/// Most bytes of a name, tag or stretch of bases.
+/// Most bases of a read.
 const MOST: usize = 1 << 29;
+
+/// Most bytes of a name; those that are too long for BAM are refused later.
+const MOST_NAME: usize = 1 << 16;
 
 /// Which tags each number of TL means.
 pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec<StoredTag<'a>>> {
@@ -25,6 +29,21 @@ pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec
 }
 
 impl Reader<'_> {
+    /// How many bytes more than `planned` the parts of the record may take. What is beyond the usual is charged: there is
+    /// a very long read among short ones.
+    ///
+    /// # Errors
+    /// They already take more than their container allows, or than is free.
+    pub fn left(&mut self, planned: usize) -> Result<usize> {
+        let used = self.scratch.used() + planned;
+        let left = self.most.checked_sub(used).ok_or_else(too_much)?;
+        let beyond = used.saturating_sub(self.parts) as u64;
+        if beyond > self.extra.bytes() {
+            self.extra.grow(beyond - self.extra.bytes())?;
+        }
+        Ok(left)
+    }
+
     #[inline]
     fn number(&mut self, series: Series) -> Result<i32> {
         self.series[series as usize].number(self.streams)
@@ -32,8 +51,8 @@ impl Reader<'_> {
 
     /// Appends the next record to `out`, and notes it.
     pub fn next(&mut self, notes: &mut Vec<Noted>, out: &mut Vec<u8>) -> Result<()> {
+        self.scratch.clear();
         let mut fixed = self.fixed()?;
-        self.scratch.name.clear();
         if self.scheme.names {
             self.read_name()?;
         }
@@ -58,6 +77,7 @@ impl Reader<'_> {
             fixed.length = 0;
         }
         self.add_group(fixed.group)?;
+        self.left(0)?;
         let at = out.len();
         bam::write(&fixed, self.scratch, out)?;
         notes.push(Noted { at, name: self.scratch.name.len(), fixed, link, tlen: 0, settled: false });
@@ -91,7 +111,7 @@ impl Reader<'_> {
 
     fn read_name(&mut self) -> Result<()> {
         let names = &self.series[Series::Rn as usize];
-        names.array(self.streams, MOST, &mut self.scratch.name)?;
+        names.array(self.streams, MOST_NAME, &mut self.scratch.name)?;
         Ok(())
     }
 
@@ -141,7 +161,7 @@ impl Reader<'_> {
 
     /// Reads the tags; says what of MD and NM is not among them.
     fn tags(&mut self) -> Result<Wanted> {
-        self.scratch.tags.clear();
+        let mut left = self.left(0)?;
         let line = self.number(Series::Tl)?;
         let line = usize::try_from(line).ok().and_then(|line| self.lines.get(line));
         let line = line.ok_or_else(|| damaged("a record has a list of tags that there is not"))?;
@@ -149,7 +169,8 @@ impl Reader<'_> {
         for tag in line {
             let start = tags.len();
             tags.extend_from_slice(&tag.key);
-            tag.encoding.array(self.streams, MOST, tags)?;
+            tag.encoding.array(self.streams, left, tags)?;
+            left = left.checked_sub(tags.len() - start).ok_or_else(too_much)?;
             match &tag.key {
                 b"MDZ" => wanted.md = false,
                 [b'N', b'M', _] => wanted.nm = false,
@@ -183,6 +204,7 @@ impl Reader<'_> {
     }
 
     fn unmapped(&mut self, fixed: Fixed) -> Result<()> {
+        self.left(2 * fixed.length)?;
         let Scratch { seq, qual, .. } = &mut *self.scratch;
         seq.clear();
         qual.clear();

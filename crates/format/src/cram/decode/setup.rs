@@ -1,12 +1,12 @@
 //! What is known of an input before its containers are decoded.
 
-use readmill_record::Header;
+use readmill_record::{Charge, Header, Prepaid, Result, make_room};
 
 use crate::cram::Version;
 use crate::cram::bases::References;
 
 /// What all decoders of an input share.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Setup {
     /// Version of the file.
     pub version: Version,
@@ -16,13 +16,31 @@ pub struct Setup {
     pub prefix: Vec<u8>,
     /// Names of the read groups, in the order of the header.
     pub(super) groups: Vec<Vec<u8>>,
+    /// Of the read groups.
+    _charge: Charge,
 }
 
 impl Setup {
     /// What is needed to decode a file with this header.
-    pub fn new(version: Version, header: &Header, references: References, prefix: &[u8]) -> Self {
-        let groups = header.lines_of(b"RG").map(|line| line.get(b"ID").unwrap_or_default().to_vec());
-        Setup { version, references, prefix: prefix.to_vec(), groups: groups.collect() }
+    ///
+    /// # Errors
+    /// The memory for the names is not free.
+    pub fn new(
+        version: Version,
+        header: &Header,
+        references: References,
+        prefix: &[u8],
+    ) -> Result<Self> {
+        let mut prepaid = Prepaid::new(references.ledger().empty("read groups"));
+        let mut groups = Vec::new();
+        for line in header.lines_of(b"RG") {
+            let id = line.get(b"ID").unwrap_or_default();
+            make_room(&mut groups, 1, prepaid.charge())?;
+            prepaid.block(id.len())?;
+            groups.push(id.to_vec());
+        }
+        let (prefix, _charge) = (prefix.to_vec(), prepaid.into_charge());
+        Ok(Setup { version, references, prefix, groups, _charge })
     }
 
     /// Most bytes that a record's RG field takes, and a name that is not stored.

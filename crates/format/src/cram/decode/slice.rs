@@ -9,6 +9,7 @@ use crate::cram::block::{Block, Content};
 use crate::cram::codec::Codecs;
 use crate::cram::encoding::{Stream, Streams};
 use crate::cram::num::{Front, damaged};
+use crate::cram::reader::Sizes;
 use crate::cram::scheme::Scheme;
 
 /// The header of a slice.
@@ -31,18 +32,20 @@ pub struct Slice {
 }
 
 /// Reads the slice at the front: its header, its blocks into `streams`, and the reference into `embedded` where it
-/// has one of its own.
+/// has one of its own. All blocks together take no more than `sizes`.
 pub fn read(
     front: &mut Front<'_>,
     version: Version,
     codecs: &mut Codecs,
     streams: &mut Streams,
     embedded: &mut Vec<u8>,
+    mut sizes: Sizes,
 ) -> Result<Slice> {
     let head = Block::read(front, version)?;
     if head.content != Content::SliceHeader {
         return Err(damaged("a slice does not begin with its header"));
     }
+    sizes.take(&head)?;
     head.inflate(codecs, embedded)?;
     let mut own = Front(embedded);
     let (contig, start, span, records) = (own.itf8()?, own.itf8()?, own.itf8()?, own.count()?);
@@ -58,6 +61,7 @@ pub fn read(
     streams.core.restart();
     for _ in 0..blocks {
         let block = Block::read(front, version)?;
+        sizes.take(&block)?;
         match block.content {
             Content::Core => block.inflate(codecs, &mut streams.core.bytes)?,
             Content::External => {
@@ -69,7 +73,7 @@ pub fn read(
                 block.inflate(codecs, &mut stream.bytes)?;
                 streams.used += 1;
                 if slice.embedded == Some(block.id) {
-                    embedded.clone_from(&stream.bytes);
+                    *embedded = std::mem::take(&mut stream.bytes);
                     embedded.make_ascii_uppercase();
                 }
             }

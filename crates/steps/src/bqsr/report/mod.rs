@@ -17,7 +17,7 @@ mod sheet;
 mod write;
 
 pub use arguments::Arguments;
-use readmill_record::Result;
+use readmill_record::{Charge, Result};
 
 pub use super::evidence::Evidence;
 use super::tables::Tables;
@@ -31,9 +31,9 @@ impl Report {
         make::report(tables, arguments)
     }
 
-    /// Reads a report of GATK 2 or later (v1.1), or of ours. Errors name the line.
-    pub fn read(text: &[u8]) -> Result<Report> {
-        read::report(text)
+    /// Reads a report of GATK 2 or later (v1.1), or of ours. Errors name the line. What it takes is added to `charge`.
+    pub fn read(text: &[u8], charge: &mut Charge) -> Result<Report> {
+        read::report(text, charge)
     }
 
     /// The report as text.

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Result, make_room};
 
 use super::arguments::Arguments;
 use super::rows::{Covariate, CovariateRow, Group, QualityRow, Quantization, Report};
@@ -12,22 +12,27 @@ use crate::bqsr::evidence::Evidence;
 use crate::bqsr::java;
 use crate::bqsr::tables::{Datum, Event, QUALITIES, context_code};
 
-pub(super) fn report(text: &[u8]) -> Result<Report> {
-    let sheets = sheets(text)?;
+/// Rows are charged before they are kept.
+pub(super) fn report(text: &[u8], charge: &mut Charge) -> Result<Report> {
+    let mut reading = charge.ledger().empty(NAME);
+    let sheets = sheets(text, &mut reading)?;
     let sheet = |name: &str| {
         // Of two tables with one name GATK keeps the later one.
         let found = sheets.iter().rev().find(|sheet| sheet.name == name.as_bytes());
         found.ok_or_else(|| Error::input(format!("the table {name} is missing")))
     };
-    let (arguments, stated) = arguments(sheet("Arguments")?)?;
+    let (arguments, stated) = arguments(sheet("Arguments")?, charge)?;
     let quantization = quantization(sheet("Quantized")?)?;
-    let mut groups = groups(sheet("RecalTable0")?)?;
-    reported(sheet("RecalTable1")?, &mut groups)?;
-    covariates(sheet("RecalTable2")?, &arguments, &mut groups)?;
+    let mut groups = groups(sheet("RecalTable0")?, charge)?;
+    reported(sheet("RecalTable1")?, &mut groups, charge)?;
+    covariates(sheet("RecalTable2")?, &arguments, &mut groups, charge)?;
     Ok(Report { arguments, stated, quantization, groups })
 }
 
-fn arguments(sheet: &Sheet<'_>) -> Result<(Arguments, Vec<(String, String)>)> {
+/// What takes the memory.
+const NAME: &str = "the recalibration table";
+
+fn arguments(sheet: &Sheet<'_>, charge: &mut Charge) -> Result<(Arguments, Vec<(String, String)>)> {
     let mut arguments = Arguments::default();
     let mut stated = Vec::new();
     for row in sheet.rows(&["Argument", "Value"])? {
@@ -35,6 +40,8 @@ fn arguments(sheet: &Sheet<'_>) -> Result<(Arguments, Vec<(String, String)>)> {
         let text = |at: usize| String::from_utf8_lossy(row.values[at]).into_owned();
         let (name, value) = (text(0), text(1));
         arguments.take(&name, &value).map_err(|error| wrong(row.line, error.what))?;
+        make_room(&mut stated, 1, charge)?;
+        charge.grow((name.len() + value.len()) as u64)?;
         stated.push((name, value));
     }
     arguments.check().map_err(|error| Error::input(error.what))?;
@@ -61,7 +68,7 @@ fn quantization(sheet: &Sheet<'_>) -> Result<Quantization> {
     }
 }
 
-fn groups(sheet: &Sheet<'_>) -> Result<Vec<Group>> {
+fn groups(sheet: &Sheet<'_>, charge: &mut Charge) -> Result<Vec<Group>> {
     let mut groups: Vec<Group> = Vec::new();
     for row in sheet.rows(&["ReadGroup", "EventType", "Observations", "Errors", "EstimatedQReported"])? {
         let row = row?;
@@ -75,30 +82,42 @@ fn groups(sheet: &Sheet<'_>) -> Result<Vec<Group>> {
         let evidence = row.evidence(2, reported)?;
         let event = row.event(1)?;
         let found = groups.binary_search_by(|group| java::compare(&group.name, row.values[0]));
-        let at = found.unwrap_or_else(|at| {
-            groups.insert(at, Group { name: row.values[0].to_vec(), ..Group::default() });
-            at
-        });
+        let at = found.unwrap_or_else(|at| at);
+        if found.is_err() {
+            make_room(&mut groups, 1, charge)?;
+            let mut name = Vec::new();
+            make_room(&mut name, row.values[0].len(), charge)?;
+            name.extend_from_slice(row.values[0]);
+            groups.insert(at, Group { name, ..Group::default() });
+        }
         groups[at].events[event.index()] = Some(evidence);
     }
     Ok(groups)
 }
 
-fn reported(sheet: &Sheet<'_>, groups: &mut [Group]) -> Result<()> {
+fn reported(sheet: &Sheet<'_>, groups: &mut [Group], charge: &mut Charge) -> Result<()> {
     for row in sheet.rows(&["ReadGroup", "QualityScore", "EventType", "Observations", "Errors"])? {
         let row = row?;
         let (quality, event) = (row.quality(1)?, row.event(2)?);
         let evidence = row.evidence(3, f64::from(quality))?;
-        row.group(groups)?.qualities.push(QualityRow { quality, event, evidence });
+        let rows = &mut row.group(groups)?.qualities;
+        make_room(rows, 1, charge)?;
+        rows.push(QualityRow { quality, event, evidence });
     }
     for group in groups {
+        let _sorting = scratch(&group.qualities, charge)?;
         group.qualities.sort_by_key(|row| (row.quality, row.event));
         keep_last(&mut group.qualities, |row| (row.quality, row.event));
     }
     Ok(())
 }
 
-fn covariates(sheet: &Sheet<'_>, arguments: &Arguments, groups: &mut [Group]) -> Result<()> {
+fn covariates(
+    sheet: &Sheet<'_>,
+    arguments: &Arguments,
+    groups: &mut [Group],
+    charge: &mut Charge,
+) -> Result<()> {
     let columns = [
         "ReadGroup",
         "QualityScore",
@@ -113,13 +132,21 @@ fn covariates(sheet: &Sheet<'_>, arguments: &Arguments, groups: &mut [Group]) ->
         let (quality, event) = (row.quality(1)?, row.event(4)?);
         let covariate = row.covariate(2, arguments)?;
         let evidence = row.evidence(5, f64::from(quality))?;
-        row.group(groups)?.covariates.push(CovariateRow { quality, covariate, event, evidence });
+        let rows = &mut row.group(groups)?.covariates;
+        make_room(rows, 1, charge)?;
+        rows.push(CovariateRow { quality, covariate, event, evidence });
     }
     for group in groups {
+        let _sorting = scratch(&group.covariates, charge)?;
         group.covariates.sort_by_key(|row| (row.quality, row.covariate, row.event));
         keep_last(&mut group.covariates, |row| (row.quality, row.covariate, row.event));
     }
     Ok(())
+}
+
+/// Charges what sorting the rows takes beside them.
+fn scratch<R>(rows: &[R], charge: &Charge) -> Result<Charge> {
+    charge.ledger().charge(NAME, size_of_val(rows) as u64)
 }
 
 /// Of rows with one key, which stand together, the last one counts.

@@ -17,6 +17,21 @@ pub struct Report {
     pub groups: Vec<Group>,
 }
 
+impl Report {
+    /// Bytes that it takes.
+    pub fn memory(&self) -> u64 {
+        let stated = self.stated.iter().map(|(name, value)| name.len() + value.len());
+        let stated = size_of_val(&self.stated[..]) + stated.sum::<usize>();
+        let lists = |group: &Group| {
+            group.name.capacity()
+                + group.qualities.capacity() * size_of::<QualityRow>()
+                + group.covariates.capacity() * size_of::<CovariateRow>()
+        };
+        let groups = self.groups.capacity() * size_of::<Group>();
+        (size_of::<Self>() + stated + groups + self.groups.iter().map(lists).sum::<usize>()) as u64
+    }
+}
+
 /// To what each quality (Phred) is brought if fewer different ones are wanted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {

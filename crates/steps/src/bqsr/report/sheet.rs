@@ -1,6 +1,6 @@
 //! Tables of text in a GATKReport: what stands where, before it is known what it means.
 
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Result, make_room};
 
 use crate::bqsr::java::trim;
 
@@ -27,12 +27,13 @@ pub(super) fn wrong(line: usize, what: impl std::fmt::Display) -> Error {
 }
 
 /// All tables of a report.
-pub(super) fn sheets(text: &[u8]) -> Result<Vec<Sheet<'_>>> {
+pub(super) fn sheets<'a>(text: &'a [u8], charge: &mut Charge) -> Result<Vec<Sheet<'a>>> {
     let mut lines = Lines::of(text);
     let count = head(lines.next("the line #:GATKReport")?)?;
     let mut sheets = Vec::new();
     for _ in 0..count {
-        sheets.push(sheet(&mut lines)?);
+        make_room(&mut sheets, 1, charge)?;
+        sheets.push(sheet(&mut lines, charge)?);
     }
     match lines.rest() {
         Some(line) => Err(wrong(line, format!("there is text after the last of {count} tables"))),
@@ -66,18 +67,20 @@ fn number(text: &[u8]) -> Option<usize> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-fn sheet<'a>(lines: &mut Lines<'a>) -> Result<Sheet<'a>> {
-    let sizes = fields(lines, "the sizes of a table")?;
+fn sheet<'a>(lines: &mut Lines<'a>, charge: &mut Charge) -> Result<Sheet<'a>> {
+    let sizes = fields(lines, "the sizes of a table", charge)?;
     let line = lines.line;
     let size = |at: usize, of: &str| {
         let size = sizes.get(at).copied().and_then(number);
         size.ok_or_else(|| wrong(line, format!("the number of {of} is missing")))
     };
     let (width, height) = (size(2, "columns")?, size(3, "rows")?);
-    let names = fields(lines, "the name of a table")?;
+    let names = fields(lines, "the name of a table", charge)?;
     let name = names.get(2).copied().unwrap_or_default();
 
     let heading = lines.next("the names of columns")?;
+    // Of each character there may be a column: where it begins, and its name, twice.
+    charge.grow(heading.len() as u64 * 20)?;
     let starts = word_starts(heading);
     let columns = cut(heading, &starts);
     let columns = columns.and_then(|all| all.get(..width).map(<[&[u8]]>::to_vec));
@@ -87,19 +90,28 @@ fn sheet<'a>(lines: &mut Lines<'a>) -> Result<Sheet<'a>> {
     let shown = String::from_utf8_lossy(name).into_owned();
     let mut rows = Vec::new();
     for _ in 0..height {
+        make_room(&mut rows, 1, charge)?;
         rows.push(lines.next(&format!("a row of {shown}"))?);
     }
     lines.blank()?;
     Ok(Sheet { name, columns, starts, first_line, rows })
 }
 
+/// Parts of such a line that are looked at.
+const MOST_FIELDS: usize = 8;
+
 /// The parts of a line that begins with #:GATKTable, between colons.
-fn fields<'a>(lines: &mut Lines<'a>, what: &str) -> Result<Vec<&'a [u8]>> {
+fn fields<'a>(lines: &mut Lines<'a>, what: &str, charge: &mut Charge) -> Result<Vec<&'a [u8]>> {
     let text = lines.next(what)?;
     if !text.starts_with(b"#:GATKTable:") {
         return Err(wrong(lines.line, format!("{what} should be here, after #:GATKTable")));
     }
-    Ok(text.split(|&byte| byte == b':').collect())
+    let mut fields = Vec::new();
+    for field in text.split(|&byte| byte == b':').take(MOST_FIELDS) {
+        make_room(&mut fields, 1, charge)?;
+        fields.push(field);
+    }
+    Ok(fields)
 }
 
 impl<'a> Sheet<'a> {

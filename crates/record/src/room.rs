@@ -1,0 +1,123 @@
+//! Lists that grow with the input, charged before they grow.
+
+use crate::error::Result;
+use crate::ledger::Charge;
+
+/// Bytes that are charged ahead.
+const AHEAD: u64 = 64 << 10;
+
+/// A charge that grows by a few bytes at a time, which are paid some ahead.
+pub struct Prepaid {
+    charge: Charge,
+    left: u64,
+}
+
+impl Prepaid {
+    /// Pays by `charge`.
+    pub fn new(charge: Charge) -> Self {
+        Prepaid { charge, left: 0 }
+    }
+
+    /// Pays for a block of `bytes` before it is allocated.
+    ///
+    /// # Errors
+    /// They are not free, as [`Charge::grow`] says.
+    #[inline]
+    pub fn block(&mut self, bytes: usize) -> Result<()> {
+        let bytes = (bytes + BESIDE) as u64;
+        match self.left.checked_sub(bytes) {
+            Some(left) => self.left = left,
+            None => self.pay(bytes)?,
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn pay(&mut self, bytes: u64) -> Result<()> {
+        self.charge.grow(bytes - self.left + AHEAD)?;
+        self.left = AHEAD;
+        Ok(())
+    }
+
+    /// What was paid.
+    pub fn into_charge(self) -> Charge {
+        self.charge
+    }
+
+    /// The charge, for what is large.
+    pub fn charge(&mut self) -> &mut Charge {
+        &mut self.charge
+    }
+}
+
+/// Bytes that the allocator takes beside what it gives, at most.
+const BESIDE: usize = 16;
+
+/// Makes room in `list` for `more` elements, which `charge` pays before they are allocated: for twice as many as there
+/// are where that is free, else for as many as are needed. The charge may be one of several lists.
+///
+/// # Errors
+/// Not even those are free, as [`Charge::grow`] says.
+#[inline]
+pub fn make_room<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<()> {
+    if list.capacity() - list.len() >= more { Ok(()) } else { grow(list, more, charge) }
+}
+
+#[cold]
+fn grow<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<()> {
+    let needed = list.len().saturating_add(more);
+    if !try_capacity(list, needed.max(2 * list.capacity()), charge) {
+        charge.grow(cost(list, needed))?;
+        list.reserve_exact(more);
+    }
+    Ok(())
+}
+
+fn try_capacity<T>(list: &mut Vec<T>, capacity: usize, charge: &mut Charge) -> bool {
+    let free = charge.try_grow(cost(list, capacity));
+    if free {
+        list.reserve_exact(capacity - list.len());
+    }
+    free
+}
+
+/// Bytes that so many elements take more than those for which there is room.
+fn cost<T>(list: &Vec<T>, capacity: usize) -> u64 {
+    let beside = if list.capacity() == 0 { BESIDE } else { 0 };
+    ((capacity - list.capacity()) as u64).saturating_mul(size_of::<T>() as u64) + beside as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Ledger;
+
+    #[test]
+    fn small_blocks_are_paid_ahead() {
+        let ledger = Ledger::of(3 * AHEAD);
+        let mut prepaid = Prepaid::new(ledger.empty("names"));
+        let mut paid = 0;
+        while prepaid.block(84).is_ok() {
+            paid += 100;
+            assert!((paid..=paid + AHEAD).contains(&ledger.used()), "{paid}");
+        }
+        assert!(paid > 2 * AHEAD - 100);
+        drop(prepaid.into_charge());
+        assert_eq!(ledger.used(), 0);
+    }
+
+    #[test]
+    fn a_list_doubles_while_that_is_free_and_then_grows_to_the_last_byte() {
+        let ledger = Ledger::of(100 + BESIDE as u64);
+        let (mut list, mut charge) = (Vec::<u32>::new(), ledger.empty("numbers"));
+        for n in 0..25 {
+            make_room(&mut list, 1, &mut charge).unwrap();
+            list.push(n);
+            assert_eq!(charge.bytes(), (list.capacity() * 4 + BESIDE) as u64);
+        }
+        assert_eq!((list.capacity(), ledger.free()), (25, 0));
+        let error = make_room(&mut list, 1, &mut charge).unwrap_err();
+        assert!(error.what.starts_with("numbers"), "{error}");
+        assert_eq!(list.capacity(), 25);
+    }
+}

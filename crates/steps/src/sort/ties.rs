@@ -1,0 +1,181 @@
+//! Entries of equal keys, sorted by the rest of their keys in bounded memory.
+//!
+//! The rest is made again for each comparison of two entries. Where there are more, the next bytes of each stand in the
+//! scratch that lists are sorted in, in the place of a key; those that are equal in them are sorted by the bytes that
+//! follow. So nothing is kept of any rest, however long it is.
+
+use super::entry::{Entry, Place};
+use super::key::Key;
+
+/// Bytes of the rest that are looked at at once.
+const PIECE: usize = 15;
+
+/// So many pieces are sorted one after the other; entries that are still equal are compared with one another. (A field of
+/// a megabyte must not make a stack of a megabyte.)
+const MOST_PIECES: u32 = 24;
+
+/// Makes the rest of the key of what lies at a place, in place of what the list held.
+pub struct Tails<F> {
+    make: F,
+    one: Vec<u8>,
+    other: Vec<u8>,
+}
+
+impl<F: FnMut(Place, &mut Vec<u8>)> Tails<F> {
+    /// Sorts by what `make` gives.
+    pub fn new(make: F) -> Self {
+        Tails { make, one: Vec::new(), other: Vec::new() }
+    }
+
+    /// Sorts entries, the keys of which are equal; those whose rests are equal, too, keep their order.
+    pub fn sort(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
+        if let [first, second] = group {
+            if self.is_behind(first.place, second.place) {
+                std::mem::swap(&mut first.place, &mut second.place);
+            }
+        } else {
+            self.sort_from(0, MOST_PIECES, group, scratch);
+        }
+    }
+
+    /// The same for entries whose rests are equal up to byte `from`.
+    fn sort_from(&mut self, from: usize, pieces: u32, group: &mut [Entry], scratch: &mut Vec<Entry>) {
+        let Some(key) = group.first().map(|entry| entry.key) else { return };
+        if pieces == 0 {
+            return self.compare(group, scratch);
+        }
+        scratch.clear();
+        scratch.reserve_exact(group.len());
+        let mut shared = usize::MAX; // bytes with which all begin
+        for (number, entry) in (0..).zip(&*group) {
+            (self.make)(entry.place, &mut self.one);
+            if number == 0 {
+                self.other.clone_from(&self.one);
+            }
+            let pairs = self.one.iter().zip(&self.other).take(shared);
+            shared = pairs.take_while(|(a, b)| a == b).count();
+            scratch.push(Entry { key: piece(&self.one, from), place: Place(number) });
+        }
+        let first = scratch.first().map_or(Key([0; 2]), |entry| entry.key);
+        if scratch.iter().all(|entry| entry.key == first) {
+            if goes_on(first) {
+                self.sort_from(shared, pieces - 1, group, scratch);
+            }
+            return;
+        }
+        scratch.sort_unstable_by_key(|entry| (entry.key, entry.place.0));
+        arrange(group, scratch);
+        // The pieces stand in place of the keys, which are all the same, until what is equal in them is sorted.
+        for (entry, sorted) in group.iter_mut().zip(&*scratch) {
+            entry.key = sorted.key;
+        }
+        for equal in group.chunk_by_mut(|a, b| a.key == b.key).filter(|equal| equal.len() > 1) {
+            if goes_on(equal[0].key) {
+                self.sort_from(from + PIECE, pieces - 1, equal, scratch);
+            }
+        }
+        group.iter_mut().for_each(|entry| entry.key = key);
+    }
+
+    /// Sorts entries by comparing them with one another.
+    fn compare(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
+        scratch.clear();
+        scratch.reserve_exact(group.len());
+        scratch.extend(
+            (0..group.len()).map(|number| Entry { key: group[number].key, place: Place(number as u64) }),
+        );
+        scratch.sort_unstable_by(|a, b| {
+            (self.make)(group[a.place.0 as usize].place, &mut self.one);
+            (self.make)(group[b.place.0 as usize].place, &mut self.other);
+            self.one.cmp(&self.other).then(a.place.0.cmp(&b.place.0))
+        });
+        arrange(group, scratch);
+    }
+
+    fn is_behind(&mut self, first: Place, second: Place) -> bool {
+        (self.make)(first, &mut self.one);
+        (self.make)(second, &mut self.other);
+        self.one > self.other
+    }
+}
+
+/// Gives `group` the order of the numbers that stand as places in `sorted`.
+fn arrange(group: &mut [Entry], sorted: &mut [Entry]) {
+    for entry in &mut *sorted {
+        entry.place = group[entry.place.0 as usize].place;
+    }
+    for (entry, sorted) in group.iter_mut().zip(sorted) {
+        entry.place = sorted.place;
+    }
+}
+
+/// The bytes of a rest from byte `from` on, and how many there are; all zeros where there is none.
+fn piece(tail: &[u8], from: usize) -> Key {
+    let tail = tail.get(from..).unwrap_or_default();
+    let mut bytes = [0; PIECE + 1];
+    let n = tail.len().min(PIECE);
+    bytes[..n].copy_from_slice(&tail[..n]);
+    bytes[PIECE] = tail.len().min(PIECE + 1) as u8;
+    let number = u128::from_be_bytes(bytes);
+    Key([(number >> 64) as u64, number as u64])
+}
+
+/// Whether more bytes follow a piece.
+fn goes_on(piece: Key) -> bool {
+    usize::from(piece.0[1] as u8) > PIECE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sorts entries whose rests are `tails`, and gives their numbers in order.
+    fn sorted(tails: &[Vec<u8>], scratch: &mut Vec<Entry>) -> Vec<usize> {
+        let key = Key([7, 9]);
+        let mut group: Vec<Entry> =
+            (0..tails.len() as u64).map(|i| Entry { key, place: Place(i) }).collect();
+        Tails::new(|place, into: &mut Vec<u8>| into.clone_from(&tails[place.0 as usize]))
+            .sort(&mut group, scratch);
+        assert!(group.iter().all(|entry| entry.key == key));
+        group.iter().map(|entry| entry.place.0 as usize).collect()
+    }
+
+    fn check(tails: &[Vec<u8>]) {
+        let mut expected: Vec<usize> = (0..tails.len()).collect();
+        expected.sort_by_key(|&i| &tails[i]);
+        let mut scratch = Vec::with_capacity(tails.len());
+        assert!(sorted(tails, &mut scratch) == expected, "{} rests", tails.len());
+        assert_eq!(scratch.capacity(), tails.len());
+    }
+
+    #[test]
+    fn rests_of_every_length_are_sorted_as_bytes_are_and_equal_ones_stay() {
+        let mut state = 5u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % below
+        };
+        for (n, letters, longest, shared) in [
+            (2, 2, 3, 0),
+            (3, 2, 40, 0),
+            (500, 2, 4, 0),
+            (2000, 3, 50, 200),
+            (700, 1, 400, 0),
+            (900, 2, 34, 15),
+        ] {
+            let tail = |random: &mut dyn FnMut(u64) -> u64| -> Vec<u8> {
+                let length = random(longest + 1) as usize;
+                let bytes = std::iter::repeat_with(|| random(letters) as u8).take(length);
+                std::iter::repeat_n(9, shared).chain(bytes.collect::<Vec<u8>>()).collect()
+            };
+            check(&(0..n).map(|_| tail(&mut random)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn rests_that_differ_late_are_sorted_without_a_deep_stack() {
+        // Each shares one piece more with all that follow: every piece separates a single one.
+        let tail = |i: usize| [vec![1; PIECE * i], vec![0], vec![1; 7000 - PIECE * i]].concat();
+        check(&(0..400).rev().map(tail).collect::<Vec<_>>());
+    }
+}
