@@ -37,13 +37,8 @@ impl Job<'_> {
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
         let mut files = SideFiles::open(self.plan, &self.header)?;
         let header = self.header.clone();
-        let sides = elsewhere::open(
-            self.plan,
-            &header,
-            self.memory.crew.in_flight,
-            &self.memory.ledger,
-            self.report,
-        )?;
+        let (in_flight, ledger) = (self.memory.crew.in_flight, &self.memory.ledger);
+        let sides = elsewhere::open(self.plan, &header, in_flight, ledger, self.report)?;
         let spill = self.spill();
         spill.check()?;
         let from_file = self.step_from_file()?;

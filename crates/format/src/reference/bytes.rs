@@ -11,6 +11,9 @@ use readmill_record::{Charge, Error, Ledger, Result, make_room};
 use crate::bgzf::{BlockReader, Chunk, EOF_BLOCK, Inflater, MAX_BLOCK};
 use crate::text::{self, Input};
 
+/// What takes the memory.
+pub(super) const NAME: &str = "the index of the reference";
+
 /// Where the text lies in the file. Offsets in the text are bytes of what a compressed file inflates to.
 pub(super) struct Layout {
     path: PathBuf,
@@ -47,7 +50,7 @@ impl Layout {
         let size = file.metadata().map_err(opening)?.len();
         let mut start = [0; 18];
         let n = file.read_at(&mut start, 0).map_err(opening)?;
-        let (path, charge) = (path.to_path_buf(), ledger.empty(super::index::NAME));
+        let (path, charge) = (path.to_path_buf(), ledger.empty(NAME));
         let mut layout = Layout { path, file, stored: size, size, blocks: None, charge };
         if start[..n].starts_with(&[0x1f, 0x8b]) {
             if !text::is_bgzf(&start[..n]) {
@@ -80,7 +83,7 @@ impl Layout {
 
     /// The blocks as the .gzi file has them; nothing where they cannot be those of this file.
     fn read_blocks(&mut self, gzi: Box<dyn Read + Send>, path: &Path) -> Result<Option<Vec<Start>>> {
-        let mut reading = self.charge.ledger().empty(super::index::NAME);
+        let mut reading = self.charge.ledger().empty(NAME);
         let mut bytes = Vec::new();
         let mut gzi = Input::plain(gzi, self.charge.ledger());
         gzi.append(u64::MAX, &mut bytes, &mut reading).map_err(|e| e.file(path))?;
@@ -114,7 +117,7 @@ impl Layout {
 
     /// Finds the blocks by going from header to header.
     fn hop(&mut self) -> Result<Vec<Start>> {
-        let _reading = self.charge.ledger().charge(super::index::NAME, text::BGZF_BYTES as u64)?;
+        let _reading = self.charge.ledger().charge(NAME, text::BGZF_BYTES as u64)?;
         let mut reader = BlockReader::new(At { file: &self.file, at: 0, left: u64::MAX }, false);
         let (mut chunk, mut starts, mut text) = (Chunk::default(), Vec::new(), 0);
         let wrong = |e: Error| e.file(&self.path).hint("it is cut short or damaged: get it again");

@@ -8,7 +8,7 @@ use noodles_fasta::fai::Record;
 use noodles_fasta::{fai, io::Indexer};
 use readmill_record::{Charge, Error, Ledger, Prepaid, Result, make_room};
 
-use super::bytes::{Layout, REINDEX, Reader, beside};
+use super::bytes::{Layout, NAME, REINDEX, Reader, beside};
 use crate::text::{self, Input, Lines};
 
 /// A contig as its line of the .fai has it.
@@ -67,9 +67,6 @@ impl Sequences {
         }
     }
 }
-
-/// What takes the memory.
-pub(super) const NAME: &str = "the index of the reference";
 
 /// The contigs of the FASTA at `path`.
 pub(super) fn sequences(

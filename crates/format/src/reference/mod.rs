@@ -171,7 +171,7 @@ impl Reference {
             layout,
             sequences,
             notes: Vec::new(),
-            charge: ledger.empty(index::NAME),
+            charge: ledger.empty(bytes::NAME),
         })))
     }
 

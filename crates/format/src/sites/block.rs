@@ -7,6 +7,9 @@ use readmill_record::{Error, Result};
 
 use crate::spill::{Extent, Spill};
 
+/// What takes the memory.
+pub(super) const NAME: &str = "known sites";
+
 /// Bytes of a full block: small, because reads in no order need another block each.
 pub(super) const BLOCK_BYTES: usize = 1 << 10;
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use readmill_record::{Charge, Ledger, Result, make_room};
 
-use super::block::{BLOCK_BYTES, Block, Site, Writer};
+use super::block::{BLOCK_BYTES, Block, NAME, Site, Writer};
 use crate::spill::{Extent, Spill};
 
 /// Sites sorted at a time.
@@ -62,10 +62,10 @@ impl Gather {
     /// For sites on so many contigs.
     pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
         let extent = spill.begin(0)?;
-        let (mut layers, mut charge) = (Vec::new(), ledger.empty(super::NAME));
+        let (mut layers, mut charge) = (Vec::new(), ledger.empty(NAME));
         make_room(&mut layers, contigs, &mut charge)?;
         layers.resize_with(contigs, Vec::new);
-        let of_waiting = ledger.charge(super::NAME, Gather::bytes())?;
+        let of_waiting = ledger.charge(NAME, Gather::bytes())?;
         let (spill, waiting) = (Arc::clone(spill), Vec::with_capacity(TOGETHER));
         let writer = Writer::default();
         Ok(Gather {

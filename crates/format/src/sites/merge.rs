@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use readmill_record::{Charge, Ledger, Result, make_room};
 
-use super::block::{BLOCK_BYTES, BLOCK_SITES, Block, Site, Writer};
+use super::block::{BLOCK_BYTES, BLOCK_SITES, Block, NAME, Site, Writer};
 use super::gather::{Gathered, Layer};
 use super::shared::Shared;
 use crate::spill::{Extent, Spill};
@@ -16,7 +16,7 @@ use crate::spill::{Extent, Spill};
 pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> Result<Shared> {
     let Gathered { mut extent, layers, charge: of_layers } = gathered;
     let (mut blocks, mut contigs) = (Vec::new(), Vec::new());
-    let mut charge = ledger.empty(super::NAME);
+    let mut charge = ledger.empty(NAME);
     make_room(&mut contigs, layers.len(), &mut charge)?;
     // At once, as far as the number is known: it does not grow by copying.
     let single = layers.iter().filter_map(|layers| layers.first()).map(|layer| layer.blocks.len());
@@ -49,7 +49,7 @@ fn merge_layers(
 ) -> Result<()> {
     let readers = layers.len() * (size_of::<Reader<'_>>() + BLOCK_SITES * size_of::<Site>());
     let heads = layers.len() * size_of::<Head>() + BLOCK_BYTES;
-    let _working = charge.ledger().charge(super::NAME, (readers + heads) as u64)?;
+    let _working = charge.ledger().charge(NAME, (readers + heads) as u64)?;
     let mut writer = Writer::default();
     let mut readers: Vec<Reader<'_>> = layers.iter().map(Reader::new).collect();
     let mut heads: BinaryHeap<Head> = BinaryHeap::with_capacity(readers.len());

@@ -23,9 +23,6 @@ pub use found::Found;
 use gather::Gather;
 use shared::Shared;
 
-/// What takes the memory.
-const NAME: &str = "known sites";
-
 /// The sites of all files. Clones share them.
 #[derive(Clone)]
 pub struct Sites {

@@ -4,7 +4,7 @@ use readmill_record::Result;
 
 use super::models::{Model, RangeDecoder};
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
-use super::whole::read_all;
+use super::whole::{BZIP2, read_all};
 use crate::cram::num::{Front, damaged};
 
 /// What the models of all contexts take.
@@ -13,7 +13,7 @@ const MODELS: usize = 256 * (256 * 4 + 64) + 258 * 64;
 /// Most bytes that [`decode`] takes beside what it gives.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
-    let bzip2 = if flags & (STRIPE | N32_OR_EXT) != 0 { super::BZIP2 } else { 0 };
+    let bzip2 = if flags & (STRIPE | N32_OR_EXT) != 0 { BZIP2 } else { 0 };
     let several = if flags & (STRIPE | PACK) != 0 { 2 * size } else { 0 }; // a stripe, and what is packed in it
     MODELS + bzip2 + several
 }

@@ -15,7 +15,7 @@ use readmill_record::Result;
 
 use super::num::damaged;
 pub use squeeze::{Kind, Squeezer};
-use whole::read_all;
+use whole::{BZIP2, read_all};
 
 /// How a block is compressed, by its number in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +61,6 @@ impl Method {
 
 /// KiB that LZMA may take: its highest level wants 65 MiB.
 const MOST_DICTIONARY: u32 = 80 << 10;
-
-/// What bzip2 takes for its largest blocks.
-const BZIP2: usize = 4 << 20;
 
 /// Most bytes that uncompressing `data` to `size` bytes takes beside these. What is kept from block to block belongs to the
 /// decoder.

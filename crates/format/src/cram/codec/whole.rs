@@ -6,6 +6,9 @@ use readmill_record::Result;
 
 use crate::cram::num::damaged;
 
+/// What bzip2 takes for its largest blocks.
+pub(super) const BZIP2: usize = 4 << 20;
+
 /// Appends what `reader` gives; more than `size` bytes are an error.
 pub fn read_all(reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
     let limit = size as u64 + 1;
