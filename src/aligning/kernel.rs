@@ -3,13 +3,14 @@
 // In a build without aligners nothing is ever needed.
 #![cfg_attr(not(any(feature = "bwa", feature = "minibwa")), allow(unused))]
 
+use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use readmill_align::Kernel;
 use readmill_engine::Crew;
-use readmill_record::{Header, Result};
+use readmill_record::{Header, Reads, Result};
 
 use super::unaligned::{CONTAINER, Unaligned};
 use crate::opening::is_any_cram;
@@ -17,6 +18,10 @@ use crate::plan::{self, Aligning};
 
 /// Most bases of the reads that are counted on, for a thread's scratch.
 const READ_BASES: usize = 300;
+
+/// Most bases that are given to an aligner at once where reads are longer than that, but for one template: as many as it looks
+/// at together where they are not (512 reads, by bwa-mem3).
+const BASES_AT_ONCE: u64 = 512 * READ_BASES as u64;
 
 /// Bytes that reads and candidates take for each base of a cohort. (Measured: 370 of text and 2,100 of candidates for a
 /// read of 151 bases, on a genome full of repeats.)
@@ -39,6 +44,45 @@ const TEXT_OF_PIPES: u64 = 128 << 20;
 
 /// Bytes of a batch and its candidates, if they are as many as in a cohort; a third more.
 const BATCH: u64 = 8 << 20;
+
+/// Where the templates end that are given to an aligner at once, of a batch's `templates`: at their end, unless reads are long.
+/// Neither records nor their order depend on it.
+pub fn end_of_piece(reads: &Reads, templates: Range<usize>) -> usize {
+    let segments = reads.segments().max(1);
+    let spans = &reads.spans()[templates.start * segments..templates.end * segments];
+    if spans.iter().all(|span| span.len as usize <= READ_BASES) {
+        return templates.end;
+    }
+    let (mut end, mut bases) = (templates.start, 0);
+    for template in spans.chunks(segments) {
+        bases += template.iter().map(|span| u64::from(span.len)).sum::<u64>();
+        if bases > BASES_AT_ONCE && end > templates.start {
+            break;
+        }
+        end += 1;
+    }
+    end
+}
+
+/// Memory that reads may take while they are aligned, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Reads and their candidates, and what long reads take besides.
+    pub reads: u64,
+    /// Of that, what long reads may take besides: a quarter of what is left when all else has its share, if `left` stays.
+    pub long: u64,
+    /// All other shares.
+    pub others: u64,
+    /// What must be left besides.
+    pub left: u64,
+}
+
+impl Room {
+    /// The least memory with which long reads may take so much.
+    pub fn memory_for(&self, long: u64) -> u64 {
+        self.others.saturating_add(long.saturating_mul(4).max(long.saturating_add(self.left)))
+    }
+}
 
 /// Memory that aligning takes beside everything else, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +120,11 @@ impl Needs {
     }
 }
 
+/// Whether these reads decide nothing together, as far as can be told: single ones, of FASTQ.
+fn are_alone(lane: &plan::Lane) -> bool {
+    lane.files.len() == 1 && !lane.interleaved && !lane.records
+}
+
 /// What aligning needs, told from the files before any is read.
 pub fn needs(aligning: &Aligning) -> Result<Needs> {
     let sizes = aligning.lanes.iter().flat_map(|lane| &lane.files);
@@ -104,6 +153,7 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
             (index, minibwa::scratch_bytes(READ_BASES), bases)
         }
     };
+    let bases = if aligning.lanes.iter().all(are_alone) { 0 } else { bases };
     let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
     Ok(Needs { index, thread, cohort, text, taking: TEXT_PER_BATCH + more, ticket: BATCH })
 }
