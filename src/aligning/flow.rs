@@ -9,8 +9,8 @@ use readmill_format::chain::Link;
 use readmill_record::{Batch, Error, Reads, Result};
 use readmill_steps::adapter::{FoundIn, Tally};
 
-use super::lanes::{Lanes, Origin};
 use super::kernel::end_of_piece;
+use super::lanes::{Lanes, Origin};
 use super::queue::{Done, Piece, Place};
 use super::unaligned::RECORD;
 
@@ -183,7 +183,13 @@ impl Flow {
             Some(open) if !open.closed => open,
             ended => {
                 self.cohorts.extend(ended);
-                Cohort { lane: self.lane, batches: Vec::new(), missing: 0, seeded: (0, 0), closed: false }
+                Cohort {
+                    lane: self.lane,
+                    batches: Vec::new(),
+                    missing: 0,
+                    seeded: (0, 0),
+                    closed: false,
+                }
             }
         };
         let place =
@@ -250,12 +256,31 @@ fn too_large(cohort: &Cohort, cohort_bases: Option<u64>, bytes: u64, available: 
     let foretold = u128::from(of_cohort) * u128::from(all.max(bases)) / u128::from(bases.max(1));
     let need = mib(bytes.max(u64::try_from(foretold).unwrap_or(u64::MAX)));
     let available = available >> 20;
-    let what =
-        format!("one insert-size batch (-K) needs {need} MiB, {available} MiB are available");
+    let what = format!("one insert-size batch (-K) needs {need} MiB, {available} MiB are available");
     Error::usage(what).hint("lower -K, or raise -m")
 }
 
 /// What a batch takes in memory while it waits.
 fn bytes(reads: &Reads, seeded: &Seeded) -> u64 {
     reads.bytes_held() as u64 + seeded.bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_whole_cohort_needs_is_foretold() {
+        let cohort =
+            Cohort { lane: 0, batches: Vec::new(), missing: 0, seeded: (1000, 50 << 20), closed: false };
+        let said = |all, bytes| too_large(&cohort, all, bytes << 20, 112 << 20).to_string();
+        let whole = said(Some(10_000), 113);
+        assert!(
+            whole.contains("one insert-size batch (-K) needs 500 MiB, 112 MiB are available"),
+            "{whole}"
+        );
+        assert!(whole.contains("lower -K, or raise -m"), "{whole}");
+        assert!(said(Some(1000), 113).contains("needs 113 MiB"), "beside others");
+        assert!(said(None, 113).contains("reads and their candidates need 113 MiB"));
+    }
 }

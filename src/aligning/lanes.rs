@@ -238,7 +238,8 @@ impl Lanes {
         let [emitted, seeded] = [emitted.map(|it| &it.reads), seeded.map(|(_, reads)| reads)]
             .map(|reads| reads.map_or(0, |reads| self.long_read_bytes(reads)));
         let fits = |bytes| bytes == 0 || bytes <= self.room.long.saturating_sub(queue.long);
-        let (may_emit, may_seed) = (fits(emitted), fits(seeded) && (seeded == 0 || queue.ready.is_empty()));
+        let (may_emit, may_seed) =
+            (fits(emitted), fits(seeded) && (seeded == 0 || queue.ready.is_empty()));
         let task = if may_emit && let Some(piece) = queue.ready.pop_front() {
             queue.long += emitted;
             Some(Task::Emit(piece))
