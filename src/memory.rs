@@ -121,8 +121,8 @@ pub struct Memory {
     pub room: u64,
     /// Sizes of lists and frames.
     pub sizes: Sizes,
-    /// Bytes that reads which are to be aligned may take, with their candidates.
-    pub aligning: u64,
+    /// What reads may take while they are aligned; `None` if none are.
+    pub aligning: Option<aligning::Room>,
     /// Whether decoders of CRAM have their share; without, what turns out to be CRAM takes it of the room.
     pub decoders: bool,
     /// The shares, for `--explain`.
@@ -186,13 +186,21 @@ impl Memory {
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);
         let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
-        // Candidates of short or repetitive reads take more than is usual; a quarter of what is left is for that.
+        // Candidates of short or repetitive reads take more than is usual, and so do long reads while they are aligned; a
+        // quarter of what is left is for that.
         let left = division.remainder();
         let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
         if more > 0 {
-            division.take("reads with many candidates", more);
+            division.take("long reads, and many candidates", more);
         }
-        let aligning = needs.map_or(0, |needs| needs.batches(crew.in_flight) + more);
+        let aligning = needs.map(|needs| aligning::Room {
+            reads: needs.batches(crew.in_flight) + more,
+            long: more,
+            // With more memory, more tickets are under way.
+            others: plan.means.memory.saturating_sub(left)
+                + (TICKET + needs.ticket) * (aligning_crew(threads).in_flight - crew.in_flight) as u64,
+            left: least_room,
+        });
         let room = division.remainder().min(MOST_ROOM);
         if room < least_room {
             let least = (division.needed() + least_room).div_ceil(MIB);

@@ -123,8 +123,9 @@ fn aligned(
     let mut unaligned = records.map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
     let kernel = aligning::load(wanted)?;
     let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
-    let (crew, most) = (memory.crew, memory.aligning);
-    let lanes = Lanes::open(wanted, unaligned, kernel, crew, most, means.allow_missing_eof)?;
+    let room =
+        memory.aligning.ok_or_else(|| Error::bug("reads to be aligned have no share of the memory"))?;
+    let lanes = Lanes::open(wanted, unaligned, kernel, memory.crew, room, means.allow_missing_eof)?;
     if !wanted.as_given {
         lanes.check_layout(report)?;
     }

@@ -9,6 +9,7 @@ use readmill_format::chain::Link;
 use readmill_record::{Batch, Error, Reads, Result};
 use readmill_steps::adapter::{FoundIn, Tally};
 
+use super::kernel::end_of_piece;
 use super::lanes::{Lanes, Origin};
 use super::queue::{Done, Piece, Place};
 use super::unaligned::RECORD;
@@ -30,6 +31,8 @@ pub struct Flow {
     first: u64,
     /// Bytes of reads and candidates that wait for their cohort.
     bytes: u64,
+    /// The most that long reads take besides.
+    long: u64,
 }
 
 /// Templates that decide together how long inserts are.
@@ -39,6 +42,8 @@ struct Cohort {
     batches: Vec<Option<(Reads, Seeded)>>,
     /// Batches of which there is nothing yet.
     missing: usize,
+    /// Bases of the others, and bytes of their reads and candidates.
+    seeded: (u64, u64),
     /// Whether all its batches are known.
     closed: bool,
 }
@@ -56,6 +61,7 @@ impl Flow {
             cohorts: VecDeque::new(),
             first: 0,
             bytes: 0,
+            long: 0,
         };
         flow.begin_lane();
         flow
@@ -83,7 +89,7 @@ impl Flow {
             Done::Converted(mut reads, found_in, last) => {
                 self.lanes.queue().taking -= 1;
                 self.lanes.settle(self.lane, &mut self.adapters, &found_in, &mut reads);
-                self.converted(reads, last);
+                self.converted(reads, last)?;
             }
             Done::Seeded(place, reads, seeded) => self.fill(place, reads, seeded)?,
             Done::Emitted(opened) => self.lanes.queue().records.push_back(opened),
@@ -107,7 +113,7 @@ impl Flow {
         };
         self.lanes.settle(self.lane, &mut self.adapters, &found_in, &mut reads);
         if !reads.is_empty() {
-            self.add(reads);
+            self.add(reads)?;
         }
         if self.lanes.lanes[self.lane].claims()?.ended() {
             self.close();
@@ -118,18 +124,19 @@ impl Flow {
     }
 
     /// Reads made of records come in order; how many each template has is known with the first.
-    fn converted(&mut self, reads: Reads, last: bool) {
+    fn converted(&mut self, reads: Reads, last: bool) -> Result<()> {
         if self.cutter.is_none() {
             self.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
         }
         if !reads.is_empty() {
-            self.add(reads);
+            self.add(reads)?;
         }
         if last {
             self.close();
             self.lane += 1;
             self.begin_lane();
         }
+        Ok(())
     }
 
     fn begin_lane(&mut self) {
@@ -140,42 +147,49 @@ impl Flow {
         }
     }
 
-    /// Adds a batch to its cohort, or parts of it to theirs.
-    fn add(&mut self, reads: Reads) {
-        let templates = reads.templates();
-        let Some(cutter) = &mut self.cutter else {
-            self.place(reads);
-            self.close();
-            return;
-        };
-        let (mut part, mut ends) = cutter.take(&reads, 0);
-        if part.end == templates {
-            self.place(reads);
-            if ends {
-                self.close();
-            }
-            return;
-        }
-        loop {
-            self.place(reads.slice(part.clone()));
-            if ends {
-                self.close();
-            }
-            match &mut self.cutter {
-                Some(cutter) if part.end < templates => (part, ends) = cutter.take(&reads, part.end),
-                _ => break,
+    /// Adds a batch to its cohort, or parts of it to theirs: those that are given to an aligner at once.
+    fn add(&mut self, reads: Reads) -> Result<()> {
+        let (all, mut from) = (0..reads.templates(), 0);
+        while from < all.end {
+            let (part, ends) = match &mut self.cutter {
+                Some(cutter) => cutter.take(&reads, from),
+                None => (from..end_of_piece(&reads, from..all.end), true),
+            };
+            while from < part.end {
+                let piece = from..end_of_piece(&reads, from..part.end);
+                from = piece.end;
+                let closes = ends && from == part.end;
+                if piece == all {
+                    return self.place(reads, closes);
+                }
+                self.place(reads.slice(piece), closes)?;
             }
         }
         self.lanes.buffers.put(reads);
+        Ok(())
     }
 
-    /// Gives a batch its place in the last cohort, where its candidates will be looked for.
-    fn place(&mut self, reads: Reads) {
+    /// Gives a batch its place in the last cohort, which it may be the end of. Its candidates will be looked for there.
+    ///
+    /// # Errors
+    /// It has a read that is too long for the memory.
+    fn place(&mut self, reads: Reads, closes: bool) -> Result<()> {
+        let (long, room) = (self.lanes.long_read_bytes(&reads), self.lanes.room);
+        if long > room.long {
+            return Err(self.lanes.too_long(self.lane, &reads));
+        }
+        self.long = self.long.max(room.long.min(long * self.lanes.threads as u64));
         let mut cohort = match self.cohorts.pop_back() {
             Some(open) if !open.closed => open,
             ended => {
                 self.cohorts.extend(ended);
-                Cohort { lane: self.lane, batches: Vec::new(), missing: 0, closed: false }
+                Cohort {
+                    lane: self.lane,
+                    batches: Vec::new(),
+                    missing: 0,
+                    seeded: (0, 0),
+                    closed: false,
+                }
             }
         };
         let place =
@@ -184,20 +198,23 @@ impl Flow {
         cohort.missing += 1;
         self.cohorts.push_back(cohort);
         self.lanes.queue().bare.push_back((place, reads));
+        if closes {
+            self.close();
+        }
+        Ok(())
     }
 
     fn fill(&mut self, place: Place, reads: Reads, seeded: Seeded) -> Result<()> {
-        self.bytes += bytes(&reads, &seeded);
-        if self.bytes > self.lanes.most_bytes {
-            let what = format!(
-                "the reads that decide together how long inserts are take {} MiB, and have {}",
-                self.bytes.div_ceil(1 << 20),
-                self.lanes.most_bytes >> 20
-            );
-            return Err(Error::usage(what).hint("raise -m, or lower -K"));
-        }
         let at = (place.cohort - self.first) as usize;
         let cohort = self.cohorts.get_mut(at).ok_or_else(|| Error::bug("a batch has no cohort"))?;
+        let took = bytes(&reads, &seeded);
+        cohort.seeded = (cohort.seeded.0 + reads.bases(), cohort.seeded.1 + took);
+        self.bytes += took;
+        let available = self.lanes.room.reads - self.long;
+        if self.bytes > available {
+            let cohort_bases = self.lanes.kernel.cohort_bases(reads.segments());
+            return Err(too_large(cohort, cohort_bases, self.bytes, available));
+        }
         cohort.missing -= 1;
         cohort.batches[place.batch] = Some((reads, seeded));
         Ok(())
@@ -226,7 +243,44 @@ impl Flow {
     }
 }
 
+/// The error of reads and candidates that take more than is available. A cohort that is not complete will take as much for
+/// each base as it has taken so far.
+fn too_large(cohort: &Cohort, cohort_bases: Option<u64>, bytes: u64, available: u64) -> Error {
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let (bases, of_cohort) = cohort.seeded;
+    let Some(all) = cohort_bases else {
+        let (bytes, available) = (mib(bytes), available >> 20);
+        let what = format!("reads and their candidates need {bytes} MiB, {available} MiB are available");
+        return Error::usage(what).hint("raise -m, or use fewer threads");
+    };
+    let foretold = u128::from(of_cohort) * u128::from(all.max(bases)) / u128::from(bases.max(1));
+    let need = mib(bytes.max(u64::try_from(foretold).unwrap_or(u64::MAX)));
+    let available = available >> 20;
+    let what = format!("one insert-size batch (-K) needs {need} MiB, {available} MiB are available");
+    Error::usage(what).hint("lower -K, or raise -m")
+}
+
 /// What a batch takes in memory while it waits.
 fn bytes(reads: &Reads, seeded: &Seeded) -> u64 {
     reads.bytes_held() as u64 + seeded.bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_whole_cohort_needs_is_foretold() {
+        let cohort =
+            Cohort { lane: 0, batches: Vec::new(), missing: 0, seeded: (1000, 50 << 20), closed: false };
+        let said = |all, bytes: u64| too_large(&cohort, all, bytes << 20, 112 << 20).to_string();
+        let whole = said(Some(10_000), 113);
+        assert!(
+            whole.contains("one insert-size batch (-K) needs 500 MiB, 112 MiB are available"),
+            "{whole}"
+        );
+        assert!(whole.contains("lower -K, or raise -m"), "{whole}");
+        assert!(said(Some(1000), 113).contains("needs 113 MiB"), "beside others");
+        assert!(said(None, 113).contains("reads and their candidates need 113 MiB"));
+    }
 }

@@ -3,13 +3,14 @@
 // In a build without aligners nothing is ever needed.
 #![cfg_attr(not(any(feature = "bwa", feature = "minibwa")), allow(unused))]
 
+use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use readmill_align::Kernel;
 use readmill_engine::Crew;
-use readmill_record::{Header, Result};
+use readmill_record::{Header, Reads, Result};
 
 use super::unaligned::{CONTAINER, Unaligned};
 use crate::opening::is_any_cram;
@@ -17,6 +18,11 @@ use crate::plan::{self, Aligning};
 
 /// Most bases of the reads that are counted on, for a thread's scratch.
 const READ_BASES: usize = 300;
+
+/// Most bases that are given to an aligner at once, but for one template: those of a batch of 2x256. (Measured: bwa mem's
+/// scratch stays below that of short reads with so many, of whatever length up to 20,000 bases, on a genome three quarters
+/// repeats.)
+const BASES_AT_ONCE: u64 = 1 << 19;
 
 /// Bytes that reads and candidates take for each base of a cohort. (Measured: 370 of text and 2,100 of candidates for a
 /// read of 151 bases, on a genome full of repeats.)
@@ -39,6 +45,42 @@ const TEXT_OF_PIPES: u64 = 128 << 20;
 
 /// Bytes of a batch and its candidates, if they are as many as in a cohort; a third more.
 const BATCH: u64 = 8 << 20;
+
+/// Where the templates end that are given to an aligner at once, of a batch's `templates`: at their end, unless reads are long.
+/// Neither records nor their order depend on it.
+pub fn end_of_piece(reads: &Reads, templates: Range<usize>) -> usize {
+    let segments = reads.segments().max(1);
+    let spans = &reads.spans()[templates.start * segments..templates.end * segments];
+    let (mut end, mut bases) = (templates.start, 0);
+    for template in spans.chunks(segments) {
+        bases += template.iter().map(|span| u64::from(span.len)).sum::<u64>();
+        if bases > BASES_AT_ONCE && end > templates.start {
+            break;
+        }
+        end += 1;
+    }
+    end
+}
+
+/// Memory that reads may take while they are aligned, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Reads and their candidates, and what long reads take besides.
+    pub reads: u64,
+    /// Of that, what long reads may take besides: a quarter of what is left when all else has its share, if `left` stays.
+    pub long: u64,
+    /// All other shares.
+    pub others: u64,
+    /// What must be left besides.
+    pub left: u64,
+}
+
+impl Room {
+    /// The least memory with which long reads may take so much.
+    pub fn memory_for(&self, long: u64) -> u64 {
+        self.others.saturating_add(long.saturating_mul(4).max(long.saturating_add(self.left)))
+    }
+}
 
 /// Memory that aligning takes beside everything else, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +118,11 @@ impl Needs {
     }
 }
 
+/// Whether these reads decide nothing together, as far as can be told: single ones, of FASTQ.
+fn are_alone(lane: &plan::Lane) -> bool {
+    lane.files.len() == 1 && !lane.interleaved && !lane.records
+}
+
 /// What aligning needs, told from the files before any is read.
 pub fn needs(aligning: &Aligning) -> Result<Needs> {
     let sizes = aligning.lanes.iter().flat_map(|lane| &lane.files);
@@ -104,6 +151,7 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
             (index, minibwa::scratch_bytes(READ_BASES), bases)
         }
     };
+    let bases = if aligning.lanes.iter().all(are_alone) { 0 } else { bases };
     let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
     Ok(Needs { index, thread, cohort, text, taking: TEXT_PER_BATCH + more, ticket: BATCH })
 }
@@ -169,4 +217,33 @@ pub fn header(
         header.add_program(kernel.name(), &kernel.version(), &call);
     }
     Ok(header)
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_record::Read;
+
+    use super::*;
+
+    #[test]
+    fn pieces_have_so_many_bases_or_one_template() {
+        let mut reads = Reads::new(2, 0);
+        for length in [100_000, 100_000, 150_000, 150_000, 24_289, 0, 300_000, 300_000, 1, 1] {
+            let bases = vec![b'A'; length];
+            reads.push(Read { name: b"r", comment: b"", bases: &bases, qualities: None });
+        }
+        let (mut from, mut ends) = (0, Vec::new());
+        while from < 5 {
+            from = end_of_piece(&reads, from..5);
+            ends.push(from);
+        }
+        assert_eq!(ends, [2, 3, 4, 5], "500,000; 24,289; 600,000; 2");
+        assert_eq!(end_of_piece(&reads, 0..1), 1);
+    }
+
+    #[test]
+    fn what_would_do_for_a_long_read_is_four_times_as_much() {
+        let room = Room { reads: 0, long: 0, others: 1000, left: 16 };
+        assert_eq!([room.memory_for(100), room.memory_for(4)], [1400, 1020]);
+    }
 }

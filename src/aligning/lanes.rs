@@ -12,14 +12,21 @@ use readmill_record::{Batch, Error, Reads, Result};
 use readmill_steps::adapter::{FoundIn, Kept, Marker, Tally};
 
 use super::carrying::{self, Comments};
-use super::kernel::ahead;
+use super::kernel::{Room, ahead};
 use super::queue::{Queue, Raw, Task};
 use super::unaligned::Unaligned;
 use crate::plan;
 use crate::report::Report;
 
-/// Templates of a batch of reads that are made of records: as many as FASTQ is taken in.
+/// Templates of a batch, of FASTQ and of reads that are made of records.
 const TEMPLATES: usize = 1024;
+
+/// Bytes with which a batch ends, even if it has fewer templates.
+const BATCH_BYTES: usize = 2 << 20;
+
+/// Most bytes of a record of FASTQ: reads that are longer than any that is aligned are told by their length, and what is no
+/// FASTQ at all is not gathered for long.
+const RECORD_BYTES: usize = 2 << 20;
 
 /// The reads of one sequencing unit.
 pub struct Lane {
@@ -50,8 +57,10 @@ pub struct Lanes {
     carrying: plan::Carrying,
     /// Finds adapters.
     marker: Option<Marker>,
-    /// Bytes that reads and candidates of a cohort may take.
-    pub most_bytes: u64,
+    /// Bytes that reads and candidates may take.
+    pub room: Room,
+    /// Threads.
+    pub threads: usize,
     /// Batches that are taken, or are being taken, before candidates are looked for: enough for all threads, so that none
     /// waits for text to be linked while others look for candidates.
     ahead: usize,
@@ -92,6 +101,19 @@ impl Lane {
         error.qname(template_name(reads.read(at).name)).record(record).file(file)
     }
 
+    /// The error of the longest of these reads, which takes so many bytes besides where there is room for fewer.
+    fn too_long(&self, reads: &Reads, bytes: u64, room: &Room) -> Error {
+        let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
+        let what = format!(
+            "a read of {} bases needs {} MiB while it is aligned, {} MiB are available",
+            reads.spans()[longest].len,
+            bytes.div_ceil(1 << 20),
+            room.long >> 20
+        );
+        let least = room.memory_for(bytes).div_ceil(1 << 20);
+        self.blame(Error::usage(what).hint(format!("raise -m to {least}M")), reads, longest)
+    }
+
     fn progress(&self) -> (u64, Option<u64>) {
         match &self.origin {
             Origin::Fastq(claims) => claims.progress(),
@@ -107,11 +129,18 @@ impl Lanes {
         mut unaligned: Vec<Unaligned>,
         kernel: Arc<dyn Kernel>,
         crew: Crew,
-        most_bytes: u64,
+        room: Room,
         allow_missing_eof: bool,
     ) -> Result<Self> {
         let ahead = ahead(crew.threads);
-        let options = Options { in_flight: ahead, allow_missing_eof, ..Options::default() };
+        let options = Options {
+            templates: TEMPLATES,
+            batch_bytes: BATCH_BYTES,
+            record_bytes: RECORD_BYTES,
+            in_flight: ahead,
+            allow_missing_eof,
+            ..Options::default()
+        };
         let mut unaligned = unaligned.drain(..);
         let open = |lane: &plan::Lane| {
             let input = |path: &PathBuf| Input::Path(path.clone());
@@ -137,7 +166,20 @@ impl Lanes {
         let marker = carrying.adapters.as_ref().map(Marker::new).transpose()?;
         let n = crew.in_flight;
         let (buffers, batches, chunks) = (Pool::new(2 * n), Pool::new(n), Pool::new(n));
-        Ok(Lanes { kernel, lanes, carrying, marker, most_bytes, ahead, buffers, batches, chunks, queue })
+        let threads = crew.threads;
+        Ok(Lanes {
+            kernel,
+            lanes,
+            carrying,
+            marker,
+            room,
+            threads,
+            ahead,
+            buffers,
+            batches,
+            chunks,
+            queue,
+        })
     }
 
     /// Holds the first reads of each lane against the way its files were given.
@@ -191,15 +233,26 @@ impl Lanes {
         if let Some(opened) = queue.records.pop_front() {
             return Ok(Some(Task::Records(opened)));
         }
-        let task = if let Some(piece) = queue.ready.pop_front() {
+        // Batches go on in their order, so that the one that waits for room for its long reads holds up those behind it.
+        let (emitted, seeded) = (queue.ready.front(), queue.bare.front());
+        let [emitted, seeded] = [emitted.map(|it| &it.reads), seeded.map(|(_, reads)| reads)]
+            .map(|reads| reads.map_or(0, |reads| self.long_read_bytes(reads)));
+        let fits = |bytes| bytes == 0 || bytes <= self.room.long.saturating_sub(queue.long);
+        let (may_emit, may_seed) =
+            (fits(emitted), fits(seeded) && (seeded == 0 || queue.ready.is_empty()));
+        let task = if may_emit && let Some(piece) = queue.ready.pop_front() {
+            queue.long += emitted;
             Some(Task::Emit(piece))
         } else if queue.bare.len() + queue.taking < self.ahead
             && let Some(task) = self.bring(&mut queue)?
         {
             queue.taking += 1;
             Some(task)
+        } else if may_seed && let Some((place, reads)) = queue.bare.pop_front() {
+            queue.long += seeded;
+            Some(Task::Seed(place, reads))
         } else {
-            queue.bare.pop_front().map(|(place, reads)| Task::Seed(place, reads))
+            None
         };
         Ok(match task {
             Some(task) => {
@@ -208,6 +261,17 @@ impl Lanes {
             }
             None => (queue.in_flight > 0).then_some(Task::Wait),
         })
+    }
+
+    /// Bytes that the longest of these reads takes besides while it is aligned.
+    pub fn long_read_bytes(&self, reads: &Reads) -> u64 {
+        let longest = reads.spans().iter().map(|span| span.len as usize).max();
+        self.kernel.long_read_bytes(longest.unwrap_or(0))
+    }
+
+    /// The error of reads of a lane, one of which is too long for the memory.
+    pub fn too_long(&self, lane: usize, reads: &Reads) -> Error {
+        self.lanes[lane].too_long(reads, self.long_read_bytes(reads), &self.room)
     }
 
     /// What brings reads: records that have come, or the next batch, or piece of a file, of a lane that has not ended.
@@ -242,10 +306,17 @@ impl Lanes {
             self.batches.put(batch);
             return Ok(());
         }
-        let step = TEMPLATES * self.lanes[lane].unaligned()?.segments(&batch);
+        let segments = self.lanes[lane].unaligned()?.segments(&batch);
         let (batch, mut queue, mut from) = (Arc::new(batch), self.queue(), 0);
         loop {
-            let to = records.min(from + step);
+            let (mut to, mut bytes) = (from, 0);
+            for template in batch.spans[from..].chunks(segments).take(TEMPLATES) {
+                to += template.len();
+                bytes += template.iter().map(|span| span.len as usize).sum::<usize>();
+                if bytes >= BATCH_BYTES {
+                    break;
+                }
+            }
             let is_end = to == records;
             queue.raw.push_back(Raw {
                 lane,

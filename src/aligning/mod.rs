@@ -23,7 +23,7 @@ mod unaligned;
 mod worker;
 
 pub use flow::Flow;
-pub use kernel::{Needs, header, load, needs};
+pub use kernel::{Needs, Room, header, load, needs};
 pub use lanes::Lanes;
 pub use queue::{Done, Task};
 pub use unaligned::Unaligned;

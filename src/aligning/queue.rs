@@ -106,4 +106,6 @@ pub struct Queue {
     pub in_flight: usize,
     /// Those among them that bring reads.
     pub taking: usize,
+    /// Bytes that long reads take that are being looked at, or whose records are being written.
+    pub long: u64,
 }

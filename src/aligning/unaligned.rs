@@ -18,8 +18,8 @@ use crate::opening;
 /// Bytes that a container of CRAM may take, with what comes of it.
 pub const CONTAINER: usize = 32 << 20;
 
-/// Most bytes of a record.
-pub const RECORD: usize = 64 << 20;
+/// Most bytes of a record: one of the longest read that is aligned takes 300 KB, and its fields not many times as much.
+pub const RECORD: usize = 8 << 20;
 
 const RESET: &str =
     "take alignments away first: samtools collate -O IN - | samtools reset -o unaligned.bam -";

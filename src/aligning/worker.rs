@@ -45,11 +45,19 @@ impl Worker {
             }
             Task::Seed(place, reads) => {
                 let seeded = self.aligner.seed(&reads)?;
+                self.give_back(self.lanes.long_read_bytes(&reads));
                 Ok(Done::Seeded(place, reads, seeded))
             }
             Task::Emit(piece) => self.emit(piece, spare()).map(Done::Emitted),
             Task::Records(opened) => Ok(Done::Emitted(opened)),
             Task::Wait => Ok(Done::Waited),
+        }
+    }
+
+    /// Gives back what long reads took.
+    fn give_back(&self, long: u64) {
+        if long > 0 {
+            self.lanes.queue().long -= long;
         }
     }
 
@@ -87,6 +95,7 @@ impl Worker {
             opened.push(start);
             Ok(())
         })?;
+        self.give_back(self.lanes.long_read_bytes(&reads));
         reads.reset(1, 0);
         self.lanes.buffers.put(reads);
         Ok(opened)

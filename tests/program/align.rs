@@ -3,6 +3,7 @@
 mod adapters;
 mod carrying;
 mod layout;
+mod long_reads;
 mod mistakes;
 mod program_line;
 use crate::support;

@@ -43,8 +43,12 @@ pub trait Kernel: Send + Sync {
     /// Bytes that the index takes, threads aside.
     fn index_bytes(&self) -> u64;
 
-    /// Bytes that a thread's aligner comes to take while reads are no longer than `bases`.
+    /// Bytes that a thread's aligner comes to take, and keeps, while reads are no longer than `bases`.
     fn scratch_bytes(&self, bases: usize) -> u64;
+
+    /// Bytes that it takes besides while it looks at a read of so many bases, or writes its records. Reads that are longer
+    /// than any that is aligned take none.
+    fn long_read_bytes(&self, bases: usize) -> u64;
 
     /// A bound of what [`Seeded::bytes`] says for these reads, as a rule: it was measured, not proven.
     fn seeded_bytes(&self, reads: &Reads) -> u64;

@@ -6,7 +6,7 @@ use readmill_record::{Error, Reads, Result};
 const LONGEST_NAME: usize = 254;
 
 /// Longest read that is aligned, in bases: no alignment with a positive score has more operators in its CIGAR than a record can hold.
-const LONGEST_READ: u32 = 200_000;
+pub(crate) const LONGEST_READ: u32 = 200_000;
 
 /// Refuses reads over which C code would end the process, or that no record can hold.
 pub(crate) fn check(reads: &Reads) -> Result<()> {

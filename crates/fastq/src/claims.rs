@@ -24,13 +24,16 @@ pub enum Layout {
 /// How reads are taken.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Templates of a batch. Batches depend on this and on the text alone.
+    /// Templates of a batch. Batches depend on this, on `batch_bytes` and on the text alone.
     pub templates: usize,
+    /// Bytes of text with which a batch ends, even if it has fewer templates; it may have a template more than that. From
+    /// the first such batch on, batches are read one after the other.
+    pub batch_bytes: usize,
     /// Bytes of text that are read at a time.
     pub block_bytes: usize,
     /// Most batches that are taken and not yet linked.
     pub in_flight: usize,
-    /// Most bytes that a record may take.
+    /// Most bytes that a record may have.
     pub record_bytes: usize,
     /// Accept BGZF files without the empty block that ends them.
     pub allow_missing_eof: bool,
@@ -42,9 +45,10 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             templates: 1024,
+            batch_bytes: 2 << 20,
             block_bytes: 512 << 10,
             in_flight: 8,
-            record_bytes: 64 << 20,
+            record_bytes: 2 << 20,
             allow_missing_eof: false,
             patience: 1000,
         }
@@ -107,7 +111,8 @@ impl Claims {
             patience: options.patience,
         };
         let files = Text::open(inputs, rules)?;
-        let options = Options { templates, ..options };
+        let batch_bytes = options.batch_bytes.clamp(1, MOST_TEXT);
+        let options = Options { templates, batch_bytes, ..options };
         Ok(Claims { files, segments, options, serial: false.into(), ended: false.into() })
     }
 
@@ -195,8 +200,8 @@ impl Claims {
         }
     }
 
-    /// Appends the lines behind line `from` up to line `to`, or to the end, of each file; says where each file's end in
-    /// `out`, and in the file.
+    /// Appends the lines behind line `from` up to line `to`, or to the end, of each file, if that is no more than a batch
+    /// may have; says where each file's end in `out`, and in the file.
     fn copy(
         &self,
         from: u64,
@@ -210,7 +215,7 @@ impl Claims {
                 Some(line) => Some(text.end_of_line(line)?),
                 None => None,
             };
-            if !text.copy(start, end, out, MOST_TEXT) {
+            if !text.copy(start, end, out, self.options.batch_bytes) {
                 return None;
             }
             parts.push(out.len());
@@ -271,7 +276,7 @@ mod tests {
             let last_first: Vec<_> = (window * 5..window * 5 + 5).rev().map(take).collect();
             for (ticket, (taken, mut reads)) in (window * 5..).zip(last_first.into_iter().rev()) {
                 order.link(taken, &mut reads).unwrap();
-                assert_eq!(reads.first(), ticket * 7);
+                assert_eq!(reads.first(), (ticket * 7).min(1000));
                 total += reads.len();
             }
         }

@@ -26,7 +26,7 @@ pub(crate) struct Parser<'a> {
     at: Position,
     /// Records read, all that were read elsewhere included.
     records: u64,
-    /// Most bytes of a record.
+    /// The most bytes of a record.
     most: usize,
 }
 
@@ -197,9 +197,9 @@ impl<'a> Parser<'a> {
             let newline = memchr::memchr(b'\n', rest);
             let piece = &rest[..newline.unwrap_or(rest.len())];
             if out.len() + piece.len() > MOST_TEXT.min(start + self.most) {
-                return Err(
-                    Error::usage("the record takes more memory than there is for one").hint("raise -m")
-                );
+                let what = format!("the record has more than {} bytes, which is the most", self.most);
+                return Err(Error::input(what)
+                    .hint("the file is damaged, or its reads are too long to be aligned"));
             }
             out.extend_from_slice(piece);
             self.at.offset += piece.len() + usize::from(newline.is_some());

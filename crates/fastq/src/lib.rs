@@ -6,7 +6,8 @@
 //! no thread reads for others, no lock is held while text is read, counted or parsed, and mates meet although their files
 //! have never been scanned from the front.
 //!
-//! That holds as long as every record has four lines. [`Claims::take`] checks it for the records of its batch;
+//! That holds as long as every record has four lines, and a batch no more text than it may have, whatever the number of its
+//! templates. [`Claims::take`] checks it for the records of its batch;
 //! [`Order::link`], called in the order of batches, knows whether it held for all before, and has whatever is unusual read
 //! by a parser that goes from record to record. Either way the batches are the same.
 //!

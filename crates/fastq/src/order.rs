@@ -12,14 +12,19 @@ use crate::text::Position;
 
 /// Judges batches one after the other.
 ///
+/// A batch has as many templates as [`crate::Options`] says, or fewer where these are long, or the last ones.
+///
 /// A batch was taken from where its records are *if* every record before has four lines. That is known to be so as long as
 /// every batch before was full and of such records. A batch of which it is not known, or which has something unusual, is
 /// read again from where the last one ended, by a parser that understands every kind of record. If that ends where the
-/// batch should end, all is as before; if not, all batches from there on are read by that parser.
+/// batch should end, all is as before; if not, because of other lines or of long records, all batches from there on are
+/// read by that parser.
 pub struct Order {
     claims: Arc<Claims>,
     /// The ticket that is next.
     next: u64,
+    /// Templates of all batches before it.
+    templates: u64,
     /// Where its records start in each file.
     at: Vec<Position>,
     /// Batches read from front to back.
@@ -30,12 +35,12 @@ impl Order {
     /// Starts with ticket 0.
     pub fn new(claims: &Arc<Claims>) -> Self {
         let at = vec![Position::default(); claims.files.len()];
-        Order { claims: Arc::clone(claims), next: 0, at, reread: 0 }
+        Order { claims: Arc::clone(claims), next: 0, templates: 0, at, reread: 0 }
     }
 
     /// Makes `reads`, which [`Claims::take`] filled, hold just what batch `taken` should. Every ticket comes here, one after
-    /// the other. A batch of fewer templates than others is the last; those behind it are empty. Says whether the reads are
-    /// those that were taken.
+    /// the other. Batches behind the last one, with which [`Claims::ended`] comes to be true, are empty. Says whether the
+    /// reads are those that were taken.
     ///
     /// # Errors
     /// What is wrong with the first record in which anything is wrong. Every batch before it has been linked.
@@ -45,7 +50,7 @@ impl Order {
         }
         self.next += 1;
         if self.claims.ended() {
-            reads.reset(self.claims.segments, reads.first());
+            reads.reset(self.claims.segments, self.templates);
             return Ok(false);
         }
         // Batches that were taken before others turned out to be unusual are not where they should be.
@@ -59,10 +64,12 @@ impl Order {
             }
             Found::Last if !serial => self.claims.ended.store(true, Ordering::Release),
             _ => {
-                self.read(taken.ticket, reads)?;
+                self.read(reads)?;
+                self.templates += reads.templates() as u64;
                 return Ok(false);
             }
         }
+        self.templates += reads.templates() as u64;
         Ok(true)
     }
 
@@ -72,11 +79,11 @@ impl Order {
     }
 
     /// Reads the batch from where the last one ended.
-    fn read(&mut self, ticket: u64, reads: &mut Reads) -> Result<()> {
+    fn read(&mut self, reads: &mut Reads) -> Result<()> {
         self.reread += 1;
         let claims = Arc::clone(&self.claims);
         let Claims { files, segments, options, .. } = &*claims;
-        reads.reset(*segments, ticket * options.templates as u64);
+        reads.reset(*segments, self.templates);
         let records = reads.first() * (*segments / files.len()) as u64;
         for (text, at) in files.iter().zip(&self.at) {
             text.release_below(at.block);
@@ -90,11 +97,14 @@ impl Order {
                 break;
             };
             spans.iter().take(*segments).for_each(|&span| reads.push_span(span));
+            if text.len() >= options.batch_bytes {
+                break;
+            }
         }
         *reads.text_mut() = text;
         self.at = parsers.iter().map(Parser::position).collect();
         let lines = self.next * claims.lines();
-        if self.at.iter().any(|at| at.lines != lines) {
+        if reads.templates() < options.templates || self.at.iter().any(|at| at.lines != lines) {
             self.claims.serial.store(true, Ordering::Relaxed);
         }
         Ok(())

@@ -104,6 +104,10 @@ impl Kernel for BwaKernel {
         files::scratch_bytes(bases)
     }
 
+    fn long_read_bytes(&self, bases: usize) -> u64 {
+        files::long_read_bytes(bases)
+    }
+
     fn seeded_bytes(&self, reads: &Reads) -> u64 {
         files::seeded_bytes(reads)
     }

@@ -92,6 +92,10 @@ impl Kernel for MinibwaKernel {
         files::scratch_bytes(bases)
     }
 
+    fn long_read_bytes(&self, bases: usize) -> u64 {
+        files::long_read_bytes(bases)
+    }
+
     fn seeded_bytes(&self, reads: &Reads) -> u64 {
         files::seeded_bytes(reads)
     }

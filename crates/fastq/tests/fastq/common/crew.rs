@@ -14,6 +14,8 @@ use super::oracle::Owned;
 pub struct Outcome {
     pub reads: Vec<Owned>,
     pub batches: Vec<usize>,
+    /// Whether a batch had another number than that of the templates before it.
+    pub misnumbered: bool,
     pub error: Option<Error>,
     /// Batches that were read one after the other.
     pub reread: u64,
@@ -81,6 +83,8 @@ fn link(now: &mut Board) {
             Err(error) => now.outcome.error = Some(error),
             Ok(_) if reads.is_empty() => {}
             Ok(_) => {
+                let before = now.outcome.batches.iter().sum::<usize>();
+                now.outcome.misnumbered |= reads.first() != before as u64;
                 now.outcome.batches.push(reads.templates());
                 now.outcome.reads.extend(reads.iter().map(|read| {
                     let qualities = read.qualities.map(<[u8]>::to_vec);

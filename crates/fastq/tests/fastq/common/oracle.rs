@@ -7,13 +7,35 @@ pub type Owned = (Vec<u8>, Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     pub reads: Vec<Owned>,
+    /// Bytes of each template: what stands on its lines, without what starts and ends them, and without the lines of the `+`.
+    pub bytes: Vec<usize>,
     pub fault: Option<(usize, u64)>,
+}
+
+impl Truth {
+    /// The numbers of templates in batches of so many, which also end with so many bytes, and whether the last one is full.
+    pub fn batches(&self, templates: usize, bytes: usize) -> (Vec<usize>, bool) {
+        let (mut batches, mut held, mut full) = (Vec::new(), 0, true);
+        for more in &self.bytes {
+            if full {
+                batches.push(0);
+                held = 0;
+            }
+            let last = batches.last_mut().unwrap();
+            *last += 1;
+            held += more;
+            full = *last == templates || held >= bytes;
+        }
+        (batches, full)
+    }
 }
 
 struct Lines<'a> {
     lines: Vec<&'a [u8]>,
     at: usize,
     records: u64,
+    /// Bytes of the last record.
+    bytes: usize,
 }
 
 fn is_start(line: &[u8]) -> bool {
@@ -38,7 +60,7 @@ impl<'a> Lines<'a> {
         if text.is_empty() || text.ends_with(b"\n") {
             lines.pop();
         }
-        Lines { lines, at: 0, records: 0 }
+        Lines { lines, at: 0, records: 0, bytes: 0 }
     }
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -93,6 +115,7 @@ impl<'a> Lines<'a> {
             return Err(());
         }
         self.records += 1;
+        self.bytes = line.len() + bases.len() + qualities.as_ref().map_or(0, Vec::len);
         Ok(Some((name.to_vec(), comment, bases, qualities)))
     }
 }
@@ -102,11 +125,14 @@ pub fn read(texts: &[Vec<u8>], segments: usize) -> Truth {
     let mut files: Vec<Lines<'_>> = texts.iter().map(|text| Lines::new(text)).collect();
     let mut truth = Truth::default();
     loop {
-        let mut found = Vec::new();
+        let (mut found, mut bytes) = (Vec::new(), 0);
         for segment in 0..segments {
             let file = segment % files.len();
             match files[file].record() {
-                Ok(Some(read)) => found.push((file, read)),
+                Ok(Some(read)) => {
+                    found.push((file, read));
+                    bytes += files[file].bytes;
+                }
                 Ok(None) => {}
                 Err(()) => {
                     truth.fault = Some((file, files[file].records + 1));
@@ -125,6 +151,7 @@ pub fn read(texts: &[Vec<u8>], segments: usize) -> Truth {
             truth.fault = Some((0, files[0].records - u64::from(files.len() == 1)));
             return truth;
         }
+        truth.bytes.push(bytes);
         truth.reads.extend(found.into_iter().map(|(_, read)| read));
     }
 }

@@ -1,7 +1,7 @@
 //! Cases of text.
 
 use super::Outcome::{self, Fault, Templates};
-use readmill_record::Kind::{Input, Usage};
+use readmill_record::Kind::Input;
 
 /// Longer than a record may be in these tests.
 const LONG: &[u8] = &{
@@ -98,7 +98,7 @@ fn refused() -> Vec<(&'static str, &'static [u8], Outcome)> {
         ("a control character in a name", b"@a\x01\nA\n+\nI\n", Fault(Input, 0, 1, "control character")),
         ("a zero in a name", b"@a\0b\nA\n+\nI\n", Fault(Input, 0, 1, "control character")),
         ("a name that BAM cannot store", LONG_NAME, Fault(Input, 0, 1, "254")),
-        ("a record that is too long", LONG, Fault(Usage, 0, 1, "memory")),
+        ("a record that is too long", LONG, Fault(Input, 0, 1, "more than 2000 bytes")),
         ("no qualities", b"@a\nA\n@b\nA\n+\nI\n", Fault(Input, 0, 1, "no line starts with +")),
         ("no line of the +", b"@a\nA\nI\n@b\nA\n+\nI\n", Fault(Input, 0, 1, "no line starts with +")),
         ("fewer qualities than bases", b"@a\nACG\n+\nII\n@b\nA\n+\nI\n", Fault(Input, 0, 1, "3 bases")),
