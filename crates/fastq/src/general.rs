@@ -28,12 +28,14 @@ pub(crate) struct Parser<'a> {
     records: u64,
     /// The most bytes of a record.
     most: usize,
+    /// The length of the name of the record that is being read, once that is known.
+    name: Option<usize>,
 }
 
 impl<'a> Parser<'a> {
     /// A parser that goes on at a place behind which record `records`, 0-based, starts.
     pub fn new(text: &'a Text, at: Position, records: u64, most: usize) -> Self {
-        Parser { text, block: None, at, records, most }
+        Parser { text, block: None, at, records, most, name: None }
     }
 
     /// Where it has come to.
@@ -49,8 +51,9 @@ impl<'a> Parser<'a> {
     /// Appends the parts of the next record to `out`; nothing at the end of the file.
     pub fn record(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
         let start = out.len();
+        self.name = None;
         let result = self.parts(out);
-        let (name, _) = name_and_comment(out.get(start..).unwrap_or_default());
+        let name = self.name.unwrap_or_else(|| name_and_comment(&out[start..]).0);
         let span = result.map_err(|error| {
             error.file(self.text.name()).record(self.records).qname(&out[start..start + name])
         })?;
@@ -78,6 +81,7 @@ impl<'a> Parser<'a> {
         let start = out.len();
         self.line(out, start)?;
         let (name_len, comment) = name_and_comment(&out[start..]);
+        self.name = Some(name_len);
         if let Some(fault) = fault_of_name(&out[start..start + name_len]) {
             return Err(Error::input(fault));
         }
