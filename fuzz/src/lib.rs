@@ -8,6 +8,7 @@
 //! A target takes tens of microseconds, so that millions of inputs take minutes: it starts no thread, opens no file
 //! on disk, and keeps what is costly to make for the next input.
 
+mod align;
 mod bam;
 mod bgzf;
 mod cram;
@@ -45,6 +46,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "bam_record", most: 512, run: bam::record, seeds: bam::records },
     Target { name: "bam_stream", most: 2048, run: bam::stream, seeds: bam::streams },
     Target { name: "bgzf", most: 1024, run: bgzf::blocks, seeds: bgzf::files },
+    Target { name: "bwa_index", most: 3072, run: align::index, seeds: align::indexes },
     Target { name: "cram_codec", most: 512, run: cram::codec, seeds: cram::compressed },
     Target { name: "cram_container", most: 2048, run: cram::container, seeds: cram::containers },
     Target { name: "cram_file", most: 4096, run: cram::files, seeds: cram::whole_files },

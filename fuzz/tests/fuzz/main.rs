@@ -90,6 +90,7 @@ replays!(
     bam_record,
     bam_stream,
     bgzf,
+    bwa_index,
     cram_codec,
     cram_container,
     cram_file,

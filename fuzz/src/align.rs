@@ -1,0 +1,113 @@
+//! The index of bwa mem: its four files, which C++ code loads once they have been checked.
+
+use std::cell::OnceCell;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use readmill_align::Kernel;
+use readmill_align::bwa::{BwaKernel, BwaOptions, build_index};
+use readmill_record::reads::Read;
+use readmill_record::{Reads, RecordRef, Result};
+use tempfile::TempDir;
+
+use crate::limits::expect_refusal;
+use crate::reference::in_memory;
+use crate::{look, pieces, seeds};
+
+const SUFFIXES: [&str; 4] = [".ann", ".amb", ".pac", ".bwt.2bit.64"];
+
+/// Bases of the reference.
+const BASES: usize = 300;
+
+/// Names of files whose content is in memory.
+struct Desk {
+    directory: TempDir,
+    files: Vec<File>,
+}
+
+thread_local! {
+    static DESK: OnceCell<Desk> = const { OnceCell::new() };
+}
+
+impl Desk {
+    fn new() -> std::io::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let files: Vec<File> = SUFFIXES.iter().map(|_| in_memory(b"")).collect();
+        for (file, suffix) in files.iter().zip(SUFFIXES) {
+            let content = format!("/proc/self/fd/{}", file.as_raw_fd());
+            symlink(content, directory.path().join(format!("ref.fa{suffix}")))?;
+        }
+        Ok(Desk { directory, files })
+    }
+
+    fn prefix(&self) -> PathBuf {
+        self.directory.path().join("ref.fa")
+    }
+
+    fn fill(&self, contents: &[&[u8]]) -> std::io::Result<()> {
+        for (file, content) in self.files.iter().zip(contents) {
+            file.set_len(content.len() as u64)?;
+            file.write_all_at(content, 0)?;
+        }
+        Ok(())
+    }
+}
+
+/// The bases of the reference: some of a simulated contig, and some that are unknown.
+fn bases() -> &'static [u8] {
+    &seeds::simulated().contig[..BASES]
+}
+
+/// Seeds of [`index`]: the files of an index.
+pub fn indexes() -> Vec<Vec<u8>> {
+    let make = || -> std::io::Result<Vec<u8>> {
+        let directory = tempfile::tempdir()?;
+        let reference = directory.path().join("ref.fa");
+        std::fs::write(
+            &reference,
+            [b">c1 a comment\n", bases(), b"\n>c2\n", &bases()[50..90], b"NNNNN\n"].concat(),
+        )?;
+        build_index(&reference, &reference, Default::default(), &mut |_| {})
+            .map_err(std::io::Error::other)?;
+        let read = |suffix: &str| std::fs::read(directory.path().join(format!("ref.fa{suffix}")));
+        let files = SUFFIXES.iter().map(|suffix| read(suffix)).collect::<std::io::Result<Vec<_>>>()?;
+        Ok(pieces::join(&files.iter().map(|file| &file[..]).collect::<Vec<_>>()))
+    };
+    vec![make().unwrap_or_else(|e| panic!("no index is made: {e}"))]
+}
+
+/// The files of an index. With one that is accepted, reads are aligned.
+pub fn index(bytes: &[u8]) {
+    let contents: Vec<&[u8]> = pieces::split(bytes).collect();
+    if contents.len() != SUFFIXES.len() {
+        return;
+    }
+    DESK.with(|desk| {
+        let desk = desk.get_or_init(|| Desk::new().unwrap_or_else(|e| panic!("no files: {e}")));
+        desk.fill(&contents).unwrap_or_else(|e| panic!("no files in memory: {e}"));
+        if let Err(error) = align(&desk.prefix()) {
+            expect_refusal(&error);
+        }
+    });
+}
+
+fn align(prefix: &Path) -> Result<()> {
+    let kernel = Arc::new(BwaKernel::load(prefix, BwaOptions::default())?);
+    let n_ref = kernel.contigs().len() as i32;
+    let mut reads = Reads::new(2, 0);
+    for bases in [&bases()[20..90], &bases()[130..210]] {
+        reads.push(Read { name: b"r", comment: b"", bases, qualities: None });
+    }
+    let mut aligner = Arc::clone(&kernel).aligner()?;
+    let seeded = aligner.seed(&reads)?;
+    let model = kernel.infer(&[&seeded])?;
+    let sink = &mut |_: usize, raw: &[u8]| {
+        assert_eq!(RecordRef::check(raw, n_ref), Ok(()), "the aligner makes a record that is none");
+        look::at(RecordRef::new(raw));
+        Ok(())
+    };
+    aligner.emit(&reads, seeded, &model, None, sink)
+}
