@@ -17,7 +17,7 @@ use crate::memory;
 
 /// Bytes that may be allocated beyond what is charged: small tables, messages, what several threads free at once. They are
 /// part of the program's share.
-pub const SLACK: u64 = 2 << 20;
+pub const SLACK: u64 = 4 << 20;
 
 static LIVE: AtomicU64 = AtomicU64::new(0);
 /// The most bytes beyond the charges.
