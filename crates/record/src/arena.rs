@@ -12,7 +12,7 @@ use memmap2::{MmapMut, MmapOptions};
 use crate::ledger::audit;
 
 /// An arena of so many bytes has pages of 2 MiB; the last of them, which is hardly used, is little beside it.
-const LARGE: usize = 256 << 20;
+const LARGE: usize = 64 << 20;
 
 /// Memory being filled.
 pub struct Arena {
