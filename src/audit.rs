@@ -1,9 +1,9 @@
 //! The audit that builds with debug assertions make of their own memory: what is allocated against what is charged.
 //!
 //! A run promises to stay within `-m`, and its ledger says who uses how much of it. Here an allocator counts what is in
-//! fact allocated. A run in which that outruns the charges, the share of code and libraries left out, by more than [`SLACK`], or whose process outgrows `-m`, ends with
-//! an error, so that every end-to-end test tests the ledger, too. What C and C++ allocate (the aligner) is no part of the
-//! count; it is a part of the process. `READMILL_AUDIT=trace` prints where the first allocation too many was made.
+//! fact allocated. A run in which that outruns the charges, the share of code and libraries left out, by more than
+//! [`SLACK`], or whose process outgrows `-m`, ends with an error, so that every end-to-end test tests the ledger, too.
+//! The count leaves out memory that C and C++ allocate (the aligner); the size of the process includes it. `READMILL_AUDIT=trace` prints where the first allocation too many was made.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;

@@ -99,7 +99,10 @@ impl Court<'_> {
         let bits = markdup::verdict_bytes(&self.noted.rules, records);
         let mut marks = self.ledger.empty("marks of duplicates");
         if bits > self.most {
-            return Err(self.ledger.shortage("marks of duplicates", bits));
+            // Half of what -m is more goes to the marks.
+            let least = (self.ledger.capacity() + 2 * (bits - self.most)).div_ceil(1 << 20);
+            return Err(Error::usage(format!("marking {records} records does not fit into the memory"))
+                .hint(format!("raise -m to {least}M or more")));
         }
         charge.move_to(&mut marks, bits);
         charge.grow(self.ledger.free())?;

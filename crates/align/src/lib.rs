@@ -24,7 +24,7 @@
 //!
 //! # What is changed for the whole process
 //!
-//! The C++ code of bwa-mem3 tells on C's `stderr` what it loads and infers, whatever it is asked. With glibc on Linux, the
+//! The C++ code of bwa-mem3 reports on C's `stderr` what it loads and infers, at any verbosity. With glibc on Linux, the
 //! first `BwaKernel::load` of a process points the C library's variable `stderr` at another stream, for good: it
 //! drops the known chatter of bwa-mem3 and writes the rest to descriptor 2. So all C code of the process that writes to
 //! `stderr` goes through it, unbuffered; a line of other code that looks like that chatter is dropped, and a stream that

@@ -59,7 +59,8 @@ pub struct Worker<'a> {
 }
 
 impl<'a> Ingest<'a> {
-    /// Reads until the inputs end, or until something has to be done before reading on. Reads that come sorted may go into the output, which is a sink and the header for it.
+    /// Reads until the inputs end, or until something has to be done before reading on. Reads that come sorted may go into
+    /// the output, which is a sink and the header for it.
     pub fn fill(&self, feed: &mut Feed, held: &mut Held, output: (&mut Sink, &Header)) -> Result<Stop> {
         let keyer = self.waiting.sort.keyer();
         let shared = Mutex::new(Shared::new(self.waiting, held));

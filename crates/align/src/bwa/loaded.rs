@@ -184,7 +184,7 @@ mod tests {
             }
         }
 
-        /// What is said of them when so many bases are read back.
+        /// The verdict on them, when so many bases are read back.
         fn check(&self, most: u64) -> Result<(), Fault> {
             let (bases, firsts, whole, shift) = (self.bases, self.firsts, self.whole, SHIFT);
             let (blocks, packed) = (&self.blocks[..], &self.packed[..]);
@@ -192,7 +192,7 @@ mod tests {
             Loaded { bases, firsts, whole, blocks, shift, starts, packed }.check_and_read(most)
         }
 
-        /// What is said of a copy that `change` has changed.
+        /// The verdict on a copy that `change` has changed.
         fn changed(&self, most: u64, change: impl FnOnce(&mut Self)) -> Result<(), Fault> {
             let mut copy = self.clone();
             change(&mut copy);

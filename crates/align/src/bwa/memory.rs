@@ -52,7 +52,7 @@ impl Index {
         })
     }
 
-    /// What the C++ code has in memory of a reference of so many bases, or `None` if it is of another.
+    /// The index as the C++ code has it in memory, or `None` if it is not of a reference of so many bases.
     pub(super) fn loaded(&self, bases: u64) -> Option<Loaded<'_>> {
         // SAFETY: a live index; its parts have these layouts (the version of the crate is pinned, and a test reads them).
         let (search, sequences, packed) = unsafe {

@@ -126,7 +126,7 @@ struct Known {
     charge: Charge,
 }
 
-/// What takes the memory.
+/// The name of its memory in the ledger.
 const NAME: &str = "contigs of CRAM";
 
 impl Known {
@@ -182,7 +182,7 @@ impl References {
         Ok(References(Arc::new(Known { fasta, unfit, cache, contigs, charge })))
     }
 
-    /// What their memory is charged to.
+    /// The charge of their memory.
     pub fn ledger(&self) -> &Ledger {
         self.0.charge.ledger()
     }

@@ -88,7 +88,7 @@ impl<'a> Block<'a> {
         Ok(Block { content, id, raw_size, method, data })
     }
 
-    /// Most bytes that uncompressing it takes beside what comes of it.
+    /// The most bytes that uncompressing it takes beside its result.
     pub fn scratch(&self) -> usize {
         codec::scratch(self.method, self.data, self.raw_size)
     }

@@ -11,7 +11,7 @@ use readmill_record::{Charge, Error, Ledger, Result, make_room};
 use crate::bgzf::{BlockReader, Chunk, EOF_BLOCK, Inflater, MAX_BLOCK};
 use crate::text::{self, Input};
 
-/// What takes the memory.
+/// The name of its memory in the ledger.
 pub(super) const NAME: &str = "the index of the reference";
 
 /// Where the text lies in the file. Offsets in the text are bytes of what a compressed file inflates to.

@@ -7,7 +7,7 @@ use readmill_record::{Error, Result};
 
 use crate::spill::{Extent, Spill};
 
-/// What takes the memory.
+/// The name of its memory in the ledger.
 pub(super) const NAME: &str = "known sites";
 
 /// Bytes of a full block: small, because reads in no order need another block each.

@@ -15,7 +15,7 @@ pub struct IndexBuilder {
     pub(super) n_ref: usize,
     /// The reference sequence whose records come.
     open: Option<Reference>,
-    /// What the file says of the first ones.
+    /// The bytes of the file for the reference sequences before it.
     pub(super) done: Vec<u8>,
     /// How many these are.
     n_done: usize,

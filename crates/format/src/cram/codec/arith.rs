@@ -7,7 +7,7 @@ use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use super::whole::{BZIP2, read_all};
 use crate::cram::num::{Front, damaged};
 
-/// What the models of all contexts take.
+/// Bytes that the models of all contexts take.
 const MODELS: usize = 256 * (256 * 4 + 64) + 258 * 64;
 
 /// Most bytes that [`decode`] takes beside what it gives.

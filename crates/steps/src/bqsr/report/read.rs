@@ -29,7 +29,7 @@ pub(super) fn report(text: &[u8], charge: &mut Charge) -> Result<Report> {
     Ok(Report { arguments, stated, quantization, groups })
 }
 
-/// What takes the memory.
+/// The name of its memory in the ledger.
 const NAME: &str = "the recalibration table";
 
 fn arguments(sheet: &Sheet<'_>, charge: &mut Charge) -> Result<(Arguments, Vec<(String, String)>)> {
