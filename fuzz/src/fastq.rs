@@ -63,7 +63,7 @@ pub fn files(bytes: &[u8]) {
 }
 
 fn options() -> Options {
-    Options { record_bytes: 1 << 20, allow_missing_eof: false, patience: 0, ..Options::default() }
+    Options { record_bytes: 1 << 20, zstd_window_log: 20, patience: 0, ..Options::default() }
 }
 
 /// A read: name, bases, qualities.

@@ -122,6 +122,12 @@ impl Lane {
     }
 }
 
+/// The largest window of a zstd file, as a power of two: a quarter of the room for long reads, as there may be two files,
+/// but at least 8 MiB, which fits into the room for text.
+fn zstd_window_log(room: Room) -> u32 {
+    (room.long / 4).max(1).ilog2().clamp(23, 27)
+}
+
 impl Lanes {
     /// Opens the files of all lanes but those of records, which are open.
     pub fn open(
@@ -139,6 +145,7 @@ impl Lanes {
             record_bytes: RECORD_BYTES,
             in_flight: ahead,
             allow_missing_eof,
+            zstd_window_log: zstd_window_log(room),
             ..Options::default()
         };
         let mut unaligned = unaligned.drain(..);

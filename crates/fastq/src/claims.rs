@@ -7,7 +7,7 @@ use readmill_record::{Reads, Result};
 use crate::general::MOST_TEXT;
 use crate::layout::{self, Doubt};
 use crate::reach::Reach;
-use crate::source::Input;
+use crate::source::{Input, Packing};
 use crate::strict;
 use crate::text::{Position, Rules, Text};
 
@@ -37,6 +37,9 @@ pub struct Options {
     pub record_bytes: usize,
     /// Accept BGZF files without the empty block that ends them.
     pub allow_missing_eof: bool,
+    /// The largest window that unpacking a file of zstd may take, as a power of two: 27 is what zstd itself allows, and 23
+    /// is enough for files made without --long and --ultra.
+    pub zstd_window_log: u32,
     /// How often a thread looks whether another one has read what it needs, before it reads that itself.
     pub patience: u32,
 }
@@ -50,6 +53,7 @@ impl Default for Options {
             in_flight: 8,
             record_bytes: 2 << 20,
             allow_missing_eof: false,
+            zstd_window_log: 27,
             patience: 1000,
         }
     }
@@ -107,7 +111,10 @@ impl Claims {
         let rules = Rules {
             block_bytes: options.block_bytes,
             window_bytes: options.in_flight.max(1) * records * RECORD_TEXT,
-            allow_missing_eof: options.allow_missing_eof,
+            packing: Packing {
+                allow_missing_eof: options.allow_missing_eof,
+                zstd_window_log: options.zstd_window_log,
+            },
             patience: options.patience,
         };
         let files = Text::open(inputs, rules)?;
@@ -282,5 +289,30 @@ mod tests {
         }
         assert_eq!((total, order.reread()), (1000, 0));
         assert_eq!(claims.progress().0, claims.progress().1.unwrap());
+    }
+
+    /// A zstd frame of one uncompressed block with this window size, as a power of two.
+    fn zstd(text: &[u8], window_log: u8) -> Vec<u8> {
+        let block = (text.len() as u32) << 3 | 1; // the last one, not compressed
+        let head = [&b"\x28\xb5\x2f\xfd\0"[..], &[(window_log - 10) << 3], &block.to_le_bytes()[..3]];
+        [&head.concat(), text].concat()
+    }
+
+    #[test]
+    fn a_zstd_window_that_does_not_fit_is_refused_before_it_is_taken() {
+        let read = |window_log| {
+            let packed = std::io::Cursor::new(zstd(b"@r\nACGT\n+\nIIII\n", window_log));
+            let input = Input::Stream("r.fastq.zst".into(), Box::new(packed));
+            let options = Options { zstd_window_log: 22, ..Options::default() };
+            let claims = Arc::new(Claims::open(Layout::Single(input), options).unwrap());
+            let mut reads = Reads::default();
+            let taken = claims.take(0, &mut reads);
+            Order::new(&claims).link(taken, &mut reads).map(|_| reads.len())
+        };
+        assert_eq!(read(22).unwrap(), 1);
+        let error = read(23).unwrap_err();
+        assert_eq!(error.kind, readmill_record::Kind::Usage);
+        let said = error.to_string();
+        assert!(said.contains("r.fastq.zst") && said.contains("raise -m"), "{said}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,6 +84,23 @@ impl Read for Metered {
     }
 }
 
+/// How files may be packed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packing {
+    /// Whether BGZF may lack the empty block that ends it.
+    pub allow_missing_eof: bool,
+    /// The largest window of zstd, as a power of two.
+    pub zstd_window_log: u32,
+}
+
+impl Packing {
+    fn zstd<'a, R: BufRead>(self, packed: R) -> io::Result<zstd::stream::read::Decoder<'a, R>> {
+        let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
+        decoder.window_log_max(self.zstd_window_log)?;
+        Ok(decoder)
+    }
+}
+
 /// What a path or a stream turned out to be, before anything is read from it.
 enum Handle {
     Regular(File, u64),
@@ -91,8 +108,8 @@ enum Handle {
     Other(Bytes),
 }
 
-/// Opens inputs, all of them before anything is read. `allow_missing_eof` accepts BGZF without the empty block that ends it.
-pub(crate) fn open(inputs: Vec<Input>, allow_missing_eof: bool) -> Result<Vec<Opened>> {
+/// Opens inputs, all of them before anything is read.
+pub(crate) fn open(inputs: Vec<Input>, packing: Packing) -> Result<Vec<Opened>> {
     let handles = inputs.into_iter().map(handle).collect::<Result<Vec<_>>>()?;
     let handles = match <[_; 2]>::try_from(handles) {
         Ok([(one, Handle::Pipe(first)), (two, Handle::Pipe(second))]) => {
@@ -102,7 +119,7 @@ pub(crate) fn open(inputs: Vec<Input>, allow_missing_eof: bool) -> Result<Vec<Op
         Ok(others) => others.into(),
         Err(others) => others,
     };
-    handles.into_iter().map(|(name, handle)| source(name, handle, allow_missing_eof)).collect()
+    handles.into_iter().map(|(name, handle)| source(name, handle, packing)).collect()
 }
 
 fn handle(input: Input) -> Result<(PathBuf, Handle)> {
@@ -124,7 +141,7 @@ fn handle(input: Input) -> Result<(PathBuf, Handle)> {
     Ok((path, handle))
 }
 
-fn source(name: PathBuf, handle: Handle, allow_missing_eof: bool) -> Result<Opened> {
+fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
     let (mut bytes, file): (Bytes, _) = match handle {
         Handle::Regular(file, len) => {
             let again = file.try_clone().map_err(|e| Error::io("cannot be opened", &e).file(&name))?;
@@ -137,20 +154,22 @@ fn source(name: PathBuf, handle: Handle, allow_missing_eof: bool) -> Result<Open
     let read = (&mut bytes).take(PEEK as u64).read_to_end(&mut peek);
     read.map_err(|e| Error::io("reading failed", &e).file(&name))?;
     let format = Format::of(&peek).map_err(|error| error.file(&name))?;
-    let first = first_reads(&format.start(&peek));
+    let first = first_reads(&format.start(&peek, packing));
     let meter = Meter { total: file.as_ref().map(|&(len, _)| len), ..Meter::default() };
     let whole: Bytes = Box::new(Metered(Box::new(Cursor::new(peek).chain(bytes)), meter.clone()));
     let buffered = |whole| BufReader::with_capacity(READ_SIZE, whole);
     let source = match (format, file) {
         (Format::Text, Some((len, file))) => Source::Plain(file, len),
         (Format::Text, None) => Source::Stream(Stream(whole)),
-        (Format::Bgzf, _) => Source::Blocks(Box::new(BlockReader::new(whole, allow_missing_eof))),
+        (Format::Bgzf, _) => {
+            Source::Blocks(Box::new(BlockReader::new(whole, packing.allow_missing_eof)))
+        }
         (Format::Gzip, _) => {
             let gzip = flate2::bufread::MultiGzDecoder::new(buffered(whole));
             Source::Stream(Stream(Box::new(gzip)))
         }
         (Format::Zstd, _) => {
-            let zstd = zstd::stream::read::Decoder::with_buffer(buffered(whole));
+            let zstd = packing.zstd(buffered(whole));
             let zstd = zstd.map_err(|e| Error::io("reading failed", &e).file(&name))?;
             Source::Stream(Stream(Box::new(zstd)))
         }
@@ -191,11 +210,11 @@ impl Format {
     }
 
     /// The text that this start of a file has, up to four times as many bytes.
-    fn start<'a>(&self, peek: &'a [u8]) -> Cow<'a, [u8]> {
+    fn start<'a>(&self, peek: &'a [u8], packing: Packing) -> Cow<'a, [u8]> {
         let unpacked: Box<dyn Read + 'a> = match self {
             Format::Text => return Cow::Borrowed(peek),
             Format::Bgzf | Format::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(peek)),
-            Format::Zstd => match zstd::stream::read::Decoder::with_buffer(peek) {
+            Format::Zstd => match packing.zstd(peek) {
                 Ok(decoder) => Box::new(decoder),
                 Err(_) => return Cow::Borrowed(&[]),
             },
@@ -276,11 +295,18 @@ impl Stream {
     }
 }
 
+/// Part of zstd's message about a window that is larger than allowed.
+const TOO_LARGE_WINDOW: &str = "requires too much memory";
+
 /// Decoders report damage as errors of their own making, the system as errors with a number.
 fn fault(error: &io::Error) -> Error {
     const GET_AGAIN: &str = "get the file again";
     if error.raw_os_error().is_some() {
         return Error::io("reading failed", error);
+    }
+    if error.to_string().contains(TOO_LARGE_WINDOW) {
+        return Error::usage("unpacking it by zstd needs more memory than there is room for")
+            .hint("raise -m, or compress it again without --long and --ultra");
     }
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {

@@ -13,7 +13,7 @@ use crate::block::{Block, Shelf};
 use crate::layout::FirstRead;
 use crate::reach::{Goal, Reach, Supply, reach};
 use crate::ring::{Claim, Ring};
-use crate::source::{self, Bytes, Input, Meter, Opened, Source, Stream};
+use crate::source::{self, Bytes, Input, Meter, Opened, Packing, Source, Stream};
 
 /// Bytes of a line, about, where reads are of 150 bases.
 const USUAL_LINE: u64 = 92;
@@ -36,8 +36,8 @@ pub(crate) struct Rules {
     pub block_bytes: usize,
     /// Bytes of text that the tickets under way are expected to need.
     pub window_bytes: usize,
-    /// Whether BGZF may lack its last, empty block.
-    pub allow_missing_eof: bool,
+    /// How files may be packed.
+    pub packing: Packing,
     /// How often a thread looks whether another one is done before it does that one's work.
     pub patience: u32,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Text {
 impl Text {
     /// Opens files.
     pub fn open(inputs: Vec<Input>, rules: Rules) -> Result<Vec<Self>> {
-        let opened = source::open(inputs, rules.allow_missing_eof)?;
+        let opened = source::open(inputs, rules.packing)?;
         Ok(opened.into_iter().map(|opened| Text::new(opened, rules)).collect())
     }
 

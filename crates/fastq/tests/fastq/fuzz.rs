@@ -146,8 +146,8 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
         block_bytes: random.pick(&[7, 8, 13, 50, 200, 1000, 4096]),
         in_flight: 1 + random.below(12),
         record_bytes: 1 << 20,
-        allow_missing_eof: false,
         patience: random.pick(&[0, 0, 3, 1000]),
+        ..Options::default()
     };
     let mut names = Vec::new();
     let mut open = |(file, text): (usize, &Vec<u8>)| {
