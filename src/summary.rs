@@ -186,7 +186,7 @@ pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instan
         None => {}
     }
     if plan.means.explain {
-        log(&format!("memory when most was in use, {} MiB:", ledger.peak() >> 20));
+        log(&format!("memory when most was in use, at most {} MiB:", ledger.peak() >> 20));
         for (name, bytes) in ledger.users_at_peak().iter().filter(|(_, bytes)| *bytes > 0) {
             log(&format!("  {:>9.1} MiB  {name}", *bytes as f64 / f64::from(1 << 20)));
         }

@@ -1,5 +1,6 @@
 //! Duplicates: how they are noted while reading, and the barrier that judges them.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use readmill_engine::Crew;
@@ -105,10 +106,13 @@ impl Court<'_> {
                 .hint(format!("raise -m to {least}M or more")));
         }
         charge.move_to(&mut marks, bits);
-        charge.grow(self.ledger.free())?;
+        charge.set_aside_free();
         let (spill, room) = (Arc::clone(self.spill), charge.bytes());
-        let court = markdup::Court { threads: &threads, spill, noted: self.noted, room };
+        let charge = RefCell::new(charge);
+        let in_use = &|bytes| charge.borrow_mut().note_use(bytes);
+        let court = markdup::Court { threads: &threads, spill, noted: self.noted, room, in_use };
         let verdict = court.judge(mode, grouped, ends, records)?;
+        let mut charge = charge.into_inner();
         charge.move_to(&mut marks, bits + verdict.bytes_beside_bits());
         Ok((verdict, marks))
     }

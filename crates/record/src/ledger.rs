@@ -48,6 +48,8 @@ struct Book {
 #[derive(Default)]
 struct Sums {
     used: u64,
+    /// Bytes of `used` that are set aside, and not in use yet.
+    idle: u64,
     peak: u64,
     users: Vec<User>,
 }
@@ -55,6 +57,7 @@ struct Sums {
 struct User {
     name: Name,
     used: u64,
+    idle: u64,
     /// What it used when all of them together used the most.
     at_peak: u64,
 }
@@ -87,7 +90,7 @@ impl Ledger {
 
     /// A charge of no bytes yet.
     pub fn empty(&self, name: Name) -> Charge {
-        Charge { ledger: self.clone(), name, bytes: 0 }
+        Charge { ledger: self.clone(), name, bytes: 0, idle: 0 }
     }
 
     /// Bytes in all.
@@ -100,7 +103,7 @@ impl Ledger {
         self.sums().used
     }
 
-    /// The most bytes that ever were charged at once.
+    /// The most bytes that ever were in use at once: what was set aside counts from when it is used.
     pub fn peak(&self) -> u64 {
         self.sums().peak
     }
@@ -157,7 +160,7 @@ fn mib(bytes: u64) -> u64 {
 impl Sums {
     fn user(&mut self, name: Name) -> &mut User {
         let at = self.users.iter().position(|user| user.name == name).unwrap_or_else(|| {
-            self.users.push(User { name, used: 0, at_peak: 0 });
+            self.users.push(User { name, used: 0, idle: 0, at_peak: 0 });
             self.users.len() - 1
         });
         &mut self.users[at]
@@ -168,14 +171,28 @@ impl Sums {
         self.used = self.used.saturating_add(bytes);
         let user = self.user(name);
         user.used = user.used.saturating_add(bytes);
-        if self.used > self.peak {
-            self.peak = self.used;
-            self.users.iter_mut().for_each(|user| user.at_peak = user.used);
+        self.note_peak();
+    }
+
+    fn note_peak(&mut self) {
+        let in_use = self.used - self.idle;
+        if in_use > self.peak {
+            self.peak = in_use;
+            self.users.iter_mut().for_each(|user| user.at_peak = user.used - user.idle);
         }
     }
 
-    fn give_back(&mut self, name: Name, bytes: u64) {
+    fn set_idle(&mut self, name: Name, before: u64, idle: u64) {
+        self.idle = self.idle - before + idle;
+        let user = self.user(name);
+        user.idle = user.idle - before + idle;
+    }
+
+    /// Gives back bytes of a charge of which `idle` are not in use: these first.
+    fn give_back(&mut self, name: Name, bytes: u64, idle: &mut u64) {
         audit::released(bytes);
+        self.set_idle(name, *idle, idle.saturating_sub(bytes));
+        *idle = idle.saturating_sub(bytes);
         let user = self.user(name);
         debug_assert!(user.used >= bytes, "{name} gives back {bytes} bytes of {}", user.used);
         user.used = user.used.saturating_sub(bytes);
@@ -190,6 +207,8 @@ pub struct Charge {
     ledger: Ledger,
     name: Name,
     bytes: u64,
+    /// Bytes of them that are set aside, and not in use yet.
+    idle: u64,
 }
 
 impl Charge {
@@ -223,6 +242,25 @@ impl Charge {
         fits
     }
 
+    /// Sets aside all that is free, so that nobody else takes it: [`Charge::note_use`] says how much of it is in use.
+    pub fn set_aside_free(&mut self) {
+        let mut sums = self.ledger.sums();
+        let more = self.ledger.capacity().saturating_sub(sums.used);
+        sums.set_idle(self.name, 0, more); // before the bytes are taken, for the sake of the peak
+        sums.take(self.name, more);
+        self.bytes += more;
+        self.idle += more;
+    }
+
+    /// Notes that `bytes` are in use now of what was charged.
+    pub fn note_use(&mut self, bytes: u64) {
+        let idle = self.bytes.saturating_sub(bytes);
+        let mut sums = self.ledger.sums();
+        sums.set_idle(self.name, self.idle, idle);
+        sums.note_peak();
+        self.idle = idle;
+    }
+
     /// Sets the bytes to what is in use. More than before is charged even where it is not free, because it is there
     /// already: whoever can should have charged a bound before.
     pub fn resize(&mut self, bytes: u64) {
@@ -232,7 +270,7 @@ impl Charge {
         let mut sums = self.ledger.sums();
         match bytes.checked_sub(self.bytes) {
             Some(more) => sums.take(self.name, more),
-            None => sums.give_back(self.name, self.bytes - bytes),
+            None => sums.give_back(self.name, self.bytes - bytes, &mut self.idle),
         }
         self.bytes = bytes;
     }
@@ -242,7 +280,7 @@ impl Charge {
     pub fn move_to(&mut self, to: &mut Charge, bytes: u64) {
         let mut sums = self.ledger.sums();
         let moved = bytes.saturating_sub(to.bytes).min(self.bytes);
-        sums.give_back(self.name, moved);
+        sums.give_back(self.name, moved, &mut self.idle);
         sums.take(to.name, moved);
         drop(sums);
         self.bytes -= moved;
@@ -364,6 +402,27 @@ mod tests {
         assert_eq!((a.bytes(), ledger.used()), (120, 120));
         drop(a);
         assert_eq!(ledger.used(), 0);
+    }
+
+    #[test]
+    fn what_is_set_aside_counts_as_used_once_it_is() {
+        let ledger = Ledger::of(100);
+        let (mut a, b) = (ledger.charge("a", 10).unwrap(), ledger.charge("b", 20).unwrap());
+        a.set_aside_free();
+        assert_eq!((a.bytes(), ledger.free(), ledger.peak()), (80, 0, 30));
+        assert!(ledger.try_charge("b", 1).is_none());
+        a.note_use(35);
+        a.note_use(15);
+        assert_eq!((ledger.used(), ledger.peak()), (100, 55));
+        assert_eq!(ledger.users_at_peak(), [("a", 35), ("b", 20)]);
+        let mut c = ledger.empty("c");
+        a.move_to(&mut c, 50); // out of what is idle
+        assert_eq!((a.bytes(), c.bytes(), ledger.free(), ledger.peak()), (30, 50, 0, 85));
+        assert_eq!(ledger.users_at_peak(), [("a", 15), ("b", 20), ("c", 50)]);
+        drop((a, b, c));
+        assert_eq!((ledger.used(), ledger.peak()), (0, 85));
+        assert!(ledger.charge("a", 100).is_ok());
+        assert_eq!(ledger.peak(), 100);
     }
 
     #[test]

@@ -61,6 +61,7 @@ impl<'a> Committer<'a> {
         let Room { mut reserved, held_back } = left.room;
         reserved.move_to(&mut held.link_charge, held_back);
         reserved.move_to(&mut held.ends_charge, held.ends.bytes());
+        held.ends_charge.note_use(held.ends.filled());
         let reads = held.charge.bytes() + left.reads;
         reserved.move_to(&mut held.charge, reads);
         held.largest = held.largest.max(left.largest);

@@ -76,6 +76,11 @@ impl<T: Item> Sorter<T> {
         self.chunks.iter().map(|chunk| (chunk.capacity() * size_of::<T>()) as u64).sum()
     }
 
+    /// Bytes of them that are filled, and so in use.
+    pub fn filled(&self) -> u64 {
+        self.chunks.iter().map(|chunk| size_of_val(&chunk[..]) as u64).sum()
+    }
+
     /// The chunks, to be sorted one by one.
     pub fn chunks_mut(&mut self) -> &mut Vec<Vec<T>> {
         &mut self.chunks

@@ -53,6 +53,12 @@ impl<S: Shape> Items<S> {
         pairs + self.present.bytes() + self.halves.bytes() + self.fragments.bytes()
     }
 
+    /// Bytes of them that are filled, and so in use.
+    pub fn filled(&self) -> u64 {
+        let pairs: u64 = self.either.iter().chain([&self.pairs]).map(Sorter::filled).sum();
+        pairs + self.present.filled() + self.halves.filled() + self.fragments.filled()
+    }
+
     /// Sorts what is in memory and writes it to the spill.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
         for pairs in self.either.iter_mut().chain([&mut self.pairs]) {
@@ -154,6 +160,15 @@ impl Ends {
             Shaped::Coded(items) => items.bytes(),
         };
         items + self.stretches.bytes() + self.incomplete.bytes()
+    }
+
+    /// Bytes of them that are filled, and so in use.
+    pub fn filled(&self) -> u64 {
+        let items = match &self.items {
+            Shaped::Plain(items) => items.filled(),
+            Shaped::Coded(items) => items.filled(),
+        };
+        items + self.stretches.filled() + self.incomplete.filled()
     }
 
     /// Sorts what is in memory and writes it to the spill.

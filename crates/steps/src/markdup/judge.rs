@@ -31,6 +31,8 @@ pub struct Court<'a, T> {
     pub noted: &'a DuplicateEnds,
     /// Bytes that ends, in memory already, and all that is made of them may take.
     pub room: u64,
+    /// Is called with the bytes of them that are in use, now and then.
+    pub in_use: &'a dyn Fn(u64),
 }
 
 /// Bytes that the verdict on so many records takes at least.
@@ -70,6 +72,7 @@ impl<T: Sorting> Judging<'_, T> {
     fn judge<S: Shape>(mut self, mut items: Items<S>, tally: Tally) -> Result<Verdict> {
         let &Court { threads, noted, room, .. } = self.court;
         let spill = &*self.court.spill;
+        (self.court.in_use)(items.filled() + self.stretches.filled());
         if self.stretches.bytes() > room / 4 {
             spill_sorted(&mut self.stretches, threads, spill, 0)?;
         }
@@ -82,6 +85,7 @@ impl<T: Sorting> Judging<'_, T> {
         }
         let most = noted.rules.optical.map_or(0, |optical| optical.most.min(items.pairs.len()));
         let beside = self.stretches.bytes() + templates.as_ref().map_or(0, Sorter::bytes);
+        (self.court.in_use)(items.filled() + beside);
         if items.bytes() + beside + most * CANDIDATE_BYTES > room {
             items.spill(threads, spill, 0)?;
         }
@@ -95,6 +99,7 @@ impl<T: Sorting> Judging<'_, T> {
             Some(Coding::Umis(umis)) => molecules::judge(&mut findings, &items, umis)?,
             _ => findings.judge(&items)?,
         }
+        (self.court.in_use)(items.filled() + beside + findings.most_bytes());
         drop(items);
         if let Some(mut templates) = templates {
             threads.sort(templates.chunks_mut())?;
@@ -147,13 +152,15 @@ impl<T: Sorting> Judging<'_, T> {
     }
 
     fn conclude(&self, findings: Findings<'_, T>) -> Result<Verdict> {
-        let Court { threads, spill, noted, room } = self.court;
+        let Court { threads, spill, noted, room, in_use } = self.court;
         let Findings { mode, duplicates, optical, mut members, sets: rows, tally, .. } = findings;
         let mut sets = None;
         if noted.rules.members || noted.rules.molecules {
             threads.sort(members.chunks_mut())?;
             let of = Table::new(&members, self.records, spill, room / 4)?;
             let linked = self.linked_members(&of)?;
+            let tables = of.bytes_of_rows() + linked.as_ref().map_or(0, Table::bytes_of_rows);
+            in_use(self.stretches.filled() + members.filled() + rows.bytes() + tables);
             sets = Some(Sets { of, linked, rows });
         }
         let by_template = mode == Mode::Template && noted.noting() != Noting::ByInput;

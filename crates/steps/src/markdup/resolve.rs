@@ -33,6 +33,10 @@ pub struct Findings<'a, T> {
     pub(super) tally: Tally,
     /// Candidates for optical duplicates that are held.
     held: i64,
+    /// The most that ever were.
+    most_held: i64,
+    /// The most bytes that members and sets took before they were spilled.
+    most_noted: u64,
 }
 
 /// A template or a single read as sets see it.
@@ -65,6 +69,8 @@ impl<'a, T: Sorting> Findings<'a, T> {
             sets: Rows::default(),
             tally,
             held: 0,
+            most_held: 0,
+            most_noted: 0,
         }
     }
 
@@ -219,11 +225,18 @@ impl<'a, T: Sorting> Findings<'a, T> {
         self.relieve()
     }
 
+    /// The most bytes that were held at once, at most.
+    pub fn most_bytes(&self) -> u64 {
+        let noted = self.most_noted.max(self.members.filled() + self.sets.bytes());
+        noted + self.most_held.max(0) as u64 * CANDIDATE_BYTES
+    }
+
     /// Spills what takes too much room, now and then, and refuses more candidates than fit.
     pub(super) fn check_held(&mut self) -> Result<()> {
         if self.members.len().is_multiple_of(1 << 14) {
             self.relieve()?;
         }
+        self.most_held = self.most_held.max(self.held);
         if self.held.max(0) as u64 * CANDIDATE_BYTES <= self.room {
             return Ok(());
         }
@@ -237,6 +250,7 @@ impl<'a, T: Sorting> Findings<'a, T> {
     /// Spills what takes too much room.
     fn relieve(&mut self) -> Result<()> {
         if self.members.bytes() + self.sets.bytes() > self.room {
+            self.most_noted = self.most_noted.max(self.members.bytes() + self.sets.bytes());
             spill_sorted(&mut self.members, self.threads, self.spill, 0)?;
             self.sets.spill(self.spill)?;
         }
