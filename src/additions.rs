@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use readmill_record::Step;
 use readmill_record::{Header, Result};
-use readmill_steps::Step;
 
 use crate::watch::Watch;
 

@@ -1,7 +1,7 @@
 //! Reads that go elsewhere than into the main output, taken out of a batch.
 
+use readmill_filters::route::{self, BySegment, Route, Segments};
 use readmill_record::{Batch, RecordRef, Result, Stamp};
-use readmill_steps::route::{self, BySegment, Route, Segments};
 
 /// Reads of one batch that go elsewhere.
 #[derive(Default)]

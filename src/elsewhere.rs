@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use readmill_filters::expression::Expression;
+use readmill_filters::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
-use readmill_steps::expression::Expression;
-use readmill_steps::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
 
 use crate::aside::Router;
 use crate::output::{Sink, complete_header};
@@ -21,7 +21,7 @@ pub fn open<'a>(
     ledger: &'a Ledger,
     report: &'a Report,
 ) -> Result<Option<Sides<'a>>> {
-    let sorted = plan.order() == readmill_steps::sort::Order::Coordinate;
+    let sorted = plan.order() == readmill_sort::Order::Coordinate;
     match &plan.elsewhere {
         None => Ok(None),
         Some(Elsewhere::Chosen(list)) => chosen(plan, list, (header, sorted), in_flight, ledger, report),

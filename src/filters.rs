@@ -3,18 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_format::source::Source;
-use readmill_format::text;
-use readmill_record::{Error, Header, Ledger, Prepaid, Result};
-use readmill_steps::Step;
-use readmill_steps::expression::Expression;
-use readmill_steps::filter::fix_mates::LoneMates;
-use readmill_steps::filter::{
+use readmill_filters::expression::Expression;
+use readmill_filters::fix_mates::LoneMates;
+use readmill_filters::{
     ByFlags, CleanSam, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq, NmMdUq,
     OptionalFields, Overlap, RenameContigs, ReplaceDictionary, ReplaceReadGroup, Select, Subsample,
     in_read_groups as groups,
 };
-use readmill_steps::markdup::grouping::Evidence;
+use readmill_format::source::Source;
+use readmill_format::text;
+use readmill_markdup::grouping::Evidence;
+use readmill_record::{Error, Header, Ledger, Prepaid, Result, Step};
 
 use crate::forecast::first_batch;
 use crate::inputs::{Inputs, Next, Rules};

@@ -2,10 +2,10 @@
 
 use readmill_format::chain::{Link, Opened};
 use readmill_format::source::{self, Claim, Opener};
+use readmill_markdup::DuplicateEnds;
 use readmill_record::{Batch, Error, Result};
-use readmill_steps::markdup::DuplicateEnds;
-use readmill_steps::sort::frame::FrameEntry;
-use readmill_steps::sort::{FrameWriter, Frames, Key, run};
+use readmill_sort::frame::FrameEntry;
+use readmill_sort::{FrameWriter, Frames, Key, run};
 
 use crate::inputs::{Input, Inputs, Next};
 use crate::pass::waiting::Waiting;

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::cram;
 pub use readmill_format::source::Rules;
 use readmill_format::source::{Claim, Source};
-use readmill_record::{Charge, Error, Header, Kind, Ledger, Result};
-use readmill_steps::Step;
-use readmill_steps::filter::Reconcile;
+use readmill_record::{Charge, Error, Header, Kind, Ledger, Result, Step};
 
 use crate::aligning::{Lanes, Task};
 use crate::opening::{named, open};

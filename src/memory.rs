@@ -4,13 +4,13 @@
 //! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
 //! reads and duplicate ends; when it is full, it is spilled.
 
+use readmill_bqsr::training::LEARNER_BYTES;
 use readmill_engine::Crew;
+use readmill_filters::tally::Stats;
 use readmill_format::cram;
 use readmill_format::reference::WINDOW_BYTES;
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
-use readmill_steps::bqsr::training::LEARNER_BYTES;
-use readmill_steps::sort::{CRAM_PARTITION, Entry};
-use readmill_steps::tally::Stats;
+use readmill_sort::{CRAM_PARTITION, Entry};
 
 use crate::aligning;
 use crate::opening;

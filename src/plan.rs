@@ -15,9 +15,9 @@ use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
 use readmill_format::squeeze::SpillCodec;
 use readmill_format::{cram, fastq};
+use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
-use readmill_steps::markdup::optical::CANDIDATE_BYTES;
-use readmill_steps::sort::Order;
+use readmill_sort::Order;
 
 pub use aligning::{Aligner, Aligning, Carrying, Lane, read_group};
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};

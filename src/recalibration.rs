@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use readmill_bqsr as bqsr;
+use readmill_bqsr::counters::most_group_bytes;
+use readmill_bqsr::{
+    self, ApplyRecalibration, Counting, ReadGroups, Recalibration, Training, WellFormed,
+};
 use readmill_format::intervals::{Chosen, Intervals};
 use readmill_format::reference::{Matched, Reference};
 use readmill_format::sites::Sites;
 use readmill_format::spill::Spill;
 use readmill_format::text;
-use readmill_record::{Charge, Error, Header, Ledger, Result};
-use readmill_steps::Step;
-use readmill_steps::bqsr::counters::most_group_bytes;
-use readmill_steps::bqsr::{
-    self, ApplyRecalibration, Counting, ReadGroups, Recalibration, Training, WellFormed,
-};
+use readmill_record::{Charge, Error, Header, Ledger, Result, Step};
 
 use crate::plan::{self, Apply, TableSource};
 use crate::report::Report;

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use readmill_engine::Crew;
+use readmill_filters::fix_mates::LoneMates;
 use readmill_format::bam;
 use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
-use readmill_record::{Charge, Error, Header, Kind, Result};
-use readmill_steps::filter::fix_mates::LoneMates;
-use readmill_steps::markdup::DuplicateEnds;
-use readmill_steps::sort::Order;
-use readmill_steps::{Step, sort};
+use readmill_markdup::DuplicateEnds;
+use readmill_record::{Charge, Error, Header, Kind, Result, Step};
+use readmill_sort as sort;
+use readmill_sort::Order;
 
 use crate::additions::{self, Additions};
 use crate::aligning::{self, Lanes, Unaligned};

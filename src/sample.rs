@@ -10,7 +10,7 @@ use readmill_format::bam::Encoder;
 use readmill_format::bgzf::Codec;
 use readmill_record::{Batch, Error, Header, Ledger, Result, Span, Stamp};
 use readmill_simulate::Sample;
-use readmill_steps::sort::PARTITION;
+use readmill_sort::PARTITION;
 
 use crate::output::Sink;
 use crate::plan::{Format, Index, Output, Verbosity};

@@ -3,12 +3,12 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use readmill_bqsr as bqsr;
+use readmill_filters::tally::AdapterCounts;
+use readmill_markdup::apply::Counted;
+use readmill_markdup::{DuplicationMetrics, Libraries, Tally};
 use readmill_record::header::Header;
 use readmill_record::{Error, Result};
-use readmill_steps::bqsr;
-use readmill_steps::markdup::apply::Counted;
-use readmill_steps::markdup::{DuplicationMetrics, Libraries, Tally};
-use readmill_steps::tally::AdapterCounts;
 
 use crate::output::index_names;
 use crate::plan::{Output, Plan};

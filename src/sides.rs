@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use readmill_filters::route::Segments;
 use readmill_format::bgzf::BLOCK_RECORDS;
 use readmill_record::{Batch, Header, Result};
-use readmill_steps::route::Segments;
-use readmill_steps::sort::PARTITION;
+use readmill_sort::PARTITION;
 
 use crate::aside::{Aside, Router};
 use crate::output::{Complete, Part, PartEncoder, Sink, Writer};

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use readmill_markdup::verdict::Deepest;
+use readmill_markdup::{Mode, Tally};
 use readmill_record::{Header, Ledger};
-use readmill_steps::markdup::verdict::Deepest;
-use readmill_steps::markdup::{Mode, Tally};
 
 use crate::limit;
 use crate::memory::{self, Memory};

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use readmill_bqsr as bqsr;
+use readmill_bqsr::{Report, plot_data};
 use readmill_record::{Ledger, Result};
-use readmill_steps::bqsr::{self, Report, plot_data};
 
 use crate::recalibration::read;
 use crate::side_files::spare;

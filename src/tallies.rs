@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use readmill_filters::tally::checksum::SequencingChecksum;
+use readmill_filters::tally::{AdapterBases, Checksum, Columns, Flagstat, Idxstats, Stats};
+use readmill_record::{Changes, Step, Tags};
 use readmill_record::{Error, Header, Result};
-use readmill_steps::sort::Order;
-use readmill_steps::tally::checksum::SequencingChecksum;
-use readmill_steps::tally::{AdapterBases, Checksum, Columns, Flagstat, Idxstats, Stats};
-use readmill_steps::{Changes, Step, Tags};
+use readmill_sort::Order;
 
 use crate::pass::doing::Watches;
 use crate::plan::Plan;

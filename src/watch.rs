@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use readmill_record::Tally;
 use readmill_record::{Batch, Result};
-use readmill_steps::Tally;
 
 /// A tally with what it has learnt so far, as a run takes it.
 pub trait Watch: Send + Sync {

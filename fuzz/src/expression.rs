@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
+use readmill_filters::expression::Expression;
 use readmill_record::{Header, RecordRef};
-use readmill_steps::expression::Expression;
 
 use crate::{expect_refusal, seeds};
 

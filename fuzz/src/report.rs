@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use readmill_steps::bqsr::{self, Applying, Recalibration, Report};
+use readmill_bqsr as bqsr;
+use readmill_bqsr::{Applying, Recalibration, Report};
 
 use crate::{expect_refusal, memory};
 

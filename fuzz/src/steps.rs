@@ -4,22 +4,21 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::Path;
 
+use readmill_filters::expression::Expression;
+use readmill_filters::tally::checksum::SequencingChecksum;
+use readmill_filters::tally::{AdapterBases, Checksum, Flagstat, Idxstats, Stats};
+use readmill_filters::{
+    ByFlags, CleanSam, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq, NmMdUq,
+    OptionalFields, RenameContigs, ReplaceReadGroup, Select, Subsample, fix_mates,
+};
 use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::Codec;
 use readmill_format::fastq::{self, Style};
 use readmill_format::reference::{Files, Reference};
-use readmill_record::{Batch, Header, Ledger, RecordRef, Result};
-use readmill_steps::expression::Expression;
-use readmill_steps::filter::{
-    ByFlags, CleanSam, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq, NmMdUq,
-    OptionalFields, RenameContigs, ReplaceReadGroup, Select, Subsample, fix_mates,
-};
-use readmill_steps::sort::key::Within;
-use readmill_steps::sort::{Keyer, Order};
-use readmill_steps::tally::checksum::SequencingChecksum;
-use readmill_steps::tally::{AdapterBases, Checksum, Flagstat, Idxstats, Stats};
-use readmill_steps::{Step, Tags, Tally};
+use readmill_record::{Batch, Header, Ledger, RecordRef, Result, Step, Tags, Tally};
+use readmill_sort::key::Within;
+use readmill_sort::{Keyer, Order};
 
 use crate::reference::in_memory;
 use crate::{expect_refusal, pieces, seeds};

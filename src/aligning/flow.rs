@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use readmill_align::{Cohorts, Seeded};
 use readmill_fastq::{Order, Taken};
+use readmill_filters::adapter::{FoundIn, Tally};
 use readmill_format::chain::Link;
 use readmill_record::{Batch, Error, Reads, Result};
-use readmill_steps::adapter::{FoundIn, Tally};
 
 use super::kernel::end_of_piece;
 use super::lanes::{Lanes, Origin};

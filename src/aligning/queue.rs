@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use readmill_align::{Model, Seeded};
 use readmill_fastq::Taken;
+use readmill_filters::adapter::FoundIn;
 use readmill_format::chain::Opened;
 use readmill_format::source::Claim;
 use readmill_record::{Batch, Error, Reads, Result};
-use readmill_steps::adapter::FoundIn;
 
 /// Records of a file that are to become reads.
 pub struct Raw {

@@ -16,7 +16,7 @@ use readmill_engine::Crew;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Error, Result};
 use readmill_simulate::{Profile, Sample};
-use readmill_steps::sort::Order;
+use readmill_sort::Order;
 
 /// Simulates reads of a small genome, then sorts them, marks duplicates, drops unmapped reads, and replaces
 /// read groups and the sequence dictionary, in one pass.

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 use readmill::plan::{DuplicateMode, Duplicates, Metrics};
+use readmill_markdup::barcodes::Barcodes;
+use readmill_markdup::location::ReadNames;
+use readmill_markdup::umi::{Method, UmiSource, Umis};
+use readmill_markdup::{Coding, DuplicateTypes, Optical, Rules, Strategy, Writing};
 use readmill_record::{Error, Result};
-use readmill_steps::markdup::barcodes::Barcodes;
-use readmill_steps::markdup::location::ReadNames;
-use readmill_steps::markdup::umi::{Method, UmiSource, Umis};
-use readmill_steps::markdup::{Coding, DuplicateTypes, Optical, Rules, Strategy, Writing};
 
 #[derive(Args)]
 #[command(next_help_heading = "Duplicates")]

@@ -8,7 +8,7 @@ use readmill::plan::{Elsewhere, Fastq, Format, Index, Output, Steps, Tallies};
 use readmill_format::fastq::{Fields, Style};
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, Result};
-use readmill_steps::sort::Order;
+use readmill_sort::Order;
 
 use super::common::{Input, MeansFlags};
 use super::meant::{is_named_as_records, no_output};

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use readmill::plan::{Filters, OptionalFields, Sampling, Unmapped};
+use readmill_filters::FlagRules;
+use readmill_filters::fix_mates::Rules;
+use readmill_filters::optional_fields::parse_tags;
 use readmill_record::{Flags, Result};
-use readmill_steps::filter::FlagRules;
-use readmill_steps::filter::fix_mates::Rules;
-use readmill_steps::filter::optional_fields::parse_tags;
 
 #[derive(Args)]
 #[command(next_help_heading = "Filters")]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::plan::{Apply, Training};
-use readmill_steps::bqsr::covariates::MOST_CONTEXT;
-use readmill_steps::bqsr::recalibration::MOST_CYCLES;
-use readmill_steps::bqsr::{Applying, Arguments, Counting, Writing};
+use readmill_bqsr::covariates::MOST_CONTEXT;
+use readmill_bqsr::recalibration::MOST_CYCLES;
+use readmill_bqsr::{Applying, Arguments, Counting, Writing};
 
 /// What is counted, against what.
 #[derive(Args)]

@@ -4,8 +4,8 @@ use clap::Args;
 use readmill::Plan;
 use readmill::plan::Steps;
 use readmill_record::{Result, tag::Tag};
-use readmill_steps::sort::Order;
-use readmill_steps::sort::key::Within;
+use readmill_sort::Order;
+use readmill_sort::key::Within;
 
 use super::common::Io;
 

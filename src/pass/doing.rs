@@ -1,9 +1,9 @@
 //! What is done to the reads of a batch where they pass: steps, and what is learnt before and behind them.
 
+use readmill_bqsr::Learner;
+use readmill_filters::route::Segments;
+use readmill_record::Step;
 use readmill_record::{Batch, Result};
-use readmill_steps::Step;
-use readmill_steps::bqsr::Learner;
-use readmill_steps::route::Segments;
 
 use super::look::Look;
 use super::{Counts, Steps, apply, count, fork};

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use readmill_engine::Crew;
 use readmill_format::spill::Spill;
+use readmill_markdup as markdup;
+use readmill_markdup::fields::Share;
+use readmill_markdup::grouping::{Evidence, Judged, Stated};
+use readmill_markdup::{DuplicateEnds, Ends, Mode, Noting, Verdict, instrument};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
-use readmill_steps::markdup::fields::Share;
-use readmill_steps::markdup::grouping::{Evidence, Judged, Stated};
-use readmill_steps::markdup::{self, DuplicateEnds, Ends, Mode, Noting, Verdict, instrument};
 
 use super::order::OnThreads;
 use crate::forecast::first_batch;

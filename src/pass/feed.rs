@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use readmill_engine::{Crew, Pool};
+use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{Link, Linked, Opened};
 use readmill_format::source::{self, Opener};
-use readmill_record::{Batch, Error, Result};
-use readmill_steps::Step;
-use readmill_steps::filter::Reconcile;
+use readmill_record::{Batch, Error, Result, Step};
 
 use crate::aligning::{Done, Flow, Lanes, Task, Worker};
 use crate::inputs::{Input, Inputs, Next};

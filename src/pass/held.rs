@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use readmill_markdup::Ends;
 use readmill_record::{Arena, Charge, Result};
-use readmill_steps::markdup::Ends;
-use readmill_steps::sort::{Framing, List, Merge, Run, Sources, SpilledRun};
+use readmill_sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
 use super::order::OnThreads;
 use super::prefix::Prefix;

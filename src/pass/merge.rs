@@ -3,9 +3,7 @@
 
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_record::{Batch, Error, Header, Result};
-use readmill_steps::sort::{
-    Cutter, Frames, Framing, Merge, Ordered, Partition, Range, RunSort, SpilledRun,
-};
+use readmill_sort::{Cutter, Frames, Framing, Merge, Ordered, Partition, Range, RunSort, SpilledRun};
 
 use super::Counts;
 use super::doing::{Doer, Doing};

@@ -13,8 +13,8 @@ pub mod stream;
 pub mod turnover;
 pub mod waiting;
 
+use readmill_record::Step;
 use readmill_record::{Batch, Result};
-use readmill_steps::Step;
 
 /// A thread's own copies of the steps.
 pub type Steps = Vec<Box<dyn Step>>;

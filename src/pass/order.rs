@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 
 use readmill_engine::{Crew, Pass};
+use readmill_markdup::{Item, Sorting};
 use readmill_record::{Error, Result};
-use readmill_steps::markdup::{Item, Sorting};
 
 struct SortLists<F, T, U>(F, PhantomData<fn(T) -> U>);
 

@@ -10,7 +10,7 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 use readmill_format::chain::{Link, Linked, Opened};
 use readmill_format::source::MAX_CLAIM;
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
-use readmill_steps::sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
+use readmill_sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
 use super::doing::{Doer, Doing};
 use super::turnover::Scratch;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use readmill_format::spill::Spill;
 use readmill_record::{Arena, Batch, RecordRef, Result, Sealed, Stamp};
-use readmill_steps::sort::{
+use readmill_sort::{
     Cutter, Entry, FrameWriter, Frames, Framing, List, Merge, Ordered, Partition, Range, RunSort,
     Sources,
 };

@@ -6,7 +6,8 @@ use readmill_engine::Crew;
 use readmill_format::source;
 use readmill_format::spill::Spill;
 use readmill_record::{Charge, Error, Ledger, Result};
-use readmill_steps::sort::{self, Framing, RunSort};
+use readmill_sort as sort;
+use readmill_sort::{Framing, RunSort};
 
 use crate::inputs::Next;
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use readmill_fastq::ReadStructure;
+use readmill_filters::adapter::{AdapterRules, Marker};
 use readmill_record::header::Line;
 use readmill_record::{Error, Header, Result};
-use readmill_steps::adapter::{AdapterRules, Marker};
 
 /// Where reads come from that are not aligned yet, and what aligns them.
 #[derive(Clone, Debug)]

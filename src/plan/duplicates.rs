@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use readmill_markdup::umi::{Method, UmiSource};
+use readmill_markdup::{Coding, DuplicateTypes, Optical, Rules, Strategy, Writing};
 use readmill_record::{Error, Result, tag};
-use readmill_steps::markdup::umi::{Method, UmiSource};
-use readmill_steps::markdup::{Coding, DuplicateTypes, Optical, Rules, Strategy, Writing};
 
 /// How duplicates are marked.
 #[derive(Clone, Debug)]

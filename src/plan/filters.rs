@@ -3,11 +3,11 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use readmill_filters::FlagRules;
+use readmill_filters::fix_mates::Rules;
+use readmill_filters::replace_read_group::canonical;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
-use readmill_steps::filter::FlagRules;
-use readmill_steps::filter::fix_mates::Rules;
-use readmill_steps::filter::replace_read_group::canonical;
 
 /// Filters and edits. Fields stand in the order in which they are applied.
 #[derive(Clone, Debug, Default)]

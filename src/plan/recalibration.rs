@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use readmill_bqsr::{Applying, Arguments, Counting, Writing};
 use readmill_record::{Error, Result};
-use readmill_steps::bqsr::{Applying, Arguments, Counting, Writing};
 
 /// How base qualities are recalibrated.
 #[derive(Clone, Debug)]

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
+use readmill_markdup::grouping::Stated;
+use readmill_markdup::optical::CANDIDATE_BYTES;
+use readmill_markdup::{ApplyMarks, DuplicateEnds, Ends, Verdict, Writing};
+use readmill_record::Step;
 use readmill_record::{Charge, Error, Result};
-use readmill_steps::Step;
-use readmill_steps::markdup::grouping::Stated;
-use readmill_steps::markdup::optical::CANDIDATE_BYTES;
-use readmill_steps::markdup::{ApplyMarks, DuplicateEnds, Ends, Verdict, Writing};
-use readmill_steps::sort::{
-    CRAM_PARTITION, Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources,
-};
+use readmill_sort::{CRAM_PARTITION, Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
 
 use super::{Job, set_order};
 use crate::inputs::Inputs;

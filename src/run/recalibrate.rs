@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use readmill_bqsr as bqsr;
+use readmill_bqsr::{Counting, Training, Writing};
 use readmill_format::sites::Found;
 use readmill_format::spill::Spill;
-use readmill_record::{Ledger, Result};
-use readmill_steps::Step;
-use readmill_steps::bqsr::{self, Counting, Training, Writing};
-use readmill_steps::markdup::Verdict;
-use readmill_steps::sort::{Merge, Sources};
+use readmill_markdup::Verdict;
+use readmill_record::{Ledger, Result, Step};
+use readmill_sort::{Merge, Sources};
 
 use super::Job;
 use crate::memory::Memory;

@@ -3,9 +3,9 @@
 use crate::support;
 
 use readmill::plan::{DuplicateMode, Duplicates, Filters, OptionalFields, Sampling, Steps};
-use readmill_steps::filter::FlagRules;
-use readmill_steps::filter::fix_mates::Rules;
-use readmill_steps::sort::Order;
+use readmill_filters::FlagRules;
+use readmill_filters::fix_mates::Rules;
+use readmill_sort::Order;
 use support::{Desk, arg, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:100\n@SQ\tSN:2\tLN:200\n\

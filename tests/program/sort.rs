@@ -5,7 +5,7 @@
 use crate::support;
 
 use readmill::plan::Steps;
-use readmill_steps::sort::Order;
+use readmill_sort::Order;
 use support::Desk;
 use support::random::Random;
 

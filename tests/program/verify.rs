@@ -9,9 +9,8 @@ use std::path::Path;
 use readmill::plan::{DuplicateMode, Duplicates, Plan, Verbosity};
 use readmill::report::Report;
 use readmill::{Additions, Summary};
-use readmill_record::{Batch, Error, Kind, RecordRef, edit};
-use readmill_steps::sort::Order;
-use readmill_steps::{Changes, Step};
+use readmill_record::{Batch, Changes, Error, Kind, RecordRef, Step, edit};
+use readmill_sort::Order;
 use support::{Desk, arg, bgzip, means, readmill, records};
 
 /// What goes wrong with one read.

@@ -11,6 +11,7 @@
 
 pub mod arena;
 pub mod batch;
+mod changes;
 pub mod cigar;
 pub mod edit;
 pub mod error;
@@ -20,11 +21,13 @@ pub mod ledger;
 pub mod reads;
 pub mod realign;
 mod room;
+mod step;
 pub mod tag;
 pub mod view;
 
 pub use arena::{Arena, Sealed};
 pub use batch::{Batch, Span, Stamp};
+pub use changes::{Changes, Tags};
 pub use cigar::Cigar;
 pub use error::{Error, Kind, Place, Result};
 pub use flags::Flags;
@@ -32,4 +35,5 @@ pub use header::Header;
 pub use ledger::{Charge, Ledger};
 pub use reads::{Read, ReadSpan, Reads};
 pub use room::{Prepaid, make_room};
+pub use step::{Step, Tally};
 pub use view::RecordRef;

@@ -1,8 +1,8 @@
 //! Sorts reads and marks duplicates, as `readmill prep` does; drops short reads, and counts G and C, in the same pass.
 use readmill::plan::{DuplicateMode, Duplicates, Plan, Verbosity};
 use readmill::{Additions, Watched, report::Report};
-use readmill_record::{Batch, Error, Result};
-use readmill_steps::{Changes, Step, Tally, sort::Order};
+use readmill_record::{Batch, Changes, Error, Result, Step, Tally};
+use readmill_sort::Order;
 
 /// A filter: drops reads of fewer bases than this.
 #[derive(Clone)]

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use readmill_filters::adapter::{AdapterPair, AdapterRules, Pruning, Stringency};
 use readmill_record::{Error, Result};
-use readmill_steps::adapter::{AdapterPair, AdapterRules, Pruning, Stringency};
 
 /// The adapters that are looked for unless others are named.
 const ADAPTERS: &str = "INDEXED,DUAL_INDEXED,PAIRED_END";

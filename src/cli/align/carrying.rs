@@ -3,8 +3,8 @@
 use clap::Args;
 use readmill::plan::Carrying;
 use readmill_fastq::ReadStructure;
-use readmill_steps::adapter::AdapterRules;
-use readmill_steps::markdup::umi::UmiSource;
+use readmill_filters::adapter::AdapterRules;
+use readmill_markdup::umi::UmiSource;
 
 /// Barcodes and comments of reads.
 #[derive(Args)]

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use readmill_format::spill::Extent;
 use readmill_record::{Charge, Header, Result};
-use readmill_steps::sort::{Frames, Merge, Sources, SpilledRun};
+use readmill_sort::{Frames, Merge, Sources, SpilledRun};
 
 use super::state::{Ingest, Shared, lock};
 use super::ticket::{Done, Left, Room, TurnoverDone};

@@ -22,10 +22,10 @@ mod ticket;
 use std::sync::{Arc, Mutex};
 
 use readmill_engine::Pass;
+use readmill_markdup as markdup;
+use readmill_markdup::{DuplicateEnds, EndsPart};
 use readmill_record::{Arena, Batch, Error, Header, Result};
-use readmill_steps::markdup;
-use readmill_steps::markdup::{DuplicateEnds, EndsPart};
-use readmill_steps::sort::{Partition, run};
+use readmill_sort::{Partition, run};
 
 use super::doing::Doer;
 use super::feed::{Feed, Reader, Stretch};

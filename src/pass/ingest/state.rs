@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_engine::Pool;
-use readmill_steps::markdup::DuplicateEnds;
-use readmill_steps::sort::{Entry, Frames};
+use readmill_markdup::DuplicateEnds;
+use readmill_sort::{Entry, Frames};
 
 use crate::output::Writer;
 use crate::pass::doing::Doing;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use readmill_markdup::EndsPart;
 use readmill_record::{Arena, Charge};
-use readmill_steps::markdup::EndsPart;
-use readmill_steps::sort::{Entry, Frames, List};
+use readmill_sort::{Entry, Frames, List};
 
 use crate::inputs::Next;
 use crate::pass::feed::{Piece, Stretch};

@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use dress::Dress;
 use oracle::{Expected, Rule};
 use readmill::plan::{DuplicateMode, Duplicates, Steps};
-use readmill_steps::markdup::Coding;
-use readmill_steps::markdup::umi::{Method, Umis};
+use readmill_markdup::Coding;
+use readmill_markdup::umi::{Method, Umis};
 use support::random::Random;
 use support::{Desk, number, records};
 

@@ -22,7 +22,8 @@ use readmill_format::source::{self, Opener, Source};
 use readmill_format::spill::Spill;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::{Arena, Batch, Charge, Header, Ledger, RecordRef};
-use readmill_steps::sort::{
+use readmill_sort as sort;
+use readmill_sort::{
     self, Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Ordered, Partition, Run, RunSort,
     Sources, SpilledRun,
 };

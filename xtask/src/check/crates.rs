@@ -7,12 +7,15 @@ use anyhow::{Context, Result};
 use super::source::Source;
 
 /// The directions: a crate, and the crates of this workspace it may use.
-const MAY_USE: [(&str, &[&str]); 8] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("engine", &[]),
     ("record", &[]),
     ("format", &["readmill-record"]),
     ("fastq", &["readmill-record", "readmill-format"]),
-    ("steps", &["readmill-record", "readmill-format"]),
+    ("sort", &["readmill-record", "readmill-format"]),
+    ("markdup", &["readmill-record", "readmill-format", "readmill-sort"]),
+    ("bqsr", &["readmill-record", "readmill-format"]),
+    ("filters", &["readmill-record", "readmill-format"]),
     ("simulate", &[]),
     ("align", &["readmill-record"]),
     ("contention", &["readmill-engine", "readmill-record", "readmill-fastq", "readmill-simulate"]),
@@ -23,15 +26,17 @@ const MAY_USE: [(&str, &[&str]); 8] = [
 const ROOT_ONLY: [&str; 8] =
     ["anyhow", "clap", "crossbeam", "futures", "indicatif", "rayon", "tokio", "tracing"];
 
+const LOCKS_AND_STREAMS: [&str; 6] = ["Mutex", "RwLock", "Condvar", "println", "eprintln", "stdout"];
+const OWN_SCRATCH: &str = "a step has its own scratch: it needs no lock, and errors say what is wrong";
+
 /// Words of production code, and where they must not stand.
-const FORBIDDEN: [(&str, &[&str], &str); 5] = [
+const FORBIDDEN: [(&str, &[&str], &str); 8] = [
     ("crates/record", &["std::fs", "File", "println", "eprintln"], "a record knows no files or streams"),
     ("crates/format", &["println", "eprintln", "stdout"], "a format says what is wrong by an error"),
-    (
-        "crates/steps",
-        &["Mutex", "RwLock", "Condvar", "println", "eprintln", "stdout"],
-        "a step has its own scratch: it needs no lock, and errors say what is wrong",
-    ),
+    ("crates/sort", &LOCKS_AND_STREAMS, OWN_SCRATCH),
+    ("crates/markdup", &LOCKS_AND_STREAMS, OWN_SCRATCH),
+    ("crates/bqsr", &LOCKS_AND_STREAMS, OWN_SCRATCH),
+    ("crates/filters", &LOCKS_AND_STREAMS, OWN_SCRATCH),
     ("crates/contention", &["println", "eprintln", "stdout"], "what is measured goes to the caller"),
     ("crates/simulate", &["println", "eprintln", "stdout"], "what is simulated goes to the caller"),
 ];
@@ -160,11 +165,11 @@ mod tests {
 
     #[test]
     fn a_wrong_direction_is_named() {
-        let manifest = "[dependencies]\nreadmill-steps.workspace = true\nclap = \"4\"\n";
+        let manifest = "[dependencies]\nreadmill-sort.workspace = true\nclap = \"4\"\n";
         let findings = manifest_findings("format", manifest);
         assert_eq!(findings.len(), 2);
-        assert!(findings[0].contains("format must not use readmill-steps"));
-        assert_eq!(manifest_findings("steps", "[dependencies]\nreadmill-format = \"1\"\n").len(), 0);
+        assert!(findings[0].contains("format must not use readmill-sort"));
+        assert_eq!(manifest_findings("sort", "[dependencies]\nreadmill-format = \"1\"\n").len(), 0);
         assert_eq!(manifest_findings("new", "").len(), 1);
     }
 

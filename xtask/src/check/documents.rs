@@ -75,9 +75,9 @@ mod tests {
     #[test]
     fn paths_are_read_from_the_table_alone() {
         let text = "see `a/b.rs`\n## Where do I change …?\n| what | where |\n|---|---|\n\
-                    | a filter | `crates/steps/src/filter/<name>.rs`, `src/plan.rs`, `--flag` |\n\
+                    | a filter | `crates/filters/src/<name>.rs`, `src/plan.rs`, `--flag` |\n\
                     ## Other\n| `x/y` |\n";
         let paths: Vec<String> = table_paths(text).into_iter().map(|(_, path)| path).collect();
-        assert_eq!(paths, ["crates/steps/src/filter", "src/plan.rs"]);
+        assert_eq!(paths, ["crates/filters/src", "src/plan.rs"]);
     }
 }

@@ -1,0 +1,255 @@
+//! New qualities for old: what GATK 4.6.2 ApplyBQSR writes.
+
+use std::sync::Arc;
+
+use readmill_record::{Batch, Error, RecordRef, Result, Stamp, edit, tag};
+
+use super::counters::MAX_QUALITY;
+use super::covariates::{self, Cycles};
+use super::group::GroupRecalibration;
+use super::groups::ReadGroups;
+use super::qualities;
+use super::recalibration::Recalibration;
+use super::training::too_long;
+use super::well_formed::WellFormed;
+use readmill_record::{Changes, Step};
+
+/// What is written to reads, beside their new qualities.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Writing {
+    /// Begin with the qualities in OQ, where a read has it.
+    pub use_original: bool,
+    /// Keep the old qualities in OQ, unless there are some already.
+    pub emit_original: bool,
+    /// Leave the qualities of reads alone whose read group the table lacks, but for what rounds all
+    /// qualities.
+    pub allow_missing_group: bool,
+    /// Drop the reads that GATK drops.
+    pub drop_malformed: bool,
+}
+
+impl Writing {
+    /// What is changed by it.
+    pub fn changes(&self) -> Changes {
+        let tags = Changes::tags(&[tag::OQ, tag::BI, tag::BD]);
+        Changes { reads: self.drop_malformed, qualities: true, ..tags }
+    }
+}
+
+/// Recalibrates reads.
+#[derive(Clone)]
+pub struct ApplyRecalibration {
+    shared: Arc<Shared>,
+    /// The identifier of the read group seen last, and what becomes of its qualities.
+    group: Option<(Vec<u8>, Fate)>,
+    read: Read,
+    counts: Counts,
+}
+
+struct Shared {
+    recalibration: Recalibration,
+    groups: ReadGroups,
+    /// What becomes of the qualities of each read group, by its number; nothing if the table lacks it.
+    by_number: Vec<Option<GroupRecalibration>>,
+    well_formed: WellFormed,
+    writing: Writing,
+}
+
+/// What becomes of the qualities of a read group.
+#[derive(Clone, Copy)]
+enum Fate {
+    /// They are recalibrated as the read group of this number.
+    Recalibrated(usize),
+    /// They are rounded, at most.
+    Rounded,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    recalibrated: u64,
+    unknown: u64,
+    malformed: u64,
+    dropped: u64,
+}
+
+/// Scratch: what is known of a read's bases.
+#[derive(Clone, Default)]
+struct Read {
+    codes: Vec<u8>,
+    contexts: Vec<u16>,
+    old: Vec<u8>,
+    new: Vec<u8>,
+}
+
+impl ApplyRecalibration {
+    /// Applies a recalibration to reads of these read groups.
+    pub fn new(
+        recalibration: Recalibration,
+        groups: ReadGroups,
+        well_formed: WellFormed,
+        writing: Writing,
+    ) -> Self {
+        let by_name = |name: &Vec<u8>| recalibration.group(name).cloned();
+        let by_number = groups.names().iter().map(by_name).collect();
+        let shared = Arc::new(Shared { recalibration, groups, by_number, well_formed, writing });
+        ApplyRecalibration { shared, group: None, read: Read::default(), counts: Counts::default() }
+    }
+
+    /// What becomes of the qualities of a read group.
+    fn fate(&mut self, id: &[u8]) -> Result<Fate> {
+        if let Some((_, fate)) = self.group.as_ref().filter(|(last, _)| last == id) {
+            return Ok(*fate);
+        }
+        let fate = self.shared.fate(id)?;
+        self.group = Some((id.to_vec(), fate));
+        Ok(fate)
+    }
+
+    /// Appends the record in its new form; nothing, if it is dropped.
+    fn rewrite(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let writing = &shared.writing;
+        let fields = Interesting::of(record);
+        let present = qualities::are_present(record);
+        if fields.group.is_none() || !present || !shared.well_formed.is_sound(record) {
+            self.counts.malformed += 1;
+            if writing.drop_malformed {
+                self.counts.dropped += 1;
+                return Ok(());
+            }
+        }
+        let start = out.len();
+        out.extend_from_slice(record.raw());
+        let has_any = present || writing.use_original && fields.original;
+        let Some(id) = fields.group.filter(|_| has_any && record.l_seq() > 0) else { return Ok(()) };
+        let fate = self.fate(id)?;
+        qualities::of(record, writing.use_original, None, &mut self.read.old)?;
+        self.read.recalibrate(record, fate, &shared)?;
+        let end = start + record.fields_start();
+        out[end - record.l_seq()..end].copy_from_slice(&self.read.new);
+        if fields.gaps {
+            edit::remove(out, start, tag::BI);
+            edit::remove(out, start, tag::BD);
+        }
+        if writing.emit_original && !fields.original {
+            let old: Vec<u8> = self.read.old.iter().map(|q| q + b'!').collect();
+            edit::append_text(out, start, tag::OQ, &old);
+        }
+        match fate {
+            Fate::Recalibrated(_) => self.counts.recalibrated += 1,
+            Fate::Rounded => self.counts.unknown += 1,
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn fate(&self, id: &[u8]) -> Result<Fate> {
+        let number = self.groups.number(id);
+        match number.filter(|&number| self.by_number[number].is_some()) {
+            Some(group) => Ok(Fate::Recalibrated(group)),
+            None if self.writing.allow_missing_group => Ok(Fate::Rounded),
+            None => Err(self.missing(id, number)),
+        }
+    }
+
+    fn missing(&self, id: &[u8], number: Option<usize>) -> Error {
+        let shown = String::from_utf8_lossy(id);
+        let what = match number {
+            Some(number) => format!(
+                "the recalibration table lacks the read group {shown}, called {} there",
+                String::from_utf8_lossy(&self.groups.names()[number])
+            ),
+            None => format!("the header lacks the read group {shown}"),
+        };
+        Error::input(what).hint(
+            "make the table from all read groups, or leave such reads as they are by --allow-missing-read-group",
+        )
+    }
+}
+
+impl Read {
+    /// Makes the new qualities of the old ones.
+    fn recalibrate(&mut self, record: RecordRef<'_>, fate: Fate, shared: &Shared) -> Result<()> {
+        let Read { codes, contexts, old, new } = self;
+        let recalibration = &shared.recalibration;
+        new.clear();
+        let group = match fate {
+            Fate::Recalibrated(number) => shared.by_number[number].as_ref(),
+            Fate::Rounded => None,
+        };
+        let Some(group) = group else {
+            new.extend(old.iter().map(|&q| recalibration.without_group[usize::from(q)]));
+            return Ok(());
+        };
+        if old.len() > recalibration.maximum_cycle as usize {
+            return Err(too_long(old.len(), recalibration.maximum_cycle as usize));
+        }
+        covariates::codes(record, codes);
+        let shape = (recalibration.context_size, recalibration.low_quality_tail);
+        covariates::contexts(codes, old, record.flags().is_reverse(), shape, contexts);
+        new.extend_from_slice(old);
+        group.recalibrate(new, contexts, Cycles::of(record, old.len()));
+        Ok(())
+    }
+}
+
+/// Optional fields that recalibration has to do with.
+struct Interesting<'a> {
+    group: Option<&'a [u8]>,
+    original: bool,
+    gaps: bool,
+}
+
+impl<'a> Interesting<'a> {
+    fn of(record: RecordRef<'a>) -> Self {
+        let mut found = Interesting { group: None, original: false, gaps: false };
+        for field in record.fields() {
+            match field.tag {
+                tag::RG if field.kind == b'Z' => found.group = found.group.or(Some(field.value)),
+                tag::OQ => found.original = true,
+                tag::BI | tag::BD => found.gaps = true,
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+impl Step for ApplyRecalibration {
+    fn name(&self) -> &'static str {
+        "bqsr"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn growth(&self) -> usize {
+        0 // reads are recalibrated when they leave
+    }
+
+    fn changes(&self) -> Changes {
+        self.shared.writing.changes()
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        batch.rewrite(|_: Stamp, record, out| self.rewrite(record, out))
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let Counts { recalibrated, unknown, malformed, dropped } = self.counts;
+        let mut counts = vec![("reads recalibrated", recalibrated)];
+        if unknown > 0 {
+            counts.push(("reads not recalibrated, of whose read group nothing was counted", unknown));
+        }
+        if dropped > 0 {
+            counts.push(("reads dropped that GATK takes for malformed", dropped));
+        } else if malformed > 0 {
+            counts.push(("reads kept that GATK takes for malformed and drops", malformed));
+        }
+        counts
+    }
+}
+
+const _: () = assert!(MAX_QUALITY + b'!' == b'~', "a quality fits a printable character");

@@ -1,0 +1,139 @@
+//! Fewer different qualities: neighbours that cost least are merged (GATK's QualQuantizer, spec D6).
+
+use super::exact::{log10, power_of_ten};
+use super::tables::QUALITIES;
+
+/// Qualities up to this one cost nothing to merge.
+const UNINTERESTING: usize = 6;
+
+/// What each quality (Phred, 0 to 93) becomes, where so many bases have it, and so many different ones may stay: at
+/// least one.
+pub fn quantize(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
+    let mut intervals: Vec<Interval> =
+        (0..QUALITIES).map(|quality| Interval::of(quality, counts[quality])).collect();
+    while intervals.len() > levels.max(1) {
+        merge_cheapest(&mut intervals);
+    }
+    let mut map = [0; QUALITIES];
+    for interval in &intervals {
+        map[interval.first..=interval.last].fill(interval.quality());
+    }
+    map
+}
+
+/// How many runs of equal qualities a map has. GATK takes it for the number of levels.
+pub fn levels(map: &[u8; QUALITIES]) -> usize {
+    map.chunk_by(|a, b| a == b).count()
+}
+
+/// Merges the two neighbours with the smallest penalty, the first ones of several.
+fn merge_cheapest(intervals: &mut Vec<Interval>) {
+    let mut cheapest: Option<(usize, f64)> = None;
+    for (at, pair) in intervals.windows(2).enumerate() {
+        let penalty = penalty(&pair[0], &pair[1]);
+        if cheapest.is_none_or(|(_, least)| penalty < least) {
+            cheapest = Some((at, penalty));
+        }
+    }
+    let Some((at, _)) = cheapest else { return };
+    let right = intervals.remove(at + 1);
+    let left = std::mem::replace(&mut intervals[at], Interval::of(0, 0));
+    intervals[at] = left.merged(right);
+}
+
+/// What it costs to merge two intervals: for each base, how far the logarithm of its error rate moves.
+fn penalty(left: &Interval, right: &Interval) -> f64 {
+    let rate = error_rate(left.observations + right.observations, left.errors + right.errors);
+    if rate == 0.0 {
+        return 0.0;
+    }
+    let rate = log10(rate);
+    left.cost(rate) + right.cost(rate)
+}
+
+/// 0 where there are no bases; otherwise one error and one base are added.
+fn error_rate(observations: u64, errors: u64) -> f64 {
+    if observations == 0 { 0.0 } else { (errors + 1) as f64 / (observations + 1) as f64 }
+}
+
+/// Qualities that become one.
+struct Interval {
+    first: usize,
+    last: usize,
+    observations: u64,
+    errors: u64,
+    /// log10 of the error rate of a single quality.
+    rate: f64,
+    /// What was merged.
+    parts: Option<Box<(Interval, Interval)>>,
+}
+
+impl Interval {
+    fn of(quality: usize, observations: u64) -> Self {
+        let rate = power_of_ten(quality as f64 / -10.0);
+        // GATK keeps these errors in 31 bits.
+        let errors = ((observations as f64 * rate).floor() as u64).min(i32::MAX as u64);
+        Interval { first: quality, last: quality, observations, errors, rate: log10(rate), parts: None }
+    }
+
+    fn merged(self, other: Interval) -> Interval {
+        Interval {
+            first: self.first,
+            last: other.last,
+            observations: self.observations + other.observations,
+            errors: self.errors + other.errors,
+            rate: 0.0,
+            parts: Some(Box::new((self, other))),
+        }
+    }
+
+    /// What its bases cost where log10 of their error rate becomes this. The sum follows the order of merging,
+    /// which shows in last bits.
+    fn cost(&self, rate: f64) -> f64 {
+        match &self.parts {
+            Some(parts) => parts.0.cost(rate) + parts.1.cost(rate),
+            None if self.last <= UNINTERESTING => 0.0,
+            None => (self.rate - rate).abs() * self.observations as f64,
+        }
+    }
+
+    fn quality(&self) -> u8 {
+        if self.parts.is_none() {
+            return self.first as u8;
+        }
+        let quality = -10.0 * log10(error_rate(self.observations, self.errors));
+        (quality + 0.5).floor().clamp(1.0, 93.0) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What GATK 4.6.2.0 answers.
+    const STATED: &str = include_str!("../tests/bqsr/recalibration/quantized.tsv");
+
+    #[test]
+    fn gatk_s_quantized_qualities() {
+        let numbers = |text: &str| {
+            text.split(',').map(|number| number.parse::<u64>().unwrap()).collect::<Vec<_>>()
+        };
+        for line in STATED.lines().filter(|line| !line.starts_with('#')) {
+            let [wanted, counts, map] = line.split('\t').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
+            let counts: [u64; QUALITIES] = numbers(counts).try_into().unwrap();
+            let found = quantize(&counts, wanted.parse().unwrap());
+            assert_eq!(found.map(u64::from).to_vec(), numbers(map), "{line}");
+        }
+    }
+
+    #[test]
+    fn as_many_levels_as_qualities_change_nothing() {
+        let identity = std::array::from_fn(|quality| quality as u8);
+        assert_eq!(quantize(&[1; QUALITIES], QUALITIES), identity);
+        assert_eq!(levels(&identity), QUALITIES);
+        // What is merged apart may become the same.
+        assert!(levels(&quantize(&[5; QUALITIES], 7)) <= 7);
+    }
+}

@@ -1,0 +1,185 @@
+//! A report as text.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use super::layout::{Head, table};
+use super::rows::{Covariate, CovariateRow, QualityRow, Report};
+use crate::evidence::Evidence;
+use crate::java::fixed;
+use crate::tables::{Event, QUALITIES, context_bases};
+
+const ARGUMENTS: Head = Head {
+    name: "Arguments",
+    description: "Recalibration argument collection values used in this run",
+    columns: &[("Argument", "%s"), ("Value", "%s")],
+};
+const QUANTIZED: Head = Head {
+    name: "Quantized",
+    description: "Quality quantization map",
+    columns: &[("QualityScore", "%d"), ("Count", "%d"), ("QuantizedScore", "%d")],
+};
+const GROUPS: Head = Head {
+    name: "RecalTable0",
+    description: "",
+    columns: &[
+        ("ReadGroup", "%s"),
+        ("EventType", "%s"),
+        ("EmpiricalQuality", "%.4f"),
+        ("EstimatedQReported", "%.4f"),
+        ("Observations", "%d"),
+        ("Errors", "%.2f"),
+    ],
+};
+const REPORTED: Head = Head {
+    name: "RecalTable1",
+    description: "",
+    columns: &[
+        ("ReadGroup", "%s"),
+        ("QualityScore", "%d"),
+        ("EventType", "%s"),
+        ("EmpiricalQuality", "%.4f"),
+        ("Observations", "%d"),
+        ("Errors", "%.2f"),
+    ],
+};
+const COVARIATES: Head = Head {
+    name: "RecalTable2",
+    description: "",
+    columns: &[
+        ("ReadGroup", "%s"),
+        ("QualityScore", "%d"),
+        ("CovariateValue", "%s"),
+        ("CovariateName", "%s"),
+        ("EventType", "%s"),
+        ("EmpiricalQuality", "%.4f"),
+        ("Observations", "%d"),
+        ("Errors", "%.2f"),
+    ],
+};
+
+pub(super) fn report(report: &Report) -> Vec<u8> {
+    let mut out = b"#:GATKReport.v1.1:5\n".to_vec();
+    table(&mut out, &ARGUMENTS, &report.stated, |(name, value), cells| {
+        put(&mut cells[0], name);
+        put(&mut cells[1], value);
+    });
+    let qualities: Vec<usize> = (0..QUALITIES).collect();
+    table(&mut out, &QUANTIZED, &qualities, |&quality, cells| {
+        put(&mut cells[0], quality);
+        put(&mut cells[1], report.quantization.counts[quality]);
+        put(&mut cells[2], report.quantization.map[quality]);
+    });
+    groups(&mut out, report);
+    reported(&mut out, report);
+    covariates(&mut out, report);
+    out
+}
+
+fn put(cell: &mut Vec<u8>, value: impl std::fmt::Display) {
+    // Writing into memory does not fail.
+    let _ = write!(cell, "{value}");
+}
+
+/// The number of bases and errors.
+fn put_counts(cells: &mut [Vec<u8>], evidence: &Evidence) {
+    put(&mut cells[0], evidence.observations);
+    put(&mut cells[1], fixed(evidence.errors(), 2));
+}
+
+/// The order of events in a report is that of their letters, D before I before M: the reverse of ours.
+fn alphabetical(event: Event) -> Reverse<Event> {
+    Reverse(event)
+}
+
+fn groups(out: &mut Vec<u8>, report: &Report) {
+    let mut rows = Vec::new();
+    for group in &report.groups {
+        for event in Event::ALL.into_iter().rev() {
+            if let Some(evidence) = &group.events[event.index()] {
+                rows.push((&group.name, event, evidence.empirical(), evidence));
+            }
+        }
+    }
+    table(out, &GROUPS, &rows, |(name, event, empirical, evidence), cells| {
+        cells[0].extend_from_slice(name);
+        put(&mut cells[1], event.letter());
+        put(&mut cells[2], format_args!("{empirical}.0000"));
+        put(&mut cells[3], fixed(evidence.reported, 4));
+        put_counts(&mut cells[4..], evidence);
+    });
+}
+
+fn reported(out: &mut Vec<u8>, report: &Report) {
+    let mut rows: Vec<(&Vec<u8>, u8, &QualityRow)> = Vec::new();
+    for group in &report.groups {
+        let from = rows.len();
+        rows.extend(group.qualities.iter().map(|row| (&group.name, row.evidence.empirical(), row)));
+        rows[from..].sort_by_key(|(_, _, row)| (row.quality, alphabetical(row.event)));
+    }
+    table(out, &REPORTED, &rows, |(name, empirical, row), cells| {
+        cells[0].extend_from_slice(name);
+        put(&mut cells[1], row.quality);
+        put(&mut cells[2], row.event.letter());
+        put(&mut cells[3], format_args!("{empirical}.0000"));
+        put_counts(&mut cells[4..], &row.evidence);
+    });
+}
+
+fn covariates(out: &mut Vec<u8>, report: &Report) {
+    let words = Words::of(report);
+    let mut rows: Vec<(&Vec<u8>, u8, &CovariateRow)> = Vec::new();
+    for group in &report.groups {
+        let from = rows.len();
+        rows.extend(group.covariates.iter().map(|row| (&group.name, row.evidence.empirical(), row)));
+        rows[from..].sort_by_cached_key(|(_, _, row)| {
+            (row.quality, words.place(row.covariate), alphabetical(row.event))
+        });
+    }
+    table(out, &COVARIATES, &rows, |(name, empirical, row), cells| {
+        cells[0].extend_from_slice(name);
+        put(&mut cells[1], row.quality);
+        cells[2].extend_from_slice(&text(row.covariate));
+        put(&mut cells[3], covariate_name(row.covariate));
+        put(&mut cells[4], row.event.letter());
+        put(&mut cells[5], format_args!("{empirical}.0000"));
+        put_counts(&mut cells[6..], &row.evidence);
+    });
+}
+
+/// The column CovariateValue.
+pub(crate) fn text(covariate: Covariate) -> Vec<u8> {
+    match covariate {
+        Covariate::Context { size, code } => context_bases(code as usize, usize::from(size)),
+        Covariate::Cycle(cycle) => cycle.to_string().into_bytes(),
+    }
+}
+
+/// The column CovariateName.
+pub(crate) fn covariate_name(covariate: Covariate) -> &'static str {
+    match covariate {
+        Covariate::Context { .. } => "Context",
+        Covariate::Cycle(_) => "Cycle",
+    }
+}
+
+/// The order of contexts and cycles as text, in which -10 is before 1 and 10 before 2.
+struct Words(BTreeMap<Covariate, usize>);
+
+impl Words {
+    fn of(report: &Report) -> Self {
+        let rows = report.groups.iter().flat_map(|group| &group.covariates);
+        let mut places: BTreeMap<Covariate, usize> = rows.map(|row| (row.covariate, 0)).collect();
+        let mut sorted: Vec<Covariate> = places.keys().copied().collect();
+        sorted.sort_by_cached_key(|&covariate| text(covariate));
+        for (place, covariate) in sorted.into_iter().enumerate() {
+            places.insert(covariate, place);
+        }
+        Words(places)
+    }
+
+    fn place(&self, covariate: Covariate) -> usize {
+        self.0.get(&covariate).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,279 @@
+//! Recalibration reports against what GATK 4.6.2.0 writes and makes of them. The files in `recalibration/` were
+//! written by its classes, from random counts: `one.table` has two read groups, one with insertions and deletions.
+#![allow(clippy::unwrap_used)]
+
+use readmill_bqsr::report::Covariate;
+use readmill_bqsr::tables::{Event, context_code, cycle_index};
+use readmill_bqsr::{
+    Applying, Datum, EventTable, GroupTable, QualityTable, Recalibration, Report, Tables,
+};
+use readmill_bqsr::{gather, plot_data};
+use readmill_record::{Ledger, Result};
+
+const ONE: &str = include_str!("recalibration/one.table");
+const TWO: &str = include_str!("recalibration/two.table");
+const GATHERED: &str = include_str!("recalibration/gathered.table");
+const PLOT: &str = include_str!("recalibration/plot.csv");
+const APPLIED: &str = include_str!("recalibration/applied.tsv");
+
+fn read(text: &str) -> Report {
+    try_read(text).unwrap()
+}
+
+fn try_read(text: impl AsRef<[u8]>) -> Result<Report> {
+    Report::read(text.as_ref(), &mut Ledger::unlimited().empty("a table"))
+}
+
+fn text(report: &Report) -> String {
+    String::from_utf8(report.text()).unwrap()
+}
+
+#[test]
+fn a_report_is_read_and_written() {
+    for report in [ONE, TWO, GATHERED] {
+        assert_eq!(text(&read(report)), report);
+    }
+}
+
+#[test]
+fn counts_become_the_report() {
+    let report = read(ONE);
+    let made = Report::new(&counts(&report), report.arguments.clone()).unwrap();
+    assert_eq!(made, report);
+    assert_eq!(text(&made), ONE);
+}
+
+/// The counts behind a report, groups in another order, with some that were not seen.
+fn counts(report: &Report) -> Tables {
+    let mut tables =
+        Tables { groups: vec![GroupTable { name: b"unseen".to_vec(), ..GroupTable::default() }] };
+    for group in report.groups.iter().rev() {
+        let mut table = GroupTable { name: group.name.clone(), ..GroupTable::default() };
+        for row in &group.qualities {
+            let evidence = row.evidence;
+            at(&mut table.events[row.event.index()], row.quality).total =
+                Datum { observations: evidence.observations, errors: evidence.errors() };
+        }
+        for row in &group.covariates {
+            let table = at(&mut table.events[row.event.index()], row.quality);
+            let (list, place) = match row.covariate {
+                Covariate::Context { size, code } => {
+                    table.contexts.resize(1 << (2 * size), Datum::default());
+                    (&mut table.contexts, code as usize)
+                }
+                Covariate::Cycle(cycle) => {
+                    table
+                        .cycles
+                        .resize(table.cycles.len().max(cycle_index(cycle) + 3), Datum::default());
+                    (&mut table.cycles, cycle_index(cycle))
+                }
+            };
+            list[place] =
+                Datum { observations: row.evidence.observations, errors: row.evidence.errors() };
+        }
+        tables.groups.push(table);
+    }
+    tables
+}
+
+fn at(event: &mut EventTable, quality: u8) -> &mut QualityTable {
+    let length = event.qualities.len().max(usize::from(quality) + 1);
+    event.qualities.resize(length, None);
+    event.qualities[usize::from(quality)].get_or_insert_default()
+}
+
+#[test]
+fn reports_are_gathered() {
+    let gathered = gather([read(ONE), read(TWO)].map(Ok)).unwrap();
+    assert_eq!(text(&gathered), GATHERED);
+    let mut other = read(TWO);
+    other.arguments.maximum_cycle_value = 13;
+    let error = gather([read(ONE), other].map(Ok)).unwrap_err().to_string();
+    assert!(error.contains("maximum_cycle_value is 12 in the first and 13 here"), "{error}");
+    assert!(gather(Vec::new()).is_err());
+    let empty = Report::new(&Tables::default(), read(ONE).arguments).unwrap();
+    assert!(gather([Ok(empty.clone())]).unwrap_err().to_string().contains("no report has any base"));
+    assert_eq!(
+        text(&gather([read(ONE), empty].map(Ok)).unwrap()),
+        text(&gather([Ok(read(ONE))]).unwrap())
+    );
+}
+
+#[test]
+fn data_for_plots() {
+    let (before, after) = (read(ONE), read(GATHERED));
+    let csv = plot_data::csv(&[("Before", &before), ("After", &after)]).unwrap();
+    assert_eq!(String::from_utf8(csv).unwrap(), PLOT);
+    let mut other = after;
+    other.arguments.low_quality_tail = 9;
+    let error = plot_data::csv(&[("Before", &before), ("After", &other)]).unwrap_err().to_string();
+    assert!(error.contains("low_quality_tail is 2 and 9"), "{error}");
+}
+
+#[test]
+fn qualities_are_recalibrated() {
+    let report = read(ONE);
+    for line in APPLIED.lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let numbers = |at: usize| -> Vec<u8> {
+            fields[at]
+                .split(',')
+                .filter(|text| !text.is_empty())
+                .map(|text| text.parse().unwrap())
+                .collect()
+        };
+        let applying = Applying {
+            preserve_below: fields[0].parse().unwrap(),
+            quantize: fields[1].parse().unwrap(),
+            static_quantized: numbers(2),
+            round_down: fields[3] == "true",
+            global_prior: Some(fields[4].parse().unwrap()),
+        };
+        let recalibration = Recalibration::new(&report, &applying, &Ledger::unlimited()).unwrap();
+        let (bases, sign) = (fields[6].as_bytes(), fields[7].parse::<i32>().unwrap());
+        let reported = numbers(8);
+        let found: Vec<u8> = match recalibration.group(fields[5].as_bytes()) {
+            None => reported
+                .iter()
+                .map(|&quality| recalibration.without_group[usize::from(quality)])
+                .collect(),
+            Some(group) => (0..bases.len())
+                .map(|at| {
+                    let context = at.checked_sub(1).and_then(|before| context_code(&bases[before..=at]));
+                    let cycle = cycle_index(sign * (at as i32 + 1));
+                    group.quality(reported[at], context.map_or(u16::MAX, |code| code as u16), cycle)
+                })
+                .collect(),
+        };
+        assert_eq!(found, numbers(9), "{line}");
+    }
+}
+
+#[test]
+fn what_reads_are_found_by_is_in_the_report() {
+    let recalibration =
+        Recalibration::new(&read(ONE), &Applying::default(), &Ledger::unlimited()).unwrap();
+    assert_eq!(
+        (recalibration.context_size, recalibration.low_quality_tail, recalibration.maximum_cycle),
+        (2, 2, 12)
+    );
+    assert!(recalibration.group(b"unit.10").is_some() && recalibration.group(b"unit").is_none());
+    // Qualities that no read can have are given back.
+    assert_eq!(recalibration.group(b"unit.10").unwrap().quality(94, 0, 2), 94);
+    let applying = Applying { static_quantized: vec![10, 94], ..Applying::default() };
+    assert!(Recalibration::new(&read(ONE), &applying, &Ledger::unlimited()).is_err());
+}
+
+/// What is refused, by a change of the text that makes it so, and what is said of it.
+const REFUSALS: [(&str, &str, &str); 17] = [
+    (
+        "#:GATKReport.v1.1:5",
+        "#:GATKReport.v1.0:5",
+        "line 1: the report is v1.0:5, and only v1.1 can be read",
+    ),
+    ("#:GATKReport.v1.1:5", "##:GATKReport.v0.2 x", "line 1: this is a report of version 0"),
+    ("#:GATKReport.v1.1:5", "@HD\tVN:1.6", "line 1: this is no GATKReport"),
+    (
+        "#:GATKReport.v1.1:5",
+        "#:GATKReport.v1.1:6",
+        "the report ends where the sizes of a table should be",
+    ),
+    ("#:GATKReport.v1.1:5", "#:GATKReport.v1.1:4", "there is text after the last of 4 tables"),
+    ("#:GATKTable:RecalTable1:", "#:GATKTable:RecalTable7:", "the table RecalTable1 is missing"),
+    (
+        "#:GATKTable:3:94:",
+        "#:GATKTable:3:93:",
+        "line 119: a table has more rows than its first line says",
+    ),
+    ("QuantizedScore", "QuantizedSore ", "line 25: the column QuantizedScore is missing"),
+    (
+        "SET_Q_ZERO     ",
+        "DO_NOTHING     ",
+        "solid_recal_mode is DO_NOTHING; only SET_Q_ZERO is supported",
+    ),
+    (
+        "maximum_cycle_value         12",
+        "maximum_cycle_value         5 ",
+        "is beyond maximum_cycle_value 5",
+    ),
+    ("mismatches_context_size     2", "mismatches_context_size     0", "contexts have 1 to 13 bases"),
+    ("quantizing_levels           5", "quantizing_levels           0", "one quality has to be left"),
+    ("  Context        M", "  Contest        M", "CovariateName is \"Contest\""),
+    (
+        "  AA              Context",
+        "  AN              Context",
+        "the context \"AN\" is not of up to 2 bases",
+    ),
+    ("unit 2                7  M", "unit 2               97  M", "QualityScore is 97, above 93"),
+    (
+        "unit 2                7  M",
+        "unit 3                7  M",
+        "the read group unit 3 is not in the table RecalTable0",
+    ),
+    (
+        "unit 2                7  M",
+        "unit 2                7  X",
+        "EventType is \"X\", which is not M, I or D",
+    ),
+];
+
+#[test]
+fn what_is_wrong_is_said() {
+    for (from, to, expected) in REFUSALS {
+        assert!(ONE.contains(from), "{from}");
+        let error = try_read(ONE.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{from} -> {to}: {error}");
+    }
+}
+
+#[test]
+fn counts_that_cannot_be_are_refused() {
+    let line = ONE.lines().rfind(|line| line.contains("Cycle")).unwrap();
+    let (head, _) = line.rsplit_once("  ").unwrap();
+    for errors in ["NaN", "inf", "-1.00", "1e300", "x"] {
+        let error = try_read(ONE.replace(line, &format!("{head}  {errors:>9}"))).unwrap_err();
+        assert!(error.to_string().starts_with("line 2"), "{errors}: {error}");
+    }
+}
+
+#[test]
+fn a_cut_off_report_is_an_error_and_never_a_panic() {
+    for end in 0..ONE.trim_end().len() - 1 {
+        if ONE.as_bytes()[end] == b'\n' || end % 7 == 0 {
+            let _ = try_read(&ONE.as_bytes()[..end]);
+        }
+    }
+    assert!(try_read(&ONE.as_bytes()[..ONE.len() / 2]).is_err());
+    assert!(try_read(b"").is_err());
+}
+
+#[test]
+fn lines_may_end_as_on_windows_and_names_may_be_in_any_script() {
+    assert_eq!(read(&ONE.replace('\n', "\r\n")), read(ONE));
+    let mut report = read(ONE);
+    report.groups[0].name = "лунка 🧬".as_bytes().to_vec();
+    report.groups.swap(0, 1);
+    assert_eq!(read(&text(&report)), report);
+}
+
+#[test]
+fn a_table_is_refused_before_it_takes_more_memory_than_there_is() {
+    let charged = |ledger: &Ledger| Report::read(ONE.as_bytes(), &mut ledger.empty("a table"));
+    let ample = Ledger::of(1 << 20);
+    assert!(charged(&ample).unwrap().memory() <= ample.peak());
+    let error = charged(&Ledger::of(10_000)).unwrap_err();
+    assert!(error.to_string().contains("raise -m"), "{error}");
+}
+
+#[test]
+fn one_row_of_a_late_cycle_is_charged_with_all_cycles_before_it() {
+    let mut report = read(ONE);
+    report.arguments.maximum_cycle_value = 999_999;
+    let rows = report.groups.iter_mut().flat_map(|group| &mut group.covariates);
+    let mut of_cycles = rows.filter(|row| matches!(row.covariate, Covariate::Cycle(_)));
+    of_cycles.find(|row| row.event == Event::Mismatch).unwrap().covariate = Covariate::Cycle(999_999);
+    let new = |bytes: u64| Recalibration::new(&report, &Applying::default(), &Ledger::of(bytes));
+    let error = new(2 << 20).map(drop).unwrap_err();
+    assert!(error.to_string().starts_with("recalibration: needs"), "{error}");
+    assert!(new(400 << 20).is_ok());
+}

@@ -1,0 +1,264 @@
+//! Clips alignments that hang over the end of their reference sequence.
+
+use std::sync::Arc;
+
+use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
+use readmill_record::realign::{self, Packed};
+use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Step, edit, tag};
+
+/// Makes alignments end where their reference sequence does, as Picard 3.4 CleanSam: what hangs over is soft-clipped,
+/// in the CIGAR and in MC, the mate's CIGAR; unmapped reads get MAPQ 0. NM, MD, UQ and TLEN stay as they are.
+///
+/// Picard counts the overhang in bases of the reference and clips as many of the read, so a deletion there clips more
+/// than need be, and an insertion leaves something hanging; that is followed. It is not followed where its answer does
+/// not fit the read or aligns nothing (SEQ `*`, long deletions): there the CIGAR is cut where the sequence ends. A read
+/// that lies wholly beyond it becomes unmapped and loses its place, as in samtools fixmate.
+#[derive(Clone)]
+pub struct CleanSam {
+    /// Of each reference sequence, in bases.
+    lengths: Arc<[i64]>,
+    ops: Vec<Packed>,
+    clipped: Vec<Packed>,
+    text: Vec<u8>,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    clipped: u64,
+    mates: u64,
+    mapq: u64,
+    lost: u64,
+}
+
+impl CleanSam {
+    /// The step for reads on the sequences of `header`.
+    pub fn new(header: &Header) -> Self {
+        let lengths = header.references().iter().map(|it| i64::from(it.length)).collect();
+        let [ops, clipped] = [const { Vec::new() }; 2];
+        CleanSam { lengths, ops, clipped, text: Vec::new(), counts: Counts::default() }
+    }
+
+    /// Bases of the reference that lie between the end of the sequence and `end`, 0-based and exclusive.
+    fn overhang(&self, ref_id: i32, end: i64) -> i64 {
+        let length = usize::try_from(ref_id).ok().and_then(|id| self.lengths.get(id));
+        length.map_or(0, |length| end - length)
+    }
+
+    /// By how much the read hangs over; 0 or less if it does not.
+    fn own(&self, record: RecordRef<'_>) -> i64 {
+        if record.flags().is_unmapped() || record.pos() < 0 {
+            return 0;
+        }
+        let span = record.cigar().reference_length();
+        if span == 0 { 0 } else { self.overhang(record.ref_id(), i64::from(record.pos()) + span) }
+    }
+
+    /// By how much the mate hangs over, by MC, which is left in `ops`.
+    fn mate(&mut self, record: RecordRef<'_>) -> i64 {
+        let flags = record.flags();
+        let none = !flags.is_paired() || flags.is_mate_unmapped() || record.next_pos() < 0;
+        if none || record.next_ref_id() < 0 {
+            return 0;
+        }
+        let field = record.field(tag::MC).filter(|field| field.kind == b'Z');
+        if !field.is_some_and(|field| realign::parse(field.value, &mut self.ops)) {
+            return 0;
+        }
+        let span = reference_length(&self.ops);
+        if span == 0 {
+            0
+        } else {
+            self.overhang(record.next_ref_id(), i64::from(record.next_pos()) + span)
+        }
+    }
+
+    fn is_clean(&mut self, record: RecordRef<'_>) -> bool {
+        let idle = record.flags().is_unmapped() && record.mapq() != 0;
+        !idle && self.own(record) <= 0 && self.mate(record) <= 0
+    }
+
+    /// Appends the record as it should be.
+    fn write(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) {
+        let (start, own) = (out.len(), self.own(record));
+        if own > 0 {
+            self.ops.clear();
+            self.ops.extend(record.cigar().ops().map(|(op, n)| n << 4 | op));
+            self.counts.clipped += 1;
+            if clip(&self.ops, own, &mut self.clipped) {
+                realign::copy_with_cigar(record, &self.clipped, out);
+            } else {
+                realign::copy_with_cigar(record, &[], out);
+                unmap(&mut out[start..]);
+                self.counts.lost += 1;
+            }
+        } else {
+            out.extend_from_slice(record.raw());
+        }
+        if record.flags().is_unmapped() && record.mapq() != 0 {
+            edit::set_mapq(&mut out[start..], 0);
+            self.counts.mapq += 1;
+        }
+        let mate = self.mate(record);
+        if mate > 0 && clip(&self.ops, mate, &mut self.clipped) {
+            self.text.clear();
+            realign::write(self.clipped.iter().map(|op| (op & 15, op >> 4)), &mut self.text);
+            let copy = out.split_off(start);
+            edit::copy_with_text(RecordRef::new(&copy), tag::MC, &self.text, out);
+            self.counts.mates += 1;
+        }
+    }
+}
+
+/// Takes a read off its sequence: 0x4 set, 0x2 cleared, no place, MAPQ 0.
+fn unmap(raw: &mut [u8]) {
+    let flags = RecordRef::new(raw).flags().0;
+    edit::set_flags(raw, flags & !Flags::PROPER | Flags::UNMAPPED);
+    edit::set_ref_id(raw, -1);
+    edit::set_pos(raw, -1);
+    edit::set_mapq(raw, 0);
+    edit::set_bin(raw);
+}
+
+pub(super) fn reference_length(ops: &[Packed]) -> i64 {
+    ops.iter().filter(|&&op| consumes_reference(op & 15)).map(|&op| i64::from(op >> 4)).sum()
+}
+
+fn query_length(ops: &[Packed]) -> i64 {
+    ops.iter().filter(|&&op| consumes_query(op & 15)).map(|&op| i64::from(op >> 4)).sum()
+}
+
+/// Whether an operator aligns bases to bases (M, = and X).
+fn aligns(op: Packed) -> bool {
+    consumes_query(op & 15) && consumes_reference(op & 15)
+}
+
+/// Writes to `out` the operators `ops`, which hang over by so many bases of the reference, clipped. False if nothing is
+/// aligned before the end of the sequence.
+fn clip(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
+    let fits = clip_as_picard(ops, overhang, out) && query_length(out) == query_length(ops);
+    if fits && out.iter().any(|&op| aligns(op)) {
+        return true;
+    }
+    clip_at_end(ops, overhang, out)
+}
+
+/// What hangs over by so many bases of the reference becomes a soft clip; hard clips at the end stay. False if nothing
+/// is aligned before.
+pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
+    let hard = ops.iter().rposition(|op| op & 15 != HARD_CLIP).map_or(0, |last| last + 1);
+    let (mut left, mut soft) = (reference_length(ops) - overhang, 0);
+    out.clear();
+    for &op in &ops[..hard] {
+        let (kind, n) = (op & 15, i64::from(op >> 4));
+        let kept =
+            if !consumes_reference(kind) { if left > 0 { n } else { 0 } } else { n.min(left.max(0)) };
+        let leads = kind == HARD_CLIP || kind == SOFT_CLIP && !out.iter().any(|&op| aligns(op));
+        if leads {
+            out.push(op);
+            continue;
+        }
+        if kept > 0 {
+            out.push((kept as u32) << 4 | kind);
+        }
+        soft += if consumes_query(kind) { n - kept } else { 0 };
+        left -= if consumes_reference(kind) { n } else { 0 };
+    }
+    while out.last().is_some_and(|&op| !aligns(op) && op & 15 != SOFT_CLIP && op & 15 != HARD_CLIP) {
+        let op = out.pop().unwrap_or_default(); // a deletion or an insertion before the clip says nothing
+        soft += if consumes_query(op & 15) { i64::from(op >> 4) } else { 0 };
+    }
+    if soft > 0 {
+        out.push((soft as u32) << 4 | SOFT_CLIP);
+    }
+    out.extend_from_slice(&ops[hard..]);
+    out.iter().any(|&op| aligns(op))
+}
+
+/// Clips as many bases of the read as bases of the reference hang over (`AbstractAlignmentMerger` of Picard 3.4,
+/// `CigarUtil.softClipEndOfRead` of htsjdk 4.2). False where these fail.
+fn clip_as_picard(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
+    out.clear();
+    let Some(&last) = ops.last() else { return false };
+    let of_kind = |kind| if last & 15 == kind { i64::from(last >> 4) } else { 0 };
+    let length = query_length(ops);
+    // bases of the read that stay, and those that are clipped, soft clips that end the CIGAR among them
+    let stay = length - overhang - of_kind(SOFT_CLIP);
+    let clipped = length - stay;
+    let mut before = 0;
+    for &op in ops {
+        let (kind, n) = (op & 15, i64::from(op >> 4));
+        let end = before + if consumes_query(kind) { n } else { 0 };
+        if end < stay {
+            out.push(op);
+            before = end;
+            continue;
+        }
+        let within = stay - before; // bases of this operator that stay
+        let mut soft = clipped;
+        if !consumes_query(kind) {
+            if within != 0 {
+                return false;
+            }
+        } else if consumes_reference(kind) {
+            if within > 0 {
+                out.push((within as u32) << 4 | kind);
+            }
+        } else {
+            soft += within;
+        }
+        if soft <= 0 || soft >= 1 << 28 {
+            return false;
+        }
+        out.push((soft as u32) << 4 | SOFT_CLIP);
+        if of_kind(HARD_CLIP) > 0 {
+            out.push(last);
+        }
+        return true;
+    }
+    false
+}
+
+impl Step for CleanSam {
+    fn name(&self) -> &'static str {
+        "clean-sam"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    /// Two operators, a clip and its text, in the CIGAR and in MC.
+    fn growth(&self) -> usize {
+        8 + 10
+    }
+
+    fn changes(&self) -> Changes {
+        Changes { flags: true, alignment: true, ..Changes::tags(&[tag::MC, tag::CG]) }
+    }
+
+    fn by_record(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let dirty = batch.positions(|record| !self.is_clean(record));
+        batch.amend(&dirty, |_, record, out| {
+            self.write(record, out);
+            Ok(())
+        })
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let Counts { clipped, mates, mapq, lost } = self.counts;
+        vec![
+            ("reads clipped at the end of their reference sequence", clipped - lost),
+            ("MC fields clipped at the end of the mate's reference sequence", mates),
+            ("reads wholly beyond their reference sequence made unmapped", lost),
+            ("mapping qualities of unmapped reads set to 0", mapq),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

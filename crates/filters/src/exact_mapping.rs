@@ -1,0 +1,138 @@
+//! Drops reads that do not map exactly.
+
+use readmill_record::tag::{Field, Tag};
+use readmill_record::{Batch, Changes, RecordRef, Result, Step};
+
+/// Drops reads whose alignment is not exact (elPrep's `--filter-non-exact-mapping-reads`): any operator but M and S
+/// in the CIGAR. A read without CIGAR stays. An M may hide mismatches: the strict form asks for the aligner's word.
+///
+/// The strict form (`--filter-non-exact-mapping-reads-strict`) keeps a read only if it says that it is the one best
+/// hit, without mismatches or gaps: `X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0`, as bwa aln writes them. A field of another
+/// type is as good as none; elPrep 5.1.3 stops at it.
+#[derive(Clone)]
+pub struct ExactMapping {
+    strict: bool,
+    dropped: u64,
+}
+
+/// What the strict form asks for.
+const SAID: [(Tag, i64); 5] = [(*b"X0", 1), (*b"X1", 0), (*b"XM", 0), (*b"XO", 0), (*b"XG", 0)];
+
+impl ExactMapping {
+    /// The step, strict or not.
+    pub fn new(strict: bool) -> Self {
+        ExactMapping { strict, dropped: 0 }
+    }
+}
+
+/// Whether the CIGAR has no operator but M (0) and S (4).
+fn aligned_without_gaps(record: RecordRef<'_>) -> bool {
+    record.cigar().ops().all(|(op, _)| op == 0 || op == 4)
+}
+
+/// Whether the fields say that the hit is unique and exact. Of fields that share a tag the first counts.
+fn said_to_be_exact(record: RecordRef<'_>) -> bool {
+    let mut missing = (1u8 << SAID.len()) - 1;
+    for field in record.fields() {
+        let Some(which) = SAID.iter().position(|(tag, _)| *tag == field.tag) else { continue };
+        if missing >> which & 1 == 1 {
+            if integer(field) != Some(SAID[which].1) {
+                return false;
+            }
+            missing &= !(1 << which);
+        }
+    }
+    missing == 0
+}
+
+/// The value of an integer field.
+pub(super) fn integer(field: Field<'_>) -> Option<i64> {
+    let v = field.value;
+    Some(match (field.kind, v.len()) {
+        (b'c', 1) => i64::from(v[0].cast_signed()),
+        (b'C', 1) => i64::from(v[0]),
+        (b's', 2) => i64::from(i16::from_le_bytes([v[0], v[1]])),
+        (b'S', 2) => i64::from(u16::from_le_bytes([v[0], v[1]])),
+        (b'i', 4) => i64::from(i32::from_le_bytes([v[0], v[1], v[2], v[3]])),
+        (b'I', 4) => i64::from(u32::from_le_bytes([v[0], v[1], v[2], v[3]])),
+        _ => return None,
+    })
+}
+
+impl Step for ExactMapping {
+    fn name(&self) -> &'static str {
+        if self.strict { "exact-mapping-strict" } else { "exact-mapping" }
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::drops()
+    }
+
+    fn by_record(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let before = batch.len();
+        let keeps = if self.strict { said_to_be_exact } else { aligned_without_gaps };
+        batch.retain(|_, record| keeps(record));
+        self.dropped += (before - batch.len()) as u64;
+        Ok(())
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let what = match self.strict {
+            true => "reads dropped that do not say that they map exactly",
+            false => "reads dropped that do not map exactly",
+        };
+        vec![(what, self.dropped)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stated::{header, kept};
+    use super::*;
+
+    #[test]
+    fn only_matches_and_soft_clips_are_exact() {
+        let header = header("@SQ SN:c LN:100");
+        let cigars = [
+            "4M", "1S3M", "2M2S", "4S", "*", "2M1I1M", "2M1D2M", "2M9N2M", "4M1H", "2M1P2M", "4=",
+            "3M1X",
+        ];
+        let reads = cigars.map(|cigar| format!("{cigar} 0 c 5 60 {cigar} * 0 0 ACGT IIII"));
+        let reads = reads.each_ref().map(String::as_str);
+        let mut step = ExactMapping::new(false);
+        // htslib, and so the reader, takes a placed read without CIGAR for unmapped; it is as exact as can be
+        assert_eq!(kept(&mut step, &header, &reads), "4M 1S3M 2M2S 4S *");
+        assert_eq!(step.counts()[0].1, 7);
+    }
+
+    #[test]
+    fn the_strict_form_takes_the_aligners_word() {
+        let header = header("@SQ SN:c LN:100");
+        let yes = "X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0";
+        let with = |name: &str, fields: &str| format!("{name} 0 c 5 60 4M * 0 0 ACGT IIII {fields}");
+        let reads = [
+            with("yes", yes),
+            with("order", "XG:i:0 NM:i:3 XO:i:0 XM:i:0 X1:i:0 X0:i:1"),
+            with("none", ""),
+            with("two", &yes.replace("X0:i:1", "X0:i:2")),
+            with("other", &yes.replace("X1:i:0", "X1:i:1")),
+            with("mismatch", &yes.replace("XM:i:0", "XM:i:70000")),
+            with("open", &yes.replace("XO:i:0", "XO:i:-1")),
+            with("gap", &yes.replace("XG:i:0", "XG:i:300")),
+            with("lacks", &yes.replace(" XG:i:0", "")),
+            with("text", &yes.replace("X0:i:1", "X0:Z:1")),
+            with("letter", &yes.replace("XM:i:0", "XM:A:0")),
+            with("float", &yes.replace("XO:i:0", "XO:f:0")),
+        ];
+        let reads = reads.each_ref().map(String::as_str);
+        assert_eq!(kept(&mut ExactMapping::new(true), &header, &reads), "yes order");
+    }
+}

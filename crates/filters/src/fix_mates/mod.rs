@@ -1,0 +1,175 @@
+//! Makes mates know of each other.
+
+mod lone;
+mod picard;
+mod read;
+mod samtools;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use readmill_record::header::Reference;
+use readmill_record::{Batch, Changes, Flags, Header, Result, Span, Step, tag};
+
+pub use lone::LoneMates;
+use read::{Outcome, Read, Texts};
+
+/// Whose rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// Picard 3.4.0 FixMateInformation, as it is by default.
+    Picard,
+    /// samtools 1.24 `fixmate -m`, with all that it sanitises by default.
+    Samtools,
+}
+
+impl Rules {
+    /// Their name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rules::Picard => "picard",
+            Rules::Samtools => "samtools",
+        }
+    }
+}
+
+/// Writes RNEXT, PNEXT, TLEN, the flags 0x8 and 0x20, MC and MQ (and, as samtools, ms and 0x2) of reads whose mates
+/// stand beside them: templates must be whole, as aligners and sorts by name leave them. A read without its mate is
+/// counted, and left as it is or told that it has none, as the rules have it; [`LoneMates`] tells whether its mate
+/// stands elsewhere.
+pub struct FixMates {
+    rules: Rules,
+    references: Arc<[Reference]>,
+    lone: Arc<LoneMates>,
+    counts: Counts,
+    scratch: Scratch,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    fixed: u64,
+    lone: u64,
+    doubled: u64,
+}
+
+/// What is known of the reads of a batch, in memory that goes round.
+#[derive(Default)]
+struct Scratch {
+    reads: Vec<Read>,
+    texts: Texts,
+}
+
+impl FixMates {
+    /// The step for reads on the sequences of `header`.
+    pub fn new(rules: Rules, header: &Header) -> Self {
+        let references = header.references().into();
+        let (counts, scratch) = Default::default();
+        FixMates { rules, references, lone: Arc::default(), counts, scratch }
+    }
+
+    /// Where reads without their mates are noted.
+    pub fn lone_mates(&self) -> Arc<LoneMates> {
+        Arc::clone(&self.lone)
+    }
+
+    /// Plans what becomes of a template, whose reads are those of `range`.
+    fn fix(&mut self, batch: &Batch, range: Range<usize>) {
+        let Scratch { reads, texts } = &mut self.scratch;
+        let spans = &batch.spans[range.clone()];
+        let reads = &mut reads[range];
+        let outcome = match self.rules {
+            Rules::Picard => picard::fix(reads, batch, spans, texts),
+            Rules::Samtools => samtools::fix(reads, batch, spans, texts, &self.references),
+        };
+        match outcome {
+            Outcome::Single => {}
+            Outcome::Fixed => self.counts.fixed += 1,
+            Outcome::Doubled => self.counts.doubled += 1,
+            Outcome::Lone => self.counts.lone += 1,
+        }
+        if outcome == Outcome::Lone || lacks_an_end(reads) {
+            self.lone.note(batch.record(spans[0]).qname());
+        }
+    }
+}
+
+/// Whether some primary read of a template stands without the other end.
+fn lacks_an_end(reads: &[Read]) -> bool {
+    let primaries = reads.iter().filter(|read| read.is(Flags::PAIRED) && read.is_primary());
+    let (mut first, mut last) = (0, 0);
+    primaries.for_each(|read| match (read.is(Flags::FIRST), read.is(Flags::LAST)) {
+        (true, false) => first += 1,
+        (false, true) => last += 1,
+        _ => {}
+    });
+    first != last
+}
+
+/// Where templates begin and end.
+fn templates(spans: &[Span]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    spans.chunk_by(|a, b| a.stamp.template() == b.stamp.template()).map(move |template| {
+        at += template.len();
+        at - template.len()..at
+    })
+}
+
+impl Step for FixMates {
+    fn name(&self) -> &'static str {
+        "fix-mates"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        let (references, lone) = (Arc::clone(&self.references), Arc::clone(&self.lone));
+        let (counts, scratch) = Default::default();
+        Box::new(FixMates { rules: self.rules, references, lone, counts, scratch })
+    }
+
+    /// MQ, ms and the head of MC, and the CIGAR of the mate as text: ten letters at most for its four bytes. Memory
+    /// is reserved for reads as if all had the least size, 37 bytes, so this is for each 37 bytes of a template.
+    fn growth(&self) -> usize {
+        7 + 7 + 4 + 37 * 10 / 4
+    }
+
+    fn changes(&self) -> Changes {
+        let tags = [tag::MC, *b"MQ", *b"ms", *b"NM", *b"MD", *b"SM", tag::CG];
+        let tags = if self.rules == Rules::Picard { &tags[..2] } else { &tags[..] };
+        Changes { flags: true, alignment: true, ..Changes::tags(tags) }
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        self.scratch.texts.clear();
+        self.scratch.reads.clear();
+        self.scratch.reads.extend(batch.records().map(|(_, record)| Read::of(record)));
+        let ranges: Vec<Range<usize>> = templates(&batch.spans).collect();
+        let before = self.counts;
+        for range in ranges {
+            self.fix(batch, range);
+        }
+        let lone = self.counts.lone - before.lone;
+        let whole = self.counts.fixed - before.fixed + self.counts.doubled - before.doubled;
+        self.lone.count(lone, lone + whole);
+        let Scratch { reads, texts } = &self.scratch;
+        let (mut reads, appends) = (reads.iter(), self.rules == Rules::Samtools);
+        batch.rewrite(|_, record, out| {
+            if let Some(read) = reads.next() {
+                read.write(record, texts, appends, out);
+            }
+            Ok(())
+        })
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let mut counts = vec![
+            ("templates whose mates were told of each other", self.counts.fixed),
+            ("templates that lack a mate", self.counts.lone),
+        ];
+        if self.counts.doubled > 0 {
+            let what = "templates with two primary reads of one end, left as they are";
+            counts.push((what, self.counts.doubled));
+        }
+        counts
+    }
+}

@@ -1,0 +1,215 @@
+//! The rules of samtools 1.24 `fixmate -m`, by reading `bam_mate.c` and by running it.
+
+use readmill_record::header::Reference;
+use readmill_record::realign::Packed;
+use readmill_record::{Batch, Flags, RecordRef, Span};
+
+use super::read::{Becomes, Outcome, Read, Texts};
+use crate::clean_sam;
+
+/// Bases of a lower quality do not count in a read's score.
+const LEAST_QUALITY: u8 = 15;
+
+/// Sanitises the reads of a template, tells the first two primary ones of each other (each further one takes the
+/// second's place) and supplementary alignments of the other end's primary read. A lone primary read has no mate.
+pub(super) fn fix(
+    reads: &mut [Read],
+    batch: &Batch,
+    spans: &[Span],
+    texts: &mut Texts,
+    references: &[Reference],
+) -> Outcome {
+    for (read, &span) in reads.iter_mut().zip(spans) {
+        sanitise(read, batch.record(span), texts, references);
+    }
+    let mut pair = Pair { reads, batch, spans, texts };
+    let (mut previous, mut ends, mut outcome) = (None, [None, None], Outcome::Single);
+    for i in 0..spans.len() {
+        if !pair.reads[i].is_primary() {
+            continue;
+        }
+        ends[usize::from(pair.reads[i].is(Flags::LAST))] = Some(i);
+        match previous {
+            None => previous = Some(i),
+            Some(previous) => {
+                pair.tell(previous, i);
+                outcome = Outcome::Fixed;
+            }
+        }
+    }
+    if let Some(read) = previous.filter(|_| outcome == Outcome::Single).map(|i| &mut pair.reads[i]) {
+        (read.next_ref_id, read.next_pos, read.tlen) = (-1, -1, 0);
+        read.set(Flags::MATE_REVERSE | Flags::PROPER, false);
+    }
+    for i in 0..spans.len() {
+        let read = &pair.reads[i];
+        if !(read.is(Flags::PAIRED) && read.is(Flags::SUPPLEMENTARY)) {
+            continue;
+        }
+        if let Some(mate) = ends[usize::from(!read.is(Flags::LAST))] {
+            pair.point(mate, i);
+        }
+    }
+    let paired = pair.reads.iter().any(|read| read.is(Flags::PAIRED));
+    if outcome == Outcome::Single && paired { Outcome::Lone } else { outcome }
+}
+
+/// A template.
+struct Pair<'a> {
+    reads: &'a mut [Read],
+    batch: &'a Batch,
+    spans: &'a [Span],
+    texts: &'a mut Texts,
+}
+
+impl Pair<'_> {
+    fn record(&self, i: usize) -> RecordRef<'_> {
+        self.batch.record(self.spans[i])
+    }
+
+    /// Tells two primary reads of each other.
+    fn tell(&mut self, a: usize, b: usize) {
+        [a, b].into_iter().for_each(|i| self.reads[i].set(Flags::PAIRED, true));
+        for (i, mate) in [(b, a), (a, b)] {
+            if !self.reads[i].is_mapped() && self.reads[mate].is_mapped() {
+                (self.reads[i].ref_id, self.reads[i].pos) =
+                    (self.reads[mate].ref_id, self.reads[mate].pos);
+            }
+        }
+        self.point(a, b);
+        self.point(b, a);
+        let tlen = self.template_length(a, b);
+        (self.reads[a].tlen, self.reads[b].tlen) = (tlen, tlen.wrapping_neg());
+        if !self.may_be_proper(a, b) {
+            [a, b].into_iter().for_each(|i| self.reads[i].set(Flags::PROPER, false));
+        }
+        let scores = [a, b].map(|i| score(self.record(i)));
+        self.reads[a].ms = Becomes::Set(scores[1]);
+        self.reads[b].ms = Becomes::Set(scores[0]);
+    }
+
+    /// Tells read `i` of its mate. 0x8 is set and never cleared; an MQ that the mate has none for stays.
+    fn point(&mut self, mate: usize, i: usize) {
+        let (place, mapped, mapq) =
+            (self.reads[mate].place(), self.reads[mate].is_mapped(), self.reads[mate].mapq);
+        let record = self.batch.record(self.spans[mate]);
+        let any_mapped = mapped || self.reads[i].is_mapped();
+        let cigar = any_mapped.then(|| self.texts.cigar(&self.reads[mate], record));
+        let read = &mut self.reads[i];
+        read.point_at(place);
+        if mapped {
+            read.mq = Becomes::Set(mapq);
+        } else {
+            read.set(Flags::MATE_UNMAPPED, true);
+        }
+        if let Some(cigar) = cigar {
+            read.mc = Becomes::Set(cigar);
+        }
+    }
+
+    /// From the 5′ end of one to that of the other, ends being what lies between bases.
+    fn template_length(&self, a: usize, b: usize) -> i32 {
+        let (a, b) = (&self.reads[a], &self.reads[b]);
+        let unmapped = Flags::UNMAPPED | Flags::MATE_UNMAPPED;
+        if a.ref_id != b.ref_id || a.is(unmapped) || b.is(unmapped) {
+            return 0;
+        }
+        (five_prime(b) - five_prime(a)) as i32
+    }
+
+    /// Whether the leftmost 5′ end is forward, and the other reverse.
+    fn may_be_proper(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (&self.reads[a], &self.reads[b]);
+        if !a.is_mapped() || !b.is_mapped() || a.ref_id != b.ref_id {
+            return false;
+        }
+        let (left, right) = if five_prime(a) > five_prime(b) { (b, a) } else { (a, b) };
+        !left.is(Flags::REVERSE) && right.is(Flags::REVERSE)
+    }
+}
+
+/// The start of a forward read, the end of a reverse one, which has a base at least.
+fn five_prime(read: &Read) -> i64 {
+    let pos = i64::from(read.pos);
+    if read.is(Flags::REVERSE) { pos + read.span.max(1) } else { pos }
+}
+
+/// The sum of qualities of 15 or more. Where there are none, samtools counts 255 for each base.
+fn score(record: RecordRef<'_>) -> u32 {
+    let good = record.qual().iter().filter(|&&quality| quality >= LEAST_QUALITY);
+    good.fold(0, |sum: u32, &quality| sum.wrapping_add(u32::from(quality)))
+}
+
+/// What samtools sanitises by default: reads without a place or beyond their sequence are unmapped, alignments end
+/// where their sequence does, unmapped reads have no CIGAR, MAPQ 0 and no NM, MD, CG, SM, and a CIGAR names no
+/// operator twice in a row, nor one without length. 1.24 clips wrongly where more than matches lies beyond the end;
+/// here it is what it is for `--clean-sam`.
+fn sanitise(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts, references: &[Reference]) {
+    if read.ref_id < 0 {
+        read.pos = -1;
+        read.set(Flags::UNMAPPED, true);
+    }
+    let length = usize::try_from(read.ref_id).ok().and_then(|id| references.get(id));
+    let length = length.map_or(0, |it| i64::from(it.length));
+    if read.is_mapped() && read.pos < 0 {
+        read.set(Flags::UNMAPPED, true);
+    } else if read.is_mapped() && i64::from(read.pos) >= length {
+        read.set(Flags::UNMAPPED, true);
+        (read.ref_id, read.pos) = (-1, -1);
+    } else if read.is_mapped() && i64::from(read.pos) + read.span > length {
+        trim(read, record, texts, i64::from(read.pos) + read.span - length);
+    }
+    if !read.is_mapped() {
+        (read.mapq, read.strips, read.span) = (0, true, 0);
+        let is_empty = record.cigar().is_empty();
+        read.cigar = (!is_empty).then_some(0..0);
+    } else {
+        unite(read, record, texts);
+    }
+}
+
+/// Clips what hangs over; a read of which nothing is left is unmapped.
+fn trim(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts, overhang: i64) {
+    let ops: Vec<Packed> = record.cigar().ops().map(|(op, n)| n << 4 | op).collect();
+    let mut clipped = Vec::new();
+    if clean_sam::clip_at_end(&ops, overhang, &mut clipped) {
+        let start = texts.ops.len();
+        texts.ops.extend_from_slice(&clipped);
+        read.cigar = Some(start..texts.ops.len());
+        read.span = clean_sam::reference_length(&clipped);
+    } else {
+        read.set(Flags::UNMAPPED, true);
+        read.set(Flags::PROPER, false);
+    }
+}
+
+/// Makes one operator of equal ones that follow each other, and drops those without length.
+fn unite(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts) {
+    let is_plain = |mut ops: &mut dyn Iterator<Item = (u32, u32)>| {
+        let mut last = u32::MAX;
+        Iterator::all(&mut ops, |(op, n)| n > 0 && std::mem::replace(&mut last, op) != op)
+    };
+    let plain = match &read.cigar {
+        None => is_plain(&mut record.cigar().ops()),
+        Some(ops) => is_plain(&mut texts.ops[ops.clone()].iter().map(|op| (op & 15, op >> 4))),
+    };
+    if plain {
+        return;
+    }
+    let ops: Vec<Packed> = match &read.cigar {
+        None => record.cigar().ops().map(|(op, n)| n << 4 | op).collect(),
+        Some(ops) => texts.ops[ops.clone()].to_vec(),
+    };
+    let start = texts.ops.len();
+    for op in ops.into_iter().filter(|op| op >> 4 > 0) {
+        let last = texts.ops[start..].last().copied().filter(|last| last & 15 == op & 15);
+        match last {
+            Some(last) if (last >> 4) + (op >> 4) < 1 << 28 => {
+                texts.ops.pop();
+                texts.ops.push(last + (op >> 4 << 4));
+            }
+            _ => texts.ops.push(op),
+        }
+    }
+    read.cigar = Some(start..texts.ops.len());
+}

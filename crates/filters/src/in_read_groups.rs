@@ -1,0 +1,167 @@
+//! Keeps the reads of some read groups.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use readmill_record::header::Line;
+use readmill_record::{Batch, Changes, Charge, Header, Prepaid, RecordRef, Result, Step, make_room};
+
+/// Keeps the reads of the read groups that are named (`--in-read-group`, samtools view's `-r` and `-R`), or
+/// of all others. Reads without `RG` stay, as in samtools, unless they are asked to go (its
+/// `--exclude-no-read-group`).
+///
+/// The header keeps the `@RG` lines of groups whose reads stay, and those without an ID. (samtools 1.24 does so
+/// for `-r` and `-R FILE`; for `-R ^FILE` it removes the lines of the groups that stay.)
+#[derive(Clone)]
+pub struct InReadGroups {
+    /// In order, for a search: a few comparisons take less time than a hash.
+    ids: Arc<[Vec<u8>]>,
+    keep: bool,
+    keep_ungrouped: bool,
+    dropped: u64,
+    /// Of the list.
+    _charge: Option<Arc<Charge>>,
+}
+
+impl InReadGroups {
+    /// The step that keeps the groups of `ids`, or drops them where `keep` is false; `header` loses the groups
+    /// that go.
+    pub fn new(mut ids: Vec<Vec<u8>>, keep: bool, header: &mut Header) -> Result<Self> {
+        ids.sort_unstable();
+        let stays = |line: &&Line| line.get(b"ID").is_none_or(|id| contains(&ids, id) == keep);
+        let lines: Vec<Line> = header.lines_of(b"RG").filter(stays).cloned().collect();
+        header.replace(b"RG", lines, &[b"PG", b"CO"])?;
+        Ok(InReadGroups { ids: ids.into(), keep, keep_ungrouped: true, dropped: 0, _charge: None })
+    }
+
+    /// Drops reads without `RG`, too.
+    #[must_use]
+    pub fn without_ungrouped(self) -> Self {
+        InReadGroups { keep_ungrouped: false, ..self }
+    }
+
+    /// Keeps the charge of the list as long as the list itself.
+    #[must_use]
+    pub fn paid_by(self, charge: Charge) -> Self {
+        InReadGroups { _charge: Some(Arc::new(charge)), ..self }
+    }
+
+    fn keeps(&self, record: RecordRef<'_>) -> bool {
+        record.read_group().map_or(self.keep_ungrouped, |id| contains(&self.ids, id) == self.keep)
+    }
+}
+
+/// Whether `id` is among the sorted `ids`.
+fn contains(ids: &[Vec<u8>], id: &[u8]) -> bool {
+    ids.binary_search_by(|other| other.as_slice().cmp(id)).is_ok()
+}
+
+/// Adds the IDs that a file lists to `ids`, which `prepaid` pays for: words between white space, as samtools reads them.
+///
+/// # Errors
+/// The memory is not free.
+pub fn listed(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Result<()> {
+    let words = text.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0B);
+    for word in words.filter(|word| !word.is_empty()) {
+        make_room(ids, 1, prepaid.charge())?;
+        prepaid.block(word.len())?;
+        ids.push(word.to_vec());
+    }
+    Ok(())
+}
+
+/// Which of `ids` the header does not define, in order.
+pub fn undefined(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = String> {
+    let defined: HashSet<&[u8]> = header.lines_of(b"RG").filter_map(|line| line.get(b"ID")).collect();
+    let unknown = ids.iter().filter(move |id| !defined.contains(id.as_slice()));
+    unknown.map(|id| String::from_utf8_lossy(id).into_owned())
+}
+
+impl Step for InReadGroups {
+    fn name(&self) -> &'static str {
+        "in-read-groups"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::drops()
+    }
+
+    fn by_record(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let before = batch.len();
+        batch.retain(|_, record| self.keeps(record));
+        self.dropped += (before - batch.len()) as u64;
+        Ok(())
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![("reads of other read groups dropped", self.dropped)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::{Ledger, Stamp, edit};
+
+    const HEADER: &str = "@RG\tID:a\n@RG\tID:b\n@RG\tSM:x\n@CO\tend\n";
+
+    /// Which of three reads, in `a`, in `b` and in none, stay; and the header.
+    fn left(ids: &[&str], keep: bool, ungrouped: bool) -> (String, String) {
+        let mut batch = Batch::default();
+        for (name, fields) in [(b'a', &b"RGZa\0"[..]), (b'b', b"NMC\x01RGZb\0"), (b'-', b"RGAa")] {
+            let mut raw = vec![0u8; 36];
+            raw[12] = 2;
+            raw.extend([name, 0]);
+            raw.extend(fields);
+            edit::close(&mut raw, 0);
+            batch.push(&raw, Stamp::default()).unwrap();
+        }
+        let mut header = Header::parse(HEADER.as_bytes()).unwrap();
+        let ids = ids.iter().map(|id| id.as_bytes().to_vec()).collect();
+        let mut step = InReadGroups::new(ids, keep, &mut header).unwrap();
+        if !ungrouped {
+            step = step.without_ungrouped();
+        }
+        step.apply(&mut batch).unwrap();
+        assert_eq!(step.counts()[0].1, 3 - batch.len() as u64);
+        let names = batch.records().map(|(_, record)| char::from(record.qname()[0])).collect();
+        (names, String::from_utf8(header.to_text()).unwrap())
+    }
+
+    #[test]
+    fn groups_stay_or_go_with_their_lines_and_the_ungrouped_are_asked_apart() {
+        let (of_a, of_b) = ("@RG\tID:a\n@RG\tSM:x\n@CO\tend\n", "@RG\tID:b\n@RG\tSM:x\n@CO\tend\n");
+        for (ids, keep, ungrouped, names, header) in [
+            (&["a"][..], true, true, "a-", of_a),
+            (&["a"], true, false, "a", of_a),
+            (&["a"], false, true, "b-", of_b),
+            (&["a"], false, false, "b", of_b),
+            (&["a", "b", "other"], true, true, "ab-", HEADER),
+            (&["other"], true, true, "-", "@RG\tSM:x\n@CO\tend\n"),
+            (&[], false, true, "ab-", HEADER),
+        ] {
+            let answer = (names.to_string(), header.to_string());
+            assert_eq!(left(ids, keep, ungrouped), answer, "{ids:?}");
+        }
+    }
+
+    #[test]
+    fn lists_are_words_and_unknown_ones_are_named() {
+        let (ledger, mut ids) = (Ledger::of(1 << 20), Vec::new());
+        let mut prepaid = Prepaid::new(ledger.empty("read groups"));
+        listed(b" a\nb c\r\n\n\td", &mut ids, &mut prepaid).unwrap();
+        assert_eq!(ids, [b"a", b"b", b"c", b"d"]);
+        let header = Header::parse(HEADER.as_bytes()).unwrap();
+        assert_eq!(undefined(&ids, &header).collect::<Vec<_>>(), ["c", "d"]);
+        let error = listed(&b"ab ".repeat(100_000), &mut ids, &mut prepaid).unwrap_err();
+        assert!(error.what.starts_with("read groups"), "{error}");
+    }
+}

@@ -1,0 +1,47 @@
+//! Filters and edits of reads, one file each; beside them the expression language of filters, adapters, tallies, and the rules
+//! that route reads to outputs.
+//!
+//! Each filter is a [`Step`](readmill_record::Step), each tally a [`Tally`](readmill_record::Tally).
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod adapter;
+pub mod expression;
+pub mod route;
+pub mod tally;
+
+pub mod clean_sam;
+pub mod drop_unmapped;
+pub mod exact_mapping;
+pub mod fix_mates;
+pub mod flags;
+pub mod in_read_groups;
+pub mod min_mapq;
+pub mod nm_md_uq;
+pub mod optional_fields;
+pub mod overlap;
+pub mod reconcile;
+pub mod rename_contigs;
+pub mod replace_dictionary;
+pub mod replace_read_group;
+pub mod select;
+pub mod subsample;
+
+pub use clean_sam::CleanSam;
+pub use drop_unmapped::DropUnmapped;
+pub use exact_mapping::ExactMapping;
+pub use fix_mates::FixMates;
+pub use flags::{ByFlags, FlagRules};
+pub use in_read_groups::InReadGroups;
+pub use min_mapq::MinMapq;
+pub use nm_md_uq::NmMdUq;
+pub use optional_fields::OptionalFields;
+pub use overlap::Overlap;
+pub use reconcile::Reconcile;
+pub use rename_contigs::RenameContigs;
+pub use replace_dictionary::ReplaceDictionary;
+pub use replace_read_group::ReplaceReadGroup;
+pub use select::Select;
+pub use subsample::Subsample;
+
+#[cfg(test)]
+mod stated;

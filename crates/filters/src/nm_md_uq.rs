@@ -1,0 +1,277 @@
+//! Says how alignments differ from the reference.
+
+use readmill_format::reference::{Matched, Reference, Window};
+use readmill_record::realign::number;
+use readmill_record::tag::Tag;
+use readmill_record::{Batch, Changes, Header, RecordRef, Result, Step, edit};
+
+use super::exact_mapping::integer;
+
+/// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags: NM counts bases that differ, are inserted or
+/// deleted; MD tells the reference's bases where they differ; UQ is the sum of qualities of bases that differ, and stays
+/// as it is where there are no qualities. Unmapped reads, and reads without bases, stay as they are.
+///
+/// N in both is no difference, as for Picard; samtools 1.24 calmd counts it. Letters in MD are upper case, as the SAM
+/// specification has it and samtools writes them; Picard keeps those of a soft-masked reference. `=` in SEQ is no
+/// difference, as for samtools. Fields that say the same already stay, others change in their places, and those that
+/// lack are appended. Reads may come in any order; in coordinate order a thread finds its pages at hand.
+pub struct NmMdUq {
+    reference: Reference,
+    window: Window,
+    contigs: Matched,
+    told: Told,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    changed: u64,
+    baseless: u64,
+}
+
+/// What is told of a read.
+#[derive(Default)]
+struct Told {
+    nm: u32,
+    uq: u32,
+    md: Vec<u8>,
+    /// Bases that match since MD was last written to.
+    matched: u32,
+}
+
+const NM: Tag = *b"NM";
+const MD: Tag = *b"MD";
+const UQ: Tag = *b"UQ";
+
+/// BAM's code of a letter; what is no letter of IUPAC is N.
+const NIBBLES: [u8; 256] = {
+    let mut table = [15; 256];
+    let letters = b"=ACMGRSVTWYHKDBN";
+    let mut i = 0;
+    while i < 16 {
+        table[letters[i] as usize] = i as u8;
+        i += 1;
+    }
+    table
+};
+
+impl NmMdUq {
+    /// The step for reads on the contigs of `header`, which are compared with this reference by their names.
+    pub fn new(reference: Reference, header: &Header) -> Result<Self> {
+        let (window, contigs) = (reference.letters(), Matched::new(&reference, header)?);
+        Ok(NmMdUq { reference, window, contigs, told: Told::default(), counts: Counts::default() })
+    }
+
+    /// Compares a read with the reference; false if there is nothing to compare.
+    fn compare(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        let Ok(pos) = u32::try_from(record.pos()) else { return Ok(false) };
+        if record.flags().is_unmapped() {
+            return Ok(false);
+        }
+        if record.l_seq() == 0 {
+            self.counts.baseless += u64::from(record.ref_id() >= 0);
+            return Ok(false);
+        }
+        let Some(place) = self.contigs.place(record.ref_id())? else { return Ok(false) };
+        let told = &mut self.told;
+        (told.nm, told.uq, told.matched) = (0, 0, 0);
+        told.md.clear();
+        told.walk(record, &mut self.window, place, pos)?;
+        number(told.matched, &mut told.md);
+        Ok(true)
+    }
+
+    /// Appends the record with what is told of it; true if that is new.
+    fn write(&self, record: RecordRef<'_>, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        out.extend_from_slice(record.raw());
+        let says = |tag, n: u32| record.field(tag).and_then(integer) == Some(i64::from(n));
+        let mut changed = false;
+        if !says(NM, self.told.nm) {
+            edit::set_field(out, start, NM, &narrow(self.told.nm));
+            changed = true;
+        }
+        if record.field(MD).is_none_or(|field| field.kind != b'Z' || field.value != self.told.md) {
+            edit::set_field(out, start, MD, &[b"Z", &self.told.md[..], b"\0"].concat());
+            changed = true;
+        }
+        if has_qualities(record) && !says(UQ, self.told.uq) {
+            edit::set_field(out, start, UQ, &narrow(self.told.uq));
+            changed = true;
+        }
+        changed
+    }
+}
+
+/// Whether there is QUAL.
+fn has_qualities(record: RecordRef<'_>) -> bool {
+    record.qual().first().is_some_and(|&quality| quality != 0xff)
+}
+
+/// Type and bytes of an integer in as few bytes as hold it.
+fn narrow(n: u32) -> Vec<u8> {
+    match (u8::try_from(n), u16::try_from(n)) {
+        (Ok(n), _) => vec![b'C', n],
+        (_, Ok(n)) => [&b"S"[..], &n.to_le_bytes()].concat(),
+        _ => [&b"I"[..], &n.to_le_bytes()].concat(),
+    }
+}
+
+impl Told {
+    /// Walks along the alignment, up to the end of the read and of the contig.
+    fn walk(
+        &mut self,
+        record: RecordRef<'_>,
+        window: &mut Window,
+        (contig, length): (u32, u32),
+        mut at: u32,
+    ) -> Result<()> {
+        let mut base = 0u32; // of the read
+        let l_seq = record.l_seq() as u32;
+        for (op, n) in record.cigar().ops() {
+            let on_contig = n.min(length.saturating_sub(at));
+            match op {
+                0 | 7 | 8 => {
+                    let n_here = on_contig.min(l_seq.saturating_sub(base));
+                    let letters = window.codes(contig, at, at + n_here)?;
+                    self.aligned(record, base as usize, letters);
+                    if n_here < n {
+                        return Ok(());
+                    }
+                    (at, base) = (at + n, base + n);
+                }
+                2 => {
+                    self.break_off();
+                    self.md.push(b'^');
+                    self.md.extend_from_slice(window.codes(contig, at, at + on_contig)?);
+                    if on_contig < n {
+                        return Ok(());
+                    }
+                    (at, self.nm) = (at + n, self.nm + n);
+                }
+                3 => at = at.saturating_add(n),
+                1 => (base, self.nm) = (base.saturating_add(n), self.nm.saturating_add(n)),
+                4 => base = base.saturating_add(n),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Bases of the read from `base` on, beside the letters of the reference.
+    fn aligned(&mut self, record: RecordRef<'_>, base: usize, letters: &[u8]) {
+        let (seq, qual) = (record.seq(), record.qual());
+        let counts_qualities = has_qualities(record);
+        for (i, &letter) in letters.iter().enumerate() {
+            let i = base + i;
+            let code = seq[i / 2] >> (4 * (1 - i % 2)) & 15;
+            if code == NIBBLES[letter as usize] || code == 0 {
+                self.matched += 1;
+                continue;
+            }
+            self.break_off();
+            self.md.push(letter);
+            self.nm += 1;
+            self.uq += if counts_qualities { u32::from(qual[i]) } else { 0 };
+        }
+    }
+
+    /// Writes how many bases match up to here.
+    fn break_off(&mut self) {
+        number(std::mem::take(&mut self.matched), &mut self.md);
+    }
+}
+
+impl Step for NmMdUq {
+    fn name(&self) -> &'static str {
+        "nm-md-uq"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        let (reference, contigs) = (self.reference.clone(), self.contigs.clone());
+        let window = reference.letters();
+        let (told, counts) = Default::default();
+        Box::new(NmMdUq { reference, window, contigs, told, counts })
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::tags(&[NM, MD, UQ])
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        batch.rewrite(|_, record, out| {
+            if self.compare(record)? {
+                self.counts.changed += u64::from(self.write(record, out));
+            } else {
+                out.extend_from_slice(record.raw());
+            }
+            Ok(())
+        })
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let mut counts = vec![("reads that got another NM, MD or UQ", self.counts.changed)];
+        if self.counts.baseless > 0 {
+            counts.push(("mapped reads without bases, whose NM, MD and UQ stay", self.counts.baseless));
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stated::{applied, header};
+    use super::*;
+
+    /// NM, MD and UQ that reads get, which are given by position, CIGAR, SEQ and QUAL; `c` is ACGTACGTNNacgt.
+    fn told(pos: u32, cigar: &str, seq: &str, qual: &str) -> String {
+        fields(&format!("r 0 c {pos} 60 {cigar} * 0 0 {seq} {qual}"))
+    }
+
+    fn fields(line: &str) -> String {
+        let file = tempfile::Builder::new().suffix(".fa").tempfile().unwrap();
+        std::fs::write(file.path(), ">c\nACGTACGTNN\nacgt\n").unwrap();
+        let reference = Reference::open(file.path(), &readmill_record::Ledger::unlimited()).unwrap();
+        let header = header("@SQ SN:c LN:14;@SQ SN:d LN:9");
+        let mut step = NmMdUq::new(reference, &header).unwrap();
+        let after = applied(&mut step, &header, &header, &[line]).remove(0);
+        after.split(' ').skip(11).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn differences_are_told() {
+        assert_eq!(told(1, "4M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
+        assert_eq!(told(1, "4M", "TCGA", "5III"), "NM:i:2 MD:Z:0A2T0 UQ:i:60");
+        assert_eq!(told(2, "1S2M2D2M1S", "GCGCGA", "IIIIII"), "NM:i:2 MD:Z:2^TA2 UQ:i:0");
+        assert_eq!(told(1, "2M2D2M", "ACCC", "IIII"), "NM:i:3 MD:Z:2^GT0A1 UQ:i:40");
+        assert_eq!(told(1, "2M3I2M", "ACTTTGT", "IIIIIII"), "NM:i:3 MD:Z:4 UQ:i:0");
+        assert_eq!(told(1, "2M4N2M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
+        assert_eq!(told(3, "2=1X1=", "GTTC", "IIII"), "NM:i:1 MD:Z:2A1 UQ:i:40");
+        assert_eq!(told(7, "8M", "GTNAAGGT", "IIIIII!I"), "NM:i:2 MD:Z:3N1C2 UQ:i:80");
+        assert_eq!(told(11, "4M", "TTTT", "!!!I"), "NM:i:3 MD:Z:0A0C0G1 UQ:i:0", "upper case");
+        assert_eq!(told(1, "4M", "A==R", "IIII"), "NM:i:1 MD:Z:3T0 UQ:i:40");
+        assert_eq!(told(1, "4M", "ACGA", "*"), "NM:i:1 MD:Z:3T0", "no qualities, no UQ");
+        assert_eq!(told(13, "4M", "GTAA", "IIII"), "NM:i:0 MD:Z:2 UQ:i:0", "beyond the contig");
+    }
+
+    #[test]
+    fn what_is_right_stays_and_what_is_not_changes_in_its_place() {
+        let with = |fields_given: &str| fields(&format!("r 0 c 1 60 4M * 0 0 ACGA IIII {fields_given}"));
+        assert_eq!(with("UQ:i:40 XA:i:1 MD:Z:3T0 NM:i:1"), "UQ:i:40 XA:i:1 MD:Z:3T0 NM:i:1");
+        assert_eq!(with("UQ:i:4 XA:i:1 MD:Z:4 NM:i:70000"), "UQ:i:40 XA:i:1 MD:Z:3T0 NM:i:1");
+        assert_eq!(with("NM:Z:x"), "NM:i:1 MD:Z:3T0 UQ:i:40");
+        assert_eq!(fields("r 4 c 1 0 * * 0 0 ACGA IIII NM:i:9"), "NM:i:9");
+        assert_eq!(fields("r 256 c 1 60 4M * 0 0 * * NM:i:9"), "NM:i:9");
+    }
+
+    #[test]
+    fn a_contig_that_the_reference_lacks_is_an_error_where_a_read_needs_it() {
+        let file = tempfile::Builder::new().suffix(".fa").tempfile().unwrap();
+        std::fs::write(file.path(), ">c\nACGTACGTNNACGT\n").unwrap();
+        let reference = Reference::open(file.path(), &readmill_record::Ledger::unlimited()).unwrap();
+        let header = header("@SQ SN:c LN:14;@SQ SN:d LN:9");
+        let mut step = NmMdUq::new(reference, &header).unwrap();
+        let mut batch = super::super::stated::batch(&header, &["r 0 d 1 60 4M * 0 0 ACGT IIII"]);
+        assert!(step.apply(&mut batch).is_err());
+    }
+}

@@ -1,0 +1,137 @@
+//! Removes optional fields.
+
+use readmill_record::tag::{self, Fields, Tag, TagSet};
+use readmill_record::{Batch, Changes, Error, RecordRef, Result, Step, Tags, edit};
+
+/// Removes optional fields: the named ones, or all but these (elPrep's `--remove-optional-fields` and
+/// `--keep-optional-fields`). RG goes like any other; so does CG, but for one that holds the CIGAR.
+#[derive(Clone)]
+pub struct OptionalFields {
+    named: Vec<Tag>,
+    /// Whether the named ones stay, and all others go.
+    keep: bool,
+    /// Those that go.
+    go: TagSet,
+    removed: u64,
+}
+
+/// Tags from a list such as `NM,MD`, with or without spaces.
+pub fn parse_tags(list: &str) -> Result<Vec<Tag>> {
+    let parse = |text: &str| match *text.trim().as_bytes() {
+        [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => Ok([a, b]),
+        _ => Err(Error::usage(format!("{text:?} is not the name of an optional field"))
+            .hint("give names of two letters with commas between them, such as NM,MD")),
+    };
+    let mut tags = list.split(',').map(parse).collect::<Result<Vec<Tag>>>()?;
+    tags.sort_unstable();
+    tags.dedup();
+    Ok(tags)
+}
+
+impl OptionalFields {
+    /// Removes these fields.
+    pub fn remove(named: Vec<Tag>) -> Self {
+        OptionalFields { go: TagSet::of(&named), named, keep: false, removed: 0 }
+    }
+
+    /// Removes all fields but these.
+    pub fn keep(named: Vec<Tag>) -> Self {
+        OptionalFields { go: TagSet::all_but(&named), named, keep: true, removed: 0 }
+    }
+
+    /// Moves what stays of the optional fields together; returns how long the record is then, and how many went.
+    fn strip(&self, raw: &mut [u8]) -> (usize, u64) {
+        let record = RecordRef::new(raw);
+        if !self.go.meets(record.field_bytes()) {
+            return (raw.len(), 0);
+        }
+        let (first, holds_cigar) = (record.fields_start(), record.long_cigar().is_some());
+        let (mut from, mut to, mut removed) = (first, first, 0);
+        loop {
+            let mut fields = Fields::new(&raw[from..]);
+            let Some(field) = fields.next() else { break };
+            let stays = !self.go.contains(field.tag) || holds_cigar && field.tag == tag::CG;
+            let end = raw.len() - fields.rest().len();
+            if stays {
+                raw.copy_within(from..end, to);
+                to += end - from;
+            } else {
+                removed += 1;
+            }
+            from = end;
+        }
+        edit::close(&mut raw[..to], 0);
+        (to, removed)
+    }
+}
+
+impl Step for OptionalFields {
+    fn name(&self) -> &'static str {
+        if self.keep { "keep-optional-fields" } else { "remove-optional-fields" }
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        let tags = if self.keep { Tags::All } else { Tags::Some(self.named.clone()) };
+        Changes { tags, ..Changes::default() }
+    }
+
+    fn by_record(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let Batch { bytes, spans, .. } = batch;
+        for span in spans {
+            let (length, removed) = self.strip(&mut bytes[span.start as usize..][..span.len as usize]);
+            span.len = length as u32;
+            self.removed += removed;
+        }
+        Ok(())
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![("optional fields removed", self.removed)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stated::{applied, header};
+    use super::*;
+
+    const FIELDS: &str = "XA:A:c NM:i:3 RG:Z:g MD:Z:4 NM:i:4 XB:B:s,1,-2 XF:f:0.5";
+
+    fn left(mut step: OptionalFields) -> (String, u64) {
+        let header = header("@SQ SN:c LN:100");
+        let line = format!("r 0 c 5 60 4M * 0 0 ACGT IIII {FIELDS}");
+        let after = applied(&mut step, &header, &header, &[&line]).remove(0);
+        (after.split(' ').skip(11).collect::<Vec<_>>().join(" "), step.removed)
+    }
+
+    #[test]
+    fn the_named_go_or_stay_in_their_order() {
+        let tags = |list| parse_tags(list).unwrap();
+        let removing = |list| left(OptionalFields::remove(tags(list)));
+        let keeping = |list| left(OptionalFields::keep(tags(list)));
+        assert_eq!(removing("NM,MD"), ("XA:A:c RG:Z:g XB:B:s,1,-2 XF:f:0.5".into(), 3));
+        assert_eq!(removing("XX"), (FIELDS.into(), 0));
+        assert_eq!(removing("XA , XF"), ("NM:i:3 RG:Z:g MD:Z:4 NM:i:4 XB:B:s,1,-2".into(), 2));
+        assert_eq!(keeping("RG,NM"), ("NM:i:3 RG:Z:g NM:i:4".into(), 4));
+        assert_eq!(left(OptionalFields::keep(Vec::new())), (String::new(), 7));
+        for bad in ["", "NM,", "N", "NMM", "1N", "NM;MD", "é"] {
+            assert!(parse_tags(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_cigar_in_a_field_is_no_field() {
+        let header = header("@SQ SN:c LN:99999999");
+        let line = format!("r 0 c 5 60 {} * 0 0 {} * NM:i:1", "1M".repeat(70_000), "A".repeat(70_000));
+        let after = applied(&mut OptionalFields::keep(Vec::new()), &header, &header, &[&line]).remove(0);
+        assert_eq!(after, line.replace(" NM:i:1", ""));
+    }
+}

@@ -1,0 +1,158 @@
+//! Keeps reads that overlap regions.
+
+use std::path::Path;
+
+use readmill_format::features::Features;
+use readmill_format::intervals::{List, Set};
+use readmill_record::{Batch, Changes, Error, Header, Ledger, RecordRef, Result, Step};
+
+/// Drops reads that overlap none of the regions (`samtools view -L`, elPrep's `--filter-non-overlapping-reads`).
+///
+/// A read reaches from POS to the last reference base of its CIGAR; an unmapped one with a place, and one that
+/// aligns nothing, is one base long. Reads without a place are dropped. Regions that touch count as one; one without
+/// bases is overlapped by reads that have a base on either side of it. This is what samtools 1.24 and elPrep 5.1.3 do;
+/// where they differ (a CIGAR with deletions or skips and no base of the read) samtools is followed.
+#[derive(Clone)]
+pub struct Overlap {
+    /// Those without bases lie between two.
+    regions: Set,
+    dropped: u64,
+}
+
+impl Overlap {
+    /// Reads the regions of a BED file, an interval list, a VCF or BCF. Those on contigs that the header lacks count
+    /// for nothing, but if there is no other the file is about another genome. The regions are charged to `ledger`.
+    pub fn open(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+        let (mut regions, mut elsewhere) = (List::new(ledger), None);
+        let mut features = Features::open(path, ledger)?;
+        while let Some(place) = features.next_place()? {
+            match header.reference_id(place.contig) {
+                Some(id) => regions.push(id as u32, place.start, place.end),
+                None => {
+                    let shown = &place.contig[..place.contig.len().min(60)];
+                    elsewhere = elsewhere.or_else(|| Some(String::from_utf8_lossy(shown).into_owned()));
+                }
+            }
+        }
+        regions.check().map_err(|e| e.file(path))?;
+        if let Some(contig) = elsewhere.filter(|_| regions.is_empty()) {
+            return Err(Error::input(format!(
+                "none of its contigs is in the header of the reads; the first is {contig}"
+            ))
+            .file(path)
+            .hint("are names with and without chr mixed? give the file made for this genome"));
+        }
+        Ok(Overlap { regions: regions.into_set(header.references().len())?, dropped: 0 })
+    }
+
+    /// Whether there is no region, so that all reads are dropped.
+    pub fn is_empty(&self) -> bool {
+        self.regions.intervals().is_empty()
+    }
+
+    fn keeps(&self, record: RecordRef<'_>) -> bool {
+        let Ok(contig) = usize::try_from(record.ref_id()) else { return false };
+        let next = self.regions.first_behind(contig, record.pos().into());
+        next.is_some_and(|region| i64::from(region.0) < record.end())
+    }
+}
+
+impl Step for Overlap {
+    fn name(&self) -> &'static str {
+        "overlap"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::drops()
+    }
+
+    fn by_record(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let before = batch.len();
+        batch.retain(|_, record| self.keeps(record));
+        self.dropped += (before - batch.len()) as u64;
+        Ok(())
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![("reads outside the regions dropped", self.dropped)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stated::{header, kept};
+    use super::*;
+
+    fn step(bed: &str) -> Result<Overlap> {
+        let file = tempfile::Builder::new().suffix(".bed").tempfile().unwrap();
+        std::fs::write(file.path(), bed.replace(' ', "\t")).unwrap();
+        let header = header("@SQ SN:c LN:1000;@SQ SN:d LN:1000;@SQ SN:e LN:1000");
+        Overlap::open(file.path(), &header, &Ledger::unlimited())
+    }
+
+    fn keeps(bed: &str, reads: &[&str]) -> String {
+        kept(
+            &mut step(bed).unwrap(),
+            &header("@SQ SN:c LN:1000;@SQ SN:d LN:1000;@SQ SN:e LN:1000"),
+            reads,
+        )
+    }
+
+    #[test]
+    fn one_shared_base_is_enough() {
+        let reads = [
+            "before 0 c 7 60 4M * 0 0 ACGT IIII", // 7-10, and the region is 11-20
+            "first 0 c 8 60 4M * 0 0 ACGT IIII",
+            "inside 0 c 15 60 4M * 0 0 ACGT IIII",
+            "last 0 c 20 60 4M * 0 0 ACGT IIII",
+            "behind 0 c 21 60 4M * 0 0 ACGT IIII",
+            "around 0 c 1 60 2M40D2M * 0 0 ACGT IIII",
+            "clipped 0 c 21 60 2S2M * 0 0 ACGT IIII",
+            "there 0 d 15 60 4M * 0 0 ACGT IIII",
+            "nowhere 4 * 0 0 * * 0 0 ACGT IIII",
+            "placed 4 c 20 0 * * 0 0 ACGT IIII",
+            "unmapped 4 c 9 0 4M * 0 0 ACGT IIII", // one base, whatever its CIGAR says
+        ];
+        assert_eq!(keeps("c 10 20\n", &reads), "first inside last around placed");
+        assert_eq!(keeps("c 15 20\nc 10 15\nc 12 13\n", &reads), "first inside last around placed");
+        assert_eq!(keeps("track x\n#c 0 9\nd 0 1000\nother 1 2\n", &reads), "there");
+    }
+
+    #[test]
+    fn touching_regions_are_one_and_empty_ones_lie_between_bases() {
+        let reads = [
+            "over 0 c 9 60 4M * 0 0 ACGT IIII",
+            "left 0 c 7 60 4M * 0 0 ACGT IIII",
+            "right 0 c 11 60 4M * 0 0 ACGT IIII",
+        ];
+        assert_eq!(keeps("c 10 10\n", &reads), "over");
+        assert_eq!(keeps("c 10 11\n", &reads), "over right");
+        let regions = step("c 5 9\nc 1 3\nc 3 5\nc 20 21\nc 6 7\n").unwrap().regions;
+        assert_eq!(regions.intervals(), [(0, 1, 9), (0, 20, 21)]);
+    }
+
+    #[test]
+    fn a_file_of_another_genome_is_refused_and_an_empty_one_keeps_nothing() {
+        assert!(step("chrC 1 2\n").err().is_some_and(|error| error.what.contains("chrC")));
+        assert!(step("c 5 2\n").is_err());
+        assert_eq!(keeps("", &["r 0 c 9 60 4M * 0 0 ACGT IIII"]), "");
+    }
+
+    #[test]
+    fn regions_are_charged() {
+        let file = tempfile::Builder::new().suffix(".bed").tempfile().unwrap();
+        std::fs::write(file.path(), "c\t1\t2\n".repeat(100_000)).unwrap();
+        let open = |bytes| Overlap::open(file.path(), &header("@SQ SN:c LN:1000"), &Ledger::of(bytes));
+        assert!(open(3 << 20).is_ok());
+        let error = open(1 << 20).err().unwrap().to_string();
+        assert!(error.contains("regions: needs"), "{error}");
+    }
+}

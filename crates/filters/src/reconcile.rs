@@ -1,0 +1,265 @@
+//! Makes the reads of one input fit a header that was merged from several.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use readmill_record::header::{Fate, Names, Renames};
+use readmill_record::tag::{self, Tag};
+use readmill_record::{Batch, Changes, RecordRef, Result, Step, edit};
+
+/// The program that wrote a record.
+const PG: Tag = *b"PG";
+
+/// Gives reads the indexes and IDs of a merged header (see `Header::merge`). It is made for one input,
+/// and every batch it sees must hold reads of that input alone, checked against that input's header.
+///
+/// Fields keep their places. Names of reference sequences, as in `SA:Z`, are the same in all inputs;
+/// positions do not change, so bins do not, either.
+#[derive(Clone)]
+pub struct Reconcile {
+    /// The new index of each reference sequence.
+    ref_ids: Option<Arc<[i32]>>,
+    /// The tags whose IDs may change.
+    names: Arc<[(Tag, Names)]>,
+    removed: u64,
+}
+
+impl Reconcile {
+    /// The step for the input that these renames belong to.
+    pub fn new(renames: Renames) -> Self {
+        let names = [(tag::RG, renames.read_groups), (PG, renames.programs)];
+        Reconcile {
+            ref_ids: renames.ref_ids.map(Arc::from),
+            names: names.into_iter().filter(|(_, names)| !names.is_identity()).collect(),
+            removed: 0,
+        }
+    }
+
+    /// Whether it never changes a read, so that it can be left out.
+    pub fn is_identity(&self) -> bool {
+        self.ref_ids.is_none() && self.names.is_empty()
+    }
+}
+
+/// Shows the IDs that a record gives in the tags of `names`: which tag, the ID, and where the field
+/// stands among the optional fields. Of fields that share a tag, which should not be, the first counts.
+fn each_id<'a>(
+    names: &[(Tag, Names)],
+    record: RecordRef<'a>,
+    mut show: impl FnMut(usize, &'a [u8], Range<usize>),
+) {
+    let bytes = record.field_bytes();
+    let (mut fields, mut start, mut missing) = (record.fields(), 0, (1u8 << names.len()) - 1);
+    while missing != 0
+        && let Some(field) = fields.next()
+    {
+        let end = bytes.len() - fields.rest().len();
+        let which = names.iter().position(|(tag, _)| *tag == field.tag);
+        if let Some(which) = which.filter(|which| missing >> which & 1 == 1) {
+            missing &= !(1 << which);
+            if field.kind == b'Z' {
+                show(which, field.value, start..end);
+            }
+        }
+        start = end;
+    }
+}
+
+/// Writes reference indexes anew; none stays none.
+fn renumber(batch: &mut Batch, new_ids: &[i32]) {
+    let new_id = |old: i32| usize::try_from(old).ok().and_then(|old| new_ids.get(old).copied());
+    batch.edit(|_, raw| {
+        let record = RecordRef::new(raw);
+        let (own, next) = (new_id(record.ref_id()), new_id(record.next_ref_id()));
+        edit::set_ref_id(raw, own.unwrap_or(-1));
+        edit::set_next_ref_id(raw, next.unwrap_or(-1));
+    });
+}
+
+/// Whether all IDs of all records stay.
+fn all_stay(batch: &Batch, names: &[(Tag, Names)]) -> bool {
+    let mut last: [&[u8]; 2] = [b"", b""]; // neighbours mostly name the same groups
+    batch.records().all(|(_, record)| {
+        let mut stays = true;
+        each_id(names, record, |which, id, _| {
+            if id != last[which] {
+                last[which] = id;
+                stays &= names[which].1.fate(id) == Fate::Keep;
+            }
+        });
+        stays
+    })
+}
+
+/// Appends the record with its new IDs. Returns how many fields it lost.
+fn rename(record: RecordRef<'_>, names: &[(Tag, Names)], out: &mut Vec<u8>) -> u64 {
+    let (raw, fields, start) = (record.raw(), record.fields_start(), out.len());
+    let (mut copied, mut removed) = (0, 0);
+    each_id(names, record, |which, id, place| {
+        let (tag, names) = &names[which];
+        let fate = names.fate(id);
+        if fate == Fate::Keep {
+            return;
+        }
+        out.extend_from_slice(&raw[copied..fields + place.start]);
+        copied = fields + place.end;
+        if let Fate::Become(id) = fate {
+            edit::append_text(out, start, *tag, id);
+        } else {
+            removed += 1;
+        }
+    });
+    out.extend_from_slice(&raw[copied..]);
+    edit::close(out, start);
+    removed
+}
+
+impl Step for Reconcile {
+    fn name(&self) -> &'static str {
+        "reconcile"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn growth(&self) -> usize {
+        self.names.iter().map(|(_, names)| names.growth()).sum()
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::tags(&[tag::RG, PG]) // reference sequences keep their names
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        if let Some(new_ids) = &self.ref_ids {
+            renumber(batch, new_ids);
+        }
+        if self.names.is_empty() || all_stay(batch, &self.names) {
+            return Ok(());
+        }
+        let (names, removed) = (&self.names, &mut self.removed);
+        batch.rewrite(|_, record, out| {
+            *removed += rename(record, names, out);
+            Ok(())
+        })
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let what = "RG and PG fields removed that named what only another input defines";
+        if self.removed > 0 { vec![(what, self.removed)] } else { Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::header::Merged;
+    use readmill_record::{Header, Stamp};
+
+    /// A record called `r` with these reference indexes and optional fields.
+    fn record(ref_id: i32, next_ref_id: i32, fields: &[u8]) -> Vec<u8> {
+        let mut raw = vec![0u8; 36];
+        raw[12] = 2;
+        raw[14..16].copy_from_slice(&4681u16.to_le_bytes());
+        edit::set_ref_id(&mut raw, ref_id);
+        edit::set_next_ref_id(&mut raw, next_ref_id);
+        raw.extend_from_slice(b"r\0");
+        raw.extend_from_slice(fields);
+        edit::close(&mut raw, 0);
+        raw
+    }
+
+    fn batch(records: &[Vec<u8>]) -> Batch {
+        let mut batch = Batch::default();
+        for (i, raw) in records.iter().enumerate() {
+            batch.push(raw, Stamp::new(i as u64, 0)).unwrap();
+        }
+        batch
+    }
+
+    fn merge(texts: &[&str]) -> Merged {
+        let headers: Vec<Header> = texts.iter().map(|t| Header::parse(t.as_bytes()).unwrap()).collect();
+        Header::merge(&headers).unwrap()
+    }
+
+    /// The records of the batch after the step, which must be well-formed and keep to `growth`.
+    fn applied(step: &mut Reconcile, before: &[Vec<u8>], n_ref: i32) -> Vec<Vec<u8>> {
+        let mut batch = batch(before);
+        step.apply(&mut batch).unwrap();
+        let after: Vec<Vec<u8>> = batch.records().map(|(_, record)| record.raw().to_vec()).collect();
+        for (i, (before, after)) in before.iter().zip(&after).enumerate() {
+            assert_eq!(RecordRef::check(after, n_ref), Ok(()));
+            assert!(after.len() <= before.len() + step.growth());
+            assert_eq!(batch.spans[i].stamp.ordinal(), i as u64);
+        }
+        after
+    }
+
+    #[test]
+    fn reads_of_each_input_take_the_merged_names() {
+        let merged = merge(&[
+            "@SQ\tSN:1\tLN:9\n@SQ\tSN:3\tLN:9\n@RG\tID:g\tSM:a\n@PG\tID:p\tCL:1\n",
+            "@SQ\tSN:1\tLN:9\n@SQ\tSN:2\tLN:9\n@SQ\tSN:3\tLN:9\n@RG\tID:g\tSM:b\n@PG\tID:p\tCL:2\n",
+        ]);
+        let [mut first, mut second] = [0, 1].map(|input| Reconcile::new(merged.renames[input].clone()));
+        let given = [
+            record(0, 1, b"NMc\x01RGZg\0ASc\x02PGZp\0SAZ3,1,+,1M,0,0;\0"),
+            record(-1, -1, b""),
+            record(1, -1, b"RGZnobody's\0PGZp\0"),
+            record(1, 0, b"RGAgPGZq\0PGZp\0"),
+        ];
+        assert_eq!(first.growth(), 0);
+        assert_eq!(
+            applied(&mut first, &given, 3),
+            [
+                record(0, 2, b"NMc\x01RGZg\0ASc\x02PGZp\0SAZ3,1,+,1M,0,0;\0"),
+                record(-1, -1, b""),
+                record(2, -1, b"RGZnobody's\0PGZp\0"),
+                record(2, 0, b"RGAgPGZq\0PGZp\0"),
+            ]
+        );
+        assert_eq!(second.growth(), 4);
+        assert_eq!(
+            applied(&mut second, &given, 3),
+            [
+                record(0, 1, b"NMc\x01RGZg.1\0ASc\x02PGZp.1\0SAZ3,1,+,1M,0,0;\0"),
+                record(-1, -1, b""),
+                record(1, -1, b"RGZnobody's\0PGZp.1\0"),
+                record(1, 0, b"RGAgPGZq\0PGZp\0"),
+            ]
+        );
+        assert_eq!((first.removed, second.removed), (0, 0));
+    }
+
+    #[test]
+    fn a_group_that_only_another_input_defines_is_not_taken_for_its_own() {
+        let merged = merge(&["@RG\tID:g\n@PG\tID:p\n", "@RG\tID:h\n", ""]);
+        let given =
+            [record(-1, -1, b"RGZg\0"), record(-1, -1, b"RGZh\0PGZp\0"), record(-1, -1, b"RGZi\0")];
+        for (input, fields, removed) in [
+            (0, [&b"RGZg\0"[..], b"PGZp\0", b"RGZi\0"], 1),
+            (1, [b"", b"RGZh\0", b"RGZi\0"], 2),
+            (2, [b"", b"", b"RGZi\0"], 3),
+        ] {
+            let mut step = Reconcile::new(merged.renames[input].clone());
+            let answer = fields.map(|fields| record(-1, -1, fields));
+            assert_eq!(applied(&mut step, &given, 0), answer);
+            assert_eq!(step.counts()[0].1, removed);
+        }
+    }
+
+    #[test]
+    fn equal_headers_need_no_step() {
+        let given = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:9\n@RG\tID:g\n@PG\tID:p\n";
+        for texts in [&[given][..], &[given, given], &["", ""]] {
+            let renames = merge(texts).renames;
+            assert!(renames.into_iter().map(Reconcile::new).all(|step| step.is_identity()));
+        }
+        let fewer = merge(&[given, "@SQ\tSN:1\tLN:9\n"]).renames;
+        assert_eq!(
+            fewer.into_iter().map(Reconcile::new).map(|s| s.is_identity()).collect::<Vec<_>>(),
+            [true, false]
+        );
+    }
+}

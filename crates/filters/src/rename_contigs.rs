@@ -1,0 +1,286 @@
+//! Gives reference sequences other names.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use readmill_format::text::Lines;
+use readmill_record::header::Line;
+use readmill_record::tag::{Field, Fields, Tag, TagSet};
+use readmill_record::{
+    Batch, Changes, Charge, Error, Header, Ledger, Prepaid, RecordRef, Result, Step, edit,
+};
+
+/// Renames reference sequences (`chr1` for `1`): SN of `@SQ`, and the optional fields of records that name a sequence.
+/// These are SA, OA, XA and XB (lists of `name,…;`) and CC. RNAME and RNEXT are numbers in BAM and follow the header.
+///
+/// Nothing else changes: the order of sequences stays, so a sorted file stays sorted; M5, UR and AN stay, but for a
+/// new name that the same line's AN lists, which goes from there, since all names must be different (SAM
+/// specification, section 1.3). elPrep's hidden `rename-chromosomes` puts `chr` before every name, in RNAME and RNEXT
+/// alone.
+#[derive(Clone)]
+pub struct RenameContigs {
+    names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
+    /// Fields that may name one.
+    fields: TagSet,
+    /// Most bytes by which a name grows.
+    longer: usize,
+    /// Of the names.
+    _charge: Option<Arc<Charge>>,
+}
+
+/// What an entry of the table takes beside its names: two lists of bytes, at half of the places that a table has at worst,
+/// and while it grows those of the smaller one.
+const ENTRY: usize = 3 * 2 * size_of::<Vec<u8>>();
+
+/// Fields that are lists of alignments, each of which begins with the name of its sequence.
+const LISTS: [Tag; 4] = [*b"SA", *b"OA", *b"XA", *b"XB"];
+
+/// The sequence of the next hit.
+const CC: Tag = *b"CC";
+
+/// Commas of an entry at least, before which a name is believed to be one: `name,pos,CIGAR,NM` has three.
+const COMMAS: usize = 3;
+
+impl RenameContigs {
+    /// Reads a table of old and new names, a pair a line with a tab or spaces between them, and renames the
+    /// sequences of `header`. Lines about sequences that the header lacks count for nothing, if another one does.
+    /// The table is charged to `ledger`.
+    pub fn open(path: &Path, header: &mut Header, ledger: &Ledger) -> Result<Self> {
+        let (mut lines, mut table) = (Lines::open(path, ledger)?, HashMap::new());
+        let mut prepaid = Prepaid::new(ledger.empty("new names of contigs"));
+        while lines.advance()? {
+            let words: Vec<&[u8]> = words(lines.line()).take(3).collect();
+            match words[..] {
+                [] => {}
+                [comment, ..] if comment.starts_with(b"#") => {}
+                [old, new] if is_name(new) => {
+                    let paid = prepaid.block(old.len()).and(prepaid.block(new.len() + ENTRY));
+                    paid.map_err(|e| e.file(path))?;
+                    if table.insert(old.to_vec(), new.to_vec()).is_some_and(|before| before != new) {
+                        let old = String::from_utf8_lossy(old);
+                        return Err(lines.wrong(format!("{old} has two new names")));
+                    }
+                }
+                _ => {
+                    return Err(lines.wrong("a line has an old and a new name, with a tab between them"));
+                }
+            }
+        }
+        let step = Self::new(table, header).map_err(|error| error.file(path))?;
+        Ok(RenameContigs { _charge: Some(Arc::new(prepaid.into_charge())), ..step })
+    }
+
+    /// The step for a table of old and new names.
+    pub fn new(mut table: HashMap<Vec<u8>, Vec<u8>>, header: &mut Header) -> Result<Self> {
+        let known: HashSet<&[u8]> = header.references().iter().map(|it| &it.name[..]).collect();
+        let first = table.keys().min().cloned();
+        table.retain(|old, _| known.contains(&old[..]));
+        if let Some(first) = first.filter(|_| table.is_empty()) {
+            let first = String::from_utf8_lossy(&first);
+            return Err(Error::input(format!(
+                "none of the old names, such as {first}, is in the header"
+            ))
+            .hint("the old name comes first in a line, the new one second"));
+        }
+        let mut taken = HashSet::new();
+        for it in header.references() {
+            let name = table.get(&it.name).unwrap_or(&it.name);
+            if !taken.insert(name) {
+                let name = String::from_utf8_lossy(name);
+                return Err(Error::input(format!("two reference sequences would be called {name}")));
+            }
+        }
+        let renamed = header.lines_of(b"SQ").map(|line| rename_line(line, &table)).collect();
+        header.replace(b"SQ", renamed, &[])?;
+        let longer = table.iter().map(|(old, new)| new.len().saturating_sub(old.len())).max();
+        let fields = TagSet::of(&naming());
+        Ok(RenameContigs { names: Arc::new(table), fields, longer: longer.unwrap_or(0), _charge: None })
+    }
+
+    /// Appends the record with the new names.
+    fn write(&self, record: RecordRef<'_>, out: &mut Vec<u8>) {
+        let (start, bytes) = (out.len(), record.field_bytes());
+        out.extend_from_slice(&record.raw()[..record.fields_start()]);
+        let (mut fields, mut from) = (Fields::new(bytes), 0);
+        while let Some(field) = fields.next() {
+            let to = bytes.len() - fields.rest().len();
+            if !self.write_field(field, out) {
+                out.extend_from_slice(&bytes[from..to]);
+            }
+            from = to;
+        }
+        edit::close(out, start);
+    }
+
+    /// Appends a field that names sequences; false if it is none.
+    fn write_field(&self, Field { tag, kind, value }: Field<'_>, out: &mut Vec<u8>) -> bool {
+        let (one, list) = (tag == CC, LISTS.contains(&tag));
+        if kind != b'Z' || !(one || list) {
+            return false;
+        }
+        out.extend_from_slice(&[tag[0], tag[1], kind]);
+        if one {
+            out.extend_from_slice(self.names.get(value).map_or(value, |new| &new[..]));
+        } else {
+            value.split_inclusive(|&byte| byte == b';').for_each(|entry| self.write_entry(entry, out));
+        }
+        out.push(0);
+        true
+    }
+
+    fn write_entry(&self, entry: &[u8], out: &mut Vec<u8>) {
+        let name = entry.iter().position(|&byte| byte == b',').unwrap_or(0);
+        let commas = || entry.iter().filter(|&&byte| byte == b',').count();
+        match self.names.get(&entry[..name]).filter(|_| commas() >= COMMAS) {
+            Some(new) => {
+                out.extend_from_slice(new);
+                out.extend_from_slice(&entry[name..]);
+            }
+            None => out.extend_from_slice(entry),
+        }
+    }
+}
+
+/// Fields that may name a sequence.
+fn naming() -> Vec<Tag> {
+    LISTS.into_iter().chain([CC]).collect()
+}
+
+fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+/// Whether this may be the name of a reference sequence (SAM specification, section 1.2.1).
+fn is_name(name: &[u8]) -> bool {
+    let fits = |byte: u8| byte.is_ascii_graphic() && !b"\\,\"'`()[]{}<>".contains(&byte);
+    !matches!(name, [] | [b'*' | b'=', ..]) && name.iter().all(|&byte| fits(byte))
+}
+
+/// An `@SQ` line with its new name.
+fn rename_line(line: &Line, table: &HashMap<Vec<u8>, Vec<u8>>) -> Line {
+    let mut line = line.clone();
+    let Some(new) = line.get(b"SN").and_then(|old| table.get(old)) else { return line };
+    line.set(b"SN", new);
+    let others = line.get(b"AN").map(|others| {
+        let others = others.split(|&byte| byte == b',').filter(|other| other != new);
+        others.collect::<Vec<_>>().join(&b',')
+    });
+    match others {
+        Some(others) if others.is_empty() => line.remove(b"AN"),
+        Some(others) => line.set(b"AN", &others),
+        None => {}
+    }
+    line
+}
+
+impl Step for RenameContigs {
+    fn name(&self) -> &'static str {
+        "rename-contigs"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    /// An entry that is renamed has five bytes at least, so 38 bytes, the least that a record has, grow by this at
+    /// most, CC included. Memory is reserved for reads as if all were as small as that.
+    fn growth(&self) -> usize {
+        (38 / 5 + 2) * self.longer
+    }
+
+    fn changes(&self) -> Changes {
+        Changes { alignment: true, ..Changes::tags(&naming()) }
+    }
+
+    fn by_record(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let naming = batch.positions(|record| self.fields.meets(record.field_bytes()));
+        batch.amend(&naming, |_, record, out| {
+            self.write(record, out);
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::stated::{applied, header};
+    use super::*;
+
+    fn table(pairs: &[(&str, &str)]) -> HashMap<Vec<u8>, Vec<u8>> {
+        pairs.iter().map(|(old, new)| (old.as_bytes().to_vec(), new.as_bytes().to_vec())).collect()
+    }
+
+    #[test]
+    fn whatever_names_a_sequence_follows() {
+        let before = header(
+            "@HD VN:1.6 SO:coordinate;@SQ SN:1 LN:100 AN:chr1,one M5:x;@SQ SN:2 LN:100 AN:two;@SQ SN:HLA*01:01 LN:9",
+        );
+        let mut after = before.clone();
+        let names = table(&[("1", "chr1"), ("2", "two"), ("7", "chr7"), ("HLA*01:01", "h")]);
+        let mut step = RenameContigs::new(names, &mut after).unwrap();
+        let text =
+            "@HD VN:1.6 SO:coordinate;@SQ SN:chr1 LN:100 AN:one M5:x;@SQ SN:two LN:100;@SQ SN:h LN:9";
+        assert_eq!(after, header(text));
+        let given = [
+            "a 65 1 5 60 4M 2 9 0 ACGT IIII NM:i:1 SA:Z:1,5,+,4M,0,0;2,7,-,1S3M,9,1; XA:Z:2,+7,4M,0;3,-8,4M,0; MC:Z:4M",
+            "b 0 2 5 60 4M * 0 0 ACGT IIII OA:Z:1,5,+,4M,0,; CC:Z:1 XB:Z:1,+7,4M,0,9,60; XA:i:1",
+            "c 0 2 5 60 4M * 0 0 ACGT IIII CC:Z:= XA:Z:1;2; SA:A:1 XZ:Z:1,5,+,4M,0,0; SA:Z:HLA*01:01,5,+,4M,0,0",
+            "d 4 * 0 0 * * 0 0 * *",
+        ];
+        let answers = [
+            "a 65 chr1 5 60 4M two 9 0 ACGT IIII NM:i:1 SA:Z:chr1,5,+,4M,0,0;two,7,-,1S3M,9,1; XA:Z:two,+7,4M,0;3,-8,4M,0; MC:Z:4M",
+            "b 0 two 5 60 4M * 0 0 ACGT IIII OA:Z:chr1,5,+,4M,0,; CC:Z:chr1 XB:Z:chr1,+7,4M,0,9,60; XA:i:1",
+            "c 0 two 5 60 4M * 0 0 ACGT IIII CC:Z:= XA:Z:1;2; SA:A:1 XZ:Z:1,5,+,4M,0,0; SA:Z:h,5,+,4M,0,0",
+            "d 4 * 0 0 * * 0 0 * *",
+        ];
+        assert_eq!(applied(&mut step, &before, &after, &given), answers);
+    }
+
+    #[test]
+    fn names_may_change_places_but_not_meet() {
+        let before = header("@SQ SN:a LN:1;@SQ SN:b LN:2");
+        let mut after = before.clone();
+        RenameContigs::new(table(&[("a", "b"), ("b", "a")]), &mut after).unwrap();
+        assert_eq!(after, header("@SQ SN:b LN:1;@SQ SN:a LN:2"));
+        let refused = |pairs| RenameContigs::new(table(pairs), &mut before.clone()).err().unwrap().what;
+        assert_eq!(refused(&[("a", "b")]), "two reference sequences would be called b");
+        assert_eq!(refused(&[("a", "x"), ("b", "x")]), "two reference sequences would be called x");
+        assert_eq!(refused(&[("x", "a")]), "none of the old names, such as x, is in the header");
+    }
+
+    #[test]
+    fn tables_are_read_and_checked() {
+        let read = |text: &str| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), text).unwrap();
+            let mut header = header("@SQ SN:a LN:1;@SQ SN:b LN:2");
+            RenameContigs::open(file.path(), &mut header, &Ledger::unlimited()).map(|_| header)
+        };
+        assert_eq!(
+            read("# names\n\na\tchrA\r\nb  chrB\n").unwrap(),
+            header("@SQ SN:chrA LN:1;@SQ SN:chrB LN:2")
+        );
+        for bad in ["a\n", "a b c\n", "a\t*\n", "a\t=x\n", "a\tx,y\n", "a\tx\na\ty\n", "c\td\n"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_table_is_charged() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let names: String = (0..20_000).map(|i| format!("{i}\tchr{i}\n")).collect();
+        std::fs::write(file.path(), names).unwrap();
+        let open = |bytes| {
+            let mut header = Header::parse(b"@SQ\tSN:1\tLN:9\n").unwrap();
+            RenameContigs::open(file.path(), &mut header, &Ledger::of(bytes))
+        };
+        assert!(open(8 << 20).is_ok());
+        let error = open(2 << 20).err().unwrap().to_string();
+        assert!(error.contains("new names of contigs: needs"), "{error}");
+    }
+}

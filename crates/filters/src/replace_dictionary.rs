@@ -1,0 +1,107 @@
+//! Replaces, reorders and filters the dictionary of reference sequences.
+
+use std::sync::Arc;
+
+use readmill_record::header::Line;
+use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit, tag};
+
+/// Takes another dictionary (elPrep's `--replace-reference-sequences`): reads on sequences it lacks
+/// are removed and counted. A read that stays while its mate's sequence goes is told that its mate is
+/// unmapped: RNEXT `*`, PNEXT 0, TLEN 0, 0x8 set, MC removed (elPrep leaves them dangling).
+#[derive(Clone)]
+pub struct ReplaceDictionary {
+    /// New index of each old reference sequence; nothing where it is dropped.
+    new_ids: Arc<[Option<i32>]>,
+    removed: u64,
+    unmated: u64,
+}
+
+impl ReplaceDictionary {
+    /// Replaces the `@SQ` lines of `header` by those of `dictionary`.
+    pub fn new(dictionary: &Header, header: &mut Header) -> Result<Self> {
+        let mut new_ids = Vec::new();
+        let old_lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
+        let new_lines: Vec<Line> = dictionary.lines_of(b"SQ").cloned().collect();
+        for (old, line) in header.references().iter().zip(&old_lines) {
+            let id = dictionary.reference_id(&old.name);
+            if let Some(id) = id {
+                let other = &dictionary.references()[id as usize];
+                let md5 = (line.get(b"M5"), new_lines[id as usize].get(b"M5"));
+                let same_md5 = md5.0.is_none() || md5.1.is_none() || md5.0 == md5.1;
+                if other.length != old.length || !same_md5 {
+                    let name = String::from_utf8_lossy(&old.name);
+                    return Err(Error::usage(format!(
+                        "reference sequence {name} has {} bases in the input and {} in the dictionary{}",
+                        old.length,
+                        other.length,
+                        if same_md5 { "" } else { ", and another MD5" },
+                    ))
+                    .hint("give the dictionary of the reference the reads were aligned to"));
+                }
+            }
+            new_ids.push(id);
+        }
+        if !new_ids.iter().flatten().is_sorted() && header.claims_coordinate_order() {
+            header.set_order(b"unknown", None, None);
+        }
+        header.replace(b"SQ", new_lines, &[b"RG", b"PG", b"CO"])?;
+        Ok(ReplaceDictionary { new_ids: new_ids.into(), removed: 0, unmated: 0 })
+    }
+
+    /// The new index of `ref_id`, or that it is dropped. None stays none.
+    fn new_id(&self, ref_id: i32) -> Option<i32> {
+        usize::try_from(ref_id).map_or(Some(-1), |id| self.new_ids.get(id).copied().flatten())
+    }
+}
+
+impl Step for ReplaceDictionary {
+    fn name(&self) -> &'static str {
+        "sequence-dictionary"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        let changes = Changes { reads: true, flags: true, alignment: true, ..Changes::default() };
+        changes.and(&Changes::tags(&[tag::MC]))
+    }
+
+    fn by_record(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let before = batch.len();
+        batch.retain(|_, record| self.new_id(record.ref_id()).is_some());
+        self.removed += (before - batch.len()) as u64;
+        let (mut at, mut unmated) = (0, Vec::new());
+        batch.edit(|_, raw| {
+            let record = RecordRef::new(raw);
+            let flags = record.flags().0;
+            let (own, next) = (self.new_id(record.ref_id()), self.new_id(record.next_ref_id()));
+            edit::set_ref_id(raw, own.unwrap_or(-1));
+            edit::set_next_ref_id(raw, next.unwrap_or(-1));
+            if next.is_none() {
+                edit::set_next_pos(raw, -1);
+                edit::set_tlen(raw, 0);
+                edit::set_flags(raw, flags | Flags::MATE_UNMAPPED);
+                unmated.push(at);
+            }
+            at += 1;
+        });
+        self.unmated += unmated.len() as u64;
+        batch.amend(&unmated, |_, record, out| {
+            edit::copy_without(record, tag::MC, out);
+            Ok(())
+        })
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("reads on dropped reference sequences removed", self.removed),
+            ("reads whose mate's reference sequence was dropped", self.unmated),
+        ]
+    }
+}

@@ -1,0 +1,193 @@
+//! Keeps a fraction of templates.
+
+use readmill_record::header::Line;
+use readmill_record::{Batch, Changes, Error, Header, RecordRef, Result, Step};
+
+/// Keeps a fraction of read names, and all reads of each: those that `samtools view --subsample` (1.24) keeps
+/// for the same seed. A name's hash decides, so a smaller fraction of the same seed is a part of a larger one.
+#[derive(Clone)]
+pub struct Subsample {
+    fraction: f64,
+    seed: u32,
+    /// The seed as the hashes take it.
+    mask: u32,
+    dropped: u64,
+}
+
+impl Subsample {
+    /// The step that keeps `fraction` of the names (above 0, at most 1). The same seed keeps the same names;
+    /// without one it is made of the header, as samtools does: it differs between a file and a sample of it.
+    pub fn new(fraction: f64, seed: Option<u32>, header: &Header) -> Result<Self> {
+        if !(fraction > 0.0 && fraction <= 1.0) {
+            return Err(Error::usage(format!("{fraction} is no fraction of reads to keep"))
+                .hint("give more than 0 and at most 1"));
+        }
+        let seed = seed.unwrap_or_else(|| fnv1a(&header.to_text()));
+        let mask = if seed == 0 { 0 } else { first_random(seed) };
+        Ok(Subsample { fraction, seed, mask, dropped: 0 })
+    }
+
+    /// The seed that was given or made.
+    pub fn seed(&self) -> u32 {
+        self.seed
+    }
+
+    /// Says in the header what was kept, by the comment of samtools. It also gives the next sample that is drawn
+    /// without a seed another one.
+    pub fn note(&self, header: &mut Header) -> Result<()> {
+        let mut lines: Vec<Line> = header.lines_of(b"CO").cloned().collect();
+        let (fraction, seed) = (self.fraction, self.seed);
+        lines.push(Line::new(format!("@CO\tSub-sampled fraction={fraction} seed={seed}")));
+        header.replace(b"CO", lines, &[])
+    }
+
+    fn keeps(&self, record: RecordRef<'_>) -> bool {
+        let hash = wang(x31(record.qname()) ^ self.mask);
+        f64::from(hash & 0xFF_FFFF) / f64::from(1 << 24) < self.fraction
+    }
+}
+
+/// The hash of names, of signed bytes as on x86 (`__ac_X31_hash_string` in klib's khash.h).
+fn x31(text: &[u8]) -> u32 {
+    text.iter().fold(0, |hash: u32, &byte| {
+        hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed()).cast_unsigned())
+    })
+}
+
+/// Thomas Wang's mixing of 32 bits (`__ac_Wang_hash` in klib's khash.h).
+fn wang(mut key: u32) -> u32 {
+    key = key.wrapping_add(!(key << 15));
+    key ^= key >> 10;
+    key = key.wrapping_add(key << 3);
+    key ^= key >> 6;
+    key = key.wrapping_add(!(key << 11));
+    key ^ key >> 16
+}
+
+/// The 32-bit FNV-1a hash.
+fn fnv1a(text: &[u8]) -> u32 {
+    text.iter().fold(2_166_136_261, |hash: u32, &byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619))
+}
+
+/// The first number that glibc's `rand` gives after `srand(seed)`: its additive feedback generator of 31 words,
+/// filled by a linear congruential one, after 310 numbers that are thrown away.
+fn first_random(seed: u32) -> u32 {
+    const MODULUS: i64 = 2_147_483_647;
+    let mut words = [0u32; 345];
+    words[0] = seed;
+    for i in 1..31 {
+        let before = i64::from(words[i - 1].cast_signed());
+        words[i] = (before * 16_807 % MODULUS + MODULUS) as u32 % MODULUS as u32;
+    }
+    for i in 31..34 {
+        words[i] = words[i - 31];
+    }
+    for i in 34..345 {
+        words[i] = words[i - 31].wrapping_add(words[i - 3]);
+    }
+    words[344] >> 1
+}
+
+impl Step for Subsample {
+    fn name(&self) -> &'static str {
+        "subsample"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        Changes::drops()
+    }
+
+    fn by_record(&self) -> bool {
+        true
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let before = batch.len();
+        batch.retain(|_, record| self.keeps(record));
+        self.dropped += (before - batch.len()) as u64;
+        Ok(())
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![("reads dropped by subsampling", self.dropped)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::{Stamp, edit};
+
+    #[test]
+    fn the_generator_is_that_of_glibc() {
+        for (seed, first) in [
+            (1, 1804289383),
+            (2, 1505335290),
+            (42, 71876166),
+            (2147483647, 1065668062),
+            (2147483648, 1336741213),
+            (4294967295, 254925627),
+            (123456789, 1965102536),
+        ] {
+            assert_eq!(first_random(seed), first, "{seed}");
+        }
+    }
+
+    #[test]
+    fn hashes_have_their_known_values() {
+        assert_eq!(fnv1a(b""), 0x811C_9DC5);
+        assert_eq!(fnv1a(b"foobar"), 0xBF9C_F968); // the authors' test vector
+        assert_eq!(x31(b"ab"), 97 * 31 + 98);
+        assert_eq!(x31(b"\xFF"), u32::MAX);
+    }
+
+    #[test]
+    fn names_are_kept_whole_as_samtools_keeps_them() {
+        let header = Header::default();
+        for (fraction, seed, names) in [
+            (0.25, 11, &[0, 4, 6, 13, 16, 18][..]), // samtools view -s 11.25
+            (0.5, 0, &[0, 2, 3, 5, 6, 7, 9, 10, 12, 14, 18]),
+        ] {
+            let mut batch = Batch::default();
+            for i in 0..40 {
+                let name = format!("r{}\0", i / 2);
+                let mut raw = vec![0u8; 36];
+                raw[12] = name.len() as u8;
+                raw.extend(name.bytes());
+                edit::close(&mut raw, 0);
+                batch.push(&raw, Stamp::new(i, 0)).unwrap();
+            }
+            let mut step = Subsample::new(fraction, Some(seed), &header).unwrap();
+            step.apply(&mut batch).unwrap();
+            let kept: Vec<u64> = batch.records().map(|(stamp, _)| stamp.ordinal()).collect();
+            let both: Vec<u64> = names.iter().flat_map(|name| [2 * name, 2 * name + 1]).collect();
+            assert_eq!(kept, both);
+            assert_eq!(step.counts()[0].1, 40 - both.len() as u64);
+        }
+    }
+
+    #[test]
+    fn a_fraction_is_above_0_and_at_most_1() {
+        let header = Header::default();
+        for bad in [0.0, -0.5, 1.1, f64::NAN] {
+            assert!(Subsample::new(bad, Some(1), &header).is_err());
+        }
+        let all = Subsample::new(1.0, None, &header).unwrap();
+        assert_eq!(all.seed(), fnv1a(b""));
+    }
+
+    #[test]
+    fn the_header_says_what_was_kept_and_so_changes_the_next_seed() {
+        let mut header = Header::parse(b"@HD\tVN:1.6\n@CO\tfirst\n").unwrap();
+        let sample = Subsample::new(0.25, None, &header).unwrap();
+        sample.note(&mut header).unwrap();
+        let text =
+            format!("@HD\tVN:1.6\n@CO\tfirst\n@CO\tSub-sampled fraction=0.25 seed={}\n", sample.seed());
+        assert_eq!(String::from_utf8(header.to_text()).unwrap(), text);
+        assert_ne!(Subsample::new(0.25, None, &header).unwrap().seed(), sample.seed());
+    }
+}

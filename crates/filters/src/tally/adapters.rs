@@ -1,0 +1,74 @@
+//! How many bases of reads are of adapters, as Picard MarkIlluminaAdapters (3.4.0) counts them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use readmill_record::{Batch, Result, tag};
+
+use readmill_record::Tally;
+
+/// Counts reads by the number of bases from XT to their end.
+pub struct AdapterBases;
+
+/// Numbers of reads by bases of the adapter, the first one of it included.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct AdapterCounts(pub BTreeMap<i64, u64>);
+
+impl AdapterCounts {
+    /// Picard's metrics file; it names the command that wrote it, and when it `started`, in any form.
+    pub fn to_text(&self, command_line: &str, started: &str) -> String {
+        let mut text = String::new();
+        for comment in [command_line.to_owned(), format!("Started on: {started}")] {
+            let comment = comment.replace(['\n', '\r'], " ");
+            let _ = writeln!(text, "## htsjdk.samtools.metrics.StringHeader\n# {comment}");
+        }
+        text.push_str("\n\n");
+        if !self.0.is_empty() {
+            text.push_str("## HISTOGRAM\tjava.lang.Integer\nclipped_bases\tread_count\n");
+            for (bases, reads) in &self.0 {
+                let _ = writeln!(text, "{bases}\t{reads}");
+            }
+        }
+        text.push('\n');
+        text
+    }
+}
+
+impl Tally for AdapterBases {
+    type Partial = BTreeMap<i64, u64>;
+    type Total = AdapterCounts;
+
+    fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()> {
+        for (_, record) in batch.records() {
+            if !record.flags().is_primary() {
+                continue;
+            }
+            let start = tag::find(record.field_bytes(), tag::XT).and_then(|field| field.integer());
+            if let Some(start) = start {
+                *partial.entry(record.l_seq() as i64 - start + 1).or_default() += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn merge(&self, into: &mut Self::Partial, from: Self::Partial) {
+        from.into_iter().for_each(|(bases, reads)| *into.entry(bases).or_default() += reads);
+    }
+
+    fn finish(&self, total: Self::Partial) -> Result<AdapterCounts> {
+        Ok(AdapterCounts(total))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_that_of_picard() {
+        let counts = AdapterCounts([(6, 2), (31, 1)].into());
+        let wanted = "## htsjdk.samtools.metrics.StringHeader\n# a b\n## htsjdk.samtools.metrics.StringHeader\n\
+# Started on: now\n\n\n## HISTOGRAM\tjava.lang.Integer\nclipped_bases\tread_count\n6\t2\n31\t1\n\n";
+        assert_eq!(counts.to_text("a\nb", "now"), wanted);
+    }
+}

@@ -1,0 +1,325 @@
+//! Checksums of what reads are, whatever their order.
+//!
+//! Each column is the sum, modulo 2^128, of a hash of each record: the same for reads in any order, another one if a
+//! read is lost, doubled or altered. (A sum, because an exclusive or does not see what comes twice.) [`sequencing`]
+//! has the checksums of other tools.
+
+pub mod sequencing;
+
+use std::fmt::Write as _;
+
+use readmill_record::tag::Field;
+use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Tags, Tally};
+use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
+
+pub use sequencing::{SequencingChecksum, SequencingSums};
+
+/// Takes checksums of reads under one header.
+pub struct Checksum {
+    /// A hash of the name of each reference sequence, so that its index does not matter.
+    references: Vec<u64>,
+    ignored: Tags,
+}
+
+impl Checksum {
+    /// Checksums of reads under this header, without the optional fields `ignored`.
+    pub fn new(header: &Header, ignored: Tags) -> Self {
+        let names = header.references().iter();
+        let references = names.map(|reference| xxh3_64_with_seed(&reference.name, 0)).collect();
+        Checksum { references, ignored }
+    }
+
+    /// What stands for a reference sequence.
+    fn reference(&self, ref_id: i32) -> u64 {
+        usize::try_from(ref_id).ok().and_then(|id| self.references.get(id).copied()).unwrap_or(0)
+    }
+
+    fn add(&self, columns: &mut Columns, record: RecordRef<'_>) {
+        let flags = record.flags().0;
+        let segment = u64::from(flags & (Flags::PAIRED | Flags::FIRST | Flags::LAST));
+        let name = xxh3_128_with_seed(record.qname(), segment);
+        // What follows belongs to this read, and to no other.
+        let own = name as u64;
+        let kept = u64::from(flags & !Flags::DUPLICATE);
+        columns.records += 1;
+        columns.add(Column::Names, name);
+        columns.add(Column::Flags, xxh3_128_with_seed(&kept.to_le_bytes(), own));
+        columns.add(Column::Alignment, self.alignment(record, own));
+        columns.add(Column::Bases, bases(record, own));
+        columns.add(Column::Qualities, xxh3_128_with_seed(record.qual(), own));
+        columns.add(Column::Tags, self.tags(record, own));
+    }
+
+    fn alignment(&self, record: RecordRef<'_>, seed: u64) -> u128 {
+        let mut fixed = [0; 29];
+        let (own, next) = (self.reference(record.ref_id()), self.reference(record.next_ref_id()));
+        fixed[..8].copy_from_slice(&own.to_le_bytes());
+        fixed[8..16].copy_from_slice(&next.to_le_bytes());
+        fixed[16..20].copy_from_slice(&record.pos().to_le_bytes());
+        fixed[20..24].copy_from_slice(&record.next_pos().to_le_bytes());
+        fixed[24..28].copy_from_slice(&record.tlen().to_le_bytes());
+        fixed[28] = record.mapq();
+        xxh3_128_with_seed(record.cigar().0, xxh3_64_with_seed(&fixed, seed))
+    }
+
+    fn tags(&self, record: RecordRef<'_>, seed: u64) -> u128 {
+        // Formats keep fields, but not all of them their order.
+        let fields = record.fields().filter(|field| !self.ignores(record, field));
+        let sum = fields.map(|field| hash(&field, seed)).fold(0, u128::wrapping_add);
+        xxh3_128_with_seed(&sum.to_le_bytes(), seed)
+    }
+
+    fn ignores(&self, record: RecordRef<'_>, field: &Field<'_>) -> bool {
+        let ignored = match &self.ignored {
+            Tags::All => true,
+            Tags::Some(tags) => tags.contains(&field.tag),
+        };
+        ignored || field.tag == *b"CG" && record.long_cigar().is_some()
+    }
+}
+
+fn bases(record: RecordRef<'_>, seed: u64) -> u128 {
+    let (seq, l_seq) = (record.seq(), record.l_seq());
+    let Some((last, whole)) = seq.split_last().filter(|_| l_seq % 2 == 1) else {
+        return xxh3_128_with_seed(seq, seed);
+    };
+    let last = u64::from(last >> 4); // what fills the byte is no base
+    xxh3_128_with_seed(whole, seed ^ (last + 1))
+}
+
+/// The hash of a field: integers by their value, because formats choose their types.
+fn hash(field: &Field<'_>, seed: u64) -> u128 {
+    let kind = if field.integer().is_some() { b'i' } else { field.kind };
+    let seed = seed ^ u64::from_le_bytes([field.tag[0], field.tag[1], kind, 0, 0, 0, 0, 0]);
+    match field.integer() {
+        Some(value) => xxh3_128_with_seed(&value.to_le_bytes(), seed),
+        None => xxh3_128_with_seed(field.value, seed),
+    }
+}
+
+/// What a checksum is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// QNAME, and which segment of its template a read is.
+    Names,
+    /// FLAG without 0x400.
+    Flags,
+    /// RNAME, POS, MAPQ, CIGAR, RNEXT, PNEXT, TLEN.
+    Alignment,
+    /// SEQ.
+    Bases,
+    /// QUAL.
+    Qualities,
+    /// Optional fields, whatever their order.
+    Tags,
+}
+
+impl Column {
+    /// All of them.
+    pub const ALL: [Column; 6] = [
+        Column::Names,
+        Column::Flags,
+        Column::Alignment,
+        Column::Bases,
+        Column::Qualities,
+        Column::Tags,
+    ];
+
+    /// Its name in the text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Column::Names => "names",
+            Column::Flags => "flags",
+            Column::Alignment => "alignment",
+            Column::Bases => "bases",
+            Column::Qualities => "qualities",
+            Column::Tags => "tags",
+        }
+    }
+}
+
+/// Checksums of reads, one for each column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Columns {
+    /// Number of records.
+    pub records: u64,
+    sums: [u128; Column::ALL.len()],
+}
+
+impl Columns {
+    fn add(&mut self, column: Column, hash: u128) {
+        let sum = &mut self.sums[column as usize];
+        *sum = sum.wrapping_add(hash);
+    }
+
+    /// The checksum of a column.
+    pub fn sum(&self, column: Column) -> u128 {
+        self.sums[column as usize]
+    }
+
+    /// The columns in which these reads differ from others, although they may only have changed in `changes`.
+    /// If reads may be dropped or added, nothing can be told.
+    pub fn broken(&self, other: &Columns, changes: &Changes) -> Vec<&'static str> {
+        if changes.reads {
+            return Vec::new();
+        }
+        let may_change = |column| match column {
+            Column::Names => false,
+            Column::Flags => changes.flags,
+            Column::Alignment => changes.alignment,
+            Column::Bases => changes.bases,
+            Column::Qualities => changes.qualities,
+            Column::Tags => changes.tags == Tags::All,
+        };
+        let records = (self.records != other.records).then_some("records");
+        let columns = Column::ALL
+            .into_iter()
+            .filter(|&column| !may_change(column) && self.sum(column) != other.sum(column));
+        records.into_iter().chain(columns.map(Column::name)).collect()
+    }
+
+    /// A line for the number of records, and one for each column.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("records\t{}\n", self.records);
+        for column in Column::ALL {
+            let _ = writeln!(text, "{}\t{:032x}", column.name(), self.sum(column));
+        }
+        text
+    }
+}
+
+impl Tally for Checksum {
+    type Partial = Columns;
+    type Total = Columns;
+
+    fn observe(&self, partial: &mut Columns, batch: &Batch) -> Result<()> {
+        batch.records().for_each(|(_, record)| self.add(partial, record));
+        Ok(())
+    }
+
+    fn merge(&self, into: &mut Columns, from: Columns) {
+        into.records += from.records;
+        for (into, from) in into.sums.iter_mut().zip(from.sums) {
+            *into = into.wrapping_add(from);
+        }
+    }
+
+    fn finish(&self, total: Columns) -> Result<Columns> {
+        Ok(total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::{Stamp, edit};
+
+    const HEADER: &[u8] = b"@SQ\tSN:a\tLN:100\n@SQ\tSN:b\tLN:100\n";
+
+    fn read(name: &str, bases: &[u8], fields: &[u8]) -> Vec<u8> {
+        let mut raw = vec![0u8; 36];
+        raw[12] = name.len() as u8 + 1;
+        raw[20..24].copy_from_slice(&(2 * bases.len() as u32 - 1).to_le_bytes());
+        raw.extend_from_slice(name.as_bytes());
+        raw.push(0);
+        raw.extend_from_slice(bases);
+        raw.extend(std::iter::repeat_n(30, 2 * bases.len() - 1));
+        raw.extend_from_slice(fields);
+        edit::close(&mut raw, 0);
+        raw
+    }
+
+    fn sums_under(header: &[u8], ignored: Tags, reads: &[Vec<u8>]) -> Columns {
+        let tally = Checksum::new(&Header::parse(header).unwrap(), ignored);
+        let mut batch = Batch::default();
+        reads.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
+        let mut columns = Columns::default();
+        tally.observe(&mut columns, &batch).unwrap();
+        columns
+    }
+
+    fn sums(reads: &[Vec<u8>]) -> Columns {
+        sums_under(HEADER, Tags::default(), reads)
+    }
+
+    fn three() -> [Vec<u8>; 3] {
+        [
+            read("x", &[0x12, 0x40], b"NMC\x01RGZg\0"),
+            read("y", &[0x22, 0x40], b""),
+            read("z", &[0x88], b""),
+        ]
+    }
+
+    #[test]
+    fn order_and_parts_do_not_matter() {
+        let [a, b, c] = three();
+        let all = sums(&[a.clone(), b.clone(), c.clone()]);
+        assert_eq!(all, sums(&[c.clone(), a.clone(), b.clone()]));
+        let tally = Checksum::new(&Header::default(), Tags::default());
+        let mut parts = sums(&[b]);
+        tally.merge(&mut parts, sums(&[c, a]));
+        assert_eq!(parts, all);
+        assert_eq!(all.records, 3);
+    }
+
+    #[test]
+    fn a_lost_doubled_or_exchanged_read_is_seen_in_every_column() {
+        let [a, b, c] = three();
+        let all = sums(&[a.clone(), b.clone(), c.clone()]);
+        for other in [
+            &[a.clone(), b.clone()][..],
+            &[a.clone(), a.clone(), a.clone(), b.clone(), c.clone()],
+            &[a.clone(), a.clone(), c.clone()],
+        ] {
+            let other = sums(other);
+            for column in Column::ALL {
+                assert_ne!(all.sum(column), other.sum(column), "{column:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_change_is_seen_in_its_own_column() {
+        let [a, ..] = three();
+        let before = sums(std::slice::from_ref(&a));
+        let nothing = Changes::nothing();
+        let changed = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut raw = a.clone();
+            change(&mut raw);
+            sums(&[raw]).broken(&before, &nothing)
+        };
+        assert_eq!(changed(&|raw| edit::set_flags(raw, 0x400)), Vec::<&str>::new());
+        assert_eq!(changed(&|raw| edit::set_flags(raw, 0x10)), ["flags"]);
+        assert_eq!(changed(&|raw| raw[13] = 7), ["alignment"]);
+        assert_eq!(changed(&|raw| edit::set_ref_id(raw, 1)), ["alignment"]);
+        assert_eq!(changed(&|raw| edit::set_tlen(raw, 1)), ["alignment"]);
+        assert_eq!(changed(&|raw| raw[38] = 0x22), ["bases"]);
+        assert_eq!(changed(&|raw| raw[39] = 0x80), ["bases"]);
+        assert_eq!(changed(&|raw| raw[39] = 0x41), Vec::<&str>::new(), "no base");
+        assert_eq!(changed(&|raw| raw[40] = 31), ["qualities"]);
+        assert_eq!(changed(&|raw| raw[46] = 2), ["tags"]);
+        assert_eq!(
+            changed(&|raw| raw[36] = b'q'),
+            ["names", "flags", "alignment", "bases", "qualities", "tags"]
+        );
+        let tags = Changes::tags(&[*b"NM"]);
+        let mut raw = a.clone();
+        raw[46] = 2;
+        assert_eq!(sums(&[raw.clone()]).broken(&before, &tags), ["tags"], "a column of them all");
+        let ignoring = |raw: &Vec<u8>| sums_under(HEADER, tags.tags.clone(), std::slice::from_ref(raw));
+        assert_eq!(ignoring(&raw), ignoring(&a), "what is ignored may change");
+    }
+
+    #[test]
+    fn formats_may_choose_types_order_and_indexes() {
+        let given = read("x", &[0x12, 0x40], b"NMC\x01RGZg\0");
+        let moved = read("x", &[0x12, 0x40], b"RGZg\0NMi\x01\0\0\0");
+        assert_eq!(sums(std::slice::from_ref(&given)), sums(&[moved]));
+        let mut second = given.clone();
+        edit::set_ref_id(&mut second, 1);
+        let swapped = sums_under(b"@SQ\tSN:b\tLN:100\n@SQ\tSN:a\tLN:100\n", Tags::default(), &[second]);
+        let mut mate = given;
+        edit::set_next_ref_id(&mut mate, 1);
+        assert_eq!(swapped, sums(&[mate]));
+    }
+}

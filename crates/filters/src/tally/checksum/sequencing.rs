@@ -1,0 +1,254 @@
+//! Checksums of what came off the sequencer, as `samtools checksum` (1.24) and biobambam2's `bamseqchksum` define
+//! them, so that either side of a pipeline can be compared with those tools.
+//!
+//! Of each primary record, the CRC-32 of the segment bits of FLAG (0xc1) and SEQ in the direction of sequencing is
+//! taken; and of that with the name before it, with QUAL behind it, and with the fields BC, FI, QT, RT, TC behind it.
+//! Each column is the product of these numbers modulo 2^31 - 1, over all reads and for each read group.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crc32fast::Hasher;
+use readmill_record::tag::{Field, Tag};
+use readmill_record::{Batch, Flags, RecordRef, Result, Tally, tag};
+
+/// Takes the checksums.
+#[derive(Clone, Copy, Default)]
+pub struct SequencingChecksum;
+
+const PRIME: u64 = (1 << 31) - 1;
+
+/// FLAG as far as the sequencer knows it.
+const SEGMENT: u16 = Flags::PAIRED | Flags::FIRST | Flags::LAST;
+
+/// The optional fields that come from the sequencer, in this order.
+const TAGS: [Tag; 5] = [*b"BC", *b"FI", *b"QT", *b"RT", *b"TC"];
+
+/// Letters of SEQ, and of its complement.
+const LETTERS: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
+const COMPLEMENTS: &[u8; 16] = b"=TGKCYSBAWRDMHVN";
+
+/// The product with one more CRC, of which zero and the prime count as one.
+fn times(product: u64, crc: u64) -> u64 {
+    let crc = crc & PRIME;
+    product * if crc == 0 || crc == PRIME { 1 } else { crc } % PRIME
+}
+
+/// Number and products of some reads: of SEQ, with names, with QUAL, with tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sums {
+    records: u64,
+    products: [u64; 4],
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Sums { records: 0, products: [1; 4] }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, crcs: [u32; 4]) {
+        self.records += 1;
+        for (product, crc) in self.products.iter_mut().zip(crcs) {
+            *product = times(*product, u64::from(crc));
+        }
+    }
+
+    fn merge(&mut self, from: &Sums) {
+        self.records += from.records;
+        for (product, factor) in self.products.iter_mut().zip(from.products) {
+            *product = *product * factor % PRIME;
+        }
+    }
+
+    /// All of it as one number; QUAL is not in it, as it is not in samtools'.
+    fn combined(&self) -> u64 {
+        let [seq, name, _, tags] = self.products;
+        let parts = [self.records >> 32, self.records & 0xffff_ffff, seq, name, seq, tags];
+        parts.into_iter().fold(1, times)
+    }
+}
+
+/// All reads, and those of them that pass quality controls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Set {
+    all: Sums,
+    pass: Sums,
+}
+
+impl Set {
+    fn add(&mut self, crcs: [u32; 4], passes: bool) {
+        self.all.add(crcs);
+        if passes {
+            self.pass.add(crcs);
+        }
+    }
+}
+
+/// The checksums of all reads and of each read group.
+#[derive(Clone, Debug, Default)]
+pub struct SequencingSums {
+    all: Set,
+    without_group: Set,
+    groups: BTreeMap<Vec<u8>, Set>,
+    /// Memory for SEQ and QUAL as text.
+    seq: Vec<u8>,
+    qual: Vec<u8>,
+}
+
+impl SequencingSums {
+    fn add(&mut self, record: RecordRef<'_>) {
+        let group = record.fields().filter(|field| field.tag == tag::RG && field.kind == b'Z').last();
+        let crcs = self.crcs(record);
+        let passes = !record.flags().is_qc_fail();
+        self.all.add(crcs, passes);
+        match group {
+            None => self.without_group.add(crcs, passes),
+            Some(field) => match self.groups.get_mut(field.value) {
+                Some(set) => set.add(crcs, passes),
+                None => self.groups.entry(field.value.to_vec()).or_default().add(crcs, passes),
+            },
+        }
+    }
+
+    fn crcs(&mut self, record: RecordRef<'_>) -> [u32; 4] {
+        self.read_off(record);
+        let segment = [(record.flags().0 & SEGMENT) as u8];
+        let crc = |before: u32, parts: &[&[u8]]| {
+            let mut hasher = Hasher::new_with_initial(before);
+            parts.iter().for_each(|part| hasher.update(part));
+            hasher.finalize()
+        };
+        let seq = crc(0, &[&segment, &self.seq]);
+        let name = crc(0, &[record.qname(), &[0], &segment, &self.seq]);
+        [seq, name, crc(seq, &[&self.qual]), self.with_tags(record, seq)]
+    }
+
+    /// SEQ and QUAL as the sequencer read them.
+    fn read_off(&mut self, record: RecordRef<'_>) {
+        let (packed, l_seq) = (record.seq(), record.l_seq());
+        let base = |i: usize| usize::from(packed[i / 2] >> (4 * (1 - i % 2)) & 15);
+        self.seq.clear();
+        self.qual.clear();
+        let quals = record.qual().iter().map(|q| q.wrapping_add(b'!'));
+        if record.flags().is_reverse() {
+            self.seq.extend((0..l_seq).rev().map(|i| COMPLEMENTS[base(i)]));
+            self.qual.extend(quals.rev());
+        } else {
+            self.seq.extend((0..l_seq).map(|i| LETTERS[base(i)]));
+            self.qual.extend(quals);
+        }
+    }
+
+    fn with_tags(&self, record: RecordRef<'_>, seq: u32) -> u32 {
+        let mut found: [Option<Field<'_>>; TAGS.len()] = [None; TAGS.len()];
+        for field in record.fields() {
+            if let Some(place) = TAGS.iter().position(|tag| *tag == field.tag) {
+                found[place] = Some(field);
+            }
+        }
+        let mut hasher = Hasher::new_with_initial(seq);
+        for field in found.iter().flatten() {
+            update(&mut hasher, field);
+        }
+        hasher.finalize()
+    }
+
+    /// The text of `samtools checksum FILE`.
+    pub fn to_samtools(&self, file: &str) -> Vec<u8> {
+        let mut out = format!(
+            "# Checksum 1.0 for file: {file}\n# Aux tags:          BC,FI,QT,RT,TC\n# BAM flags:         \
+             PAIRED,READ1,READ2\n\n# Group    QC          count  flag+seq  +name     +qual     +aux      combined\n"
+        )
+        .into_bytes();
+        for (name, set) in self.sets(b"-") {
+            let Sums { records, products: [seq, names, qual, tags] } = set.all;
+            if records == 0 {
+                continue;
+            }
+            out.extend_from_slice(name);
+            out.extend(std::iter::repeat_n(b' ', 10usize.saturating_sub(name.len())));
+            let mut row = String::new();
+            let _ = writeln!(
+                row,
+                " all  {records:12}  {seq:08x}  {names:08x}  {qual:08x}  {tags:08x}  {:08x}",
+                set.all.combined()
+            );
+            out.extend_from_slice(row.as_bytes());
+        }
+        out
+    }
+
+    /// The text of `bamseqchksum`.
+    pub fn to_bamseqchksum(&self) -> Vec<u8> {
+        let mut out =
+            b"###\tset\tcount\t\tb_seq\tname_b_seq\tb_seq_qual\tb_seq_tags(BC,FI,QT,RT,TC)\n".to_vec();
+        for (name, set) in self.sets(b"") {
+            for (which, sums) in [("all", &set.all), ("pass", &set.pass)] {
+                let Sums { records, products: [seq, names, qual, tags] } = sums;
+                out.extend_from_slice(name);
+                let row = format!("\t{which}\t{records}\t\t{seq:x}\t{names:x}\t{qual:x}\t{tags:x}\n");
+                out.extend_from_slice(row.as_bytes());
+            }
+        }
+        out
+    }
+
+    /// Every set with its name: all reads, those without a read group, and those of each read group in the order of
+    /// their names.
+    fn sets<'a>(&'a self, without: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a Set)> {
+        let groups = self.groups.iter().map(|(name, set)| (&name[..], set));
+        [(&b"all"[..], &self.all), (without, &self.without_group)].into_iter().chain(groups)
+    }
+}
+
+/// Adds a field as BAM stores it, integers in the smallest type, unsigned where they are not negative.
+fn update(hasher: &mut Hasher, field: &Field<'_>) {
+    hasher.update(&field.tag);
+    let Some(value) = field.integer() else {
+        hasher.update(&[field.kind]);
+        hasher.update(field.value);
+        if matches!(field.kind, b'Z' | b'H') {
+            hasher.update(&[0]);
+        }
+        return;
+    };
+    let (kind, width) = match value {
+        0..=0xff => (b'C', 1),
+        0x100..=0xffff => (b'S', 2),
+        0x1_0000.. => (b'I', 4),
+        -0x80..0 => (b'c', 1),
+        -0x8000..0 => (b's', 2),
+        _ => (b'i', 4),
+    };
+    hasher.update(&[kind]);
+    hasher.update(&value.to_le_bytes()[..width]);
+}
+
+impl Tally for SequencingChecksum {
+    type Partial = SequencingSums;
+    type Total = SequencingSums;
+
+    fn observe(&self, partial: &mut SequencingSums, batch: &Batch) -> Result<()> {
+        let primary = batch.records().filter(|(_, record)| record.flags().is_primary());
+        primary.for_each(|(_, record)| partial.add(record));
+        Ok(())
+    }
+
+    fn merge(&self, into: &mut SequencingSums, from: SequencingSums) {
+        let merge = |into: &mut Set, from: &Set| {
+            into.all.merge(&from.all);
+            into.pass.merge(&from.pass);
+        };
+        merge(&mut into.all, &from.all);
+        merge(&mut into.without_group, &from.without_group);
+        for (name, set) in from.groups {
+            merge(into.groups.entry(name).or_default(), &set);
+        }
+    }
+
+    fn finish(&self, total: SequencingSums) -> Result<SequencingSums> {
+        Ok(total)
+    }
+}

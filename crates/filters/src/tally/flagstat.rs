@@ -1,0 +1,190 @@
+//! Numbers of reads by FLAG, as `samtools flagstat` (1.24) counts and words them.
+
+use std::fmt::Write as _;
+
+use readmill_record::{Batch, RecordRef, Result};
+
+use readmill_record::Tally;
+
+/// Counts reads by FLAG.
+#[derive(Clone, Copy, Default)]
+pub struct Flagstat;
+
+/// Numbers of reads: first those that pass quality controls, then those that do not (0x200).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlagstatCounts([[u64; ROWS.len()]; 2]);
+
+/// What a row counts, and the row whose number it is a share of.
+struct Row(&'static str, Option<usize>);
+
+/// The rows in the order in which they are written.
+static ROWS: [Row; 16] = [
+    Row("in total (QC-passed reads + QC-failed reads)", None),
+    Row("primary", None),
+    Row("secondary", None),
+    Row("supplementary", None),
+    Row("duplicates", None),
+    Row("primary duplicates", None),
+    Row("mapped", Some(TOTAL)),
+    Row("primary mapped", Some(PRIMARY)),
+    Row("paired in sequencing", None),
+    Row("read1", None),
+    Row("read2", None),
+    Row("properly paired", Some(PAIRED)),
+    Row("with itself and mate mapped", None),
+    Row("singletons", Some(PAIRED)),
+    Row("with mate mapped to a different chr", None),
+    Row("with mate mapped to a different chr (mapQ>=5)", None),
+];
+
+const TOTAL: usize = 0;
+const PRIMARY: usize = 1;
+const SECONDARY: usize = 2;
+const SUPPLEMENTARY: usize = 3;
+const DUPLICATES: usize = 4;
+const PRIMARY_DUPLICATES: usize = 5;
+const MAPPED: usize = 6;
+const PRIMARY_MAPPED: usize = 7;
+const PAIRED: usize = 8;
+const READ1: usize = 9;
+const READ2: usize = 10;
+const PROPER: usize = 11;
+const BOTH_MAPPED: usize = 12;
+const SINGLETONS: usize = 13;
+const OTHER_CONTIG: usize = 14;
+const OTHER_CONTIG_SURE: usize = 15;
+
+/// From this mapping quality on, a mate on another contig counts in the last row.
+const SURE: u8 = 5;
+
+impl FlagstatCounts {
+    fn count(&mut self, record: RecordRef<'_>) {
+        let flags = record.flags();
+        let counts = &mut self.0[usize::from(flags.is_qc_fail())];
+        let mut add = |row: usize, holds: bool| counts[row] += u64::from(holds);
+        let mapped = !flags.is_unmapped();
+        add(TOTAL, true);
+        add(MAPPED, mapped);
+        add(DUPLICATES, flags.is_duplicate());
+        if !flags.is_primary() {
+            add(SECONDARY, flags.is_secondary());
+            return add(SUPPLEMENTARY, !flags.is_secondary());
+        }
+        add(PRIMARY, true);
+        add(PRIMARY_MAPPED, mapped);
+        add(PRIMARY_DUPLICATES, flags.is_duplicate());
+        if !flags.is_paired() {
+            return;
+        }
+        let both = mapped && !flags.is_mate_unmapped();
+        let elsewhere = both && record.next_ref_id() != record.ref_id();
+        add(PAIRED, true);
+        add(READ1, flags.is_first());
+        add(READ2, flags.is_last());
+        add(PROPER, mapped && flags.is_proper());
+        add(BOTH_MAPPED, both);
+        add(SINGLETONS, mapped && flags.is_mate_unmapped());
+        add(OTHER_CONTIG, elsewhere);
+        add(OTHER_CONTIG_SURE, elsewhere && record.mapq() >= SURE);
+    }
+
+    /// The text of `samtools flagstat`.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (i, Row(name, of)) in ROWS.iter().enumerate() {
+            let [pass, fail] = self.0.map(|counts| counts[i]);
+            let _ = write!(text, "{pass} + {fail} {name}");
+            if let Some(of) = of {
+                let [pass, fail] = self.0.map(|counts| percent(counts[i], counts[*of]));
+                let _ = write!(text, " ({pass} : {fail})");
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A share in percent; samtools divides numbers of 24 bits.
+fn percent(n: u64, of: u64) -> String {
+    if of == 0 {
+        return "N/A".to_string();
+    }
+    format!("{:.2}%", f64::from(n as f32 / of as f32) * 100.0)
+}
+
+impl Tally for Flagstat {
+    type Partial = FlagstatCounts;
+    type Total = FlagstatCounts;
+
+    fn observe(&self, partial: &mut FlagstatCounts, batch: &Batch) -> Result<()> {
+        batch.records().for_each(|(_, record)| partial.count(record));
+        Ok(())
+    }
+
+    fn merge(&self, into: &mut FlagstatCounts, from: FlagstatCounts) {
+        for (into, from) in into.0.iter_mut().flatten().zip(from.0.iter().flatten()) {
+            *into += from;
+        }
+    }
+
+    fn finish(&self, total: FlagstatCounts) -> Result<FlagstatCounts> {
+        Ok(total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::{Stamp, edit};
+
+    fn read(flags: u16, next_ref_id: i32, mapq: u8) -> Vec<u8> {
+        let mut raw = vec![0u8; 36];
+        (raw[12], raw[13]) = (2, mapq);
+        edit::set_flags(&mut raw, flags);
+        edit::set_next_ref_id(&mut raw, next_ref_id);
+        raw.extend_from_slice(b"r\0");
+        edit::close(&mut raw, 0);
+        raw
+    }
+
+    #[test]
+    fn rows_are_those_of_samtools() {
+        let mut batch = Batch::default();
+        let reads = [
+            read(0x63, 0, 60),
+            read(0x93 | 0x400, 0, 60),
+            read(0x41, 1, 4),
+            read(0x81, 1, 5),
+            read(0x49, 0, 9),
+            read(0x85, 0, 0),
+            read(0x141, 0, 1),
+            read(0x900, 0, 1),
+            read(0x800, 0, 1),
+            read(0x200, -1, 1),
+        ];
+        reads.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
+        let mut counts = FlagstatCounts::default();
+        Flagstat.observe(&mut counts, &batch).unwrap();
+        let stated = "9 + 1 in total (QC-passed reads + QC-failed reads)
+6 + 1 primary
+2 + 0 secondary
+1 + 0 supplementary
+1 + 0 duplicates
+1 + 0 primary duplicates
+8 + 1 mapped (88.89% : 100.00%)
+5 + 1 primary mapped (83.33% : 100.00%)
+6 + 0 paired in sequencing
+3 + 0 read1
+3 + 0 read2
+2 + 0 properly paired (33.33% : N/A)
+4 + 0 with itself and mate mapped
+1 + 0 singletons (16.67% : N/A)
+2 + 0 with mate mapped to a different chr
+1 + 0 with mate mapped to a different chr (mapQ>=5)
+";
+        assert_eq!(counts.to_text(), stated);
+        let mut twice = counts;
+        Flagstat.merge(&mut twice, counts);
+        assert!(twice.to_text().starts_with("18 + 2 in total"));
+    }
+}

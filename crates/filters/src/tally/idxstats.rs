@@ -1,0 +1,107 @@
+//! Numbers of reads by reference sequence, as `samtools idxstats` (1.24) writes them.
+
+use std::fmt::Write as _;
+
+use readmill_record::header::Reference;
+use readmill_record::{Batch, Header, Result, Tally};
+
+/// Counts reads by reference sequence.
+pub struct Idxstats {
+    references: Vec<Reference>,
+}
+
+impl Idxstats {
+    /// A count for reads under this header.
+    pub fn new(header: &Header) -> Self {
+        Idxstats { references: header.references().to_vec() }
+    }
+}
+
+/// Numbers of reads by reference sequence.
+#[derive(Debug, PartialEq, Eq)]
+pub struct IdxstatsCounts {
+    /// Each reference sequence with its mapped and its unmapped reads.
+    pub references: Vec<(Reference, [u64; 2])>,
+    /// Mapped and unmapped reads that have no reference sequence.
+    pub unplaced: [u64; 2],
+}
+
+impl IdxstatsCounts {
+    /// The text of `samtools idxstats`: name, length in bases, mapped reads, unmapped reads.
+    pub fn to_text(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        let mut tail = String::new();
+        for (Reference { name, length }, [mapped, unmapped]) in &self.references {
+            tail.clear();
+            let _ = writeln!(tail, "\t{length}\t{mapped}\t{unmapped}");
+            text.extend_from_slice(name);
+            text.extend_from_slice(tail.as_bytes());
+        }
+        let [mapped, unmapped] = self.unplaced;
+        text.extend_from_slice(format!("*\t0\t{mapped}\t{unmapped}\n").as_bytes());
+        text
+    }
+}
+
+impl Tally for Idxstats {
+    /// Mapped and unmapped reads, first of no reference sequence, then of each.
+    type Partial = Vec<[u64; 2]>;
+    type Total = IdxstatsCounts;
+
+    fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()> {
+        partial.resize(self.references.len() + 1, [0; 2]);
+        for (_, record) in batch.records() {
+            let place = (record.ref_id() + 1) as usize;
+            partial[place][usize::from(record.flags().is_unmapped())] += 1;
+        }
+        Ok(())
+    }
+
+    fn merge(&self, into: &mut Self::Partial, from: Self::Partial) {
+        if into.is_empty() {
+            *into = from;
+            return;
+        }
+        for (into, from) in into.iter_mut().flatten().zip(from.iter().flatten()) {
+            *into += from;
+        }
+    }
+
+    fn finish(&self, mut total: Self::Partial) -> Result<IdxstatsCounts> {
+        total.resize(self.references.len() + 1, [0; 2]);
+        let unplaced = total[0];
+        let references = self.references.iter().cloned().zip(total.into_iter().skip(1));
+        Ok(IdxstatsCounts { references: references.collect(), unplaced })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_record::{Stamp, edit};
+
+    #[test]
+    fn rows_are_those_of_samtools() {
+        let header = Header::parse(b"@SQ\tSN:a\tLN:10\n@SQ\tSN:b\tLN:7\n").unwrap();
+        let tally = Idxstats::new(&header);
+        let mut batch = Batch::default();
+        for (ref_id, flags) in [(0, 0), (0, 0), (0, 4), (-1, 4), (-1, 4), (-1, 0), (1, 0x900)] {
+            let mut raw = vec![0u8; 36];
+            raw[12] = 2;
+            edit::set_ref_id(&mut raw, ref_id);
+            edit::set_flags(&mut raw, flags);
+            raw.extend_from_slice(b"r\0");
+            edit::close(&mut raw, 0);
+            batch.push(&raw, Stamp::default()).unwrap();
+        }
+        let mut halves = [Vec::new(), Vec::new()];
+        tally.observe(&mut halves[0], &batch).unwrap();
+        let [mut one, none] = halves;
+        tally.merge(&mut one, none);
+        assert_eq!(tally.finish(one).unwrap().to_text(), b"a\t10\t2\t1\nb\t7\t1\t0\n*\t0\t1\t2\n");
+        assert_eq!(
+            tally.finish(Vec::new()).unwrap().to_text(),
+            b"a\t10\t0\t0\nb\t7\t0\t0\n*\t0\t0\t0\n"
+        );
+    }
+}

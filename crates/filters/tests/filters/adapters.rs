@@ -1,0 +1,99 @@
+//! Adapters in reads, beside what Picard 3.4.0 MarkIlluminaAdapters says of them.
+//!
+//! Each line of `cases.txt` has the bases of both reads of a template, and XT of both; XT of both with
+//! `PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1`; XT of the first read alone; `-` where there is none. Lines follow each
+//! other as in the input.
+
+use readmill_filters::adapter::{
+    AdapterPair, AdapterRules, FoundIn, Kept, Marker, Pruning, Stringency, Tally,
+};
+use readmill_record::{Read, Reads};
+
+const PRUNING: Pruning = Pruning { after: 100, keep: 1 };
+
+fn lines() -> Vec<[&'static str; 7]> {
+    let line = |line: &'static str| line.split(' ').collect::<Vec<_>>().try_into().expect("seven words");
+    include_str!("adapters/cases.txt").lines().map(line).collect()
+}
+
+fn rules(pruning: Option<Pruning>) -> AdapterRules {
+    let stringency = |least_bases| Stringency { least_bases, error_rate: 0.1 };
+    AdapterRules {
+        adapters: ["INDEXED", "DUAL_INDEXED", "PAIRED_END"]
+            .map(|name| name.parse().expect("a name"))
+            .into(),
+        single: stringency(12),
+        pair: stringency(6),
+        longest: 30,
+        pruning,
+    }
+}
+
+/// What is marked in reads of so many segments, in batches of 37 templates of which `in_flight` are marked before the first
+/// of them is settled.
+fn marked(segments: usize, pruning: Option<Pruning>, in_flight: usize) -> Vec<Option<u32>> {
+    let marker = Marker::new(&rules(pruning)).expect("rules");
+    let (mut tally, kept) = (Tally::default(), Kept::default());
+    let mut waiting: Vec<(Reads, FoundIn)> = Vec::new();
+    let mut done = Vec::new();
+    let mut settle = |(mut reads, found_in): (Reads, FoundIn)| {
+        if marker.prunes() {
+            marker.settle(&mut tally, &kept, &found_in, &mut reads);
+        }
+        done.extend((0..reads.len()).map(|at| reads.adapter(at)));
+    };
+    for batch in lines().chunks(37) {
+        let mut reads = Reads::new(segments, 0);
+        for line in batch {
+            for bases in &line[..segments] {
+                reads.push(Read { name: b"r", comment: b"", bases: bases.as_bytes(), qualities: None });
+            }
+        }
+        let found_in = match kept.marker() {
+            Some(marker) => {
+                marker.mark(&mut reads);
+                FoundIn::default()
+            }
+            None => marker.mark(&mut reads),
+        };
+        waiting.push((reads, found_in));
+        if waiting.len() == in_flight {
+            settle(waiting.remove(0));
+        }
+    }
+    waiting.into_iter().for_each(settle);
+    done
+}
+
+/// What Picard says in these columns.
+fn wanted(columns: &[usize]) -> Vec<Option<u32>> {
+    let lines = lines();
+    lines.iter().flat_map(|line| columns.iter().map(|&at| line[at].parse().ok())).collect()
+}
+
+#[test]
+fn reads_have_the_marks_of_picard() {
+    for in_flight in [1, 2, 3, 20] {
+        assert_eq!(marked(2, Some(PRUNING), in_flight), wanted(&[2, 3]), "{in_flight}");
+        assert_eq!(marked(2, None, in_flight), wanted(&[4, 5]));
+        assert_eq!(marked(1, Some(PRUNING), in_flight), wanted(&[6]));
+    }
+    assert_ne!(wanted(&[2, 3]), wanted(&[4, 5]), "adapters that are dropped make a difference");
+}
+
+#[test]
+fn senseless_rules_are_refused() {
+    let wrong = |change: &dyn Fn(&mut AdapterRules)| {
+        let mut rules = rules(None);
+        change(&mut rules);
+        Marker::new(&rules).expect_err("a usage error").hint.is_some()
+    };
+    assert!(wrong(&|rules| rules.single.least_bases = 0));
+    assert!(wrong(&|rules| rules.pair.error_rate = 1.01));
+    assert!(wrong(&|rules| rules.single.error_rate = f64::NAN));
+    assert!(wrong(&|rules| rules.longest = 0));
+    assert!(wrong(&|rules| {
+        rules.adapters.push(AdapterPair::new("ACGTN", "NNNNNACG").expect("a pair"));
+        rules.longest = 5;
+    }));
+}

@@ -1,0 +1,8 @@
+//! Tests of the crate from outside.
+
+mod adapters;
+mod expression;
+mod expression_beside_samtools;
+mod filters_beside_samtools;
+mod stats;
+mod stats_beside_samtools;

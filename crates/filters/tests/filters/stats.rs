@@ -1,0 +1,88 @@
+//! The text of `samtools stats` (1.24) for reads of every odd kind. The file was written by it; left out are the lines
+//! that name the program and the sections that we do not write.
+#![allow(clippy::unwrap_used)]
+
+use readmill_filters::tally::Stats;
+use readmill_format::sam::LineParser;
+use readmill_record::{Batch, Header, Stamp, Tally};
+
+const READS: &str = include_str!("stats/odd.sam");
+const TEXT: &str = include_str!("stats/odd.txt");
+
+/// The reads in batches of `size`, counted by two counters in turn and merged.
+fn counted(tally: Stats, size: usize) -> String {
+    let (head, lines): (Vec<&str>, Vec<&str>) = READS.lines().partition(|line| line.starts_with('@'));
+    let header = Header::parse(head.join("\n").as_bytes()).unwrap();
+    let (mut parser, mut raw) = (LineParser::new(&header), Vec::new());
+    let mut partials = [Default::default(), Default::default()];
+    for (i, lines) in lines.chunks(size).enumerate() {
+        let mut batch = Batch::default();
+        for line in lines {
+            raw.clear();
+            parser.parse(line.as_bytes(), &mut raw).unwrap();
+            batch.push(&raw, Stamp::default()).unwrap();
+        }
+        tally.observe(&mut partials[i % 2], &batch).unwrap();
+    }
+    let [from, mut into] = partials;
+    tally.merge(&mut into, from);
+    tally.finish(into).unwrap().to_text()
+}
+
+#[test]
+fn rows_are_those_of_samtools_however_the_reads_are_divided() {
+    for size in [1, 3, 100] {
+        let text = counted(Stats::new(true), size);
+        let (first, rest) = text.split_once('\n').unwrap();
+        assert!(first.starts_with("# This file was produced by samtools stats"), "MultiQC looks for it");
+        assert!(first.ends_with(", not by samtools"));
+        for (ours, theirs) in rest.lines().zip(TEXT.lines()) {
+            assert_eq!(ours, theirs);
+        }
+        assert_eq!(rest.lines().count(), TEXT.lines().count());
+    }
+}
+
+#[test]
+fn order_is_what_we_are_told_unless_a_batch_shows_otherwise() {
+    assert!(counted(Stats::new(false), 3).contains("is sorted:\t0\t# not sorted by coordinate"));
+    let header = Header::parse(b"@SQ\tSN:c1\tLN:1000\n").unwrap();
+    for (places, sorted) in [(["5", "5"], true), (["5", "4"], false)] {
+        let (mut parser, mut batch, mut raw) = (LineParser::new(&header), Batch::default(), Vec::new());
+        for pos in places {
+            raw.clear();
+            parser.parse(format!("r\t0\tc1\t{pos}\t0\t1M\t*\t0\t0\tA\t*").as_bytes(), &mut raw).unwrap();
+            batch.push(&raw, Stamp::default()).unwrap();
+        }
+        let (tally, mut partial) = (Stats::new(true), Default::default());
+        tally.observe(&mut partial, &batch).unwrap();
+        let text = tally.finish(partial).unwrap().to_text();
+        assert_eq!(text.contains("is sorted:\t1"), sorted);
+    }
+}
+
+#[test]
+fn memory_is_bounded_and_long_reads_are_said_to_be_cut_short() {
+    assert!(Stats::bytes() < 8 << 20);
+    let header = Header::parse(b"@SQ\tSN:c1\tLN:1000000\n").unwrap();
+    let (mut parser, mut batch, mut raw) = (LineParser::new(&header), Batch::default(), Vec::new());
+    let (seq, qual) = ("ACGG".repeat(25_000), "5".repeat(100_000));
+    parser
+        .parse(format!("r\t0\tc1\t1\t0\t100000M\t*\t0\t0\t{seq}\t{qual}").as_bytes(), &mut raw)
+        .unwrap();
+    batch.push(&raw, Stamp::default()).unwrap();
+    let (tally, mut partial) = (Stats::new(true), Default::default());
+    tally.observe(&mut partial, &batch).unwrap();
+    let text = tally.finish(partial).unwrap().to_text();
+    for line in [
+        "SN\tmaximum length:\t100000",
+        "SN\taverage quality:\t20.0",
+        "FTC\t25000\t25000\t50000\t0\t0",
+        "# FFQ leaves out cycles above 1000; there are some up to 100000",
+        "# RL leaves out lengths above 65534; there are some up to 100000",
+    ] {
+        assert!(text.lines().any(|it| it == line), "{line}");
+    }
+    assert_eq!(text.lines().filter(|line| line.starts_with("FFQ\t")).count(), 1000);
+    assert_eq!(text.lines().filter(|line| line.starts_with("RL\t")).count(), 0);
+}

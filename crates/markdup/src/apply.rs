@@ -1,0 +1,271 @@
+//! Flags and tags on records.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use readmill_record::tag::{self, Tag};
+use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Stamp, Step, edit};
+
+use super::barcodes::{self, strand};
+use super::libraries::Libraries;
+use super::metrics::LibraryCounts;
+use super::umi::Strand;
+use super::verdict::Verdict;
+
+/// What of the verdict is written to records. The default is Picard's, but for `clear_dt`.
+#[derive(Clone, Debug, Default)]
+pub struct Writing {
+    /// Leave duplicates out.
+    pub remove: bool,
+    /// Leave optical duplicates out.
+    pub remove_optical: bool,
+    /// Remove DT from all records (CLEAR_DT).
+    pub clear_dt: bool,
+    /// Which duplicates are told apart by DT.
+    pub duplicate_types: DuplicateTypes,
+    /// Write the duplicate set: DI, its representative, and DS, its size.
+    pub members: bool,
+    /// Where to write the identifier of the molecule that barcodes tell (MOLECULAR_IDENTIFIER_TAG), and
+    /// whether it names the strand.
+    pub molecule: Option<(Tag, bool)>,
+    /// Where to write the number of the molecule that UMIs tell; `true` if each has a set for either strand.
+    pub molecule_number: Option<(Tag, bool)>,
+}
+
+/// Which duplicates are told apart by DT: `SQ` for optical ones, `LB` for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DuplicateTypes {
+    /// None.
+    #[default]
+    DontTag,
+    /// Optical ones.
+    OpticalOnly,
+    /// All.
+    All,
+}
+
+impl Writing {
+    fn changes_fields(&self) -> bool {
+        let types = self.duplicate_types != DuplicateTypes::DontTag;
+        self.clear_dt
+            || types
+            || self.members
+            || self.molecule.is_some()
+            || self.molecule_number.is_some()
+    }
+
+    /// What is changed by it.
+    pub fn changes(&self) -> Changes {
+        let mut tags = vec![tag::DT, tag::DI, tag::DS];
+        tags.extend(self.molecule.iter().chain(&self.molecule_number).map(|(tag, _)| *tag));
+        Changes { reads: self.remove || self.remove_optical, ..Changes::tags(&tags) }
+    }
+}
+
+/// Sets 0x400 on duplicates, clears it on all others, writes and removes what else is asked for.
+#[derive(Clone)]
+pub struct ApplyMarks {
+    verdict: Arc<Verdict>,
+    writing: Arc<Writing>,
+    libraries: Arc<Libraries>,
+    /// Names of reference sequences.
+    header: Header,
+    counted: Arc<Counted>,
+    flagged: u64,
+}
+
+/// Duplicates among mapped primary records, by library.
+#[derive(Debug, Default)]
+pub struct Counted(Vec<[AtomicU64; 2]>);
+
+impl Counted {
+    /// Adds them to the counts of their libraries.
+    pub fn add_to(&self, libraries: &mut Vec<LibraryCounts>) {
+        for (library, [unpaired, paired]) in self.0.iter().enumerate() {
+            let (unpaired, paired) = (unpaired.load(Relaxed), paired.load(Relaxed));
+            if unpaired + paired > 0 && libraries.len() <= library {
+                libraries.resize_with(library + 1, LibraryCounts::default);
+            }
+            if let Some(counts) = libraries.get_mut(library) {
+                counts.unpaired_duplicates += unpaired;
+                counts.paired_duplicates += paired;
+            }
+        }
+    }
+}
+
+impl ApplyMarks {
+    /// Applies the verdict.
+    pub fn new(
+        verdict: Arc<Verdict>,
+        writing: Writing,
+        libraries: Arc<Libraries>,
+        header: &Header,
+    ) -> Self {
+        let counted = libraries.names().iter().map(|_| Default::default()).collect();
+        ApplyMarks {
+            verdict,
+            writing: Arc::new(writing),
+            libraries,
+            header: header.clone(),
+            counted: Arc::new(Counted(counted)),
+            flagged: 0,
+        }
+    }
+
+    /// Where duplicates are counted.
+    pub fn counted(&self) -> Arc<Counted> {
+        Arc::clone(&self.counted)
+    }
+
+    /// Counts a record that is flagged, as Picard's metrics do.
+    fn count(&self, record: RecordRef<'_>) {
+        let flags = record.flags();
+        if flags.is_unmapped() || !flags.is_primary() {
+            return;
+        }
+        let library = self.libraries.library(self.libraries.group(record.read_group()));
+        let paired = flags.is_paired() && !flags.is_mate_unmapped();
+        if let Some(counts) = self.counted.0.get(usize::from(library)) {
+            counts[usize::from(paired)].fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Appends the record in its new form.
+    fn rewrite(&self, record: RecordRef<'_>, stamp: Stamp, out: &mut Vec<u8>) -> Result<()> {
+        let Writing { clear_dt, duplicate_types, members, molecule, molecule_number, .. } =
+            &*self.writing;
+        let mut fields = Fields::new(record, out);
+        if *clear_dt {
+            fields.remove(tag::DT);
+        }
+        if record.flags().is_duplicate() {
+            match (duplicate_types, self.verdict.is_optical(stamp)) {
+                (DuplicateTypes::DontTag, _) | (DuplicateTypes::OpticalOnly, false) => {}
+                (_, true) => fields.set_text(tag::DT, b"SQ"),
+                (DuplicateTypes::All, false) => fields.set_text(tag::DT, b"LB"),
+            }
+        }
+        if let Some((tag, _)) = *molecule_number {
+            fields.remove(tag); // a number of another run would name another molecule
+        }
+        if let Some(set) = self.verdict.membership(stamp)? {
+            let takes_part = !record.flags().is_unmapped() && record.flags().is_primary();
+            if *members && takes_part && set.pairs > 1 {
+                fields.set_integer(tag::DI, set.representative.min(u32::MAX.into()) as u32);
+                fields.set_integer(tag::DS, set.pairs.min(u32::MAX.into()) as u32);
+            }
+            if let Some((tag, strands)) = *molecule_number {
+                let molecule = match (strands, set.set % 2) {
+                    (false, _) => set.set.to_string(),
+                    (true, 0) => format!("{}{}", set.set / 2, Strand::A.suffix()),
+                    (true, _) => format!("{}{}", set.set / 2, Strand::B.suffix()),
+                };
+                fields.set_text(tag, molecule.as_bytes());
+            }
+        }
+        if let Some((tag, duplex)) = molecule {
+            let molecule = self.molecule(record, *duplex)?;
+            fields.set_text(*tag, &molecule);
+        }
+        Ok(())
+    }
+
+    /// The identifier of a molecule: contig, position of the reverse read, and the strand (Picard, UmiUtil).
+    fn molecule(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
+        let flags = record.flags();
+        let placed = usize::try_from(record.ref_id()).ok().filter(|_| !flags.is_unmapped());
+        let contig = placed.and_then(|id| self.header.references().get(id));
+        let contig = contig.map_or(b"null".as_slice(), |contig| &contig.name);
+        let reverse = flags.is_reverse();
+        let pos = if reverse { record.pos() } else { record.next_pos() };
+        let mut molecule = [contig, format!(":{}/", i64::from(pos) + 1).as_bytes()].concat();
+        if duplex {
+            match strand(record)? {
+                barcodes::Strand::Top => molecule.extend(b"/A"),
+                barcodes::Strand::Bottom => molecule.extend(b"/B"),
+                barcodes::Strand::Unknown => {}
+            }
+        }
+        Ok(molecule)
+    }
+}
+
+/// Optional fields of a record that is being copied.
+struct Fields<'a> {
+    out: &'a mut Vec<u8>,
+    start: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn new(record: RecordRef<'_>, out: &'a mut Vec<u8>) -> Self {
+        let start = out.len();
+        out.extend_from_slice(record.raw());
+        Fields { out, start }
+    }
+
+    fn remove(&mut self, tag: Tag) {
+        edit::remove(self.out, self.start, tag);
+    }
+
+    fn set_text(&mut self, tag: Tag, value: &[u8]) {
+        self.remove(tag);
+        edit::append_text(self.out, self.start, tag, value);
+    }
+
+    fn set_integer(&mut self, tag: Tag, value: u32) {
+        self.remove(tag);
+        edit::append_integer(self.out, self.start, tag, value);
+    }
+}
+
+impl Step for ApplyMarks {
+    fn name(&self) -> &'static str {
+        "mark-duplicates"
+    }
+
+    fn fork(&self) -> Box<dyn Step> {
+        Box::new(self.clone())
+    }
+
+    fn changes(&self) -> Changes {
+        self.writing.changes()
+    }
+
+    fn apply(&mut self, batch: &mut Batch) -> Result<()> {
+        let mut flagged = 0;
+        let this = &*self;
+        batch.edit(|stamp, raw| {
+            let flags = RecordRef::new(raw).flags().0;
+            if this.verdict.is_duplicate(stamp) {
+                flagged += 1;
+                edit::set_flags(raw, flags | Flags::DUPLICATE);
+                this.count(RecordRef::new(raw));
+            } else {
+                edit::set_flags(raw, flags & !Flags::DUPLICATE);
+            }
+        });
+        let Writing { remove, remove_optical, .. } = *self.writing;
+        if remove_optical {
+            batch.retain(|stamp, record| {
+                !(record.flags().is_duplicate() && (remove || this.verdict.is_optical(stamp)))
+            });
+        } else if remove {
+            batch.retain(|_, record| !record.flags().is_duplicate());
+        }
+        if this.writing.changes_fields() {
+            batch.rewrite(|stamp, record, out| this.rewrite(record, stamp, out))?;
+        }
+        self.flagged += flagged;
+        Ok(())
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let name = match *self.writing {
+            Writing { remove: true, .. } => "duplicates removed",
+            Writing { remove_optical: true, .. } => "duplicates flagged or, if optical, removed",
+            _ => "duplicates flagged",
+        };
+        vec![(name, self.flagged)]
+    }
+}

@@ -1,0 +1,117 @@
+//! Duplicate metrics as JSON, for programs.
+//!
+//! One object. `libraries` has one object for each row of Picard's table, under the names of its columns in
+//! lower case; `estimated_library_size` may be null. Three objects hold the sizes of sets, under the names of
+//! Picard's histogram: a set's size in pairs, as text, and how many sets have it. Numbers are not rounded. Names may
+//! be added, never changed. It is written by hand: five kinds of value are no reason for a dependency.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::picard::COLUMNS;
+use super::{DuplicationMetrics, LibraryCounts};
+
+impl DuplicationMetrics {
+    /// The metrics as a JSON object over several lines. Bytes of names that are no UTF-8 are replaced.
+    pub fn to_json(&self, command_line: &str, sample: &str) -> String {
+        let libraries: Vec<String> =
+            self.sorted().into_iter().map(|(name, counts)| library(name, counts)).collect();
+        let libraries = if libraries.is_empty() {
+            "[]".to_owned()
+        } else {
+            format!("[\n    {}\n  ]", libraries.join(",\n    "))
+        };
+        format!(
+            "{{\n  \"command\": {},\n  \"sample\": {},\n  \"libraries\": {libraries},\n  \"all_sets\": {},\n  \"optical_sets\": {},\n  \
+             \"non_optical_sets\": {}\n}}\n",
+            quoted(command_line),
+            quoted(sample),
+            sizes(&self.sets.all),
+            sizes(&self.sets.optical),
+            sizes(&self.sets.non_optical),
+        )
+    }
+}
+
+fn library(name: &[u8], counts: &LibraryCounts) -> String {
+    let values = [
+        quoted(&String::from_utf8_lossy(name)),
+        counts.unpaired_examined.to_string(),
+        counts.pairs_examined().to_string(),
+        counts.secondary_or_supplementary.to_string(),
+        counts.unmapped.to_string(),
+        counts.unpaired_duplicates.to_string(),
+        counts.pair_duplicates().to_string(),
+        counts.optical_pairs.to_string(),
+        counts.duplication().to_string(),
+        counts.library_size().map_or("null".to_owned(), |size| size.to_string()),
+    ];
+    let members = COLUMNS.iter().zip(values);
+    object(members.map(|(column, value)| (column.to_ascii_lowercase(), value)))
+}
+
+fn sizes(sets: &BTreeMap<u64, u64>) -> String {
+    object(sets.iter().map(|(size, sets)| (size.to_string(), sets.to_string())))
+}
+
+/// An object of names that need no escape and of values that are JSON already.
+fn object(members: impl Iterator<Item = (String, String)>) -> String {
+    let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\": {value}")).collect();
+    format!("{{{}}}", members.join(", "))
+}
+
+/// A string (RFC 8259, section 7).
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c < ' ' => {
+                // A string takes whatever is written.
+                let _ = write!(quoted, "\\u{:04x}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::SetSizes;
+
+    #[test]
+    fn one_object_with_the_names_of_picard() {
+        let counts = LibraryCounts {
+            unpaired_examined: 1,
+            paired_examined: 1248,
+            unmapped: 2,
+            paired_duplicates: 448,
+            optical_pairs: 97,
+            ..LibraryCounts::default()
+        };
+        let sets = SetSizes { all: BTreeMap::from([(1, 2), (12, 1)]), ..SetSizes::default() };
+        let libraries = vec![(b"b\xFF".to_vec(), LibraryCounts::default()), (b"a\"\t".to_vec(), counts)];
+        let expected = r#"{
+  "command": "readmill \\",
+  "sample": "s1",
+  "libraries": [
+    {"library": "a\"\u0009", "unpaired_reads_examined": 1, "read_pairs_examined": 624, "secondary_or_supplementary_rds": 0, "unmapped_reads": 2, "unpaired_read_duplicates": 0, "read_pair_duplicates": 224, "read_pair_optical_duplicates": 97, "percent_duplication": 0.3586869495596477, "estimated_library_size": 909},
+    {"library": "b�", "unpaired_reads_examined": 0, "read_pairs_examined": 0, "secondary_or_supplementary_rds": 0, "unmapped_reads": 0, "unpaired_read_duplicates": 0, "read_pair_duplicates": 0, "read_pair_optical_duplicates": 0, "percent_duplication": 0, "estimated_library_size": null}
+  ],
+  "all_sets": {"1": 2, "12": 1},
+  "optical_sets": {},
+  "non_optical_sets": {}
+}
+"#;
+        assert_eq!(DuplicationMetrics { libraries, sets }.to_json("readmill \\", "s1"), expected);
+    }
+
+    #[test]
+    fn nothing_is_an_object_too() {
+        let nothing = DuplicationMetrics::default().to_json("", "");
+        assert!(nothing.contains("\"libraries\": [],\n  \"all_sets\": {},"), "{nothing}");
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of the crate from outside.
+
+mod blocks;
+mod merge;
+mod orders;

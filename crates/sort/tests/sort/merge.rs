@@ -1,0 +1,182 @@
+//! Records sorted in memory and on disk come out in the same, stable order, cut at the same places.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use readmill_format::spill::Spill;
+use readmill_format::squeeze::SpillCodec;
+use readmill_record::{Arena, Batch, Header, Ledger, RecordRef, Sealed, Stamp, edit};
+use readmill_sort::{
+    Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Order, Partition, Run, RunSort, Sources,
+    SpilledRun,
+};
+
+/// What comes out: ordinals and records, and the bytes after each partition.
+type Out = (Vec<(u64, Vec<u8>)>, Vec<usize>);
+
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+}
+
+fn record(pos: i32, name: u64, len: usize) -> Vec<u8> {
+    let mut raw = vec![0u8; 36];
+    raw[8..12].copy_from_slice(&pos.to_le_bytes());
+    raw[24..32].fill(0xff);
+    raw[12] = 9;
+    raw.extend_from_slice(format!("{name:08}\0").as_bytes());
+    raw.resize(60 + len, 0);
+    edit::close(&mut raw, 0);
+    raw
+}
+
+pub fn sorter() -> RunSort {
+    let header = Header::parse(b"@SQ\tSN:a\tLN:1000000\n").unwrap();
+    RunSort::new(Keyer::new(Order::Coordinate, &header))
+}
+
+/// Records, the first of which is number `first`, as sorted lists of `list` entries.
+pub fn in_memory(sort: &RunSort, records: &[Vec<u8>], first: u64, list: usize) -> (Sealed, Vec<List>) {
+    let (arena, mut run) = (Arena::new(1 << 26).unwrap(), Run::new(list));
+    for (i, raw) in records.iter().enumerate() {
+        let (mut batch, mut entries) = (Batch::default(), Vec::new());
+        batch.push(raw, Stamp::new(first + i as u64, 0)).unwrap();
+        sort.accept(&arena, &batch, &mut entries).unwrap();
+        run.push(&entries);
+    }
+    let sealed = arena.seal();
+    let sorted = |list| List::sort(list, sealed.bytes(), sort.keyer(), &mut Vec::new());
+    let lists = run.take().into_iter().map(sorted).collect();
+    (sealed, lists)
+}
+
+fn spill_run(
+    sort: &RunSort,
+    spill: &Arc<Spill>,
+    turn: usize,
+    sealed: Sealed,
+    lists: Vec<List>,
+) -> SpilledRun {
+    let codec = SpillCodec::ALL[turn % SpillCodec::ALL.len()];
+    let framing = Framing { size: 20_000, codec };
+    let mut run =
+        SpilledRun::new(spill.begin(turn).unwrap(), framing, Ledger::unlimited().empty("index"));
+    let sources = sources(sort, spill, Vec::new(), sealed, lists);
+    let mut merge = Merge::new(Arc::new(sources));
+    let (mut writer, mut tail) = (FrameWriter::new(framing), Vec::new());
+    while let Some(range) = merge.next_range() {
+        let mut out = Frames::default();
+        let records = Partition::from(range.order().unwrap());
+        let gathered = records.gather(|stamp, raw| {
+            let key = sort.keyer().key(RecordRef::new(raw))?;
+            sort.keyer().tail(RecordRef::new(raw), &mut tail);
+            writer.push(key, &tail, stamp, raw, &mut out);
+            Ok(())
+        });
+        gathered.unwrap();
+        writer.close(&mut out);
+        run.append(spill, &mut out).unwrap();
+    }
+    run
+}
+
+pub fn sources(
+    sort: &RunSort,
+    spill: &Arc<Spill>,
+    runs: Vec<SpilledRun>,
+    sealed: Sealed,
+    lists: Vec<List>,
+) -> Sources {
+    Sources {
+        spill: Arc::clone(spill),
+        keyer: Arc::clone(sort.keyer()),
+        runs,
+        lists,
+        sealed: Arc::new(sealed),
+        charges: Vec::new(),
+    }
+}
+
+fn all(sources: Sources) -> Out {
+    let (mut merge, mut cutter) = (Merge::new(Arc::new(sources)), Cutter::default());
+    let (mut taken, mut cuts, mut bytes) = (Vec::new(), Vec::new(), 0);
+    let mut take = |partition: Partition| {
+        let gathered = partition.gather(|stamp, raw| {
+            bytes += raw.len();
+            taken.push((stamp.ordinal(), raw.to_vec()));
+            Ok(())
+        });
+        gathered.unwrap();
+        cuts.push(bytes);
+    };
+    while let Some(range) = merge.next_range() {
+        cutter.cut(range.order().unwrap()).into_iter().for_each(&mut take);
+    }
+    cutter.finish().into_iter().for_each(&mut take);
+    (taken, cuts)
+}
+
+/// The order and the cuts by the obvious way.
+fn expected(records: &[Vec<u8>]) -> Out {
+    let mut sorted: Vec<(u64, Vec<u8>)> =
+        records.iter().enumerate().map(|(i, raw)| (i as u64, raw.clone())).collect();
+    sorted.sort_by_key(|(_, raw)| RecordRef::new(raw).pos());
+    let (mut cuts, mut bytes, mut begun, size) = (Vec::new(), 0, 0, 16 * 64_800);
+    for (_, raw) in &sorted {
+        bytes += raw.len();
+        if bytes >= (begun / size + 1) * size {
+            cuts.push(bytes);
+            begun = bytes;
+        }
+    }
+    if begun < bytes {
+        cuts.push(bytes);
+    }
+    (sorted, cuts)
+}
+
+#[test]
+fn memory_and_spill_give_the_stable_order_and_the_same_cuts() {
+    let mut random = Random(3);
+    // positions: many ties, one value alone, sorted, backwards, wide
+    type Positions = fn(u64, &mut Random) -> u64;
+    let inputs: [Positions; 5] =
+        [|_, r| r.below(500), |_, _| 7, |i, _| i, |i, _| 1_000_000 - i, |_, r| r.below(1 << 19)];
+    for (number, pos) in inputs.into_iter().enumerate() {
+        let records: Vec<Vec<u8>> = (0..30_000)
+            .map(|i| {
+                let long = if random.below(5000) == 0 { 3 << 20 } else { random.below(90) as usize };
+                record(pos(i, &mut random) as i32, i, long)
+            })
+            .collect();
+        let expected = expected(&records);
+        assert!(expected.1.len() > 2);
+        let sort = sorter();
+        for (runs, list) in [(1, 1000), (1, 1 << 18), (2, 700), (7, 4096)] {
+            let spill = Arc::new(Spill::new(&[std::env::temp_dir()]));
+            let size = records.len() / runs + 1;
+            let mut pieces = records.chunks(size).enumerate().map(|(i, piece)| {
+                let (sealed, lists) = in_memory(&sort, piece, (i * size) as u64, list);
+                (i, sealed, lists)
+            });
+            let mut spilled = Vec::new();
+            for (i, sealed, lists) in pieces.by_ref().take(runs - 1) {
+                spilled.push(spill_run(&sort, &spill, i, sealed, lists));
+            }
+            let (_, sealed, lists) = pieces.next().unwrap(); // the last run stays in memory
+            let out = all(sources(&sort, &spill, spilled, sealed, lists));
+            assert!(out == expected, "input {number}, {runs} runs, lists of {list}");
+        }
+    }
+}
+
+#[test]
+fn nothing_merges_into_nothing() {
+    let (sort, spill) = (sorter(), Arc::new(Spill::new(&[])));
+    let out = all(sources(&sort, &spill, Vec::new(), Arena::empty().seal(), Vec::new()));
+    assert_eq!(out, Out::default());
+}
