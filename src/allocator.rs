@@ -1,4 +1,5 @@
 //! Settings of the C library's allocator that keep resident memory to what is in use.
+#![allow(unsafe_code, reason = "sets the allocator of C")]
 
 use std::ffi::c_int;
 

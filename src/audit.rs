@@ -4,6 +4,7 @@
 //! fact allocated. A run in which that outruns the charges, the share of code and libraries left out, by more than
 //! [`SLACK`], or whose process outgrows `-m`, ends with an error, so that every end-to-end test tests the ledger, too.
 //! The count leaves out memory that C and C++ allocate (the aligner); the size of the process includes it. `READMILL_AUDIT=trace` prints where the first allocation too many was made.
+#![allow(unsafe_code, reason = "is an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::backtrace::Backtrace;

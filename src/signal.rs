@@ -139,13 +139,14 @@ pub fn watch() -> std::io::Result<()> {
         signal_hook::flag::register(signal, Arc::clone(came))?;
     }
     let mut signals = signal_hook::iterator::Signals::new(wanted)?;
+    #[allow(clippy::disallowed_methods, reason = "it waits for signals, beside the engine's threads")]
     std::thread::Builder::new().name("signals".into()).stack_size(64 << 10).spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let _named = hold_off();
             let outputs = lock(&OUTPUTS);
             outputs.unfinished.iter().for_each(Unfinished::remove);
             say(&outputs.last_words(signal));
-            #[allow(clippy::disallowed_methods)] // the lock is held: no file can be made anew
+            // The lock is held: no file can be made anew.
             std::process::exit(128 + signal);
         }
     })?;

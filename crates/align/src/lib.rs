@@ -38,6 +38,7 @@
 //! An index that was forged so that all counts add up may still give wrong records, or keep a thread busy without end.
 //! Nothing may change the files while they are loaded.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 #[cfg(feature = "bwa")]
 pub mod bwa;

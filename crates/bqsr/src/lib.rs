@@ -15,6 +15,7 @@
 //! | what the counts make of each quality | [`recalibration`], of one read group `group`, at last `results`, `quantize` |
 //! | new qualities on records | [`apply`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod alignment;
 pub mod apply;

@@ -1,5 +1,6 @@
 //! Threads that read, work and write in turns, for a while: what passes per second of CPU time. Where there are more threads
 //! than cores, this shows what waiting costs; it does not show how reading scales, which takes cores.
+#![allow(clippy::disallowed_methods, reason = "threads are measured here")]
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod clock;
 pub mod crowd;

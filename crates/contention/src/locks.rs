@@ -2,6 +2,7 @@
 //!
 //! Langmead et al. 2018 compare a spin lock, the system's mutex and a queueing lock, and name two more that know which threads
 //! are near each other; those are here, too. A thread has a number from 0 on and belongs to a node, of which there may be one.
+#![allow(clippy::disallowed_methods, reason = "threads are measured here")]
 
 mod backoff;
 mod cohort;

@@ -13,6 +13,7 @@
 //!
 //! *How errors travel.* A failed ticket moves the end of the pass back to itself, see [`Board`]. A panic is caught on its
 //! thread, put on the board and resumed on the caller once every thread has left.
+#![allow(clippy::disallowed_methods, reason = "the one place that starts threads")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::PoisonError;

@@ -3,6 +3,7 @@
 //!
 //! Each filter is a [`Step`](readmill_record::Step), each tally a [`Tally`](readmill_record::Tally).
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod adapter;
 pub mod expression;

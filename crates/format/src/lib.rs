@@ -1,5 +1,6 @@
 //! What a file is.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod bam;
 pub mod bgzf;

@@ -22,6 +22,7 @@
 //! orientation are one set, whose best-scored pair stays; a single read is a duplicate wherever a pair
 //! has an end, else the best-scored single read stays.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod apply;
 pub mod barcodes;

@@ -4,6 +4,7 @@
 //! slice nobody else has. Reading: [`Arena::seal`] takes the arena by value, so no such slice can
 //! be alive any more, and the records become plain shared bytes. Dropping it gives all memory back at
 //! once. There is no allocation, lock or free per record.
+#![allow(unsafe_code, reason = "hands out parts of one mapping to many threads")]
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -130,6 +131,7 @@ pub fn prefetch(bytes: &[u8], offset: usize) {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests start threads of their own")]
 mod tests {
     use super::*;
 

@@ -350,6 +350,7 @@ pub mod audit {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests start threads of their own")]
 mod tests {
     use super::*;
 

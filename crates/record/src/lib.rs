@@ -8,6 +8,7 @@
 //! Coordinates are 0-based inside (`pos`), 1-based only where text is read or written.
 //! Nothing in this crate opens files or starts threads.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod arena;
 pub mod batch;

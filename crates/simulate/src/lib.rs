@@ -12,6 +12,7 @@
 //! while records.next(&mut bytes) {}
 //! assert!(bytes.len() > 200 * 300);
 //! ```
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod bases;
 mod draw;

@@ -15,6 +15,7 @@
 //! | the tournament that merges | [`tournament`] |
 //! | what `-M` changes in reads | [`Minimise`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod entry;
 pub mod frame;

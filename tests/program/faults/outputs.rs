@@ -1,4 +1,5 @@
 //! Outputs that cannot be written, and those that are no regular files.
+#![allow(clippy::disallowed_methods, reason = "tests start threads of their own")]
 
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

@@ -1,4 +1,5 @@
 //! The program, waiting at a named moment of its run, so that a test can do something just then.
+#![allow(unsafe_code, reason = "a test of the system's ways")]
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, PipeWriter, pipe};

@@ -1,4 +1,5 @@
 //! A place to run the binary in, and what can be said about how it ended.
+#![allow(unsafe_code, reason = "a test of the system's ways")]
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,5 @@
 //! Told to stop at a named moment: what is said, what is left, and the exit code.
+#![allow(unsafe_code, reason = "a test of the system's ways")]
 
 use std::io::Write;
 use std::os::fd::AsRawFd;

@@ -1,4 +1,5 @@
 //! The end of a child process, or of one that hangs.
+#![allow(unsafe_code, reason = "a test of the system's ways")]
 
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{RecvTimeoutError, channel};

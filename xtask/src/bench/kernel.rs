@@ -3,6 +3,7 @@
 //! Reads are parsed and the index is loaded before the clock starts. Batches and cohorts are those of `readmill align`, the
 //! threads as many; each has its own aligner, takes the next batch that nobody has, and rests where a cohort has to be
 //! whole. The C library's allocator is left as it is, unless it is asked for as readmill sets it.
+#![allow(clippy::disallowed_methods, reason = "the bare kernel has threads of its own")]
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};

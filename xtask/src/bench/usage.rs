@@ -1,4 +1,5 @@
 //! What processes used, as the kernel counts it. `unsafe` because the standard library does not show it.
+#![allow(unsafe_code, reason = "asks the system for a child's usage")]
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,4 +1,5 @@
 //! Runs of command lines: one line, by one revision, with so many threads and so much memory.
+#![allow(clippy::disallowed_methods, reason = "programs are run beside each other")]
 
 use std::fs::{self, File};
 use std::io::Read;

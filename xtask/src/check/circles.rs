@@ -1,48 +1,55 @@
 //! Circles of imports: files of a crate that can be understood only together.
 //!
-//! A file imports another when its production code names something through `crate::`, `super::`, `self::`
-//! or one of its child modules. What is passed on by `pub use` counts for the file that defines it, so a
-//! parent that presents its children's items imports nothing.
+//! A file imports another when its production code names something through `crate::`, `super::`, `self::` or one of its child
+//! modules. A name that `pub use` passes on counts for the file that defines it. Paths inside macros are not seen.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::source::Source;
+use anyhow::{Context, Result};
+use syn::visit::{self, Visit};
+use syn::{Attribute, ImplItemFn, Item, ItemUse, UseTree, Visibility};
 
-/// A place in a crate: the names of the modules that lead to it.
+use super::files;
+
+/// The names of the modules that lead to a place in a crate.
 type Module = Vec<String>;
 
-/// A crate's files by module, and the names that each module imports from elsewhere.
+/// The modules of a crate that have files, and the names that each imports.
 #[derive(Default)]
-struct Crate<'a> {
-    files: BTreeMap<Module, &'a Source>,
+struct Graph {
+    files: BTreeMap<Module, PathBuf>,
     imports: BTreeMap<Module, Vec<Import>>,
 }
 
-/// A path that a file names, already from the root of the crate.
 struct Import {
+    /// From the root of the crate.
     path: Module,
-    /// What it is called in the file that names it, if by a `use`.
+    /// Its name in the file, if a `use` brings it in.
     name: Option<String>,
-    /// Whether it is only passed on.
-    passed_on: bool,
+    /// Whether the file only passes it on.
+    is_reexport: bool,
 }
 
 /// Finds the circles of every crate.
-pub fn check(sources: &[Source]) -> Vec<String> {
-    let mut crates: BTreeMap<PathBuf, Crate<'_>> = BTreeMap::new();
-    for source in sources.iter().filter(|source| !source.is_test()) {
-        if let Some((root, module)) = place(&source.path) {
-            let entry = crates.entry(root).or_default();
-            entry.imports.entry(module.clone()).or_default().extend(imports(source, &module));
-            entry.files.insert(module, source);
+pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
+    let mut graphs: BTreeMap<PathBuf, Graph> = BTreeMap::new();
+    for path in paths.iter().filter(|path| !files::is_test(path)) {
+        let shown = path.strip_prefix(root).unwrap_or(path);
+        if let Some((source, module)) = module(shown) {
+            let text = files::read(path)?;
+            let graph = graphs.entry(source).or_default();
+            let imports =
+                imports(&text, &module).with_context(|| format!("cannot parse {}", path.display()))?;
+            graph.imports.entry(module.clone()).or_default().extend(imports);
+            graph.files.insert(module, shown.to_path_buf());
         }
     }
-    crates.values().flat_map(Crate::circles).collect()
+    Ok(graphs.values().flat_map(Graph::circles).collect())
 }
 
 /// The source directory of a file's crate, and its module. `lib.rs` and `main.rs` are both the root.
-fn place(path: &Path) -> Option<(PathBuf, Module)> {
+fn module(path: &Path) -> Option<(PathBuf, Module)> {
     let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let source = parts.iter().position(|part| part == "src")?;
     let mut module = parts[source + 1..].to_vec();
@@ -54,83 +61,124 @@ fn place(path: &Path) -> Option<(PathBuf, Module)> {
     Some((parts[..=source].iter().collect(), module))
 }
 
-/// Everything that the file names in its own crate.
-fn imports(source: &Source, module: &Module) -> Vec<Import> {
-    let words: Vec<&str> = source.words().into_iter().map(|(_, word)| word).collect();
-    let word = |i: usize| words.get(i).copied().unwrap_or_default();
-    let children: BTreeSet<&str> =
-        words.windows(3).filter(|w| w[0] == "mod" && w[2] == ";").map(|w| w[1]).collect();
-    let mut found = Vec::new();
-    for i in 0..words.len() {
-        let before = i.checked_sub(1).map_or("", word);
-        let starts = matches!(word(i), "crate" | "super" | "self") || children.contains(word(i));
-        if !starts || word(i + 1) != "::" || matches!(before, "::" | "." | "mod") {
-            continue;
+fn imports(text: &str, module: &Module) -> Result<Vec<Import>> {
+    let file = syn::parse_file(text)?;
+    let children = file.items.iter().filter_map(|item| match item {
+        Item::Mod(child) if child.content.is_none() => Some(child.ident.to_string()),
+        _ => None,
+    });
+    let mut finder = Finder { module, children: children.collect(), found: Vec::new() };
+    finder.visit_file(&file);
+    Ok(finder.found)
+}
+
+/// Collects the imports of a file.
+struct Finder<'a> {
+    module: &'a Module,
+    children: BTreeSet<String>,
+    found: Vec<Import>,
+}
+
+impl Finder<'_> {
+    fn add(&mut self, path: &[String], name: Option<String>, is_reexport: bool) {
+        let Some(first) = path.first() else { return };
+        let (mut base, mut rest) = match first.as_str() {
+            "crate" => (Module::new(), &path[1..]),
+            "self" => (self.module.clone(), &path[1..]),
+            "super" => (self.module.clone(), path),
+            child if self.children.contains(child) => (self.module.clone(), path),
+            _ => return,
+        };
+        while let [first, others @ ..] = rest
+            && first == "super"
+        {
+            base.pop();
+            rest = others;
         }
-        let (used, passed_on) =
-            (before == "use", before == "use" && i >= 2 && is_public(&words[..i - 1]));
-        let mut leaves = Vec::new();
-        tree(&words, i, &mut Vec::new(), &mut leaves);
-        for (path, name) in leaves {
-            let name = used.then_some(name);
-            found.push(Import { path: from_root(&path, module), name, passed_on });
+        base.extend_from_slice(rest);
+        self.found.push(Import { path: base, name, is_reexport });
+    }
+
+    fn add_tree(&mut self, tree: &UseTree, path: &mut Vec<String>, is_reexport: bool) {
+        match tree {
+            UseTree::Path(inner) => {
+                path.push(inner.ident.to_string());
+                self.add_tree(&inner.tree, path, is_reexport);
+                path.pop();
+            }
+            UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| self.add_tree(tree, path, is_reexport));
+            }
+            UseTree::Name(name) if name.ident == "self" => {
+                self.add(path, path.last().cloned(), is_reexport)
+            }
+            UseTree::Name(name) => {
+                let whole = [&path[..], &[name.ident.to_string()]].concat();
+                self.add(&whole, Some(name.ident.to_string()), is_reexport);
+            }
+            UseTree::Rename(rename) => {
+                let whole = [&path[..], &[rename.ident.to_string()]].concat();
+                self.add(&whole, Some(rename.rename.to_string()), is_reexport);
+            }
+            UseTree::Glob(_) => self.add(path, None, is_reexport),
         }
     }
-    found
 }
 
-/// Whether the words before a `use` end with `pub` or `pub(…)`.
-fn is_public(before: &[&str]) -> bool {
-    matches!(before, [.., "pub"] | [.., "pub", "(", _, ")"])
-}
-
-/// Collects the paths of a `use` tree, or the one path of an expression, each with its last name; returns
-/// where it ends.
-fn tree(words: &[&str], mut i: usize, prefix: &mut Module, out: &mut Vec<(Module, String)>) -> usize {
-    let word = |i: usize| words.get(i).copied().unwrap_or_default();
-    let depth = prefix.len();
-    if word(i) == "{" {
-        i += 1;
-        while !matches!(word(i), "}" | "") {
-            i = tree(words, i, prefix, out).max(i + 1);
-            i += usize::from(word(i) == ",");
+impl<'ast> Visit<'ast> for Finder<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !attributes(item).iter().any(is_for_tests) {
+            visit::visit_item(self, item);
         }
-        return i + 1;
     }
-    if !(word(i) == "self" && depth > 0) {
-        prefix.push(word(i).to_owned());
+
+    fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
+        if !function.attrs.iter().any(is_for_tests) {
+            visit::visit_impl_item_fn(self, function);
+        }
     }
-    let next = word(i + 2).chars().next().unwrap_or(' ');
-    let end = if word(i + 1) == "::" && (next.is_alphanumeric() || "_{*".contains(next)) {
-        tree(words, i + 2, prefix, out)
-    } else {
-        let renamed = word(i + 1) == "as";
-        let name = if renamed { word(i + 2) } else { prefix.last().map_or("", String::as_str) };
-        out.push((prefix.clone(), name.to_owned()));
-        i + if renamed { 3 } else { 1 }
-    };
-    prefix.truncate(depth);
-    end
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        let is_reexport = !matches!(item.vis, Visibility::Inherited);
+        self.add_tree(&item.tree, &mut Vec::new(), is_reexport);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            let names: Vec<String> = path.segments.iter().map(|it| it.ident.to_string()).collect();
+            self.add(&names, None, false);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 }
 
-/// The path from the root of the crate.
-fn from_root(path: &[String], module: &Module) -> Module {
-    let mut base = module.clone();
-    let mut rest = path;
-    match path.first().map(String::as_str) {
-        Some("crate") => (base, rest) = (Module::new(), &path[1..]),
-        Some("self") => rest = &path[1..],
-        _ => {}
+fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Mod(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Const(item) => &item.attrs,
+        _ => &[],
     }
-    while rest.first().is_some_and(|word| word == "super") {
-        base.pop();
-        rest = &rest[1..];
-    }
-    base.extend_from_slice(rest);
-    base
 }
 
-impl Crate<'_> {
+/// Whether the attribute is `#[cfg(test)]`.
+fn is_for_tests(attribute: &Attribute) -> bool {
+    let mut tests = false;
+    if attribute.path().is_ident("cfg") {
+        let _ = attribute.parse_nested_meta(|meta| {
+            tests |= meta.path.is_ident("test");
+            Ok(())
+        });
+    }
+    tests
+}
+
+impl Graph {
     /// The module in whose file the thing at `path` is defined.
     fn owner(&self, path: &[String], passes: usize) -> Module {
         let mut at = Module::new();
@@ -141,8 +189,7 @@ impl Crate<'_> {
             }
             at.pop();
             let mut known = self.imports.get(&at).into_iter().flatten();
-            let import = known.find(|import| import.name.as_ref() == Some(name));
-            return match import {
+            return match known.find(|import| import.name.as_ref() == Some(name)) {
                 Some(import) if passes < 8 => {
                     self.owner(&[&import.path, &path[i + 1..]].concat(), passes + 1)
                 }
@@ -152,55 +199,39 @@ impl Crate<'_> {
         at
     }
 
-    /// Which module's file imports which.
-    fn edges(&self) -> BTreeMap<&Module, BTreeSet<Module>> {
-        let targets = |module: &Module, imports: &[Import]| {
-            let own = imports.iter().filter(|import| !import.passed_on);
-            own.map(|import| self.owner(&import.path, 0)).filter(|target| target != module).collect()
-        };
-        self.imports.iter().map(|(module, imports)| (module, targets(module, imports))).collect()
-    }
-
-    /// The shortest circle through each import, without those that hold a smaller one.
+    /// The circles, each once: the modules that reach themselves, by what they reach.
     fn circles(&self) -> Vec<String> {
-        let edges = self.edges();
-        let mut circles: Vec<Vec<Module>> = Vec::new();
-        for (&from, targets) in &edges {
-            circles.extend(targets.iter().filter_map(|target| way(&edges, target, from)));
+        let mut edges: BTreeMap<&Module, BTreeSet<Module>> = BTreeMap::new();
+        for (module, imports) in &self.imports {
+            let own = imports.iter().filter(|import| !import.is_reexport);
+            let targets = own.map(|import| self.owner(&import.path, 0)).filter(|to| to != module);
+            edges.insert(module, targets.collect());
         }
-        circles.sort_by_key(Vec::len);
-        let mut smallest: Vec<Vec<Module>> = Vec::new();
-        for circle in circles {
-            if !smallest.iter().any(|other| other.iter().all(|module| circle.contains(module))) {
-                smallest.push(circle);
+        let reach = |from: &Module| {
+            let (mut seen, mut left) = (BTreeSet::new(), vec![from]);
+            while let Some(targets) = left.pop().and_then(|module| edges.get(module)) {
+                left.extend(targets.iter().filter(|target| seen.insert(Module::clone(target))));
             }
-        }
-        smallest.iter().map(|circle| self.describe(circle)).collect()
+            seen
+        };
+        let reached: BTreeMap<&Module, BTreeSet<Module>> =
+            edges.keys().map(|&m| (m, reach(m))).collect();
+        let circle = |module: &Module| -> BTreeSet<Module> {
+            let others = reached[module]
+                .iter()
+                .filter(|other| reached.get(other).is_some_and(|it| it.contains(module)));
+            others.cloned().collect()
+        };
+        let circles: BTreeSet<BTreeSet<Module>> =
+            edges.keys().map(|module| circle(module)).filter(|circle| !circle.is_empty()).collect();
+        circles.iter().map(|circle| self.describe(circle)).collect()
     }
 
-    fn describe(&self, circle: &[Module]) -> String {
-        let files = circle.iter().chain(circle.first()).filter_map(|module| self.files.get(module));
-        let paths: Vec<String> = files.map(|source| source.path.display().to_string()).collect();
-        format!("imports go in a circle: {}", paths.join(" -> "))
+    fn describe(&self, circle: &BTreeSet<Module>) -> String {
+        let paths = circle.iter().filter_map(|module| self.files.get(module));
+        let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();
+        format!("imports go in a circle: {}", paths.join(", "))
     }
-}
-
-/// The shortest way from one module to another, both included.
-fn way(edges: &BTreeMap<&Module, BTreeSet<Module>>, from: &Module, to: &Module) -> Option<Vec<Module>> {
-    let mut ways = VecDeque::from([vec![from.clone()]]);
-    let mut seen = BTreeSet::from([from.clone()]);
-    while let Some(way) = ways.pop_front() {
-        let last = way.last()?;
-        if last == to {
-            return Some(way);
-        }
-        for next in edges.get(last).into_iter().flatten() {
-            if seen.insert(next.clone()) {
-                ways.push_back([&way[..], std::slice::from_ref(next)].concat());
-            }
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -208,46 +239,41 @@ mod tests {
     use super::*;
 
     fn circles(files: &[(&str, &str)]) -> Vec<String> {
-        let source = |(path, text): &(&str, &str)| {
-            Source::new(PathBuf::from(format!("crates/x/src/{path}")), (*text).into())
-        };
-        check(&files.iter().map(source).collect::<Vec<_>>())
+        let mut graph = Graph::default();
+        for (path, text) in files {
+            let path = Path::new("crates/x/src").join(path);
+            let (_, module) = module(&path).unwrap();
+            graph.imports.insert(module.clone(), imports(text, &module).unwrap());
+            graph.files.insert(module, path);
+        }
+        graph.circles()
     }
 
     #[test]
-    fn what_is_passed_on_counts_for_its_owner() {
+    fn a_reexport_counts_for_the_file_that_defines_the_name() {
         let parent = "mod a;\nmod b;\npub use a::{A, A2 as Other};\npub const N: usize = 1;\n";
         let b = "use super::{A, N};\nuse crate::Other;\nfn f() -> A { super::N }\n";
-        assert!(
-            circles(&[("lib.rs", parent), ("a.rs", "use crate::N;\npub struct A;\n"), ("b.rs", b)])
-                .is_empty()
-        );
+        let a = "use crate::N;\npub struct A;\n";
+        assert!(circles(&[("lib.rs", parent), ("a.rs", a), ("b.rs", b)]).is_empty());
         let back = "use crate::b;\npub struct A;\n";
         let found = circles(&[("lib.rs", parent), ("a.rs", back), ("b.rs", b)]);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(
-            found[0].contains("a.rs -> crates/x/src/b.rs")
-                || found[0].contains("b.rs -> crates/x/src/a.rs")
-        );
+        assert_eq!(found, ["imports go in a circle: crates/x/src/a.rs, crates/x/src/b.rs"]);
     }
 
     #[test]
     fn a_parent_that_calls_a_child_that_needs_the_parent_is_a_circle() {
         let parent = "mod a;\nfn f() { a::g() }\npub struct P;\n";
         assert_eq!(circles(&[("m/mod.rs", parent), ("m/a.rs", "use super::P;\n")]).len(), 1);
-        assert_eq!(
-            circles(&[("m/mod.rs", parent), ("m/a.rs", "#[cfg(test)]\nmod t { use super::P; }\n")])
-                .len(),
-            0
-        );
+        let tests = "#[cfg(test)]\nmod t { use super::P; }\n";
+        assert!(circles(&[("m/mod.rs", parent), ("m/a.rs", tests)]).is_empty());
     }
 
     #[test]
-    fn circles_of_three_are_found_once() {
+    fn a_circle_of_three_is_found_once() {
         let files = [
             ("a.rs", "use crate::b::X;\n"),
             ("b.rs", "use crate::c::{Y};\n"),
-            ("c.rs", "use super::a::Z;\n"),
+            ("c.rs", "fn f(_: super::a::Z) {}\n"),
         ];
         assert_eq!(circles(&files).len(), 1);
     }

@@ -1,71 +1,68 @@
-//! What documents promise: README stays short, and every path that CONTRIBUTING sends a reader to exists.
+//! Documents: the README stays short, and paths that documents name exist.
 
+use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-/// Lines a README may have.
-const README_LINES: usize = 200;
+use super::files;
 
-/// The heading above the table of places, without its case.
-const TABLE: &str = "where do i change";
+/// Lines of the README.
+const MOST_README_LINES: usize = 200;
 
-/// Checks the documents that exist.
+/// Checks README, CONTRIBUTING and the pages of `docs`.
 pub fn check(root: &Path) -> Result<Vec<String>> {
-    let mut findings = Vec::new();
-    if let Some(text) = read(&root.join("README.md"))? {
-        let lines = text.lines().count();
-        if lines > README_LINES {
-            findings
-                .push(format!("README.md: {lines} lines, {README_LINES} at most: move some to docs/"));
-        }
+    let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    for directory in [root.join("docs"), root.join("docs/design")] {
+        pages.extend(fs::read_dir(directory)?.filter_map(|entry| Some(entry.ok()?.path())));
     }
-    if let Some(text) = read(&root.join("CONTRIBUTING.md"))? {
-        let paths = table_paths(&text);
-        if paths.is_empty() {
-            findings.push("CONTRIBUTING.md: its table \"where do I change …?\" names no path".into());
-        }
-        let missing = paths.iter().filter(|(_, path)| !root.join(path).exists());
-        findings.extend(
-            missing.map(|(line, path)| format!("CONTRIBUTING.md:{line}: {path} does not exist")),
-        );
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    pages.sort();
+    let mut findings = Vec::new();
+    for page in &pages {
+        findings.extend(missing(root, page)?);
+    }
+    let lines = files::read(&pages[1])?.lines().count();
+    if lines > MOST_README_LINES {
+        findings.push(format!("README.md: {lines} lines, {MOST_README_LINES} at most"));
     }
     Ok(findings)
 }
 
-fn read(path: &Path) -> Result<Option<String>> {
-    if !path.exists() {
-        return Ok(None);
+/// The paths that a page names and that do not exist.
+fn missing(root: &Path, page: &Path) -> Result<Vec<String>> {
+    let text = files::read(page)?;
+    let mut findings = Vec::new();
+    for (line, quoted) in paths(&text).filter(|(_, path)| !root.join(path).exists()) {
+        findings.push(format!("{}:{line}: {quoted} does not exist", page.display()));
     }
-    std::fs::read_to_string(path).map(Some).with_context(|| format!("cannot read {}", path.display()))
+    Ok(findings)
 }
 
-/// The paths in backticks in the rows below the heading, with their lines. Of `crates/x/<name>.rs` the part
-/// before the first place that is left open counts.
-fn table_paths(text: &str) -> Vec<(usize, String)> {
-    let (mut inside, mut found) = (false, Vec::new());
-    for (number, line) in text.lines().enumerate() {
-        if line.starts_with('#') {
-            inside = line.to_lowercase().contains(TABLE);
-        }
-        if !(inside && line.starts_with('|')) {
-            continue;
-        }
-        for quoted in line.split('`').skip(1).step_by(2).filter(|quoted| looks_like_path(quoted)) {
-            let open = quoted.find(['<', '*', '{', '…']).unwrap_or(quoted.len());
-            let known = match quoted[..open].rfind('/') {
-                Some(end) if open < quoted.len() => &quoted[..end],
-                _ => &quoted[..open],
-            };
-            found.push((number + 1, known.to_owned()));
-        }
-    }
-    found
+/// The paths in backticks that begin with a directory of source, each with its line; of `src/x/<name>.rs` the part before
+/// what is left open.
+fn paths(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let quoted = (1..).zip(text.lines()).flat_map(|(number, line)| {
+        line.split('`').skip(1).step_by(2).map(move |quoted| (number, quoted))
+    });
+    quoted.filter(|(_, quoted)| is_path(quoted)).map(|(number, quoted)| {
+        let open = quoted.find(['<', '*', '{', '…', ' ', ':']).unwrap_or(quoted.len());
+        let known = &quoted[..open];
+        (
+            number,
+            if open < quoted.len() {
+                known.rfind('/').map_or(known, |end| &known[..end])
+            } else {
+                known
+            },
+        )
+    })
 }
 
-fn looks_like_path(quoted: &str) -> bool {
-    let is_file = [".rs", ".md", ".toml", ".txt"].iter().any(|end| quoted.ends_with(end));
-    (quoted.contains('/') || is_file) && !quoted.contains([' ', '(']) && !quoted.starts_with(['-', '/'])
+fn is_path(quoted: &str) -> bool {
+    files::PLACES
+        .iter()
+        .any(|place| quoted.strip_prefix(place).is_some_and(|rest| rest.starts_with('/')))
 }
 
 #[cfg(test)]
@@ -73,11 +70,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_read_from_the_table_alone() {
-        let text = "see `a/b.rs`\n## Where do I change …?\n| what | where |\n|---|---|\n\
-                    | a filter | `crates/filters/src/<name>.rs`, `src/plan.rs`, `--flag` |\n\
-                    ## Other\n| `x/y` |\n";
-        let paths: Vec<String> = table_paths(text).into_iter().map(|(_, path)| path).collect();
-        assert_eq!(paths, ["crates/filters/src", "src/plan.rs"]);
+    fn paths_are_known_as_far_as_they_are_stated() {
+        let text = "see `src/plan.rs` or\n`crates/x/src/<name>.rs`, `--flag`, `crates/x/{a,b}`, `src/a.rs: b`\n";
+        let found: Vec<_> = paths(text).collect();
+        assert_eq!(found, [(1, "src/plan.rs"), (2, "crates/x/src"), (2, "crates/x"), (2, "src")]);
     }
 }

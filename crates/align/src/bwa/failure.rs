@@ -1,4 +1,5 @@
 //! What the C code does not say of its failures.
+#![allow(unsafe_code, reason = "calls C++")]
 
 use std::ffi::CStr;
 

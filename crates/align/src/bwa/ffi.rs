@@ -2,6 +2,7 @@
 //!
 //! bwa-mem3-sys is used rather than bwa-mem3-rs, its safe layer, which has no way to set `-a -S -P -5 -q -r -d` or to
 //! leave out the tags MQ and HN, wants a cohort in one slice, and keeps the read group in a global variable.
+#![allow(unsafe_code, reason = "calls C++")]
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -7,6 +7,7 @@
 //!
 //! Initialisers are a table of functions, those with a number in order, then those without. Only C++ code in this
 //! program has some without: [`FIRST`] is the last that has a number, and finds itself in the table.
+#![allow(unsafe_code, reason = "changes the table of C++ initialisers")]
 
 use std::ffi::c_void;
 

@@ -3,6 +3,7 @@
 //! Its C code says on `stderr` what it loads and infers, whatever verbosity it was given, and says there why it ends
 //! the process. C's `stderr` is a variable: it is pointed at a stream that passes on all but the known chatter. What
 //! Rust writes does not go that way. The crate's own documentation tells its users, because it is for the whole process.
+#![allow(unsafe_code, reason = "exchanges C's stderr")]
 
 /// Has the C code write where chatter is dropped, from the first call on.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -1,4 +1,5 @@
 //! bwa mem's options as its C code has them, and which optional fields it writes.
+#![allow(unsafe_code, reason = "fills structs of C++")]
 
 use std::ffi::{c_char, c_int};
 use std::ptr::NonNull;

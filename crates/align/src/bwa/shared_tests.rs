@@ -1,4 +1,5 @@
 //! An index that somebody has put into shared memory under the same name.
+#![allow(unsafe_code, reason = "calls C++")]
 
 use std::ffi::CString;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 //!
 //! minibwa-sys is used rather than minibwa, its safe layer, which gives hits alone: pairs are paired here by the same C
 //! code as in minibwa itself, which minibwa-sys compiles, but does not declare.
+#![allow(unsafe_code, reason = "calls C")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;

@@ -1,4 +1,5 @@
 //! What minibwa finds for reads, owned: hits with their CIGARs, freed as its C code made them.
+#![allow(unsafe_code, reason = "reads what C allocated")]
 
 use std::ffi::{CStr, c_char, c_void};
 

@@ -1,4 +1,5 @@
 //! The index of minibwa in memory: loaded from its files, and seen as its C code sees it.
+#![allow(unsafe_code, reason = "gives C memory")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;

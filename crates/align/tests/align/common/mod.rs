@@ -1,4 +1,5 @@
 //! A small genome and reads of it, the same wherever they are made.
+#![allow(clippy::disallowed_methods, reason = "tests start threads of their own")]
 #![allow(dead_code, clippy::unwrap_used)]
 
 use std::fmt::Write as _;

@@ -5,6 +5,7 @@
 //! 47 of the stream's address instead of the payload (`write_first_byte` shifts the register that holds the stream).
 //! What it writes is right, but a match more or less is found, so about one block in some thousands would differ
 //! from thread to thread and from run to run. So streams are put where these bits hash to zero.
+#![allow(unsafe_code, reason = "calls ISA-L")]
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
