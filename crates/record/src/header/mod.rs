@@ -23,6 +23,9 @@ pub use merge::{Fate, Merged, Names, Renames};
 /// What the memory of headers is called in the ledger.
 const HEADERS: &str = "headers";
 
+/// Lines for which a copy has room, so that the list does not double when some are added.
+const A_FEW: usize = 16;
+
 /// A header: its lines, and the dictionary of reference sequences they define. Clones share both, until one is changed.
 #[derive(Clone, Default)]
 pub struct Header {
@@ -54,7 +57,9 @@ impl Clone for Lines {
     /// A copy that is charged where the original is.
     fn clone(&self) -> Self {
         let charge = self.charge.as_ref().map(|charge| charge.ledger().empty(HEADERS));
-        let mut copy = Lines { list: self.list.clone(), charge };
+        let mut list = Vec::with_capacity(self.list.len() + A_FEW);
+        list.clone_from(&self.list);
+        let mut copy = Lines { list, charge };
         copy.settle_charge();
         copy
     }
@@ -183,6 +188,9 @@ impl Header {
     /// Changes the lines; the dictionary stays as it is.
     fn change(&mut self, change: impl FnOnce(&mut Vec<Line>)) {
         let lines = Arc::make_mut(&mut self.lines);
+        if lines.list.len() == lines.list.capacity() {
+            lines.list.reserve_exact(A_FEW);
+        }
         change(&mut lines.list);
         lines.settle_charge();
     }
