@@ -7,7 +7,7 @@ use readmill_format::bgzf::Chunk;
 use readmill_format::cram;
 pub use readmill_format::source::Rules;
 use readmill_format::source::{Claim, Source};
-use readmill_record::{Charge, Error, Header, Kind, Ledger, Result};
+use readmill_record::{Charge, Error, ErrorKind, Header, Ledger, Result};
 use readmill_steps::Step;
 use readmill_steps::filter::Reconcile;
 
@@ -34,7 +34,7 @@ impl Input {
     pub fn named(&self) -> impl Fn(Error) -> Error + '_ {
         |error| {
             let placed = error.place.record.is_some() || error.place.offset.is_some();
-            if placed || error.kind == Kind::Input { error.file(&self.path) } else { error }
+            if placed || error.kind == ErrorKind::Input { error.file(&self.path) } else { error }
         }
     }
 }

@@ -11,7 +11,7 @@ use readmill_engine::Crew;
 use readmill_format::bam;
 use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
-use readmill_record::{Charge, Error, Header, Kind, Result};
+use readmill_record::{Charge, Error, ErrorKind, Header, Result};
 use readmill_steps::filter::fix_mates::LoneMates;
 use readmill_steps::markdup::DuplicateEnds;
 use readmill_steps::sort::Order;
@@ -103,7 +103,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     };
     report.done();
     let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
-        ([one], Kind::Input) => error.file(one), // what is wrong with all of it, not with a record
+        ([one], ErrorKind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,
     })?;
     summary::conclude(plan, &ledger, &summary, started, report);
