@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{Claims, Doubt, Input, Layout, Options, template_name};
+use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options, template_name};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
 use readmill_record::{Batch, Error, ReadBatch, Result};
@@ -150,7 +150,7 @@ impl Lanes {
         };
         let mut unaligned = unaligned.drain(..);
         let open = |lane: &plan::Lane| {
-            let input = |path: &PathBuf| Input::Path(path.clone());
+            let input = |path: &PathBuf| FastqInput::Path(path.clone());
             let layout = match &lane.files[..] {
                 [_] if lane.records => None,
                 [one, two, ..] => Some(Layout::Paired(input(one), input(two))),
