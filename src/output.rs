@@ -13,7 +13,7 @@ use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use readmill_engine::Pool;
-use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
+use readmill_format::bam::index::{Fragment, IndexBuilder, IndexFormat, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::bgzf::{self, Codec};
 use readmill_format::{cram, fastq, sam};
@@ -46,7 +46,7 @@ pub struct Sink {
     header: u64,
     codec: Codec,
     level: u8,
-    fastq: fastq::Style,
+    fastq: fastq::FastqStyle,
     cram: Option<CramOutput>,
 }
 
@@ -109,8 +109,8 @@ impl Sink {
             Index::Auto | Index::No => None,
             Index::Wanted if is_cram => None,
             Index::Wanted => Some(Scheme::for_header(header)),
-            Index::Kind(Kind::Bai) => Some(Scheme::bai(header)?),
-            Index::Kind(Kind::Csi) => Some(Scheme::csi(header)),
+            Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
+            Index::Kind(IndexFormat::Csi) => Some(Scheme::csi(header)),
         };
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;
@@ -305,8 +305,8 @@ pub struct Writer<'a> {
     level: u8,
     scheme: Option<Scheme>,
     header: &'a Header,
-    fastq: fastq::Style,
-    cram: Option<cram::Writing>,
+    fastq: fastq::FastqStyle,
+    cram: Option<cram::EncoderOptions>,
     parts: Pool<Part>,
     /// The files, where bytes can be written at any place of them, and what is to be written where.
     behind: Option<(Vec<Positioned>, Mutex<Vec<Placed>>)>,
@@ -362,7 +362,7 @@ pub enum PartEncoder<'a> {
 pub struct TextEncoder<'a> {
     header: &'a Header,
     /// How FASTQ is written; SAM without it.
-    style: Option<fastq::Style>,
+    style: Option<fastq::FastqStyle>,
     /// What compresses it, if anything does.
     codec: Option<Box<Encoder>>,
     text: Vec<u8>,

@@ -13,14 +13,14 @@ use readmill_format::bam;
 use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Charge, Error, Header, Kind, Result, Step};
+use readmill_record::{Charge, Error, ErrorKind, Header, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
 use crate::additions::{self, Additions};
 use crate::aligning::{self, Lanes, Unaligned};
 use crate::filters::{self, Made};
-use crate::inputs::{Inputs, Rules};
+use crate::inputs::{Inputs, OpenOptions};
 use crate::memory::Memory;
 use crate::output::{Complete, Sink, complete_header};
 use crate::pass::doing::Doing;
@@ -61,7 +61,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     summary::announce(plan, &memory, report);
     side_files::check(plan)?;
     let most = (memory.room / 8) as usize;
-    let rules = Rules {
+    let rules = OpenOptions {
         allow_missing_eof: plan.means.allow_missing_eof,
         most,
         container: (memory.room / 4 * 3) as usize,
@@ -103,7 +103,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     };
     report.done();
     let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
-        ([one], Kind::Input) => error.file(one), // what is wrong with all of it, not with a record
+        ([one], ErrorKind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,
     })?;
     summary::conclude(plan, &ledger, &summary, started, report);
@@ -115,7 +115,7 @@ fn aligned(
     plan: &Plan,
     wanted: &Aligning,
     memory: &Memory,
-    rules: &Rules,
+    rules: &OpenOptions,
     report: &Report,
 ) -> Result<Inputs> {
     let means = &plan.means;

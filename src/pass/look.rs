@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use readmill_bqsr::suspects::{Pile, Seen};
 use readmill_bqsr::{Counting, Learner, Report, Totals, Training};
 use readmill_engine::{Crew, Pass};
-use readmill_format::sites::{Found, Sites};
+use readmill_format::sites::{SiteCollector, Sites};
 use readmill_markdup::Verdict;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 use readmill_sort::{Merge, Ordered, Partition, Range};
@@ -166,7 +166,7 @@ pub fn suspects(
     crew: Crew,
     mut merge: Merge,
     (look, verdict): (&Look, Option<&Verdict>),
-    mut found: Found,
+    mut found: SiteCollector,
     report: &report::Report,
 ) -> Result<(Sites, u64)> {
     let pass = Suspecting(OverRuns { look, verdict });
