@@ -35,8 +35,8 @@ pub const SHAPES: &[Shape] = &[
         commands: &["sort %in.sam -o %out.bam", "sort --write-index=csi %in.sam -o %out.bam"],
     },
     Shape {
-        name: "100,000 read groups",
-        make: |desk, scale| groups(desk, 100_000 / scale),
+        name: "65,000 read groups",
+        make: |desk, scale| groups(desk, 65_000 / scale),
         commands: &["markdup %in.sam -o %out.bam --metrics %out.metrics", "sort %in.sam -o %out.bam"],
     },
     Shape {
