@@ -50,6 +50,12 @@ pub trait Tally: Send + Sync {
     /// What is learnt from all reads.
     type Total;
 
+    /// Bytes of memory that it takes on so many threads, its result and the text of that included, where they grow with
+    /// the header. What every tally takes (some KiB a thread) is not counted.
+    fn bytes(&self, _threads: u64) -> u64 {
+        0
+    }
+
     /// Learns from the reads of a batch.
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
 
