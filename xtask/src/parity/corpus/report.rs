@@ -32,19 +32,39 @@ pub fn counted(rows: &[Row], comparison: usize) -> String {
 
 /// All tables.
 pub fn markdown(rows: &[Row], versions: &str) -> String {
-    let mut out = format!("# Test files of others\n\n{versions}\n\n");
-    out.push_str(LEGEND);
+    let mut out = format!("{INTRODUCTION}{versions}.\n\n");
     sums(rows, &mut out);
+    out.push_str(LEGEND);
     directories(rows, &mut out);
     reasons(rows, &mut out);
     files(rows, &mut out);
     out
 }
 
+const INTRODUCTION: &str = "\
+# Test files of others
+
+This page reports, for each test file of htslib, samtools and hts-specs, whether readmill reads and writes it as samtools does.
+
+```
+for name in htslib samtools hts-specs; do git clone --depth 1 https://github.com/samtools/$name corpus/$name; done
+./dev parity --corpus corpus --report report.md
+```
+
+";
+
 const LEGEND: &str = "\
-ok: the records are the same. refused: refused as it should be, by samtools, too, or as the specification's tests ask \
-for. row N: an accepted difference in docs/parity.md. as samtools': htsjdk does the same with samtools' CRAM of the \
-file. –: there was nothing to compare.\n\n";
+| verdict | meaning |
+|---|---|
+| ok | the records are the same |
+| refused | refused, as it should be: samtools refuses it, too, or the specification's tests ask for it |
+| row N | an accepted difference, [by its number](parity.md#accepted-differences) |
+| as samtools' | htsjdk does the same with samtools' CRAM of the file |
+| – | there was nothing to compare |
+
+[How the files are compared](parity.md#test-files-of-others).
+
+";
 
 /// A table's head.
 fn head(out: &mut String, columns: &[&str]) {
@@ -76,7 +96,7 @@ fn sums(rows: &[Row], out: &mut String) {
 
 /// By directory: in each comparison those that are the same, of those compared.
 fn directories(rows: &[Row], out: &mut String) {
-    out.push_str("## By directory\n\nThe same, of those that were compared.\n\n");
+    out.push_str("## By directory\n\nFiles that are the same, of those that were compared.\n\n");
     head(out, &[&["directory", "files"], &COMPARISONS[..]].concat());
     let mut all: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows {
@@ -103,7 +123,7 @@ fn directories(rows: &[Row], out: &mut String) {
 /// Every file that is not the same in all comparisons, and why.
 fn reasons(rows: &[Row], out: &mut String) {
     out.push_str("## Not the same\n\n");
-    head(out, &["file", "comparison", "verdict", "what was said or seen"]);
+    head(out, &["file", "comparison", "verdict", "reason"]);
     for row in rows {
         for (verdict, comparison) in row.verdicts.iter().zip(COMPARISONS) {
             if let Some(why) = verdict.reason() {
