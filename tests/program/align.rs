@@ -1,4 +1,4 @@
-//! FASTQ in: aligned, prepared, and the same bytes by whatever means; what is wrong with it is told.
+//! FASTQ input: aligned and prepared, with the same bytes for any threads and memory; errors are reported.
 
 mod adapters;
 mod carrying;
@@ -52,7 +52,7 @@ fn align(args: &[&str]) -> Outcome {
     readmill(["align", reference(), "-q", "-K", "200000"].iter().chain(args))
 }
 
-/// Lines of SAM that come of these files.
+/// The SAM lines that these files give.
 #[track_caller]
 fn lines(args: &[&str]) -> String {
     let done = align(&[args, &["-O", "sam"]].concat());

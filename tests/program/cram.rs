@@ -1,4 +1,4 @@
-//! CRAM in and out: nothing is lost, bytes depend on the reads alone, and what is wrong is told.
+//! CRAM input and output: no data is lost, bytes depend only on the reads, and errors are reported.
 
 use crate::support;
 
@@ -9,7 +9,7 @@ use readmill_simulate::{Profile, Sample};
 use support::means::{FEW_MEANS, MEANS, Means, same_bytes_with, sample};
 use support::{Desk, Outcome, arg, bgzip, finish, readmill, split_header};
 
-/// A desk with the reference of the samples.
+/// A test directory with the reference of the samples.
 fn desk() -> (Desk, PathBuf) {
     let desk = Desk::new();
     let mut fasta = Vec::new();
@@ -98,7 +98,7 @@ fn a_sorted_file_has_an_index_and_m5() {
     let text = String::from_utf8(shown.stdout).expect("text");
     let contigs = split_header(&text).0.lines().filter(|line| line.starts_with("@SQ"));
     assert!(contigs.clone().count() > 0 && contigs.clone().all(|line| line.contains("\tM5:")));
-    // Contigs of which no file is given lie under their MD5, if the user keeps them so.
+    // Contigs without a given file are found by their MD5, if the user stores them so.
     std::fs::remove_file(desk.path("x.cram.crai")).expect("the index");
     succeeds(&["sort", "-q", "--no-index", &input, "-o", &output, "--reference", &reference]);
     assert!(!desk.names().contains(&"x.cram.crai".into()));

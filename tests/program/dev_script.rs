@@ -1,4 +1,4 @@
-//! The script `./dev` on machines made of fakes: which packages it installs, by which commands, and what it says.
+//! The script `./dev` on fake machines: which packages it installs, with which commands, and its messages.
 
 #![allow(clippy::unwrap_used)]
 
@@ -26,14 +26,14 @@ const COMPARED: [&str; 6] = ["make", "samtools", "bwa", "java", "mvn", "pip3"];
 /// The program of util-linux that gives a command a terminal.
 const SCRIPT: &str = "/usr/bin/script";
 
-/// A machine with a new enough Rust, where root works; nothing else is there.
+/// A machine with a new enough Rust, root as the user, and no other programs.
 struct Machine(Desk);
 
 /// The result of a run of the script.
 struct Outcome {
     code: Option<i32>,
     said: String,
-    /// The commands that changed something, or that it was all for.
+    /// The commands that changed something, and the final command.
     ran: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ impl Machine {
         machine
     }
 
-    /// A machine that lacks nothing to build.
+    /// A machine with everything that a build needs.
     fn complete() -> Self {
         let machine = Machine::new();
         machine.program("bin/cc", "true");
@@ -73,7 +73,7 @@ impl Machine {
         std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
     }
 
-    /// A program that notes how it is called.
+    /// A program that records its calls.
     fn noted(&self, name: &str, body: &str) {
         self.program(&format!("bin/{name}"), &format!("printf '%s\\n' \"{name} $*\" >>ran\n{body}"));
     }
@@ -113,7 +113,7 @@ impl Machine {
     }
 }
 
-/// Whether a command asks a package manager only.
+/// Whether a command only queries a package manager.
 fn asks(line: &str) -> bool {
     ["policy", "repoquery", "search", "info", "rustup run"].iter().any(|word| line.contains(word))
 }
@@ -311,7 +311,7 @@ fn rustup_installs_a_rust_that_is_then_used() {
     let done = machine.dev("demo --yes");
     let install = "rustup toolchain install 1.95 --profile minimal -c rustfmt -c clippy";
     assert_eq!(done.ran, [install, "cargo run --locked -- demo by 1.95"], "{}", done.said);
-    // Now it is there, beside a default that is too old.
+    // Now it is installed, in addition to a default that is too old.
     let done = machine.dev("demo");
     assert_eq!(done.ran[2..], ["cargo run --locked -- demo by 1.95"], "{}", done.said);
 }

@@ -1,5 +1,5 @@
-//! Reads that go elsewhere than into one main output: chosen, split, or turned into FASTQ. The same bytes for any number
-//! of threads and any memory, and not a read more or less.
+//! Reads that go to other outputs: selected, split, or as FASTQ. The bytes are the same for any number
+//! of threads and any memory, and no read is lost or doubled.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -10,11 +10,11 @@ use std::fs;
 use support::means::number_after;
 use support::{Desk, Outcome, arg, bgzip, means, number, readmill, records};
 
-/// Threads, and memory; nothing stands for the least.
+/// Threads and memory; `None` is the least.
 const MEANS: [(usize, Option<&str>); 4] = [(1, Some("1G")), (2, None), (3, Some("200M")), (8, None)];
 
-/// Runs a command in which `IN` and `OUT` stand for files, by all means, and gives the files it writes, which must be
-/// the same each time.
+/// Runs a command (`IN` and `OUT` stand for files) with all threads and memory; returns the files it writes, which
+/// must be the same each time.
 fn same_files(input: &[u8], command: &str) -> (BTreeMap<String, Vec<u8>>, Outcome) {
     let desk = Desk::new();
     let file = arg(&desk.file("in.bam", input));
@@ -49,7 +49,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The records that `command` leaves as SAM in `out.sam`.
+/// The records that `command` writes as SAM to `out.sam`.
 fn all_records(input: &[u8], command: &str) -> Vec<String> {
     let desk = Desk::new();
     let (file, out) = (arg(&desk.file("in.bam", input)), arg(&desk.path("out.sam")));
@@ -155,7 +155,7 @@ fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
     assert!(done.stderr.contains("1 reads are paired"), "{}", done.stderr);
 }
 
-/// The last line said "0 written" where reads went elsewhere than into a main output.
+/// The last line said "0 written" if reads went to other outputs than the main one.
 #[test]
 fn the_last_line_counts_reads_wherever_they_were_written() {
     let input = bgzip(&means::sample(500));

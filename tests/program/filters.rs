@@ -1,4 +1,4 @@
-//! Filters and edits in a run: their order, and what comes behind duplicates.
+//! Filters and edits in a run: their order, and those after duplicates.
 
 use crate::support;
 
@@ -149,7 +149,7 @@ fn lone_templates_of_any_number_are_fixed_with_a_warning() {
         let whole: Vec<String> = ["a", "b"].iter().flat_map(|n| [line(n, 65), line(n, 129)]).collect();
         let done = run(&[&whole[..], &lone[..1]].concat(), rules);
         assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "less than half are no matter");
-        // Two records of one end stand together, and the two of the other end elsewhere.
+        // Two records of one end are adjacent, and the two of the other end are somewhere else.
         let doubled =
             ["a", "b"].map(|name| line(name, 65)).into_iter().flat_map(|line| [line.clone(), line]);
         let last =
@@ -200,7 +200,7 @@ fn later_filters_are_said_of_the_program_too() {
     );
 }
 
-/// Every read would be gone with nothing said but a count.
+/// Every read would be dropped, with only a count as the message.
 #[test]
 fn regions_of_which_there_are_none_are_told() {
     let desk = Desk::new();

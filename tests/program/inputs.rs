@@ -8,14 +8,14 @@ use std::process::{Command, Stdio};
 
 use support::{Desk, Outcome, arg, bam, column, readmill, records, split_header};
 
-/// Runs readmill on files of the desk and gives the SAM text that it writes to standard output.
+/// Runs readmill on files of the test's directory; returns the SAM text from standard output.
 fn text(desk: &Desk, command: &str, files: &[&str]) -> String {
     let done = run(desk, command, files);
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     String::from_utf8(done.stdout).expect("SAM is text")
 }
 
-/// Runs readmill; a file called `-` is given as it stands, any other is one of the desk.
+/// Runs readmill; a file `-` is passed unchanged, any other is in the test's directory.
 fn run(desk: &Desk, command: &str, files: &[&str]) -> Outcome {
     readmill(args(desk, command, files))
 }
@@ -43,7 +43,7 @@ fn names(text: &str) -> Vec<&str> {
 
 const HEADER: &str = "@SQ\tSN:a\tLN:900\n@SQ\tSN:b\tLN:900\n@RG\tID:g\tLB:l\n";
 
-/// Reads of these names and places, such as `x:a:10`.
+/// Reads with these names and positions, such as `x:a:10`.
 fn reads(header: &str, list: &str) -> String {
     let read = |read: &str| {
         let parts: Vec<&str> = read.split(':').collect();
@@ -53,7 +53,7 @@ fn reads(header: &str, list: &str) -> String {
     list.split_whitespace().map(read).fold(header.to_string(), |text, line| text + &line)
 }
 
-/// Three inputs: SAM, BAM, and SAM again; some places are equal.
+/// Three inputs: SAM, BAM, and SAM again; some positions are equal.
 fn three(desk: &Desk) -> [&'static str; 3] {
     desk.file("1.sam", reads(HEADER, "x10:a:5 q:b:1 x1:a:5"));
     desk.file("2.bam", bam(&reads(HEADER, "x2:a:5 z:a:1")));
@@ -165,7 +165,7 @@ fn sequences_are_those_of_all_inputs() {
     assert!(refused.stdout.is_empty());
 }
 
-/// Every command refuses these files with these words, with any number of threads, and says the same.
+/// Asserts that every command refuses these files with these words, the same with any number of threads.
 #[track_caller]
 fn refused(desk: &Desk, files: &[&str], code: i32, words: &[&str]) {
     for command in ["sort", "sort -N", "markdup", "prep", "prep --sort coordinate --mark-duplicates"] {

@@ -1,5 +1,5 @@
-//! Output, and the error where there is one, depend on the input and the plan: not on threads, not on
-//! memory, not on how often was spilled, nor on what compresses the spill.
+//! The output or the error depends only on the input and the plan: not on threads,
+//! memory, the number of spills, or the codec of the spill.
 
 use crate::support;
 
@@ -18,7 +18,7 @@ fn sorting_is_invariant() {
     }
 }
 
-/// The records of a sample in another order. Each has in MC the CIGAR of its mate, where that is mapped.
+/// The records of a sample in another order. Each has the CIGAR of its mate in MC, if the mate is mapped.
 fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
     let profile = Profile { unmapped_per_mille: unmapped, umi_names: true, ..Profile::small() };
     let sample = Sample::new(profile.with_pairs(pairs));
@@ -55,7 +55,7 @@ fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
     (header, records)
 }
 
-/// An order with few means: it spills with the least memory, and with much it does not.
+/// Tests an order with few resources: it spills with the least memory, and does not with much.
 #[track_caller]
 fn order_is_invariant(flags: &str) {
     let (header, records) = shuffled(36_000, 50);
@@ -147,7 +147,7 @@ fn steps_that_hold_nothing_are_invariant() {
     }
 }
 
-/// What is said of a bad file with each number of threads; all must agree, and leave no output.
+/// Returns the message for a bad file. It must be the same with any number of threads, without output.
 fn same_error(inputs: &[&[u8]], command: &str) -> String {
     let desk = Desk::new();
     let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&desk.file(&format!("in.{i}"), input)));

@@ -7,7 +7,7 @@ use support::bgzip;
 use support::means::{Means, same_bytes_with, sample};
 use support::random::Random;
 
-/// Threads, memory, and what compresses the spill; no memory stands for the least the plan accepts.
+/// Threads, memory (`None` for the least that the plan accepts) and codec of the spill.
 const MEANS: [Means; 7] = [
     (1, None, "lz4"),
     (1, Some("64M"), "none"),

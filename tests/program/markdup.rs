@@ -1,5 +1,5 @@
-//! What marking duplicates does beside Picard's rules, through the command line: optical duplicates alone and of
-//! single reads, distances told by instruments, more read names, marks of older runs, metrics, deep sets.
+//! Duplicate marking beyond Picard's rules, from the command line: only optical duplicates, those of
+//! single reads, distances by instrument, more read names, marks of older runs, metrics, deep sets.
 
 use crate::support;
 
@@ -21,7 +21,7 @@ fn single(name: &str, quality: char) -> String {
     format!("{name}\t0\tc1\t100\t60\t4M\t*\t0\t0\tACGT\t{}\tRG:Z:a\n", quality.to_string().repeat(4))
 }
 
-/// Runs `command` on SAM text in a desk; `OUT` stands for a name beside the output.
+/// Runs `command` on SAM text in a test directory; `OUT` stands for a name next to the output.
 fn run(desk: &Desk, text: &str, command: &str) -> (Outcome, String) {
     let input = desk.file("in.bam", support::bam(text));
     let mut args: Vec<String> =
@@ -60,7 +60,7 @@ fn at(x: i32, y: i32) -> String {
     format!("M:1:F:1:1101:{x}:{y}")
 }
 
-/// One that stays, one near it, one far from it.
+/// One that stays unmarked, one near it, one far from it.
 fn three_pairs() -> String {
     let names = [at(1000, 1000), at(1050, 1000), at(9000, 1000)];
     [HEADER, &pair(&names[0], 'I', ""), &pair(&names[1], '5', ""), &pair(&names[2], '5', "")].concat()

@@ -1,4 +1,4 @@
-//! `--kernel minibwa`: its index, its options, and the same bytes by whatever means.
+//! `--kernel minibwa`: its index, its options, and the same bytes for any threads and memory.
 
 use crate::support;
 

@@ -15,7 +15,7 @@ use support::{Desk, Outcome, arg, bgzip, readmill};
 /// A file's name and bytes.
 type File = (String, Vec<u8>);
 
-/// Runs `command` on `input`, and gives what it says, and the files it leaves.
+/// Runs `command` on `input`; returns its messages and its output files.
 fn files_with(input: &Path, command: &str, more: &[&str]) -> (String, Vec<File>) {
     let desk = Desk::new();
     let output = arg(&desk.path("out.bam"));
@@ -45,7 +45,7 @@ fn inflated(mut bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The number of records that `bytes` are, which must be whole.
+/// The number of records in `bytes`, which must be complete.
 fn records(mut bytes: &[u8]) -> usize {
     let mut n = 0;
     while let Some((size, rest)) = bytes.split_first_chunk::<4>() {
@@ -55,7 +55,8 @@ fn records(mut bytes: &[u8]) -> usize {
     n
 }
 
-/// Joined, the parts are `whole`; each is made of whole blocks and whole records. Gives the records of each.
+/// Asserts that the joined parts are `whole` and that each part has complete blocks and records. Returns the records
+/// of each.
 fn check(whole: &[u8], parts: &[Vec<u8>]) -> Vec<usize> {
     assert!(parts.concat() == whole, "{} parts joined differ", parts.len());
     let (last, others) = parts.split_last().expect("a part");
@@ -66,7 +67,8 @@ fn check(whole: &[u8], parts: &[Vec<u8>]) -> Vec<usize> {
     parts.iter().enumerate().map(|(number, part)| records(&inflated(part)[skip(number)..])).collect()
 }
 
-/// A command with 2, 3 and 7 parts on an input of many partitions gives the file that it gives with none, and its index.
+/// Asserts that a command with 2, 3 and 7 parts, on an input of many partitions, gives the same file and index as
+/// without parts.
 fn parts_join(input: &Path, command: &str) {
     let (_, whole) = files_with(input, command, &["-l", "1", "-@", "2"]);
     let whole_bytes = &whole.iter().find(|(name, _)| name == "out.bam").unwrap().1;
@@ -104,7 +106,7 @@ fn parts_joined_are_the_file() {
     }
 }
 
-/// Where what leaves is less than what waits, parts are still whole, and the same with any means.
+/// If fewer reads are written than were stored, parts are still complete, and the same with any threads and memory.
 #[test]
 fn reads_that_are_dropped_as_they_leave() {
     let desk = Desk::new();
@@ -125,7 +127,7 @@ fn parts_are_invariant() {
     }
 }
 
-/// Reads that come sorted leave early, but not in parts.
+/// Sorted input goes straight through, but not in parts.
 #[test]
 fn input_that_is_sorted() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! Input that comes sorted is not spilled; where it turns out not to be sorted after all, nobody can tell.
+//! Sorted input is not spilled. If it turns out to be unsorted later, the output is the same.
 
 use crate::support;
 
@@ -12,7 +12,7 @@ const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:2000000\n@SQ\tSN:b\tLN:2000000\
 /// Enough reads, at 400 bytes each, to fill the least memory several times.
 const READS: usize = 100_000;
 
-/// Places of reads that come in order.
+/// Positions of reads that are in order.
 fn in_order() -> Vec<(char, usize)> {
     (0..READS).map(|i| if i < READS / 2 { ('a', i / 2 + 9) } else { ('b', i + 1) }).collect()
 }
@@ -21,7 +21,7 @@ fn file(places: &[(char, usize)], words: usize) -> Vec<u8> {
     let mut text = HEADER.to_string();
     let mut random = Random::new(1);
     for (i, (rname, pos)) in places.iter().enumerate() {
-        // Hardly compressed when it is spilled, so that the number of MiB tells what was.
+        // Hardly compressible, so that the spilled MiB show how much was spilled.
         let filler: String = (0..words).map(|_| format!("{:08x}", random.below(1 << 32))).collect();
         writeln!(text, "read:{i}\t0\t{rname}\t{pos}\t9\t3M\t*\t0\t0\tACG\tIII\tXX:Z:{filler}")
             .expect("text grows");
@@ -106,7 +106,7 @@ fn sorted_then_unsorted_then_from_the_start() {
     sorted(&places, "");
 }
 
-/// Sorted again after a run: that run belongs before what is in memory.
+/// Sorted again after a run: that run must come before the reads in memory.
 #[test]
 fn sorted_stretches_with_unsorted_ones_between() {
     let mut places = in_order();

@@ -1,4 +1,4 @@
-//! Processors older than most, as qemu-x86_64 plays them: whatever needs no newer one runs there, and gives the same bytes.
+//! Old processors, emulated by qemu-x86_64: everything that needs no newer one runs there and gives the same bytes.
 //!
 //! Static initialisers of C++ code run before `main`, so these tests mean most in a release build:
 //! `cargo test --release -p readmill --test program -- --ignored processors::`.
@@ -9,7 +9,7 @@ use readmill_simulate::{Profile, Sample};
 
 use crate::support::{Desk, Outcome, arg, readmill};
 
-/// Runs the program on that processor; None is the one that there is.
+/// Runs the program on that processor; `None` is the real one.
 fn on(processor: Option<&str>, args: &[&str]) -> Outcome {
     let Some(processor) = processor else { return readmill(args) };
     let mut command = Command::new("qemu-x86_64");
@@ -62,7 +62,7 @@ impl Scene {
         done.stdout
     }
 
-    /// Runs where a newer processor gives the same bytes.
+    /// Asserts that the command gives the same bytes as on the real processor.
     #[track_caller]
     fn same(&self, processor: &str, args: &[&str]) {
         let args = [args, &["-q", "-@", "2"]].concat();
@@ -70,7 +70,7 @@ impl Scene {
         assert!(!here.is_empty() && here == there, "{processor} {args:?}");
     }
 
-    /// All that does not align.
+    /// All commands that do not align.
     fn preparing(&self, processor: &str) {
         let version = self.done(Some(processor), &["--version"]);
         assert!(version.starts_with(b"readmill "), "{processor}");

@@ -1,4 +1,4 @@
-//! The name that metrics give the sample: report tools join by it what is known of one sample.
+//! The name of the sample in metrics, by which report tools join the reports of one sample.
 
 use crate::support;
 

@@ -1,5 +1,5 @@
 //! Orders from end to end. That by coordinate is a stable sort by (reference sequence, none last; POS;
-//! strand), and nothing else. For the others one example states what samtools 1.24 and Picard 3.4.0 answered;
+//! strand), and nothing else. For the others one example has the results of samtools 1.24 and Picard 3.4.0;
 //! `cargo xtask parity` compares with the tools themselves.
 
 use crate::support;
@@ -15,7 +15,7 @@ fn by_coordinate() -> Steps {
     Steps { sort: Some(Order::Coordinate), ..Steps::default() }
 }
 
-/// Reads at few places: mapped, placed but unmapped, unplaced, on either strand; with POS but no
+/// Reads at few positions: mapped, placed but unmapped, unplaced, on either strand; with POS but no
 /// RNAME, and with RNAME but POS 0.
 fn reads(random: &mut Random) -> String {
     let mut text = HEADER.to_string();
@@ -45,7 +45,7 @@ fn random_reads_are_sorted_as_the_standard_library_sorts_them() {
     }
 }
 
-/// A place at POS 0 is none for the reader of text, as it is for htslib's, which settles the order.
+/// The reader of text, like htslib's, treats POS 0 as unplaced, and that decides the order.
 #[test]
 fn from_text_reads_at_position_zero_are_unplaced() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! The steps that drop or change reads: stated answers, and random reads against a line-by-line answer.
+//! The steps that drop or change reads: fixed examples, and random reads compared with a line-by-line version.
 
 use crate::support;
 
@@ -13,7 +13,7 @@ fn run(text: &str, steps: Steps) -> String {
     Desk::new().run(&support::bam(text), steps, 2).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// What leaves when `given` comes in, header apart.
+/// Asserts that the steps turn the records `given` into `expected`.
 fn t(steps: Steps, given: &[&str], expected: &[&str]) {
     let left = run(&support::with_header(HEADER, given), steps);
     assert_eq!(support::records(&left), expected);
@@ -32,7 +32,7 @@ fn random_read(random: &mut Random, i: usize) -> String {
     format!("r{i}\t{flag}\t{rname}\t{pos}\t9\t4M\t{rnext}\t{pnext}\t{tlen}\tACGT\tIIII{fields}")
 }
 
-/// Random reads, changed one by one by `change` (nothing: dropped) as by the steps.
+/// Asserts that the steps change random reads as `change` does, one by one (`None`: dropped).
 fn each(steps: &Steps, change: impl Fn(&str) -> Option<String>) {
     for seed in 0..100 {
         let mut random = Random::new(seed);

@@ -1,5 +1,5 @@
-//! `--verify` in front of faults that are injected by a step which does not say what it does: a read dropped, doubled,
-//! exchanged or altered in any of its parts, as it comes or as it leaves, in runs that hold reads and that do not.
+//! `--verify` with faults that a step injects without announcing them: a read dropped, doubled, exchanged or altered
+//! in any of its parts, before or after the sort, in runs that store reads and in runs that do not.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -13,13 +13,13 @@ use readmill_record::{Batch, Changes, Error, ErrorKind, RecordRef, Step, edit};
 use readmill_sort::Order;
 use support::{Desk, arg, bgzip, means, readmill, records};
 
-/// What goes wrong with one read.
+/// The fault of one read.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Nothing,
     Dropped,
     Doubled,
-    /// The read is there twice, and the one before it is gone: the number is right.
+    /// The read occurs twice, and the one before it is missing: the number is right.
     Exchanged,
     Flag,
     Position,
@@ -49,10 +49,10 @@ const FAULTS: [(Fault, &str); 13] = [
     (Fault::TagGone, "in: tags;"),
 ];
 
-/// The read that is hit, by its number in the input.
+/// The number of the faulty read in the input.
 const HIT: u64 = 777;
 
-/// Does it, and says that it does nothing.
+/// Injects the fault, and announces no change.
 #[derive(Clone)]
 struct Break(Fault);
 
@@ -157,7 +157,7 @@ fn every_fault_is_caught_and_nothing_is_written() {
     assert_eq!(desk.names(), ["in.bam", "out.bam", "out.bam.bai"]);
 }
 
-/// What steps say they change is what they change: nothing is told of a run in which all is well.
+/// Steps change only what they announce: a run without a fault gives no message.
 #[test]
 fn runs_in_which_all_is_well_are_verified() {
     let desk = Desk::new();

@@ -1,8 +1,9 @@
-//! The gate on bytes: what the working tree writes, beside what a base revision writes, over many command lines, each with
-//! several numbers of threads and amounts of memory.
+//! The gate on bytes: compares the outputs of the working tree with those of a base revision, for many command lines,
+//! each with several numbers of threads and amounts of memory.
 //!
-//! Both trees are built in the dev profile with their version masked, in copies below `target/bytes` that are kept for
-//! the next call. Equal bytes are equal hashes, and a hash of what BGZF inflates to tells other blocks from other records.
+//! Both trees are built in the dev profile with their version masked, in copies below `target/bytes` that are kept
+//! for the next call. Equal bytes have equal hashes. A hash of the inflated BGZF data distinguishes other blocks from
+//! other records.
 
 mod digest;
 mod inputs;
@@ -23,7 +24,7 @@ use lines::Line;
 use trees::Tree;
 use verdict::{Judgement, Outcome, Verdict};
 
-/// The base, and which command lines.
+/// Options of `bytes`: the base, and the command lines.
 #[derive(clap::Args)]
 pub struct Args {
     /// The revision whose bytes must come out again
@@ -69,7 +70,7 @@ pub fn run(args: Args) -> Result<()> {
     };
     let home = target.join("bytes");
     std::fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
-    // Another call in this directory is waited for: its trees and inputs are the same files.
+    // Waits for another call in this directory, because its trees and inputs are the same files.
     let lock = std::fs::File::create(home.join("lock"))?;
     lock.lock().context("cannot lock target/bytes/lock")?;
     let (base, here) = build(root, &target, &home, revision, &args.features)?;
@@ -115,7 +116,7 @@ fn build(
     Ok((base.build(features)?, here_program))
 }
 
-/// The hash of a program without what tells where it was built, if `strip` is there to remove that.
+/// The hash of a program without the directory of its build, if `strip` is available to remove that.
 fn program_hash(program: &Path) -> Result<String> {
     let stripped = tempfile::NamedTempFile::new()?;
     let arguments = ["--strip-all", "--remove-section=.note.gnu.build-id", "-o"];
@@ -129,7 +130,8 @@ fn knows_minibwa(program: &Path) -> Result<bool> {
     Ok(String::from_utf8_lossy(&help.stdout).contains("--minibwa <"))
 }
 
-/// Runs every line with all means in both revisions, and prints each verdict that is not the best as it is known.
+/// Runs every line with all resources in both revisions, and prints each verdict that is not "same" as soon as it is
+/// known.
 fn compare(
     lines: &[Line],
     programs: [&Path; 2],
@@ -170,12 +172,12 @@ fn compare(
     failed.map_or(Ok(sum), Err)
 }
 
-/// The means of a line: one is enough where it takes none.
+/// The resources of a line: one entry is enough if it has no such flags.
 fn means_of(line: &Line) -> &'static [Means] {
     if line.takes_means() { &MEANS } else { &MEANS[..1] }
 }
 
-/// How many command lines have which verdict, and what is wrong with those that are not the same.
+/// The number of command lines with each verdict, and the reasons for those that are not the same.
 #[derive(Default)]
 struct Sum {
     runs: usize,

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use readmill_engine::Crew;
 use readmill_simulate::{Flowcell, Profile, Qualities, Sample};
 
-/// What data to make, and where.
+/// Options of `data`: the sample, and the directory for its files.
 #[derive(clap::Args)]
 pub struct Args {
     /// Read pairs; 1 million make about 210 MB of BAM
@@ -18,7 +18,7 @@ pub struct Args {
     /// Seed of every random decision
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// What the sample looks like
+    /// Profile of the sample
     #[arg(long, default_value = "demo")]
     profile: Look,
     /// Write r1.fastq and r2.fastq, too

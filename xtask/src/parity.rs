@@ -42,7 +42,7 @@ use commands::{Commands, Place};
 use ledger::{FULL_RUN, Ledger};
 use samples::Sample;
 
-/// What to compare.
+/// Options of `parity`.
 #[derive(clap::Args)]
 pub struct Args {
     /// A BAM file to compare on as well; may be given again
@@ -173,7 +173,7 @@ fn conclude(ledger: &Ledger) -> Result<()> {
     }
 }
 
-/// What needs no sample.
+/// Runs the comparisons that need no sample.
 fn small(
     args: &Args,
     commands: &Commands,

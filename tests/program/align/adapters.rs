@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What first and last reads run into, by the kit that most of the sample was made with, and by another.
+/// Adapters of first and last reads: of the kit of most of the sample, and of another one.
 const ADAPTERS: [[&str; 2]; 2] = [
     [
         "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCG",
@@ -14,7 +14,7 @@ const ADAPTERS: [[&str; 2]; 2] = [
     ],
 ];
 
-/// Bases of a template before its reads run into the adapter; nothing if they do not.
+/// Bases of a template before the adapter; `None` if its reads do not reach the adapter.
 fn template_len(template: usize) -> Option<usize> {
     (template % 3 != 1).then_some(20 + template % 100)
 }
@@ -29,7 +29,7 @@ fn short() -> [Vec<u8>; 2] {
             let name = head.split(' ').next().unwrap_or_default();
             let mut read = bases.to_string();
             if let Some(len) = template_len(template).filter(|&len| len < bases.len()) {
-                // Of the other kit there are few, and none is found once enough of the first have been.
+                // There are few of the other kit, and none is found after enough of the first.
                 let kit = usize::from(template % 30 == 0);
                 read = bases[..len].to_string() + ADAPTERS[kit][segment];
                 read.extend(std::iter::repeat_n('G', bases.len()));

@@ -1,8 +1,8 @@
-//! What reads carry on to their records: fields of comments, UMIs of names, barcodes of bases.
+//! Tests of data that reads pass on to their records: fields of comments, UMIs of names, barcodes of bases.
 
 use super::*;
 
-/// The sample's reads with each record made anew: `change` gets the number of the template, the segment and the lines.
+/// The sample's reads, with each record changed by `change` (template number, segment, lines).
 fn changed(change: impl Fn(usize, usize, [&str; 4]) -> String) -> [Vec<u8>; 2] {
     [0, 1].map(|segment| {
         let text = std::str::from_utf8(&reads()[segment]).expect("FASTQ is text");
@@ -32,14 +32,14 @@ fn origins(text: &str) -> Vec<(usize, usize)> {
     each.collect()
 }
 
-/// The records of `text`, each with what `fields` gives for its read behind it.
+/// The records of `text`, each followed by the fields that `fields` returns for its read.
 fn with(text: &str, fields: impl Fn(usize, usize) -> String) -> Vec<String> {
     let origins = origins(text);
     let each = records(text).into_iter().zip(origins);
     each.map(|(line, (template, segment))| format!("{line}{}", fields(template, segment))).collect()
 }
 
-/// What the comment of a read says; some have none.
+/// The comment of a read; some have none.
 fn comment(template: usize, segment: usize) -> String {
     match template % 7 {
         3 => String::new(),
@@ -69,7 +69,7 @@ fn comments_are_fields_of_all_records() {
     let found = lines(&["-C", &one, &two, "-R", "@RG\\tID:a"]);
     assert!(records(&found) == wanted);
     assert!(records(&lines(&[&one, &two, "-R", "@RG\\tID:a"])) == records(&plain), "not asked for");
-    // A blank line in front has all records read one after the other.
+    // With a blank line at the start, all records are read serially.
     let unusual = commented().map(|bytes| [b"\n".to_vec(), bytes].concat());
     let [one, two] = files(&desk, "u", &unusual);
     assert!(records(&lines(&["-C", &one, &two, "-R", "@RG\\tID:a"])) == wanted);
@@ -97,7 +97,7 @@ fn comments_that_are_no_fields_are_told() {
     }
 }
 
-/// A UMI of so many bases; a few templates share one.
+/// A UMI with this number of bases; a few templates share one.
 fn umi(template: usize, bases: usize) -> String {
     let mut code = (template % 300 + 7) * 2_654_435_761;
     let mut base = || {

@@ -1,8 +1,8 @@
-//! Files given in the wrong order, or as what they are not.
+//! Files in the wrong order, or with the wrong flags.
 
 use super::*;
 
-/// How reads say which of their template they are.
+/// How names show which read of the template it is.
 #[derive(Clone, Copy)]
 enum Style {
     Slash,
@@ -31,7 +31,7 @@ fn alternating(style: Style, n: usize) -> String {
     (0..n).map(|at| numbered(style, 1, at, 1) + &numbered(style, 2, at, 1)).collect()
 }
 
-/// Refused with exit code 2 and these words, and nothing is left; with `--as-given` it is not.
+/// Asserts a refusal with exit code 2 and these words, without output, and success with `--as-given`.
 #[track_caller]
 fn refused(desk: &Desk, files: &[&str], words: &[&str]) {
     let output = arg(&desk.path("out.bam"));

@@ -1,9 +1,11 @@
-//! Reads longer than those of short-read sequencers: batches end by bytes, and what one read takes is known before.
+//! Reads longer than those of short-read sequencers: batches end by bytes, and the memory of a read is known before
+//! it is aligned.
 
 use super::*;
 use support::means::{least_memory, number_after, words};
 
-/// Bases of the reference with as many unknown ones behind them as make a read of that length, which costs little to align.
+/// Bases of the reference with as many unknown ones behind them as make a read of that length, which costs little to
+/// align.
 fn long_read(at: usize, known: usize, length: usize) -> Vec<u8> {
     let [one, _] = reads();
     let lines = one.split(|&byte| byte == b'\n').skip(1).step_by(4);

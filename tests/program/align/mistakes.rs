@@ -1,9 +1,9 @@
-//! Mistakes of newcomers: each message says what is wrong, and what to do.
+//! Mistakes of new users: each message says what is wrong and what to do.
 
 use super::*;
 use support::random::Random;
 
-/// Refused with this exit code and these words; nothing is left.
+/// Asserts a refusal with this exit code and these words, without output.
 #[track_caller]
 fn refused(desk: &Desk, args: &[&str], code: i32, words: &[&str]) {
     let before = desk.names();

@@ -15,7 +15,7 @@ fn calls(args: &[&str]) -> (String, String) {
     (call("readmill"), call("bwa"))
 }
 
-/// Reads with what all flags below want: a UMI in the name, a comment of fields.
+/// Reads for all flags below: with a UMI in the name and a comment of SAM fields.
 fn dressed(desk: &Desk) -> [String; 2] {
     [0, 1].map(|at| {
         let text = std::str::from_utf8(&reads()[at]).expect("FASTQ is text");

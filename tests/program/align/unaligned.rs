@@ -1,4 +1,4 @@
-//! Reads of SAM, BAM and CRAM files: aligned as those of FASTQ, with all that their records say of them.
+//! Reads of SAM, BAM and CRAM files: aligned as those of FASTQ, with the fields of their records.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn fields(template: usize, segment: usize) -> String {
     }
 }
 
-/// What of these fields records have, when those of the aligner are taken away.
+/// The fields that remain after removing those of the aligner.
 fn kept(template: usize, segment: usize) -> String {
     fields(template, segment).replace("\tNM:i:9", "")
 }
@@ -30,7 +30,7 @@ fn complement(base: char) -> char {
     }
 }
 
-/// The sample as SAM; some mates stand the other way round, and some reads are reversed.
+/// The sample as SAM; some mates are in reverse order, and some reads are reverse-complemented.
 fn sam() -> String {
     let texts = reads().each_ref().map(|bytes| std::str::from_utf8(bytes).expect("FASTQ is text"));
     let [ones, twos] = texts.map(|text| text.lines().collect::<Vec<_>>());

@@ -1,8 +1,8 @@
-//! The cases of `cases.txt`, at whose top their syntax stands, and of `generated.txt`.
+//! Parses the cases of `cases.txt`, which explains their syntax, and of `generated.txt`.
 
 use crate::bqsr::report;
 
-/// Inputs, and what is done with them.
+/// Inputs, and the runs on them.
 #[derive(Debug, Default)]
 pub struct Case {
     pub name: String,
@@ -11,7 +11,7 @@ pub struct Case {
     pub runs: Vec<Run>,
 }
 
-/// One call of the program, and what comes out.
+/// One call of the program, and the expected result.
 #[derive(Debug, Default)]
 pub struct Run {
     /// `table`, `apply`, `gather` or `plot-data`.
@@ -31,7 +31,7 @@ pub fn all() -> Vec<Case> {
     cases
 }
 
-/// What the line that is read belongs to.
+/// The part of a case to which a line belongs.
 enum Heading {
     None,
     File(String, Vec<String>),
@@ -59,7 +59,7 @@ fn read(text: &str) -> Vec<Case> {
     cases
 }
 
-/// Takes a heading, and what stands behind it.
+/// Takes a heading and the text after it.
 fn head(cases: &mut Vec<Case>, key: &str, rest: &str) -> Heading {
     match key {
         "case" => cases.push(Case { name: rest.to_string(), ..Case::default() }),
@@ -106,7 +106,7 @@ fn last_run(cases: &mut [Case]) -> &mut Run {
     cases.last_mut().and_then(|case| case.runs.last_mut()).expect("a run")
 }
 
-/// Puts the file that was read into its case.
+/// Adds the last file to its case.
 fn end_file(cases: &mut [Case], heading: &mut Heading) {
     if let Heading::File(name, lines) = std::mem::replace(heading, Heading::None) {
         let text = content(&name, &lines);

@@ -1,6 +1,6 @@
 //! Recalibrated base qualities as GATK gives them: reports byte for byte, qualities base by base.
 //!
-//! The expected outcomes stand in `cases.txt` and `generated.txt`; the program is run as its users run it.
+//! The expected results are in `cases.txt` and `generated.txt`; the tests run the real program.
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod cases;
@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cases::{Case, Run};
 use support::Desk;
 
-/// Where we differ from GATK on purpose: case, how the run begins, and the row of `docs/parity.md`. What GATK gives
-/// stands in the file.
+/// Accepted differences from GATK: case, start of the run's words, and row of `docs/parity.md`. GATK's result
+/// is in the file.
 const ACCEPTED: [(&str, &str, u8); 20] = [
     ("a mapped read without CIGAR", "apply t1", 11),
     ("unplaced and half placed reads", "apply t1", 11),
@@ -44,7 +44,7 @@ const ACCEPTED: [(&str, &str, u8); 20] = [
 ];
 
 /// Options that change nothing in GATK 4.6.2 but a row of the table Arguments, and are not ours (row 59); and one whose
-/// reads GATK leaves out before it looks at it (row 54), which is taken away but in the case that is about it.
+/// reads GATK filters before it uses the option (row 54); that is removed except in the case about it.
 const WITHOUT_EFFECT: [&str; 4] = [
     "--mismatches-default-quality",
     "--insertions-default-quality",
@@ -67,7 +67,7 @@ fn effective(case: &Case, words: &[String]) -> Vec<String> {
     effective
 }
 
-/// The program's words for a run: its files stand in one directory.
+/// The program's arguments for a run: its files are in one directory.
 fn words(case: &Case, run: &Run, desk: &Desk) -> Vec<String> {
     let (mut input, mut reference, mut keep, mut words) = ("in.sam", "ref.fa", false, Vec::new());
     let effective = effective(case, &run.words);
@@ -114,7 +114,7 @@ fn words(case: &Case, run: &Run, desk: &Desk) -> Vec<String> {
     all.into_iter().map(place).collect()
 }
 
-/// Runs the program; the lines that came out, none if it refuses.
+/// Runs the program; returns its output lines, or `None` if it refuses.
 fn outcome(case: &Case, run: &Run, desk: &Desk) -> Result<Option<Vec<String>>, String> {
     let outcome = support::readmill(words(case, run, desk));
     match outcome.code {
@@ -144,7 +144,7 @@ fn is_quality(field: &str) -> bool {
     QUALITIES.iter().any(|tag| field.starts_with(tag))
 }
 
-/// Records as they stand in the cases: QNAME, FLAG, QUAL, and the fields that hold qualities.
+/// Records in the form of the cases: QNAME, FLAG, QUAL, and the fields with qualities.
 fn brief(text: &str) -> Vec<String> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for record in support::records(text) {
@@ -166,14 +166,14 @@ fn brief(text: &str) -> Vec<String> {
     lines.into_iter().map(brief).collect()
 }
 
-/// Whether records are those of the input, in its order, but for those that are dropped, and for qualities.
+/// Whether records are those of the input, in its order, except dropped records and qualities.
 fn only_qualities_differ(output: &str, input: &str) -> Result<(), String> {
     let rest = |record: &str| {
         let columns: Vec<&str> = record.split('\t').collect();
         let fields = columns.iter().skip(11).filter(|field| !is_quality(field));
         let mut fields: Vec<String> = fields.map(|field| field.to_string()).collect();
         fields.sort();
-        // what BAM does not tell apart
+        // equal in BAM
         let mate = if columns[6] == columns[2] && columns[2] != "*" { "=" } else { columns[6] };
         let bases = columns[9].to_ascii_uppercase().replace('.', "N");
         ([columns[..6].join("\t"), mate.to_string(), columns[7..9].join("\t"), bases], fields)
@@ -190,7 +190,7 @@ fn only_qualities_differ(output: &str, input: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What differs between an outcome and the one expected.
+/// Describes the difference between a result and the expected one.
 fn compare(given: Option<Vec<String>>, run: &Run) -> Option<String> {
     let Some(given) = given else {
         return (!run.refused).then(|| "is refused".to_string());
@@ -213,7 +213,7 @@ fn compare(given: Option<Vec<String>>, run: &Run) -> Option<String> {
     (!wrong.is_empty()).then(|| format!("{} of {lines} lines; given and expected:{shown}", wrong.len()))
 }
 
-/// The lines of a report in short form, in which options without effect have their usual values.
+/// The lines of a report in short form; options without effect have their usual values.
 fn with_usual_arguments(lines: &[String]) -> Vec<String> {
     let is_usual = |word: &&str| !word.contains("_default_quality=");
     let usual = |line: &String| match line.strip_prefix("arguments ") {
@@ -226,7 +226,7 @@ fn with_usual_arguments(lines: &[String]) -> Vec<String> {
     lines.iter().map(usual).filter(|line| line != "arguments").collect()
 }
 
-/// Runs a case, and gives what is wrong with each of its runs.
+/// Runs a case; returns the errors of its runs.
 fn judge(case: &Case) -> Vec<String> {
     let desk = Desk::new();
     for (name, text) in &case.files {
@@ -270,6 +270,6 @@ fn every_case_comes_out_as_from_gatk() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// How many there are, so that none is lost unseen.
+/// The numbers of cases, so that none is lost unnoticed.
 const CASES: usize = 199;
 const RUNS: usize = 698;

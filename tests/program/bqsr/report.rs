@@ -1,4 +1,4 @@
-//! The short form in which reports stand in the cases, and the text of GATK that it stands for.
+//! The short form of reports in the cases, and GATK's text for it.
 
 /// Names and usual values of the arguments.
 const ARGUMENTS: [(&str, &str); 17] = [
@@ -21,8 +21,8 @@ const ARGUMENTS: [(&str, &str); 17] = [
     ("solid_recal_mode", "SET_Q_ZERO"),
 ];
 
-/// A table of the report: its name, description, formats and names of columns; which of these stand to the left where
-/// the case does not say.
+/// A table of the report: its name, description, formats and names of columns, and which columns are left-aligned if
+/// the case does not specify it.
 struct Form {
     name: &'static str,
     about: &'static str,

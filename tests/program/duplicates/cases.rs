@@ -1,4 +1,4 @@
-//! The cases of `cases.txt`, whose syntax stands at its top.
+//! Parses the cases of `cases.txt`, which explains their syntax.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ impl Case {
             }
             "template-duplicates:" => &mut self.template,
             "coordinate-duplicates:" => &mut self.coordinate,
-            // what Picard gives after another sort than samtools' is not asked of us
+            // results of Picard after another sort than samtools' are not compared
             "template-duplicates-after-sortsam:" | "coordinate-duplicates-after-sortsam:" => return,
             other => panic!("{}: unknown heading {other:?}", self.name),
         };

@@ -1,4 +1,4 @@
-//! Every read twice, in two read groups of one library, as files of one sample that were merged twice have them.
+//! Every read twice, in two read groups of one library, as in files of one sample that were merged twice.
 
 use readmill::plan::DuplicateMode::{Auto, Coordinate, Template};
 
@@ -19,7 +19,7 @@ fn doubled(text: &str) -> String {
     support::with_header(header, &lines)
 }
 
-/// The flagged records, in an order of their own.
+/// The flagged records, sorted.
 fn flagged(text: &str) -> Vec<String> {
     let lines = support::records(text).into_iter();
     let flagged = lines.filter(|line| support::number(line, 1) & 0x400 != 0);
@@ -28,7 +28,7 @@ fn flagged(text: &str) -> Vec<String> {
     flagged
 }
 
-/// Whether the records of some template, which has both ends, stand apart so that their ends show it.
+/// Whether the records of some template with both ends are scattered so that their ends show it.
 fn is_scattered(text: &str) -> bool {
     let lines = support::records(text);
     let stretches = lines.chunk_by(|a, b| support::column(a, 0) == support::column(b, 0));

@@ -1,4 +1,4 @@
-//! Duplicate marks: stated cases, and random inputs against a slow oracle.
+//! Duplicate marks: fixed cases, and random inputs compared with a slow oracle.
 
 mod cases;
 mod doubled;
@@ -38,14 +38,14 @@ fn forms(sam: &str) -> Vec<(&'static str, Vec<u8>)> {
     forms
 }
 
-/// Where we differ from Picard on purpose: the case, the mode, and why.
+/// Accepted differences from Picard: the case, the mode, and the reason.
 const ACCEPTED: [(&str, DuplicateMode, &str); 1] = [(
     "names and read groups that concatenate to one key",
     DuplicateMode::Coordinate,
     "Picard joins read group and name to one key, so that A + 1x and A1 + x clash; ours do not",
 )];
 
-/// Runs a case in one mode and one order; gives what is wrong.
+/// Runs a case in one mode and one order; returns the errors.
 fn judge(case: &Case, order: &str, sam: &str, mode: DuplicateMode, expected: &Marks) -> Vec<String> {
     let desk = Desk::new();
     let mut wrong = Vec::new();
@@ -84,7 +84,7 @@ fn every_case_is_marked_as_picard_marks_it() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What is wrong with the flags of `text`, which is given as SAM, or as BAM if that is another thing.
+/// Describes what is wrong with the flags of `text`. The input is SAM, or BAM if SAM text is read differently.
 fn compare(desk: &Desk, text: &str, mode: DuplicateMode, whole: bool, threads: usize) -> Option<String> {
     let expected = oracle::judge(text, whole);
     let input = if support::text_is_read_otherwise(text) { support::bam(text) } else { text.into() };
@@ -131,12 +131,12 @@ fn random_reads_are_marked_as_the_oracle_marks_them() {
         (reads, flagged) = (reads + marks.len(), flagged + marks.iter().filter(|&&mark| mark).count());
         modes_differ += usize::from(marks != oracle::judge(grouped, false));
     }
-    // the inputs must be worth judging
+    // the inputs must have enough duplicates
     assert!(flagged * 10 > reads * 2 && flagged * 10 < reads * 8, "{flagged} of {reads} flagged");
     assert!(modes_differ > 100, "{modes_differ}");
 }
 
-/// Auto is coordinate mode where the input is not grouped, and template mode where that shows.
+/// Auto is coordinate mode if the input is not grouped, and template mode if it is.
 #[test]
 fn the_mode_follows_the_input() {
     let desk = Desk::new();

@@ -1,15 +1,15 @@
-//! Duplicates judged slowly and plainly: every record is a line of text, every set is looked for
+//! Marks duplicates in a slow and simple way: every record is a line of text, and every set is searched
 //! among all reads.
 //!
-//! Written from Picard MarkDuplicates' rules alone, with nothing of the program in it. Two rules are
-//! ours where Picard stops with an error: paired reads without a read group belong to the unknown
-//! library, and of two reads that wait for a mate at the same place, the later one is kept waiting.
+//! Written only from the rules of Picard MarkDuplicates, without code of the program. Two rules are
+//! ours, for cases in which Picard stops with an error: paired reads without a read group belong to the unknown
+//! library, and of two reads that wait for a mate at the same position, the later one replaces the earlier.
 
 use std::collections::HashMap;
 
 use crate::support::{column, coordinate_key, number, records, references, split_header};
 
-/// What a read that takes part is judged by.
+/// The properties of a read that decide on duplicates.
 #[derive(Clone, Debug)]
 pub struct End<'a> {
     pub library: &'a str,
@@ -18,7 +18,7 @@ pub struct End<'a> {
     score: i64,
     /// Tile, x, y; all -1 without a location.
     location: [i64; 3],
-    /// Where it stands among equals.
+    /// Its rank among equals.
     index: usize,
     /// Its line.
     pub line: usize,
@@ -34,15 +34,15 @@ impl End<'_> {
     }
 }
 
-/// What makes a set of pairs: library, reference sequences and 5′ positions, strands.
+/// The key of a set of pairs: library, reference sequences and 5′ positions, strands.
 pub type Set<'a> = (&'a str, [(usize, i64); 2], (bool, bool));
 
-/// Two mates: what makes their set, what makes the representative, their lines.
+/// Two mates: the key of their set, their rank in it, their lines.
 pub struct Pair<'a> {
     pub set: Set<'a>,
     rank: Rank,
     pub lines: [usize; 2],
-    /// The ends in the order in which they were met.
+    /// The ends in the order of the reads.
     pub met: [End<'a>; 2],
 }
 
@@ -59,11 +59,11 @@ pub struct Reads<'a> {
     pub ends: Vec<End<'a>>,
     pub fragments: Vec<End<'a>>,
     pub pairs: Vec<Pair<'a>>,
-    /// For each line where it counts as standing: in coordinate order, or where its template begins.
+    /// For each line its place: in coordinate order, or the place of its template.
     pub index: Vec<usize>,
 }
 
-/// The reads of SAM text. `whole_templates`: the text is grouped by name; else reads are met in coordinate
+/// The reads of SAM text. `whole_templates`: the text is grouped by name; else reads are taken in coordinate
 /// order.
 pub fn read(text: &str, whole_templates: bool) -> Reads<'_> {
     let lines = records(text);
@@ -93,7 +93,7 @@ pub fn read(text: &str, whole_templates: bool) -> Reads<'_> {
 }
 
 /// For each record of SAM text, whether it is flagged. `whole_templates`: the text is grouped by name
-/// and all records of a template are flagged together; else reads are judged in coordinate order.
+/// and all records of a template are flagged together; else reads are taken in coordinate order.
 pub fn judge(text: &str, whole_templates: bool) -> Vec<bool> {
     let Reads { ends, fragments, pairs, index } = read(text, whole_templates);
     let mut flagged = vec![false; index.len()];
@@ -113,14 +113,14 @@ pub fn judge(text: &str, whole_templates: bool) -> Vec<bool> {
     flagged
 }
 
-/// What is said of any record of a template is said of all.
+/// Marks all records of a template if one is marked.
 pub fn shared(flagged: &[bool], index: &[usize]) -> Vec<bool> {
     let marked: Vec<usize> = (0..flagged.len()).filter(|&i| flagged[i]).map(|i| index[i]).collect();
     index.iter().map(|first| marked.contains(first)).collect()
 }
 
-/// The order in which reads are met, and for each line where it counts as standing: in coordinate
-/// order, or where its template begins.
+/// The order of the reads, and for each line its place: in coordinate
+/// order, or the place of its template.
 fn order(text: &str, lines: &[&str], whole_templates: bool) -> (Vec<usize>, Vec<usize>) {
     let mut order: Vec<usize> = (0..lines.len()).collect();
     let mut index = vec![0; lines.len()];
@@ -192,7 +192,7 @@ pub fn cigar(text: &str) -> Vec<(i64, char)> {
     ops.filter_map(op).collect()
 }
 
-/// The last three of five or seven fields, in 16 bits; behind a number, other text may follow.
+/// The last three of five or seven fields, in 16 bits; other text can follow a number.
 fn location(name: &str) -> [i64; 3] {
     let fields: Vec<&str> = name.split(':').collect();
     if !matches!(fields.len(), 5 | 7) {

@@ -1,9 +1,9 @@
-//! Small random inputs in which everything that matters to duplicates happens often: few positions, few
+//! Small random inputs in which everything that matters for duplicates is frequent: few positions, few
 //! qualities, few locations, all orientations, clips that lead to the same 5′ end.
 
 use crate::support::random::Random;
 
-/// What one read of a template is.
+/// One read of a template.
 struct Segment {
     flag: u16,
     rname: &'static str,
@@ -14,8 +14,8 @@ struct Segment {
 const HEADER: &str = "@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@RG\tID:a\tLB:L1\n@RG\tID:b\tLB:L1\n\
                       @RG\tID:c\tLB:L2\n@RG\tID:d\n@RG\tID:e\tLB:Unknown Library\n";
 
-/// SAM text grouped by name, of at most so many templates. `odd`: mapped reads without CIGAR and without position
-/// occur, too.
+/// SAM text grouped by name, with at most this number of templates. `odd`: mapped reads without CIGAR and without
+/// position occur, too.
 pub fn grouped(random: &mut Random, odd: bool, templates: usize) -> String {
     let mut text = format!("@HD\tVN:1.6\tSO:unsorted\tGO:query\n{HEADER}");
     let mut most = |n| 1 + random.below(n);
@@ -30,7 +30,7 @@ pub fn grouped(random: &mut Random, odd: bool, templates: usize) -> String {
     text
 }
 
-/// How much one input's reads differ.
+/// How much the reads of one input differ.
 struct Crowd {
     odd: bool,
     libraries: usize,
@@ -55,7 +55,7 @@ const CIGARS: [(&str, usize, usize, usize); 11] = [
 ];
 
 impl Crowd {
-    /// A read whose 5′ end is one of a few, by whatever POS and CIGAR.
+    /// A read with one of a few 5′ ends, with any POS and CIGAR.
     fn segment(&self, random: &mut Random, flag: u16) -> Segment {
         let (mut cigar, before, covered, behind) = CIGARS[random.below(self.cigars)];
         let reverse = 0x10 * u16::from(random.once_in(2));

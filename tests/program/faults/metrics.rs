@@ -3,7 +3,7 @@
 use crate::faults::files::{bam, many};
 use crate::faults::program::{Ended, Place};
 
-/// A place with an input of `n` reads at `in/x.bam`.
+/// Test folders with an input of `n` reads at `in/x.bam`.
 fn place_with(n: usize) -> Place {
     let place = Place::new();
     place.input("x.bam", bam(&many(n, 200)));
@@ -18,7 +18,7 @@ fn mark(place: &Place, flags: &str) -> Ended {
 #[test]
 fn metrics_that_cannot_be_written_are_told_before_anything_is_read() {
     let place = Place::new();
-    // whoever reads this file to its end has something else to say
+    // the run that reads this file to its end gives another message
     let mut damaged = bam(&many(30_000, 200));
     let last = damaged.len() - 60; // before the EOF block
     damaged[last] ^= 0xff;

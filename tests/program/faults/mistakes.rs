@@ -1,11 +1,12 @@
-//! Command lines as users of other tools write them: what was meant is done or named, and never something else.
+//! Command lines as users of other tools write them: readmill does or names what was meant, and never does something
+//! else.
 
 use std::os::unix::fs::symlink;
 
 use crate::faults::files::{bam, many};
 use crate::faults::program::Place;
 
-/// A place with `in/a.bam` and `in/b.bam`.
+/// Test folders with `in/a.bam` and `in/b.bam`.
 fn place_with_two() -> Place {
     let place = Place::new();
     place.input("a.bam", bam(&many(10, 100)));
@@ -13,7 +14,7 @@ fn place_with_two() -> Place {
     place
 }
 
-/// The files that are left where `args` are refused with exit code 1 and these words.
+/// Asserts that `args` are refused with exit code 1 and these words; returns the files that remain.
 #[track_caller]
 fn refused(place: &Place, args: &str, words: &[&str]) {
     let ended = place.readmill(args.split_whitespace());
@@ -140,7 +141,7 @@ fn a_temporary_directory_that_is_none_is_refused_at_once() {
         "stats in/a.bam",
         "checksum in/a.bam",
     ];
-    // /proc is a directory in which no file can be made, whoever asks.
+    // /proc is a directory in which no user can make a file.
     for (dir, code, words) in [
         ("none", 3, &["none", "No such file", "--temp-dir"][..]),
         ("/proc", 3, &["/proc", "--temp-dir"]),

@@ -1,4 +1,4 @@
-//! Outputs that cannot be written, and those that are no regular files.
+//! Outputs that cannot be written, and outputs that are not regular files.
 #![allow(clippy::disallowed_methods, reason = "tests start threads of their own")]
 
 use std::io::Read;
@@ -11,7 +11,7 @@ use readmill_format::bgzf::EOF_BLOCK;
 use crate::faults::files::{bam, many};
 use crate::faults::program::{Ended, Place};
 
-/// A place with an input of `n` reads at `in/x.bam`.
+/// Test folders with an input of `n` reads at `in/x.bam`.
 pub fn place_with(n: usize) -> Place {
     let place = Place::new();
     place.input("x.bam", bam(&many(n, 200)));

@@ -1,4 +1,4 @@
-//! The name of an output that is not complete, taken already: by a link, by a leftover, by another run.
+//! The name `X.partial` is taken: by a link, by a file of a killed run, by another run.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -66,7 +66,7 @@ fn what_is_no_regular_file_is_left_alone() {
     }
 }
 
-/// Of a file with another name, a hard link took what is in it.
+/// A hard link to a file with another name overwrote its content.
 #[test]
 fn what_a_killed_run_left_is_replaced_and_its_other_names_stay() {
     for (args, output) in OUTPUTS {
@@ -96,7 +96,7 @@ fn an_output_that_another_run_is_writing() {
     assert_eq!(place.left(), ["x.bam", "x.bam.bai"]);
 }
 
-/// Nobody's file gets the name of the output.
+/// A foreign file does not get the name of the output.
 #[cfg(debug_assertions)]
 #[test]
 fn a_partial_that_is_replaced_while_it_is_written() {

@@ -13,7 +13,7 @@ use crate::faults::program::{Ended, Place};
 /// Names and lengths of the contigs of [`header`].
 const CONTIGS: [(&str, usize); 2] = [("chr1", 400), ("chr2", 200)];
 
-/// What bases are counted against.
+/// The reference and the known sites.
 const AGAINST: &str = "--reference in/ref.fa --known-sites in/known.vcf";
 
 /// Two read groups, of which one has reads.
@@ -63,8 +63,8 @@ fn reads() -> String {
     (0..99).map(line).collect()
 }
 
-/// A place with reads, and this one behind them, a reference, known sites, and a table at `in/table`, which is of the
-/// ninety-nine reads alone.
+/// Test folders with reads followed by this one, a reference, known sites, and a table at `in/table` of only the
+/// ninety-nine reads.
 fn place_with(line: &str) -> Place {
     let place = Place::new();
     place.input("x.sam", header() + &reads());
@@ -83,14 +83,14 @@ fn run(place: &Place, words: &str) -> Ended {
     place.readmill(words.split_whitespace())
 }
 
-/// A run ends with `code` and these words, and leaves nothing.
+/// Asserts that a run ends with `code` and these words, without output.
 #[track_caller]
 fn refused(place: &Place, args: &str, code: i32, words: &[&str]) {
     run(place, args).fails(code, words);
     assert_eq!(place.left(), [""; 0], "{args}");
 }
 
-/// However bases are counted, it ends with `code` and these words, and leaves nothing. `flags` name the reference and
+/// Asserts that all ways of counting end with `code` and these words, without output. `flags` name the reference and
 /// the sites.
 #[track_caller]
 fn is_not_counted(place: &Place, flags: &str, code: i32, words: &[&str]) {
@@ -106,7 +106,7 @@ fn is_not_counted(place: &Place, flags: &str, code: i32, words: &[&str]) {
     }
 }
 
-/// However `in/table` is applied, it ends with `code` and these words, and leaves nothing.
+/// Asserts that all ways of applying `in/table` end with `code` and these words, without output.
 #[track_caller]
 fn is_not_applied(place: &Place, flags: &str, code: i32, words: &[&str]) {
     for way in [

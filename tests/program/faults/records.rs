@@ -1,9 +1,9 @@
-//! Records that are wrong: the message names the record by its number and the read by its name.
+//! Invalid records: the message gives the number of the record and the name of the read.
 
 use crate::faults::files::{HEADER, bam, many, record};
 use crate::faults::program::Place;
 
-/// Sorting and passing through refuse the file with these words, at any number of threads alike.
+/// Asserts that `sort` and `prep` without steps refuse the file with these words, with any number of threads.
 #[track_caller]
 fn refused(name: &str, bytes: &[u8], words: &[&str]) {
     let place = Place::new();
@@ -23,7 +23,7 @@ fn refused(name: &str, bytes: &[u8], words: &[&str]) {
     assert!(said.iter().all(|message| *message == said[0]), "{said:?}");
 }
 
-/// A file in whose middle one record is spoiled.
+/// A file with one damaged record in the middle.
 fn with_bad_record(spoil: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     let mut bad = record("the.culprit", 0, 77, b"NMC\x05XXZhello\0");
     spoil(&mut bad);

@@ -1,11 +1,11 @@
-//! Files that look odd and are right: every one survives sorting.
+//! Unusual but valid files: all can be sorted.
 
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 
 use crate::faults::files::{HEADER, bam, bam_header, bgzf, block, blocks, many, raw_record, record};
 use crate::faults::program::Place;
 
-/// Sorts the file at several numbers of threads; gives the lines, which are the same each time.
+/// Sorts the file with several numbers of threads; returns the lines, which must be the same each time.
 #[track_caller]
 fn sorted(name: &str, bytes: &[u8], memory: &str) -> Vec<String> {
     let place = Place::new();
@@ -22,7 +22,7 @@ fn sorted(name: &str, bytes: &[u8], memory: &str) -> Vec<String> {
     place.lines(&place.out("x.bam"))
 }
 
-/// The same bytes for one, two and 64 threads, each with the least memory that the program admits.
+/// Asserts the same bytes for one, two and 64 threads, each with the least memory that the program accepts.
 #[track_caller]
 fn works_in_the_least_memory(steps: &str) {
     let place = Place::new();

@@ -192,7 +192,7 @@ fn an_input_that_breaks_off_leaves_nothing() {
     assert_eq!(place.left(), [""; 0]);
 }
 
-/// The run waits for whoever reads its log; the signal does not.
+/// The run waits for the reader of its log; the signal does not.
 #[test]
 fn a_log_that_nobody_reads_keeps_no_signal_waiting() {
     let place = place_with(100);

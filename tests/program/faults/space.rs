@@ -27,7 +27,7 @@ fn a_temporary_directory_that_is_not_there() {
     assert_eq!(place.left(), ["x.bam", "x.bam.bai"]);
 }
 
-/// Runs `script` with a file system of 4 MiB at `small`; nothing where mounting is not allowed.
+/// Runs `script` with a file system of 4 MiB at `small`; `None` if mounting is not allowed.
 pub fn with_small_disk(place: &Place, script: &str) -> Option<crate::faults::program::Ended> {
     let mount = "mkdir -p small && mount -t tmpfs -o size=4m readmill small";
     let allowed = place.run(
@@ -67,7 +67,7 @@ fn a_spill_on_a_full_disk() {
     assert_eq!(String::from_utf8(ended.stdout).unwrap(), "");
     assert_eq!(place.left(), [""; 0]);
 
-    // Of a pipe nobody knows how much will come.
+    // The size of a pipe's data is unknown.
     let piped = script.replace("\"$0\" sort in/x.bam", "cat in/x.bam | \"$0\" sort -");
     let Some(ended) = with_small_disk(&place, &piped) else { return };
     ended.fails(3, &["spilling in small failed", "No space left on device", "--temp-dir"]);

@@ -1,9 +1,9 @@
-//! Requests that cannot be met as they are made: exit code 1, and a way out.
+//! Impossible requests: exit code 1, and a message with a way out.
 
 use crate::faults::files::{bam, many};
 use crate::faults::program::Place;
 
-/// Refused with exit code 1 and these words; nothing is left. `IN` and `OUT` stand for files.
+/// Asserts a refusal with exit code 1 and these words, without output. `IN` and `OUT` stand for files.
 #[track_caller]
 fn refused(args: &str, words: &[&str]) {
     let place = Place::new();

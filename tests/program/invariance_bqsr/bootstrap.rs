@@ -1,4 +1,4 @@
-//! Sites that are found in the reads stand in for known ones: judged by a sample whose variants and rates of errors
+//! Sites found in the reads replace known ones: checked with a sample whose variants and error rates
 //! are known.
 
 use readmill_simulate::Sample;

@@ -1,4 +1,4 @@
-//! A simulated sample as files, and runs on them.
+//! A simulated sample as files, and commands on them.
 
 use std::process::{Command, Stdio};
 
@@ -9,7 +9,7 @@ use readmill_simulate::{Profile, Sample};
 use crate::support::means::{least_memory, number_after};
 use crate::support::{Desk, Outcome, arg, bgzip, readmill};
 
-/// Ten times as deep as it is short: 1.2 million bases on a genome of 120,000.
+/// Depth 10: 1.2 million bases on a genome of 120,000.
 pub fn profile() -> Profile {
     let contigs = [("chr1", 90_000), ("chr2", 25_000), ("chrM", 5_000)];
     let contigs = contigs.map(|(name, length)| (name.to_string(), length)).to_vec();
@@ -24,7 +24,7 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Those of a sample.
+    /// The templates of a sample.
     pub fn of(sample: &Sample) -> Self {
         let (mut templates, mut bytes, mut records) = (Vec::new(), Vec::new(), sample.records());
         while records.next(&mut bytes) {
@@ -33,7 +33,7 @@ impl Reads {
         Reads { header: sample.header_text(), templates }
     }
 
-    /// The same with so many bytes more in each record, so that few records fill the memory.
+    /// The same with this number of additional bytes in each record, so that few records fill the memory.
     pub fn swollen(mut self, bytes: usize) -> Self {
         let text = vec![b'x'; bytes];
         for template in &mut self.templates {
@@ -51,7 +51,7 @@ impl Reads {
         self
     }
 
-    /// The same in so many parts.
+    /// The same in this number of parts.
     pub fn parts(&self, n: usize) -> Vec<Reads> {
         let parts = self.templates.chunks(self.templates.len().div_ceil(n));
         parts.map(|part| Reads { header: self.header.clone(), templates: part.to_vec() }).collect()
@@ -134,13 +134,14 @@ impl World {
         assert!(done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// What a file holds.
+    /// Returns the bytes of a file.
     pub fn read(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.desk.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Runs commands, each with its memory or the least that its plan accepts, within which they must stay. All files
-    /// whose names begin with `out` must come out the same. Gives the runs spilled at most and at least.
+    /// Runs commands, each with its memory or the least that its plan accepts; they must stay within it. All files
+    /// whose names begin with `out` must be the same each time. Returns the largest and the smallest number of
+    /// spilled runs.
     pub fn same_bytes(&self, commands: &[(String, Option<&str>)]) -> (usize, usize) {
         let mut first: Option<Vec<(String, Vec<u8>)>> = None;
         let (mut most, mut least) = (0, usize::MAX);
@@ -170,7 +171,7 @@ impl World {
     }
 }
 
-/// Runs with this memory, or as much more as the header of the reads and the known sites turn out to need.
+/// Runs with this memory, or with more if the header of the reads and the known sites need it.
 fn run_with_at_least(memory: &str, args: &mut Vec<String>) -> (String, Outcome) {
     let mut memory = memory.to_string();
     args.extend(["-m".into(), memory.clone()]);

@@ -1,5 +1,5 @@
-//! Recalibrated reads and their tables depend on the input and the plan alone: not on threads, memory, what is spilled
-//! how, or on which files say the same; and steps in one run are those steps one after the other.
+//! Recalibrated reads and their tables depend only on the input and the plan: not on threads, memory, spills,
+//! or the format of the files. Steps in one run give the same as those steps one after the other.
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod bootstrap;
@@ -12,11 +12,11 @@ use support::random::Random;
 
 use data::{Reads, World, profile};
 
-/// What a run is done with: see [`RUNS`].
+/// The settings of a run: see [`RUNS`].
 type Setting = (usize, Option<&'static str>, &'static str, &'static str, &'static str, bool);
 
-/// Threads, memory (nothing stands for the least the plan accepts), what compresses the spill, the known sites, the
-/// reference, and whether its index lies beside it. Any two of these meet in all their values.
+/// Threads, memory (`None` for the least that the plan accepts), codec of the spill, the known sites, the
+/// reference, and whether it has an index. All values of any two of these are combined.
 const RUNS: [Setting; 12] = [
     (1, None, "lz4", "known.vcf", "ref.fa", false),
     (1, Some("1G"), "zstd", "known.vcf.gz", "ref.fa.gz", true),
@@ -32,11 +32,11 @@ const RUNS: [Setting; 12] = [
     (8, Some("1G"), "none", "known.bed", "ref.fa", true),
 ];
 
-/// Both tables, and what they are made against.
+/// The flags of both tables, of the reference and of the known sites.
 const BOTH: &str = "--bqsr --reference %ref.fa --known-sites %known.vcf --bqsr-table %out.table \
                     --bqsr-after-table %out.after";
 
-/// Two or three of what decides how a run proceeds, among them the least memory.
+/// Two or three settings of a run, among them the least memory.
 const FEW_MEANS: [(usize, Option<&str>); 3] = [(1, Some("1G")), (1, None), (3, None)];
 
 #[test]
@@ -106,7 +106,7 @@ fn several_inputs_are_as_one() {
     assert!(tables[0] == tables[1]);
 }
 
-/// Runs with the memory that the plan accepts at least, and must stay within it.
+/// Runs with the least memory that the plan accepts; it must stay within it.
 fn stays_within_the_memory(world: &World, flags: &str) {
     let steps = format!("--sort coordinate -l 1 -o %out.bam {BOTH} {flags}");
     let commands =

@@ -1,8 +1,8 @@
-//! The cases of `cases.txt`, at whose top their syntax stands, and of `generated.txt`.
+//! Parses the cases of `cases.txt`, which explains their syntax, and of `generated.txt`.
 
 use std::path::Path;
 
-/// One input, and what is done with it.
+/// One input, and the runs on it.
 #[derive(Debug, Default)]
 pub struct Case {
     pub name: String,
@@ -11,7 +11,7 @@ pub struct Case {
     pub runs: Vec<Run>,
 }
 
-/// One set of options, and what comes out.
+/// One set of options, and the expected results.
 #[derive(Debug, Default)]
 pub struct Run {
     /// Keys and values, as Picard calls them.
@@ -20,7 +20,7 @@ pub struct Run {
     pub coordinate: Outcome,
 }
 
-/// What comes out in one mode.
+/// The result in one mode.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// The program stops with an error.
@@ -31,7 +31,7 @@ pub struct Outcome {
     pub metrics: Option<Vec<String>>,
 }
 
-/// The optional fields that are looked at.
+/// The optional fields that are compared.
 pub const TAGS: [&str; 5] = ["DT", "DI", "DS", "MI", "ZZ"];
 
 /// All cases.
@@ -64,7 +64,7 @@ fn read(text: &'static str) -> Vec<Case> {
 }
 
 impl Case {
-    /// A heading, and what stands behind it.
+    /// Takes a heading and the text after it.
     fn head(&mut self, heading: &str, rest: &str) {
         if heading == "run" {
             self.runs.push(Run { options: options(rest), ..Run::default() });
@@ -108,7 +108,7 @@ impl Case {
                 let metrics = self.outcome(mode).metrics.as_mut().expect("metrics");
                 metrics.push(line.strip_prefix('|').expect("a line of metrics").to_string());
             }
-            // what Picard gives, where we want something else
+            // Picard's result, for a case in which we want another one
             Some((_, "picard")) => (),
             _ => panic!("{}: {line:?} below {heading:?}", self.name),
         }
@@ -133,7 +133,7 @@ fn options(text: &str) -> Vec<(String, String)> {
     text.split(' ').filter(|text| *text != "-").map(option).collect()
 }
 
-/// An input that has a file of its own.
+/// An input in its own file.
 fn file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/picard").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

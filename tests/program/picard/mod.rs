@@ -1,6 +1,6 @@
-//! Duplicates as Picard gives them: flags, optional fields, removal and metrics, option by option.
+//! Duplicates compared with Picard: flags, optional fields, removal and metrics, option by option.
 //!
-//! The expected outcomes stand in `cases.txt` and `generated.txt`; the program is run as its users run it.
+//! The expected results are in `cases.txt` and `generated.txt`; the tests run the real program.
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod cases;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cases::{Case, Outcome, Run, TAGS};
 use support::Desk;
 
-/// Where we differ from Picard on purpose: case, an option of the run, and why. What Picard gives stands in the
+/// Accepted differences from Picard: case, an option of the run, and the reason. Picard's result is in the
 /// file.
 const ACCEPTED: [(&str, &str, &str); 14] = [
     ("a regular expression whose group is too long for 32 bits", "READ_NAME_REGEX", KEPT_GROUP),
@@ -42,7 +42,7 @@ const COLUMNS: &str = "LIBRARY\tUNPAIRED_READS_EXAMINED\tREAD_PAIRS_EXAMINED\tSE
                        UNMAPPED_READS\tUNPAIRED_READ_DUPLICATES\tREAD_PAIR_DUPLICATES\t\
                        READ_PAIR_OPTICAL_DUPLICATES\tPERCENT_DUPLICATION\tESTIMATED_LIBRARY_SIZE";
 
-/// What stands above it.
+/// The line above it.
 const CLASS: &str = "## METRICS CLASS\tpicard.sam.DuplicationMetrics";
 
 /// Records as [`Outcome::records`] has them, in coordinate order, equal ones as they were.
@@ -64,8 +64,8 @@ fn brief(text: &str) -> Vec<String> {
     support::records(text).into_iter().map(brief).collect()
 }
 
-/// Records with every DI replaced by the order in which it is first seen: which reads have the same
-/// one is left, its value is not.
+/// Records with every DI replaced by its order of first occurrence: the sets of reads with the same
+/// DI remain, its values do not.
 fn renamed(records: &[String]) -> Vec<String> {
     let mut seen = HashMap::new();
     let field = |field: &str, next: &mut HashMap<String, usize>| match field.strip_prefix("DI:i:") {
@@ -119,10 +119,10 @@ fn agree(given: &[String], expected: &[String]) -> bool {
     given.next().is_none()
 }
 
-/// Runs the program; gives what came out.
+/// Runs the program; returns its result.
 fn run(sam: &str, mode: &str, options: &[(String, String)]) -> Result<Outcome, String> {
     let desk = Desk::new();
-    // in BAM where text says another thing, and in one of the modes, so that both are read
+    // in BAM if text is read differently, and in one of the modes, so that both formats are read
     let input = if mode == "coordinate" || support::text_is_read_otherwise(sam) {
         desk.file("in.bam", support::bam(sam))
     } else {
@@ -148,7 +148,7 @@ fn run(sam: &str, mode: &str, options: &[(String, String)]) -> Result<Outcome, S
     }
 }
 
-/// What differs between an outcome and the one expected.
+/// Describes the difference between a result and the expected one.
 fn compare(given: &Outcome, expected: &Outcome) -> Option<String> {
     if given.refused != expected.refused {
         let said = |refused| if refused { "an error" } else { "no error" };
@@ -171,14 +171,14 @@ fn compare(given: &Outcome, expected: &Outcome) -> Option<String> {
     (!agreed).then(shown)
 }
 
-/// Runs a case with one set of options in one mode, and gives what is wrong.
+/// Runs a case with one set of options in one mode; returns the errors.
 fn judge(case: &Case, nth: usize, run_of: &Run, mode: &str) -> Vec<String> {
     let expected = if mode == "template" { &run_of.template } else { &run_of.coordinate };
     let in_order = support::coordinate_sorted(&case.sam);
     let mut inputs = vec![("as given", &case.sam)];
     if mode == "coordinate" {
         inputs.insert(0, ("sorted", &in_order));
-        // the order of the input changes nothing in this mode; seen once, it is seen
+        // the order of the input changes nothing in this mode; one check is enough
         inputs.truncate(if nth == 0 { 2 } else { 1 });
     }
     let mut wrong = Vec::new();
@@ -231,6 +231,6 @@ fn every_case_comes_out_as_from_picard() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// How many there are, so that none is lost unseen.
+/// The numbers of cases, so that none is lost unnoticed.
 const CASES: usize = 307;
 const RUNS: usize = 434;

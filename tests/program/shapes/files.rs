@@ -1,4 +1,4 @@
-//! Files beside the reads that cost memory.
+//! Other files than reads that cost memory.
 
 use std::io::Write;
 
@@ -158,7 +158,7 @@ fn with_reference(desk: &Desk) {
     contigs(desk, "ref.fa", 0, false);
 }
 
-/// A reference of the contig of the reads and so many others.
+/// A reference with the contig of the reads and this number of others.
 fn contigs(desk: &Desk, name: &str, others: usize, indexed: bool) {
     let (bases, mut at) = ("ACGT".repeat(13_000), 3);
     let mut index = format!("c\t{}\t3\t{}\t{}\n", bases.len(), bases.len(), bases.len() + 1);
@@ -178,7 +178,7 @@ fn contigs(desk: &Desk, name: &str, others: usize, indexed: bool) {
     }
 }
 
-/// Writes a file of a desk through gzip.
+/// Writes a gzip file into the test's directory.
 fn packed(desk: &Desk, name: &str, write: impl FnOnce(&mut dyn Write)) {
     let file = std::fs::File::create(desk.path(name)).expect("a file");
     let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
@@ -186,7 +186,7 @@ fn packed(desk: &Desk, name: &str, write: impl FnOnce(&mut dyn Write)) {
     gzip.finish().expect("a file");
 }
 
-/// Known sites as BCF: a record on contig `of`, behind which so many bytes belong to it.
+/// Known sites as BCF: a record on contig `of` with this number of bytes.
 fn bcf(file: &mut dyn Write, header: &str, (of, behind): (u32, u32)) {
     let header = format!("##fileformat=VCFv4.2\n{header}\0");
     let _ = file.write_all(b"BCF\x02\x02");
@@ -198,7 +198,7 @@ fn bcf(file: &mut dyn Write, header: &str, (of, behind): (u32, u32)) {
     let _ = std::io::copy(&mut std::io::Read::take(std::io::repeat(0), behind.into()), file);
 }
 
-/// A file of CRAM 3.0 whose header is a comment of so many bytes, compressed.
+/// A CRAM 3.0 file whose header is a comment with this number of bytes, compressed.
 fn bomb(desk: &Desk, size: usize) {
     let text = [&b"@CO\t"[..], &vec![b'x'; size - 5], b"\n"].concat();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

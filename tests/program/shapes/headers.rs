@@ -65,7 +65,7 @@ pub const SHAPES: &[Shape] = &[
     },
 ];
 
-/// `reads` reads, each on another of `n` contigs, as `in.sam`; `other.sam` has one read group more.
+/// `reads` reads, each on another of `n` contigs, as `in.sam`; `other.sam` has one more read group.
 fn contigs(desk: &Desk, n: usize, reads: usize) {
     for (name, group) in [("in.sam", ""), ("other.sam", "@RG\tID:x\n")] {
         written(desk, name, |file| {

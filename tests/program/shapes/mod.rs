@@ -1,7 +1,8 @@
-//! Shapes of input that cost memory: each run holds its `-m`, or is refused with the `-m` that would do.
+//! Inputs that cost memory: each run stays within `-m`, or is refused with the `-m` that is enough.
 //!
-//! The program that is tested audits itself (see `src/audit.rs`): it ends with code 101 where more is allocated than charged,
-//! or where the process outgrows `-m`. So code 0 says that a run held, and code 1 that it was refused in time.
+//! The tested program audits itself (see `src/audit.rs`). It ends with code 101 if more is allocated than charged, or
+//! if the process exceeds `-m`. So code 0 means that a run stayed within `-m`, and code 1 that it was refused in
+//! time.
 
 mod alignments;
 mod files;
@@ -15,17 +16,17 @@ use crate::support::{Desk, Outcome, readmill};
 /// An input that costs memory.
 struct Shape {
     name: &'static str,
-    /// Makes its files; `scale` is 1 for the whole thing, more for a smaller one.
+    /// Makes its files; `scale` is 1 for the full size, larger for a smaller input.
     make: fn(&Desk, usize),
-    /// What is run on them; %NAME is a file of the desk, %* all inputs.
+    /// The commands to run; %NAME is a file in the test's directory, %* all inputs.
     commands: &'static [&'static str],
 }
 
 /// How a run ended.
 enum End {
-    /// With so many MiB at most.
+    /// Succeeded, with this peak in MiB.
     Held(usize),
-    /// Before it read, with the MiB that would do.
+    /// Refused before reading, with the MiB that are enough.
     Refused(usize),
     /// By the audit, or by a crash.
     Failed(String),
@@ -59,7 +60,7 @@ fn run(desk: &Desk, command: &str, memory: &str, threads: usize) -> End {
     }
 }
 
-/// The memory with which a run holds: what refusals ask for, again and again until there is no refusal.
+/// The memory that a run needs: follows the refusals until there is none.
 fn least(desk: &Desk, command: &str, threads: usize, failures: &mut Vec<String>) -> (usize, usize) {
     let mut memory = 1;
     for _ in 0..20 {
@@ -78,7 +79,7 @@ fn least(desk: &Desk, command: &str, threads: usize, failures: &mut Vec<String>)
     panic!("{command} asks for more memory again and again, last for {memory}M")
 }
 
-/// A table line of a shape: each command with the least memory, and with each of `caps`.
+/// The table line of an input: each command with the least memory, and with each of `caps`.
 fn line(
     shape: &Shape,
     scale: usize,
@@ -135,7 +136,7 @@ fn large_ones_hold_or_are_refused() {
     assert!(failures.is_empty(), "{failures:#?}");
 }
 
-/// Writes a file of a desk piece by piece.
+/// Writes a file into the test's directory piece by piece.
 fn written(desk: &Desk, name: &str, write: impl FnOnce(&mut dyn std::io::Write)) {
     let file = std::fs::File::create(desk.path(name)).expect("a file");
     let mut file = std::io::BufWriter::new(file);
@@ -143,7 +144,7 @@ fn written(desk: &Desk, name: &str, write: impl FnOnce(&mut dyn std::io::Write))
     std::io::Write::flush(&mut file).expect("a file");
 }
 
-/// Makes another format of a file.
+/// Converts a file to another format.
 fn converted(from: &Path, to: &Path) {
     let path = |path: &Path| path.display().to_string();
     let format = if to.extension().is_some_and(|it| it == "cram") { "cram,no-ref" } else { "bam" };

@@ -1,10 +1,10 @@
-//! One command with many means: threads, memory, what compresses the spill.
+//! Runs one command with many resources: threads, memory, codec of the spill.
 
 use readmill_simulate::{Profile, Sample};
 
 use super::{Desk, Outcome, arg, readmill};
 
-/// Threads, memory, and what compresses the spill; no memory stands for the least the plan accepts.
+/// Threads, memory (`None` for the least that the plan accepts) and codec of the spill.
 pub type Means = (usize, Option<&'static str>, &'static str);
 
 pub const MEANS: [Means; 9] = [
@@ -19,11 +19,11 @@ pub const MEANS: [Means; 9] = [
     (8, Some("2G"), "none"),
 ];
 
-/// Fewer, with which every order is tried.
+/// Fewer, for tests of every order.
 pub const FEW_MEANS: [Means; 5] =
     [(1, Some("2G"), "lz4"), (1, None, "zstd"), (2, None, "none"), (3, None, "lz4"), (8, None, "lz4")];
 
-/// The inflated BAM file of a simulated sample, in which templates stand together.
+/// The inflated BAM file of a simulated sample, with adjacent records of each template.
 pub fn sample(pairs: u64) -> Vec<u8> {
     let sample = Sample::new(Profile { single_per_mille: 20, ..Profile::small().with_pairs(pairs) });
     let mut bytes = Vec::new();
@@ -33,7 +33,7 @@ pub fn sample(pairs: u64) -> Vec<u8> {
     bytes
 }
 
-/// The least memory with which `args` run, as the program itself says.
+/// The least memory with which `args` run, from the program's own message.
 pub fn least_memory(args: &[String]) -> String {
     let refused = readmill(args.iter().map(String::as_str).chain(["-m", "1M"]));
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
@@ -46,13 +46,14 @@ pub fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_string).collect()
 }
 
-/// Runs a command on one input with all the means.
+/// Runs a command on one input with all resources.
 pub fn same_bytes(input: &[u8], command: &str, format: &str) -> (usize, usize) {
     same_bytes_with(&MEANS, &[input.to_vec()], command, format)
 }
 
-/// Runs a command with each of the means, in one format, into a file that must come out the same, index, metrics
-/// and all. `DICT`, `METRICS` and `JSON` stand for files. Gives the number of runs spilled with the least memory and with the most.
+/// Runs a command with all resources, in one format. The file must be the same each time, with its index and metrics.
+/// `DICT`, `METRICS` and `JSON` stand for files. Returns the number of runs spilled with the least memory and with
+/// the most.
 pub fn same_bytes_with(
     means: &[Means],
     inputs: &[Vec<u8>],
@@ -105,6 +106,6 @@ pub fn number_after(done: &Outcome, before: &[&str]) -> usize {
     words[at + before.len()].parse().expect("a number")
 }
 
-/// Sequences of the sample: one is dropped, the others are turned round.
+/// Sequences of the sample: one is dropped, the others are in reverse order.
 const DICTIONARY: &str = "@SQ\tSN:chrM\tLN:16569\n@SQ\tSN:chr4\tLN:180000\n@SQ\tSN:chr3\tLN:400000\n\
                           @SQ\tSN:chr1\tLN:800000\n";

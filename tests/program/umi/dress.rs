@@ -1,13 +1,13 @@
-//! UMIs put into random reads: a few molecules, and errors that make their UMIs near one another.
+//! Adds UMIs to random reads: a few molecules, and errors that make their UMIs similar.
 
 use crate::support::random::Random;
 use crate::support::{column, number, records, split_header, with_header};
 
-/// Where UMIs are put, and how they look.
+/// The place and form of UMIs.
 pub struct Dress {
     /// As `--umi` has it.
     pub source: &'static str,
-    /// UMIs as they should be, and how many symbols of them may be wrong.
+    /// The correct UMIs, and the number of symbols that can be wrong.
     roots: Vec<String>,
     errors: usize,
 }
@@ -40,7 +40,7 @@ impl Dress {
         Dress { source, roots: roots.collect(), errors: 1 + random.below(3) }
     }
 
-    /// SAM text with UMIs in it, the same in all records of a template but for some.
+    /// SAM text with UMIs, mostly the same in all records of a template.
     pub fn dress(&self, random: &mut Random, text: &str) -> String {
         let mut lines = Vec::new();
         let (mut name, mut umi, mut eighth) = ("", String::new(), false);
@@ -97,7 +97,7 @@ impl Dress {
     }
 }
 
-/// BCL Convert's way with a UMI that it reverse complemented; which ones is told by the UMI itself, so that all
+/// BCL Convert's form of a reverse-complemented UMI; the UMI itself decides which ones, so that all
 /// records of a template have one name.
 fn marked(umi: &str) -> String {
     let part = |part: &str| match part.starts_with('G') {

@@ -1,4 +1,4 @@
-//! Molecules told by UMIs: random inputs against a slow oracle, and stated cases through the command line.
+//! Molecules by UMIs: random inputs compared with a slow oracle, and fixed cases on the command line.
 
 mod dress;
 mod oracle;
@@ -23,7 +23,7 @@ const METHODS: [(&str, Method); 5] = [
     ("paired", Method::Paired),
 ];
 
-/// The steps that `--umi` and what goes with it ask for.
+/// The steps that `--umi` and its flags set.
 fn steps(rule: Rule, mode: DuplicateMode) -> Steps {
     let method = METHODS.iter().find(|method| method.0 == rule.method).expect("a method").1;
     let source = rule.source.parse().expect("a source");
@@ -35,7 +35,7 @@ fn steps(rule: Rule, mode: DuplicateMode) -> Steps {
     Steps { duplicates: Some(duplicates), ..Steps::default() }
 }
 
-/// What differs between records that left and what is expected of them.
+/// Describes the difference between the output and the expected records.
 fn compare(output: &str, expected: &Expected) -> Option<String> {
     let (mut numbers, mut sets) = (HashMap::new(), HashMap::new());
     let lines = records(output);
@@ -73,7 +73,7 @@ fn input(text: &str) -> Vec<u8> {
     if support::text_is_read_otherwise(text) { support::bam(text) } else { text.into() }
 }
 
-/// A random input with UMIs, grouped, shuffled and sorted, and how molecules are told in it.
+/// A random input with UMIs, grouped, shuffled and sorted, and the rule for its molecules.
 fn orders(seed: usize) -> (Rule, [(&'static str, String); 3]) {
     let mut random = Random::new(seed as u64);
     let method = METHODS[seed % METHODS.len()].0;
@@ -88,7 +88,7 @@ fn orders(seed: usize) -> (Rule, [(&'static str, String); 3]) {
     (rule, [("grouped", grouped), ("shuffled", shuffled), ("sorted", sorted)])
 }
 
-/// What is expected of scattered input in template mode: what is expected of its records once they stand together.
+/// Returns the expected result for scattered input in template mode: that of the regrouped records.
 fn judge_scattered(text: &str, rule: Rule) -> Expected {
     let of = oracle::judge(&support::regrouped(text), true, rule);
     let mut places = vec![0; of.flagged.len()];
@@ -134,7 +134,7 @@ fn random_reads_are_marked_and_numbered_as_the_oracle_does() {
         let marks = oracle::judge(text, false, rule).flagged;
         joined += usize::from(marks != oracle::judge(text, false, exact).flagged);
     }
-    // the inputs must be worth judging
+    // the inputs must have enough duplicates
     assert!(flagged * 10 > reads * 2 && flagged * 10 < reads * 8, "{flagged} of {reads} flagged");
     assert!(joined > 60, "errors matter in {joined} inputs");
 }
@@ -157,7 +157,7 @@ fn flags_ask_for_what_the_oracle_judges() {
         let edits = rule.edits.to_string();
         let mut args = vec!["markdup", file.to_str().expect("a path"), "-o", &output, "-q"];
         args.extend(["--umi", rule.source, "--duplicate-mode", mode]);
-        // what is the default need not be said
+        // the default needs no flag
         if rule.method != "directional" {
             args.extend(["--umi-method", rule.method]);
         }
@@ -183,7 +183,7 @@ fn pair(name: &str, fields: &str) -> String {
     line(99, 100, 300) + &line(147, 300, 100)
 }
 
-/// Runs the program on SAM text; gives its exit code, and the output or what it says.
+/// Runs the program on SAM text; returns its exit code, and the output or the message.
 fn run(text: &str, flags: &str) -> (Option<i32>, String) {
     let desk = Desk::new();
     let (input, output) = (desk.file("in.sam", text), desk.path("out.sam"));

@@ -1,7 +1,7 @@
-//! Molecules told by UMIs, slowly and plainly: every two UMIs of a position are compared, every set is looked for
-//! among all templates.
+//! Finds molecules by UMIs in a slow and simple way: compares all UMIs of a position with each other, and searches
+//! every set among all templates.
 //!
-//! Written from what the program says it does, with nothing of the program in it. Reads, their ends and their rank are
+//! Written from the program's documentation, without its code. Reads, their ends and their rank are
 //! those of the oracle of duplicates.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use crate::support::{column, number, records};
 use crate::umi::reads::{self, End, Pair, Reads, cigar, field};
 
-/// How molecules are told.
+/// The rule for molecules.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// As `--umi` has it.
@@ -22,26 +22,26 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether the program refuses it: a duplex UMI that one end alone has.
+    /// Whether the program refuses it: a duplex UMI on only one end.
     pub fn is_refused(self) -> bool {
         self.method == "paired" && inline(self.source).is_some_and(|[_, last]| last == 0)
     }
 }
 
-/// What is expected of a record: its flag, and its molecule where there is exactly one.
+/// The expected flag of each record, and its molecule if there is exactly one.
 #[derive(Debug, Default)]
 pub struct Expected {
     pub flagged: Vec<bool>,
-    /// Any number of the molecule, and the strand.
+    /// An arbitrary number of the molecule, and the strand.
     pub molecules: Vec<Option<(usize, &'static str)>>,
     /// Records in two sets, of which the program names one.
     pub ambiguous: Vec<bool>,
 }
 
-/// UMIs of a position: how many templates have each, and where the first of them stands.
+/// UMIs of a position: the number of templates with each, and the place of the first one.
 type Seen = BTreeMap<String, (usize, usize)>;
 
-/// What is found.
+/// Flags and molecules that the oracle computes.
 struct Found {
     flagged: Vec<bool>,
     /// The molecules of each record.
@@ -58,7 +58,7 @@ impl Found {
     }
 }
 
-/// Judges SAM text; see `reads::judge`.
+/// Finds the molecules and duplicates of SAM text; see `reads::judge`.
 pub fn judge(text: &str, whole: bool, rule: Rule) -> Expected {
     let lines = records(text);
     let reads = reads::read(text, whole);
@@ -159,7 +159,7 @@ fn judge_single_reads(
     }
 }
 
-/// What UMIs say of a pair.
+/// The UMIs of a pair.
 struct Template {
     /// The UMI, that of the first segment first.
     as_read: String,
@@ -167,9 +167,9 @@ struct Template {
     umi: String,
     /// Whether the first segment is at the higher end.
     is_b: bool,
-    /// What keeps it apart from templates at the same ends.
+    /// Whether it differs from templates with the same ends for another reason than its UMI.
     apart: bool,
-    /// Where it stands in the input.
+    /// Its place in the input.
     place: usize,
 }
 
@@ -197,7 +197,7 @@ fn umi_of_single(line: &str, rule: Rule) -> String {
     if is_last { joined(String::new(), umi, rule) } else { joined(umi, String::new(), rule) }
 }
 
-/// The UMI of a template, from what its segments say.
+/// The UMI of a template, from its segments.
 fn joined(first: String, last: String, rule: Rule) -> String {
     let [of_first, of_last] = inline(rule.source).unwrap_or_default();
     if of_first > 0 && of_last > 0 && !(first.is_empty() && last.is_empty()) {
@@ -213,7 +213,7 @@ fn inline(source: &str) -> Option<[usize; 2]> {
     Some([first, last].map(|length| length.parse().expect("a length")))
 }
 
-/// What one record says: upper case, with a dash between halves.
+/// Returns the UMI of one record: upper case, with a dash between halves.
 fn umi_of_read(line: &str, rule: Rule) -> String {
     if let Some([first, last]) = inline(rule.source) {
         let is_last = number(line, 1) & 0x81 == 0x81;
@@ -329,7 +329,7 @@ fn roots(seen: &Seen, rule: Rule) -> HashMap<String, String> {
     roots
 }
 
-/// As few of the first as are near all.
+/// The smallest number of the first UMIs that are near all.
 fn leads<'a, 'b>(ranked: &'a [&'b String], rule: Rule) -> &'a [&'b String] {
     let near = |a: &str, b: &str| distance(a, b).is_some_and(|distance| distance <= rule.edits);
     let covers = |n: usize| ranked.iter().all(|umi| ranked[..n].iter().any(|lead| near(lead, umi)));

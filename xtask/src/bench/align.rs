@@ -1,8 +1,9 @@
-//! From FASTQ to reads that are aligned, sorted, marked and indexed: what one process takes beside the least that it could,
-//! which is the aligner's kernel alone and the codec of the output, and beside chains of an aligner and samtools.
+//! From FASTQ to reads that are aligned, sorted, marked and indexed: what one process takes beside the least that it
+//! could, which is the aligner's kernel alone and the codec of the output, and beside chains of an aligner and
+//! samtools.
 //!
-//! Everyone gets the same reads, the same `-K` and the same read group, and as many threads for each program as the others
-//! have in all. Indexes are made before, by readmill for bwa-mem2 as well.
+//! Everyone gets the same reads, the same `-K` and the same read group, and as many threads for each program as the
+//! others have in all. Indexes are made before, by readmill for bwa-mem2 as well.
 
 use std::path::PathBuf;
 
@@ -16,7 +17,7 @@ use super::sorters::Sorting;
 use super::table::{self, Row};
 use super::work::Work;
 
-/// What is measured, and on which reads.
+/// Options of `bench align`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -148,7 +149,7 @@ impl Aligning<'_> {
         Contender::new(name, work.options.runs, output, vec![vec![call]])
     }
 
-    /// The kernel that readmill has, and nothing else.
+    /// The kernel of readmill alone.
     fn kernel(&self, name: &str, words: &str) -> Contender {
         let (work, [first, last]) = (self.work, &self.reads);
         let (output, Options { threads, runs, .. }) = (work.file("kernel.records"), &work.options);

@@ -22,7 +22,7 @@ const SAMPLE: usize = 24 << 20;
 /// Blocks that are compressed, then decompressed, together.
 const TOGETHER: usize = 16;
 
-/// What the output's codecs are compared with: zlib's level 6 is what htslib and htsjdk write by default.
+/// The base of the ratios for output: zlib's level 6, the default of htslib and htsjdk.
 const OUTPUT_BASE: (Codec, u8) = (Codec::ZlibRs, 6);
 
 /// Prints a table for each order and use.
@@ -57,7 +57,7 @@ pub fn run(work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Levels between which nothing happens are left out.
+/// Levels that equal their neighbours are left out.
 fn is_measured(codec: Codec, level: u8) -> bool {
     !matches!((codec, level), (Codec::Libdeflate, 8 | 10 | 11) | (Codec::ZlibRs, 7 | 8))
 }
@@ -102,7 +102,7 @@ fn sample(file: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(kept)
 }
 
-/// What compresses some payloads, keeps that, and decompresses it again.
+/// Compresses payloads, keeps the result, and decompresses it again.
 trait Coder {
     fn compress(&mut self, payloads: &[Vec<u8>]);
     /// Bytes of what was compressed last.

@@ -1,7 +1,7 @@
-//! BAM sorted into CRAM with its reference: readmill beside samtools, which is asked for the version that readmill writes,
-//! and for its own. Nobody writes an index.
+//! BAM sorted into CRAM with its reference: readmill beside samtools, which is asked for the version that readmill
+//! writes, and for its own. No program writes an index.
 //!
-//! Each number of threads has a table. Sizes are those of the CRAM files; what is in them `parity --corpus` compares.
+//! Each number of threads has a table. Sizes are those of the CRAM files; `parity --corpus` compares their content.
 
 use anyhow::Result;
 
@@ -12,14 +12,14 @@ use super::table;
 use super::truth::{Flags, Truth};
 use super::work::Work;
 
-/// What is measured, with which reference.
+/// Options of `bench cram`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
     truth: Flags,
-    /// Numbers of threads, each with a table of its own, instead of -@
+    /// Numbers of threads, each with its own table, instead of -@
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2")]
     each: Vec<usize>,
 }

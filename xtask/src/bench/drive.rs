@@ -32,7 +32,7 @@ use super::options::Order;
 use super::phases::{Phases, timed};
 use super::{batches, usage};
 
-/// What is sorted, and how.
+/// Options of `bench serial-once`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The input
@@ -122,7 +122,7 @@ impl Drive {
         Ok(Arena::new(self.memory.room as usize + 4 * source::MAX_CLAIM)?)
     }
 
-    /// Reads everything; gives the number of records, and the phases of reading and of writing runs.
+    /// Reads everything; returns the number of records, and the phases of reading and of writing runs.
     fn read(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
         let (mut reading, mut spilling, before) = (Phases::default(), Phases::default(), cpu()?);
         let (mut link, mut opener) = (ChunkLinker::new(1 << 30), Opener::new(&self.header, None));

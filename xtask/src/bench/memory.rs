@@ -1,4 +1,4 @@
-//! What `-m` does: peak, spill and time from the least memory that readmill takes to 4 GiB, and whether the
+//! Measures `-m`: peak, spill and time from the least memory that readmill accepts to 4 GiB, and whether the
 //! output is the same.
 
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use super::work::Work;
 /// The most memory that is given, in MiB.
 const MOST: u64 = 4096;
 
-/// Measures, prints the table, and fails if a peak was above its limit or an output was another.
+/// Measures, prints the table, and fails if a peak was above its limit or an output differed.
 pub fn run(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let work = &*work;
@@ -120,7 +120,7 @@ impl Figures {
     }
 }
 
-/// Whether two files hold the same bytes; little of them is in memory at a time.
+/// Whether two files have the same bytes; reads them piece by piece.
 fn are_equal(a: &Path, b: &Path) -> Result<bool> {
     let open = |path: &Path| File::open(path).with_context(|| format!("cannot read {}", path.display()));
     let (mut a, mut b) = (open(a)?, open(b)?);

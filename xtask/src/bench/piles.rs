@@ -1,8 +1,8 @@
-//! Piles: as many pairs in one place as elsewhere are spread out, and as many copies of one molecule on one tile as
-//! elsewhere on all tiles. What a program takes for the one over what it takes for the other says whether it
-//! slows down where reads crowd.
+//! Piles: pairs at one position compared with as many that are spread out, and copies of one molecule on one tile
+//! compared with as many on all tiles. The ratio of a program's times shows whether it slows down if many reads have
+//! the same position.
 //!
-//! Only marking is measured: everyone reads the same file, which samtools has sorted and given the fields
+//! Only marking is measured: all programs read the same file, which samtools has sorted and given the fields
 //! that its own marking needs. readmill is measured from reads grouped by name, too, sort included.
 
 mod reads;
@@ -21,7 +21,7 @@ use super::table::{median, print_commands};
 use super::work::Work;
 use reads::Crowd;
 
-/// What is measured.
+/// Options of `bench piles`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -43,7 +43,7 @@ type Reads = (&'static str, Crowd);
 /// Measures, and prints the table.
 pub fn run(args: Args) -> Result<()> {
     let Args { options, pile: pairs, copies, time_limit: limit } = args;
-    // Nothing is simulated but what is made here.
+    // Only the reads made here are simulated.
     let work = Work::prepare(Options { pairs: 1, ..options })?;
     let spread = Crowd { pairs, one_place: false, one_tile: false };
     let copies = Crowd { pairs: copies, one_place: true, one_tile: false };
@@ -93,7 +93,7 @@ fn make(work: &Work, name: &str, crowd: &Crowd) -> Result<()> {
     Contender::new("preparation", 1, sorted, vec![pipe]).measure(&work.directory).map(drop)
 }
 
-/// Everyone, on the reads of that name.
+/// All programs, on the reads of that name.
 fn contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contender>> {
     let (grouped, sorted) = (grouped(work, name), sorted(work, name));
     let at = |data| Sorting { data, ..Sorting::of(work) };
@@ -134,10 +134,10 @@ fn samtools(work: &Work, program: &Program, words: &str) -> Call {
     Call::new(program).words(&words).arg(work.file("samtools.markdup"))
 }
 
-/// What a contender took in each of its runs, or that it took too long.
+/// The runs of a contender, or the one that took too long.
 type Runs = Result<Vec<Sample>, TooLong>;
 
-/// Measures everyone on everything, in turns: for each contender, one cell for each of the columns.
+/// Measures all contenders on all columns, in turns; returns one cell for each column of each contender.
 fn measure(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
     let contenders = columns.first().map_or(0, Vec::len);
     let empty = || columns.iter().map(|_| Ok(Vec::new())).collect();

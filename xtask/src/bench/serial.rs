@@ -1,4 +1,4 @@
-//! What the serial phases cost, and what they allow: how long a sort takes at least on any number of cores.
+//! Measures the serial phases of a sort and computes from them its least time on any number of cores.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -180,7 +180,7 @@ fn bounds(all: &[&Driven]) -> [(&'static str, f64); 2] {
     [largest(|driven| driven.reading.with(driven.spilling)), largest(|driven| driven.merging)]
 }
 
-/// What bounds a pass that takes `cpu` on so many cores, and the time: nanoseconds per record.
+/// Returns what limits a pass of `cpu` on this number of cores, and its time in nanoseconds per record.
 fn projected(cpu: f64, cores: u32, (phase, serial): (&'static str, f64)) -> (&'static str, f64) {
     let shared = cpu / f64::from(cores);
     if shared >= serial { ("cores", shared) } else { (phase, serial) }
@@ -216,7 +216,7 @@ fn print_projection(levels: &[Level], all: &[&Driven]) {
     }
 }
 
-/// readmill itself beside the sum of the passes, to see that the clocked sort does its work.
+/// readmill itself and the sum of the passes, to check that the clocked sort does the same work.
 fn print_check(levels: &[Level], work: &Work) {
     println!(
         "\n| level | readmill, {} threads: wall ms per 10^6 records | CPU ms | CPU ms of the clocked sort |",

@@ -19,7 +19,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What nobody measured: all of these one after the other, round by round.
+    /// A row that was not measured itself: the sum of these rows, round by round.
     pub fn together(name: &str, parts: &[&Row]) -> Self {
         let rounds = parts.iter().map(|part| part.samples.len()).min().unwrap_or(0);
         let round = |i: usize| {
@@ -46,7 +46,7 @@ impl Row {
     }
 }
 
-/// Measures all contenders in turns and prints the table; the first one is what the others are compared with,
+/// Measures all contenders in turns and prints the table. The others are compared with the first one
 /// and the floor.
 pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()> {
     let rows = rounds(work, contenders, |row, output| {
@@ -76,7 +76,7 @@ pub fn print(title: &str, work: &Work, rows: &[Row], floor: &str) {
     println!("\nMedians; × is the ratio to the first row, × floor that to the {floor}.");
 }
 
-/// Measures all contenders in turns. In the first round `look` may look at each output before it is removed.
+/// Measures all contenders in turns. In the first round `look` can inspect each output before it is removed.
 pub fn rounds(
     work: &Work,
     contenders: &[Contender],
@@ -96,14 +96,14 @@ pub fn rounds(
             if round == 0 {
                 look(row, &contender.output)?;
             }
-            // What is not on disk yet never has to go there.
+            // Outputs that are removed early need not be written to disk.
             std::fs::remove_file(&contender.output)?;
         }
     }
     Ok(rows)
 }
 
-/// What the first contender is above each floor, and above other work of readmill's.
+/// Prints the ratio of the first contender to each floor, and to other runs of readmill.
 fn say_ratios(rows: &[Row]) {
     let Some((first, others)) = rows.split_first() else { return };
     let own = Figures::of(first);
@@ -191,7 +191,7 @@ impl Figures {
     }
 }
 
-/// What the first run says that it spilled. (How much it is may depend on how the threads were timed.)
+/// Returns the spill of the first run. (It can depend on the timing of threads.)
 fn spilled(row: &Row) -> String {
     let told = row.samples.first().and_then(|sample| sample.told);
     told.map_or("–".into(), |told| format!("{}, {}", told.spilled, told.runs))

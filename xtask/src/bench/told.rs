@@ -1,4 +1,4 @@
-//! What readmill says of its own run in the last line of its log.
+//! Parses the last line of readmill's log.
 
 use anyhow::{Context, Result};
 
@@ -14,7 +14,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Finds the figures in a log; nothing if it is not readmill's.
+    /// Finds the figures in a log; `None` if it is not readmill's.
     pub fn of(log: &str) -> Option<Self> {
         let line =
             log.lines().rfind(|line| line.starts_with("readmill: ") && line.contains("peak memory"))?;
@@ -31,7 +31,7 @@ impl Told {
     }
 }
 
-/// The least memory, in MiB, that readmill asks for when it is given too little.
+/// The least memory, in MiB, from readmill's message for too little memory.
 pub fn least_memory(log: &str) -> Result<u64> {
     let word = log.split_once("at least -m ").and_then(|(_, rest)| rest.split('M').next());
     word.and_then(|word| word.parse().ok()).with_context(|| format!("no least memory in: {log}"))

@@ -1,4 +1,4 @@
-//! Runs of command lines: one line, by one revision, with so many threads and so much memory.
+//! Runs of command lines: one line, by one revision, with some threads and memory.
 #![allow(clippy::disallowed_methods, reason = "programs are run beside each other")]
 
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ pub struct Means {
     pub memory: Option<&'static str>,
 }
 
-/// All means.
+/// All resources.
 pub const MEANS: [Means; 6] = [
     Means { threads: 1, memory: Some("4G") },
     Means { threads: 1, memory: None },
@@ -33,7 +33,7 @@ pub const MEANS: [Means; 6] = [
 ];
 
 impl Means {
-    /// The means in words.
+    /// The resources in words.
     pub fn words(self) -> String {
         format!("-@ {} -m {}", self.threads, self.memory.unwrap_or("least"))
     }
@@ -49,7 +49,7 @@ pub struct Job<'a> {
     pub means: Means,
 }
 
-/// Does all jobs, so many at a time, below a directory. `done` hears of each by its number.
+/// Does all jobs, `at_once` at a time, below a directory. Calls `done` with the number and result of each.
 pub fn run_all(
     jobs: &[Job<'_>],
     at_once: usize,
@@ -85,7 +85,7 @@ impl Place<'_> {
         self.directory.join("scratch")
     }
 
-    /// Leaves nothing in the scratch directory but the link to the inputs.
+    /// Empties the scratch directory, except the link to the inputs.
     fn clear(&self) -> Result<()> {
         if self.directory.exists() {
             fs::remove_dir_all(&self.directory)?;
@@ -116,7 +116,7 @@ impl Place<'_> {
         last.context("no standard output")?.read_to_end(&mut stdout)?;
         let mut code = 0;
         for child in &mut children {
-            // A program that a signal ended has no code of its own.
+            // A program that a signal ended has no exit code.
             let own = child.wait()?.code().unwrap_or(-1);
             code = if own == 0 { code } else { own };
         }
@@ -161,14 +161,14 @@ fn least(refusal: &str) -> Option<&str> {
     refusal.split("needs at least -m ").nth(1)?.split_whitespace().next()
 }
 
-/// Whether a program says that it does not know what it was told.
+/// Whether a program's message says that it does not know a flag or command.
 fn is_unknown(errors: &str) -> bool {
     let unknown =
         ["error: unexpected argument", "error: unrecognized subcommand", "error: invalid value"];
     errors.lines().any(|line| unknown.iter().any(|start| line.starts_with(start)))
 }
 
-/// The line that says why a program failed.
+/// The line with the reason why a program failed.
 fn error_of(errors: &str) -> String {
     errors.lines().find(|line| line.contains("error: ")).unwrap_or_default().to_owned()
 }

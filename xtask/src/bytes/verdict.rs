@@ -1,4 +1,4 @@
-//! The verdict on one command line: whether two revisions write the same, and each of them the same by whatever means.
+//! The verdict on one command line: whether two revisions write the same, and each the same with all resources.
 
 use super::digest::{Digest, Outputs};
 
@@ -52,8 +52,8 @@ pub struct Judgement {
     pub reasons: Vec<String>,
 }
 
-/// Judges one command line, which must end with `code`, by its runs with all means, in both revisions. `means` names
-/// the means.
+/// Returns the verdict on a command line, which must end with `code`, from its runs in both revisions. `resources`
+/// names the resources.
 pub fn judge(means: &[String], code: i32, base: &[Outcome], here: &[Outcome]) -> Judgement {
     let mut judgement = Judgement { verdict: Verdict::Same, reasons: Vec::new() };
     let is_new = base.iter().all(|outcome| outcome.is_unknown);

@@ -1,7 +1,7 @@
-//! Whole records of `readmill align` beside `bwa mem`, adapters beside Picard, and the index beside that of bwa-mem2; in
-//! `minibwa.rs` the same of the other kernel.
+//! Compares whole records of `readmill align` with `bwa mem`, adapters with Picard, and the index with that of
+//! bwa-mem2; `minibwa.rs` does the same for the other kernel.
 //!
-//! Both get the same options and the same `-K`. bwa is that of the system, of which 0.7.17 is the claim; later ones write
+//! Both get the same options and the same `-K`. bwa is the system's. The claim is for 0.7.17; later versions write
 //! MQ, which is left out of the comparison (row 103 of docs/parity.md).
 
 mod adapters;
@@ -63,7 +63,7 @@ const LAYOUTS: [Case; 12] = [
     Case { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000 -Y -M", options: "" },
 ];
 
-/// What is refused: the reads, the options, and a word of what is said (rows 104 to 106).
+/// Calls that must be refused: the reads, the options, and part of the message (rows 104 to 106).
 const REFUSED: [(&str, &str, &str); 10] = [
     (PAIRS, "-V", "cannot be had"),
     (PAIRS, "-j", "cannot be had"),
@@ -77,7 +77,7 @@ const REFUSED: [(&str, &str, &str); 10] = [
     ("long-name.fq", "", "254"),
 ];
 
-/// Compares on so many pairs; in a full run indexes and the kernel minibwa, too, whose peers are built from source.
+/// Compares this number of pairs; in a full run also indexes and the kernel minibwa, whose peers are built from source.
 pub fn compare(
     place: &Place<'_>,
     peers: &Peers,
@@ -194,12 +194,12 @@ impl Case {
     }
 }
 
-/// What is compared with a bwa of this version.
+/// Returns the form of lines that is compared with this version of bwa.
 fn rule(version: &str) -> Normal {
     if version.starts_with("0.7.17") { compared } else { compared_without_mate_qualities }
 }
 
-/// All lines but `@HD`, which bwa 0.7.17 does not write, and `@PG`; `pa` as a number (row 102).
+/// All lines except `@HD`, which bwa 0.7.17 does not write, and `@PG`; `pa` as a number (row 102).
 fn compared(line: &mut Vec<u8>) -> bool {
     normal(line, |_| true)
 }
@@ -223,7 +223,7 @@ fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
     true
 }
 
-/// Checks that readmill says what is wrong, and leaves no output.
+/// Checks that readmill reports the mistake and leaves no output.
 fn refused(place: &Place<'_>, files: &str, options: &str, word: &str) -> Result<String> {
     let mut command = place.readmill_command(&format!("align ref.fa {files} -o refused.bam"));
     command.arg("--bwa").arg(options).stdin(Stdio::null());
@@ -235,7 +235,7 @@ fn refused(place: &Place<'_>, files: &str, options: &str, word: &str) -> Result<
     Ok(String::new())
 }
 
-/// The files of each index, byte for byte.
+/// Compares the files of each index byte for byte.
 fn same_indexes(place: &Place<'_>, tool: &Tool, ledger: &mut Ledger) {
     for name in ["ref", "simulated"] {
         ledger.check(&format!("index: {name}.fa, as bwa-mem2 {} index", tool.version), || {

@@ -1,4 +1,4 @@
-//! What is learnt, split and written in passing, beside samtools: flagstat, idxstats, checksum, split, fastq.
+//! Compares reports and further outputs with samtools: flagstat, idxstats, checksum, split, fastq.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use super::ledger::Ledger;
 use super::lines::{Printed, same};
 use super::{odd, samples};
 
-/// Compares on a simulated sample with all kinds of templates, and on records as no aligner writes them.
+/// Compares on a simulated sample with all kinds of templates, and on records that no aligner writes.
 pub fn compare(place: &Place<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
     ledger.title("beside", "what is learnt, split and written in passing");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
@@ -34,7 +34,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// What is said of the same reads as they come, and in a run that sorts and marks them.
+    /// Compares reports of the input as it is, and of a run that sorts and marks it.
     fn tallies(&self, ledger: &mut Ledger) {
         let Pair { place, input } = *self;
         ledger.check(&format!("{input}: flagstat, idxstats, checksum in the pass that sorts"), || {
@@ -62,7 +62,7 @@ impl Pair<'_> {
         });
     }
 
-    /// FASTQ of reads that stand in any order, beside samtools fastq of the same sorted by name.
+    /// Compares FASTQ of unsorted reads with samtools fastq of the same reads sorted by name.
     fn fastq(&self, ledger: &mut Ledger) {
         let Pair { place, input } = *self;
         for flags in ["", "-N -O", "-t", "-F 0x904", "-n"] {
@@ -89,7 +89,7 @@ impl Pair<'_> {
         });
     }
 
-    /// Files by read group, beside samtools split.
+    /// Compares files by read group with samtools split.
     fn split(&self, ledger: &mut Ledger) {
         let Pair { place, input } = *self;
         ledger.check(&format!("{input}: split by read group"), || {
@@ -122,14 +122,14 @@ impl Pair<'_> {
     }
 }
 
-/// What readmill prints.
+/// Returns the standard output of readmill.
 fn readmill(place: &Place<'_>, words: &str) -> Result<String> {
     let output = place.readmill_command(words).output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Compares a file with what samtools prints; gives the number of lines.
+/// Compares a file with the output of samtools; returns the number of lines.
 fn same_text(place: &Place<'_>, ours: &str, samtools: &str) -> Result<usize> {
     if samtools.starts_with("idxstats") {
         place.newest("index -c out.bam")?;
@@ -143,7 +143,7 @@ fn same_text(place: &Place<'_>, ours: &str, samtools: &str) -> Result<usize> {
     Ok(ours.lines().count())
 }
 
-/// Compares the sections of statistics that both have; gives the number of lines.
+/// Compares the sections of statistics that both have; returns the number of lines.
 fn same_stats(place: &Place<'_>, ours: &str, samtools: &str) -> Result<usize> {
     let (ours, theirs) =
         (fs::read_to_string(place.path(ours))?, Printed::newest(place, samtools)?.text()?);

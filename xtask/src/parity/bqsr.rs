@@ -1,6 +1,6 @@
-//! Recalibrated base qualities, beside GATK: reports as text, records with all their fields.
+//! Compares recalibrated base qualities with GATK: reports as text, records with all their fields.
 //!
-//! GATK reads what readmill sorted and marked; that this is as it should be is for other parts to show.
+//! GATK reads the file that readmill sorted and marked; other parts check that this file is right.
 
 mod gatk;
 mod reads;
@@ -16,7 +16,7 @@ use super::samples::{self, Known, Sample};
 use crate::peers::Peers;
 use gatk::Gatk;
 
-/// A run of BaseRecalibrator, or of ApplyBQSR, and how both are told the same.
+/// A run of BaseRecalibrator or ApplyBQSR: the options of GATK and of readmill.
 struct Case {
     name: &'static str,
     about: &'static str,
@@ -55,7 +55,7 @@ const APPLIED: [Case; 4] = [
     },
 ];
 
-/// On odd reads, of which every rule is frequent, and on simulated ones.
+/// Compares on unusual reads, for which every rule matters often, and on simulated ones.
 pub fn simulated(odd: &Place<'_>, place: &Place<'_>, peers: &Peers, quick: bool, ledger: &mut Ledger) {
     let (reads, pairs) = if quick { (10_000, 4_000) } else { (100_000, 50_000) };
     ledger.title("bases", "base qualities of odd reads");
@@ -73,7 +73,7 @@ pub fn simulated(odd: &Place<'_>, place: &Place<'_>, peers: &Peers, quick: bool,
     sample(place, peers, &reads, quick, ledger);
 }
 
-/// On a sample, where its reference and known sites are there.
+/// Compares on a sample, if its reference and known sites exist.
 pub fn sample(place: &Place<'_>, peers: &Peers, sample: &Sample, quick: bool, ledger: &mut Ledger) {
     match sample.known(place) {
         Ok(Some(known)) => all(place, peers, &known, quick, ledger),
@@ -126,7 +126,7 @@ struct Recalibrated<'a> {
 }
 
 impl Recalibrated<'_> {
-    /// What GATK reads: `in.bam` sorted and marked, indexes, a dictionary.
+    /// Makes the files that GATK reads: `in.bam` sorted and marked, indexes, a dictionary.
     fn prepare(&self) -> Result<()> {
         let Known { reference, dictionary, .. } = self.known;
         self.place.readmill("prep in.bam --sort coordinate --mark-duplicates -o marked.bam -m 1G")?;
@@ -205,7 +205,7 @@ impl Recalibrated<'_> {
         Ok(format!("{} bytes", same_records(self.place, "again.bam", "ours.plain.bam")?))
     }
 
-    /// Marking, sorting and recalibrating in one command: GATK's table, and the records that the single steps give.
+    /// Marks, sorts and recalibrates in one command; expects GATK's table and the records of the single steps.
     fn in_one_command(&self) -> Result<String> {
         self.prep("prep.table", "prep.bam", "-m 1G")?;
         let rows = same_text(self.place, "prep.table", "gatk.plain.table")?;

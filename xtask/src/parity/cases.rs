@@ -17,7 +17,7 @@ use reads::Oracle;
 /// Most reads of an input.
 const MOST: u64 = 40;
 
-/// Sorts so many inputs in every order; one half of them is read as SAM text, one as BAM.
+/// Sorts this number of inputs in every order; half of them are read as SAM text, half as BAM.
 pub fn compare(place: &Place<'_>, cases: u64, ledger: &mut Ledger) {
     ledger.title("cases", "small random inputs in every order");
     ledger.check("cases: inputs for samtools and for Picard", || {
@@ -45,7 +45,7 @@ fn stem(case: u64, oracle: Oracle) -> String {
     }
 }
 
-/// Writes an input as SAM, and as BAM where that is what is read. Returns the number of its records.
+/// Writes an input as SAM, and also as BAM if that is read. Returns the number of its records.
 fn make(place: &Place<'_>, case: u64, oracle: Oracle) -> Result<usize> {
     let random = &mut Random::new(2 * case + u64::from(oracle == Oracle::Picard));
     let mut text = reads::header(random).into_bytes();

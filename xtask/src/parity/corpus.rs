@@ -50,7 +50,7 @@ pub fn compare(
     Ok(())
 }
 
-/// What comes of a file without htsjdk.
+/// Makes all comparisons of a file that need no htsjdk.
 fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<Row> {
     let (ours, theirs) = (file.readmill(file.path, "")?, file.samtools(file.path)?);
     let mut row = Row { shown, kind, verdicts: Default::default() };
@@ -62,7 +62,7 @@ fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<Row> {
     Ok(row)
 }
 
-/// Tells what is not the same; an error if anything is a defect.
+/// Prints the files that are not the same; returns an error if there is a defect.
 fn judged(rows: &[Row], comparison: usize) -> Result<String> {
     for row in rows {
         let verdict = &row.verdicts[comparison];
@@ -89,7 +89,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// What the name of a file says it is.
+/// Returns the format that the name of a file gives.
 fn kind(path: &Path) -> Option<&'static str> {
     match path.extension()?.to_str()? {
         "sam" => Some("SAM"),

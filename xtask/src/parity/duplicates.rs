@@ -80,7 +80,7 @@ pub fn template(place: &Place<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     }
 }
 
-/// What MarkDuplicates says beside the marks, which do not depend on it.
+/// Options for all fields that MarkDuplicates can write; the marks do not depend on them.
 const ALL_TAGS: &str = "TAGGING_POLICY=All TAG_DUPLICATE_SET_MEMBERS=true";
 
 /// Other rules, by the names that Picard and readmill have for them.
@@ -97,12 +97,12 @@ const UMI_RULE: (&str, &str) = ("BARCODE_TAG", "RX");
 struct Asked {
     /// The mode.
     mode: &'static str,
-    /// What readmill is called with, but for the output.
+    /// The arguments of readmill, without the output.
     readmill: &'static str,
-    /// What MarkDuplicates reads, and the order it is told that this has.
+    /// The input of MarkDuplicates, and its `ASSUME_SORT_ORDER`.
     input: &'static str,
     order: &'static str,
-    /// What MarkDuplicates made of it without other rules.
+    /// The output of MarkDuplicates with default rules.
     marked: &'static str,
     sets: Sets,
 }
@@ -131,12 +131,12 @@ pub fn coordinate_tags(place: &Place<'_>, has_umis: bool, ledger: &mut Ledger) {
     COORDINATE.compare(place, has_umis, ledger);
 }
 
-/// Metrics, DT, DS and DI in template mode, which [`template`] asked the oracle for.
+/// Compares metrics, DT, DS and DI in template mode with the oracle's output from [`template`].
 pub fn template_tags(place: &Place<'_>, has_umis: bool, ledger: &mut Ledger) {
     TEMPLATE.compare(place, has_umis, ledger);
 }
 
-/// Metrics, DT, DS and DI of a sample that does not fit into the least memory.
+/// Compares metrics, DT, DS and DI of a sample that does not fit into the least memory.
 pub fn spilled(place: &Place<'_>, ledger: &mut Ledger) {
     for asked in [COORDINATE, TEMPLATE] {
         let what = "metrics, DT, DS and DI are the same with the least memory";
@@ -178,7 +178,7 @@ impl Asked {
         }
     }
 
-    /// Has readmill say everything, in a BAM file and a metrics file of that name.
+    /// Runs readmill with all fields, into a BAM file and a metrics file of that name.
     fn readmill(&self, place: &Place<'_>, name: &str, more: &str) -> Result<()> {
         place.readmill(&format!("{} {more}", self.words(name))).map(drop)
     }
@@ -203,7 +203,7 @@ pub fn mark_duplicates(place: &Place<'_>, input: &str, output: &str, order: &str
     oracle(place, input, output, order, "")
 }
 
-/// Runs the oracle, whose metrics go beside its output.
+/// Runs the oracle, with its metrics next to its output.
 fn oracle(place: &Place<'_>, input: &str, output: &str, order: &str, rules: &str) -> Result<()> {
     let files = format!("I={input} O={output} M={}", output.replace(".bam", ".metrics"));
     let mode = format!("ASSUME_SORT_ORDER={order} VALIDATION_STRINGENCY=SILENT");

@@ -1,4 +1,4 @@
-//! Files as others write and read them.
+//! Compares files that other programs write and read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ pub fn written_by_htsjdk(place: &Place<'_>, ledger: &mut Ledger) {
     });
 }
 
-/// Picard's validation of our outputs and of their sources: nothing may be wrong that was right.
+/// Validates our outputs and their sources with Picard: an output must not have new errors.
 pub fn validate(place: &Place<'_>, ledger: &mut Ledger) {
     ledger.check("output: ValidateSamFile finds nothing that samtools sort's file has not", || {
         let (ours, theirs) = (findings(place, "coordinate.bam")?, findings(place, "samtools.bam")?);
@@ -37,7 +37,7 @@ pub fn validate(place: &Place<'_>, ledger: &mut Ledger) {
     }
 }
 
-/// How often each kind of error and warning was found.
+/// The number of each kind of error and warning.
 fn findings(place: &Place<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
     let report = place.path("validation.txt");
     let _ = fs::remove_file(&report);

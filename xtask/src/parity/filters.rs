@@ -1,4 +1,4 @@
-//! Filters and edits, each beside the tool that has it: samtools view, elPrep, Picard.
+//! Compares filters and edits with the tools that have them: samtools view, elPrep, Picard.
 
 mod dictionary;
 mod differences;
@@ -20,8 +20,8 @@ use crate::peers::{Peers, Tool};
 /// Regions on the sequences of the edges and, written over them, of the sample.
 const REGIONS: &str = "regions.bed";
 
-/// Compares on a simulated sample with all kinds of templates, and on reads at the edges of what there may be; beside
-/// elPrep, too, in a full run.
+/// Compares on a simulated sample with all kinds of templates, and on reads at the ends of sequences; in a full run
+/// also with elPrep.
 pub fn compare(
     place: &Place<'_>,
     peers: &Peers,
@@ -73,7 +73,7 @@ fn write_regions(place: &Place<'_>, input: &str) -> Result<()> {
     Ok(())
 }
 
-/// An input, for us and for them.
+/// An input for readmill and the peer.
 struct Pair<'a> {
     place: &'a Place<'a>,
     input: &'a str,
@@ -181,7 +181,7 @@ impl Pair<'_> {
         }
     }
 
-    /// New names, beside the header's change by samtools reheader and that of SA by hand.
+    /// Compares new names with a header changed by samtools reheader, and SA changed here.
     fn names(&self, ledger: &mut Ledger) {
         let what =
             format!("{}: filter --rename-contigs as samtools reheader, and SA by hand", self.input);
@@ -211,7 +211,7 @@ impl Pair<'_> {
         self.place.readmill(&format!("filter {} -o ours.bam {flags}", self.input)).map(drop)
     }
 
-    /// elPrep keeps the order of sorted files alone.
+    /// elPrep keeps only the order of sorted files.
     fn same_in_any_order(&self, theirs: &str) -> Result<String> {
         let lines = |words: &str| -> Result<Vec<Vec<u8>>> {
             let bytes = Printed::newest(self.place, words)?.bytes()?;

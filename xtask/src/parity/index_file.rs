@@ -1,4 +1,4 @@
-//! What an index says, BAI or CSI: whatever the order of bins in the file, and without its compression.
+//! The content of an index, BAI or CSI, independent of its compression and of the order of bins.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ pub struct IndexFile {
     /// CSI: bits of the smallest bin, levels, and auxiliary bytes.
     scheme: Option<(u32, u32, Vec<u8>)>,
     references: Vec<Reference>,
-    /// Reads without a place, where it is said.
+    /// Reads without a position, if the index has their number.
     unplaced: Option<u64>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Reference {
-    /// By number: the offset of the first record, which CSI alone gives, and the chunks.
+    /// By number: the offset of the first record, which only CSI has, and the chunks.
     bins: BTreeMap<u32, (Option<u64>, Vec<[u64; 2]>)>,
-    /// The offsets of the windows, which BAI alone gives.
+    /// The offsets of the windows, which only BAI has.
     windows: Vec<u64>,
 }
 
-/// Reads little-endian numbers off the front.
+/// Reads little-endian numbers from the start of a slice.
 struct Front<'a>(&'a [u8]);
 
 impl<'a> Front<'a> {
@@ -73,7 +73,7 @@ impl IndexFile {
         Ok(IndexFile { scheme, references, unplaced })
     }
 
-    /// How much it holds.
+    /// Describes its size.
     pub fn figures(&self) -> String {
         let bins: usize = self.references.iter().map(|reference| reference.bins.len()).sum();
         let chunks = self.references.iter().flat_map(|reference| reference.bins.values());
@@ -82,7 +82,7 @@ impl IndexFile {
         format!("{bins} bins, {chunks} chunks, {windows} windows")
     }
 
-    /// Checks that this one, ours, says the same as theirs.
+    /// Checks that our index has the same content as theirs.
     pub fn same(&self, theirs: &IndexFile) -> Result<()> {
         ensure!(self.scheme == theirs.scheme, "{:?}, theirs {:?}", self.scheme, theirs.scheme);
         let (one, other) = (self.unplaced, theirs.unplaced);

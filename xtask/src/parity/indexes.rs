@@ -1,4 +1,4 @@
-//! Our indexes beside those that `samtools index` makes of the same file: what they say, and what is found
+//! Compares our indexes with those of `samtools index` of the same file: their content, and the records found
 //! through them.
 
 use std::fmt::Write as _;
@@ -16,11 +16,11 @@ use super::raw::beside;
 /// Random regions of a file.
 const REGIONS: usize = 300;
 
-/// Regions that are also asked for one by one, and this many if time is short.
+/// Regions that are also queried one by one, and their number with `--quick`.
 const SINGLE: usize = 300;
 const SINGLE_QUICK: usize = 30;
 
-/// Both kinds of index of a sample, which is sorted already.
+/// Compares both kinds of index of a sorted sample.
 pub fn compare(place: &Place<'_>, sorted: &str, quick: bool, ledger: &mut Ledger) {
     ledger.check("output: samtools quickcheck", || {
         place.newest(&format!("quickcheck -v sorted.bam {sorted}")).map(|_| String::new())
@@ -120,7 +120,7 @@ fn finds_the_same(
     both("view -c", &all)?;
     let mut records = both("view", &all)?;
     records += both("view -M", &all)?;
-    // One by one, so that what one region lacks cannot be made up for by the next.
+    // One by one, so that a record that one region lacks cannot be hidden by the next.
     for region in regions.iter().take(single) {
         both("view -c", region)?;
     }
@@ -131,8 +131,8 @@ fn finds_the_same(
     ))
 }
 
-/// Contigs as a whole and in part: short and long stretches, around the borders of windows, up to the end
-/// of the contig, and beyond it. And the reads without a place.
+/// Whole contigs and parts of them: short and long regions, around the borders of windows, up to the end
+/// of the contig, and beyond it. Also the reads without a position.
 fn regions(place: &Place<'_>, file: &str) -> Result<Vec<String>> {
     let header = Printed::newest(place, &format!("view -H {file}"))?.text()?;
     let field = |line: &str, key: &str| {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::commands::{Place, shown};
 
-/// What a program prints, as it comes.
+/// The lines of a running program.
 pub struct Printed {
     child: Child,
     reader: BufReader<ChildStdout>,
@@ -25,17 +25,17 @@ impl Printed {
         Ok(Printed { child, reader: BufReader::with_capacity(1 << 18, stdout), shown })
     }
 
-    /// What samtools prints.
+    /// Runs the system's samtools.
     pub fn samtools(place: &Place<'_>, words: &str) -> Result<Self> {
         Self::by(place.samtools_command(words))
     }
 
-    /// What samtools 1.24 prints.
+    /// Runs samtools 1.24.
     pub fn newest(place: &Place<'_>, words: &str) -> Result<Self> {
         Self::by(place.newest_command(words))
     }
 
-    /// The next line, without its end; false after the last one, where the program must have ended well.
+    /// The next line, without its end; false after the last one. Then the program must have succeeded.
     pub fn line(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         line.clear();
         if self.reader.read_until(b'\n', line)? == 0 {
@@ -73,7 +73,7 @@ impl Printed {
 
 impl Drop for Printed {
     fn drop(&mut self) {
-        // A comparison that ends early leaves a program that would wait for its reader.
+        // After a comparison that ends early, the program would wait for its reader.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -109,7 +109,7 @@ pub fn tags_in_order(line: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Compares what two programs print, line by line; returns the number of lines compared.
+/// Compares the output of two programs line by line; returns the number of lines compared.
 pub fn same(mut ours: Printed, mut theirs: Printed, normal: Normal) -> Result<u64> {
     let (mut one, mut other) = (Vec::new(), Vec::new());
     let next = |printed: &mut Printed, line: &mut Vec<u8>| -> Result<bool> {

@@ -1,4 +1,4 @@
-//! Inputs for every order, made from a sample: with what some orders need and simulated reads lack, in the
+//! Inputs for every order, made from a sample, with fields that some orders need and simulated reads lack, in the
 //! order of the sample and shuffled.
 //!
 //! Reads get MC, most of them MI and CB. Some alignments get a secondary one with the same place, and

@@ -1,5 +1,5 @@
-//! The same bytes for any number of threads and any memory, and from a pipe; and no more memory than
-//! was given.
+//! Checks that bytes are the same for any number of threads and any memory and from a pipe, and that no more memory
+//! is used than was given.
 
 use anyhow::{Context, Result, ensure};
 
@@ -8,7 +8,7 @@ use super::ledger::Ledger;
 use super::lines::same_bytes;
 use super::pipeline;
 
-/// Threads and memory; nothing is the least that readmill accepts.
+/// Threads and memory; `None` is the least that readmill accepts.
 const MEANS: [(u32, Option<&str>); 7] = [
     (1, None),
     (1, Some("64M")),
@@ -19,7 +19,7 @@ const MEANS: [(u32, Option<&str>); 7] = [
     (8, Some("4G")),
 ];
 
-/// All five steps with different means.
+/// All five steps with different threads and memory.
 pub fn compare(place: &Place<'_>, ledger: &mut Ledger) {
     ledger.check(
         "means: the same bytes for 1, 2, 8 threads, the least memory to 4G, and from a pipe",

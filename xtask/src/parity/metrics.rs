@@ -1,4 +1,4 @@
-//! The metrics file, beside that of Picard MarkDuplicates and as MultiQC reads it.
+//! Compares the metrics file with that of Picard MarkDuplicates, as text and as MultiQC reads it.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::ledger::{FULL_RUN, Ledger};
 use super::samples;
 use crate::peers::Peers;
 
-/// How Picard and readmill are told the same.
+/// The same options for Picard and readmill.
 struct Case {
     about: &'static str,
     input: &'static str,
@@ -38,8 +38,8 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// Metrics of one library and of several, each of so many templates, and MultiQC on those of one: of several
-/// libraries, it reports the first alone (release 1.35, of Picard's file, too).
+/// Compares metrics of one library and of several, each with this number of templates, and MultiQC on those of one:
+/// of several libraries it reports only the first (release 1.35, also for Picard's file).
 pub fn all(
     commands: &Commands,
     peers: &Peers,
@@ -63,7 +63,7 @@ pub fn all(
     Ok(())
 }
 
-/// The sample's metrics in several ways, as Picard has them.
+/// Compares the sample's metrics with Picard's, with several options.
 fn compare(place: &Place<'_>, ledger: &mut Ledger) {
     for case in CASES {
         ledger.check(&format!("metrics, {}: the file of MarkDuplicates", case.about), || {
@@ -79,7 +79,7 @@ fn compare(place: &Place<'_>, ledger: &mut Ledger) {
     }
 }
 
-/// Whether two metrics files are equal but for the command line and the date; the figures are those of
+/// Whether two metrics files are equal except the command line and the date; the figures are those of
 /// the table, a library each.
 pub fn same(place: &Place<'_>, ours: &str, theirs: &str) -> Result<String> {
     let [ours, theirs] = [ours, theirs].map(|file| fs::read_to_string(place.path(file)));

@@ -1,4 +1,4 @@
-//! Every order beside the tool whose order it is, on samples as aligners leave them and shuffled.
+//! Compares every order with the tool that defines it, on samples in aligner order and shuffled.
 
 use std::process::Command;
 
@@ -10,10 +10,10 @@ use super::lines::{Printed, same, same_bytes, same_records, without_programs};
 use super::mates;
 use super::raw::beside;
 
-/// An order, as readmill and as the other tool are asked for it.
+/// An order, with the flags of readmill and of the other tool.
 #[derive(Clone, Copy)]
 pub struct Asked {
-    /// What it is called here.
+    /// Its name in this comparison.
     pub name: &'static str,
     /// Flags of `readmill sort`.
     own: &'static str,
@@ -21,7 +21,7 @@ pub struct Asked {
     pub of: Of,
 }
 
-/// Whose order it is.
+/// The tool that defines an order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// `samtools sort` of 1.24, with these flags.
@@ -51,7 +51,7 @@ pub const ORDERS: [Asked; 10] = [
 ];
 
 impl Asked {
-    /// What is compared, in words.
+    /// Describes the comparison in words.
     pub fn title(&self, tag: &str) -> String {
         let whose = match self.of {
             Of::Newest(flags) => format!("samtools 1.24 sort {}", flags.replace("TAG", tag)),
@@ -71,7 +71,7 @@ impl Asked {
         place.readmill_command(&format!("sort {} {rest}", self.flags(tag)))
     }
 
-    /// The command of samtools, where the order is one of its.
+    /// The command of samtools, if it has the order.
     pub fn samtools(&self, place: &Place<'_>, tag: &str, rest: &str) -> Option<Command> {
         match self.of {
             Of::Newest(flags) => {
@@ -83,11 +83,11 @@ impl Asked {
     }
 }
 
-/// The files of a sample, and the field by which each is sorted: a number that all records have, and text
+/// The files of a sample, and the field by which each is sorted: a number that all records have, and a text
 /// that half of them lack.
 const FILES: [(&str, &str); 2] = [("orders.bam", "AS"), ("shuffled.bam", "CB")];
 
-/// Compares every order on one sample. A deep sample is sorted with the least memory, too; if time is short,
+/// Compares every order on one sample. A deep sample is sorted with the least memory, too; with `--quick`
 /// it is compared only once in each order.
 pub fn compare(place: &Place<'_>, is_deep: bool, every: bool, ledger: &mut Ledger) {
     ledger.check("orders: inputs with MC, MI, CB, secondary alignments and repeated names", || {

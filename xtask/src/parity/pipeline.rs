@@ -1,4 +1,4 @@
-//! The five steps in one pass, beside a chain of samtools and Picard that does the same.
+//! Compares the five steps in one pass with a chain of samtools and Picard that does the same.
 
 use std::fs;
 

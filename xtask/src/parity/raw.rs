@@ -1,4 +1,4 @@
-//! Small outputs whole in memory: the header as text, and the records as their bytes.
+//! Small outputs in memory: the header as text, and the records as their bytes.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 
 use super::commands::shown;
 
-/// What a program left, however it ended.
+/// The output and messages of a program, whether it succeeded or not.
 pub struct Left {
     /// The command, as it may be typed.
     pub shown: String,
@@ -16,11 +16,11 @@ pub struct Left {
     pub output: Vec<u8>,
     /// Standard error.
     pub said: String,
-    /// Whether it ended well.
+    /// Whether it succeeded.
     pub succeeded: bool,
 }
 
-/// Runs programs beside each other.
+/// Runs programs in parallel.
 pub fn beside(commands: impl IntoIterator<Item = Command>) -> Result<Vec<Left>> {
     let start = |mut command: Command| {
         let shown = shown(&command);
@@ -38,7 +38,7 @@ pub fn beside(commands: impl IntoIterator<Item = Command>) -> Result<Vec<Left>> 
 }
 
 impl Left {
-    /// The output of a program that ended well.
+    /// The output of a program that succeeded.
     pub fn reads(&self) -> Result<Reads> {
         ensure!(self.succeeded, "{} failed: {}", self.shown, self.said.trim());
         Reads::of(&self.output).with_context(|| self.shown.clone())
@@ -92,7 +92,7 @@ impl Reads {
         self
     }
 
-    /// Checks that these, ours, are the same as theirs in all but `@PG` lines, and in the same order.
+    /// Checks that our reads are the same as theirs, except `@PG` lines, and in the same order.
     pub fn same(&self, theirs: &Reads) -> Result<()> {
         let lines = |reads: &Reads| -> Vec<String> {
             reads.header.iter().filter(|line| !line.starts_with("@PG\t")).cloned().collect()

@@ -20,9 +20,9 @@ enum Reads {
 pub struct Sample {
     /// Its name, also that of its directory.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub about: &'static str,
-    /// The one on which everything is compared, also if time is short.
+    /// Whether everything is compared on it, also with `--quick`.
     pub is_first: bool,
     /// Whether ties of equal score and location are frequent.
     pub has_ties: bool,
@@ -30,22 +30,22 @@ pub struct Sample {
     pub has_umis: bool,
     /// Whether unplaced, half-mapped and split templates are frequent.
     pub has_all_kinds: bool,
-    /// Whether the records of a template stand together.
+    /// Whether the records of a template are adjacent.
     pub is_grouped: bool,
-    /// Too large for the least memory, and compared only with samtools and with itself.
+    /// Whether it is too large for the least memory; it is compared only with samtools and with itself.
     pub is_deep: bool,
     reads: Reads,
 }
 
 impl Known {
-    /// Files of these names; the dictionary is called as GATK wants it.
+    /// Files with these names; the dictionary has the name that GATK expects.
     pub fn of(reference: &str, sites: &str) -> Self {
         let (reference, sites) = (reference.to_owned(), sites.to_owned());
         Known { reference, dictionary: "ref.dict".to_owned(), sites }
     }
 }
 
-/// The simulated samples, each with so many templates; the deep one has five times as many, and enough to spill.
+/// The simulated samples, each with this number of templates; the deep one has five times as many, enough to spill.
 pub fn simulated(pairs: u64) -> Vec<Sample> {
     let base = Profile::small().with_pairs(pairs);
     let sample = |seed, name: &str, about, change: fn(&mut Profile)| {
@@ -110,7 +110,7 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
     ]
 }
 
-/// A sample of so many libraries with all that metrics count, and so many templates.
+/// A sample with these numbers of libraries and templates, and with everything that metrics count.
 pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
     let profile = Profile {
         libraries,
@@ -138,15 +138,15 @@ pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
 pub struct Known {
     /// The reference, FASTA.
     pub reference: String,
-    /// The place of its dictionary, which may not be there.
+    /// The path of its dictionary, which need not exist.
     pub dictionary: String,
     /// Known sites, VCF.
     pub sites: String,
 }
 
 impl Sample {
-    /// Puts the reference and the known sites into the directory of the sample, where there are some: a given file
-    /// has them beside it as `ref.fasta.gz` and `known.vcf.gz`, with the index of the latter.
+    /// Puts the reference and the known sites into the directory of the sample, if there are any: a user's file
+    /// has them next to it as `ref.fasta.gz` and `known.vcf.gz`, with the index of the latter.
     pub fn known(&self, place: &Place<'_>) -> Result<Option<Known>> {
         match &self.reads {
             Reads::Simulated(profile) => {
@@ -170,7 +170,7 @@ impl Sample {
         }
     }
 
-    /// A file of the user's; whether it is grouped by name is told by its header.
+    /// A user's file; its header says whether it is grouped by name.
     pub fn file(path: &Path) -> Result<Self> {
         let path = path.canonicalize().with_context(|| format!("no {}", path.display()))?;
         let header = Command::new("samtools").args(["view", "-H"]).arg(&path).output()?;
@@ -193,7 +193,7 @@ impl Sample {
         })
     }
 
-    /// Whether it is a file of the user's.
+    /// Whether it is a user's file.
     pub fn is_given(&self) -> bool {
         matches!(self.reads, Reads::File(_))
     }

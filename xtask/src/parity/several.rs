@@ -1,5 +1,5 @@
-//! Several inputs in one run. With equal headers they are sorted as their concatenation; with different ones
-//! they mean what they mean after `samtools merge` and Picard's MergeSamFiles.
+//! Compares several inputs in one run. With equal headers they are sorted as their concatenation. With different
+//! headers the result has the same meaning as after `samtools merge` and Picard's MergeSamFiles.
 
 mod headers;
 mod meaning;
@@ -18,7 +18,7 @@ use super::random::Random;
 use super::raw::beside;
 use meaning::Meaning;
 
-/// Compares on so many random sets of inputs.
+/// Compares this number of random sets of inputs.
 pub fn compare(place: &Place<'_>, sets: u64, ledger: &mut Ledger) {
     ledger.title("several", "inputs with equal headers, and with headers that clash");
     let equal = (sets / 3).max(3);
@@ -52,7 +52,7 @@ pub fn compare(place: &Place<'_>, sets: u64, ledger: &mut Ledger) {
     ledger.check("several: one name for sequences of two lengths is refused", || two_lengths(place));
 }
 
-/// The files of a set. They say in their names which are read as BAM.
+/// The files of a set. Their names show which are read as BAM.
 fn files(set: u64, kind: &str) -> Vec<String> {
     let file =
         |i: u64| format!("{kind}-{set}.{i}.{}", if (set + i).is_multiple_of(2) { "bam" } else { "sam" });
@@ -75,7 +75,7 @@ fn make_equal(place: &Place<'_>, set: u64) -> Result<()> {
     place.newest(&format!("cat --no-PG -o equal-{set}.bam {}", all.join(" "))).map(drop)
 }
 
-/// Sorts sets beside samtools, which sorts their concatenation. Returns the number of records.
+/// Sorts sets, and their concatenation with samtools. Returns the number of records.
 fn concatenated(place: &Place<'_>, asked: Asked, sets: u64) -> Result<usize> {
     let mut records = 0;
     for set in 0..sets {
@@ -84,8 +84,8 @@ fn concatenated(place: &Place<'_>, asked: Asked, sets: u64) -> Result<usize> {
         let theirs = asked.samtools(place, "XX", &format!("-O bam -l 1 equal-{set}.bam"));
         let left = beside([ours, theirs.context("no order of samtools")?])?;
         let (mut ours, mut theirs) = (left[0].reads()?, left[1].reads()?);
-        // Every input's comments are kept; samtools cat keeps those of the first. And a common @HD says
-        // nothing of an order until the sort does, so its fields may stand in another order.
+        // readmill keeps the comments of every input; samtools cat keeps those of the first. And a common @HD has
+        // no order until the sort adds it, so its fields can have another order.
         for reads in [&mut ours, &mut theirs] {
             reads.header.retain(|line| !line.starts_with("@CO\t"));
             for line in reads.header.iter_mut().filter(|line| line.starts_with("@HD\t")) {
@@ -113,7 +113,7 @@ fn from_a_pipe(place: &Place<'_>) -> Result<String> {
     Ok(format!("{} places", files.len()))
 }
 
-/// What came out over many sets.
+/// Totals over many sets of files.
 #[derive(Default)]
 struct Tally {
     records: usize,

@@ -1,4 +1,4 @@
-//! The sort, beside samtools sort.
+//! Compares the sort with samtools sort.
 
 use anyhow::{Result, ensure};
 

@@ -1,4 +1,4 @@
-//! What is said of each record: its flags, and DT, DS and DI. Two files are compared record by record.
+//! Compares flags, DT, DS and DI of two files, record by record.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use super::commands::Place;
 use super::lines::Printed;
 
-/// What the numbers of duplicate sets (DI) have to say.
+/// How the numbers of duplicate sets (DI) are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sets {
     /// The same number.
@@ -16,7 +16,7 @@ pub enum Sets {
     Renamed,
 }
 
-/// What is said of a record.
+/// The compared fields of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Said<'a> {
     name: &'a str,
@@ -45,7 +45,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What was seen in all.
+/// Totals over all records.
 #[derive(Default)]
 struct Counts {
     records: u64,
@@ -82,7 +82,7 @@ impl Counts {
     }
 }
 
-/// Checks that both files say the same of every record; returns the figures.
+/// Checks that both files agree on every record; returns the figures.
 pub fn same(place: &Place<'_>, ours: &str, theirs: &str, sets: Sets) -> Result<String> {
     let mut one = Printed::samtools(place, &format!("view {ours}"))?;
     let mut other = Printed::samtools(place, &format!("view {theirs}"))?;

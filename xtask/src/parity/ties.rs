@@ -1,4 +1,4 @@
-//! Whether different choices are mere ties: row 8 of docs/parity.md.
+//! Checks that different choices are only ties: row 8 of docs/parity.md.
 //!
 //! Two templates tie fully if library, ends, score and location are equal. Then only the order of the
 //! file decides, and a file sorted by Picard has another order than its source.
@@ -11,7 +11,7 @@ use super::commands::Place;
 use super::lines::Printed;
 use super::marks::Differences;
 
-/// All of a template that decides whether it is a duplicate and which of a set is kept.
+/// Everything of a template that decides whether it is a duplicate and which of a set is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Portrait {
     library: String,
@@ -22,7 +22,7 @@ struct Portrait {
     location: Option<[i16; 3]>,
 }
 
-/// Checks that what only one side marks has its equal on the other side.
+/// Checks that each template that only one side marks has an equal one on the other side.
 pub fn only(place: &Place<'_>, input: &str, differences: &Differences) -> Result<String> {
     let names: BTreeSet<&String> = differences.ours.union(&differences.theirs).collect();
     if names.is_empty() {

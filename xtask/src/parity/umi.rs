@@ -1,7 +1,6 @@
-//! Molecules told by UMIs, beside umi_tools and, for duplex molecules, fgumi.
+//! Compares molecules by UMIs with umi_tools and, for duplex molecules, with fgumi.
 //!
-//! What is compared is which templates are one molecule: numbers and names of molecules are each
-//! tool's own.
+//! Only the sets of templates are compared: each tool has its own numbers and names of molecules.
 
 mod families;
 
@@ -29,7 +28,7 @@ const METHODS: [(&str, &str, u32); 5] = [
     ("cluster", "cluster", 1),
 ];
 
-/// Compares on molecules at so many positions.
+/// Compares molecules at this number of positions.
 pub fn compare(place: &Place<'_>, peers: &Peers, positions: u64, ledger: &mut Ledger) {
     ledger.title("umi", "molecules told by UMIs");
     for (name, duplex) in [("single", false), ("duplex", true)] {

@@ -3,7 +3,7 @@
 use super::{AGAINST, CONTIGS, fasta, header, is_not_counted, place, place_with, read, reads, run};
 use crate::faults::files::{bgzf, gzip};
 
-/// What counting says with this reference, and this index beside it, if any.
+/// Asserts that counting refuses this reference (and its index, if any), with these words in the message.
 #[track_caller]
 fn refused(reference: impl AsRef<[u8]>, index: Option<&str>, words: &[&str]) {
     let place = place();

@@ -3,7 +3,7 @@
 use super::{AGAINST, SITES, is_not_counted, place, run, vcf};
 use crate::faults::files::{bgzf, gzip};
 
-/// What counting says with these sites.
+/// Asserts that counting refuses these sites, with these words in the message.
 #[track_caller]
 fn refused(name: &str, sites: impl AsRef<[u8]>, words: &[&str]) {
     let (place, name) = (place(), format!("in/{name}"));
@@ -103,7 +103,7 @@ fn lines_that_are_damaged() {
     }
 }
 
-/// What GATK asks an index for is read as it comes.
+/// GATK needs an index for these files; readmill reads them from start to end.
 #[test]
 fn sites_need_no_index_and_may_be_compressed_in_any_way() {
     let place = place();

@@ -1,4 +1,4 @@
-//! Pairs of reads that are alike in all but where they lie and where they were seen.
+//! Pairs of reads that differ only in their positions and in their places on the flow cell.
 
 use std::io::{self, Write};
 
@@ -17,10 +17,10 @@ const TILES: u64 = 112;
 /// Columns of a tile that hold a cluster each, before any holds a second one.
 const COLUMNS: u64 = 20_000;
 
-/// What the pairs of a file have in common.
+/// The common properties of the pairs of a file.
 #[derive(Clone, Copy)]
 pub struct Crowd {
-    /// How many they are.
+    /// Their number.
     pub pairs: u64,
     /// Whether all have the same ends, or each its own.
     pub one_place: bool,
@@ -46,7 +46,8 @@ impl Crowd {
         let last = first + INSERT - READ as u64;
         let (tile, seen) = if self.one_tile { (0, number) } else { (number % TILES, number / TILES) };
         let tile = 1000 * (tile / 56 + 1) + 100 * (tile / 28 % 2 + 1) + tile % 28 + 1;
-        // No two clusters of a tile share column and row, since the rest of the row says how often the column came.
+        // No two clusters of a tile share column and row, because the rest of the row counts how often the column
+        // occurred.
         let (x, y) = (1000 + seen % COLUMNS, 1000 + 90 * random.below(1000) + seen / COLUMNS);
         for (flags, at, mate, length) in
             [(99, first, last, INSERT as i64), (147, last, first, -(INSERT as i64))]

@@ -39,7 +39,7 @@ const CASES: [Case; 6] = [
     ("singles", &[("MIN_MATCH_BASES_SE", "7"), ("MAX_ERROR_RATE_SE", "0.07")]),
 ];
 
-/// What first and last reads run into: INDEXED, PAIRED_END, NEXTERA_V2.
+/// Adapters of first and last reads: INDEXED, PAIRED_END, NEXTERA_V2.
 const ADAPTERS: [[&[u8]; 2]; 3] = [
     [
         b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCGTCTTCTGCTTG",

@@ -1,4 +1,4 @@
-//! What a comparison of aligners consists of, whichever the aligner.
+//! One comparison with an aligner.
 
 /// A comparison: which reference, files and flags both get, and options that both know by the aligner's letters.
 pub struct Case {

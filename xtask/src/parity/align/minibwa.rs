@@ -1,7 +1,7 @@
 //! Whole records of `readmill align --kernel minibwa` beside `minibwa map`, and its index.
 //!
-//! Both get the same options and the same `-K`. minibwa is that of the crate whose C code the kernel calls, built by its
-//! own Makefile. What it prints becomes BAM by samtools, so that types of fields are compared, too.
+//! Both get the same options and the same `-K`. minibwa is that of the crate whose C code the kernel calls, built by
+//! its own Makefile. What it prints becomes BAM by samtools, so that types of fields are compared, too.
 
 use std::fs::File;
 

@@ -22,8 +22,8 @@ pub struct Files {
 const OF_REPEATS: [u64; 4] = [0, 5, 50, 150];
 const OF_READS: [u64; 5] = [0, 2, 2, 10, 60];
 
-/// Three sequences, a good third of them repeats more or less alike, with N, IUPAC codes and lower case. The last one is
-/// like a part of the first, as alternate loci are.
+/// Three sequences, a good third of them repeats more or less alike, with N, IUPAC codes and lower case. The last one
+/// is like a part of the first, as alternate loci are.
 pub fn genome(random: &mut Random) -> Vec<Sequence> {
     let families: Vec<Vec<u8>> = (1..6).map(|n| bases(random, 300 * n)).collect();
     let mut genome: Vec<Sequence> = Vec::new();

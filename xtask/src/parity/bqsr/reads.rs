@@ -1,5 +1,5 @@
-//! Reads as no aligner writes them, with a reference and known sites: few bases, and of everything that decides which
-//! of them count, what is rare elsewhere.
+//! Reads that no aligner writes, with a reference and known sites. There are few bases, and all rare cases that decide
+//! which of them count are frequent.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,7 +21,7 @@ struct Reads {
     contigs: Vec<(String, Vec<u8>)>,
 }
 
-/// Writes `in.bam` with so many reads, `ref.fasta` and `known.vcf`.
+/// Writes `in.bam` with this number of reads, `ref.fasta` and `known.vcf`.
 pub fn make(place: &Place<'_>, reads: u64) -> Result<()> {
     let mut it = Reads { random: Random::new(29), contigs: Vec::new() };
     for (name, length) in [("chr1", 6_000), ("chr2", 3_000), ("chr10", 900)] {
@@ -100,7 +100,7 @@ impl Reads {
         parts
     }
 
-    /// Bases as the reference has them, but for one in twelve.
+    /// Bases of the reference, with one in twelve changed.
     fn bases(&mut self, contig: usize, start: u64, cigar: &[(u64, char)]) -> String {
         let (mut bases, mut at) = (String::new(), start as usize - 1);
         for &(length, kind) in cigar {
@@ -189,7 +189,7 @@ impl Reads {
         text.push('\n');
     }
 
-    /// Known sites: one at about every thirtieth base, some beside or upon each other.
+    /// Known sites: one at about every thirtieth base; some touch or overlap.
     fn sites(&mut self) -> String {
         let mut text = String::from("##fileformat=VCFv4.2\n");
         let _ = writeln!(text, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO");

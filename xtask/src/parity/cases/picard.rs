@@ -1,4 +1,4 @@
-//! Small inputs beside Picard's SortSam.
+//! Compares small inputs with Picard's SortSam.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::parity::orders::Asked;
 use crate::parity::raw::{Reads, beside};
 
 /// Sorts by queryname: with readmill the files of each input, with SortSam the one file of the same reads.
-/// Records are compared byte for byte but for their bins. Returns their number.
+/// Records are compared byte for byte, except their bins. Returns their number.
 pub fn queryname(place: &Place<'_>, asked: Asked, inputs: &[(String, String)]) -> Result<usize> {
     let calls =
         inputs.iter().map(|(_, file)| format!("SortSam I={file} O=theirs.{file} SORT_ORDER=queryname"));

@@ -1,5 +1,5 @@
-//! Small random inputs as SAM text. What aligners write rarely is frequent here: equal places, equal names
-//! with all combinations of flags, names that differ in zeros and digits alone, fields of every type.
+//! Small random inputs as SAM text. Cases that aligners rarely write are frequent here: equal positions, equal names
+//! with all combinations of flags, names that differ only in zeros and digits, fields of every type.
 
 use crate::parity::random::Random;
 
@@ -7,7 +7,7 @@ use crate::parity::random::Random;
 const BODY: &str = "@SQ\tSN:a\tLN:5000\n@SQ\tSN:b\tLN:70000\n@SQ\tSN:c\tLN:400000000\n\
     @RG\tID:1\tLB:zoo\n@RG\tID:2\tLB:ant\n@RG\tID:3\n@RG\tID:4\tLB:zoo\n@RG\tID:5\tLB:an\n@CO\tsmall\n";
 
-/// First lines, some of which promise an order that is not kept.
+/// First lines; some promise an order that the records do not have.
 const FIRST: [&str; 6] = [
     "",
     "@HD\tVN:1.6\tSO:unsorted\tGO:query\n",
@@ -22,7 +22,7 @@ pub fn header(random: &mut Random) -> String {
     format!("{}{BODY}", random.pick(&FIRST))
 }
 
-/// For whom an input is made.
+/// The program for which an input is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Oracle {
     /// samtools.
@@ -46,7 +46,7 @@ struct Maker {
     /// Names given so far.
     names: Vec<Vec<u8>>,
     oracle: Oracle,
-    /// One read in so many has much in common with others, so that what is compared last decides.
+    /// One read in this many has much in common with others, so that the last criterion decides.
     alike: u64,
     serial: u64,
 }

@@ -1,4 +1,4 @@
-//! htsjdk reads our CRAM files, and readmill reads what htsjdk makes of them.
+//! htsjdk reads our CRAM files, and readmill reads the CRAM files that htsjdk writes from them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,15 +10,15 @@ use super::meaning::{self, difference, lines};
 use super::verdict::{HTSJDKS, OURS, OURS_BY_HTSJDK, Row, Verdict};
 use crate::parity::commands::Place;
 
-/// What htsjdk made of a CRAM file: its records, or what it said.
+/// The records that htsjdk read in a CRAM file, or its message.
 type Read = std::result::Result<Vec<String>, String>;
 
-/// A CRAM file of ours that htsjdk reads otherwise.
+/// A CRAM file of ours that htsjdk reads differently.
 struct Otherwise {
     /// The number of the file.
     at: usize,
     read: Read,
-    /// What readmill reads.
+    /// The records that readmill reads.
     ours: Vec<String>,
     /// The first difference.
     what: String,
@@ -48,7 +48,7 @@ pub fn compare(place: &Place<'_>, files: &[File<'_>], rows: &mut [Row]) -> Resul
     Ok(())
 }
 
-/// Where htsjdk's reading differs from ours.
+/// Describes the difference between htsjdk's reading and ours.
 fn compared(theirs: &Read, ours: &[String]) -> Option<String> {
     let theirs = match theirs {
         Ok(theirs) => theirs,
@@ -57,7 +57,7 @@ fn compared(theirs: &Read, ours: &[String]) -> Option<String> {
     difference(theirs, ours).map(|what| format!("htsjdk and readmill: {what}"))
 }
 
-/// Whether htsjdk does with samtools' CRAM 3.0 of a file what it does with ours.
+/// Whether htsjdk treats samtools' CRAM 3.0 of a file as it treats ours.
 fn judge(place: &Place<'_>, files: &[File<'_>], rows: &mut [Row], again: Vec<Otherwise>) -> Result<()> {
     let mut crams = Vec::new();
     for &Otherwise { at, .. } in &again {
@@ -81,8 +81,8 @@ fn judge(place: &Place<'_>, files: &[File<'_>], rows: &mut [Row], again: Vec<Oth
     Ok(())
 }
 
-/// Whether what htsjdk reads in our file is, field by field, what readmill reads in it or what htsjdk reads in samtools'
-/// file; and where these two agree, it is that.
+/// Whether what htsjdk reads in our file is, field by field, what readmill reads in it or what htsjdk reads in
+/// samtools' file; and where these two agree, it is that.
 fn is_explained(read: &[String], of_theirs: &[String], ours: &[String]) -> bool {
     let fields = |line: &str| -> HashSet<(usize, String)> {
         // Optional fields have no order.
@@ -103,7 +103,7 @@ fn kind_of(said: &str) -> &str {
     said.split(':').next().unwrap_or_default()
 }
 
-/// What htsjdk reads in CRAM files.
+/// Reads CRAM files with htsjdk.
 fn reads(place: &Place<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Read>> {
     let calls = crams.iter().map(|(name, file)| {
         let reference = file.to_write_with().map(|it| format!(" R={it}")).unwrap_or_default();
@@ -120,7 +120,7 @@ fn reads(place: &Place<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Read>> 
     read.collect()
 }
 
-/// Has htsjdk write CRAM, which takes a reference, and reads that by readmill and samtools.
+/// Writes CRAM with htsjdk, which needs a reference, and reads that with readmill and samtools.
 fn back(place: &Place<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Verdict>> {
     let calls = crams.iter().filter_map(|(name, file)| {
         let reference = file.to_write_with()?;

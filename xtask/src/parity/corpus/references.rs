@@ -1,4 +1,4 @@
-//! Which FASTA file belongs to which file of reads: one whose contigs are those of the header.
+//! Finds the FASTA file of a file of reads: one with the contigs of its header.
 
 use std::collections::HashMap;
 use std::fs;
@@ -26,7 +26,7 @@ pub struct Fitting {
 }
 
 impl References {
-    /// Those below `root`.
+    /// The FASTA files below `root`.
     pub fn below(root: &Path, place: &Place<'_>) -> Result<Self> {
         let mut files = Vec::new();
         collect(root, &mut files)?;

@@ -19,7 +19,7 @@ fn class(verdict: &Verdict) -> usize {
     }
 }
 
-/// How often each verdict was given in a comparison, as words.
+/// The number of each verdict in a comparison, in words.
 pub fn counted(rows: &[Row], comparison: usize) -> String {
     let mut counts = Counts::default();
     rows.iter().for_each(|row| counts[class(&row.verdicts[comparison])] += 1);
@@ -73,7 +73,7 @@ fn head(out: &mut String, columns: &[&str]) {
 
 const CLASSES: [&str; 5] = ["ok", "refused", "row", "as samtools'", "DEFECT"];
 
-/// By comparison and by what the files are.
+/// By comparison and by format.
 fn sums(rows: &[Row], out: &mut String) {
     out.push_str("## Sums\n\n");
     head(out, &[&["comparison", "files"], &CLASSES[..]].concat());
@@ -94,7 +94,7 @@ fn sums(rows: &[Row], out: &mut String) {
     out.push('\n');
 }
 
-/// By directory: in each comparison those that are the same, of those compared.
+/// By directory: for each comparison the number of equal files and of compared files.
 fn directories(rows: &[Row], out: &mut String) {
     out.push_str("## By directory\n\nFiles that are the same, of those that were compared.\n\n");
     head(out, &[&["directory", "files"], &COMPARISONS[..]].concat());

@@ -1,4 +1,4 @@
-//! Which difference in reading is none: each by what can be seen in the file or is said of it, none by its name. The
+//! Rules for accepted differences in reading. Each uses the content of the file or a message, none the file's name. The
 //! numbers are those of the accepted differences in docs/parity.md.
 
 use std::fs;
@@ -10,7 +10,7 @@ use super::file::{File, Printed};
 use super::meaning::{difference, lines};
 use super::verdict::Verdict;
 
-/// Files without the block or container that ends them.
+/// Files without their last block or container.
 const NO_END: u32 = 95;
 /// Contigs that BAM cannot hold.
 const LONG_CONTIGS: u32 = 96;
@@ -23,7 +23,7 @@ const EMPTY_NAMES: u32 = 99;
 /// U in SAM text.
 const URACIL: u32 = 100;
 
-/// What is to be thought of what both read in a file, or of who refuses it.
+/// Returns the verdict on a file, from the records or the refusals of both programs.
 pub fn reading(file: &File<'_>, kind: &str, ours: &Printed, theirs: &Printed) -> Result<Verdict> {
     Ok(match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => match difference(ours, theirs) {

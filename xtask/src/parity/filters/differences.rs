@@ -1,4 +1,4 @@
-//! NM, MD and UQ beside Picard SetNmMdAndUqTags and samtools calmd.
+//! Compares NM, MD and UQ with Picard SetNmMdAndUqTags and samtools calmd.
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -1,4 +1,4 @@
-//! Random reads near the ends of short sequences, with what filters ask for.
+//! Random reads near the ends of short sequences, with the fields that filters use.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::parity::random::Random;
 
 const SEQUENCES: [(&str, u64); 3] = [("c1", 1_000), ("c2", 300), ("c3", 2_000)];
 
-/// A SAM file of so many reads. Alignments are such that Picard's CleanSam has a fitting answer for them: what hangs
+/// A SAM file with this number of reads. Picard's CleanSam has a fitting result for all alignments: the part that hangs
 /// over has few deletions, and reads start on their sequence (row 62 of docs/parity.md).
 pub fn text(reads: u64) -> String {
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\n");

@@ -1,4 +1,4 @@
-//! Mates told of each other, beside Picard FixMateInformation and samtools fixmate.
+//! Compares mate information with Picard FixMateInformation and samtools fixmate.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::parity::ledger::Ledger;
 use crate::parity::lines::{Printed, same, tags_in_order};
 use crate::parity::random::Random;
 
-/// Compares on `in.bam`, once all that mates know of each other is broken.
+/// Compares on `in.bam`, after damaging all mate information.
 pub fn compare(place: &Place<'_>, ledger: &mut Ledger) {
     ledger.check("mates.bam: what mates know of each other is broken", || broken(place));
     ledger.check("mates.bam: filter --fix-mates samtools as samtools fixmate -m", || {
@@ -44,8 +44,8 @@ fn records(place: &Place<'_>, normal: crate::parity::lines::Normal) -> Result<St
     Ok(format!("{} records", same(ours?, theirs?, normal)?))
 }
 
-/// Writes `mates.bam`: the reads of `in.bam` with other strands, without what mates know of each other or with
-/// something wrong in its place, some beyond the ends of sequences, some with secondary alignments, some alone.
+/// Writes `mates.bam`: the reads of `in.bam` with other strands, without mate information or with
+/// wrong information, some beyond the ends of sequences, some with secondary alignments, some without their mate.
 fn broken(place: &Place<'_>) -> Result<String> {
     let text = Printed::newest(place, "view -h --no-PG in.bam")?.text()?;
     let lengths = sequences(&text);

@@ -1,10 +1,10 @@
-//! Random headers whose sequences, read groups and programs clash with those of others, and reads that name
+//! Random headers whose sequences, read groups and programs clash with those of others, and reads that refer to
 //! them.
 
 use crate::parity::cases::reads::Oracle;
 use crate::parity::random::Random;
 
-/// For samtools they look like those that are made up for others. Picard would mistake one for the other.
+/// For samtools they look like IDs that it generates. Picard would confuse the two.
 fn all_ids(oracle: Oracle) -> [&'static str; 6] {
     match oracle {
         Oracle::Samtools => ["g", "h", "g.1", "g.2", "h.1", "g.1.1"],
@@ -20,7 +20,7 @@ fn some<'a>(random: &mut Random, of: &[&'a str]) -> Vec<&'a str> {
     left
 }
 
-/// A header. Sequences mostly stand in the order of their names, so that dictionaries fit each other.
+/// A header. Sequences are mostly in the order of their names, so that dictionaries agree.
 pub fn header(random: &mut Random, oracle: Oracle) -> String {
     let all_ids = all_ids(oracle);
     let mut text =
