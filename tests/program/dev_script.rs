@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::support::Desk;
+use crate::support::TestDir;
 
 /// The programs of every Unix that the script uses.
 const TOOLS: [&str; 18] = [
@@ -27,10 +27,10 @@ const COMPARED: [&str; 6] = ["make", "samtools", "bwa", "java", "mvn", "pip3"];
 const SCRIPT: &str = "/usr/bin/script";
 
 /// A machine with a new enough Rust, root as the user, and no other programs.
-struct Machine(Desk);
+struct Machine(TestDir);
 
 /// The result of a run of the script.
-struct Outcome {
+struct ScriptRun {
     code: Option<i32>,
     said: String,
     /// The commands that changed something, and the final command.
@@ -39,20 +39,20 @@ struct Outcome {
 
 impl Machine {
     fn new() -> Self {
-        let desk = Desk::new();
+        let dir = TestDir::new();
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         for name in ["dev", "Cargo.toml"] {
-            std::fs::copy(root.join(name), desk.path(name)).unwrap();
+            std::fs::copy(root.join(name), dir.path(name)).unwrap();
         }
         for directory in ["bin", "spare", "tools", "target/debug"] {
-            std::fs::create_dir_all(desk.path(directory)).unwrap();
+            std::fs::create_dir_all(dir.path(directory)).unwrap();
         }
         let path = std::env::var_os("PATH").unwrap();
         for tool in TOOLS.iter().chain(&["cp"]) {
             let real = std::env::split_paths(&path).map(|at| at.join(tool)).find(|at| at.exists());
-            symlink(real.expect(tool), desk.path("tools").join(tool)).unwrap();
+            symlink(real.expect(tool), dir.path("tools").join(tool)).unwrap();
         }
-        let machine = Machine(desk);
+        let machine = Machine(dir);
         machine.rust("1.95.0");
         machine.program("bin/id", "echo 0");
         machine.program("spare/cc", COMPILER);
@@ -95,17 +95,17 @@ impl Machine {
         command
     }
 
-    fn dev(&self, words: &str) -> Outcome {
+    fn dev(&self, words: &str) -> ScriptRun {
         let mut command = self.command("./dev");
         command.args(words.split_whitespace());
         self.outcome(command)
     }
 
-    fn outcome(&self, mut command: Command) -> Outcome {
+    fn outcome(&self, mut command: Command) -> ScriptRun {
         let output = command.output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         let ran = std::fs::read_to_string(self.0.path("ran")).unwrap_or_default();
-        Outcome {
+        ScriptRun {
             code: output.status.code(),
             said: String::from_utf8(said).unwrap(),
             ran: ran.lines().filter(|line| !asks(line)).map(str::to_owned).collect(),

@@ -1,6 +1,6 @@
 //! The mode that `auto` takes: by the content, or by the header if the content is inconclusive.
 
-use crate::support::{self, Desk, Outcome, arg, column, number, readmill, records};
+use crate::support::{self, ProgramRun, TestDir, arg, column, number, readmill, records};
 
 const REFERENCE: &str = "@SQ\tSN:c\tLN:10000\n@RG\tID:a\tLB:L\tSM:s\n@RG\tID:b\tLB:L\tSM:s\n";
 
@@ -18,9 +18,9 @@ fn text(order: &str, reads: &[String]) -> String {
 }
 
 /// Marks duplicates; returns the messages, and name and FLAG (without 0x400) of each flagged record.
-fn marked(text: &str, flags: &str) -> (Outcome, Vec<String>) {
-    let desk = Desk::new();
-    let input = desk.file("in.sam", text);
+fn marked(text: &str, flags: &str) -> (ProgramRun, Vec<String>) {
+    let dir = TestDir::new();
+    let input = dir.file("in.sam", text);
     let mut args = vec!["markdup".to_string(), "-O".into(), "sam".into(), "-q".into(), arg(&input)];
     args.extend(flags.split_whitespace().map(String::from));
     let done = readmill(args);

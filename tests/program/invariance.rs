@@ -6,8 +6,8 @@ use crate::support;
 use readmill_record::{RecordRef, edit};
 use readmill_simulate::{Profile, Sample};
 use support::means::{FEW_MEANS, least_memory, same_bytes, same_bytes_with, sample, words};
-use support::random::Random;
-use support::{Desk, Outcome, arg, bgzip, readmill};
+use support::random::TestRandom;
+use support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
 #[test]
 fn sorting_is_invariant() {
@@ -51,7 +51,7 @@ fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
         }
         template.clear();
     }
-    Random::new(pairs).shuffle(&mut records);
+    TestRandom::new(pairs).shuffle(&mut records);
     (header, records)
 }
 
@@ -93,7 +93,7 @@ fn several(pairs: u64) -> [Vec<u8>; 3] {
     let bytes = |records: &[Vec<u8>]| [header.clone(), records.concat()].concat();
     let (one, rest) = records.split_at(third);
     let (other, last) = rest.split_at(third);
-    let text = Desk::new().run(&bgzip(&bytes(last)), readmill::plan::Steps::default(), 2);
+    let text = TestDir::new().run(&bgzip(&bytes(last)), readmill::plan::Steps::default(), 2);
     let text = text.expect("SAM text").replace("\tSM:SIM1", "\tSM:another");
     [bgzip(&bytes(one)), text.into_bytes(), bgzip(&bytes(other))]
 }
@@ -149,18 +149,18 @@ fn steps_that_hold_nothing_are_invariant() {
 
 /// Returns the message for a bad file. It must be the same with any number of threads, without output.
 fn same_error(inputs: &[&[u8]], command: &str) -> String {
-    let desk = Desk::new();
-    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&desk.file(&format!("in.{i}"), input)));
+    let dir = TestDir::new();
+    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&dir.file(&format!("in.{i}"), input)));
     let inputs: Vec<String> = inputs.collect();
     let mut said: Option<String> = None;
     for threads in [1, 2, 3, 8] {
         let mut args = words(command);
-        args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&desk.path("out.bam"))]));
+        args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&dir.path("out.bam"))]));
         args.extend(["-q".into(), "-@".into(), threads.to_string()]);
         args.extend(["-m".into(), least_memory(&args)]);
-        let Outcome { code, stderr, .. } = readmill(&args);
+        let ProgramRun { code, stderr, .. } = readmill(&args);
         assert_eq!(code, Some(2), "{threads} threads: {stderr}");
-        assert_eq!(desk.names().len(), inputs.len(), "{threads} threads leave something behind");
+        assert_eq!(dir.names().len(), inputs.len(), "{threads} threads leave something behind");
         let said = said.get_or_insert_with(|| stderr.clone());
         assert_eq!(*said, stderr, "{threads} threads");
     }
@@ -205,7 +205,7 @@ fn the_first_bad_record_of_bam_is_reported() {
 
 #[test]
 fn the_first_bad_record_of_text_is_reported() {
-    let good = Desk::new().run(&bgzip(&sample(4_000)), readmill::plan::Steps::default(), 2);
+    let good = TestDir::new().run(&bgzip(&sample(4_000)), readmill::plan::Steps::default(), 2);
     let good = good.expect("SAM text");
     let (header, lines) = (support::split_header(&good).0, support::records(&good));
     let last = lines.len() - 1;

@@ -1,6 +1,6 @@
 //! Reads that lack the optional fields for marking or sorting.
 
-use crate::support::{self, Desk, Outcome, arg, readmill};
+use crate::support::{self, ProgramRun, TestDir, arg, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:c\tLN:10000\n@RG\tID:a\tLB:L\tSM:s\n";
 
@@ -17,12 +17,12 @@ fn pairs(fields: &[[&str; 2]]) -> String {
 }
 
 /// Runs `command` on text; returns its messages, and the files that remain.
-fn run(text: &str, command: &str) -> (Outcome, Vec<String>) {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", support::bam(text));
+fn run(text: &str, command: &str) -> (ProgramRun, Vec<String>) {
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", support::bam(text));
     let mut args: Vec<String> = command.split_whitespace().map(String::from).collect();
-    args.extend(["-q".into(), arg(&input), "-o".into(), arg(&desk.path("out.bam"))]);
-    (readmill(args), desk.names())
+    args.extend(["-q".into(), arg(&input), "-o".into(), arg(&dir.path("out.bam"))]);
+    (readmill(args), dir.names())
 }
 
 const ASKING: [&str; 4] =

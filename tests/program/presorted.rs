@@ -4,8 +4,8 @@ use crate::support;
 
 use std::fmt::Write;
 
-use support::random::Random;
-use support::{Desk, Outcome, arg, bam, readmill};
+use support::random::TestRandom;
+use support::{ProgramRun, TestDir, arg, bam, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:2000000\n@SQ\tSN:b\tLN:2000000\n";
 
@@ -19,7 +19,7 @@ fn in_order() -> Vec<(char, usize)> {
 
 fn file(places: &[(char, usize)], words: usize) -> Vec<u8> {
     let mut text = HEADER.to_string();
-    let mut random = Random::new(1);
+    let mut random = TestRandom::new(1);
     for (i, (rname, pos)) in places.iter().enumerate() {
         // Hardly compressible, so that the spilled MiB show how much was spilled.
         let filler: String = (0..words).map(|_| format!("{:08x}", random.below(1 << 32))).collect();
@@ -36,14 +36,14 @@ fn sorted(places: &[(char, usize)], order: &str) -> (u64, u64) {
 }
 
 fn sorted_file(file: Vec<u8>, order: &str) -> (u64, u64) {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", file);
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", file);
     let mut spilled = (0, 0);
     let mut outputs = Vec::new();
     for memory in ["1G", "50M"] {
-        let output = desk.path("out.bam");
+        let output = dir.path("out.bam");
         let args = ["sort", &arg(&input), "-o", &arg(&output), "-@", "2", "-l", "1", "-m", memory];
-        let Outcome { code, stderr, .. } = readmill(args.into_iter().chain(order.split_whitespace()));
+        let ProgramRun { code, stderr, .. } = readmill(args.into_iter().chain(order.split_whitespace()));
         assert_eq!(code, Some(0), "{stderr}");
         let words: Vec<&str> = stderr.lines().last().expect("a summary").split_whitespace().collect();
         let number = |word: &str, before: usize| {
@@ -51,7 +51,7 @@ fn sorted_file(file: Vec<u8>, order: &str) -> (u64, u64) {
             words[at - before].parse().expect("a number")
         };
         spilled = (number("spilled", 2), number("runs", 1));
-        let index = std::fs::read(desk.path("out.bam.bai")).ok();
+        let index = std::fs::read(dir.path("out.bam.bai")).ok();
         outputs.push((std::fs::read(output).expect("the output"), index));
     }
     assert!(outputs[0] == outputs[1], "{order}");

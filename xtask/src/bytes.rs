@@ -19,10 +19,10 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 use digest::Digest;
-use jobs::{Job, MEANS, Means};
-use lines::Line;
+use jobs::{Job, RESOURCES, Resources};
+use lines::CommandLine;
 use trees::Tree;
-use verdict::{Judgement, Outcome, Verdict};
+use verdict::{Judgement, LineVerdict, RunResult};
 
 /// Options of `bytes`: the base, and the command lines.
 #[derive(clap::Args)]
@@ -52,9 +52,10 @@ pub struct Args {
 
 /// Builds both trees, runs the command lines, and prints what differs.
 pub fn run(args: Args) -> Result<()> {
-    let is_wanted =
-        |line: &Line| args.only.is_empty() || args.only.iter().any(|text| line.text.contains(text));
-    let mut lines: Vec<Line> = lines::all()?.into_iter().filter(is_wanted).collect();
+    let is_wanted = |line: &CommandLine| {
+        args.only.is_empty() || args.only.iter().any(|text| line.text.contains(text))
+    };
+    let mut lines: Vec<CommandLine> = lines::all()?.into_iter().filter(is_wanted).collect();
     let Some(revision) = args.base.as_deref().filter(|_| !args.list) else {
         lines.iter().for_each(|line| println!("{}", line.text));
         return Ok(());
@@ -133,7 +134,7 @@ fn knows_minibwa(program: &Path) -> Result<bool> {
 /// Runs every line with all resources in both revisions, and prints each verdict that is not "same" as soon as it is
 /// known.
 fn compare(
-    lines: &[Line],
+    lines: &[CommandLine],
     programs: [&Path; 2],
     runs: &Path,
     inputs: &Path,
@@ -141,13 +142,13 @@ fn compare(
 ) -> Result<Sum> {
     let (mut jobs, mut ends) = (Vec::new(), Vec::new());
     for line in lines {
-        let means = means_of(line);
+        let resources = resources_of(line);
         for program in programs {
-            jobs.extend(means.iter().map(|&means| Job { program, line, means }));
+            jobs.extend(resources.iter().map(|&resources| Job { program, line, resources }));
         }
         ends.push(jobs.len());
     }
-    let mut outcomes: Vec<Option<Result<Outcome>>> = Vec::new();
+    let mut outcomes: Vec<Option<Result<RunResult>>> = Vec::new();
     outcomes.resize_with(jobs.len(), || None);
     let state = Mutex::new((outcomes, Sum { runs: jobs.len(), ..Sum::default() }, None));
     jobs::run_all(&jobs, at_once, runs, inputs, |number, outcome| {
@@ -160,7 +161,7 @@ fn compare(
         if of_line.iter().any(Option::is_none) {
             return;
         }
-        match of_line.iter_mut().filter_map(Option::take).collect::<Result<Vec<Outcome>>>() {
+        match of_line.iter_mut().filter_map(Option::take).collect::<Result<Vec<RunResult>>>() {
             Ok(outcomes) => sum.add(&lines[which], &outcomes),
             Err(error) => *failed = failed.take().or(Some(error)),
         }
@@ -173,8 +174,8 @@ fn compare(
 }
 
 /// The resources of a line: one entry is enough if it has no such flags.
-fn means_of(line: &Line) -> &'static [Means] {
-    if line.takes_means() { &MEANS } else { &MEANS[..1] }
+fn resources_of(line: &CommandLine) -> &'static [Resources] {
+    if line.takes_resources() { &RESOURCES } else { &RESOURCES[..1] }
 }
 
 /// The number of command lines with each verdict, and the reasons for those that are not the same.
@@ -186,12 +187,12 @@ struct Sum {
 
 impl Sum {
     /// Judges a line by its outcomes, those of the base first.
-    fn add(&mut self, line: &Line, outcomes: &[Outcome]) {
-        let means = means_of(line);
-        let (base, here) = outcomes.split_at(means.len());
-        let names: Vec<String> = means.iter().map(|means| means.words()).collect();
+    fn add(&mut self, line: &CommandLine, outcomes: &[RunResult]) {
+        let resources = resources_of(line);
+        let (base, here) = outcomes.split_at(resources.len());
+        let names: Vec<String> = resources.iter().map(|resources| resources.words()).collect();
         let judgement = verdict::judge(&names, line.code, base, here);
-        if judgement.verdict != Verdict::Same {
+        if judgement.verdict != LineVerdict::Same {
             println!("{}: {}", judgement.verdict.words(), line.text);
             judgement.reasons.iter().for_each(|reason| println!("    {reason}"));
         }
@@ -202,19 +203,24 @@ impl Sum {
         self.found.len()
     }
 
-    fn count(&self, verdict: Verdict) -> usize {
+    fn count(&self, verdict: LineVerdict) -> usize {
         self.found.iter().filter(|(_, judgement)| judgement.verdict == verdict).count()
     }
 
     fn is_bad(&self, allow_blocks: bool) -> bool {
-        let blocks = if allow_blocks { 0 } else { self.count(Verdict::OtherBlocks) };
-        blocks + self.count(Verdict::Differs) + self.count(Verdict::NotInvariant) > 0
+        let blocks = if allow_blocks { 0 } else { self.count(LineVerdict::OtherBlocks) };
+        blocks + self.count(LineVerdict::Differs) + self.count(LineVerdict::NotInvariant) > 0
     }
 
     fn line(&self) -> String {
         let mut line = format!("{} command lines, {} runs:", self.judged(), self.runs);
-        let verdicts =
-            [Verdict::Same, Verdict::OtherBlocks, Verdict::Differs, Verdict::NotInvariant, Verdict::New];
+        let verdicts = [
+            LineVerdict::Same,
+            LineVerdict::OtherBlocks,
+            LineVerdict::Differs,
+            LineVerdict::NotInvariant,
+            LineVerdict::New,
+        ];
         let counts = verdicts.map(|verdict| format!(" {} {}", verdict.words(), self.count(verdict)));
         line.push_str(&counts.join(","));
         line

@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cases::{Case, Run};
-use support::Desk;
+use cases::{BqsrCase, BqsrRun};
+use support::TestDir;
 
 /// Accepted differences from GATK: case, start of the run's words, and row of `docs/parity.md`. GATK's result
 /// is in the file.
@@ -53,7 +53,7 @@ const WITHOUT_EFFECT: [&str; 4] = [
 ];
 
 /// A run's words without those.
-fn effective(case: &Case, words: &[String]) -> Vec<String> {
+fn effective(case: &BqsrCase, words: &[String]) -> Vec<String> {
     let kept = if case.name == "default qualities" { &WITHOUT_EFFECT[..3] } else { &WITHOUT_EFFECT[..] };
     let mut words = words.iter();
     let mut effective = Vec::new();
@@ -68,7 +68,7 @@ fn effective(case: &Case, words: &[String]) -> Vec<String> {
 }
 
 /// The program's arguments for a run: its files are in one directory.
-fn words(case: &Case, run: &Run, desk: &Desk) -> Vec<String> {
+fn words(case: &BqsrCase, run: &BqsrRun, dir: &TestDir) -> Vec<String> {
     let (mut input, mut reference, mut keep, mut words) = ("in.sam", "ref.fa", false, Vec::new());
     let effective = effective(case, &run.words);
     for word in &effective {
@@ -108,15 +108,15 @@ fn words(case: &Case, run: &Run, desk: &Desk) -> Vec<String> {
     let names = case.files.iter().map(|file| file.0.as_str()).chain(outputs);
     let names: Vec<&str> = names.chain(["out.sam", "out.csv"]).collect();
     let place = |word: String| match names.contains(&word.as_str()) {
-        true => support::arg(&desk.path(&word)),
+        true => support::arg(&dir.path(&word)),
         false => word,
     };
     all.into_iter().map(place).collect()
 }
 
 /// Runs the program; returns its output lines, or `None` if it refuses.
-fn outcome(case: &Case, run: &Run, desk: &Desk) -> Result<Option<Vec<String>>, String> {
-    let outcome = support::readmill(words(case, run, desk));
+fn outcome(case: &BqsrCase, run: &BqsrRun, dir: &TestDir) -> Result<Option<Vec<String>>, String> {
+    let outcome = support::readmill(words(case, run, dir));
     match outcome.code {
         Some(0) => (),
         Some(code) if code != 101 && !outcome.stderr.is_empty() => return Ok(None),
@@ -127,7 +127,7 @@ fn outcome(case: &Case, run: &Run, desk: &Desk) -> Result<Option<Vec<String>>, S
         "plot-data" => "out.csv",
         _ => &run.words[0],
     };
-    let text = std::fs::read_to_string(desk.path(name)).map_err(|error| error.to_string())?;
+    let text = std::fs::read_to_string(dir.path(name)).map_err(|error| error.to_string())?;
     if run.verb == "apply" {
         let input = run.words.iter().find_map(|word| word.strip_prefix("in=")).unwrap_or("in.sam");
         let input = case.files.iter().find(|file| file.0 == input).expect("the input");
@@ -191,7 +191,7 @@ fn only_qualities_differ(output: &str, input: &str) -> Result<(), String> {
 }
 
 /// Describes the difference between a result and the expected one.
-fn compare(given: Option<Vec<String>>, run: &Run) -> Option<String> {
+fn compare(given: Option<Vec<String>>, run: &BqsrRun) -> Option<String> {
     let Some(given) = given else {
         return (!run.refused).then(|| "is refused".to_string());
     };
@@ -227,15 +227,15 @@ fn with_usual_arguments(lines: &[String]) -> Vec<String> {
 }
 
 /// Runs a case; returns the errors of its runs.
-fn judge(case: &Case) -> Vec<String> {
-    let desk = Desk::new();
+fn judge(case: &BqsrCase) -> Vec<String> {
+    let dir = TestDir::new();
     for (name, text) in &case.files {
-        desk.file(name, text);
+        dir.file(name, text);
     }
     let mut wrong = Vec::new();
     for run in &case.runs {
         let title = format!("{} {}", run.verb, run.words.join(" "));
-        let said = match outcome(case, run, &desk) {
+        let said = match outcome(case, run, &dir) {
             Ok(given) => compare(given, run),
             Err(error) => Some(error),
         };

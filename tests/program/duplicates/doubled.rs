@@ -3,7 +3,7 @@
 use readmill::plan::DuplicateMode::{Auto, Coordinate, Template};
 
 use crate::duplicates::{compare, mark, orders};
-use crate::support::{self, Desk};
+use crate::support::{self, TestDir};
 
 /// The text with each line twice, the second time in read group b, or in a where it was in b.
 fn doubled(text: &str) -> String {
@@ -44,17 +44,17 @@ fn is_scattered(text: &str) -> bool {
 
 #[test]
 fn doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let (mut marks, mut scattered) = (0, 0);
     for seed in 0..150 {
         let threads = 1 + seed as usize % 3;
         let orders = orders(seed).map(|(order, text)| (order, doubled(&text)));
         for (order, text) in &orders {
-            if let Some(wrong) = compare(&desk, text, Coordinate, false, threads) {
+            if let Some(wrong) = compare(&dir, text, Coordinate, false, threads) {
                 panic!("seed {seed}, {order}:\n{wrong}");
             }
             let run = |text: &str, mode| {
-                flagged(&desk.run(&support::bam(text), mark(mode), threads).expect("marks"))
+                flagged(&dir.run(&support::bam(text), mark(mode), threads).expect("marks"))
             };
             let template = run(text, Template);
             assert_eq!(
@@ -68,7 +68,7 @@ fn doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
                 assert_eq!(run(text, Auto), run(text, Coordinate), "seed {seed}, {order}:\n{text}");
             }
         }
-        let wrong = compare(&desk, &orders[0].1, Template, true, threads);
+        let wrong = compare(&dir, &orders[0].1, Template, true, threads);
         if let Some(wrong) = wrong {
             panic!("seed {seed}, template mode:\n{wrong}");
         }

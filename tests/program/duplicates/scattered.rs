@@ -4,19 +4,19 @@
 use readmill::plan::DuplicateMode;
 
 use crate::duplicates::{mark, marks, orders};
-use crate::support::random::Random;
-use crate::support::{self, Desk};
+use crate::support::random::TestRandom;
+use crate::support::{self, TestDir};
 
 #[test]
 fn template_mode_marks_scattered_input_as_if_it_stood_together() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let mut flagged = 0;
     for seed in 0..400 {
         let shuffled = &orders(seed)[1].1;
         let grouped = support::regrouped(shuffled);
         let expected =
-            marks(&desk.run(grouped.as_bytes(), mark(DuplicateMode::Template), 1).expect("marks"));
-        let text = desk.run(shuffled.as_bytes(), mark(DuplicateMode::Template), 1 + seed as usize % 3);
+            marks(&dir.run(grouped.as_bytes(), mark(DuplicateMode::Template), 1).expect("marks"));
+        let text = dir.run(shuffled.as_bytes(), mark(DuplicateMode::Template), 1 + seed as usize % 3);
         assert_eq!(marks(&text.expect("marks")), expected, "seed {seed}:\n{shuffled}");
         flagged += expected.len();
     }
@@ -40,9 +40,9 @@ fn filler() -> String {
 
 /// The output of marking, as SAM text.
 fn marked(inputs: &[&str], flags: &str) -> String {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let files =
-        inputs.iter().enumerate().map(|(i, text)| desk.file(&format!("in{i}"), support::bam(text)));
+        inputs.iter().enumerate().map(|(i, text)| dir.file(&format!("in{i}"), support::bam(text)));
     let files: Vec<String> = files.map(|path| support::arg(&path)).collect();
     let mut args = vec!["markdup", "-o", "-", "-O", "sam", "-q", "--no-PG"];
     args.extend(flags.split_whitespace());
@@ -142,7 +142,7 @@ fn auto_finds_out_late_that_templates_are_scattered() {
         let last = half.last().map(|line| support::column(line, 0)).unwrap_or_default();
         let together = lines.iter().rposition(|line| support::column(line, 0) == last);
         let scattered = together.map_or(0, |last| last + 1);
-        Random::new(seed).shuffle(&mut lines[scattered..]);
+        TestRandom::new(seed).shuffle(&mut lines[scattered..]);
         let text = support::with_header(&format!("{header}{filler}"), &lines);
         if support::by_name(&text).is_sorted() || has_names_used_twice(&text) {
             continue; // chance has left them together

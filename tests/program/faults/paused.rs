@@ -9,7 +9,7 @@ use std::process::Command;
 
 use readmill::pause::Moment;
 
-use crate::faults::program::{Ended, Place, Running};
+use crate::faults::program::{Ended, Running, TestFolders};
 
 /// All signals that stop a run.
 pub const STOPPING: [(i32, &str); 8] = [
@@ -43,27 +43,27 @@ impl Paused {
     /// Starts the program and returns at that moment, when it occurs for the `time`-th time (from 1). No signal is
     /// ignored.
     pub fn at<S: AsRef<OsStr>>(
-        place: &Place,
+        folders: &TestFolders,
         (moment, time): (Moment, u32),
         args: impl IntoIterator<Item = S>,
     ) -> Self {
-        Self::with(Start::default(), place, (moment, time), args)
+        Self::with(Start::default(), folders, (moment, time), args)
     }
 
     /// As [`at`](Self::at), with other settings at the start.
     pub fn with<S: AsRef<OsStr>>(
         Start { ignored, stderr }: Start,
-        place: &Place,
+        folders: &TestFolders,
         (moment, time): (Moment, u32),
         args: impl IntoIterator<Item = S>,
     ) -> Self {
         let ((said, say), (wait, go_on)) = (pipe().unwrap(), pipe().unwrap());
         let (to_say, to_wait) = (say.as_raw_fd(), wait.as_raw_fd());
-        let mut command = place.command();
+        let mut command = folders.command();
         let paused = format!("{moment:?}#{time}:/dev/fd/{to_say}:/dev/fd/{to_wait}");
         command.args(args).env("READMILL_PAUSE_AT", paused);
         prepare(&mut command, ignored, [to_say, to_wait]);
-        let running = place.start_saying(stderr, &mut command);
+        let running = folders.start_saying(stderr, &mut command);
         drop(command);
         drop((say, wait)); // the program alone has them now, so that its end is seen
         let mut line = String::new();

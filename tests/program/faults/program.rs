@@ -12,17 +12,17 @@ use tempfile::TempDir;
 use crate::support::ending::wait;
 
 /// The folders of one test: `in`, `out` and `tmp` (the program's temporary directory).
-pub struct Place {
+pub struct TestFolders {
     dir: TempDir,
 }
 
-impl Place {
+impl TestFolders {
     pub fn new() -> Self {
         let dir = TempDir::new().unwrap();
         for name in ["in", "out", "tmp"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Place { dir }
+        TestFolders { dir }
     }
 
     /// A file for the program to read.

@@ -1,22 +1,22 @@
 //! Invalid records: the message gives the number of the record and the name of the read.
 
 use crate::faults::files::{HEADER, bam, many, record};
-use crate::faults::program::Place;
+use crate::faults::program::TestFolders;
 
 /// Asserts that `sort` and `prep` without steps refuse the file with these words, with any number of threads.
 #[track_caller]
 fn refused(name: &str, bytes: &[u8], words: &[&str]) {
-    let place = Place::new();
-    let input = place.input(name, bytes);
+    let folders = TestFolders::new();
+    let input = folders.input(name, bytes);
     let mut said = Vec::new();
     for command in ["sort", "prep", "markdup"] {
         for threads in ["1", "2", "8"] {
-            let output = place.out("x.bam");
+            let output = folders.out("x.bam");
             let args =
                 [command, input.to_str().unwrap(), "-o", output.to_str().unwrap(), "-q", "-@", threads];
-            let ended = place.readmill(args);
+            let ended = folders.readmill(args);
             ended.fails(2, &[&[name], words].concat());
-            assert_eq!(place.left(), [""; 0], "{command}");
+            assert_eq!(folders.left(), [""; 0], "{command}");
             said.push(ended.stderr);
         }
     }
@@ -33,8 +33,8 @@ fn with_bad_record(spoil: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
 #[test]
 fn a_bad_record_is_named_by_number_and_read() {
     let named = "record 10000 (read the.culprit)";
-    type Spoil = fn(&mut Vec<u8>);
-    let cases: [(Spoil, &str); 9] = [
+    type Damage = fn(&mut Vec<u8>);
+    let cases: [(Damage, &str); 9] = [
         (|r| r[4] = 2, "reference sequence is not in the header"),
         (|r| r[4..8].fill(0x80), "reference sequence is not in the header"),
         (|r| r[24] = 9, "reference sequence is not in the header"),

@@ -7,22 +7,22 @@ use readmill_record::Ledger;
 use readmill_simulate::Sample;
 
 use crate::invariance_bqsr::BOTH;
-use crate::invariance_bqsr::data::{Reads, World, profile};
+use crate::invariance_bqsr::data::{BqsrFiles, TemplateReads, profile};
 use crate::support::{column, records};
 
 const AGAINST: &str = "--reference %ref.fa --known-sites %known.vcf";
 
-fn world() -> (World, Reads) {
+fn world() -> (BqsrFiles, TemplateReads) {
     let sample = Sample::new(profile());
-    let reads = Reads::of(&sample);
-    (World::of(&sample, &reads), reads)
+    let reads = TemplateReads::of(&sample);
+    (BqsrFiles::of(&sample, &reads), reads)
 }
 
 /// Asserts that two files are equal byte for byte. BAM files are inflated first, because sorting makes other blocks.
-fn same(world: &World, one: &str, two: &str) {
+fn same(world: &BqsrFiles, one: &str, two: &str) {
     let read = |name: &str| {
         let mut bytes = Vec::new();
-        let mut file = text::open(&world.desk.path(name), &Ledger::unlimited()).expect("a file");
+        let mut file = text::open(&world.dir.path(name), &Ledger::unlimited()).expect("a file");
         file.read_to_end(&mut bytes).expect("a file that can be read");
         bytes
     };
@@ -102,7 +102,7 @@ fn tables_of_parts_are_gathered() {
     for indels in ["", "--compute-indel-bqsr-tables"] {
         world.run(&format!("bqsr table %in.bam {AGAINST} {indels} -o %whole"));
         for (n, part) in reads.parts(2).iter().enumerate() {
-            world.desk.file("part.bam", part.bam());
+            world.dir.file("part.bam", part.bam());
             world.run(&format!("bqsr table %part.bam {AGAINST} {indels} -o %table{n}"));
         }
         for order in ["%table0 %table1", "%table1 %table0"] {
@@ -121,7 +121,7 @@ fn tables_of_parts_are_gathered() {
 }
 
 /// The rows of a table's read groups, without the computed qualities.
-fn counts(world: &World, table: &str) -> Vec<Vec<String>> {
+fn counts(world: &BqsrFiles, table: &str) -> Vec<Vec<String>> {
     let text = String::from_utf8(world.read(table)).expect("text");
     let tables = text.split("#:GATKTable:RecalTable").skip(1);
     let rows = tables.flat_map(|table| {

@@ -4,25 +4,25 @@ use std::path::Path;
 
 /// One input, and the runs on it.
 #[derive(Debug, Default)]
-pub struct Case {
+pub struct PicardCase {
     pub name: String,
     /// The input.
     pub sam: String,
-    pub runs: Vec<Run>,
+    pub runs: Vec<PicardRun>,
 }
 
 /// One set of options, and the expected results.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct PicardRun {
     /// Keys and values, as Picard calls them.
     pub options: Vec<(String, String)>,
-    pub template: Outcome,
-    pub coordinate: Outcome,
+    pub template: PicardResult,
+    pub coordinate: PicardResult,
 }
 
 /// The result in one mode.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct PicardResult {
     /// The program stops with an error.
     pub refused: bool,
     /// Each record: QNAME, FLAG, RNAME, POS, and those of [`TAGS`] that it has.
@@ -35,14 +35,14 @@ pub struct Outcome {
 pub const TAGS: [&str; 5] = ["DT", "DI", "DS", "MI", "ZZ"];
 
 /// All cases.
-pub fn all() -> Vec<Case> {
+pub fn all() -> Vec<PicardCase> {
     let mut cases = read(include_str!("cases.txt"));
     cases.extend(read(include_str!("generated.txt")));
     cases
 }
 
-fn read(text: &'static str) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
+fn read(text: &'static str) -> Vec<PicardCase> {
+    let mut cases: Vec<PicardCase> = Vec::new();
     let mut heading = ("", "");
     for line in text.lines() {
         if line.starts_with('#') && cases.is_empty() {
@@ -55,7 +55,9 @@ fn read(text: &'static str) -> Vec<Case> {
             heading = line.split_once(':').unwrap_or_else(|| panic!("no heading: {line:?}"));
             heading.1 = heading.1.trim_start();
             match heading {
-                ("case", name) => cases.push(Case { name: name.to_string(), ..Case::default() }),
+                ("case", name) => {
+                    cases.push(PicardCase { name: name.to_string(), ..PicardCase::default() })
+                }
                 _ => cases.last_mut().expect("a case").head(heading.0, heading.1),
             }
         }
@@ -63,11 +65,11 @@ fn read(text: &'static str) -> Vec<Case> {
     cases
 }
 
-impl Case {
+impl PicardCase {
     /// Takes a heading and the text after it.
     fn head(&mut self, heading: &str, rest: &str) {
         if heading == "run" {
-            self.runs.push(Run { options: options(rest), ..Run::default() });
+            self.runs.push(PicardRun { options: options(rest), ..PicardRun::default() });
             return;
         }
         let unknown = || panic!("{}: unknown heading {heading}: {rest}", self.name);
@@ -114,7 +116,7 @@ impl Case {
         }
     }
 
-    fn outcome(&mut self, mode: &str) -> &mut Outcome {
+    fn outcome(&mut self, mode: &str) -> &mut PicardResult {
         let run = self.runs.last_mut().expect("a run");
         match mode {
             "template" => &mut run.template,

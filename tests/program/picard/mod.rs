@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cases::{Case, Outcome, Run, TAGS};
-use support::Desk;
+use cases::{PicardCase, PicardResult, PicardRun, TAGS};
+use support::TestDir;
 
 /// Accepted differences from Picard: case, an option of the run, and the reason. Picard's result is in the
 /// file.
@@ -45,7 +45,7 @@ const COLUMNS: &str = "LIBRARY\tUNPAIRED_READS_EXAMINED\tREAD_PAIRS_EXAMINED\tSE
 /// The line above it.
 const CLASS: &str = "## METRICS CLASS\tpicard.sam.DuplicationMetrics";
 
-/// Records as [`Outcome::records`] has them, in coordinate order, equal ones as they were.
+/// Records as [`PicardResult::records`] has them, in coordinate order, equal ones as they were.
 pub fn sorted(records: &[String], sam: &str) -> Vec<String> {
     let names = support::references(sam);
     let mut records = records.to_vec();
@@ -53,7 +53,7 @@ pub fn sorted(records: &[String], sam: &str) -> Vec<String> {
     records
 }
 
-/// Records of SAM text as [`Outcome::records`] has them.
+/// Records of SAM text as [`PicardResult::records`] has them.
 fn brief(text: &str) -> Vec<String> {
     let brief = |line: &str| {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -120,15 +120,15 @@ fn agree(given: &[String], expected: &[String]) -> bool {
 }
 
 /// Runs the program; returns its result.
-fn run(sam: &str, mode: &str, options: &[(String, String)]) -> Result<Outcome, String> {
-    let desk = Desk::new();
+fn run(sam: &str, mode: &str, options: &[(String, String)]) -> Result<PicardResult, String> {
+    let dir = TestDir::new();
     // in BAM if text is read differently, and in one of the modes, so that both formats are read
     let input = if mode == "coordinate" || support::text_is_read_otherwise(sam) {
-        desk.file("in.bam", support::bam(sam))
+        dir.file("in.bam", support::bam(sam))
     } else {
-        desk.file("in.sam", sam)
+        dir.file("in.sam", sam)
     };
-    let (output, metrics) = (desk.path("out.sam"), desk.path("metrics.txt"));
+    let (output, metrics) = (dir.path("out.sam"), dir.path("metrics.txt"));
     let mut args =
         vec!["markdup".to_string(), support::arg(&input), "-o".to_string(), support::arg(&output)];
     args.extend(["--duplicate-mode", mode, "--metrics"].map(str::to_string));
@@ -139,17 +139,17 @@ fn run(sam: &str, mode: &str, options: &[(String, String)]) -> Result<Outcome, S
         Some(0) => {
             let read = |path| std::fs::read_to_string(path).map_err(|error| error.to_string());
             let metrics = table(&read(metrics)?).map_err(|error| format!("metrics: {error}"))?;
-            Ok(Outcome { refused: false, records: brief(&read(output)?), metrics })
+            Ok(PicardResult { refused: false, records: brief(&read(output)?), metrics })
         }
         Some(code) if code != 101 && !outcome.stderr.is_empty() => {
-            Ok(Outcome { refused: true, ..Outcome::default() })
+            Ok(PicardResult { refused: true, ..PicardResult::default() })
         }
         code => Err(format!("ended with {code:?}: {}", outcome.stderr)),
     }
 }
 
 /// Describes the difference between a result and the expected one.
-fn compare(given: &Outcome, expected: &Outcome) -> Option<String> {
+fn compare(given: &PicardResult, expected: &PicardResult) -> Option<String> {
     if given.refused != expected.refused {
         let said = |refused| if refused { "an error" } else { "no error" };
         return Some(format!("{}, expected {}", said(given.refused), said(expected.refused)));
@@ -172,7 +172,7 @@ fn compare(given: &Outcome, expected: &Outcome) -> Option<String> {
 }
 
 /// Runs a case with one set of options in one mode; returns the errors.
-fn judge(case: &Case, nth: usize, run_of: &Run, mode: &str) -> Vec<String> {
+fn judge(case: &PicardCase, nth: usize, run_of: &PicardRun, mode: &str) -> Vec<String> {
     let expected = if mode == "template" { &run_of.template } else { &run_of.coordinate };
     let in_order = support::coordinate_sorted(&case.sam);
     let mut inputs = vec![("as given", &case.sam)];
@@ -185,7 +185,7 @@ fn judge(case: &Case, nth: usize, run_of: &Run, mode: &str) -> Vec<String> {
     for (order, sam) in inputs {
         let said = match run(sam, mode, &run_of.options) {
             Ok(given) if mode == "coordinate" => {
-                let in_order = |it: &Outcome| Outcome {
+                let in_order = |it: &PicardResult| PicardResult {
                     records: renamed(&sorted(&it.records, &case.sam)),
                     ..it.clone()
                 };

@@ -2,7 +2,7 @@
 
 use readmill_simulate::{Profile, Sample};
 
-use super::{Desk, Outcome, arg, readmill};
+use super::{ProgramRun, TestDir, arg, readmill};
 
 /// Threads, memory (`None` for the least that the plan accepts) and codec of the spill.
 pub type Means = (usize, Option<&'static str>, &'static str);
@@ -60,17 +60,17 @@ pub fn same_bytes_with(
     command: &str,
     format: &str,
 ) -> (usize, usize) {
-    let desk = Desk::new();
-    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&desk.file(&format!("in.{i}"), input)));
+    let dir = TestDir::new();
+    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&dir.file(&format!("in.{i}"), input)));
     let inputs: Vec<String> = inputs.collect();
-    desk.file("new.dict", DICTIONARY);
+    dir.file("new.dict", DICTIONARY);
     let mut first: Option<Vec<Vec<u8>>> = None;
     let (mut most, mut least) = (0, usize::MAX);
     for &(threads, memory, codec) in means {
-        let output = desk.path(&format!("out.{format}"));
+        let output = dir.path(&format!("out.{format}"));
         let mut args = words(command);
         for (name, file) in [("DICT", "new.dict"), ("METRICS", "out.txt"), ("JSON", "out.json")] {
-            args.iter_mut().filter(|word| *word == name).for_each(|word| *word = arg(&desk.path(file)));
+            args.iter_mut().filter(|word| *word == name).for_each(|word| *word = arg(&dir.path(file)));
         }
         args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&output)]));
         if format == "bam" {
@@ -86,9 +86,9 @@ pub fn same_bytes_with(
         assert!(peak <= limit as usize, "{command}, {threads} threads: {peak} MiB with {memory}");
         let runs = number_after(&done, &["spilled", "in"]);
         (most, least) = (most.max(runs), least.min(runs));
-        let names = desk.names();
+        let names = dir.names();
         let written = names.iter().filter(|name| name.starts_with("out"));
-        let files = written.map(|name| std::fs::read(desk.path(name)).expect("the output")).collect();
+        let files = written.map(|name| std::fs::read(dir.path(name)).expect("the output")).collect();
         match &first {
             None => first = Some(files),
             Some(first) => {
@@ -100,7 +100,7 @@ pub fn same_bytes_with(
 }
 
 /// The number that the summary gives after these words.
-pub fn number_after(done: &Outcome, before: &[&str]) -> usize {
+pub fn number_after(done: &ProgramRun, before: &[&str]) -> usize {
     let words: Vec<&str> = done.stderr.split_whitespace().collect();
     let at = words.windows(before.len()).position(|pair| pair == before).expect("a summary");
     words[at + before.len()].parse().expect("a number")

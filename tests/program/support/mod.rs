@@ -24,11 +24,11 @@ use readmill_record::{Header, Result, edit};
 use tempfile::TempDir;
 
 /// A directory for the files of one test, removed at its end.
-pub struct Desk(TempDir);
+pub struct TestDir(TempDir);
 
-impl Desk {
+impl TestDir {
     pub fn new() -> Self {
-        Desk(TempDir::new().expect("a temporary directory"))
+        TestDir(TempDir::new().expect("a temporary directory"))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -102,27 +102,27 @@ impl Desk {
 
 /// Exit code and output of a run of the program.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ProgramRun {
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
 
 /// Runs the real program, and ends it if it hangs.
-pub fn readmill<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outcome {
+pub fn readmill<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> ProgramRun {
     let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
     finish(command.args(args).env_remove("REF_CACHE").env_remove("REF_PATH"))
 }
 
 /// Runs the program of `command`, and ends it if it hangs.
-pub fn finish(command: &mut Command) -> Outcome {
+pub fn finish(command: &mut Command) -> ProgramRun {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("readmill starts");
-    let stdout = read_aside(child.stdout.take().expect("its output"));
-    let stderr = read_aside(child.stderr.take().expect("its messages"));
+    let stdout = read_on_thread(child.stdout.take().expect("its output"));
+    let stderr = read_on_thread(child.stderr.take().expect("its messages"));
     let status = ending::wait(child, &format!("{command:?}"));
     let stderr = stderr.join().expect("its messages");
-    Outcome {
+    ProgramRun {
         code: status.code(),
         stdout: stdout.join().expect("its output"),
         stderr: String::from_utf8(stderr).expect("messages are text"),
@@ -130,7 +130,7 @@ pub fn finish(command: &mut Command) -> Outcome {
 }
 
 /// Reads all there is on another thread.
-fn read_aside(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+fn read_on_thread(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         from.read_to_end(&mut bytes).expect("a pipe that can be read");

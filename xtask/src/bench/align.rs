@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 
 use super::chains::samtools_marks;
-use super::contender::{Call, Contender, Program, Sample};
+use super::contender::{Call, Contender, Measurement, Program};
 use super::floor;
 use super::options::{Options, Peer};
 use super::sorters::Sorting;
-use super::table::{self, Row};
+use super::table::{self, TableRow};
 use super::work::Work;
 
 /// Options of `bench align`.
@@ -176,14 +176,14 @@ impl Aligning<'_> {
 }
 
 /// Prints the table, in which the kernel and the codec together are the floor, and ratios round by round.
-fn show(work: &Work, contenders: &[Contender], mut rows: Vec<Row>) {
-    let find = |rows: &[Row], name: &str| rows.iter().position(|row| row.name == name);
+fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) {
+    let find = |rows: &[TableRow], name: &str| rows.iter().position(|row| row.name == name);
     let mut floors = Vec::new();
     for codec in [floor::NAME, INFLATING] {
         if let (Some(kernel), Some(codec)) = (find(&rows, KERNEL), find(&rows, codec)) {
             let name = format!("{KERNEL} and {}", rows[codec].name);
             floors.push(name.clone());
-            rows.push(Row::together(&name, &[&rows[kernel], &rows[codec]]));
+            rows.push(TableRow::together(&name, &[&rows[kernel], &rows[codec]]));
         }
     }
     let Options { level, limit, .. } = work.options;
@@ -193,7 +193,8 @@ fn show(work: &Work, contenders: &[Contender], mut rows: Vec<Row>) {
     let (own, others) = (&rows[0], &rows[1..]);
     println!("\nRound by round, median (least–most):\n");
     for row in others {
-        let (cpu, wall) = (|s: &Sample| s.cpu.as_secs_f64(), |s: &Sample| s.wall.as_secs_f64());
+        let (cpu, wall) =
+            (|s: &Measurement| s.cpu.as_secs_f64(), |s: &Measurement| s.wall.as_secs_f64());
         if floors.contains(&row.name) {
             let (cpu, wall) = (own.ratio(row, cpu), own.ratio(row, wall));
             println!(

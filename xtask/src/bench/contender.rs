@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::told::Told;
+use super::told::LogSummary;
 use super::usage;
 use crate::peers::Tool;
 
@@ -207,7 +207,7 @@ pub struct Contender {
 
 /// Time, memory and output of one run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
+pub struct Measurement {
     /// From the first start to the last end.
     pub wall: Duration,
     /// User and system time of all processes.
@@ -217,7 +217,7 @@ pub struct Sample {
     /// Size of the output file.
     pub bytes: u64,
     /// The summary in readmill's log; `None` for other programs.
-    pub told: Option<Told>,
+    pub told: Option<LogSummary>,
 }
 
 impl Contender {
@@ -238,8 +238,8 @@ impl Contender {
     }
 
     /// Does the work once; the messages of the programs go to files in `directory`.
-    pub fn measure(&self, directory: &Path) -> Result<Sample> {
-        let mut sample = Sample::default();
+    pub fn measure(&self, directory: &Path) -> Result<Measurement> {
+        let mut sample = Measurement::default();
         let started = Instant::now();
         for stage in &self.stages {
             let (cpu, peak) = run_pipe(stage, directory).with_context(|| self.name.clone())?;
@@ -255,7 +255,7 @@ impl Contender {
             .with_context(|| format!("{} left no {}", self.name, self.output.display()))?
             .len();
         let log = fs::read(directory.join("0.err")).unwrap_or_default();
-        sample.told = Told::of(&String::from_utf8_lossy(&log));
+        sample.told = LogSummary::of(&String::from_utf8_lossy(&log));
         Ok(sample)
     }
 }

@@ -9,7 +9,7 @@ use super::contender::{Call, Contender, Program};
 use super::options::{Options, Peer};
 use super::sorters::{Sorting, samtools_sort};
 use super::table;
-use super::truth::{Flags, Truth};
+use super::truth::{BqsrInputs, Flags};
 use super::work::Work;
 
 /// Options of `bench cram`.
@@ -31,7 +31,7 @@ const FORMATS: [(&str, &str); 2] = [("CRAM 3.0", "cram,version=3.0"), ("its CRAM
 pub fn run(args: Args) -> Result<()> {
     let Args { options, truth, each } = args;
     let mut work = Work::prepare(options)?;
-    let truth = Truth::of(&work, &truth)?;
+    let truth = BqsrInputs::of(&work, &truth)?;
     let samtools = work.peer(Peer::Samtools);
     for threads in each {
         work.options.threads = threads;
@@ -46,7 +46,7 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-fn readmill(work: &Work, truth: &Truth) -> Contender {
+fn readmill(work: &Work, truth: &BqsrInputs) -> Contender {
     let Options { threads, limit, runs, .. } = work.options;
     let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
     let output = work.file("readmill.cram");
@@ -59,7 +59,7 @@ fn readmill(work: &Work, truth: &Truth) -> Contender {
 /// samtools takes its memory for each thread; its threads are counted as in the other tables.
 fn by_samtools(
     work: &Work,
-    truth: &Truth,
+    truth: &BqsrInputs,
     program: &Program,
     (name, format): (&str, &str),
 ) -> Contender {

@@ -68,7 +68,7 @@ fn plan(memory: u64, threads: usize, level: u8) -> Plan {
 }
 
 /// The sort under way.
-struct Drive {
+struct ClockedSort {
     header: Header,
     order: Order,
     sort: RunSort,
@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<()> {
     let source = batches::open(&args.input)?;
     let header = source.header().clone();
     let directory = args.to.parent().unwrap_or(&args.to);
-    let mut drive = Drive::new(args.divide()?, args.order, header, directory)?;
+    let mut drive = ClockedSort::new(args.divide()?, args.order, header, directory)?;
     let (records, reading, spilling) = drive.read(source)?;
     let file = File::create(&args.to).with_context(|| format!("cannot write {}", args.to.display()))?;
     let merging = drive.merge(file, args.level)?;
@@ -97,10 +97,10 @@ fn cpu() -> Result<std::time::Duration> {
     Ok(usage::own()?.cpu)
 }
 
-impl Drive {
+impl ClockedSort {
     fn new(memory: Memory, order: Order, header: Header, directory: &Path) -> Result<Self> {
         let keys = sort::Order::parse(order.name()).map_err(anyhow::Error::msg)?;
-        Ok(Drive {
+        Ok(ClockedSort {
             sort: RunSort::new(Keyer::new(keys, &header)),
             order,
             spill: Arc::new(Spill::new(&[directory.to_path_buf()])),
@@ -286,7 +286,7 @@ mod tests {
         for mib in [1024, 64] {
             let source = batches::open(&input).unwrap();
             let (header, memory) = (source.header().clone(), Memory::divide(&plan(mib << 20, 2, 1)));
-            let drive = Drive::new(memory.unwrap(), Order::Natural, header, directory.path());
+            let drive = ClockedSort::new(memory.unwrap(), Order::Natural, header, directory.path());
             let mut drive = drive.unwrap();
             let (records, reading, spilling) = drive.read(source).unwrap();
             assert!(records >= 200_000 && reading.cpu > reading.claim && !reading.serial().is_zero());

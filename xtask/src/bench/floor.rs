@@ -17,7 +17,7 @@ use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Infl
 
 use super::contender::Contender;
 use super::spill::Spill;
-use super::told::Told;
+use super::told::LogSummary;
 use super::usage;
 use super::work::Work;
 
@@ -63,7 +63,7 @@ pub fn contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> 
 }
 
 /// Runs a contender once for its output, and keeps that.
-pub fn keep(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<Told>)> {
+pub fn keep(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<LogSummary>)> {
     let kept = work.file("floor-source.bam");
     let told = contender.measure(&work.directory)?.told;
     std::fs::rename(&contender.output, &kept)?;

@@ -10,7 +10,7 @@ use super::options::{Options, Order, Peer};
 use super::recalibrators::Recalibrating;
 use super::sorters::Sorting;
 use super::table::measure;
-use super::truth::{Flags, Truth};
+use super::truth::{BqsrInputs, Flags};
 use super::work::Work;
 use super::{chains, floor};
 
@@ -49,7 +49,7 @@ pub fn five_steps(work: &Work) -> Result<()> {
 
 /// Four steps, the last two of which recalibrate, in one table; and what they cost readmill.
 pub fn four_steps(work: &Work, flags: &Flags) -> Result<()> {
-    let truth = Truth::of(work, flags)?;
+    let truth = BqsrInputs::of(work, flags)?;
     let job = Recalibrating { sorting: Sorting::of(work), truth: &truth };
     let mut contenders = vec![
         job.readmill("readmill"),
@@ -74,7 +74,7 @@ pub fn four_steps(work: &Work, flags: &Flags) -> Result<()> {
 
 /// Recalibration of reads that are sorted and marked: the counting in one table, the rest in another.
 pub fn bqsr_alone(work: &mut Work, flags: &Flags) -> Result<()> {
-    let truth = Truth::of(work, flags)?;
+    let truth = BqsrInputs::of(work, flags)?;
     let sorted = work.file("sorted.bam");
     Marking(Sorting::of(work)).readmill("preparation", "").measure(&work.directory)?;
     std::fs::rename(work.file("readmill.bam"), &sorted)?;

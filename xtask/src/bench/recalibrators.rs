@@ -15,7 +15,7 @@ use super::contender::{Call, Contender, Program};
 use super::markers::Marking;
 use super::options::Options;
 use super::sorters::Sorting;
-use super::truth::{Flags, Truth};
+use super::truth::{BqsrInputs, Flags};
 use super::work::Work;
 
 /// Options: the data, the reference and the known sites.
@@ -32,7 +32,7 @@ pub struct Recalibrating<'a> {
     /// The reads, and threads and memory.
     pub sorting: Sorting<'a>,
     /// The reference and the known sites.
-    pub truth: &'a Truth,
+    pub truth: &'a BqsrInputs,
 }
 
 impl Recalibrating<'_> {
@@ -102,7 +102,7 @@ impl Recalibrating<'_> {
     }
 
     /// elPrep does all at once, in memory, with converted files. Its level cannot be set.
-    pub fn elprep(&self, program: &Program, converted: &Truth) -> Option<Contender> {
+    pub fn elprep(&self, program: &Program, converted: &BqsrInputs) -> Option<Contender> {
         let mut contender = self.sorting.elprep(program)?;
         let sites: Vec<_> = converted.known_sites.iter().map(|file| file.to_string_lossy()).collect();
         let call = contender.stages[0][0].clone().words("--mark-duplicates --mark-optical-duplicates");

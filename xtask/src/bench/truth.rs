@@ -23,25 +23,28 @@ pub struct Flags {
 }
 
 /// A reference and known sites.
-pub struct Truth {
+pub struct BqsrInputs {
     /// The reference.
     pub reference: PathBuf,
     /// The known sites.
     pub known_sites: Vec<PathBuf>,
 }
 
-impl Truth {
+impl BqsrInputs {
     /// Takes the files of the flags, or those that belong to simulated reads.
     pub fn of(work: &Work, flags: &Flags) -> Result<Self> {
         if work.options.data.is_none() {
             let reference = work.data.with_file_name("reference.fa");
-            return Ok(Truth { reference, known_sites: vec![work.data.with_file_name("known.vcf")] });
+            return Ok(BqsrInputs {
+                reference,
+                known_sites: vec![work.data.with_file_name("known.vcf")],
+            });
         }
         let canonical = |file: &PathBuf| {
             file.canonicalize().with_context(|| format!("cannot read {}", file.display()))
         };
         let reference = flags.reference.as_ref().context("--data needs its --reference, too")?;
-        Ok(Truth {
+        Ok(BqsrInputs {
             reference: canonical(reference)?,
             known_sites: flags.known_sites.iter().map(canonical).collect::<Result<_>>()?,
         })
@@ -63,14 +66,14 @@ impl Truth {
     }
 
     /// The same as elPrep reads it.
-    pub fn for_elprep(&self, work: &Work, program: &Program) -> Result<Truth> {
+    pub fn for_elprep(&self, work: &Work, program: &Program) -> Result<BqsrInputs> {
         let convert = |how: &str, from: &PathBuf, end: &str| {
             let made = with_end(from, end);
             make(work, from, &made, |to| Call::new(program).arg(how).arg(from).arg(to))?;
             Ok(made)
         };
         let sites = |from| convert("vcf-to-elsites", from, "elsites");
-        Ok(Truth {
+        Ok(BqsrInputs {
             reference: convert("fasta-to-elfasta", &self.reference, "elfasta")?,
             known_sites: self.known_sites.iter().map(sites).collect::<Result<_>>()?,
         })

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result};
 
 use super::digest::outputs;
-use super::lines::{Line, Stage};
-use super::verdict::Outcome;
+use super::lines::{CommandLine, Stage};
+use super::verdict::RunResult;
 
 /// Threads and memory of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Means {
+pub struct Resources {
     /// Threads.
     pub threads: usize,
     /// Memory; `None` for the least that the program accepts.
@@ -23,16 +23,16 @@ pub struct Means {
 }
 
 /// All resources.
-pub const MEANS: [Means; 6] = [
-    Means { threads: 1, memory: Some("4G") },
-    Means { threads: 1, memory: None },
-    Means { threads: 2, memory: Some("4G") },
-    Means { threads: 2, memory: None },
-    Means { threads: 8, memory: Some("4G") },
-    Means { threads: 8, memory: None },
+pub const RESOURCES: [Resources; 6] = [
+    Resources { threads: 1, memory: Some("4G") },
+    Resources { threads: 1, memory: None },
+    Resources { threads: 2, memory: Some("4G") },
+    Resources { threads: 2, memory: None },
+    Resources { threads: 8, memory: Some("4G") },
+    Resources { threads: 8, memory: None },
 ];
 
-impl Means {
+impl Resources {
     /// The resources in words.
     pub fn words(self) -> String {
         format!("-@ {} -m {}", self.threads, self.memory.unwrap_or("least"))
@@ -44,9 +44,9 @@ pub struct Job<'a> {
     /// The program of one revision.
     pub program: &'a Path,
     /// The command line.
-    pub line: &'a Line,
+    pub line: &'a CommandLine,
     /// Threads and memory.
-    pub means: Means,
+    pub resources: Resources,
 }
 
 /// Does all jobs, `at_once` at a time, below a directory. Calls `done` with the number and result of each.
@@ -55,14 +55,14 @@ pub fn run_all(
     at_once: usize,
     below: &Path,
     inputs: &Path,
-    done: impl Fn(usize, Result<Outcome>) + Sync,
+    done: impl Fn(usize, Result<RunResult>) + Sync,
 ) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for worker in 0..at_once {
             let (next, done) = (&next, &done);
             scope.spawn(move || {
-                let place = Place { directory: below.join(worker.to_string()), inputs };
+                let place = WorkerDir { directory: below.join(worker.to_string()), inputs };
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(number) else { return };
@@ -75,12 +75,12 @@ pub fn run_all(
 }
 
 /// The directory of one worker. File names are the same in every run, so no path gets into an output.
-struct Place<'a> {
+struct WorkerDir<'a> {
     directory: PathBuf,
     inputs: &'a Path,
 }
 
-impl Place<'_> {
+impl WorkerDir<'_> {
     fn scratch(&self) -> PathBuf {
         self.directory.join("scratch")
     }
@@ -94,7 +94,7 @@ impl Place<'_> {
         Ok(std::os::unix::fs::symlink(self.inputs, self.scratch().join("in"))?)
     }
 
-    fn run(&self, job: &Job<'_>) -> Result<Outcome> {
+    fn run(&self, job: &Job<'_>) -> Result<RunResult> {
         let memory = job.line.stages.iter().map(|stage| self.memory(job, stage));
         let memory: Vec<String> = memory.collect::<Result<_>>()?;
         self.clear()?;
@@ -122,7 +122,7 @@ impl Place<'_> {
         }
         let errors = fs::read_to_string(self.directory.join("errors"))?;
         let outputs = outputs(&self.scratch(), &stdout)?;
-        Ok(Outcome {
+        Ok(RunResult {
             code,
             is_unknown: code == 1 && is_unknown(&errors),
             said: error_of(&errors),
@@ -133,18 +133,18 @@ impl Place<'_> {
     fn command(&self, job: &Job<'_>, stage: &Stage, memory: &str) -> Command {
         let mut command = Command::new(job.program);
         command.current_dir(self.scratch()).env_remove("TMPDIR").args(&stage.words);
-        if stage.takes_means {
-            command.args(["-@", &job.means.threads.to_string(), "-m", memory]);
+        if stage.takes_resources {
+            command.args(["-@", &job.resources.threads.to_string(), "-m", memory]);
         }
         command
     }
 
     /// The memory of one program: where it is to be the least, what the program's refusal names.
     fn memory(&self, job: &Job<'_>, stage: &Stage) -> Result<String> {
-        if let Some(given) = job.means.memory {
+        if let Some(given) = job.resources.memory {
             return Ok(given.to_owned());
         }
-        if !stage.takes_means {
+        if !stage.takes_resources {
             return Ok(String::new());
         }
         self.clear()?;
@@ -201,17 +201,17 @@ mod tests {
         let inputs = home.path().join("inputs");
         fs::create_dir(&inputs).unwrap();
         fs::write(inputs.join("a"), "text").unwrap();
-        let stage = |words: &str, takes_means| Stage {
+        let stage = |words: &str, takes_resources| Stage {
             words: words.split(' ').map(str::to_owned).collect(),
-            takes_means,
+            takes_resources,
         };
-        let line = Line {
+        let line = CommandLine {
             text: String::new(),
             code: 0,
             stdin: Some("in/a".into()),
             stages: vec![stage("one 0", true), stage("two 3", false)],
         };
-        let job = Job { program: &program, line: &line, means: MEANS[4] };
+        let job = Job { program: &program, line: &line, resources: RESOURCES[4] };
         let found = std::sync::Mutex::new(Vec::new());
         run_all(&[job], 2, &home.path().join("runs"), &inputs, |number, outcome| {
             found.lock().unwrap().push((number, outcome.unwrap()));

@@ -79,16 +79,16 @@ fn build() -> Result<PathBuf> {
 }
 
 /// The directory of one sample, in which the programs are run.
-pub struct Place<'a> {
+pub struct SampleDir<'a> {
     commands: &'a Commands,
     directory: PathBuf,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SampleDir<'a> {
     /// Makes the directory.
     pub fn new(commands: &'a Commands, directory: &Path) -> Result<Self> {
         fs::create_dir_all(directory)?;
-        Ok(Place { commands, directory: directory.canonicalize()? })
+        Ok(SampleDir { commands, directory: directory.canonicalize()? })
     }
 
     /// One line with the versions that are compared.

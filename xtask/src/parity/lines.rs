@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::commands::{Place, shown};
+use super::commands::{SampleDir, shown};
 
 /// The lines of a running program.
 pub struct Printed {
@@ -26,13 +26,13 @@ impl Printed {
     }
 
     /// Runs the system's samtools.
-    pub fn samtools(place: &Place<'_>, words: &str) -> Result<Self> {
-        Self::by(place.samtools_command(words))
+    pub fn samtools(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
+        Self::by(dir.samtools_command(words))
     }
 
     /// Runs samtools 1.24.
-    pub fn newest(place: &Place<'_>, words: &str) -> Result<Self> {
-        Self::by(place.newest_command(words))
+    pub fn newest(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
+        Self::by(dir.newest_command(words))
     }
 
     /// The next line, without its end; false after the last one. Then the program must have succeeded.
@@ -139,16 +139,16 @@ fn show(line: &[u8]) -> String {
 }
 
 /// Compares two files byte for byte.
-pub fn same_bytes(place: &Place<'_>, one: &str, other: &str) -> Result<u64> {
-    let open = |name: &str| File::open(place.path(name)).with_context(|| format!("no {name}"));
+pub fn same_bytes(dir: &SampleDir<'_>, one: &str, other: &str) -> Result<u64> {
+    let open = |name: &str| File::open(dir.path(name)).with_context(|| format!("no {name}"));
     same_streams(&mut BufReader::new(open(one)?), &mut BufReader::new(open(other)?))
         .with_context(|| format!("{one} and {other}"))
 }
 
 /// Compares the records of two BAM files byte for byte, whatever their headers and compression.
-pub fn same_records(place: &Place<'_>, ours: &str, theirs: &str) -> Result<u64> {
-    let mut one = Printed::by(place.inflated(ours))?;
-    let mut other = Printed::by(place.inflated(theirs))?;
+pub fn same_records(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<u64> {
+    let mut one = Printed::by(dir.inflated(ours))?;
+    let mut other = Printed::by(dir.inflated(theirs))?;
     skip_header(&mut one.reader)?;
     skip_header(&mut other.reader)?;
     let bytes = same_streams(&mut one.reader, &mut other.reader)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::lines::Printed;
 
 /// A record (name, flag without 0x400, RNAME and POS) and whether it is marked.
@@ -30,8 +30,8 @@ pub struct Differences {
 
 impl Marks {
     /// Reads the marks of a file.
-    pub fn of(place: &Place<'_>, file: &str) -> Result<Self> {
-        let mut printed = Printed::samtools(place, &format!("view {file}"))?;
+    pub fn of(dir: &SampleDir<'_>, file: &str) -> Result<Self> {
+        let mut printed = Printed::samtools(dir, &format!("view {file}"))?;
         let (mut line, mut marks) = (Vec::new(), Vec::new());
         while printed.line(&mut line)? {
             let text = std::str::from_utf8(&line)?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::{Printed, same, same_records, without_programs};
 
@@ -40,18 +40,18 @@ zero-length\t1\tc1\t3\t60\t0M3M\t*\t0\t0\tACG\tIII
 ";
 
 /// Sorts them as SAM and as BAM.
-pub fn compare(place: &Place<'_>, ledger: &mut Ledger) {
+pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.title("odd", "records as no aligner writes them");
     for input in ["odd.sam", "odd.bam"] {
         ledger.check(&format!("sort: {input} as samtools sort, as text and byte for byte"), || {
-            fs::write(place.path("odd.sam"), text())?;
-            place.samtools("view --no-PG -b -o odd.bam odd.sam")?;
-            place.samtools(&format!("sort -o theirs.bam {input}"))?;
-            place.readmill(&format!("sort {input} -o ours.bam"))?;
-            let ours = Printed::samtools(place, "view -h --no-PG ours.bam")?;
-            let theirs = Printed::samtools(place, "view -h --no-PG theirs.bam")?;
+            fs::write(dir.path("odd.sam"), text())?;
+            dir.samtools("view --no-PG -b -o odd.bam odd.sam")?;
+            dir.samtools(&format!("sort -o theirs.bam {input}"))?;
+            dir.readmill(&format!("sort {input} -o ours.bam"))?;
+            let ours = Printed::samtools(dir, "view -h --no-PG ours.bam")?;
+            let theirs = Printed::samtools(dir, "view -h --no-PG theirs.bam")?;
             let lines = same(ours, theirs, without_programs)?;
-            same_records(place, "ours.bam", "theirs.bam")?;
+            same_records(dir, "ours.bam", "theirs.bam")?;
             Ok(format!("{lines} lines"))
         });
     }

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use readmill_simulate::{Flowcell, Profile, Qualities};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 
 /// Where the reads of a sample come from.
-enum Reads {
+enum ReadOrigin {
     Simulated(Profile),
     File(PathBuf),
 }
@@ -34,14 +34,14 @@ pub struct Sample {
     pub is_grouped: bool,
     /// Whether it is too large for the least memory; it is compared only with samtools and with itself.
     pub is_deep: bool,
-    reads: Reads,
+    reads: ReadOrigin,
 }
 
-impl Known {
+impl SampleFiles {
     /// Files with these names; the dictionary has the name that GATK expects.
     pub fn of(reference: &str, sites: &str) -> Self {
         let (reference, sites) = (reference.to_owned(), sites.to_owned());
-        Known { reference, dictionary: "ref.dict".to_owned(), sites }
+        SampleFiles { reference, dictionary: "ref.dict".to_owned(), sites }
     }
 }
 
@@ -60,7 +60,7 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
             has_all_kinds: profile.unmapped_per_mille > base.unmapped_per_mille,
             is_grouped: true,
             is_deep: false,
-            reads: Reads::Simulated(profile),
+            reads: ReadOrigin::Simulated(profile),
         }
     };
     let deep = sample(6, "deep", "most templates, so that little memory spills", |profile| {
@@ -130,12 +130,12 @@ pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
         has_all_kinds: true,
         is_grouped: true,
         is_deep: false,
-        reads: Reads::Simulated(profile),
+        reads: ReadOrigin::Simulated(profile),
     }
 }
 
 /// Files of a sample besides its reads.
-pub struct Known {
+pub struct SampleFiles {
     /// The reference, FASTA.
     pub reference: String,
     /// The path of its dictionary, which need not exist.
@@ -147,17 +147,17 @@ pub struct Known {
 impl Sample {
     /// Puts the reference and the known sites into the directory of the sample, if there are any: a user's file
     /// has them next to it as `ref.fasta.gz` and `known.vcf.gz`, with the index of the latter.
-    pub fn known(&self, place: &Place<'_>) -> Result<Option<Known>> {
+    pub fn known(&self, dir: &SampleDir<'_>) -> Result<Option<SampleFiles>> {
         match &self.reads {
-            Reads::Simulated(profile) => {
+            ReadOrigin::Simulated(profile) => {
                 let sample = readmill_simulate::Sample::new(profile.clone());
-                sample.write_fasta(&mut BufWriter::new(File::create(place.path("ref.fasta"))?))?;
-                sample.write_known_sites(&mut BufWriter::new(File::create(place.path("known.vcf"))?))?;
-                Ok(Some(Known::of("ref.fasta", "known.vcf")))
+                sample.write_fasta(&mut BufWriter::new(File::create(dir.path("ref.fasta"))?))?;
+                sample.write_known_sites(&mut BufWriter::new(File::create(dir.path("known.vcf"))?))?;
+                Ok(Some(SampleFiles::of("ref.fasta", "known.vcf")))
             }
-            Reads::File(path) => {
+            ReadOrigin::File(path) => {
                 for name in ["ref.fasta.gz", "known.vcf.gz", "known.vcf.gz.tbi"] {
-                    let (source, target) = (path.with_file_name(name), place.path(name));
+                    let (source, target) = (path.with_file_name(name), dir.path(name));
                     if !source.exists() {
                         return Ok(None);
                     }
@@ -165,7 +165,7 @@ impl Sample {
                         std::os::unix::fs::symlink(source, target)?;
                     }
                 }
-                Ok(Some(Known::of("ref.fasta.gz", "known.vcf.gz")))
+                Ok(Some(SampleFiles::of("ref.fasta.gz", "known.vcf.gz")))
             }
         }
     }
@@ -189,31 +189,31 @@ impl Sample {
             has_all_kinds: true,
             is_grouped: !is_sorted,
             is_deep: false,
-            reads: Reads::File(path),
+            reads: ReadOrigin::File(path),
         })
     }
 
     /// Whether it is a user's file.
     pub fn is_given(&self) -> bool {
-        matches!(self.reads, Reads::File(_))
+        matches!(self.reads, ReadOrigin::File(_))
     }
 
     /// Puts the reads into `in.bam`, as samtools writes them.
-    pub fn make(&self, place: &Place<'_>) -> Result<()> {
-        let target = place.path("in.bam");
+    pub fn make(&self, dir: &SampleDir<'_>) -> Result<()> {
+        let target = dir.path("in.bam");
         if target.exists() {
             std::fs::remove_file(&target)?;
         }
         match &self.reads {
-            Reads::File(path) => Ok(std::os::unix::fs::symlink(path, target)?),
-            Reads::Simulated(profile) => write(place, profile.clone()),
+            ReadOrigin::File(path) => Ok(std::os::unix::fs::symlink(path, target)?),
+            ReadOrigin::Simulated(profile) => write(dir, profile.clone()),
         }
     }
 }
 
-fn write(place: &Place<'_>, profile: Profile) -> Result<()> {
+fn write(dir: &SampleDir<'_>, profile: Profile) -> Result<()> {
     let sample = readmill_simulate::Sample::new(profile);
-    let mut samtools = place.samtools_command("view --no-PG -b -o in.bam -");
+    let mut samtools = dir.samtools_command("view --no-PG -b -o in.bam -");
     let mut samtools = samtools.stdin(Stdio::piped()).spawn().context("samtools does not start")?;
     let mut pipe = samtools.stdin.take().context("samtools has no input")?;
     let mut bytes = Vec::new();

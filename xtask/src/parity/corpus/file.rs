@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::meaning::{self, difference, lines};
 use super::references::Fitting;
 use super::verdict::Verdict;
-use crate::parity::commands::Place;
+use crate::parity::commands::SampleDir;
 
 /// The lines that a program printed, or its message if it refused the file.
 pub type Printed = std::result::Result<Vec<String>, String>;
@@ -28,7 +28,7 @@ fn printed(mut command: Command) -> Result<Printed> {
 /// A file, and the reference that fits it.
 pub struct File<'a> {
     /// Where the programs run.
-    pub place: &'a Place<'a>,
+    pub dir: &'a SampleDir<'a>,
     /// The file itself.
     pub path: &'a Path,
     /// Its number; files made from it have it in their names.
@@ -58,15 +58,15 @@ impl File<'_> {
 
     /// Reads the file with samtools, with this file's reference.
     pub fn samtools(&self, path: &Path) -> Result<Printed> {
-        let mut command = self.with_reference(self.place.newest_command("view"), "-T");
+        let mut command = self.with_reference(self.dir.newest_command("view"), "-T");
         command.arg(path);
-        self.told(path, printed(command)?)
+        self.without_paths(path, printed(command)?)
     }
 
     /// Returns the lines that a program printed, or its message without names of the program and of directories.
-    fn told(&self, path: &Path, printed: Printed) -> Result<Printed> {
+    fn without_paths(&self, path: &Path, printed: Printed) -> Result<Printed> {
         let shown = path.display().to_string();
-        let directory = format!("{}/", self.place.directory().display());
+        let directory = format!("{}/", self.dir.directory().display());
         Ok(printed.map_err(|said| {
             let said = said.strip_prefix("readmill: error: ").unwrap_or(&said);
             let said = said.strip_prefix(&format!("{shown}: ")).unwrap_or(said);
@@ -76,38 +76,38 @@ impl File<'_> {
 
     /// Reads the file with readmill, with this file's reference and these options.
     pub fn readmill(&self, path: &Path, options: &str) -> Result<Printed> {
-        let command = self.place.readmill_command(&format!("prep -q --no-PG -O sam {options}"));
+        let command = self.dir.readmill_command(&format!("prep -q --no-PG -O sam {options}"));
         let mut command = self.with_reference(command, "--reference");
         command.arg(path);
-        self.told(path, printed(command)?)
+        self.without_paths(path, printed(command)?)
     }
 
     /// Writes it as CRAM with samtools, with options of its `-O cram`; returns the message if samtools refuses.
     pub fn write_by_samtools(&self, name: &str, options: &str) -> Result<Printed> {
         let without = if self.to_write_with().is_none() { ",no_ref=1" } else { "" };
         let words = format!("view -C -O cram{options}{without} -o {name}");
-        let mut command = self.with_reference(self.place.newest_command(&words), "-T");
+        let mut command = self.with_reference(self.dir.newest_command(&words), "-T");
         command.arg(self.path);
-        self.told(self.path, printed(command)?)
+        self.without_paths(self.path, printed(command)?)
     }
 
     /// Writes it as CRAM and reads that with both programs; `before` has its records.
     pub fn write(&self, before: &[String]) -> Result<Verdict> {
         let name = self.ours();
-        let mut command = self.place.readmill_command("prep -q --no-PG -o");
+        let mut command = self.dir.readmill_command("prep -q --no-PG -o");
         command.arg(&name);
         let mut command = self.with_reference(command, "--reference");
         command.arg(self.path);
         if self.to_write_with().is_none() {
             command.args(["-O", "cram,no-ref"]);
         }
-        if let Err(said) = self.told(self.path, printed(command)?)? {
+        if let Err(said) = self.without_paths(self.path, printed(command)?)? {
             return Ok(match self.write_by_samtools("refused.cram", "")? {
                 Err(_) => Verdict::Refused(said),
                 Ok(_) => Verdict::Defect(format!("readmill alone refuses to write it: {said}")),
             });
         }
-        let path = self.place.path(&name);
+        let path = self.dir.path(&name);
         let (again, theirs) = match (self.readmill(&path, "")?, self.samtools(&path)?) {
             (Ok(again), Ok(theirs)) => (again, theirs),
             (Err(said), _) => return Ok(Verdict::Defect(format!("readmill: {said}"))),
@@ -129,7 +129,7 @@ impl File<'_> {
         if self.write_by_samtools(&name, "")?.is_err() {
             return Ok(Verdict::Blank);
         }
-        let path = self.place.path(&name);
+        let path = self.dir.path(&name);
         Ok(alike(&self.readmill(&path, "")?, &self.samtools(&path)?))
     }
 }

@@ -7,17 +7,17 @@ use anyhow::Result;
 
 use super::file::{File, alike};
 use super::meaning::{self, difference, lines};
-use super::verdict::{HTSJDKS, OURS, OURS_BY_HTSJDK, Row, Verdict};
-use crate::parity::commands::Place;
+use super::verdict::{CorpusRow, HTSJDKS, OURS, OURS_BY_HTSJDK, Verdict};
+use crate::parity::commands::SampleDir;
 
 /// The records that htsjdk read in a CRAM file, or its message.
-type Read = std::result::Result<Vec<String>, String>;
+type HtsjdkResult = std::result::Result<Vec<String>, String>;
 
 /// A CRAM file of ours that htsjdk reads differently.
-struct Otherwise {
+struct HtsjdkDifference {
     /// The number of the file.
     at: usize,
-    read: Read,
+    read: HtsjdkResult,
     /// The records that readmill reads.
     ours: Vec<String>,
     /// The first difference.
@@ -25,31 +25,31 @@ struct Otherwise {
 }
 
 /// Fills in the verdicts on all files that were written as CRAM.
-pub fn compare(place: &Place<'_>, files: &[File<'_>], rows: &mut [Row]) -> Result<()> {
+pub fn compare(dir: &SampleDir<'_>, files: &[File<'_>], rows: &mut [CorpusRow]) -> Result<()> {
     let some: Vec<usize> =
         (0..rows.len()).filter(|&at| rows[at].verdicts[OURS] == Verdict::Same).collect();
     let crams: Vec<(String, &File<'_>)> =
         some.iter().map(|&at| (files[at].ours(), &files[at])).collect();
-    let read = reads(place, &crams)?;
+    let read = reads(dir, &crams)?;
     let mut again = Vec::new();
     for (&at, theirs) in some.iter().zip(read) {
         let file = &files[at];
-        let ours = file.readmill(&place.path(&file.ours()), "")?.unwrap_or_default();
+        let ours = file.readmill(&dir.path(&file.ours()), "")?.unwrap_or_default();
         let ours: Vec<String> = ours.iter().map(|line| meaning::without_made(line)).collect();
         match compared(&theirs, &ours) {
             None => rows[at].verdicts[OURS_BY_HTSJDK] = Verdict::Same,
-            Some(what) => again.push(Otherwise { at, read: theirs, ours, what }),
+            Some(what) => again.push(HtsjdkDifference { at, read: theirs, ours, what }),
         }
     }
-    judge(place, files, rows, again)?;
-    for (at, verdict) in some.iter().zip(back(place, &crams)?) {
+    judge(dir, files, rows, again)?;
+    for (at, verdict) in some.iter().zip(back(dir, &crams)?) {
         rows[*at].verdicts[HTSJDKS] = verdict;
     }
     Ok(())
 }
 
 /// Describes the difference between htsjdk's reading and ours.
-fn compared(theirs: &Read, ours: &[String]) -> Option<String> {
+fn compared(theirs: &HtsjdkResult, ours: &[String]) -> Option<String> {
     let theirs = match theirs {
         Ok(theirs) => theirs,
         Err(said) => return Some(format!("htsjdk refuses it: {said}")),
@@ -58,18 +58,23 @@ fn compared(theirs: &Read, ours: &[String]) -> Option<String> {
 }
 
 /// Whether htsjdk treats samtools' CRAM 3.0 of a file as it treats ours.
-fn judge(place: &Place<'_>, files: &[File<'_>], rows: &mut [Row], again: Vec<Otherwise>) -> Result<()> {
+fn judge(
+    dir: &SampleDir<'_>,
+    files: &[File<'_>],
+    rows: &mut [CorpusRow],
+    again: Vec<HtsjdkDifference>,
+) -> Result<()> {
     let mut crams = Vec::new();
-    for &Otherwise { at, .. } in &again {
+    for &HtsjdkDifference { at, .. } in &again {
         let name = format!("samtools3.{at}.cram");
         let _ = files[at].write_by_samtools(&name, ",version=3.0")?;
         // htsjdk reads an index that is there, whether it needs it or not.
-        if place.path(&format!("{}.crai", files[at].ours())).exists() {
-            let _ = place.newest(&format!("index {name}"));
+        if dir.path(&format!("{}.crai", files[at].ours())).exists() {
+            let _ = dir.newest(&format!("index {name}"));
         }
         crams.push((name, &files[at]));
     }
-    for (it, of_theirs) in again.into_iter().zip(reads(place, &crams)?) {
+    for (it, of_theirs) in again.into_iter().zip(reads(dir, &crams)?) {
         let same = match (&it.read, &of_theirs) {
             (Ok(a), Ok(b)) => is_explained(a, b, &it.ours),
             (Err(a), Err(b)) => kind_of(a) == kind_of(b),
@@ -104,35 +109,35 @@ fn kind_of(said: &str) -> &str {
 }
 
 /// Reads CRAM files with htsjdk.
-fn reads(place: &Place<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Read>> {
+fn reads(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<HtsjdkResult>> {
     let calls = crams.iter().map(|(name, file)| {
         let reference = file.to_write_with().map(|it| format!(" R={it}")).unwrap_or_default();
         format!("SamFormatConverter I={name} O=htsjdk.{name}.sam{reference}")
     });
-    let ends = place.picard_each_said(&calls.collect::<Vec<_>>())?;
+    let ends = dir.picard_each_said(&calls.collect::<Vec<_>>())?;
     let read = crams.iter().zip(ends).map(|((name, _), (code, said))| {
         if code != 0 {
             return Ok(Err(said));
         }
-        let text = fs::read(place.path(&format!("htsjdk.{name}.sam")))?;
+        let text = fs::read(dir.path(&format!("htsjdk.{name}.sam")))?;
         Ok(Ok(lines(&text).iter().map(|line| meaning::without_made(line)).collect()))
     });
     read.collect()
 }
 
 /// Writes CRAM with htsjdk, which needs a reference, and reads that with readmill and samtools.
-fn back(place: &Place<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Verdict>> {
+fn back(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Verdict>> {
     let calls = crams.iter().filter_map(|(name, file)| {
         let reference = file.to_write_with()?;
         Some(format!("SamFormatConverter I={name} O=htsjdk.{name}.cram R={reference}"))
     });
-    let mut ends = place.picard_each_said(&calls.collect::<Vec<_>>())?.into_iter();
+    let mut ends = dir.picard_each_said(&calls.collect::<Vec<_>>())?.into_iter();
     let verdicts = crams.iter().map(|(name, file)| {
         let written = file.to_write_with().is_some() && ends.next().is_some_and(|(code, _)| code == 0);
         if !written {
             return Ok(Verdict::Blank);
         }
-        let path = place.path(&format!("htsjdk.{name}.cram"));
+        let path = dir.path(&format!("htsjdk.{name}.cram"));
         Ok(alike(&file.readmill(&path, "")?, &file.samtools(&path)?))
     });
     verdicts.collect()

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::verdict::{COMPARISONS, Row, Verdict};
+use super::verdict::{COMPARISONS, CorpusRow, Verdict};
 
 /// Verdicts as they are counted: blank, same, refused, numbered, as samtools', defects.
-type Counts = [usize; 6];
+type VerdictCounts = [usize; 6];
 
 fn class(verdict: &Verdict) -> usize {
     match verdict {
@@ -20,8 +20,8 @@ fn class(verdict: &Verdict) -> usize {
 }
 
 /// The number of each verdict in a comparison, in words.
-pub fn counted(rows: &[Row], comparison: usize) -> String {
-    let mut counts = Counts::default();
+pub fn counted(rows: &[CorpusRow], comparison: usize) -> String {
+    let mut counts = VerdictCounts::default();
     rows.iter().for_each(|row| counts[class(&row.verdicts[comparison])] += 1);
     let [_, same, refused, numbered, as_samtools, defects] = counts;
     format!(
@@ -31,7 +31,7 @@ pub fn counted(rows: &[Row], comparison: usize) -> String {
 }
 
 /// All tables.
-pub fn markdown(rows: &[Row], versions: &str) -> String {
+pub fn markdown(rows: &[CorpusRow], versions: &str) -> String {
     let mut out = format!("{INTRODUCTION}{versions}.\n\n");
     sums(rows, &mut out);
     out.push_str(LEGEND);
@@ -74,11 +74,11 @@ fn head(out: &mut String, columns: &[&str]) {
 const CLASSES: [&str; 5] = ["ok", "refused", "row", "as samtools'", "DEFECT"];
 
 /// By comparison and by format.
-fn sums(rows: &[Row], out: &mut String) {
+fn sums(rows: &[CorpusRow], out: &mut String) {
     out.push_str("## Sums\n\n");
     head(out, &[&["comparison", "files"], &CLASSES[..]].concat());
     for (at, comparison) in COMPARISONS.iter().enumerate() {
-        let mut kinds: BTreeMap<&str, Counts> = BTreeMap::new();
+        let mut kinds: BTreeMap<&str, VerdictCounts> = BTreeMap::new();
         for row in rows {
             let key = if at == 0 { row.kind } else { "" };
             kinds.entry(key).or_default()[class(&row.verdicts[at])] += 1;
@@ -95,10 +95,10 @@ fn sums(rows: &[Row], out: &mut String) {
 }
 
 /// By directory: for each comparison the number of equal files and of compared files.
-fn directories(rows: &[Row], out: &mut String) {
+fn directories(rows: &[CorpusRow], out: &mut String) {
     out.push_str("## By directory\n\nFiles that are the same, of those that were compared.\n\n");
     head(out, &[&["directory", "files"], &COMPARISONS[..]].concat());
-    let mut all: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    let mut all: BTreeMap<&str, Vec<&CorpusRow>> = BTreeMap::new();
     for row in rows {
         let directory = row.shown.rsplit_once('/').map_or(".", |(directory, _)| directory);
         all.entry(directory).or_default().push(row);
@@ -121,7 +121,7 @@ fn directories(rows: &[Row], out: &mut String) {
 }
 
 /// Every file that is not the same in all comparisons, and why.
-fn reasons(rows: &[Row], out: &mut String) {
+fn reasons(rows: &[CorpusRow], out: &mut String) {
     out.push_str("## Not the same\n\n");
     head(out, &["file", "comparison", "verdict", "reason"]);
     for row in rows {
@@ -137,7 +137,7 @@ fn reasons(rows: &[Row], out: &mut String) {
 }
 
 /// Every file.
-fn files(rows: &[Row], out: &mut String) {
+fn files(rows: &[CorpusRow], out: &mut String) {
     out.push_str("## Every file\n\n");
     head(out, &[&["file"], &COMPARISONS[..]].concat());
     for row in rows {

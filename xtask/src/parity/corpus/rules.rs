@@ -52,7 +52,7 @@ fn refuses_alone(file: &File<'_>, theirs: &[String], said: String) -> Result<Ver
 
 /// Whether `samtools quickcheck` finds that the end is missing.
 fn has_no_end(file: &File<'_>) -> Result<bool> {
-    let mut command = file.place.newest_command("quickcheck -v");
+    let mut command = file.dir.newest_command("quickcheck -v");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
     let said = [output.stdout, output.stderr].concat();
     Ok(String::from_utf8_lossy(&said).contains("missing EOF block"))
@@ -60,7 +60,7 @@ fn has_no_end(file: &File<'_>) -> Result<bool> {
 
 /// The lines of its header, as samtools gives them.
 fn header(file: &File<'_>) -> Result<String> {
-    let mut command = file.place.newest_command("view -H");
+    let mut command = file.dir.newest_command("view -H");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

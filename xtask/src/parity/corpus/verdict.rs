@@ -73,7 +73,7 @@ impl fmt::Display for Verdict {
 
 /// A file of the corpus and its verdicts, one for each of [`COMPARISONS`].
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct CorpusRow {
     /// Its path below the corpus.
     pub shown: String,
     /// SAM, BAM or CRAM, by its name.

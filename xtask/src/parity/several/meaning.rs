@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result, ensure};
 
 use super::headers::ids;
-use crate::parity::raw::Reads;
+use crate::parity::raw::ReadsFile;
 
 /// Header and records of a file, with the content of read groups and programs in place of their IDs.
-pub struct Meaning {
+pub struct ResolvedFile {
     /// The names of the sequences, in order.
     pub sequences: Vec<String>,
     lines: BTreeSet<String>,
@@ -33,9 +33,9 @@ fn said(line: &str, without: &[&str]) -> String {
     fields.join(" ")
 }
 
-impl Meaning {
+impl ResolvedFile {
     /// Resolves the IDs in these reads.
-    pub fn of(reads: &Reads) -> Result<Self> {
+    pub fn of(reads: &ReadsFile) -> Result<Self> {
         let header = reads.header.join("\n");
         let of_kind = |kind: &'static str| {
             header.lines().filter(move |line| line.starts_with(&format!("{kind}\t")))
@@ -63,7 +63,7 @@ impl Meaning {
             programs.keys().map(|id| (id.clone(), chain(id))).collect();
         let mut comments: Vec<String> = of_kind("@CO").map(str::to_owned).collect();
         comments.sort();
-        let mut meaning = Meaning {
+        let mut meaning = ResolvedFile {
             sequences: ids(&header, "@SQ").into_iter().map(str::to_owned).collect(),
             lines: of_kind("@SQ").map(|line| said(line, &[])).collect(),
             groups,
@@ -94,7 +94,7 @@ impl Meaning {
     }
 
     /// Checks that our file has the same meaning as theirs. The order of sequences and records can differ.
-    pub fn same(&self, theirs: &Meaning) -> Result<()> {
+    pub fn same(&self, theirs: &ResolvedFile) -> Result<()> {
         let values = |by_id: &BTreeMap<String, String>| by_id.values().cloned().collect::<BTreeSet<_>>();
         for (what, ours, theirs) in [
             ("@SQ", self.lines.clone(), theirs.lines.clone()),

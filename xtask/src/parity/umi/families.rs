@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use crate::parity::random::Random;
+use crate::parity::random::SeededRandom;
 
 /// Bases of a read.
 const READ: u64 = 30;
@@ -29,7 +29,7 @@ type Ends = [Vec<u8>; 2];
 /// Reads of molecules at this number of positions as SAM text. In duplex, each end of a molecule has a UMI,
 /// and both strands of it are read; else, one UMI and one strand. Returns the number of molecules,
 /// too.
-pub fn families(random: &mut Random, positions: u64, duplex: bool) -> (String, u64) {
+pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (String, u64) {
     let (mut templates, mut molecules) = (Vec::new(), 0);
     for at in 0..positions {
         let position = Position {
@@ -70,12 +70,12 @@ pub fn families(random: &mut Random, positions: u64, duplex: bool) -> (String, u
 }
 
 /// A random base once in this many bases (it can be the same), else the base itself.
-fn with_errors(random: &mut Random, umi: &[u8], once_in: u64) -> Vec<u8> {
+fn with_errors(random: &mut SeededRandom, umi: &[u8], once_in: u64) -> Vec<u8> {
     umi.iter().map(|&base| if random.once_in(once_in) { random.pick(b"ACGT") } else { base }).collect()
 }
 
 /// The UMI as it was read: that of the first segment comes first.
-fn umi(random: &mut Random, ends: &Ends, duplex: bool, first_is_lower: bool) -> String {
+fn umi(random: &mut SeededRandom, ends: &Ends, duplex: bool, first_is_lower: bool) -> String {
     let [mut first, mut second] = ends.clone().map(|umi| with_errors(random, &umi, 40));
     if !duplex {
         if random.once_in(100) {
@@ -91,7 +91,7 @@ fn umi(random: &mut Random, ends: &Ends, duplex: bool, first_is_lower: bool) -> 
 
 /// The two lines of a template.
 fn template(
-    random: &mut Random,
+    random: &mut SeededRandom,
     at: &Position,
     number: usize,
     umi: &str,
