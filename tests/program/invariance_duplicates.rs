@@ -30,7 +30,7 @@ const HEADER: &str =
     "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:1000000\n@SQ\tSN:c2\tLN:500000\n@RG\tID:a\tLB:L1\n@RG\tID:b\tLB:L2\n";
 
 /// Pairs of the shortest reads there are, with UMIs and places on a flow cell, of which every third has the ends of
-/// another; some single reads. Mates stand together.
+/// another; some single reads. Mates are adjacent.
 fn tiny(pairs: usize) -> Vec<Vec<u8>> {
     let random = &mut TestRandom::new(pairs as u64);
     let mut templates = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! Each sample gets a directory of its own, in which readmill and the peers are run on the same
 //! files; each comparison is one line, `ok` or `FAIL`. What is compared, against what and why some
-//! differences are accepted is told in docs/parity.md.
+//! differences are accepted is in docs/parity.md.
 
 mod align;
 mod beside;
@@ -94,7 +94,7 @@ enum ParityPart {
     Indexes,
     /// Duplicate metrics, of one library and of several, and MultiQC on them
     Metrics,
-    /// Molecules told by UMIs, beside umi_tools and fgumi
+    /// Molecules by UMIs, compared with umi_tools and fgumi
     Umi,
     /// Recalibrated base qualities, beside GATK
     Bqsr,

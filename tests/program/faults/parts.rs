@@ -10,7 +10,7 @@ use crate::faults::paused::Paused;
 use crate::faults::program::{Ended, TestFolders};
 use crate::faults::space::with_small_disk;
 
-/// Sorts `in/x.bam` into so many parts.
+/// Sorts `in/x.bam` into this number of parts.
 fn sort(folders: &TestFolders, parts: &str) -> Ended {
     folders.readmill(["sort", "in/x.bam", "-o", "out/x.bam", "--out-parts", parts])
 }

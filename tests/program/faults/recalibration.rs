@@ -29,7 +29,7 @@ fn bases(contig: &str) -> String {
     (0..length).map(letter).collect()
 }
 
-/// The reference, 50 bases a line, with so many bases of each contig.
+/// The reference, 50 bases a line, with this number of bases of each contig.
 fn fasta(contigs: &[(&str, usize)]) -> String {
     let lines = |text: &str| {
         let lines = text.as_bytes().chunks(50).map(|line| String::from_utf8_lossy(line) + "\n");

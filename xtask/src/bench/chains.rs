@@ -1,8 +1,8 @@
-//! Five steps: how each program, or chain of programs, is asked for them.
+//! Five steps: the commands of each program or chain of programs.
 //!
-//! Each peer does the job the fast way its manual allows: pipes of uncompressed BAM, its own threads, the same
-//! memory where it can be told. samtools' `-@` and `-m` are given to every program of its chain that has them,
-//! so its pipe may use more than the threads and memory that readmill is given.
+//! Each peer runs in the fastest way that its manual allows: pipes of uncompressed BAM, its own threads, the same
+//! memory if it has an option for it. Every program of samtools' chain gets `-@` and `-m` if it has them, so the pipe
+//! can use more threads and memory than readmill.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
-//! Every codec and level on the blocks of BAM files: speed, size, and that what goes in comes out.
+//! Every codec and level on the blocks of BAM files: speed, size, and whether decompression restores the data.
 //!
-//! The blocks are those that readmill cuts, of the reads as they come and sorted. One thread compresses and
-//! decompresses about 1 MiB of them after the other, as readmill does. Speed is that of CPU time, because nobody
-//! waits for anything here and other work on the machine then disturbs less.
+//! The blocks are those that readmill makes, of the reads in input order and sorted. One thread compresses and
+//! decompresses about 1 MiB of them at a time, as readmill does. Speed is by CPU time: no thread waits here, and other
+//! work on the machine affects CPU time less.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -72,7 +72,7 @@ fn files_without_any_site() {
         with != without && said.contains("warning: in/none.bed: there is no known site in it"),
         "{said}"
     );
-    // One that has none beside one that has some is told.
+    // A file without sites next to one with some gives a warning.
     let (table, said) = run(&format!("{AGAINST} --known-sites in/none.bed"));
     assert!(
         table == with && said.contains("warning: in/none.bed: there is no known site in it"),

@@ -55,7 +55,7 @@ const ADAPTERS: [[&[u8]; 2]; 3] = [
     ],
 ];
 
-/// Compares on so many pairs. The index of `ref.fa` is there.
+/// Compares this number of pairs. The index of `ref.fa` exists.
 pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
     if let Err(error) = make(dir, pairs) {
         ledger.check("align: reads with adapters", || Err(error));

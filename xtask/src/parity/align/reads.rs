@@ -132,7 +132,7 @@ pub fn bases(random: &mut SeededRandom, count: u64) -> Vec<u8> {
     (0..count).map(|_| random.pick(b"ACGT")).collect()
 }
 
-/// A copy in which so many of a thousand bases are others, are not there, or have others behind them.
+/// A copy in which this number of a thousand bases is replaced, deleted, or followed by an insertion.
 pub fn changed(random: &mut SeededRandom, of: &[u8], per_mille: u64) -> Vec<u8> {
     let mut copy = Vec::with_capacity(of.len() + 8);
     for &base in of {
