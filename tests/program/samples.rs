@@ -20,7 +20,7 @@ fn pairs(samples: &[&str]) -> String {
     header.into_iter().chain(groups).chain(records).collect()
 }
 
-/// The name of the sample in both kinds of metrics. `line` is a command line; names with a dot are files of the desk.
+/// The name of the sample in both kinds of metrics. `line` is a command line; names with a dot are files of the test directory.
 fn names(dir: &TestDir, line: &str) -> [String; 2] {
     let file = |word: &str| if word.contains('.') { arg(&dir.path(word)) } else { word.to_owned() };
     let mut words: Vec<String> = line.split(' ').map(file).collect();
