@@ -1,8 +1,8 @@
-//! The aligner's kernel with nothing around it: reads that lie in memory are aligned, and their records thrown away.
+//! The aligner's kernel alone: aligns reads that are in memory, and drops their records.
 //!
-//! Reads are parsed and the index is loaded before the clock starts. Batches and cohorts are those of `readmill align`, the
-//! threads as many; each has its own aligner, takes the next batch that nobody has, and rests where a cohort has to be
-//! whole. The C library's allocator is left as it is, unless it is asked for as readmill sets it.
+//! Reads are parsed and the index is loaded before the clock starts. Batches and cohorts are those of `readmill
+//! align`, the same number of threads. Each has its own aligner, takes the next free batch, and waits where a cohort
+//! has to be complete. The C library's allocator keeps its defaults, unless a flag asks for readmill's settings.
 #![allow(clippy::disallowed_methods, reason = "the bare kernel has threads of its own")]
 
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use readmill_record::ReadBatch;
 
 use super::usage;
 
-/// What is aligned, and how.
+/// Options of `bench kernel-once`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The reference, its index beside it
@@ -43,7 +43,7 @@ pub struct Args {
     settled: bool,
 }
 
-/// Measures once and says wall seconds and CPU seconds.
+/// Measures once and prints wall seconds and CPU seconds.
 pub fn run(args: &Args) -> Result<()> {
     if args.settled {
         allocator::settle(Heaps::Aligning(args.threads));
@@ -80,7 +80,7 @@ fn read(args: &Args) -> Result<Vec<ReadBatch>> {
     Ok(batches)
 }
 
-/// The batches of each cohort; one that a border cuts is cut there.
+/// The batches of each cohort; a batch that crosses a border is cut there.
 fn cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> {
     let mut cutter = Cohorts::new(kernel.cohort_bases(2).unwrap_or(u64::MAX));
     let (mut cohorts, mut present) = (Vec::new(), Vec::new());
@@ -99,7 +99,7 @@ fn cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> 
     cohorts
 }
 
-/// Aligns the reads of a cohort; gives the number of records.
+/// Aligns the reads of a cohort; returns the number of records.
 fn align(
     kernel: &dyn Kernel,
     crew: &mut [Box<dyn Aligner>],
@@ -121,7 +121,7 @@ fn align(
     Ok(records.into_iter().sum())
 }
 
-/// Does `work` for each batch, on all threads; what comes of it is in the order of batches.
+/// Does `work` for each batch, on all threads; the results are in the order of batches.
 fn each<T: Send>(
     crew: &mut [Box<dyn Aligner>],
     batches: usize,
