@@ -33,7 +33,7 @@ impl Input {
     pub fn named(&self) -> impl Fn(Error) -> Error + '_ {
         |error| {
             let placed = error.place.record.is_some() || error.place.offset.is_some();
-            if placed || error.kind == Kind::Input { error.file(&self.path) } else { error }
+            if placed || error.kind == ErrorKind::Input { error.file(&self.path) } else { error }
         }
     }
 }

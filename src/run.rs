@@ -103,7 +103,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     };
     report.done();
     let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
-        ([one], Kind::Input) => error.file(one), // what is wrong with all of it, not with a record
+        ([one], ErrorKind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,
     })?;
     summary::conclude(plan, &ledger, &summary, started, report);

@@ -8,7 +8,7 @@ use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{Link, Opened};
 use readmill_format::cram;
 use readmill_format::source::{Claim, Opener, Rules, Source};
-use readmill_record::header::{Fate, Names, Renames};
+use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Fields};
 use readmill_record::{Batch, Error, Flags, Header, Read, Reads, RecordRef, Result};
 
@@ -203,7 +203,7 @@ impl Unaligned {
         let (mut fields, mut at) = (Fields::new(all), 0);
         while let Some(field) = fields.next() {
             let end = all.len() - fields.rest().len();
-            let fate = |names: &Names| match names.fate(field.value) {
+            let fate = |names: &IdRenames| match names.fate(field.value) {
                 Fate::Keep => Some(all[at..end].to_vec()),
                 Fate::Become(id) => Some([&field.tag, &b"Z"[..], id, b"\0"].concat()),
                 Fate::Remove => None,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use readmill_format::cram::{self, Crai, Encoded, References, Writing};
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
@@ -67,7 +67,7 @@ pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result
         }
     };
     let numbers = reference.matches(header)?;
-    let mut lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
+    let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
     for (line, number) in lines.iter_mut().zip(numbers) {
         let Some(number) = number else { continue };
         let md5 = cram::md5(&reference, number)?;
@@ -86,7 +86,7 @@ fn nowhere() -> Error {
         .hint("give the FASTA file of the reads by --reference, or store all bases: -O cram,no-ref")
 }
 
-fn another(line: &Line, told: &[u8], md5: &str) -> Error {
+fn another(line: &HeaderLine, told: &[u8], md5: &str) -> Error {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (contig, told) = (text(line.get(b"SN").unwrap_or_default()), text(told));
     Error::input(format!(

@@ -145,7 +145,7 @@ fn every_fault_is_caught_and_nothing_is_written() {
             for (fault, told) in FAULTS {
                 let error = run(&plan, fault, late).unwrap_err();
                 let case = format!("{fault:?}, late: {late}, held: {holds}: {error}");
-                assert_eq!(error.kind, Kind::Different, "{case}");
+                assert_eq!(error.kind, ErrorKind::Different, "{case}");
                 assert!(error.to_string().contains(told), "{case}");
                 assert_eq!(desk.names(), ["in.bam"], "{case}");
             }

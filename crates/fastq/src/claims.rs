@@ -311,7 +311,7 @@ mod tests {
         };
         assert_eq!(read(22).unwrap(), 1);
         let error = read(23).unwrap_err();
-        assert_eq!(error.kind, readmill_record::Kind::Usage);
+        assert_eq!(error.kind, readmill_record::ErrorKind::Usage);
         let said = error.to_string();
         assert!(said.contains("r.fastq.zst") && said.contains("raise -m"), "{said}");
     }

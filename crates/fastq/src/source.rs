@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use readmill_format::bgzf::BlockReader;
-use readmill_record::{Error, Kind, Result};
+use readmill_record::{Error, ErrorKind, Result};
 
 use crate::layout::{FirstRead, first_reads};
 use crate::twins::twins;
@@ -315,6 +315,6 @@ fn fault(error: &io::Error) -> Error {
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other => {
             Error::input(format!("the compressed data is damaged: {error}")).hint(GET_AGAIN)
         }
-        _ => Error { kind: Kind::Io, ..Error::io("reading failed", error) },
+        _ => Error { kind: ErrorKind::Io, ..Error::io("reading failed", error) },
     }
 }

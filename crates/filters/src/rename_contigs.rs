@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use readmill_format::text::Lines;
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::tag::{Field, Fields, Tag, TagSet};
 use readmill_record::{
     Batch, Changes, Charge, Error, Header, Ledger, Prepaid, RecordRef, Result, Step, edit,
@@ -158,7 +158,7 @@ fn is_name(name: &[u8]) -> bool {
 }
 
 /// An `@SQ` line with its new name.
-fn rename_line(line: &Line, table: &HashMap<Vec<u8>, Vec<u8>>) -> Line {
+fn rename_line(line: &HeaderLine, table: &HashMap<Vec<u8>, Vec<u8>>) -> HeaderLine {
     let mut line = line.clone();
     let Some(new) = line.get(b"SN").and_then(|old| table.get(old)) else { return line };
     line.set(b"SN", new);

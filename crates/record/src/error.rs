@@ -9,7 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Who has to act, which also decides the exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorKind {
     /// The request cannot be met as it was made (exit code 1).
     Usage,
     /// The input is damaged, or not what it was said to be (exit code 2).
@@ -26,7 +26,7 @@ pub enum Kind {
 
 /// Where in the data something went wrong. Unknown parts are left out of the message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ErrorContext {
     /// The file, `-` for a pipe.
     pub file: Option<PathBuf>,
     /// Bytes from the start of the file (compressed bytes for BGZF).
@@ -41,45 +41,45 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// Who has to act.
-    pub kind: Kind,
+    pub kind: ErrorKind,
     /// What is wrong, in one clause.
     pub what: String,
     /// What the user can do about it.
     pub hint: Option<Cow<'static, str>>,
     /// Where it is.
-    pub place: Box<Place>,
+    pub place: Box<ErrorContext>,
 }
 
 impl Error {
-    fn new(kind: Kind, what: impl Into<String>) -> Self {
+    fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         Error { kind, what: what.into(), hint: None, place: Box::default() }
     }
 
     /// The input is damaged or not what it claims to be.
     pub fn input(what: impl Into<String>) -> Self {
-        Self::new(Kind::Input, what)
+        Self::new(ErrorKind::Input, what)
     }
 
     /// The request cannot be met as made.
     pub fn usage(what: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, what)
+        Self::new(ErrorKind::Usage, what)
     }
 
     /// Two things differ that should not.
     pub fn different(what: impl Into<String>) -> Self {
-        Self::new(Kind::Different, what)
+        Self::new(ErrorKind::Different, what)
     }
 
     /// readmill itself is wrong.
     pub fn bug(what: impl Into<String>) -> Self {
-        Self::new(Kind::Bug, what).hint("this is a defect of readmill: please report it")
+        Self::new(ErrorKind::Bug, what).hint("this is a defect of readmill: please report it")
     }
 
     /// Reading or writing `doing what` failed.
     pub fn io(doing: impl fmt::Display, error: &std::io::Error) -> Self {
         let kind = match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Kind::BrokenPipe,
-            _ => Kind::Io,
+            std::io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
+            _ => ErrorKind::Io,
         };
         let mut it = Self::new(kind, format!("{doing}: {}", describe(error)));
         if error.kind() == std::io::ErrorKind::StorageFull {

@@ -30,7 +30,7 @@ pub use arena::{Arena, Sealed};
 pub use batch::{Batch, Span, Stamp};
 pub use changes::{Changes, Tags};
 pub use cigar::Cigar;
-pub use error::{Error, Kind, Place, Result};
+pub use error::{Error, ErrorContext, ErrorKind, Result};
 pub use flags::Flags;
 pub use header::Header;
 pub use ledger::{Charge, Ledger};

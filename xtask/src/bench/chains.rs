@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 
 use super::contender::{Call, Contender, Program};
 use super::sorters::{Sorting, picard_tool, samtools_sort};
@@ -20,7 +20,7 @@ const GROUP: [&str; 5] = ["ID:bench", "LB:lib1", "PL:ILLUMINA", "PU:unit1", "SM:
 /// The new dictionary has the old names and one more field.
 pub fn write_headers(work: &Work) -> Result<()> {
     let mut header = work.header()?;
-    let mut lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
+    let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
     lines.iter_mut().for_each(|line| line.set(b"AS", b"bench"));
     header.replace(b"SQ", lines.clone(), &[])?;
     std::fs::write(work.file("header.sam"), header.to_text())?;

@@ -41,7 +41,7 @@ impl Rules {
 /// stands elsewhere.
 pub struct FixMates {
     rules: Rules,
-    references: Arc<[Reference]>,
+    references: Arc<[ReferenceSequence]>,
     lone: Arc<LoneMates>,
     counts: Counts,
     scratch: Scratch,

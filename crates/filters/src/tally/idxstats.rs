@@ -7,7 +7,7 @@ use readmill_record::{Batch, Header, Result, Tally};
 
 /// Counts reads by reference sequence.
 pub struct Idxstats {
-    references: Vec<Reference>,
+    references: Vec<ReferenceSequence>,
 }
 
 impl Idxstats {
@@ -21,7 +21,7 @@ impl Idxstats {
 #[derive(Debug, PartialEq, Eq)]
 pub struct IdxstatsCounts {
     /// Each reference sequence with its mapped and its unmapped reads.
-    pub references: Vec<(Reference, [u64; 2])>,
+    pub references: Vec<(ReferenceSequence, [u64; 2])>,
     /// Mapped and unmapped reads that have no reference sequence.
     pub unplaced: [u64; 2],
 }
@@ -31,7 +31,7 @@ impl IdxstatsCounts {
     pub fn to_text(&self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut tail = String::new();
-        for (Reference { name, length }, [mapped, unmapped]) in &self.references {
+        for (ReferenceSequence { name, length }, [mapped, unmapped]) in &self.references {
             tail.clear();
             let _ = writeln!(tail, "\t{length}\t{mapped}\t{unmapped}");
             text.extend_from_slice(name);

@@ -1,6 +1,6 @@
 //! The header of a BAM file: its text, then the binary dictionary of reference sequences.
 
-use readmill_record::header::Reference;
+use readmill_record::header::ReferenceSequence;
 use readmill_record::{Error, Header, Ledger, Result};
 
 /// The first bytes of every BAM stream.
@@ -144,7 +144,7 @@ pub fn write(header: &Header, out: &mut Vec<u8>) -> Result<()> {
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(&text);
     out.extend_from_slice(&(header.references().len() as u32).to_le_bytes());
-    for Reference { name, length } in header.references() {
+    for ReferenceSequence { name, length } in header.references() {
         out.extend_from_slice(&(name.len() as u32 + 1).to_le_bytes());
         out.extend_from_slice(name);
         out.push(0);

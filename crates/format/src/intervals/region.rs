@@ -1,6 +1,6 @@
 //! Regions as text: `contig`, `contig:base`, `contig:first-last`, `contig:first+`.
 
-use readmill_record::header::Reference as Contig;
+use readmill_record::header::ReferenceSequence as Contig;
 use readmill_record::{Header, Ledger};
 
 use crate::features::number;

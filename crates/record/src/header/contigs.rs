@@ -6,13 +6,13 @@ use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 
-use super::line::Line;
+use super::line::HeaderLine;
 use crate::error::{Error, Result};
 use crate::ledger::Charge;
 
 /// A reference sequence: its name and length in bases.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
+pub struct ReferenceSequence {
     /// SN.
     pub name: Vec<u8>,
     /// LN.
@@ -22,7 +22,7 @@ pub struct Reference {
 /// The reference sequences in their order, to be found by their names.
 #[derive(Debug, Default)]
 pub(super) struct Contigs {
-    pub(super) list: Vec<Reference>,
+    pub(super) list: Vec<ReferenceSequence>,
     /// The numbers of all, by their names.
     by_name: HashTable<u32>,
     /// The alternative names (AN) that no sequence bears as its own.
@@ -45,7 +45,7 @@ impl Contigs {
     ///
     /// # Errors
     /// A line without a name or a length, or two of one name.
-    pub(super) fn of(lines: &[Line]) -> Result<Self> {
+    pub(super) fn of(lines: &[HeaderLine]) -> Result<Self> {
         let of_sequences = || lines.iter().filter(|line| line.kind() == b"SQ");
         let n = of_sequences().count();
         let mut contigs = Contigs {
@@ -65,7 +65,7 @@ impl Contigs {
         Ok(contigs)
     }
 
-    fn push(&mut self, line: &Line) -> Result<()> {
+    fn push(&mut self, line: &HeaderLine) -> Result<()> {
         let shown = || String::from_utf8_lossy(line.text()).into_owned();
         let name = line.get(b"SN").filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| Error::input(format!("@SQ without SN: {:?}", shown())))?;
@@ -79,7 +79,7 @@ impl Contigs {
         let Contigs { list, by_name, hasher, .. } = self;
         let (hash, id) = (hasher.hash_one(name), list.len() as u32);
         by_name.insert_unique(hash, id, |&id| hasher.hash_one(&list[id as usize].name[..]));
-        list.push(Reference { name: name.to_vec(), length });
+        list.push(ReferenceSequence { name: name.to_vec(), length });
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl Contigs {
     /// Bytes of memory that so many sequences take at most whose lines have so many bytes together.
     pub(super) fn bound(n: u64, line_bytes: u64) -> u64 {
         // A name is a part of its line; an alias takes its name, a place in a table and what the allocator adds.
-        n * (size_of::<Reference>() as u64 + TABLE_ENTRY)
+        n * (size_of::<ReferenceSequence>() as u64 + TABLE_ENTRY)
             + line_bytes
             + if line_bytes > 0 { 32 * n } else { 0 }
     }

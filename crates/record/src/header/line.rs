@@ -2,12 +2,12 @@
 
 /// One header line, without its line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line(Box<[u8]>);
+pub struct HeaderLine(Box<[u8]>);
 
-impl Line {
+impl HeaderLine {
     /// A line as it stands in a file, such as `@RG\tID:1`.
     pub fn new(text: impl Into<Vec<u8>>) -> Self {
-        Line(text.into().into_boxed_slice())
+        HeaderLine(text.into().into_boxed_slice())
     }
 
     /// The line as it stands in a file.

@@ -16,9 +16,9 @@ use contigs::{Contigs, block};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Ledger};
 
-pub use contigs::Reference;
-pub use line::Line;
-pub use merge::{Fate, Merged, Names, Renames};
+pub use contigs::ReferenceSequence;
+pub use line::HeaderLine;
+pub use merge::{Fate, IdRenames, Merged, Renames};
 
 /// What the memory of headers is called in the ledger.
 const HEADERS: &str = "headers";
@@ -36,14 +36,14 @@ pub struct Header {
 /// The lines of a header, and what they are charged to.
 #[derive(Default)]
 struct Lines {
-    list: Vec<Line>,
+    list: Vec<HeaderLine>,
     charge: Option<Charge>,
 }
 
 impl Lines {
     fn heap_bytes(&self) -> u64 {
         let lines: u64 = self.list.iter().map(|line| block(line.text().len())).sum();
-        lines + block(self.list.capacity() * size_of::<Line>())
+        lines + block(self.list.capacity() * size_of::<HeaderLine>())
     }
 
     /// Charges what the lines take now.
@@ -101,8 +101,8 @@ impl Header {
         let text = text.split(|&b| b == 0).next().unwrap_or_default(); // BAM text may be NUL-padded
         let n = memchr::memchr_iter(b'\n', text).count() + 1;
         let mut lines = Lines { list: Vec::new(), charge: None };
-        let charge =
-            ledger.charge(HEADERS, text.len() as u64 + n as u64 * (32 + size_of::<Line>() as u64))?;
+        let charge = ledger
+            .charge(HEADERS, text.len() as u64 + n as u64 * (32 + size_of::<HeaderLine>() as u64))?;
         lines.list.reserve_exact(n);
         for line in text.split(|&b| b == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -114,7 +114,7 @@ impl Header {
                 return Err(Error::input(format!("not a header line: {shown:?}")));
             }
             // samtools reads no header that begins with a bare @CO, and gives it an empty comment elsewhere.
-            lines.list.push(Line::new(if line == b"@CO" { b"@CO\t" } else { line }));
+            lines.list.push(HeaderLine::new(if line == b"@CO" { b"@CO\t" } else { line }));
         }
         lines.charge = Some(charge);
         lines.settle_charge();
@@ -181,12 +181,12 @@ impl Header {
     }
 
     /// The lines in order.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[HeaderLine] {
         &self.lines.list
     }
 
     /// Changes the lines; the dictionary stays as it is.
-    fn change(&mut self, change: impl FnOnce(&mut Vec<Line>)) {
+    fn change(&mut self, change: impl FnOnce(&mut Vec<HeaderLine>)) {
         let lines = Arc::make_mut(&mut self.lines);
         if lines.list.len() == lines.list.capacity() {
             lines.list.reserve_exact(A_FEW);
@@ -196,12 +196,12 @@ impl Header {
     }
 
     /// Lines of one kind, such as `RG`.
-    pub fn lines_of(&self, kind: &[u8; 2]) -> impl Iterator<Item = &Line> {
+    pub fn lines_of(&self, kind: &[u8; 2]) -> impl Iterator<Item = &HeaderLine> {
         self.lines().iter().filter(move |line| line.kind() == kind)
     }
 
     /// The dictionary of reference sequences, in order.
-    pub fn references(&self) -> &[Reference] {
+    pub fn references(&self) -> &[ReferenceSequence] {
         &self.contigs.list
     }
 
@@ -237,13 +237,15 @@ impl Header {
                     .hint("the file is damaged: get it again"));
             }
             let ledger = self.ledger();
-            let each = |(name, _): (&[u8], u32)| block(name.len() + 24) + size_of::<Line>() as u64;
+            let each = |(name, _): (&[u8], u32)| block(name.len() + 24) + size_of::<HeaderLine>() as u64;
             let bound = self.lines.heap_bytes() + dictionary.clone().map(each).sum::<u64>();
             drop(ledger.charge(HEADERS, bound)?);
             self.change(|lines| {
                 lines.reserve_exact(dictionary.len());
                 lines.extend(dictionary.clone().map(|(name, length)| {
-                    Line::new([b"@SQ\tSN:", name, b"\tLN:", length.to_string().as_bytes()].concat())
+                    HeaderLine::new(
+                        [b"@SQ\tSN:", name, b"\tLN:", length.to_string().as_bytes()].concat(),
+                    )
                 }));
             });
             self.read_contigs(&ledger)?;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use readmill_align::{Kernel, Seeded};
-use readmill_record::{Error, Kind, Read, Reads, RecordRef};
+use readmill_record::{Error, ErrorKind, Read, Reads, RecordRef};
 
 use super::common::{align, reads, records};
 
@@ -63,7 +63,7 @@ pub fn reads_that_cannot_be_records_are_errors(kernel: &Arc<dyn Kernel>) {
         let Err(error) = kernel.clone().aligner().unwrap().seed(&reads) else {
             panic!("{what} went through")
         };
-        assert_eq!((error.kind, error.place.record), (Kind::Input, Some(43)));
+        assert_eq!((error.kind, error.place.record), (ErrorKind::Input, Some(43)));
         assert!(error.what.contains(what), "{error}");
     }
 }

@@ -14,14 +14,14 @@ use std::sync::Arc;
 use common::crew;
 use common::oracle::Owned;
 use readmill_fastq::{Claims, Input, Layout, Options};
-use readmill_record::Kind;
+use readmill_record::ErrorKind;
 
 /// What should come of a case.
 pub enum Outcome {
     /// So many templates are read, without complaint.
     Templates(usize),
     /// An error of this kind that names the file (0-based), the record (from 1), and has these words.
-    Fault(Kind, usize, u64, &'static str),
+    Fault(ErrorKind, usize, u64, &'static str),
     /// An error that names the file alone: nothing could be read.
     Refused(&'static str),
 }
@@ -69,7 +69,7 @@ fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &Outcome) {
                 (Err(error), Outcome::Refused(words)) => {
                     assert_eq!(
                         (error.kind, error.place.file.as_deref()),
-                        (Kind::Input, Some(&*name(0)))
+                        (ErrorKind::Input, Some(&*name(0)))
                     );
                     assert!(error.to_string().contains(words), "{what}: {error}");
                     continue;

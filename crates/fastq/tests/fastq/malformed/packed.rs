@@ -4,7 +4,7 @@ use std::io::Write;
 
 use super::Outcome::{self, Fault, Refused, Templates};
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
-use readmill_record::Kind::Input;
+use readmill_record::ErrorKind::Input;
 
 /// Three records.
 const TEXT: &[u8] = b"@a\nACGT\n+\nIIII\n@b\nACGT\n+\nIIII\n@c\nACGT\n+\nIIII\n";

@@ -1,7 +1,7 @@
 //! Cases of text.
 
 use super::Outcome::{self, Fault, Templates};
-use readmill_record::Kind::Input;
+use readmill_record::ErrorKind::Input;
 
 /// Longer than a record may be in these tests.
 const LONG: &[u8] = &{

@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_codec_that_is_not_built_in_says_how_to_get_it() {
         let error = "igzip".parse::<Codec>().unwrap_err();
-        assert_eq!(error.kind, readmill_record::error::Kind::Usage);
+        assert_eq!(error.kind, readmill_record::ErrorKind::Usage);
         assert!(error.to_string().contains("--features igzip"), "{error}");
     }
 

@@ -53,7 +53,7 @@ fn any_header(dice: &mut Dice) -> Header {
 }
 
 /// The line that an ID names.
-fn named<'a>(header: &'a Header, kind: &[u8; 2], id: &[u8]) -> Option<&'a Line> {
+fn named<'a>(header: &'a Header, kind: &[u8; 2], id: &[u8]) -> Option<&'a HeaderLine> {
     let mut lines = header.lines_of(kind).filter(|line| line.get(b"ID") == Some(id));
     let found = lines.next();
     assert!(lines.next().is_none(), "an ID is not unique");
@@ -61,7 +61,7 @@ fn named<'a>(header: &'a Header, kind: &[u8; 2], id: &[u8]) -> Option<&'a Line> 
 }
 
 /// What the line says beside its name and its link.
-fn content(line: &Line) -> Vec<u8> {
+fn content(line: &HeaderLine) -> Vec<u8> {
     let mut line = line.clone();
     [b"ID", b"PG", b"PP"].iter().for_each(|tag| line.remove(tag));
     line.sorted()
@@ -79,7 +79,7 @@ fn chain(header: &Header, id: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// An ID as a record has it after renaming.
-fn after<'a>(names: &'a Names, id: &'a [u8]) -> Option<&'a [u8]> {
+fn after<'a>(names: &'a IdRenames, id: &'a [u8]) -> Option<&'a [u8]> {
     match names.fate(id) {
         Fate::Keep => Some(id),
         Fate::Become(new) => Some(new),

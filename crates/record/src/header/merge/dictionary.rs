@@ -9,11 +9,11 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use crate::error::{Error, Result};
-use crate::header::{Header, Line};
+use crate::header::{Header, HeaderLine};
 
 /// A sequence as the first input that has it describes it.
 struct Sequence<'a> {
-    line: &'a Line,
+    line: &'a HeaderLine,
     length: u32,
     input: usize,
     /// M5, and the first input that gives it.
@@ -23,7 +23,7 @@ struct Sequence<'a> {
 /// The dictionary of all inputs.
 pub(super) struct Dictionary {
     /// The @SQ lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<HeaderLine>,
     /// The new indexes of each input's sequences, where they change.
     pub ref_ids: Vec<Option<Vec<i32>>>,
 }
@@ -60,7 +60,7 @@ pub(super) fn merge(headers: &[Header]) -> Result<Dictionary> {
 
 impl<'a> Sequence<'a> {
     /// Checks that another input means the same sequence.
-    fn take(&mut self, line: &'a Line, length: u32, input: usize) -> Result<()> {
+    fn take(&mut self, line: &'a HeaderLine, length: u32, input: usize) -> Result<()> {
         let name = || String::from_utf8_lossy(line.get(b"SN").unwrap_or_default()).into_owned();
         let hint = "inputs of one run must be aligned to the same reference";
         if length != self.length {

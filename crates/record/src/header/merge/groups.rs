@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::names::{Fate, Names};
-use crate::header::{Header, Line};
+use super::names::{Fate, IdRenames};
+use crate::header::{Header, HeaderLine};
 
 /// What kind of lines is merged.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,14 +36,14 @@ impl Kind {
 }
 
 /// Whether a line can be named by records and other lines.
-pub(super) fn has_id(line: &Line) -> bool {
+pub(super) fn has_id(line: &HeaderLine) -> bool {
     line.get(b"ID").is_some_and(|id| !id.is_empty())
 }
 
 /// The lines of one header that share an ID: one, if the header is as it should be.
 struct Group<'a> {
     id: &'a [u8],
-    lines: Vec<&'a Line>,
+    lines: Vec<&'a HeaderLine>,
 }
 
 /// The groups of a header, and their places by ID.
@@ -65,8 +65,8 @@ fn groups_of(header: &Header, kind: Kind) -> (Vec<Group<'_>>, HashMap<&[u8], usi
 pub(super) fn merge(
     headers: &[Header],
     kind: Kind,
-    programs: Option<&[Names]>,
-) -> (Vec<Line>, Vec<Names>) {
+    programs: Option<&[IdRenames]>,
+) -> (Vec<HeaderLine>, Vec<IdRenames>) {
     let inputs: Vec<_> = headers.iter().map(|header| groups_of(header, kind)).collect();
     let ids = inputs.iter().flat_map(|(groups, _)| groups.iter().map(|group| group.id));
     let mut namer = Namer { reserved: ids.collect(), ..Namer::default() };
@@ -81,8 +81,8 @@ pub(super) fn merge(
     let own = |((groups, _), given): (&(Vec<Group<'_>>, _), &Vec<Given>)| -> BTreeMap<_, _> {
         groups.iter().zip(given).map(|(group, given)| (group.id.to_vec(), given.id.clone())).collect()
     };
-    let names: Vec<Names> =
-        inputs.iter().zip(&given).map(own).map(|own| Names::new(own, merged.clone())).collect();
+    let names: Vec<IdRenames> =
+        inputs.iter().zip(&given).map(own).map(|own| IdRenames::new(own, merged.clone())).collect();
     let mut lines = Vec::new();
     for (((groups, _), given), programs) in inputs.iter().zip(&given).zip(programs.unwrap_or(&names)) {
         for (group, given) in groups.iter().zip(given).filter(|(_, given)| given.is_new) {
@@ -93,7 +93,7 @@ pub(super) fn merge(
 }
 
 /// The line under its new ID, naming programs by their new IDs.
-fn renamed(line: &Line, id: &[u8], kind: Kind, programs: &Names) -> Line {
+fn renamed(line: &HeaderLine, id: &[u8], kind: Kind, programs: &IdRenames) -> HeaderLine {
     let mut new = line.clone();
     if line.get(b"ID") != Some(id) {
         new.set(b"ID", id);
@@ -155,7 +155,7 @@ fn name_programs<'a>(
 ) -> Vec<Given> {
     let mut given: Vec<Option<Given>> = groups.iter().map(|_| None).collect();
     let mut entered = vec![false; groups.len()];
-    let previous = |line: &Line| line.get(b"PP").and_then(|id| by_id.get(id)).copied();
+    let previous = |line: &HeaderLine| line.get(b"PP").and_then(|id| by_id.get(id)).copied();
     for first in 0..groups.len() {
         let mut path = vec![first];
         while let Some(&at) = path.last() {

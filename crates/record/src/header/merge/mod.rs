@@ -25,13 +25,13 @@ mod tests;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{HEADERS, Header, Line, Lines};
+use super::{HEADERS, Header, HeaderLine, Lines};
 use crate::error::Result;
 use crate::ledger::Ledger;
 use dictionary::Dictionary;
 use groups::{Kind, has_id};
 
-pub use names::{Fate, Names};
+pub use names::{Fate, IdRenames};
 
 /// A header for several inputs, and what their records have to change to fit it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,9 +48,9 @@ pub struct Renames {
     /// The new index of each reference sequence; nothing where all keep theirs.
     pub ref_ids: Option<Vec<i32>>,
     /// The new IDs of read groups, for `RG:Z`.
-    pub read_groups: Names,
+    pub read_groups: IdRenames,
     /// The new IDs of programs, for `PG:Z`.
-    pub programs: Names,
+    pub programs: IdRenames,
 }
 
 impl Renames {
@@ -73,7 +73,7 @@ impl Header {
         let all = || headers.iter().flat_map(Header::lines);
         let mut seen = HashSet::new();
         let unknown = all().filter(|line| is_unknown(line) && seen.insert(line.text()));
-        let mut lines: Vec<Line> =
+        let mut lines: Vec<HeaderLine> =
             all().find(|line| line.kind() == b"HD").cloned().into_iter().collect();
         lines.extend(sequences);
         lines.extend(groups);
@@ -97,7 +97,7 @@ impl Header {
 
     /// Makes @HD, if there is one, promise no order.
     fn withdraw_order(&mut self) {
-        let promises = |line: &Line| {
+        let promises = |line: &HeaderLine| {
             let order = line.get(b"SO").unwrap_or(b"unknown");
             let none = matches!(order, b"unsorted" | b"unknown");
             !none || line.get(b"GO").is_some() || line.get(b"SS").is_some()
@@ -109,7 +109,7 @@ impl Header {
 }
 
 /// Whether a line is of no kind that is merged in its own way.
-fn is_unknown(line: &Line) -> bool {
+fn is_unknown(line: &HeaderLine) -> bool {
     match line.kind() {
         b"HD" | b"SQ" | b"CO" => false,
         b"RG" | b"PG" => !has_id(line),

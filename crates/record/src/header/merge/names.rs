@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 /// The IDs of one kind in one input, and those of the merged header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct IdRenames {
     own: BTreeMap<Vec<u8>, Vec<u8>>,
     merged: Arc<BTreeSet<Vec<u8>>>,
 }
@@ -22,10 +22,10 @@ pub enum Fate<'a> {
     Remove,
 }
 
-impl Names {
+impl IdRenames {
     /// New IDs by the IDs in the input; all IDs of the merged header.
     pub(super) fn new(own: BTreeMap<Vec<u8>, Vec<u8>>, merged: Arc<BTreeSet<Vec<u8>>>) -> Self {
-        Names { own, merged }
+        IdRenames { own, merged }
     }
 
     /// What becomes of an ID.

@@ -20,7 +20,7 @@ fn ref_ids(merged: &Merged) -> Vec<Option<Vec<i32>>> {
 }
 
 /// `old>new` for every ID that changes, by input.
-fn changed(names: impl Fn(&Renames) -> &Names, merged: &Merged) -> Vec<String> {
+fn changed(names: impl Fn(&Renames) -> &IdRenames, merged: &Merged) -> Vec<String> {
     let show = |renames| {
         let each = names(renames).changed();
         let each = each.map(|(a, b)| [a, b">", b].concat()).map(|s| String::from_utf8(s).unwrap());
