@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_fastq::{Claims, Input, Layout, Options, Order};
-use readmill_record::{Error, Reads};
+use readmill_record::{Error, ReadBatch};
 
 use crate::{expect_refusal, pieces, seeds};
 
@@ -88,7 +88,7 @@ fn read(texts: &[&[u8]], choice: u8, options: Options) -> (Vec<Owned>, Option<Er
         }
     };
     let _ = claims.doubt();
-    let (mut order, mut reads) = (Order::new(&claims), Reads::default());
+    let (mut order, mut reads) = (Order::new(&claims), ReadBatch::default());
     for ticket in 0.. {
         if claims.ended() {
             break;

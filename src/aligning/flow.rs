@@ -39,7 +39,7 @@ pub struct Flow {
 struct Cohort {
     lane: usize,
     /// Batches; nothing where candidates are being looked for.
-    batches: Vec<Option<(Reads, Seeded)>>,
+    batches: Vec<Option<(ReadBatch, Seeded)>>,
     /// Batches of which there is nothing yet.
     missing: usize,
     /// Bases of the others, and bytes of their reads and candidates.
@@ -102,7 +102,7 @@ impl Flow {
     fn judge(
         &mut self,
         taken: Taken,
-        mut reads: Reads,
+        mut reads: ReadBatch,
         prepared: Option<Result<FoundIn>>,
     ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
@@ -124,7 +124,7 @@ impl Flow {
     }
 
     /// Reads made of records come in order; how many each template has is known with the first.
-    fn converted(&mut self, reads: Reads, last: bool) -> Result<()> {
+    fn converted(&mut self, reads: ReadBatch, last: bool) -> Result<()> {
         if self.cutter.is_none() {
             self.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
         }
@@ -148,7 +148,7 @@ impl Flow {
     }
 
     /// Adds a batch to its cohort, or parts of it to theirs: those that are given to an aligner at once.
-    fn add(&mut self, reads: Reads) -> Result<()> {
+    fn add(&mut self, reads: ReadBatch) -> Result<()> {
         let (all, mut from) = (0..reads.templates(), 0);
         while from < all.end {
             let (part, ends) = match &mut self.cutter {
@@ -173,7 +173,7 @@ impl Flow {
     ///
     /// # Errors
     /// It has a read that is too long for the memory.
-    fn place(&mut self, reads: Reads, closes: bool) -> Result<()> {
+    fn place(&mut self, reads: ReadBatch, closes: bool) -> Result<()> {
         let (long, room) = (self.lanes.long_read_bytes(&reads), self.lanes.room);
         if long > room.long {
             return Err(self.lanes.too_long(self.lane, &reads));
@@ -204,7 +204,7 @@ impl Flow {
         Ok(())
     }
 
-    fn fill(&mut self, place: Place, reads: Reads, seeded: Seeded) -> Result<()> {
+    fn fill(&mut self, place: Place, reads: ReadBatch, seeded: Seeded) -> Result<()> {
         let at = (place.cohort - self.first) as usize;
         let cohort = self.cohorts.get_mut(at).ok_or_else(|| Error::bug("a batch has no cohort"))?;
         let took = bytes(&reads, &seeded);
@@ -261,8 +261,8 @@ fn too_large(cohort: &Cohort, cohort_bases: Option<u64>, bytes: u64, available: 
 }
 
 /// What a batch takes in memory while it waits.
-fn bytes(reads: &Reads, seeded: &Seeded) -> u64 {
-    reads.bytes_held() as u64 + seeded.bytes()
+fn bytes(reads: &ReadBatch, seeded: &Seeded) -> u64 {
+    reads.data_bytes() as u64 + seeded.bytes()
 }
 
 #[cfg(test)]

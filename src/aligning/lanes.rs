@@ -65,7 +65,7 @@ pub struct Lanes {
     /// waits for text to be linked while others look for candidates.
     ahead: usize,
     /// Buffers that go round.
-    pub buffers: Pool<Reads>,
+    pub buffers: Pool<ReadBatch>,
     /// The same for records that become reads.
     pub batches: Pool<Batch>,
     /// The same for pieces of their files.
@@ -91,7 +91,7 @@ impl Lane {
     }
 
     /// Adds to an error of read `at` of a batch what it is called, and where it stands.
-    fn blame(&self, error: Error, reads: &Reads, at: usize) -> Error {
+    fn blame(&self, error: Error, reads: &ReadBatch, at: usize) -> Error {
         let segments = reads.segments().max(1);
         let (template, segment) = (reads.first() + (at / segments) as u64, at % segments);
         let (file, record) = match &self.files[..] {
@@ -102,7 +102,7 @@ impl Lane {
     }
 
     /// The error of the longest of these reads, which takes so many bytes besides where there is room for fewer.
-    fn too_long(&self, reads: &Reads, bytes: u64, room: &Room) -> Error {
+    fn too_long(&self, reads: &ReadBatch, bytes: u64, room: &Room) -> Error {
         let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
         let what = format!(
             "a read of {} bases needs {} MiB while it is aligned, {} MiB are available",
@@ -207,14 +207,14 @@ impl Lanes {
 
     /// Makes reads of a lane ready: barcodes are cut off, the fields noted that go on to records, and adapters. Says in which
     /// templates these were found while any may be dropped from the list.
-    pub fn prepare(&self, lane: usize, reads: &mut Reads) -> Result<FoundIn> {
+    pub fn prepare(&self, lane: usize, reads: &mut ReadBatch) -> Result<FoundIn> {
         let lane = &self.lanes[lane];
         let comments = match (&lane.origin, self.carrying.comments) {
             (Origin::Records(_), _) => Comments::Stored,
             (Origin::Fastq(_), true) => Comments::Text { has_group: lane.group.is_some() },
             (Origin::Fastq(_), false) => Comments::Ignored,
         };
-        let blame = |error: Error, reads: &Reads, at| lane.blame(error, reads, at);
+        let blame = |error: Error, reads: &ReadBatch, at| lane.blame(error, reads, at);
         carrying::apply(&self.carrying, comments, reads, blame)?;
         let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else { return Ok(Vec::new()) };
         let found_in = kept.unwrap_or(marker).mark(reads);
@@ -227,7 +227,7 @@ impl Lanes {
         lane: usize,
         tally: &mut Tally,
         found_in: &[(usize, usize)],
-        reads: &mut Reads,
+        reads: &mut ReadBatch,
     ) {
         if let Some(marker) = self.marker.as_ref().filter(|_| !found_in.is_empty()) {
             marker.settle(tally, &self.lanes[lane].kept, found_in, reads);
@@ -271,13 +271,13 @@ impl Lanes {
     }
 
     /// Bytes that the longest of these reads takes besides while it is aligned.
-    pub fn long_read_bytes(&self, reads: &Reads) -> u64 {
+    pub fn long_read_bytes(&self, reads: &ReadBatch) -> u64 {
         let longest = reads.spans().iter().map(|span| span.len as usize).max();
         self.kernel.long_read_bytes(longest.unwrap_or(0))
     }
 
     /// The error of reads of a lane, one of which is too long for the memory.
-    pub fn too_long(&self, lane: usize, reads: &Reads) -> Error {
+    pub fn too_long(&self, lane: usize, reads: &ReadBatch) -> Error {
         self.lanes[lane].too_long(reads, self.long_read_bytes(reads), &self.room)
     }
 
@@ -359,7 +359,7 @@ impl Lanes {
     pub fn first_name(&self) -> Option<Vec<u8>> {
         match &self.lanes.first()?.origin {
             Origin::Fastq(claims) => {
-                let mut reads = Reads::default();
+                let mut reads = ReadBatch::default();
                 claims.take(0, &mut reads);
                 reads.iter().next().map(|read| read.name.to_vec())
             }

@@ -41,7 +41,7 @@ pub enum Task {
     /// Makes reads of records.
     Convert(Raw),
     /// Finds candidates for a batch that has its place in a cohort.
-    Seed(Place, Reads),
+    Seed(Place, ReadBatch),
     /// Writes the records of a batch whose cohort is complete.
     Emit(Piece),
     /// Lets records go on.
@@ -53,13 +53,13 @@ pub enum Task {
 /// What came of it.
 pub enum Done {
     /// A batch, and, if it looks as it should and could be made ready, where adapters were found.
-    Taken(usize, Taken, Reads, Option<Result<FoundIn>>),
+    Taken(usize, Taken, ReadBatch, Option<Result<FoundIn>>),
     /// A piece of the file of a lane; nothing at its end.
     Opened(usize, Option<Opened>),
     /// Reads, where adapters were found, and whether they are the last of their file.
-    Converted(Reads, FoundIn, bool),
+    Converted(ReadBatch, FoundIn, bool),
     /// Candidates.
-    Seeded(Place, Reads, Seeded),
+    Seeded(Place, ReadBatch, Seeded),
     /// Records.
     Emitted(Opened),
     /// Nothing.
@@ -80,7 +80,7 @@ pub struct Piece {
     /// The lane it came from.
     pub lane: usize,
     /// Its reads.
-    pub reads: Reads,
+    pub reads: ReadBatch,
     /// Their candidates.
     pub seeded: Seeded,
     /// What the cohort says of insert sizes.
@@ -97,7 +97,7 @@ pub struct Queue {
     /// Records that are to become reads.
     pub raw: VecDeque<Raw>,
     /// Batches without candidates.
-    pub bare: VecDeque<(Place, Reads)>,
+    pub bare: VecDeque<(Place, ReadBatch)>,
     /// The lane that is being taken from.
     pub lane: usize,
     /// The next batch of it.

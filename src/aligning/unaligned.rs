@@ -10,7 +10,7 @@ use readmill_format::cram;
 use readmill_format::source::{Claim, Opener, Rules, Source};
 use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Fields};
-use readmill_record::{Batch, Error, Flags, Header, Read, Reads, RecordRef, Result};
+use readmill_record::{Batch, Error, Flags, Header, Read, ReadBatch, RecordRef, Result};
 
 use super::queue::Raw;
 use crate::opening;
@@ -130,7 +130,7 @@ impl Unaligned {
     }
 
     /// Makes reads of records. Their comments are optional fields, as BAM stores them.
-    pub fn reads(&self, raw: &Raw, reads: &mut Reads) -> Result<()> {
+    pub fn reads(&self, raw: &Raw, reads: &mut ReadBatch) -> Result<()> {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);
         let mut number = raw.number;
@@ -179,7 +179,7 @@ impl Unaligned {
         }
     }
 
-    fn push(&self, record: RecordRef<'_>, reads: &mut Reads) -> Result<()> {
+    fn push(&self, record: RecordRef<'_>, reads: &mut ReadBatch) -> Result<()> {
         let (mut bases, mut qualities, mut fields) = (Vec::new(), Vec::new(), Vec::new());
         readmill_format::fastq::push_sequenced(record, &mut bases, &mut qualities);
         self.copy_fields(record, &mut fields);

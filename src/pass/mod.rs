@@ -33,7 +33,7 @@ pub fn apply(steps: &mut Steps, batch: &mut Batch) -> Result<()> {
         match row {
             [step] => step.apply(batch)?,
             row => {
-                batch.in_stretches(STRETCH, |few| row.iter_mut().try_for_each(|step| step.apply(few)))?
+                batch.in_slices(STRETCH, |few| row.iter_mut().try_for_each(|step| step.apply(few)))?
             }
         }
     }

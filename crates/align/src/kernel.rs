@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use readmill_record::{Error, Reads, Result};
+use readmill_record::{Error, ReadBatch, Result};
 
 /// Where records go, one a call: which read of the batch it is of, 0-based, and its bytes, `block_size` included.
 pub type Sink<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
@@ -51,7 +51,7 @@ pub trait Kernel: Send + Sync {
     fn long_read_bytes(&self, bases: usize) -> u64;
 
     /// A bound of what [`Seeded::bytes`] says for these reads, as a rule: it was measured, not proven.
-    fn seeded_bytes(&self, reads: &Reads) -> u64;
+    fn seeded_bytes(&self, reads: &ReadBatch) -> u64;
 
     /// An aligner for one thread.
     fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>>;
@@ -63,13 +63,13 @@ pub trait Kernel: Send + Sync {
 /// What a thread aligns with.
 pub trait Aligner: Send {
     /// Finds where each read could come from.
-    fn seed(&mut self, reads: &Reads) -> Result<Seeded>;
+    fn seed(&mut self, reads: &ReadBatch) -> Result<Seeded>;
 
     /// Writes the records of `reads` in their order, the first segment of a template before the last, those of a read in
     /// the order that the aligner has them in. `group` is the ID of the `@RG` line they belong to.
     fn emit(
         &mut self,
-        reads: &Reads,
+        reads: &ReadBatch,
         seeded: Seeded,
         model: &Model,
         group: Option<&[u8]>,

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use readmill_fastq::{Claims, Input, Layout, Options, Order};
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
-use readmill_record::{Reads, Result};
+use readmill_record::{ReadBatch, Result};
 
 /// Nanoseconds for which this thread has had a CPU.
 fn cpu() -> u64 {
@@ -138,7 +138,8 @@ fn by_bytes(paths: &[&Path; 2]) -> (u64, u64) {
 fn by_claims(paths: &[&Path; 2], block_bytes: usize, is_unusual: bool) -> Result<(u64, u64)> {
     let layout = Layout::Paired(Input::from(paths[0]), Input::from(paths[1]));
     let claims = Arc::new(Claims::open(layout, Options { block_bytes, ..Options::default() })?);
-    let (mut order, mut reads, mut total, mut serial) = (Order::new(&claims), Reads::default(), 0, 0);
+    let (mut order, mut reads, mut total, mut serial) =
+        (Order::new(&claims), ReadBatch::default(), 0, 0);
     for ticket in 0.. {
         let taken = claims.take(ticket, &mut reads);
         let start = Instant::now();

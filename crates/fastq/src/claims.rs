@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use readmill_record::{Reads, Result};
+use readmill_record::{ReadBatch, Result};
 
 use crate::general::MOST_TEXT;
 use crate::layout::{self, Doubt};
@@ -125,7 +125,7 @@ impl Claims {
 
     /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, and none waits for a
     /// ticket to be linked. What is taken means nothing before [`crate::Order::link`] has judged it.
-    pub fn take(&self, ticket: u64, reads: &mut Reads) -> Taken {
+    pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> Taken {
         reads.reset(self.segments, ticket * self.options.templates as u64);
         Taken { ticket, found: self.find(ticket, reads) }
     }
@@ -173,7 +173,7 @@ impl Claims {
         (4 * self.options.templates * self.segments / self.files.len()) as u64
     }
 
-    fn find(&self, ticket: u64, reads: &mut Reads) -> Found {
+    fn find(&self, ticket: u64, reads: &mut ReadBatch) -> Found {
         if self.serial.load(Ordering::Relaxed) || self.ended() {
             return Found::Unusual;
         }
@@ -253,7 +253,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let options = Options { templates: 10, block_bytes: 50, patience: 3, ..Options::default() };
         let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
-        let (mut order, mut reads, mut vanished) = (Order::new(&claims), Reads::default(), 0);
+        let (mut order, mut reads, mut vanished) = (Order::new(&claims), ReadBatch::default(), 0);
         for ticket in 0..100 {
             // Each of these has claimed a block, and is never heard of again.
             for _ in 0..ticket % 4 {
@@ -277,7 +277,7 @@ mod tests {
         let mut total = 0;
         for window in 0..29 {
             let take = |ticket| {
-                let mut reads = Reads::default();
+                let mut reads = ReadBatch::default();
                 (claims.take(ticket, &mut reads), reads)
             };
             let last_first: Vec<_> = (window * 5..window * 5 + 5).rev().map(take).collect();
@@ -305,7 +305,7 @@ mod tests {
             let input = Input::Stream("r.fastq.zst".into(), Box::new(packed));
             let options = Options { zstd_window_log: 22, ..Options::default() };
             let claims = Arc::new(Claims::open(Layout::Single(input), options).unwrap());
-            let mut reads = Reads::default();
+            let mut reads = ReadBatch::default();
             let taken = claims.take(0, &mut reads);
             Order::new(&claims).link(taken, &mut reads).map(|_| reads.len())
         };

@@ -13,13 +13,13 @@
 //!
 //! ```
 //! use readmill_fastq::{Claims, Input, Layout, Options, Order};
-//! use readmill_record::Reads;
+//! use readmill_record::ReadBatch;
 //! use std::sync::Arc;
 //!
 //! let file = |text: &'static [u8]| Input::Stream("reads.fastq".into(), Box::new(text));
 //! let layout = Layout::Paired(file(b"@r/1\nACG\n+\nIII\n"), file(b"@r/2\nCCT\n+\nHHH\n"));
 //! let claims = Arc::new(Claims::open(layout, Options::default())?);
-//! let mut reads = Reads::default();
+//! let mut reads = ReadBatch::default();
 //! let taken = claims.take(0, &mut reads); // by any thread
 //! let mut order = Order::new(&claims);
 //! order.link(taken, &mut reads)?; // one batch after the other

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use readmill_record::{Error, ReadSpan, Reads, Result};
+use readmill_record::{Error, ReadBatch, ReadSpan, Result};
 
 use crate::claims::{Claims, Found, Taken};
 use crate::general::{Parser, different_names};
@@ -44,7 +44,7 @@ impl Order {
     ///
     /// # Errors
     /// What is wrong with the first record in which anything is wrong. Every batch before it has been linked.
-    pub fn link(&mut self, taken: Taken, reads: &mut Reads) -> Result<bool> {
+    pub fn link(&mut self, taken: Taken, reads: &mut ReadBatch) -> Result<bool> {
         if taken.ticket != self.next {
             return Err(Error::bug(format!("batch {} comes where {} is due", taken.ticket, self.next)));
         }
@@ -79,7 +79,7 @@ impl Order {
     }
 
     /// Reads the batch from where the last one ended.
-    fn read(&mut self, reads: &mut Reads) -> Result<()> {
+    fn read(&mut self, reads: &mut ReadBatch) -> Result<()> {
         self.reread += 1;
         let claims = Arc::clone(&self.claims);
         let Claims { files, segments, options, .. } = &*claims;

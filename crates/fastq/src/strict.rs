@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use readmill_record::{ReadSpan, Reads};
+use readmill_record::{ReadBatch, ReadSpan};
 
 use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name, without_return};
 
@@ -23,7 +23,7 @@ pub(crate) fn parse(
     text: &[u8],
     first: Range<usize>,
     second: Option<Range<usize>>,
-    reads: &mut Reads,
+    reads: &mut ReadBatch,
 ) -> bool {
     let start = |range: &Range<usize>| Records { text: &text[..range.end], at: range.start, guess: 0 };
     let (mut files, paired) =
@@ -113,7 +113,7 @@ mod tests {
     type Owned = [Vec<u8>; 4];
 
     fn records(text: &[u8]) -> Option<Vec<Owned>> {
-        let mut reads = Reads::new(1, 0);
+        let mut reads = ReadBatch::new(1, 0);
         let clean = parse(text, 0..text.len(), None, &mut reads);
         reads.text_mut().extend_from_slice(text);
         let owned = reads.iter().map(|read| {

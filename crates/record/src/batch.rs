@@ -182,7 +182,7 @@ impl Batch {
 
     /// Shows the batch to `work` a few records at a time, so that caches hold them while much is done to them. What it
     /// does must drop records, change them where they are, or [amend](Batch::amend) them.
-    pub fn in_stretches(
+    pub fn in_slices(
         &mut self,
         records: usize,
         mut work: impl FnMut(&mut Batch) -> Result<()>,
@@ -345,7 +345,7 @@ mod tests {
         let mut b = batch(&names);
         for round in 0..2 {
             let mut sizes = Vec::new();
-            b.in_stretches(10, |few| {
+            b.in_slices(10, |few| {
                 sizes.push(few.len());
                 few.retain(|_, record| !record.qname().ends_with(b"7"));
                 few.edit(|_, raw| edit::set_mapq(raw, 30));
@@ -357,9 +357,9 @@ mod tests {
         let left: Vec<_> = b.records().map(|(_, r)| (r.qname(), r.mapq())).collect();
         let expected = names.iter().filter(|name| !name.ends_with('7'));
         assert_eq!(left, expected.map(|name| (name.as_bytes(), 30)).collect::<Vec<_>>());
-        assert!(b.in_stretches(10, |_| Err(Error::input("wrong"))).is_err());
+        assert!(b.in_slices(10, |_| Err(Error::input("wrong"))).is_err());
         let rewriting = |few: &mut Batch| few.rewrite(|_, _, _| Ok(()));
-        assert!(b.in_stretches(10, rewriting).unwrap_err().to_string().contains("rewrites"));
+        assert!(b.in_slices(10, rewriting).unwrap_err().to_string().contains("rewrites"));
         b.rewrite(|_, _, _| Ok(())).unwrap();
         assert!(b.is_empty());
     }
@@ -369,7 +369,7 @@ mod tests {
         let names: Vec<String> = (0..1000).map(|i| format!("read{i}")).collect();
         let mut b = batch(&names.iter().map(String::as_str).collect::<Vec<_>>());
         let before = b.bytes.len();
-        b.in_stretches(10, |few| {
+        b.in_slices(10, |few| {
             for tag in [*b"XA", *b"XB", *b"XA"] {
                 let all = few.positions(|record| !record.qname().ends_with(b"5"));
                 few.amend(&all, |_, record, out| {

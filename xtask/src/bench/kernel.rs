@@ -16,7 +16,7 @@ use readmill::allocator::{self, Heaps};
 use readmill_align::bwa::{self, BwaKernel, BwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
 use readmill_fastq::{Claims, Input, Layout, Options, Order};
-use readmill_record::Reads;
+use readmill_record::ReadBatch;
 
 use super::usage;
 
@@ -67,12 +67,12 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 /// All batches of both files, as `readmill align` takes them.
-fn read(args: &Args) -> Result<Vec<Reads>> {
+fn read(args: &Args) -> Result<Vec<ReadBatch>> {
     let [first, last] = [&args.first, &args.last].map(|file| Input::Path(file.clone()));
     let claims = Arc::new(Claims::open(Layout::Paired(first, last), Options::default())?);
     let (mut order, mut batches) = (Order::new(&claims), Vec::new());
     while !claims.ended() {
-        let mut reads = Reads::default();
+        let mut reads = ReadBatch::default();
         let taken = claims.take(batches.len() as u64, &mut reads);
         order.link(taken, &mut reads)?;
         batches.push(reads);
@@ -81,7 +81,7 @@ fn read(args: &Args) -> Result<Vec<Reads>> {
 }
 
 /// The batches of each cohort; one that a border cuts is cut there.
-fn cohorts(kernel: &dyn Kernel, batches: Vec<Reads>) -> Vec<Vec<Reads>> {
+fn cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> {
     let mut cutter = Cohorts::new(kernel.cohort_bases(2).unwrap_or(u64::MAX));
     let (mut cohorts, mut present) = (Vec::new(), Vec::new());
     for batch in batches {
@@ -103,7 +103,7 @@ fn cohorts(kernel: &dyn Kernel, batches: Vec<Reads>) -> Vec<Vec<Reads>> {
 fn align(
     kernel: &dyn Kernel,
     crew: &mut [Box<dyn Aligner>],
-    cohort: &[Reads],
+    cohort: &[ReadBatch],
     group: Option<&[u8]>,
 ) -> Result<u64> {
     let seeded = each(crew, cohort.len(), |aligner, at| Ok(aligner.seed(&cohort[at])?))?;

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
 use bwa_mem3_sys as sys;
-use readmill_record::{Read, Reads, Result};
+use readmill_record::{Read, ReadBatch, Result};
 
 use super::failure::failed;
 use super::memory::Index;
@@ -109,7 +109,7 @@ pub(super) fn seed(
     index: &Index,
     settings: &Settings,
     scratch: &mut Scratch,
-    reads: &Reads,
+    reads: &ReadBatch,
 ) -> Result<Regions> {
     let (mut pairs, mut singles) = (Vec::new(), Vec::new());
     if reads.segments() == 2 {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use readmill_record::{Error, Reads, Result};
+use readmill_record::{Error, ReadBatch, Result};
 
 use crate::Contig;
 use crate::index_files::{Described, IndexFiles};
@@ -217,6 +217,6 @@ pub(super) fn long_read_bytes(bases: usize) -> u64 {
 
 /// Bytes that the candidates of reads come to. Measured, in a genome a third of which is repeats: 1,539 for a read of 50
 /// bases, 2,186 for 151, 3,767 for 250, 7,875 for 600.
-pub(super) fn seeded_bytes(reads: &Reads) -> u64 {
+pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
     reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.bases()
 }

@@ -11,7 +11,7 @@ use readmill_align::Kernel;
 use readmill_align::minibwa::{
     self, Differences, InsertSize, MinibwaKernel, MinibwaOptions, Preset, build_index,
 };
-use readmill_record::{Error, ErrorKind, Read, Reads, RecordRef};
+use readmill_record::{Error, ErrorKind, Read, ReadBatch, RecordRef};
 
 fn small_cohorts() -> MinibwaOptions {
     MinibwaOptions { cohort_bases: Some(200_000), ..MinibwaOptions::default() }
@@ -95,7 +95,7 @@ fn odd_reads_are_aligned_or_not_and_nothing_ends() {
     let genome = common::genome()[0].1.to_ascii_uppercase();
     for preset in [Preset::Adaptive, Preset::Long] {
         let kernel = kernel(MinibwaOptions { preset, ..MinibwaOptions::default() });
-        let mut reads = Reads::new(2, 0);
+        let mut reads = ReadBatch::new(2, 0);
         let mut push = |bases: &[u8]| {
             for bases in [bases, b""] {
                 reads.push(Read { name: b"odd", comment: b"", bases, qualities: None });

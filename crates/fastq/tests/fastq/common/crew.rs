@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
 
 use readmill_fastq::{Claims, Order, Taken};
-use readmill_record::{Error, Reads};
+use readmill_record::{Error, ReadBatch};
 
 use super::Random;
 use super::oracle::Owned;
@@ -24,7 +24,7 @@ pub struct Outcome {
 struct Board {
     next: u64,
     linked: u64,
-    ready: BTreeMap<u64, (Taken, Reads)>,
+    ready: BTreeMap<u64, (Taken, ReadBatch)>,
     order: Order,
     outcome: Outcome,
 }
@@ -45,7 +45,7 @@ pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> O
 }
 
 fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, mut random: Random) {
-    let mut spare = Reads::default();
+    let mut spare = ReadBatch::default();
     loop {
         let mut now = board.lock().unwrap();
         let ticket = loop {

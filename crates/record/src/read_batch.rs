@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Reads of consecutive templates, in the order of the input. The reads of one template stand together, the first segment
 /// first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reads {
+pub struct ReadBatch {
     /// Lines as they stood in the files; what the spans point into.
     text: Vec<u8>,
     spans: Vec<ReadSpan>,
@@ -56,11 +56,11 @@ pub struct Read<'a> {
     pub qualities: Option<&'a [u8]>,
 }
 
-impl Reads {
+impl ReadBatch {
     /// No reads yet, of templates of `segments` reads each (1 or 2); the first template is number `first`, 0-based, of the
     /// input.
     pub fn new(segments: usize, first: u64) -> Self {
-        Reads { segments, first, ..Reads::default() }
+        ReadBatch { segments, first, ..ReadBatch::default() }
     }
 
     /// Makes an empty batch of this one, whose memory it keeps.
@@ -161,7 +161,7 @@ impl Reads {
     }
 
     /// Bytes it takes.
-    pub fn bytes_held(&self) -> usize {
+    pub fn data_bytes(&self) -> usize {
         self.text.len()
             + size_of_val(&self.spans[..])
             + size_of_val(&self.fields[..])
@@ -216,8 +216,8 @@ impl Reads {
     }
 
     /// A copy of some of the templates, which are numbered within this batch.
-    pub fn slice(&self, templates: Range<usize>) -> Reads {
-        let mut part = Reads::new(self.segments, self.first + templates.start as u64);
+    pub fn slice(&self, templates: Range<usize>) -> ReadBatch {
+        let mut part = ReadBatch::new(self.segments, self.first + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {
             part.push(self.read(index));
             part.flags.extend(self.flags.get(index));
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn gives_back_what_was_put_in() {
-        let mut reads = Reads::new(2, 7);
+        let mut reads = ReadBatch::new(2, 7);
         for name in ["a", "a", "b", "b"] {
             reads.push(read(name));
         }
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn fields_go_with_their_read_and_bases_can_be_cut_off() {
-        let mut reads = Reads::new(1, 0);
+        let mut reads = ReadBatch::new(1, 0);
         for name in ["a", "b", "c"] {
             reads.push(read(name));
         }
