@@ -1,6 +1,6 @@
 //! What a run will need, told from the sizes of its inputs and their first piece.
 
-use readmill_format::chain::{Link, Opened};
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::source::{self, Claim, Opener};
 use readmill_markdup::DuplicateEnds;
 use readmill_record::{Batch, Error, Result};
@@ -58,7 +58,7 @@ impl Forecast {
 pub fn first_batch(claim: Claim, input: &Input) -> Option<Batch> {
     let mut opened = Opened::reuse(Batch::default());
     Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
-    let mut link = Link::new(usize::MAX);
+    let mut link = ChunkLinker::new(usize::MAX);
     let mut batch = link.link(opened).batch;
     if batch.is_empty() {
         batch = link.finish(Batch::default()).batch; // a piece of a single template

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::cram;
-pub use readmill_format::source::Rules;
+pub use readmill_format::source::OpenOptions;
 use readmill_format::source::{Claim, Source};
 use readmill_record::{Charge, Error, Header, Kind, Ledger, Result, Step};
 
@@ -55,7 +55,7 @@ pub struct Inputs {
     at: usize,
     /// Opened sources, those that are read already or again when it is their turn left out.
     sources: Vec<Option<Source>>,
-    rules: Rules,
+    rules: OpenOptions,
     /// What opening a file again takes.
     _reopening: Option<Charge>,
     waiting: Option<Next>,
@@ -66,7 +66,7 @@ pub struct Inputs {
 impl Inputs {
     /// Reads all headers and makes one of them. Files that can be opened again are closed until it is
     /// their turn, so that any number of them can be read.
-    pub fn open(paths: &[PathBuf], rules: Rules) -> Result<Self> {
+    pub fn open(paths: &[PathBuf], rules: OpenOptions) -> Result<Self> {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
             let (input, size) = open(path)?;
@@ -98,7 +98,7 @@ impl Inputs {
         let (path, own, size) = (path.to_path_buf(), header.clone(), lanes.size());
         let input = Input { path, header: own, reconcile: None, setup: None, size };
         let list = [input].into();
-        let rules = Rules::default();
+        let rules = OpenOptions::default();
         let lanes = Some((lanes, 0));
         let sources = Vec::new();
         Inputs { list, header, at: 0, sources, rules, _reopening: None, waiting: None, lanes }
@@ -216,9 +216,9 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
 }
 
 /// Opens a file again whose header was read before.
-fn reopen(input: &Input, rules: &Rules) -> Result<Source> {
+fn reopen(input: &Input, rules: &OpenOptions) -> Result<Source> {
     let (file, _) = open(&input.path)?;
-    let rules = Rules { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
+    let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
     let source = Source::open(file, &rules).map_err(input.named())?;
     if *source.header() != input.header {
         return Err(Error::input("the file was changed while others were read").file(&input.path));

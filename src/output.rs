@@ -13,7 +13,7 @@ use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use readmill_engine::Pool;
-use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
+use readmill_format::bam::index::{Fragment, IndexBuilder, IndexFormat, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::bgzf::{self, Codec};
 use readmill_format::{cram, fastq, sam};
@@ -109,8 +109,8 @@ impl Sink {
             Index::Auto | Index::No => None,
             Index::Wanted if is_cram => None,
             Index::Wanted => Some(Scheme::for_header(header)),
-            Index::Kind(Kind::Bai) => Some(Scheme::bai(header)?),
-            Index::Kind(Kind::Csi) => Some(Scheme::csi(header)),
+            Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
+            Index::Kind(IndexFormat::Csi) => Some(Scheme::csi(header)),
         };
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
-use readmill_format::squeeze::SpillCodec;
+use readmill_format::spill_codec::SpillCodec;
 use readmill_format::{cram, fastq};
 use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
@@ -147,7 +147,7 @@ pub enum Index {
     /// As `Auto`, but it is an error if there cannot be one.
     Wanted,
     /// This kind.
-    Kind(index::Kind),
+    Kind(index::IndexFormat),
     /// None.
     No,
 }

@@ -20,7 +20,7 @@ use readmill_sort::Order;
 use crate::additions::{self, Additions};
 use crate::aligning::{self, Lanes, Unaligned};
 use crate::filters::{self, Made};
-use crate::inputs::{Inputs, Rules};
+use crate::inputs::{Inputs, OpenOptions};
 use crate::memory::Memory;
 use crate::output::{Complete, Sink, complete_header};
 use crate::pass::doing::Doing;
@@ -61,7 +61,7 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     summary::announce(plan, &memory, report);
     side_files::check(plan)?;
     let most = (memory.room / 8) as usize;
-    let rules = Rules {
+    let rules = OpenOptions {
         allow_missing_eof: plan.means.allow_missing_eof,
         most,
         container: (memory.room / 4 * 3) as usize,
@@ -115,7 +115,7 @@ fn aligned(
     plan: &Plan,
     wanted: &Aligning,
     memory: &Memory,
-    rules: &Rules,
+    rules: &OpenOptions,
     report: &Report,
 ) -> Result<Inputs> {
     let means = &plan.means;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use readmill_format::bam;
-use readmill_format::chain::{Link, Opened};
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::source::{self, Claim, Opener};
 use readmill_record::{Batch, Error, Header, RecordRef, Stamp, edit, tag};
 
@@ -113,7 +113,7 @@ pub fn stream(bytes: &[u8]) {
 
 /// Reads records that come in chunks of `cut` bytes; gives them as one, and why no more came.
 fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<u8>, Option<Error>) {
-    let mut link = Link::new(MEMORY);
+    let mut link = ChunkLinker::new(MEMORY);
     let (mut all, mut spare) = (Vec::new(), Batch::default());
     let mut chunks = bytes.chunks(cut);
     loop {

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_format::chain::{Link, Opened};
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::cram::{
     Cache, Container, Decoder, EOF, Encoder, MAGIC, Reader, References, Setup, Version, Writing,
     header_container,
@@ -89,7 +89,7 @@ impl State {
         let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MEMORY, &memory())?;
         let n_ref = self.header.n_ref();
         reader.set_beside(100);
-        let mut link = Link::new(MEMORY);
+        let mut link = ChunkLinker::new(MEMORY);
         loop {
             let container = reader.claim(Vec::new())?;
             let ended = container.is_none();

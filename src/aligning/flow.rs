@@ -23,7 +23,7 @@ pub struct Flow {
     /// Adapters found in the lane so far.
     adapters: Tally,
     /// Joins pieces of files of records.
-    chain: Link,
+    chain: ChunkLinker,
     /// Says where cohorts end; nothing where each batch stands for itself.
     cutter: Option<Cohorts>,
     /// Cohorts that are not complete, the first of them number `first`.
@@ -56,7 +56,7 @@ impl Flow {
             lane: 0,
             order: None,
             adapters: Tally::default(),
-            chain: Link::new(RECORD),
+            chain: ChunkLinker::new(RECORD),
             cutter: None,
             cohorts: VecDeque::new(),
             first: 0,

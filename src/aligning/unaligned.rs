@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{Link, Opened};
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::cram;
-use readmill_format::source::{Claim, Opener, Rules, Source};
+use readmill_format::source::{Claim, OpenOptions, Opener, Source};
 use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Fields};
 use readmill_record::{Batch, Error, Flags, Header, Read, ReadBatch, RecordRef, Result};
@@ -46,9 +46,9 @@ struct Claims {
 
 impl Unaligned {
     /// Reads the header.
-    pub fn open(path: &Path, rules: &Rules) -> Result<Self> {
+    pub fn open(path: &Path, rules: &OpenOptions) -> Result<Self> {
         let (input, size) = opening::open(path)?;
-        let rules = Rules { container: CONTAINER, ..opening::named(path, rules) };
+        let rules = OpenOptions { container: CONTAINER, ..opening::named(path, rules) };
         let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
         let (header, setup) = (source.header().clone(), source.setup());
         let claims = Mutex::new(Claims { source: Some(source), waiting: None });
@@ -109,7 +109,7 @@ impl Unaligned {
     pub fn first_name(&self) -> Option<Vec<u8>> {
         let claim = self.claim(Chunk::default()).ok()??;
         self.claims().waiting = Some(claim.clone());
-        let (mut opened, mut link) = (Opened::default(), Link::new(RECORD));
+        let (mut opened, mut link) = (Opened::default(), ChunkLinker::new(RECORD));
         self.opener().open(claim, &mut opened).ok()?;
         let linked = [link.link(opened), link.finish(Batch::default())];
         let batch = linked.into_iter().map(|linked| linked.batch).find(|batch| !batch.is_empty())?;

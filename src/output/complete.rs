@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_format::bam::index::{IndexBuilder, Kind, Scheme};
+use readmill_format::bam::index::{IndexBuilder, IndexFormat, Scheme};
 use readmill_record::Result;
 
 use super::files::Files;
@@ -68,8 +68,8 @@ impl Complete {
 /// Writes the index of `bam` under its temporary name; gives its path, too.
 pub fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, Target)> {
     let suffix = match scheme.kind() {
-        Kind::Bai => ".bai",
-        Kind::Csi => ".csi",
+        IndexFormat::Bai => ".bai",
+        IndexFormat::Csi => ".csi",
     };
     let path = with_suffix(bam, suffix);
     let mut target = Target::open(&path)?;

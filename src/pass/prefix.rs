@@ -7,7 +7,7 @@
 
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
-use readmill_format::chain::{Link, Linked, Opened};
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::source::MAX_CLAIM;
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
 use readmill_sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
@@ -142,7 +142,7 @@ pub fn take_back(
     let mut blocks = BlockReader::new(sink.written()?, true);
     let framing = Framing { size: waiting.framing.size.max(LARGE_FRAME), ..waiting.framing };
     let mut run = SpilledRun::new(waiting.spill.begin(0)?, framing, waiting.ledger.empty(INDEXES));
-    let mut link = Link::new(usize::MAX);
+    let mut link = ChunkLinker::new(usize::MAX);
     let pass = ReadBack::new(waiting, framing, header);
     let mut ended = false;
     readmill_engine::run(

@@ -209,7 +209,7 @@ fn text_in_blocks_is_the_text() {
 /// Every member of a gzip file, one after the other.
 fn flate2_of(bytes: &[u8]) -> impl std::io::Read + '_ {
     let blocks = readmill_format::bgzf::BlockReader::new(bytes, false);
-    readmill_format::bgzf::Stream::new(blocks)
+    readmill_format::bgzf::InflateReader::new(blocks)
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! A record may start anywhere and reach over any number of chunks. [`Opened::guess`] runs in parallel: it
 //! guesses where the first record of its chunk starts (htslib begins blocks with a record, htsjdk does
-//! not) and hops from there. [`Link`] runs serially, in order: one comparison tells whether the guess
+//! not) and hops from there. [`ChunkLinker`] runs serially, in order: one comparison tells whether the guess
 //! was right; a wrong one is hopped again. The record that straddles the border, and the records of
 //! the last name (their template may go on in the next chunk), move to the front of the next batch.
 //! They are few, so linking costs microseconds a chunk.
@@ -144,7 +144,7 @@ fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
 }
 
 /// Joins chunks into batches that hold whole templates, and numbers the records.
-pub struct Link {
+pub struct ChunkLinker {
     /// Bytes of the records that wait for the rest of their template, then of a partial record.
     waiting: Vec<u8>,
     /// Lengths of the waiting records.
@@ -172,11 +172,11 @@ pub struct Linked {
     pub fault: Option<Error>,
 }
 
-impl Link {
+impl ChunkLinker {
     /// A link that refuses records of more than `max_record` bytes.
     pub fn new(max_record: usize) -> Self {
         let (waiting, lengths, spare) = Default::default();
-        Link { waiting, lengths, next: 0, base: 0, cut: false, spare, max_record }
+        ChunkLinker { waiting, lengths, next: 0, base: 0, cut: false, spare, max_record }
     }
 
     /// Whether some template was too long to be kept together.
@@ -362,7 +362,7 @@ mod tests {
 
     /// Feeds `bytes` in pieces of `size`; gives the records of each batch, or the fault.
     fn feed(bytes: &[u8], size: usize) -> Result<Vec<Taken>> {
-        let (mut link, mut batches) = (Link::new(1 << 20), Vec::new());
+        let (mut link, mut batches) = (ChunkLinker::new(1 << 20), Vec::new());
         let mut take = |linked: Linked| {
             let mut batch = linked.batch;
             batch.stamp(linked.first);

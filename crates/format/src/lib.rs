@@ -16,5 +16,5 @@ pub mod sam;
 pub mod sites;
 pub mod source;
 pub mod spill;
-pub mod squeeze;
+pub mod spill_codec;
 pub mod text;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use readmill_record::{Error, Header, Ledger, RecordRef, Result, make_room};
 
 use crate::bam::header as bam_header;
-use crate::bgzf::{BlockReader, Chunk, Inflater, Stream, frame};
+use crate::bgzf::{BlockReader, Chunk, InflateReader, Inflater, frame};
 use crate::chain::Opened;
 use crate::cram;
 use crate::mistaken;
@@ -24,7 +24,7 @@ const PEEK: usize = 1 << 16;
 
 type Input = Box<dyn Read + Send>;
 
-enum Kind {
+enum Format {
     Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
     Sam { text: Input, rest: Vec<u8>, ended: bool, most: usize },
     Cram(Box<cram::Reader>),
@@ -32,7 +32,7 @@ enum Kind {
 
 /// How an input is opened.
 #[derive(Clone, Default)]
-pub struct Rules {
+pub struct OpenOptions {
     /// Accept a BGZF file without its EOF block, and a CRAM file without its last container.
     pub allow_missing_eof: bool,
     /// Bytes that the header, or any line of SAM, may take.
@@ -52,7 +52,7 @@ pub struct Rules {
 /// An input being read.
 pub struct Source {
     header: Header,
-    kind: Kind,
+    kind: Format,
     /// What decodes CRAM.
     setup: Option<Arc<cram::Setup>>,
 }
@@ -116,7 +116,7 @@ pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
 
 impl Source {
     /// Reads the header of `input`.
-    pub fn open(mut input: Input, rules: &Rules) -> Result<Self> {
+    pub fn open(mut input: Input, rules: &OpenOptions) -> Result<Self> {
         let mut peek = Vec::new();
         let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
@@ -153,17 +153,17 @@ impl Source {
     /// Bytes of BAM records per byte of the input, as far as it has been read; unknown for SAM and CRAM.
     pub fn expansion(&self) -> Option<f64> {
         match &self.kind {
-            Kind::Bam { blocks, .. } => {
+            Format::Bam { blocks, .. } => {
                 let (compressed, inflated) = blocks.sizes();
                 Some(inflated as f64 / compressed.max(1) as f64)
             }
-            Kind::Sam { .. } | Kind::Cram(_) => None,
+            Format::Sam { .. } | Format::Cram(_) => None,
         }
     }
 
     /// Refuses containers of CRAM that take more than `bytes`, with what comes of them, from here on.
     pub fn limit_containers(&mut self, bytes: usize) {
-        if let Kind::Cram(reader) = &mut self.kind {
+        if let Format::Cram(reader) = &mut self.kind {
             reader.limit(bytes);
         }
     }
@@ -173,7 +173,7 @@ impl Source {
         self.setup.clone()
     }
 
-    fn cram(input: Input, rules: &Rules) -> Result<Self> {
+    fn cram(input: Input, rules: &OpenOptions) -> Result<Self> {
         let ledger = &rules.ledger;
         let mut reader = cram::Reader::open(input, rules.allow_missing_eof, rules.container, ledger)?;
         let header = reader.header().clone();
@@ -181,22 +181,22 @@ impl Source {
         let references = cram::References::new(&header, reference.as_ref(), &rules.cache, ledger)?;
         let setup = cram::Setup::new(reader.version(), &header, references, &rules.name)?;
         reader.set_beside(setup.most_beside());
-        Ok(Source { header, kind: Kind::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
+        Ok(Source { header, kind: Format::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
     }
 
-    fn bgzf(mut blocks: BlockReader<Input>, rules: &Rules) -> Result<Self> {
+    fn bgzf(mut blocks: BlockReader<Input>, rules: &OpenOptions) -> Result<Self> {
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
         let (mut outline, mut charge) = (bam_header::Outline::default(), rules.ledger.empty("headers"));
         let mut ended = false;
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
                 drop(charge);
-                return Self::sam(Box::new(Stream::new(blocks)), bytes, rules);
+                return Self::sam(Box::new(InflateReader::new(blocks)), bytes, rules);
             }
             if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
                 let (header, taken) = outline.parse(&bytes, &rules.ledger)?;
                 let rest = bytes.split_off(taken);
-                return Ok(Source { header, kind: Kind::Bam { blocks, rest }, setup: None });
+                return Ok(Source { header, kind: Format::Bam { blocks, rest }, setup: None });
             }
             if ended {
                 return Err(Error::input("the file ends inside its header").hint("get the file again"));
@@ -209,7 +209,7 @@ impl Source {
         }
     }
 
-    fn sam(mut text: Input, mut rest: Vec<u8>, rules: &Rules) -> Result<Self> {
+    fn sam(mut text: Input, mut rest: Vec<u8>, rules: &OpenOptions) -> Result<Self> {
         let mut charge = rules.ledger.charge("headers", rest.capacity() as u64)?;
         let (mut ended, mut complete, mut searched, mut end) = (false, 0, 0, 0);
         // The header is every leading line that starts with '@'.
@@ -236,28 +236,28 @@ impl Source {
         let header = Header::parse_within(&rest[..end], &rules.ledger)?;
         let rest = rest.split_off(end);
         let most = rules.most;
-        Ok(Source { header, kind: Kind::Sam { text, rest, ended, most }, setup: None })
+        Ok(Source { header, kind: Format::Sam { text, rest, ended, most }, setup: None })
     }
 
     /// Takes the next piece of the input, in the memory of `reuse` where it can; nothing at the end.
     pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
         match &mut self.kind {
-            Kind::Bam { rest, .. } if !rest.is_empty() => {
+            Format::Bam { rest, .. } if !rest.is_empty() => {
                 let all = std::mem::take(rest);
                 let cut = all.len().min(MAX_CLAIM);
                 let mut piece = all;
                 *rest = piece.split_off(cut);
                 Ok(Some(Claim::Bytes(piece)))
             }
-            Kind::Bam { blocks, .. } => {
+            Format::Bam { blocks, .. } => {
                 let mut chunk = reuse;
                 Ok(blocks.next_chunk(&mut chunk)?.then_some(Claim::Blocks(chunk)))
             }
-            Kind::Cram(reader) => {
+            Format::Cram(reader) => {
                 let container = reader.claim(reuse.compressed)?;
                 Ok(container.map(|container| Claim::Container(Box::new(container))))
             }
-            Kind::Sam { text, rest, ended, most } => {
+            Format::Sam { text, rest, ended, most } => {
                 let mut searched = 0;
                 loop {
                     if !*ended && rest.len() < TEXT_CHUNK {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
-use crate::bgzf::{BlockReader, Stream};
+use crate::bgzf::{BlockReader, InflateReader};
 
 /// Bytes asked of the file at a time.
 const READ_SIZE: usize = 256 << 10;
@@ -108,7 +108,7 @@ pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflat
     let (gzip, bgzf) = (start.starts_with(&[0x1f, 0x8b]), is_bgzf(&start));
     let whole = Cursor::new(start).chain(packed);
     Ok(match (gzip, bgzf) {
-        (_, true) => (Box::new(Stream::new(BlockReader::new(whole, false))), BGZF_BYTES),
+        (_, true) => (Box::new(InflateReader::new(BlockReader::new(whole, false))), BGZF_BYTES),
         (true, _) => (Box::new(flate2::read::MultiGzDecoder::new(whole)), GZIP_BYTES),
         (false, _) => (Box::new(whole), 0),
     })

@@ -18,7 +18,7 @@ use readmill::Plan;
 use readmill::plan::{Format, Index, Means, Output, Steps, Tallies, Verbosity};
 use readmill::report::Report;
 use readmill_format::bgzf::Codec;
-use readmill_format::squeeze::SpillCodec;
+use readmill_format::spill_codec::SpillCodec;
 use readmill_format::{bam, bgzf, sam};
 use readmill_record::{Header, Result, edit};
 use tempfile::TempDir;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use readmill_format::bgzf::{Block, BlockReader, Chunk, Codec, Deflater, Inflater};
-use readmill_format::squeeze::{SpillCodec, Squeezer};
+use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
 
 use super::contender::Call;
 use super::usage;
@@ -151,7 +151,7 @@ impl Coder for BgzfBlocks {
 
 /// Frames of the spill.
 struct Frames {
-    squeezer: Squeezer,
+    compressor: FrameCompressor,
     bytes: Vec<u8>,
     /// Bytes of each frame, compressed and raw.
     lengths: Vec<(usize, usize)>,
@@ -159,7 +159,7 @@ struct Frames {
 
 impl Frames {
     fn new(codec: SpillCodec) -> Self {
-        Frames { squeezer: Squeezer::new(codec), bytes: Vec::new(), lengths: Vec::new() }
+        Frames { compressor: FrameCompressor::new(codec), bytes: Vec::new(), lengths: Vec::new() }
     }
 }
 
@@ -169,7 +169,7 @@ impl Coder for Frames {
         self.lengths.clear();
         for payload in payloads {
             let start = self.bytes.len();
-            self.squeezer.compress(payload, &mut self.bytes);
+            self.compressor.compress(payload, &mut self.bytes);
             self.lengths.push((self.bytes.len() - start, payload.len()));
         }
     }
@@ -184,7 +184,7 @@ impl Coder for Frames {
         for &(compressed, raw) in &self.lengths {
             let (frame, after) = rest.split_at(compressed);
             let (into, unfilled) = left.split_at_mut(raw);
-            self.squeezer.codec().decompress(frame, into)?;
+            self.compressor.codec().decompress(frame, into)?;
             (rest, left) = (after, unfilled);
         }
         Ok(())

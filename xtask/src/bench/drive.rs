@@ -17,10 +17,10 @@ use readmill::plan::{Output, Plan, Steps};
 use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::{Chunk, Codec};
-use readmill_format::chain::{Link, Linked, Opened};
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::source::{self, Opener, Source};
 use readmill_format::spill::Spill;
-use readmill_format::squeeze::SpillCodec;
+use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Arena, Batch, Charge, Header, Ledger, RecordRef};
 use readmill_sort as sort;
 use readmill_sort::{
@@ -125,7 +125,7 @@ impl Drive {
     /// Reads everything; gives the number of records, and the phases of reading and of writing runs.
     fn read(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
         let (mut reading, mut spilling, before) = (Phases::default(), Phases::default(), cpu()?);
-        let (mut link, mut opener) = (Link::new(1 << 30), Opener::new(&self.header, None));
+        let (mut link, mut opener) = (ChunkLinker::new(1 << 30), Opener::new(&self.header, None));
         let (mut chunk, mut batch) = (Chunk::default(), Batch::default());
         let mut entries = Vec::new();
         self.arena = self.new_arena()?;

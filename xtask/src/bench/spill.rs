@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use anyhow::{Context, Result, ensure};
 use readmill_engine::{Crew, Pass, Pool};
-use readmill_format::squeeze::{SpillCodec, Squeezer};
+use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
 use readmill_record::{Error, Stamp};
 
 use super::batches;
@@ -101,21 +101,25 @@ impl<'a> Pass for Pack<'a> {
     type Opened = &'a Vec<u8>;
     type Linked = &'a Vec<u8>;
     type Output = (Vec<u8>, usize);
-    type Worker = Squeezer;
+    type Worker = FrameCompressor;
     type Error = io::Error;
 
-    fn worker(&self) -> Squeezer {
-        Squeezer::new(SpillCodec::default())
+    fn worker(&self) -> FrameCompressor {
+        FrameCompressor::new(SpillCodec::default())
     }
 
-    fn open(&self, _: &mut Squeezer, frame: &'a Vec<u8>) -> io::Result<&'a Vec<u8>> {
+    fn open(&self, _: &mut FrameCompressor, frame: &'a Vec<u8>) -> io::Result<&'a Vec<u8>> {
         Ok(frame)
     }
 
-    fn work(&self, squeezer: &mut Squeezer, frame: &'a Vec<u8>) -> io::Result<(Vec<u8>, usize)> {
+    fn work(
+        &self,
+        compressor: &mut FrameCompressor,
+        frame: &'a Vec<u8>,
+    ) -> io::Result<(Vec<u8>, usize)> {
         let mut bytes = self.buffers.take().unwrap_or_default();
         bytes.clear();
-        squeezer.compress(frame, &mut bytes);
+        compressor.compress(frame, &mut bytes);
         Ok((bytes, frame.len()))
     }
 }

@@ -11,7 +11,7 @@ use super::codec::Method;
 use super::container::ContainerHeader;
 use super::num::Front;
 use super::*;
-use crate::chain::{Link, Opened};
+use crate::chain::{ChunkLinker, Opened};
 use crate::reference::Reference;
 use crate::sam::{self, LineParser};
 
@@ -101,7 +101,7 @@ fn try_decode(file: &[u8], desk: Option<&Desk>, lines: &mut Vec<String>) -> Resu
     let references =
         References::new(&header, reference.as_ref(), &Cache::default(), &Ledger::unlimited()).unwrap();
     let setup = Arc::new(Setup::new(reader.version(), &header, references, b"x.cram")?);
-    let (mut decoder, mut link) = (Decoder::new(setup), Link::new(1 << 28));
+    let (mut decoder, mut link) = (Decoder::new(setup), ChunkLinker::new(1 << 28));
     let mut ended = false;
     while !ended {
         let container = reader.claim(Vec::new())?;

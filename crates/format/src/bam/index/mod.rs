@@ -20,4 +20,4 @@ mod write;
 
 pub use builder::IndexBuilder;
 pub use fragment::{Fragment, FragmentBuilder};
-pub use scheme::{Kind, Scheme};
+pub use scheme::{IndexFormat, Scheme};

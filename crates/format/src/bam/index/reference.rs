@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::chunk::{Chunk, Summary, Windows, offsets, reach, rebase};
 use super::fragment::Part;
-use super::scheme::{Kind, Scheme, first_bin, level, parent};
+use super::scheme::{IndexFormat, Scheme, first_bin, level, parent};
 
 /// A bin whose chunks span fewer compressed bytes goes into its parent, as in htslib.
 const MIN_SPAN: u64 = 1 << 16;
@@ -55,7 +55,7 @@ impl Reference {
 pub(super) fn append(scheme: Scheme, reference: Option<Reference>, out: &mut Vec<u8>) {
     let Some(reference) = reference else {
         out.extend_from_slice(&0u32.to_le_bytes());
-        if scheme.kind == Kind::Bai {
+        if scheme.kind == IndexFormat::Bai {
             out.extend_from_slice(&0u32.to_le_bytes());
         }
         return;
@@ -65,7 +65,7 @@ pub(super) fn append(scheme: Scheme, reference: Option<Reference>, out: &mut Vec
     out.extend_from_slice(&(bins.len() as u32 + 1).to_le_bytes());
     let start = |bin, offset: u64, chunks: usize, out: &mut Vec<u8>| {
         out.extend_from_slice(&u32::to_le_bytes(bin));
-        if scheme.kind == Kind::Csi {
+        if scheme.kind == IndexFormat::Csi {
             out.extend_from_slice(&offset.to_le_bytes());
         }
         out.extend_from_slice(&(chunks as u32).to_le_bytes());
@@ -83,7 +83,7 @@ pub(super) fn append(scheme: Scheme, reference: Option<Reference>, out: &mut Vec
     for number in [summary.begin, summary.end, summary.mapped, summary.unmapped] {
         out.extend_from_slice(&number.to_le_bytes());
     }
-    if scheme.kind == Kind::Bai {
+    if scheme.kind == IndexFormat::Bai {
         out.extend_from_slice(&(offsets.len() as u32).to_le_bytes());
         offsets.iter().for_each(|offset| out.extend_from_slice(&offset.to_le_bytes()));
     }

@@ -13,7 +13,7 @@ pub(super) const BAI_LENGTH: u32 = 1 << 29;
 
 /// The format of an index file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum IndexFormat {
     /// `.bai`
     Bai,
     /// `.csi`
@@ -23,7 +23,7 @@ pub enum Kind {
 /// How positions map to bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    pub(super) kind: Kind,
+    pub(super) kind: IndexFormat,
     pub(super) depth: u8,
 }
 
@@ -36,7 +36,7 @@ impl Scheme {
     /// A BAI; an error where a reference sequence is too long for it.
     pub fn bai(header: &Header) -> Result<Self> {
         match header.references().iter().find(|reference| reference.length > BAI_LENGTH) {
-            None => Ok(Scheme { kind: Kind::Bai, depth: BAI_DEPTH }),
+            None => Ok(Scheme { kind: IndexFormat::Bai, depth: BAI_DEPTH }),
             Some(long) => {
                 let name = String::from_utf8_lossy(&long.name);
                 let what = format!("{name} is too long for a BAI index ({} bases)", long.length);
@@ -51,11 +51,11 @@ impl Scheme {
         let longest = header.references().iter().map(|reference| reference.length).max();
         let span = u64::from(longest.unwrap_or(0)) + 256; // htslib's allowance for overhangs
         let depth = (0..).find(|depth| span <= 1 << (MIN_SHIFT + 3 * depth)).unwrap_or(BAI_DEPTH);
-        Scheme { kind: Kind::Csi, depth }
+        Scheme { kind: IndexFormat::Csi, depth }
     }
 
     /// The format of the file.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> IndexFormat {
         self.kind
     }
 

@@ -3,7 +3,7 @@
 use noodles_csi::BinningIndex;
 use readmill_record::{Header, RecordRef};
 
-use super::{Fragment, FragmentBuilder, IndexBuilder, Kind, Scheme};
+use super::{Fragment, FragmentBuilder, IndexBuilder, IndexFormat, Scheme};
 
 /// A small generator of pseudo-random numbers (xorshift64*).
 struct Random(u64);
@@ -109,10 +109,10 @@ fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64)
     out
 }
 
-fn read(kind: Kind, bytes: &[u8]) -> Box<dyn BinningIndex> {
+fn read(kind: IndexFormat, bytes: &[u8]) -> Box<dyn BinningIndex> {
     match kind {
-        Kind::Bai => Box::new(noodles_bam::bai::io::Reader::new(bytes).read_index().unwrap()),
-        Kind::Csi => Box::new(noodles_csi::io::Reader::new(bytes).read_index().unwrap()),
+        IndexFormat::Bai => Box::new(noodles_bam::bai::io::Reader::new(bytes).read_index().unwrap()),
+        IndexFormat::Csi => Box::new(noodles_csi::io::Reader::new(bytes).read_index().unwrap()),
     }
 }
 
@@ -172,7 +172,7 @@ fn counts_are_right() {
     let header = header(&LENGTHS);
     let file = file(&mut Random(3), 1000, &LENGTHS);
     let scheme = Scheme::for_header(&header);
-    assert_eq!(scheme.kind(), Kind::Csi);
+    assert_eq!(scheme.kind(), IndexFormat::Csi);
     let index = read(scheme.kind(), &index(scheme, &header, &file, 2));
     assert_eq!(index.unplaced_unmapped_record_count(), Some(100));
     let count = |id: usize, unmapped: bool| {
@@ -240,7 +240,7 @@ fn bins_are_those_of_the_specification() {
 fn the_format_follows_the_longest_reference() {
     let depth = |length: u32| Scheme::csi(&header(&[length])).depth;
     assert_eq!([100, 20_000, (1 << 29) - 256, 1 << 29, i32::MAX as u32].map(depth), [0, 1, 5, 6, 6]);
-    assert_eq!(Scheme::for_header(&header(&[1 << 29])).kind(), Kind::Bai);
-    assert_eq!(Scheme::for_header(&header(&[(1 << 29) + 1])).kind(), Kind::Csi);
+    assert_eq!(Scheme::for_header(&header(&[1 << 29])).kind(), IndexFormat::Bai);
+    assert_eq!(Scheme::for_header(&header(&[(1 << 29) + 1])).kind(), IndexFormat::Csi);
     assert!(Scheme::bai(&header(&[(1 << 29) + 1])).is_err());
 }

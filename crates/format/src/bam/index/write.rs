@@ -7,7 +7,7 @@ use noodles_bgzf as bgzf;
 use readmill_record::{Error, Result};
 
 use super::builder::IndexBuilder;
-use super::scheme::{Kind, MIN_SHIFT};
+use super::scheme::{IndexFormat, MIN_SHIFT};
 
 impl IndexBuilder {
     /// Writes the index file. An error, rather than an index that misses records, where the records
@@ -24,11 +24,11 @@ impl IndexBuilder {
 
     fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
         match self.scheme.kind {
-            Kind::Bai => {
+            IndexFormat::Bai => {
                 writer.write_all(b"BAI\x01")?;
                 self.write_references(writer)
             }
-            Kind::Csi => {
+            IndexFormat::Csi => {
                 let mut packed = bgzf::io::Writer::new(&mut *writer);
                 packed.write_all(b"CSI\x01")?;
                 for number in [u32::from(MIN_SHIFT), u32::from(self.scheme.depth), 0] {

@@ -77,7 +77,7 @@ impl FromStr for SpillCodec {
 }
 
 /// One thread's compressor of frames.
-pub struct Squeezer {
+pub struct FrameCompressor {
     codec: SpillCodec,
     /// Zstandard's memory, which is kept from frame to frame: 300 KB where frames are 64 KiB.
     zstd: Option<Compressor<'static>>,
@@ -85,14 +85,14 @@ pub struct Squeezer {
     packed: Vec<u8>,
 }
 
-impl Squeezer {
+impl FrameCompressor {
     /// A compressor by this codec.
     pub fn new(codec: SpillCodec) -> Self {
         let zstd = match codec {
             SpillCodec::Zstd => Compressor::new(ZSTD_LEVEL).ok(),
             SpillCodec::Lz4 | SpillCodec::None => None,
         };
-        Squeezer { codec, zstd, packed: Vec::new() }
+        FrameCompressor { codec, zstd, packed: Vec::new() }
     }
 
     /// The codec that takes apart what this makes.
@@ -137,11 +137,11 @@ mod tests {
     #[test]
     fn frames_come_back_and_never_grow() {
         for codec in SpillCodec::ALL {
-            let (mut squeezer, mut out) = (Squeezer::new(codec), vec![9; 5]);
+            let (mut compressor, mut out) = (FrameCompressor::new(codec), vec![9; 5]);
             let mut ends = Vec::new();
             for frame in frames() {
                 let before = out.len();
-                squeezer.compress(&frame, &mut out);
+                compressor.compress(&frame, &mut out);
                 assert!(out.len() - before <= frame.len(), "{codec}");
                 ends.push(out.len());
             }
@@ -158,11 +158,11 @@ mod tests {
     #[test]
     fn a_frame_depends_on_its_bytes_alone() {
         for codec in SpillCodec::ALL {
-            let mut used = Squeezer::new(codec);
+            let mut used = FrameCompressor::new(codec);
             for frame in frames().iter().chain(frames().iter().rev()) {
                 let (mut one, mut other) = (Vec::new(), Vec::new());
                 used.compress(frame, &mut one);
-                Squeezer::new(codec).compress(frame, &mut other);
+                FrameCompressor::new(codec).compress(frame, &mut other);
                 assert!(one == other, "{codec}");
             }
         }
@@ -172,7 +172,7 @@ mod tests {
     fn damage_is_an_error_and_never_a_panic() {
         for codec in SpillCodec::ALL {
             let (text, mut out) = (&frames()[2], Vec::new());
-            Squeezer::new(codec).compress(text, &mut out);
+            FrameCompressor::new(codec).compress(text, &mut out);
             let mut back = vec![0; text.len()];
             assert!(codec.decompress(&out[..out.len() - 1], &mut back).is_err(), "{codec}");
             assert!(codec.decompress(&[], &mut back).is_err(), "{codec}");

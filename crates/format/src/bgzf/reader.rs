@@ -6,7 +6,7 @@ use super::{BlockReader, Chunk, Inflater};
 
 /// What the blocks of a file hold, one after the other. Its errors are [`readmill_record::Error`]s inside of
 /// [`std::io::Error`]s.
-pub struct Stream<R> {
+pub struct InflateReader<R> {
     blocks: BlockReader<R>,
     chunk: Chunk,
     inflater: Inflater,
@@ -14,15 +14,15 @@ pub struct Stream<R> {
     at: usize,
 }
 
-impl<R: Read> Stream<R> {
+impl<R: Read> InflateReader<R> {
     /// What the blocks of `blocks` that have not been taken yet hold.
     pub fn new(blocks: BlockReader<R>) -> Self {
         let (chunk, inflater) = (Chunk::default(), Inflater::default());
-        Stream { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }
+        InflateReader { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }
     }
 }
 
-impl<R: Read> Read for Stream<R> {
+impl<R: Read> Read for InflateReader<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         while self.at == self.bytes.len() {
             self.bytes.clear();
