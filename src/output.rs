@@ -46,7 +46,7 @@ pub struct Sink {
     header: u64,
     codec: Codec,
     level: u8,
-    fastq: fastq::Style,
+    fastq: fastq::FastqStyle,
     cram: Option<CramOutput>,
 }
 
@@ -305,7 +305,7 @@ pub struct Writer<'a> {
     level: u8,
     scheme: Option<Scheme>,
     header: &'a Header,
-    fastq: fastq::Style,
+    fastq: fastq::FastqStyle,
     cram: Option<cram::Writing>,
     parts: Pool<Part>,
     /// The files, where bytes can be written at any place of them, and what is to be written where.
@@ -362,7 +362,7 @@ pub enum PartEncoder<'a> {
 pub struct TextEncoder<'a> {
     header: &'a Header,
     /// How FASTQ is written; SAM without it.
-    style: Option<fastq::Style>,
+    style: Option<fastq::FastqStyle>,
     /// What compresses it, if anything does.
     codec: Option<Box<Encoder>>,
     text: Vec<u8>,

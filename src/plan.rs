@@ -107,7 +107,7 @@ pub struct Output {
     /// Write no @PG line.
     pub no_pg: bool,
     /// How reads become FASTQ, if that is the format.
-    pub fastq: fastq::Style,
+    pub fastq: fastq::FastqStyle,
     /// How they become CRAM, if that is the format.
     pub cram: CramStyle,
 }
@@ -254,7 +254,7 @@ impl Output {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let (format, codec) = (Format::by_name(&path), Codec::default());
-        let (fastq, cram) = (fastq::Style::default(), CramStyle::default());
+        let (fastq, cram) = (fastq::FastqStyle::default(), CramStyle::default());
         let (parts, level, index, no_pg) = (1, None, Index::Auto, false);
         Output { path, parts, format, codec, level, index, no_pg, fastq, cram }
     }

@@ -11,7 +11,7 @@ use readmill_format::cram::{
     Cache, Container, Decoder, EOF, Encoder, MAGIC, Reader, References, Setup, Version, Writing,
     header_container,
 };
-use readmill_format::reference::{Files, Reference};
+use readmill_format::reference::{Reference, ReferenceFiles};
 use readmill_format::{sam, source};
 use readmill_record::{Batch, Error, Header, Ledger, RecordRef, Result, Stamp};
 
@@ -46,7 +46,7 @@ impl State {
         let fasta = in_memory(&[b">chr1\n", &contig[..], b"\n"].concat());
         let reference = Reference::of_files(
             Path::new("ref.fa"),
-            Files { fasta, fai: None, gzi: None },
+            ReferenceFiles { fasta, fai: None, gzi: None },
             &Ledger::unlimited(),
         );
         let reference = reference.unwrap_or_else(|e| panic!("the reference is refused: {e}"));

@@ -57,7 +57,7 @@ fn make() -> Result<Made> {
     let fasta = in_memory(&[b">c1\n", &contig[..], b"\n"].concat());
     let reference = Reference::of_files(
         Path::new("ref.fa"),
-        Files { fasta, fai: None, gzi: None },
+        ReferenceFiles { fasta, fai: None, gzi: None },
         &Ledger::unlimited(),
     )?;
     let flags = FlagRules { required: 1, excluded: 0x400, any_of: 0xc0, excluded_together: 0xc };
@@ -210,7 +210,7 @@ fn write_fastq(batch: &Batch) {
     let (mut out, mut bases, mut qualities) = (Vec::new(), Vec::new(), Vec::new());
     for (_, record) in batch.records() {
         let _ = fastq::segment(record);
-        fastq::write_record(&Style::default(), record, &mut out);
+        fastq::write_record(&FastqStyle::default(), record, &mut out);
         fastq::push_sequenced(record, &mut bases, &mut qualities);
         assert!(bases.len() == qualities.len());
     }

@@ -166,7 +166,7 @@ pub fn suspects(
     crew: Crew,
     mut merge: Merge,
     (look, verdict): (&Look, Option<&Verdict>),
-    mut found: Found,
+    mut found: SiteCollector,
     report: &report::Report,
 ) -> Result<(Sites, u64)> {
     let pass = Suspecting(OverRuns { look, verdict });

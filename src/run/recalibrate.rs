@@ -54,7 +54,7 @@ impl Job<'_> {
     pub(super) fn beside_reads(&self, training: Option<&Training>) -> u64 {
         let wanted = self.wanted_training().zip(training);
         let bootstrap = self.wanted_training().is_some_and(|wanted| wanted.bootstrap);
-        let found = if bootstrap { Found::bytes(self.header.references().len()) } else { 0 };
+        let found = if bootstrap { SiteCollector::bytes(self.header.references().len()) } else { 0 };
         found + wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all)
     }
 
@@ -126,7 +126,8 @@ impl Job<'_> {
         };
         self.report.stage("comparing", None, false);
         // (What they take is charged with the counts.)
-        let found = Found::new(self.header.references().len(), &waiting.spill, &Ledger::unlimited())?;
+        let found =
+            SiteCollector::new(self.header.references().len(), &waiting.spill, &Ledger::unlimited())?;
         let merge = Merge::new(Arc::clone(sources));
         let (sites, n) = look::suspects(waiting.crew, merge, (&look, verdict), found, self.report)?;
         self.report.say(&format!("readmill: {n} positions differ too often, and are left out"));

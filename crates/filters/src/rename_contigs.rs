@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_format::text::Lines;
+use readmill_format::text::LineReader;
 use readmill_record::header::HeaderLine;
 use readmill_record::tag::{Field, Fields, Tag, TagSet};
 use readmill_record::{
@@ -47,7 +47,7 @@ impl RenameContigs {
     /// sequences of `header`. Lines about sequences that the header lacks count for nothing, if another one does.
     /// The table is charged to `ledger`.
     pub fn open(path: &Path, header: &mut Header, ledger: &Ledger) -> Result<Self> {
-        let (mut lines, mut table) = (Lines::open(path, ledger)?, HashMap::new());
+        let (mut lines, mut table) = (LineReader::open(path, ledger)?, HashMap::new());
         let mut prepaid = Prepaid::new(ledger.empty("new names of contigs"));
         while lines.advance()? {
             let words: Vec<&[u8]> = words(lines.line()).take(3).collect();

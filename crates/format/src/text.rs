@@ -22,15 +22,15 @@ pub(crate) const BGZF_BYTES: usize = 4 * crate::bgzf::frame::MAX_CHUNK;
 const GZIP_BYTES: usize = 96 << 10;
 
 /// What is read, and the charge of the memory that reading takes.
-pub struct Input {
+pub struct TextInput {
     from: Box<dyn Read + Send>,
     charge: Charge,
 }
 
-impl Input {
+impl TextInput {
     /// What is not compressed; what becomes of it is charged to `ledger`.
     pub fn plain(from: impl Read + Send + 'static, ledger: &Ledger) -> Self {
-        Input { from: Box::new(from), charge: ledger.empty(READING) }
+        TextInput { from: Box::new(from), charge: ledger.empty(READING) }
     }
 
     /// What reading is charged to.
@@ -41,7 +41,7 @@ impl Input {
     /// Puts bytes that were taken off the start back.
     #[must_use]
     pub fn behind(self, start: Vec<u8>) -> Self {
-        Input { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
+        TextInput { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
     }
 
     /// Fills `into`; says how many bytes there were, which are fewer only at the end.
@@ -81,18 +81,18 @@ impl Input {
     }
 }
 
-impl Read for Input {
+impl Read for TextInput {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.from.read(into)
     }
 }
 
 /// Opens a file that may be compressed. What it reads is inflated.
-pub fn open(path: &Path, ledger: &Ledger) -> Result<Input> {
+pub fn open(path: &Path, ledger: &Ledger) -> Result<TextInput> {
     let opening = |e| Error::io("it cannot be opened", &e).file(path);
     let (from, bytes) = inflated(File::open(path).map_err(opening)?).map_err(opening)?;
     let charge = ledger.charge(READING, bytes as u64).map_err(|e| e.file(path))?;
-    Ok(Input { from, charge })
+    Ok(TextInput { from, charge })
 }
 
 /// What reads inflated bytes, and the bytes of memory that this takes.
@@ -149,9 +149,9 @@ fn failure(error: &std::io::Error) -> Error {
 const READING: &str = "files being read";
 
 /// The lines of a file.
-pub struct Lines {
+pub struct LineReader {
     path: PathBuf,
-    input: Input,
+    input: TextInput,
     bytes: Vec<u8>,
     /// Where the current line lies in `bytes`.
     line: Range<usize>,
@@ -164,16 +164,16 @@ pub struct Lines {
     charge: Charge,
 }
 
-impl Lines {
+impl LineReader {
     /// The lines of the file at `path`.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Ok(Self::new(path, open(path, ledger)?))
     }
 
     /// The lines of `input`; `path` is for messages.
-    pub fn new(path: &Path, input: Input) -> Self {
+    pub fn new(path: &Path, input: TextInput) -> Self {
         let (path, charge) = (path.to_path_buf(), input.charge.ledger().empty("a line of text"));
-        Lines { path, input, bytes: Vec::new(), line: 0..0, at: 0, number: 0, ended: false, charge }
+        LineReader { path, input, bytes: Vec::new(), line: 0..0, at: 0, number: 0, ended: false, charge }
     }
 
     /// Goes to the next line; false at the end of the file.
@@ -274,7 +274,7 @@ mod tests {
     fn lines(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        let mut lines = Lines::open(file.path(), &Ledger::unlimited())?;
+        let mut lines = LineReader::open(file.path(), &Ledger::unlimited())?;
         let mut all = Vec::new();
         while lines.advance()? {
             if all.len() == 2 {

@@ -9,9 +9,9 @@ use memchr::memmem;
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
 use super::dictionary::Dictionary;
-use super::place::{self, Place};
+use super::place::{self, FeaturePlace};
 use super::vcf;
-use crate::text::{self, Input};
+use crate::text::{self, TextInput};
 
 /// Most bytes of header text.
 const MAX_HEADER: u32 = 256 << 20;
@@ -25,7 +25,7 @@ const PIECE: usize = 16 << 10;
 /// The records of a file.
 pub(super) struct Records {
     path: PathBuf,
-    input: Input,
+    input: TextInput,
     /// The numbers that stand for contigs, in order, each with the place of the contig in the dictionary.
     numbers: Vec<(u32, u32)>,
     /// Number of the last record, from 1.
@@ -35,7 +35,7 @@ pub(super) struct Records {
 }
 
 /// Reads the header of `input`.
-pub(super) fn open(path: &Path, mut input: Input, ledger: &Ledger) -> Result<(Dictionary, Records)> {
+pub(super) fn open(path: &Path, mut input: TextInput, ledger: &Ledger) -> Result<(Dictionary, Records)> {
     let mut start = [0; 9];
     input.read_exact(&mut start).map_err(|e| text::reading(&e, path))?;
     let length = u32::from_le_bytes([start[5], start[6], start[7], start[8]]);
@@ -73,7 +73,7 @@ fn index(fields: &[u8]) -> Option<u32> {
 
 impl Records {
     /// Where the next record lies, on a contig of `dictionary`; nothing at the end of the file.
-    pub fn next_place<'a>(&mut self, dictionary: &'a Dictionary) -> Result<Option<Place<'a>>> {
+    pub fn next_place<'a>(&mut self, dictionary: &'a Dictionary) -> Result<Option<FeaturePlace<'a>>> {
         let mut fixed = [0; FIXED];
         let got = self.input.fill(&mut fixed).map_err(|e| text::reading(&e, &self.path))?;
         if got == 0 {
@@ -97,7 +97,7 @@ impl Records {
         let after = self.numbers.partition_point(|&(number, _)| number <= contig);
         match self.numbers[..after].last() {
             Some(&(number, place)) if number == contig => {
-                Ok(Some(Place { contig: dictionary.name(place as usize), start: first, end }))
+                Ok(Some(FeaturePlace { contig: dictionary.name(place as usize), start: first, end }))
             }
             _ => Err(self.wrong(format!("the header has no contig number {contig}"))),
         }

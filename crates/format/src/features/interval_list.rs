@@ -5,10 +5,10 @@ use readmill_record::{Header, Ledger, Result};
 
 use super::dictionary::Dictionary;
 use super::place::{Spot, number, shown};
-use crate::text::Lines;
+use crate::text::LineReader;
 
 /// Reads the header, a line at a time.
-pub(super) fn header(lines: &mut Lines, ledger: &Ledger) -> Result<Dictionary> {
+pub(super) fn header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
     let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
         if !lines.line().starts_with(b"@") {

@@ -18,16 +18,16 @@ use std::path::Path;
 
 use readmill_record::{Error, Ledger, Result};
 
-use crate::text::{self, Lines};
+use crate::text::{self, LineReader};
 pub use dictionary::Dictionary;
 pub(crate) use dictionary::{OTHER_BUILD, no_common_contig};
-pub use place::Place;
+pub use place::FeaturePlace;
 use place::Spot;
 pub(crate) use place::number;
 
 /// A kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FeatureFormat {
     /// Variants as text.
     Vcf,
     /// Variants in binary.
@@ -38,26 +38,26 @@ pub enum Kind {
     IntervalList,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FeatureFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::Vcf => "VCF",
-            Kind::Bcf => "BCF",
-            Kind::Bed => "BED",
-            Kind::IntervalList => "an interval list",
+            FeatureFormat::Vcf => "VCF",
+            FeatureFormat::Bcf => "BCF",
+            FeatureFormat::Bed => "BED",
+            FeatureFormat::IntervalList => "an interval list",
         })
     }
 }
 
 /// The features of a file, read one after the other.
 pub struct Features {
-    kind: Kind,
+    kind: FeatureFormat,
     dictionary: Dictionary,
     content: Content,
 }
 
 enum Content {
-    Text(Lines),
+    Text(LineReader),
     Bcf(bcf::Records),
 }
 
@@ -78,27 +78,27 @@ impl Features {
     ///
     /// # Errors
     /// If the header cannot be read, or is not that of the kind of file that its name or its first bytes say it is.
-    pub fn read(path: &Path, mut input: text::Input) -> Result<Self> {
+    pub fn read(path: &Path, mut input: text::TextInput) -> Result<Self> {
         let ledger = &input.ledger().clone();
         let mut start = Vec::new();
         (&mut input).take(PEEK).read_to_end(&mut start).map_err(|e| text::reading(&e, path))?;
         let kind = kind(&start, path)?;
         let input = input.behind(start);
-        if kind == Kind::Bcf {
+        if kind == FeatureFormat::Bcf {
             let (dictionary, records) = bcf::open(path, input, ledger).map_err(|e| e.file(path))?;
             return Ok(Features { kind, dictionary, content: Content::Bcf(records) });
         }
-        let mut lines = Lines::new(path, input);
+        let mut lines = LineReader::new(path, input);
         let dictionary = match kind {
-            Kind::Vcf => vcf::header(&mut lines, ledger)?,
-            Kind::IntervalList => interval_list::header(&mut lines, ledger)?,
-            Kind::Bed | Kind::Bcf => Dictionary::new(ledger),
+            FeatureFormat::Vcf => vcf::header(&mut lines, ledger)?,
+            FeatureFormat::IntervalList => interval_list::header(&mut lines, ledger)?,
+            FeatureFormat::Bed | FeatureFormat::Bcf => Dictionary::new(ledger),
         };
         Ok(Features { kind, dictionary, content: Content::Text(lines) })
     }
 
     /// What kind of file it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> FeatureFormat {
         self.kind
     }
 
@@ -108,20 +108,20 @@ impl Features {
     }
 
     /// Where the next feature lies; nothing at the end of the file.
-    pub fn next_place(&mut self) -> Result<Option<Place<'_>>> {
+    pub fn next_place(&mut self) -> Result<Option<FeaturePlace<'_>>> {
         match &mut self.content {
             Content::Bcf(records) => records.next_place(&self.dictionary),
             Content::Text(lines) => {
                 let parse = match self.kind {
-                    Kind::Vcf | Kind::Bcf => vcf::spot,
-                    Kind::Bed => bed::spot,
-                    Kind::IntervalList => interval_list::spot,
+                    FeatureFormat::Vcf | FeatureFormat::Bcf => vcf::spot,
+                    FeatureFormat::Bed => bed::spot,
+                    FeatureFormat::IntervalList => interval_list::spot,
                 };
                 while lines.advance()? {
                     match parse(lines.line()) {
                         Ok(None) => {}
                         Ok(Some(Spot { name, start, end })) => {
-                            return Ok(Some(Place { contig: &lines.line()[..name], start, end }));
+                            return Ok(Some(FeaturePlace { contig: &lines.line()[..name], start, end }));
                         }
                         Err(what) => return Err(lines.wrong(what)),
                     }
@@ -140,27 +140,27 @@ impl Features {
     }
 }
 
-fn kind(start: &[u8], path: &Path) -> Result<Kind> {
+fn kind(start: &[u8], path: &Path) -> Result<FeatureFormat> {
     if start.starts_with(b"##fileformat=VCF") {
-        return Ok(Kind::Vcf);
+        return Ok(FeatureFormat::Vcf);
     }
     if start.starts_with(b"BCF\x02") {
-        return Ok(Kind::Bcf);
+        return Ok(FeatureFormat::Bcf);
     }
     if start.starts_with(b"@") {
-        return Ok(Kind::IntervalList);
+        return Ok(FeatureFormat::IntervalList);
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let packed = [".gz", ".gzip", ".bgz", ".bgzf"].iter().find_map(|end| name.strip_suffix(end));
     let name = packed.unwrap_or(&name);
-    let wrong = |kind: Kind, needed: &str| {
+    let wrong = |kind: FeatureFormat, needed: &str| {
         Err(Error::input(format!("this is not {kind}: {needed} is missing at its start")).file(path))
     };
     match name.rsplit('.').next().unwrap_or_default() {
-        "vcf" => wrong(Kind::Vcf, "##fileformat=VCF"),
-        "bcf" => wrong(Kind::Bcf, "the magic number"),
-        "interval_list" => wrong(Kind::IntervalList, "a SAM header (@SQ lines)"),
-        _ => Ok(Kind::Bed),
+        "vcf" => wrong(FeatureFormat::Vcf, "##fileformat=VCF"),
+        "bcf" => wrong(FeatureFormat::Bcf, "the magic number"),
+        "interval_list" => wrong(FeatureFormat::IntervalList, "a SAM header (@SQ lines)"),
+        _ => Ok(FeatureFormat::Bed),
     }
 }
 

@@ -2,7 +2,7 @@
 
 /// Where a feature lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct FeaturePlace<'a> {
     /// Name of its contig.
     pub contig: &'a [u8],
     /// Its first base, 0-based.

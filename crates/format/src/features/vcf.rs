@@ -7,10 +7,10 @@ use readmill_record::{Ledger, Result};
 
 use super::dictionary::Dictionary;
 use super::place::{Spot, number, shown};
-use crate::text::Lines;
+use crate::text::LineReader;
 
 /// Reads the header, up to the line of column names.
-pub(super) fn header(lines: &mut Lines, ledger: &Ledger) -> Result<Dictionary> {
+pub(super) fn header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
     let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
         let line = lines.line();

@@ -9,7 +9,7 @@ use std::path::Path;
 use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::features::Features;
-use crate::text::Lines;
+use crate::text::LineReader;
 use region::{Known, Region};
 pub use set::{List, Set};
 
@@ -122,7 +122,7 @@ impl Known<'_> {
 
     /// A file of regions, one a line.
     fn read_list(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
-        let (mut lines, mut none) = (Lines::open(path, self.ledger)?, true);
+        let (mut lines, mut none) = (LineReader::open(path, self.ledger)?, true);
         while lines.advance()? {
             let text = String::from_utf8_lossy(lines.line().trim_ascii());
             if text.is_empty() || region::is_unmapped(&text) {
@@ -167,7 +167,7 @@ fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
     if !name.ends_with(".list") && !name.ends_with(".intervals") {
         return Ok(false);
     }
-    let mut lines = Lines::open(path, ledger)?;
+    let mut lines = LineReader::open(path, ledger)?;
     Ok(!(lines.advance()? && lines.line().starts_with(b"@")))
 }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
 use crate::bgzf::{BlockReader, Chunk, EOF_BLOCK, Inflater, MAX_BLOCK};
-use crate::text::{self, Input};
+use crate::text::{self, TextInput};
 
 /// The name of its memory in the ledger.
 pub(super) const NAME: &str = "the index of the reference";
@@ -85,7 +85,7 @@ impl Layout {
     fn read_blocks(&mut self, gzi: Box<dyn Read + Send>, path: &Path) -> Result<Option<Vec<Start>>> {
         let mut reading = self.charge.ledger().empty(NAME);
         let mut bytes = Vec::new();
-        let mut gzi = Input::plain(gzi, self.charge.ledger());
+        let mut gzi = TextInput::plain(gzi, self.charge.ledger());
         gzi.append(u64::MAX, &mut bytes, &mut reading).map_err(|e| e.file(path))?;
         reading.grow(2 * bytes.len() as u64).map_err(|e| e.file(path))?; // as a list that grows
         let index = noodles_bgzf::gzi::io::Reader::new(&bytes[..]).read_index().map_err(|e| {

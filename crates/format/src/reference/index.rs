@@ -9,7 +9,7 @@ use noodles_fasta::{fai, io::Indexer};
 use readmill_record::{Charge, Error, Ledger, Prepaid, Result, make_room};
 
 use super::bytes::{Layout, NAME, REINDEX, Reader, beside};
-use crate::text::{self, Input, Lines};
+use crate::text::{self, LineReader, TextInput};
 
 /// A contig as its line of the .fai has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub(super) fn sequences(
 
 /// Reads an index line by line.
 fn read(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<Sequences> {
-    let mut lines = Lines::new(file, Input::plain(index, ledger));
+    let mut lines = LineReader::new(file, TextInput::plain(index, ledger));
     Sequences::read(ledger, file, || {
         if !lines.advance()? {
             return Ok(None);

@@ -23,7 +23,7 @@ use shared::{SAME_REFERENCE, Shared};
 pub use window::{WINDOW_BYTES, Window};
 
 /// The files of a reference.
-pub struct Files {
+pub struct ReferenceFiles {
     /// The FASTA, plain or BGZF.
     pub fasta: File,
     /// Its index, if there is one.
@@ -32,7 +32,7 @@ pub struct Files {
     pub gzi: Option<Box<dyn Read + Send>>,
 }
 
-impl Files {
+impl ReferenceFiles {
     /// Opens the FASTA at `path`, and the indexes that are beside it.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Files {
             let file = file.map_err(|e| Error::io("it cannot be opened", &e).file(&path))?;
             Ok(file.map(|file| Box::new(file) as Box<dyn Read + Send>))
         };
-        Ok(Files { fasta: Self::open_fasta(path)?, fai: index(".fai")?, gzi: index(".gzi")? })
+        Ok(ReferenceFiles { fasta: Self::open_fasta(path)?, fai: index(".fai")?, gzi: index(".gzi")? })
     }
 
     fn open_fasta(path: &Path) -> Result<File> {
@@ -69,7 +69,7 @@ impl Reference {
     /// made in memory by reading the file once, which [`Self::notes`] tells. Nothing is ever written beside the
     /// file. An index that points beyond the end of the file is an error: the FASTA is then cut short.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
-        Self::of_files(path, Files::open(path)?, ledger)
+        Self::of_files(path, ReferenceFiles::open(path)?, ledger)
     }
 
     /// The reference in files that are open. `path` is that of the FASTA, for messages. Where its contigs and blocks lie is
@@ -77,7 +77,7 @@ impl Reference {
     ///
     /// # Errors
     /// As those of [`Self::open`].
-    pub fn of_files(path: &Path, files: Files, ledger: &Ledger) -> Result<Self> {
+    pub fn of_files(path: &Path, files: ReferenceFiles, ledger: &Ledger) -> Result<Self> {
         let mut notes = Vec::new();
         let layout = Layout::new(path, files.fasta, files.gzi, &mut notes, ledger)?;
         let Sequences { list, charge } = index::sequences(path, files.fai, &layout, &mut notes, ledger)?;
@@ -159,7 +159,8 @@ impl Reference {
 
     /// A file that holds the bases of one contig and nothing else, as a cache of references does under their MD5.
     pub fn of_bases(path: &Path, name: &[u8], ledger: &Ledger) -> Result<Self> {
-        let layout = Layout::new(path, Files::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
+        let layout =
+            Layout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
         let length = u32::try_from(layout.size()).ok().filter(|&n| n > 0 && !layout.is_compressed());
         let length = length.ok_or_else(|| {
             Error::input("this does not hold the bases of a contig").file(path).hint(SAME_REFERENCE)

@@ -5,8 +5,8 @@
 //! of 1 KiB, two bytes for most sites; only where each block lies stays in memory.
 
 mod block;
+mod collector;
 mod cursor;
-mod found;
 mod gather;
 mod merge;
 mod shared;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use readmill_record::{Header, Ledger, Result};
 
-use crate::features::{Features, Kind, OTHER_BUILD, no_common_contig};
+use crate::features::{FeatureFormat, Features, OTHER_BUILD, no_common_contig};
 use crate::spill::Spill;
+pub use collector::SiteCollector;
 pub use cursor::{CURSOR_BYTES, Cursor};
-pub use found::Found;
 use gather::Gather;
 use shared::Shared;
 
@@ -36,7 +36,7 @@ pub struct SiteFile {
     /// The file.
     pub path: PathBuf,
     /// What kind of file it is.
-    pub kind: Kind,
+    pub kind: FeatureFormat,
     /// Sites on contigs of the reads.
     pub sites: u64,
     /// Sites on other contigs, which are left out.

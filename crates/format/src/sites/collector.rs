@@ -9,14 +9,14 @@ use super::{Sites, merge};
 use crate::spill::Spill;
 
 /// Sites under way. Nothing else may append to the spill until they are complete.
-pub struct Found {
+pub struct SiteCollector {
     gather: Gather,
     spill: Arc<Spill>,
     sites: u64,
     ledger: Ledger,
 }
 
-impl Found {
+impl SiteCollector {
     /// Bytes that finding them takes, for up to twenty million of them on so many contigs, and their index.
     pub fn bytes(contigs: usize) -> u64 {
         Gather::bytes() + (1 << 20) + 192 * contigs as u64
@@ -25,7 +25,7 @@ impl Found {
     /// None yet, on so many contigs.
     pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
         let (gather, spill) = (Gather::new(contigs, spill, ledger)?, Arc::clone(spill));
-        Ok(Found { gather, spill, sites: 0, ledger: ledger.clone() })
+        Ok(SiteCollector { gather, spill, sites: 0, ledger: ledger.clone() })
     }
 
     /// Takes a site from `start` to `end` (0-based, half-open), of at least one base.
