@@ -306,7 +306,7 @@ pub struct Writer<'a> {
     scheme: Option<Scheme>,
     header: &'a Header,
     fastq: fastq::FastqStyle,
-    cram: Option<cram::Writing>,
+    cram: Option<cram::EncoderOptions>,
     parts: Pool<Part>,
     /// The files, where bytes can be written at any place of them, and what is to be written where.
     behind: Option<(Vec<Positioned>, Mutex<Vec<Placed>>)>,

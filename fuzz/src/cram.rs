@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::cram::{
-    Cache, Container, Decoder, EOF, Encoder, MAGIC, Reader, References, Setup, Version, Writing,
+    Cache, Container, Decoder, EOF, Encoder, EncoderOptions, MAGIC, Reader, References, Setup, Version,
     header_container,
 };
 use readmill_format::reference::{Reference, ReferenceFiles};
@@ -53,7 +53,7 @@ impl State {
         let references =
             References::new(header, Some(&reference), &Cache::default(), &Ledger::unlimited())
                 .unwrap_or_else(|e| panic!("the references are refused: {e}"));
-        let writing = Writing::new(header, Version::DEFAULT, Some(references.clone()), 1);
+        let writing = EncoderOptions::new(header, Version::DEFAULT, Some(references.clone()), 1);
         let (header, encoder) = (header.clone(), Encoder::new(&writing));
         State { header, references, decoders: HashMap::new(), encoder }
     }
@@ -71,7 +71,7 @@ impl State {
     fn encode(&mut self, batch: &Batch) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let encoded = self.encoder.partition(batch, &mut bytes)?;
-        encoded.settle(&mut bytes, 0);
+        encoded.set_record_counters(&mut bytes, 0);
         let mut file = header_container(&self.header, Version::DEFAULT)?;
         file.extend_from_slice(&bytes);
         file.extend_from_slice(&EOF);

@@ -19,7 +19,7 @@ pub struct Flow {
     lanes: Arc<Lanes>,
     /// The lane whose batches are due, and the judge of their order; nothing behind the last.
     lane: usize,
-    order: Option<Order>,
+    order: Option<BatchLinker>,
     /// Adapters found in the lane so far.
     adapters: Tally,
     /// Joins pieces of files of records.
@@ -101,7 +101,7 @@ impl Flow {
 
     fn judge(
         &mut self,
-        taken: Taken,
+        taken: TakenBatch,
         mut reads: ReadBatch,
         prepared: Option<Result<FoundIn>>,
     ) -> Result<()> {
@@ -142,7 +142,7 @@ impl Flow {
     fn begin_lane(&mut self) {
         (self.order, self.cutter, self.adapters) = Default::default();
         if let Some(Origin::Fastq(claims)) = self.lanes.lanes.get(self.lane).map(|lane| &lane.origin) {
-            self.order = Some(Order::new(claims));
+            self.order = Some(BatchLinker::new(claims));
             self.cutter = self.lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
         }
     }

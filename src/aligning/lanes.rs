@@ -150,7 +150,7 @@ impl Lanes {
         };
         let mut unaligned = unaligned.drain(..);
         let open = |lane: &plan::Lane| {
-            let input = |path: &PathBuf| Input::Path(path.clone());
+            let input = |path: &PathBuf| FastqInput::Path(path.clone());
             let layout = match &lane.files[..] {
                 [_] if lane.records => None,
                 [one, two, ..] => Some(Layout::Paired(input(one), input(two))),

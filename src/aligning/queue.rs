@@ -53,7 +53,7 @@ pub enum Task {
 /// What came of it.
 pub enum Done {
     /// A batch, and, if it looks as it should and could be made ready, where adapters were found.
-    Taken(usize, Taken, ReadBatch, Option<Result<FoundIn>>),
+    Taken(usize, TakenBatch, ReadBatch, Option<Result<FoundIn>>),
     /// A piece of the file of a lane; nothing at its end.
     Opened(usize, Option<Opened>),
     /// Reads, where adapters were found, and whether they are the last of their file.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use readmill_format::cram::{self, Crai, Encoded, References, Writing};
+use readmill_format::cram::{self, Crai, Encoded, EncoderOptions, References};
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
@@ -11,7 +11,7 @@ use crate::target::{Target, with_suffix};
 
 /// An output of CRAM.
 pub struct CramOutput {
-    pub writing: Writing,
+    pub writing: EncoderOptions,
     /// The index, if there is to be one.
     pub crai: Option<Crai>,
     records: u64,
@@ -22,13 +22,13 @@ impl CramOutput {
     pub fn new(output: &Output, header: &Header, indexed: bool, ledger: &Ledger) -> Result<Self> {
         let references = references(&output.cram, header, ledger)?;
         let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
-        let writing = Writing::new(header, output.cram.version, references, level);
+        let writing = EncoderOptions::new(header, output.cram.version, references, level);
         Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
     }
 
     /// Gives containers their place behind those before.
     pub fn settle(&mut self, encoded: &Encoded, bytes: &mut [u8], records: u64, offset: u64) {
-        encoded.settle(bytes, self.records);
+        encoded.set_record_counters(bytes, self.records);
         self.records += records;
         if let Some(crai) = &mut self.crai {
             encoded.entries().for_each(|(at, entries)| crai.add(entries, offset + at));

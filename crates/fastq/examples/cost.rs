@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use readmill_fastq::{Claims, Input, Layout, Options, Order};
+use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
 use readmill_record::{ReadBatch, Result};
 
@@ -136,10 +136,10 @@ fn by_bytes(paths: &[&Path; 2]) -> (u64, u64) {
 
 /// Batches of this crate; gives what linking alone took, which is what happens serially.
 fn by_claims(paths: &[&Path; 2], block_bytes: usize, is_unusual: bool) -> Result<(u64, u64)> {
-    let layout = Layout::Paired(Input::from(paths[0]), Input::from(paths[1]));
+    let layout = Layout::Paired(FastqInput::from(paths[0]), FastqInput::from(paths[1]));
     let claims = Arc::new(Claims::open(layout, Options { block_bytes, ..Options::default() })?);
     let (mut order, mut reads, mut total, mut serial) =
-        (Order::new(&claims), ReadBatch::default(), 0, 0);
+        (BatchLinker::new(&claims), ReadBatch::default(), 0, 0);
     for ticket in 0.. {
         let taken = claims.take(ticket, &mut reads);
         let start = Instant::now();

@@ -7,18 +7,18 @@ use readmill_record::{ReadBatch, Result};
 use crate::general::MOST_TEXT;
 use crate::layout::{self, Doubt};
 use crate::reach::Reach;
-use crate::source::{Input, Packing};
+use crate::source::{FastqInput, Packing};
 use crate::strict;
 use crate::text::{Position, Rules, Text};
 
 /// In which files the reads of a template are.
 pub enum Layout {
     /// One read each, in one file.
-    Single(Input),
+    Single(FastqInput),
     /// Two reads each, in two files.
-    Paired(Input, Input),
+    Paired(FastqInput, FastqInput),
     /// Two reads each, one after the other in one file.
-    Interleaved(Input),
+    Interleaved(FastqInput),
 }
 
 /// How reads are taken.
@@ -73,9 +73,9 @@ pub struct Claims {
     pub(crate) ended: AtomicBool,
 }
 
-/// A batch that was taken, for [`crate::Order`] to judge.
+/// A batch that was taken, for [`crate::BatchLinker`] to judge.
 #[derive(Debug)]
-pub struct Taken {
+pub struct TakenBatch {
     pub(crate) ticket: u64,
     pub(crate) found: Found,
 }
@@ -91,7 +91,7 @@ pub(crate) enum Found {
     Unusual,
 }
 
-impl Taken {
+impl TakenBatch {
     /// Whether it is a batch as it should be, as far as can be told before others are judged.
     pub fn is_whole(&self) -> bool {
         self.found != Found::Unusual
@@ -124,10 +124,10 @@ impl Claims {
     }
 
     /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, and none waits for a
-    /// ticket to be linked. What is taken means nothing before [`crate::Order::link`] has judged it.
-    pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> Taken {
+    /// ticket to be linked. What is taken means nothing before [`crate::BatchLinker::link`] has judged it.
+    pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> TakenBatch {
         reads.reset(self.segments, ticket * self.options.templates as u64);
-        Taken { ticket, found: self.find(ticket, reads) }
+        TakenBatch { ticket, found: self.find(ticket, reads) }
     }
 
     /// The doubt that the first records raise about the way the files were given.
@@ -237,15 +237,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::Order;
+    use crate::BatchLinker;
     use crate::reach::Supply;
     use crate::ring::Claim;
 
-    fn file(directory: &tempfile::TempDir, records: usize) -> Input {
+    fn file(directory: &tempfile::TempDir, records: usize) -> FastqInput {
         let path = directory.path().join("R.fastq");
         let text: Vec<String> = (0..records).map(|i| format!("@{i}\nACGT\n+\nIIII\n")).collect();
         std::fs::write(&path, text.concat()).unwrap();
-        Input::Path(path)
+        FastqInput::Path(path)
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let options = Options { templates: 10, block_bytes: 50, patience: 3, ..Options::default() };
         let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
-        let (mut order, mut reads, mut vanished) = (Order::new(&claims), ReadBatch::default(), 0);
+        let (mut order, mut reads, mut vanished) = (BatchLinker::new(&claims), ReadBatch::default(), 0);
         for ticket in 0..100 {
             // Each of these has claimed a block, and is never heard of again.
             for _ in 0..ticket % 4 {
@@ -273,7 +273,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let options = Options { templates: 7, block_bytes: 100, in_flight: 5, ..Options::default() };
         let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
-        let mut order = Order::new(&claims);
+        let mut order = BatchLinker::new(&claims);
         let mut total = 0;
         for window in 0..29 {
             let take = |ticket| {
@@ -302,12 +302,12 @@ mod tests {
     fn a_zstd_window_that_does_not_fit_is_refused_before_it_is_taken() {
         let read = |window_log| {
             let packed = std::io::Cursor::new(zstd(b"@r\nACGT\n+\nIIII\n", window_log));
-            let input = Input::Stream("r.fastq.zst".into(), Box::new(packed));
+            let input = FastqInput::Stream("r.fastq.zst".into(), Box::new(packed));
             let options = Options { zstd_window_log: 22, ..Options::default() };
             let claims = Arc::new(Claims::open(Layout::Single(input), options).unwrap());
             let mut reads = ReadBatch::default();
             let taken = claims.take(0, &mut reads);
-            Order::new(&claims).link(taken, &mut reads).map(|_| reads.len())
+            BatchLinker::new(&claims).link(taken, &mut reads).map(|_| reads.len())
         };
         assert_eq!(read(22).unwrap(), 1);
         let error = read(23).unwrap_err();

@@ -23,16 +23,16 @@ const READ_SIZE: usize = 256 << 10;
 pub type Bytes = Box<dyn Read + Send>;
 
 /// What is to be read.
-pub enum Input {
+pub enum FastqInput {
     /// A file, a named pipe or, as `-`, the standard input.
     Path(PathBuf),
     /// Any stream, with the name that errors call it by.
     Stream(PathBuf, Bytes),
 }
 
-impl From<&Path> for Input {
+impl From<&Path> for FastqInput {
     fn from(path: &Path) -> Self {
-        Input::Path(path.to_path_buf())
+        FastqInput::Path(path.to_path_buf())
     }
 }
 
@@ -109,7 +109,7 @@ enum Handle {
 }
 
 /// Opens inputs, all of them before anything is read.
-pub(crate) fn open(inputs: Vec<Input>, packing: Packing) -> Result<Vec<Opened>> {
+pub(crate) fn open(inputs: Vec<FastqInput>, packing: Packing) -> Result<Vec<Opened>> {
     let handles = inputs.into_iter().map(handle).collect::<Result<Vec<_>>>()?;
     let handles = match <[_; 2]>::try_from(handles) {
         Ok([(one, Handle::Pipe(first)), (two, Handle::Pipe(second))]) => {
@@ -122,13 +122,13 @@ pub(crate) fn open(inputs: Vec<Input>, packing: Packing) -> Result<Vec<Opened>> 
     handles.into_iter().map(|(name, handle)| source(name, handle, packing)).collect()
 }
 
-fn handle(input: Input) -> Result<(PathBuf, Handle)> {
+fn handle(input: FastqInput) -> Result<(PathBuf, Handle)> {
     let path = match input {
-        Input::Stream(name, bytes) => return Ok((name, Handle::Other(bytes))),
-        Input::Path(path) if path.as_os_str() == "-" => {
+        FastqInput::Stream(name, bytes) => return Ok((name, Handle::Other(bytes))),
+        FastqInput::Path(path) if path.as_os_str() == "-" => {
             return Ok((path, Handle::Other(Box::new(io::stdin()))));
         }
-        Input::Path(path) => path,
+        FastqInput::Path(path) => path,
     };
     let failed = |e| Error::io("cannot be opened", &e).file(&path);
     let file = File::open(&path).map_err(failed)?;

@@ -13,7 +13,7 @@ use crate::block::{Block, Shelf};
 use crate::layout::FirstRead;
 use crate::reach::{Goal, Reach, Supply, reach};
 use crate::ring::{Claim, Ring};
-use crate::source::{self, Bytes, Input, Meter, Opened, Packing, Source, Stream};
+use crate::source::{self, Bytes, FastqInput, Meter, Opened, Packing, Source, Stream};
 
 /// Bytes of a line, about, where reads are of 150 bases.
 const USUAL_LINE: u64 = 92;
@@ -70,7 +70,7 @@ pub(crate) struct Text {
 
 impl Text {
     /// Opens files.
-    pub fn open(inputs: Vec<Input>, rules: Rules) -> Result<Vec<Self>> {
+    pub fn open(inputs: Vec<FastqInput>, rules: Rules) -> Result<Vec<Self>> {
         let opened = source::open(inputs, rules.packing)?;
         Ok(opened.into_iter().map(|opened| Text::new(opened, rules)).collect())
     }

@@ -21,7 +21,7 @@ struct Group {
 
 /// The records of a sample in the order of an aligner's output: by cluster, mates adjacent.
 /// Memory does not grow with the number of templates.
-pub struct Records<'a> {
+pub struct SampleRecords<'a> {
     sample: &'a Sample,
     drawer: Drawer<'a>,
     rng: Rng,
@@ -36,7 +36,7 @@ pub struct Records<'a> {
     text: Vec<u8>,
 }
 
-impl<'a> Records<'a> {
+impl<'a> SampleRecords<'a> {
     pub(crate) fn new(sample: &'a Sample) -> Self {
         let profile = &sample.profile;
         let list = groups(profile);
@@ -262,7 +262,7 @@ fn pair_flags(template: &Template, end: usize, read: &Read, mate: &Read) -> u16 
 
 impl Sample {
     /// The records from the first template on. Every call starts anew and gives the same.
-    pub fn records(&self) -> Records<'_> {
-        Records::new(self)
+    pub fn records(&self) -> SampleRecords<'_> {
+        SampleRecords::new(self)
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use readmill_engine::{Crew, Pass, Pool, Ticket};
-use readmill_fastq::{Claims, Layout, Options, Order, Taken};
+use readmill_fastq::{BatchLinker, Claims, Layout, Options, TakenBatch};
 use readmill_record::{Error, ReadBatch, Result};
 
 use crate::clock::{of_process, of_thread};
@@ -52,7 +52,7 @@ pub fn run(
     let options = Options { templates: PAIRS, in_flight, ..Options::default() };
     let claims = Arc::new(Claims::open(Layout::Paired(one, two), options).map_err(io::Error::other)?);
     let taking = Taking { claims: claims.clone(), pool: Pool::new(in_flight), work };
-    let (mut order, mut done) = (Order::new(&claims), Done::default());
+    let (mut order, mut done) = (BatchLinker::new(&claims), Done::default());
     readmill_engine::run(
         Crew { threads, in_flight },
         &taking,
@@ -83,7 +83,7 @@ struct Taking<W> {
 
 impl<W: Fn(&ReadBatch) + Sync> Pass for Taking<W> {
     type Input = Ticket;
-    type Opened = (Taken, ReadBatch);
+    type Opened = (TakenBatch, ReadBatch);
     type Linked = ReadBatch;
     type Output = ReadBatch;
     type Worker = ();
@@ -91,7 +91,7 @@ impl<W: Fn(&ReadBatch) + Sync> Pass for Taking<W> {
 
     fn worker(&self) {}
 
-    fn open(&self, (): &mut (), ticket: Ticket) -> Result<(Taken, ReadBatch)> {
+    fn open(&self, (): &mut (), ticket: Ticket) -> Result<(TakenBatch, ReadBatch)> {
         let mut reads = self.pool.take().unwrap_or_default();
         let taken = self.claims.take(ticket, &mut reads);
         Ok((taken, reads))

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow};
 use readmill::allocator::{self, Heaps};
 use readmill_align::bwa::{self, BwaKernel, BwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
-use readmill_fastq::{Claims, Input, Layout, Options, Order};
+use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
 use readmill_record::ReadBatch;
 
 use super::usage;
@@ -68,9 +68,9 @@ pub fn run(args: &Args) -> Result<()> {
 
 /// All batches of both files, as `readmill align` takes them.
 fn read(args: &Args) -> Result<Vec<ReadBatch>> {
-    let [first, last] = [&args.first, &args.last].map(|file| Input::Path(file.clone()));
+    let [first, last] = [&args.first, &args.last].map(|file| FastqInput::Path(file.clone()));
     let claims = Arc::new(Claims::open(Layout::Paired(first, last), Options::default())?);
-    let (mut order, mut batches) = (Order::new(&claims), Vec::new());
+    let (mut order, mut batches) = (BatchLinker::new(&claims), Vec::new());
     while !claims.ended() {
         let mut reads = ReadBatch::default();
         let taken = claims.take(batches.len() as u64, &mut reads);

@@ -11,7 +11,7 @@ use common::files::{self, PACKINGS, Packing};
 use common::{Random, crew, oracle};
 use std::sync::Arc;
 
-use readmill_fastq::{Claims, Input, Layout, Options};
+use readmill_fastq::{Claims, FastqInput, Layout, Options};
 
 /// How a file deviates from four lines a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ fn texts(files: usize, segments: usize, random: &mut Random) -> Vec<Vec<u8>> {
     texts
 }
 
-fn layout(mut inputs: Vec<Input>, segments: usize) -> Layout {
+fn layout(mut inputs: Vec<FastqInput>, segments: usize) -> Layout {
     let last = inputs.pop().unwrap();
     match inputs.pop() {
         Some(first) => Layout::Paired(first, last),
@@ -160,7 +160,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
         let as_stream = packing == Packing::Pipe || packing != Packing::Plain && random.chance(30);
         files::input(&path, packed, as_stream, &mut random)
     };
-    let inputs: Vec<Input> = texts.iter().enumerate().map(&mut open).collect();
+    let inputs: Vec<FastqInput> = texts.iter().enumerate().map(&mut open).collect();
     let claims = Arc::new(Claims::open(layout(inputs, segments), options).unwrap());
     let threads = 1 + random.below(8);
     let outcome = crew::run(&claims, threads, options.in_flight as u64, seed);

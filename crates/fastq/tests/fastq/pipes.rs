@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use common::files::{self, Packing};
 use common::{Random, crew, oracle};
-use readmill_fastq::{Claims, Input, Layout, Options};
+use readmill_fastq::{Claims, FastqInput, Layout, Options};
 
 /// More than pipes hold, and several batches.
 const PAIRS: usize = 5000;
@@ -45,7 +45,7 @@ fn read(threads: usize, packing: Packing, step: usize) {
                 }
             }
         });
-        let [one, two] = [0, 1].map(|file| Input::Path(paths[file].clone()));
+        let [one, two] = [0, 1].map(|file| FastqInput::Path(paths[file].clone()));
         let claims = Arc::new(Claims::open(Layout::Paired(one, two), Options::default()).unwrap());
         crew::run(&claims, threads, 8, 1)
     });

@@ -2,7 +2,7 @@
 //!
 //! A container is claimed serially ([`Reader`]) and decoded on any thread ([`Decoder`]) to raw BAM records; an
 //! [`Encoder`] makes containers of records, a function of these alone, whose place and record counter are settled
-//! when it is known ([`Encoded::settle`]). No reference is ever fetched, and none is in memory but a window of it.
+//! when it is known ([`Encoded::set_record_counters`]). No reference is ever fetched, and none is in memory but a window of it.
 
 mod bases;
 mod block;
@@ -22,7 +22,7 @@ mod tests;
 pub use bases::{Cache, Fasta, References, md5};
 pub use container::{EOF, ends_well, header_container};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
-pub use encode::{Encoded, Encoder, Writing, encoder_bytes};
+pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes};
 pub use index::Crai;
 pub use reader::{Container, Reader};
 

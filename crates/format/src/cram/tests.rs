@@ -75,12 +75,12 @@ fn references(desk: &Desk) -> References {
 
 /// A whole file.
 fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Error> {
-    let writing = Writing::new(&header(), Version::DEFAULT, references, 6);
+    let writing = EncoderOptions::new(&header(), Version::DEFAULT, references, 6);
     let mut encoder = Encoder::new(&writing);
     let mut out = header_container(&header(), Version::DEFAULT).unwrap();
     let mut bytes = Vec::new();
     let encoded = encoder.partition(batch, &mut bytes)?;
-    encoded.settle(&mut bytes, 0);
+    encoded.set_record_counters(&mut bytes, 0);
     out.extend_from_slice(&bytes);
     out.extend_from_slice(&EOF);
     Ok(out)
@@ -249,7 +249,7 @@ fn contigs_with_many_reads_have_containers_of_their_own() {
     lines.extend((0..10).map(|i| read(i, "odd", 1 + i / 2)));
     lines.extend((0..10).map(|i| format!("u{i}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\t*")));
     let batch = batch(&lines);
-    let writing = Writing::new(&header(), Version::DEFAULT, Some(references(&desk)), 6);
+    let writing = EncoderOptions::new(&header(), Version::DEFAULT, Some(references(&desk)), 6);
     let mut bytes = Vec::new();
     let encoded = Encoder::new(&writing).partition(&batch, &mut bytes).unwrap();
     let found: Vec<Vec<(i32, i64, i64)>> = encoded

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
 
-use readmill_fastq::{Claims, Order, Taken};
+use readmill_fastq::{BatchLinker, Claims, TakenBatch};
 use readmill_record::{Error, ReadBatch};
 
 use super::Random;
@@ -24,15 +24,15 @@ pub struct Outcome {
 struct Board {
     next: u64,
     linked: u64,
-    ready: BTreeMap<u64, (Taken, ReadBatch)>,
-    order: Order,
+    ready: BTreeMap<u64, (TakenBatch, ReadBatch)>,
+    order: BatchLinker,
     outcome: Outcome,
 }
 
 /// Takes all batches. Threads stall here and there, as `seed` says.
 pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> Outcome {
     let (next, linked, ready, outcome) = Default::default();
-    let board = Mutex::new(Board { next, linked, ready, order: Order::new(claims), outcome });
+    let board = Mutex::new(Board { next, linked, ready, order: BatchLinker::new(claims), outcome });
     let news = Condvar::new();
     std::thread::scope(|scope| {
         for thread in 0..threads as u64 {

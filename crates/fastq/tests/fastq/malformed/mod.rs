@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use common::crew;
 use common::oracle::Owned;
-use readmill_fastq::{Claims, Input, Layout, Options};
+use readmill_fastq::{Claims, FastqInput, Layout, Options};
 use readmill_record::ErrorKind;
 
 /// What should come of a case.
@@ -40,7 +40,7 @@ pub enum Shape {
 fn layout(shape: Shape, texts: &[&[u8]]) -> Layout {
     let stream = |file: usize| {
         let bytes = std::io::Cursor::new(texts[file].to_vec());
-        Input::Stream(name(file), Box::new(bytes))
+        FastqInput::Stream(name(file), Box::new(bytes))
     };
     match shape {
         Shape::Single => Layout::Single(stream(0)),

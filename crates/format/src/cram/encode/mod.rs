@@ -41,7 +41,7 @@ pub const fn encoder_bytes(batch: usize) -> usize {
 
 /// How CRAM is written.
 #[derive(Clone)]
-pub struct Writing {
+pub struct EncoderOptions {
     /// Version.
     pub version: Version,
     /// Where bases come from; nothing stores all bases.
@@ -52,7 +52,7 @@ pub struct Writing {
     groups: Arc<HashMap<Vec<u8>, i32>>,
 }
 
-impl Writing {
+impl EncoderOptions {
     /// How to write files with this header.
     pub fn new(header: &Header, version: Version, references: Option<References>, level: u8) -> Self {
         let groups =
@@ -61,7 +61,7 @@ impl Writing {
         groups.for_each(|(name, number)| {
             numbers.entry(name).or_insert(number);
         });
-        Writing { version, references, level, groups: Arc::new(numbers) }
+        EncoderOptions { version, references, level, groups: Arc::new(numbers) }
     }
 }
 
@@ -87,7 +87,7 @@ pub struct Encoded {
 
 impl Encoded {
     /// Says how many records are in the file before those in `bytes`, and corrects the checksums.
-    pub fn settle(&self, bytes: &mut [u8], mut before: u64) {
+    pub fn set_record_counters(&self, bytes: &mut [u8], mut before: u64) {
         for hole in &self.holes {
             let counter = long(before as i64);
             bytes[hole.start + hole.counter..][..9].copy_from_slice(&counter);
@@ -109,7 +109,7 @@ impl Encoded {
 
 /// One thread's encoder.
 pub struct Encoder {
-    writing: Writing,
+    writing: EncoderOptions,
     bases: Option<Bases>,
     columns: Columns,
     squeezer: Squeezer,
@@ -121,7 +121,7 @@ pub struct Encoder {
 
 impl Encoder {
     /// An encoder.
-    pub fn new(writing: &Writing) -> Self {
+    pub fn new(writing: &EncoderOptions) -> Self {
         Encoder {
             bases: writing.references.as_ref().map(References::bases),
             columns: Columns::default(),

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use readmill_record::{Error, ReadBatch, ReadSpan, Result};
 
-use crate::claims::{Claims, Found, Taken};
+use crate::claims::{Claims, Found, TakenBatch};
 use crate::general::{Parser, different_names};
 use crate::line::template_name;
 use crate::text::Position;
@@ -19,7 +19,7 @@ use crate::text::Position;
 /// read again from where the last one ended, by a parser that understands every kind of record. If that ends where the
 /// batch should end, all is as before; if not, because of other lines or of long records, all batches from there on are
 /// read by that parser.
-pub struct Order {
+pub struct BatchLinker {
     claims: Arc<Claims>,
     /// The ticket that is next.
     next: u64,
@@ -31,11 +31,11 @@ pub struct Order {
     reread: u64,
 }
 
-impl Order {
+impl BatchLinker {
     /// Starts with ticket 0.
     pub fn new(claims: &Arc<Claims>) -> Self {
         let at = vec![Position::default(); claims.files.len()];
-        Order { claims: Arc::clone(claims), next: 0, templates: 0, at, reread: 0 }
+        BatchLinker { claims: Arc::clone(claims), next: 0, templates: 0, at, reread: 0 }
     }
 
     /// Makes `reads`, which [`Claims::take`] filled, hold just what batch `taken` should. Every ticket comes here, one after
@@ -44,7 +44,7 @@ impl Order {
     ///
     /// # Errors
     /// What is wrong with the first record in which anything is wrong. Every batch before it has been linked.
-    pub fn link(&mut self, taken: Taken, reads: &mut ReadBatch) -> Result<bool> {
+    pub fn link(&mut self, taken: TakenBatch, reads: &mut ReadBatch) -> Result<bool> {
         if taken.ticket != self.next {
             return Err(Error::bug(format!("batch {} comes where {} is due", taken.ticket, self.next)));
         }
