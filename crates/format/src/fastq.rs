@@ -1,24 +1,24 @@
-//! FASTQ as it is written of alignments: four lines a read, in the direction of sequencing.
+//! FASTQ made from alignments: four lines a read, in the direction of sequencing.
 
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{RecordRef, tag};
 
 use crate::sam;
 
-/// How reads become FASTQ.
+/// Options of writing reads as FASTQ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FastqStyle {
     /// Append /1 or /2 to names.
     pub suffix: bool,
-    /// Optional fields that go behind the name, as SAM writes them.
+    /// Optional fields to write after the name, in SAM's form.
     pub tags: TagSelection,
-    /// Take the qualities from OQ, where a read has it.
+    /// Take the qualities from OQ if a read has it.
     pub original_qualities: bool,
     /// Quality of reads that have none, Phred.
     pub default_quality: u8,
 }
 
-/// Optional fields that are written.
+/// Optional fields to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TagSelection {
     /// These.
@@ -33,7 +33,7 @@ impl Default for FastqStyle {
             suffix: false,
             tags: TagSelection::Some(Vec::new()),
             original_qualities: false,
-            default_quality: 33, // what samtools writes, whatever its -v says
+            default_quality: 33, // as samtools writes, whatever its -v says
         }
     }
 }
@@ -47,7 +47,7 @@ impl FastqStyle {
     }
 }
 
-/// Which end of a template a read is; nothing if its flags name both ends, or none.
+/// The end of its template that a read is, 1 or 2; `None` if its flags name both ends or none.
 pub fn segment(record: RecordRef<'_>) -> Option<u8> {
     let flags = record.flags();
     match (flags.is_first(), flags.is_last()) {
@@ -78,7 +78,7 @@ pub fn write_record(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>
     out.push(b'\n');
 }
 
-/// Appends bases and qualities (Phred + 33) as they were sequenced, 5' to 3'.
+/// Appends bases and qualities (Phred + 33) in the direction of sequencing, 5' to 3'.
 pub fn push_sequenced(record: RecordRef<'_>, bases: &mut Vec<u8>, qualities: &mut Vec<u8>) {
     push_bases(record, bases);
     push_qualities(&FastqStyle::default(), record, qualities);

@@ -1,4 +1,4 @@
-//! What a file is.
+//! File formats: BAM, SAM and CRAM, and the files of references, variants and intervals.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,7 +1,7 @@
-//! One input, whatever its format: its header, then chunks to be opened in parallel.
+//! An input of any format: its header, then chunks to open in parallel.
 //!
-//! The format is told by content, never by name. [`Source::claim`] is serial and cheap; an [`Opener`]
-//! (one a thread) turns what was claimed into records.
+//! The content decides the format, never the name. [`Source::claim`] is serial and cheap; an [`Opener`] (one for
+//! each thread) turns claimed chunks into records.
 
 use std::io::{Cursor, Read};
 
@@ -19,7 +19,7 @@ use crate::sam::LineParser;
 /// Bytes of SAM text opened together.
 const TEXT_CHUNK: usize = 1 << 19;
 
-/// Bytes looked at to tell the format: enough for one BGZF block.
+/// Bytes read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
 
 type Input = Box<dyn Read + Send>;
@@ -30,22 +30,22 @@ enum Format {
     Cram(Box<cram::Reader>),
 }
 
-/// How an input is opened.
+/// Options of opening an input.
 #[derive(Clone, Default)]
 pub struct OpenOptions {
     /// Accept a BGZF file without its EOF block, and a CRAM file without its last container.
     pub allow_missing_eof: bool,
-    /// Bytes that the header, or any line of SAM, may take.
+    /// The most bytes that the header, or a line of SAM, may take.
     pub most: usize,
-    /// What the header is charged to.
+    /// The ledger that pays for the header.
     pub ledger: Ledger,
-    /// Bytes that a container of CRAM may take, with what comes of it.
+    /// The most bytes that a container of CRAM may take, including its records.
     pub container: usize,
     /// The reference that the reads were aligned to, where CRAM needs it.
     pub reference: Option<cram::Fasta>,
-    /// Where else the bases of contigs may lie.
+    /// Other places with the bases of contigs.
     pub cache: cram::Cache,
-    /// The name of the file, of which htslib makes names of reads that CRAM has none of.
+    /// The name of the file. htslib names reads after it if CRAM stores no names.
     pub name: Vec<u8>,
 }
 
@@ -53,11 +53,11 @@ pub struct OpenOptions {
 pub struct Source {
     header: Header,
     kind: Format,
-    /// What decodes CRAM.
+    /// The setup of CRAM decoders.
     setup: Option<Arc<cram::Setup>>,
 }
 
-/// What one ticket takes from the input.
+/// A part of the input, taken by one ticket.
 #[derive(Clone)]
 pub enum Claim {
     /// Compressed blocks of a BAM file.
@@ -71,19 +71,19 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Upper bound of the bytes the claim's records take as BAM.
+    /// Upper bound of the bytes of the claim's records as BAM.
     pub fn bound(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.inflated,
             Claim::Bytes(bytes) => bytes.len(),
-            // The worst a SAM byte can become: two characters of a B:i array are four bytes; the
-            // fixed fields of a minimal line of 22 characters are 38.
+            // The worst growth of SAM text: two characters of a B:i array become four bytes; a minimal line of 22
+            // characters has fixed fields of 38 bytes.
             Claim::Text(text) => 2 * text.len() + 64,
             Claim::Container(container) => container.bound(),
         }
     }
 
-    /// Upper bound of the number of its records, where it is known without looking.
+    /// Upper bound of the number of records, if it is known without decoding.
     pub fn most_records(&self) -> Option<usize> {
         match self {
             Claim::Container(container) => Some(container.header.records),
@@ -91,8 +91,8 @@ impl Claim {
         }
     }
 
-    /// What opening it takes beyond the usual, while its records are not yet where they wait: a container of CRAM is
-    /// larger than a chunk of BAM, and its blocks are in memory beside what comes of them.
+    /// Additional bytes that opening takes until the records are in place: a container of CRAM is larger than a
+    /// chunk of BAM, and its blocks are in memory together with its records.
     pub fn working(&self) -> usize {
         match self {
             Claim::Container(container) => container.working().saturating_add(container.bound()),
@@ -100,7 +100,7 @@ impl Claim {
         }
     }
 
-    /// Bytes of the input this claim stands for, as they lie in the file.
+    /// Bytes of the claim in the input file.
     pub fn read_bytes(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.compressed.len(),
@@ -111,11 +111,11 @@ impl Claim {
     }
 }
 
-/// Most bytes of records one claim gives, for planning memory.
+/// The most bytes of records in one claim of BAM, for planning memory.
 pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
 
 impl Source {
-    /// Reads the header of `input`.
+    /// Opens `input` and reads its header.
     pub fn open(mut input: Input, rules: &OpenOptions) -> Result<Self> {
         let mut peek = Vec::new();
         let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
@@ -140,7 +140,7 @@ impl Source {
         Self::bgzf(BlockReader::new(whole, rules.allow_missing_eof), rules)
     }
 
-    /// Bytes that opening a file takes whose header is known.
+    /// Bytes that opening a file takes if its header is known.
     pub fn opening_bytes(header: &Header) -> u64 {
         bam_header::bytes(header) / 2 * 3 + MAX_CLAIM as u64 + header.heap_bytes()
     }
@@ -150,7 +150,7 @@ impl Source {
         &self.header
     }
 
-    /// Bytes of BAM records per byte of the input, as far as it has been read; unknown for SAM and CRAM.
+    /// Bytes of BAM records for each byte of the input read so far; `None` for SAM and CRAM.
     pub fn expansion(&self) -> Option<f64> {
         match &self.kind {
             Format::Bam { blocks, .. } => {
@@ -161,14 +161,14 @@ impl Source {
         }
     }
 
-    /// Refuses containers of CRAM that take more than `bytes`, with what comes of them, from here on.
+    /// Refuses containers of CRAM that take more than `bytes`, including their records, from here on.
     pub fn limit_containers(&mut self, bytes: usize) {
         if let Format::Cram(reader) = &mut self.kind {
             reader.limit(bytes);
         }
     }
 
-    /// What an [`Opener`] needs beside the header.
+    /// The setup that an [`Opener`] needs for CRAM.
     pub fn setup(&self) -> Option<Arc<cram::Setup>> {
         self.setup.clone()
     }
@@ -229,7 +229,7 @@ impl Source {
         }
         let mut lines = rest[end..].split(|&b| b == b'\n');
         let first = lines.next().unwrap_or_default();
-        let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // of a long line, the start
+        let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // a cut line has only its start
         if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
             return Err(mistaken::not_reads(&rest));
         }
@@ -239,7 +239,7 @@ impl Source {
         Ok(Source { header, kind: Format::Sam { text, rest, ended, most }, setup: None })
     }
 
-    /// Takes the next piece of the input, in the memory of `reuse` where it can; nothing at the end.
+    /// Takes the next part of the input, reusing the memory of `reuse`; `None` at the end.
     pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
         match &mut self.kind {
             Format::Bam { rest, .. } if !rest.is_empty() => {
@@ -287,7 +287,7 @@ fn too_long(what: &str, most: usize) -> Error {
         .hint("raise -m")
 }
 
-/// Appends `n` bytes, fewer only at the end; says whether that was reached.
+/// Appends `n` bytes, or fewer at the end; returns whether the end was reached.
 fn fill(input: &mut Input, into: &mut Vec<u8>, n: usize) -> Result<bool> {
     let got = input.take(n as u64).read_to_end(into).map_err(|e| match e.get_ref() {
         Some(inner) if inner.is::<Error>() => {
@@ -307,7 +307,7 @@ fn fill(input: &mut Input, into: &mut Vec<u8>, n: usize) -> Result<bool> {
     Ok(got < n)
 }
 
-/// One thread's means to open claims.
+/// Opens claims, one for each thread.
 pub struct Opener {
     inflater: Inflater,
     lines: LineParser,
@@ -316,14 +316,14 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// An opener for inputs with this header, and what [`Source::setup`] gives.
+    /// An opener for inputs with this header and the [`Source::setup`] of the input.
     pub fn new(header: &Header, setup: Option<&Arc<cram::Setup>>) -> Self {
         let cram = setup.map(|setup| Box::new(cram::Decoder::new(Arc::clone(setup))));
         let (inflater, lines) = (Inflater::default(), LineParser::new(header));
         Opener { inflater, lines, n_ref: header.n_ref(), cram }
     }
 
-    /// Turns a claim into records, in `opened`; what memory the claim leaves is given back.
+    /// Turns a claim into records in `opened`; returns the memory of the claim for reuse.
     pub fn open(&mut self, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
         match claim {
             Claim::Blocks(chunk) => {

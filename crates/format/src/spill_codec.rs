@@ -1,6 +1,6 @@
-//! The codecs for what is spilled: it is written once, read once and gone, so speed counts more than size.
+//! Codecs of the spill: data are written once and read once, so speed counts more than size.
 //!
-//! A frame that does not get smaller is stored as it is, which its length tells.
+//! A frame that does not get smaller is stored as it is; its length shows that.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use std::str::FromStr;
 use readmill_record::{Error, Result};
 use zstd::bulk::Compressor;
 
-/// A codec for what is spilled.
+/// A codec of the spill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpillCodec {
-    /// LZ4: the least time, where the disk keeps up with it.
+    /// LZ4: the fastest, if the disk is fast enough.
     #[default]
     Lz4,
     /// Zstandard at its level 1: two thirds of LZ4's size for one and a half times its time.
@@ -27,7 +27,7 @@ impl SpillCodec {
     /// All of them.
     pub const ALL: [SpillCodec; 3] = [SpillCodec::Lz4, SpillCodec::Zstd, SpillCodec::None];
 
-    /// The name by which it is asked for.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             SpillCodec::Lz4 => "lz4",
@@ -36,9 +36,9 @@ impl SpillCodec {
         }
     }
 
-    /// Fills `into` with what was compressed to `input`.
+    /// Decompresses `input` into exactly `into`.
     ///
-    /// Zstandard takes 94 KiB for as long as this lasts; to keep them would save a twentieth of the time.
+    /// Zstandard allocates 94 KiB for each call; keeping them would save a twentieth of the time.
     pub fn decompress(self, input: &[u8], into: &mut [u8]) -> Result<()> {
         if input.len() == into.len() {
             into.copy_from_slice(input);
@@ -79,9 +79,9 @@ impl FromStr for SpillCodec {
 /// One thread's compressor of frames.
 pub struct FrameCompressor {
     codec: SpillCodec,
-    /// Zstandard's memory, which is kept from frame to frame: 300 KB where frames are 64 KiB.
+    /// Zstandard's memory, kept from frame to frame: 300 KB for frames of 64 KiB.
     zstd: Option<Compressor<'static>>,
-    /// Room for a compressed frame, which need not be cleared for each.
+    /// A buffer for a compressed frame, which is not cleared each time.
     packed: Vec<u8>,
 }
 
@@ -95,12 +95,12 @@ impl FrameCompressor {
         FrameCompressor { codec, zstd, packed: Vec::new() }
     }
 
-    /// The codec that takes apart what this makes.
+    /// The codec that decompresses the frames.
     pub fn codec(&self) -> SpillCodec {
         self.codec
     }
 
-    /// Appends `frame`, compressed, to `out`; never more bytes than it has.
+    /// Appends `frame`, compressed, to `out`; never more bytes than the frame has.
     pub fn compress(&mut self, frame: &[u8], out: &mut Vec<u8>) {
         let room = match self.codec {
             SpillCodec::Lz4 => lz4_flex::block::get_maximum_output_size(frame.len()),

@@ -1,10 +1,10 @@
-//! BGZF as one stream of bytes, with the checks that BGZF allows: lengths, checksums, the EOF block.
+//! BGZF as a stream of bytes, with all checks that BGZF allows: lengths, checksums, the EOF block.
 
 use std::io::Read;
 
 use super::{BlockReader, Chunk, Inflater};
 
-/// What the blocks of a file hold, one after the other. Its errors are [`readmill_record::Error`]s inside of
+/// Reads the inflated blocks of a file one after the other. Its errors are [`readmill_record::Error`]s inside of
 /// [`std::io::Error`]s.
 pub struct InflateReader<R> {
     blocks: BlockReader<R>,
@@ -15,7 +15,7 @@ pub struct InflateReader<R> {
 }
 
 impl<R: Read> InflateReader<R> {
-    /// What the blocks of `blocks` that have not been taken yet hold.
+    /// A reader of the blocks that `blocks` has not returned yet.
     pub fn new(blocks: BlockReader<R>) -> Self {
         let (chunk, inflater) = (Chunk::default(), Inflater::default());
         InflateReader { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }

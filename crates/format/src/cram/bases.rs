@@ -113,10 +113,10 @@ struct Contig {
 
 /// The bases of a header's contigs. Clones share them.
 #[derive(Clone, Debug)]
-pub struct References(Arc<Known>);
+pub struct References(Arc<SharedReferences>);
 
 #[derive(Debug)]
-struct Known {
+struct SharedReferences {
     fasta: Option<Reference>,
     /// Why the FASTA file has nothing to do with the header, if that is so.
     unfit: Option<Error>,
@@ -129,7 +129,7 @@ struct Known {
 /// The name of its memory in the ledger.
 const NAME: &str = "contigs of CRAM";
 
-impl Known {
+impl SharedReferences {
     /// Takes what the header says of its contigs.
     fn read(
         header: &Header,
@@ -177,9 +177,9 @@ impl References {
             Some(Err(error)) => (Vec::new(), Some(error)),
             None => (Vec::new(), None),
         };
-        let (contigs, charge) = Known::read(header, numbers, ledger)?;
+        let (contigs, charge) = SharedReferences::read(header, numbers, ledger)?;
         let (fasta, cache) = (fasta.cloned(), cache.clone());
-        Ok(References(Arc::new(Known { fasta, unfit, cache, contigs, charge })))
+        Ok(References(Arc::new(SharedReferences { fasta, unfit, cache, contigs, charge })))
     }
 
     /// The charge of their memory.

@@ -3,11 +3,11 @@
 
 use readmill_record::{Header, Result};
 
-use super::block::{self, Content};
+use super::block::{self, ContentType};
 use super::codec::{Codecs, Method};
-use super::num::{Front, damaged, put_itf8, put_ltf8};
+use super::num::{ByteCursor, damaged, put_itf8, put_ltf8};
 use super::{MAGIC, Version};
-use crate::cram::block::Block;
+use crate::cram::block::CramBlock;
 
 /// The container that ends a file of version 3.
 pub const EOF: [u8; 38] = [
@@ -60,21 +60,21 @@ pub struct ContainerHeader {
 impl ContainerHeader {
     /// Reads a header from the front of `bytes`, and how many bytes it took.
     pub fn read(bytes: &[u8], version: Version) -> Result<(Self, usize)> {
-        let mut front = Front(bytes);
-        let length = front.u32()?.cast_signed();
+        let mut cursor = ByteCursor(bytes);
+        let length = cursor.u32()?.cast_signed();
         let length = usize::try_from(length).map_err(|_| damaged("a container's length is negative"))?;
-        let (contig, start, span) = (front.itf8()?, front.itf8()?, front.itf8()?);
-        let records = front.count()?;
-        let counter = if version.major >= 3 { front.ltf8()? } else { i64::from(front.itf8()?) };
-        let bases = front.ltf8()?;
-        let (blocks, landmarks) = (front.count()?, front.itf8s()?);
+        let (contig, start, span) = (cursor.itf8()?, cursor.itf8()?, cursor.itf8()?);
+        let records = cursor.count()?;
+        let counter = if version.major >= 3 { cursor.ltf8()? } else { i64::from(cursor.itf8()?) };
+        let bases = cursor.ltf8()?;
+        let (blocks, landmarks) = (cursor.count()?, cursor.itf8s()?);
         if version.major >= 3 {
-            let covered = &bytes[..bytes.len() - front.0.len()];
-            if front.u32()? != crc32fast::hash(covered) {
+            let covered = &bytes[..bytes.len() - cursor.0.len()];
+            if cursor.u32()? != crc32fast::hash(covered) {
                 return Err(damaged("the header of a container does not match its checksum"));
             }
         }
-        let taken = bytes.len() - front.0.len();
+        let taken = bytes.len() - cursor.0.len();
         Ok((Self { length, contig, start, span, records, counter, bases, blocks, landmarks }, taken))
     }
 
@@ -125,7 +125,7 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
     let length = block::fits(raw.len() - 4, "the header")?;
     raw[..4].copy_from_slice(&length.to_le_bytes());
     let mut blocks = Vec::new();
-    block::write(Content::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
+    block::write(ContentType::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
     let container =
         ContainerHeader { length: blocks.len(), blocks: 1, landmarks: vec![0], ..Default::default() };
     let mut out = MAGIC.to_vec();
@@ -137,15 +137,15 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
 }
 
 /// The text of the header in the first block of a file.
-pub fn header_text(block: Block<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
-    if block.content != Content::FileHeader {
+pub fn header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
+    if block.content != ContentType::FileHeader {
         return Err(damaged("the first container does not hold the header"));
     }
     let mut text = Vec::new();
     block.inflate(codecs, &mut text)?;
-    let mut front = Front(&text);
-    let length = front.u32()? as usize;
-    front.take(length)?;
+    let mut cursor = ByteCursor(&text);
+    let length = cursor.u32()? as usize;
+    cursor.take(length)?;
     text.drain(..4);
     text.truncate(length);
     Ok(text)
@@ -163,7 +163,7 @@ mod tests {
         let bytes = header_container(&header, Version::DEFAULT).unwrap();
         let (container, taken) = ContainerHeader::read(&bytes[26..], Version::DEFAULT).unwrap();
         assert_eq!(container.length, bytes.len() - 26 - taken);
-        let block = Block::read(&mut Front(&bytes[26 + taken..]), Version::DEFAULT).unwrap();
+        let block = CramBlock::read(&mut ByteCursor(&bytes[26 + taken..]), Version::DEFAULT).unwrap();
         let text = header_text(block, &mut Codecs::default()).unwrap();
         assert_eq!(text, header.to_text());
     }

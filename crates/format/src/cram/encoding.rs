@@ -2,7 +2,7 @@
 
 use readmill_record::Result;
 
-use super::num::{Front, damaged, short};
+use super::num::{ByteCursor, damaged, short};
 
 /// How values are stored. In a compression header, external blocks are meant by their id; in a slice, by their place
 /// among its [`Streams`].
@@ -39,8 +39,8 @@ pub struct Huffman {
 }
 
 impl Huffman {
-    fn read(front: &mut Front<'_>) -> Result<Self> {
-        let (symbols, lengths) = (front.itf8s()?, front.itf8s()?);
+    fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
+        let (symbols, lengths) = (cursor.itf8s()?, cursor.itf8s()?);
         let wrong = || damaged("a Huffman code makes no sense");
         if symbols.len() != lengths.len() {
             return Err(wrong());
@@ -89,13 +89,13 @@ impl Huffman {
 
 impl Encoding {
     /// Reads an encoding.
-    pub fn read(front: &mut Front<'_>) -> Result<Self> {
-        Self::read_nested(front, 0)
+    pub fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
+        Self::read_nested(cursor, 0)
     }
 
-    fn read_nested(front: &mut Front<'_>, depth: u32) -> Result<Self> {
-        let (kind, length) = (front.itf8()?, front.count()?);
-        let mut own = Front(front.take(length)?);
+    fn read_nested(cursor: &mut ByteCursor<'_>, depth: u32) -> Result<Self> {
+        let (kind, length) = (cursor.itf8()?, cursor.count()?);
+        let mut own = ByteCursor(cursor.take(length)?);
         let bits =
             |n: i32| u32::try_from(n).ok().filter(|&n| n <= 32).ok_or_else(|| damaged("too many bits"));
         Ok(match kind {
@@ -263,7 +263,7 @@ impl Bits {
 
 /// An external block, uncompressed.
 #[derive(Default)]
-pub struct Stream {
+pub struct ExternalBlock {
     /// Its id.
     pub id: i32,
     /// Its bytes.
@@ -278,7 +278,7 @@ pub struct Streams {
     /// The core block.
     pub core: Bits,
     /// External blocks; those beyond `used` are spare memory.
-    pub external: Vec<Stream>,
+    pub external: Vec<ExternalBlock>,
     /// How many are in use.
     pub used: usize,
 }
@@ -294,7 +294,7 @@ impl Streams {
     }
 
     #[inline]
-    fn stream(&mut self, at: i32) -> Result<&mut Stream> {
+    fn stream(&mut self, at: i32) -> Result<&mut ExternalBlock> {
         self.external[..self.used].get_mut(at as usize).ok_or_else(|| damaged("a block is missing"))
     }
 
@@ -314,9 +314,9 @@ impl Streams {
             stream.at += 1;
             return Ok(i32::from(byte));
         }
-        let mut front = Front(rest);
-        let number = front.itf8()?;
-        stream.at += rest.len() - front.0.len();
+        let mut cursor = ByteCursor(rest);
+        let number = cursor.itf8()?;
+        stream.at += rest.len() - cursor.0.len();
         Ok(number)
     }
 
@@ -359,10 +359,10 @@ mod tests {
     #[test]
     fn huffman_codes_are_canonical() {
         // Symbols 65 to 68 of lengths 1, 3, 3, 2: 0, 110, 111, 10.
-        let mut front = Front(&[3, 10, 4, 65, 66, 67, 68, 4, 1, 3, 3, 2]);
-        let code = Encoding::read(&mut front).unwrap();
+        let mut cursor = ByteCursor(&[3, 10, 4, 65, 66, 67, 68, 4, 1, 3, 3, 2]);
+        let code = Encoding::read(&mut cursor).unwrap();
         assert_eq!(values(&code, &[0b0110_1111, 0b0000_0000], 4), [65, 66, 67, 68]);
-        let mut one = Front(&[3, 4, 1, 7, 1, 0]);
+        let mut one = ByteCursor(&[3, 4, 1, 7, 1, 0]);
         assert_eq!(values(&Encoding::read(&mut one).unwrap(), &[], 3), [7, 7, 7]);
     }
 }

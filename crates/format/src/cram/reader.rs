@@ -4,11 +4,11 @@ use std::io::Read;
 
 use readmill_record::{Error, Header, Ledger, Result};
 
-use super::block::{Block, Content};
+use super::block::{ContentType, CramBlock};
 use super::codec::Codecs;
 use super::container::{self, ContainerHeader};
-use super::encoding::Stream;
-use super::num::{Front, damaged};
+use super::encoding::ExternalBlock;
+use super::num::{ByteCursor, damaged};
 use super::{MAGIC, Version};
 
 type Input = Box<dyn Read + Send>;
@@ -46,17 +46,17 @@ pub struct Sizes {
 
 impl Sizes {
     /// Adds what a block takes.
-    fn add(&mut self, block: &Block<'_>) {
+    fn add(&mut self, block: &CramBlock<'_>) {
         self.raw = self.raw.saturating_add(block.raw_size);
         self.scratch = self.scratch.max(block.scratch());
-        if block.content == Content::CompressionHeader {
+        if block.content == ContentType::CompressionHeader {
             self.scheme = self.scheme.max(block.raw_size.saturating_mul(SCHEME));
         }
     }
 
     /// Takes off what a block takes. One that was not added before is an error.
-    pub fn take(&mut self, block: &Block<'_>) -> Result<()> {
-        let is_scheme = block.content == Content::CompressionHeader;
+    pub fn take(&mut self, block: &CramBlock<'_>) -> Result<()> {
+        let is_scheme = block.content == ContentType::CompressionHeader;
         let scheme = if is_scheme { block.raw_size.saturating_mul(SCHEME) } else { 0 };
         let fits = block.scratch() <= self.scratch && scheme <= self.scheme;
         let left = self.raw.checked_sub(block.raw_size).filter(|_| fits);
@@ -111,7 +111,7 @@ impl Container {
     /// Most bytes that are in memory while it is decoded, beside its records.
     pub fn working(&self) -> usize {
         let records = self.header.records.saturating_mul(NOTES);
-        let blocks = self.bytes.len() + self.header.blocks * size_of::<Stream>();
+        let blocks = self.bytes.len() + self.header.blocks * size_of::<ExternalBlock>();
         let Sizes { raw, scratch, scheme } = self.sizes;
         let parts = self.parts().saturating_sub(PARTS);
         [raw, scratch, scheme, records, parts].into_iter().fold(blocks, usize::saturating_add)
@@ -195,7 +195,7 @@ impl Reader {
             Reader { input, version, header, offset, allow_missing_eof, most, ended, beside: 0 };
         let mut first = reader.take(Vec::new())?.ok_or_else(|| damaged("there is no header"))?;
         reader.complete_block(&mut first.bytes)?;
-        let block = Block::read(&mut Front(&first.bytes), version)?;
+        let block = CramBlock::read(&mut ByteCursor(&first.bytes), version)?;
         let needed = first.bytes.len().saturating_add(block.raw_size).saturating_add(block.scratch());
         let _reading = ledger.charge("headers", needed as u64)?;
         reader.header =
@@ -288,7 +288,7 @@ impl Reader {
     /// Reads what the first container lacks of its block, in `bytes`. htsjdk wrote CRAM 2.1 files whose first container
     /// claims fewer bytes than its block has; the next container starts behind the block, as htslib has it.
     fn complete_block(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
-        let whole = Block::stored_size(bytes, self.version)?;
+        let whole = CramBlock::stored_size(bytes, self.version)?;
         if whole > self.most {
             return Err(too_large(format!("the header of the CRAM file has {} MiB", whole >> 20)));
         }
@@ -326,10 +326,10 @@ impl Reader {
 
     /// What the blocks of a container take when uncompressed.
     fn sizes(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<Sizes> {
-        let (mut front, mut sizes) = (Front(bytes), Sizes::default());
+        let (mut cursor, mut sizes) = (ByteCursor(bytes), Sizes::default());
         // (Of a container without records, the number of blocks is not always true.)
         for _ in 0..if header.records > 0 { header.blocks } else { 0 } {
-            sizes.add(&Block::skip(&mut front, self.version)?);
+            sizes.add(&CramBlock::skip(&mut cursor, self.version)?);
         }
         Ok(sizes)
     }
@@ -346,9 +346,9 @@ fn missing(bytes: &[u8], version: Version) -> usize {
         if bytes.len() < at + length {
             return Err(at + length - bytes.len());
         }
-        let mut front = Front(&bytes[at..at + length]);
+        let mut cursor = ByteCursor(&bytes[at..at + length]);
         at += length;
-        Ok(if long { front.ltf8() } else { front.itf8().map(i64::from) }.unwrap_or(0))
+        Ok(if long { cursor.ltf8() } else { cursor.itf8().map(i64::from) }.unwrap_or(0))
     };
     let mut walk = || -> Result<(), usize> {
         for _ in 0..4 {

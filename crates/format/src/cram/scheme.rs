@@ -3,7 +3,7 @@
 use readmill_record::Result;
 
 use super::encoding::{Encoding, Streams};
-use super::num::{Front, damaged};
+use super::num::{ByteCursor, damaged};
 
 /// A data series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +80,10 @@ pub struct Scheme {
 impl Scheme {
     /// Reads a compression header.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let mut front = Front(bytes);
+        let mut cursor = ByteCursor(bytes);
         let mut scheme = Scheme { names: true, delta: true, reference: true, ..Scheme::default() };
-        scheme.read_preservation(&mut front)?;
-        map(&mut front, |map| {
+        scheme.read_preservation(&mut cursor)?;
+        map(&mut cursor, |map| {
             let key = map.take(2)?;
             let encoding = Encoding::read(map)?;
             if let Some(at) = KEYS.iter().position(|known| known == key) {
@@ -91,7 +91,7 @@ impl Scheme {
             }
             Ok(())
         })?;
-        map(&mut front, |map| {
+        map(&mut cursor, |map| {
             let key = map.itf8()?.to_be_bytes();
             scheme.tags.push(([key[1], key[2], key[3]], Encoding::read(map)?));
             Ok(())
@@ -99,8 +99,8 @@ impl Scheme {
         Ok(scheme)
     }
 
-    fn read_preservation(&mut self, front: &mut Front<'_>) -> Result<()> {
-        map(front, |map| {
+    fn read_preservation(&mut self, cursor: &mut ByteCursor<'_>) -> Result<()> {
+        map(cursor, |map| {
             match map.take(2)? {
                 b"RN" => self.names = map.byte()? != 0,
                 b"AP" => self.delta = map.byte()? != 0,
@@ -137,9 +137,12 @@ impl Scheme {
 }
 
 /// Reads a map: `entry` reads each of its entries.
-fn map<'a>(front: &mut Front<'a>, mut entry: impl FnMut(&mut Front<'a>) -> Result<()>) -> Result<()> {
-    let size = front.count()?;
-    let mut map = Front(front.take(size)?);
+fn map<'a>(
+    cursor: &mut ByteCursor<'a>,
+    mut entry: impl FnMut(&mut ByteCursor<'a>) -> Result<()>,
+) -> Result<()> {
+    let size = cursor.count()?;
+    let mut map = ByteCursor(cursor.take(size)?);
     for _ in 0..map.count()? {
         entry(&mut map)?;
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use readmill_record::{Batch, Error, Header, Ledger, Stamp};
 
-use super::block::{Block, Content};
+use super::block::{ContentType, CramBlock};
 use super::codec::Method;
 use super::container::ContainerHeader;
-use super::num::Front;
+use super::num::ByteCursor;
 use super::*;
 use crate::chain::{ChunkLinker, Opened};
 use crate::reference::Reference;
@@ -326,9 +326,9 @@ fn covered(file: &[u8]) -> Vec<std::ops::Range<usize>> {
         at += taken;
         let end = at + header.length;
         while at < end {
-            let mut front = Front(&file[at..end]);
-            Block::read(&mut front, Version::DEFAULT).unwrap();
-            let next = end - front.0.len();
+            let mut cursor = ByteCursor(&file[at..end]);
+            CramBlock::read(&mut cursor, Version::DEFAULT).unwrap();
+            let next = end - cursor.0.len();
             ranges.push(at..next - 4);
             at = next;
         }
@@ -364,7 +364,7 @@ fn a_header_that_inflates_beyond_the_memory_is_refused_before_it_does() {
     let size = 64 << 20;
     gzip.write_all(&vec![0; size]).unwrap();
     let (data, mut blocks) = (gzip.finish().unwrap(), Vec::new());
-    super::block::write(Content::FileHeader, 0, Method::Gzip, size, &data, &mut blocks);
+    super::block::write(ContentType::FileHeader, 0, Method::Gzip, size, &data, &mut blocks);
     let header = ContainerHeader { length: blocks.len(), blocks: 1, ..Default::default() };
     let mut file = header_container(&self::header(), Version::DEFAULT).unwrap()[..26].to_vec();
     header.write(&mut file);

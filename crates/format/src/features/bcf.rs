@@ -23,7 +23,7 @@ const FIXED: usize = 20;
 const PIECE: usize = 16 << 10;
 
 /// The records of a file.
-pub(super) struct Records {
+pub(super) struct BcfReader {
     path: PathBuf,
     input: TextInput,
     /// The numbers that stand for contigs, in order, each with the place of the contig in the dictionary.
@@ -35,7 +35,11 @@ pub(super) struct Records {
 }
 
 /// Reads the header of `input`.
-pub(super) fn open(path: &Path, mut input: TextInput, ledger: &Ledger) -> Result<(Dictionary, Records)> {
+pub(super) fn open(
+    path: &Path,
+    mut input: TextInput,
+    ledger: &Ledger,
+) -> Result<(Dictionary, BcfReader)> {
     let mut start = [0; 9];
     input.read_exact(&mut start).map_err(|e| text::reading(&e, path))?;
     let length = u32::from_le_bytes([start[5], start[6], start[7], start[8]]);
@@ -61,7 +65,7 @@ pub(super) fn open(path: &Path, mut input: TextInput, ledger: &Ledger) -> Result
     }
     numbers.sort_unstable();
     let (path, piece) = (path.to_path_buf(), vec![0; PIECE].into());
-    Ok((dictionary, Records { path, input, numbers, record: 0, piece, _charge: charge }))
+    Ok((dictionary, BcfReader { path, input, numbers, record: 0, piece, _charge: charge }))
 }
 
 /// The number that stands for a contig, where the header says it rather than the order of its lines.
@@ -71,7 +75,7 @@ fn index(fields: &[u8]) -> Option<u32> {
     place::number(&value[..end])
 }
 
-impl Records {
+impl BcfReader {
     /// Where the next record lies, on a contig of `dictionary`; nothing at the end of the file.
     pub fn next_place<'a>(&mut self, dictionary: &'a Dictionary) -> Result<Option<FeaturePlace<'a>>> {
         let mut fixed = [0; FIXED];

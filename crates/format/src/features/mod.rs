@@ -53,12 +53,12 @@ impl fmt::Display for FeatureFormat {
 pub struct Features {
     kind: FeatureFormat,
     dictionary: Dictionary,
-    content: Content,
+    content: FeatureRecords,
 }
 
-enum Content {
+enum FeatureRecords {
     Text(LineReader),
-    Bcf(bcf::Records),
+    Bcf(bcf::BcfReader),
 }
 
 /// Bytes of the content that tell its kind.
@@ -86,7 +86,7 @@ impl Features {
         let input = input.behind(start);
         if kind == FeatureFormat::Bcf {
             let (dictionary, records) = bcf::open(path, input, ledger).map_err(|e| e.file(path))?;
-            return Ok(Features { kind, dictionary, content: Content::Bcf(records) });
+            return Ok(Features { kind, dictionary, content: FeatureRecords::Bcf(records) });
         }
         let mut lines = LineReader::new(path, input);
         let dictionary = match kind {
@@ -94,7 +94,7 @@ impl Features {
             FeatureFormat::IntervalList => interval_list::header(&mut lines, ledger)?,
             FeatureFormat::Bed | FeatureFormat::Bcf => Dictionary::new(ledger),
         };
-        Ok(Features { kind, dictionary, content: Content::Text(lines) })
+        Ok(Features { kind, dictionary, content: FeatureRecords::Text(lines) })
     }
 
     /// What kind of file it is.
@@ -110,8 +110,8 @@ impl Features {
     /// Where the next feature lies; nothing at the end of the file.
     pub fn next_place(&mut self) -> Result<Option<FeaturePlace<'_>>> {
         match &mut self.content {
-            Content::Bcf(records) => records.next_place(&self.dictionary),
-            Content::Text(lines) => {
+            FeatureRecords::Bcf(records) => records.next_place(&self.dictionary),
+            FeatureRecords::Text(lines) => {
                 let parse = match self.kind {
                     FeatureFormat::Vcf | FeatureFormat::Bcf => vcf::spot,
                     FeatureFormat::Bed => bed::spot,
@@ -134,8 +134,8 @@ impl Features {
     /// An error that says where in the file the last feature stood.
     pub fn wrong(&self, what: impl fmt::Display) -> Error {
         match &self.content {
-            Content::Text(lines) => lines.wrong(what),
-            Content::Bcf(records) => records.wrong(what),
+            FeatureRecords::Text(lines) => lines.wrong(what),
+            FeatureRecords::Bcf(records) => records.wrong(what),
         }
     }
 }

@@ -10,7 +10,7 @@ use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::features::Features;
 use crate::text::LineReader;
-use region::{Known, Region};
+use region::{ContigNames, Region};
 pub use set::{List, Set};
 
 /// What was asked for.
@@ -43,7 +43,7 @@ impl Intervals {
 
     /// What was chosen. It is an error if that is nothing, or needs more memory than is free.
     pub fn of(chosen: &Chosen<'_>, header: &Header, ledger: &Ledger) -> Result<Self> {
-        let (dictionary, contigs) = (Known { header, ledger }, header.references());
+        let (dictionary, contigs) = (ContigNames { header, ledger }, header.references());
         let mut included = List::new(ledger);
         if chosen.include.is_empty() {
             let whole = (0..).zip(contigs);
@@ -88,7 +88,7 @@ impl Intervals {
     }
 }
 
-impl Known<'_> {
+impl ContigNames<'_> {
     /// Adds the intervals of an argument, padded, to those of their contigs.
     fn read(&self, argument: &str, padding: u32, into: &mut List) -> Result<()> {
         let mut add = |region: Region| {

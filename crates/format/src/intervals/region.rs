@@ -20,12 +20,12 @@ pub(super) fn is_unmapped(text: &str) -> bool {
 
 /// The header of the reads, and the memory that there is for what lies on their contigs.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct ContigNames<'a> {
     pub header: &'a Header,
     pub ledger: &'a Ledger,
 }
 
-impl Known<'_> {
+impl ContigNames<'_> {
     /// The number of a contig by its name.
     pub(super) fn number(&self, name: &[u8]) -> Option<u32> {
         self.header.reference_id(name).map(|id| id as u32)

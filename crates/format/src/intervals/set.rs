@@ -110,16 +110,16 @@ impl List {
             end += intervals[end..].partition_point(|interval| interval.0 <= contig);
             ends.push(end);
         }
-        Ok(Set(Arc::new(Shared { intervals, ends, _charge: charge })))
+        Ok(Set(Arc::new(SetData { intervals, ends, _charge: charge })))
     }
 }
 
 /// Intervals in order, apart from each other. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Set(Arc<Shared>);
+pub struct Set(Arc<SetData>);
 
 #[derive(Debug)]
-struct Shared {
+struct SetData {
     intervals: Vec<Interval>,
     /// Where those of each contig end.
     ends: Vec<usize>,

@@ -66,7 +66,7 @@ impl Layout {
     }
 
     fn find_blocks(&mut self, gzi: Option<Box<dyn Read + Send>>, notes: &mut Vec<String>) -> Result<()> {
-        let path = beside(&self.path, ".gzi");
+        let path = with_suffix(&self.path, ".gzi");
         let why = if gzi.is_some() { "does not fit the reference" } else { "is not there" };
         let blocks = gzi.map(|gzi| self.read_blocks(gzi, &path)).transpose()?.flatten();
         let blocks = match blocks {
@@ -161,7 +161,7 @@ impl Layout {
 pub(super) const REINDEX: &str = "make it again: samtools faidx, or delete it";
 
 /// The path with something put at its end.
-pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(end);
     PathBuf::from(name)
@@ -186,7 +186,7 @@ impl Read for At<'_> {
 
 /// One thread's memory for reading.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct FastaReader {
     inflater: Inflater,
     chunk: Chunk,
     /// What the block of that number holds.
@@ -194,7 +194,7 @@ pub(super) struct Reader {
     block: Option<usize>,
 }
 
-impl Reader {
+impl FastaReader {
     /// Fills `into` with the bytes from `at` on; says how many there were, which are fewer only at the end.
     pub fn read(&mut self, layout: &Layout, at: u64, into: &mut [u8]) -> Result<usize> {
         let Some(blocks) = &layout.blocks else {

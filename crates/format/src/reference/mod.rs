@@ -5,7 +5,7 @@
 mod bytes;
 mod index;
 mod matched;
-mod shared;
+mod open_fasta;
 mod window;
 
 use std::fmt;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use readmill_record::{Error, Header, Ledger, Result};
 
-use bytes::{Layout, beside};
-use index::{Sequence, Sequences};
+use bytes::{Layout, with_suffix};
+use index::{FaiEntries, FaiEntry};
 pub use matched::Matched;
-use shared::{SAME_REFERENCE, Shared};
+use open_fasta::{OpenFasta, SAME_REFERENCE};
 pub use window::{WINDOW_BYTES, Window};
 
 /// The files of a reference.
@@ -39,7 +39,7 @@ impl ReferenceFiles {
     /// If one that is there cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
         let index = |ending| {
-            let path = beside(path, ending);
+            let path = with_suffix(path, ending);
             let file = path.exists().then(|| File::open(&path)).transpose();
             let file = file.map_err(|e| Error::io("it cannot be opened", &e).file(&path))?;
             Ok(file.map(|file| Box::new(file) as Box<dyn Read + Send>))
@@ -54,7 +54,7 @@ impl ReferenceFiles {
 
 /// A FASTA file whose bases can be asked for by contig and position. Clones share the file.
 #[derive(Clone)]
-pub struct Reference(Arc<Shared>);
+pub struct Reference(Arc<OpenFasta>);
 
 impl fmt::Debug for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,9 +80,10 @@ impl Reference {
     pub fn of_files(path: &Path, files: ReferenceFiles, ledger: &Ledger) -> Result<Self> {
         let mut notes = Vec::new();
         let layout = Layout::new(path, files.fasta, files.gzi, &mut notes, ledger)?;
-        let Sequences { list, charge } = index::sequences(path, files.fai, &layout, &mut notes, ledger)?;
+        let FaiEntries { list, charge } =
+            index::sequences(path, files.fai, &layout, &mut notes, ledger)?;
         let path = path.to_path_buf();
-        Ok(Reference(Arc::new(Shared { path, layout, sequences: list, notes, charge })))
+        Ok(Reference(Arc::new(OpenFasta { path, layout, sequences: list, notes, charge })))
     }
 
     /// The file.
@@ -166,8 +167,8 @@ impl Reference {
             Error::input("this does not hold the bases of a contig").file(path).hint(SAME_REFERENCE)
         })?;
         let (bases, width) = (u64::from(length), u64::from(length));
-        let sequences = vec![Sequence { name: name.to_vec(), length, offset: 0, bases, width }];
-        Ok(Reference(Arc::new(Shared {
+        let sequences = vec![FaiEntry { name: name.to_vec(), length, offset: 0, bases, width }];
+        Ok(Reference(Arc::new(OpenFasta {
             path: path.to_path_buf(),
             layout,
             sequences,

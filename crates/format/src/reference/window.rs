@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use readmill_record::{Error, Result};
 
-use super::bytes::Reader;
-use super::shared::{SAME_REFERENCE, Shared};
+use super::bytes::FastaReader;
+use super::open_fasta::{OpenFasta, SAME_REFERENCE};
 
 /// Bases of a page. Small, because reads in no order need another page each; and large enough for a pair of reads
 /// in coordinate order to lie in one.
@@ -49,10 +49,10 @@ const NO_PAGE: u64 = u64::MAX;
 /// Reads in coordinate order find their bases in a page nearly always, which costs a comparison. In any other order
 /// most of them have to get 4 KiB from the file, and to inflate a block where it is compressed.
 pub struct Window {
-    shared: Arc<Shared>,
+    shared: Arc<OpenFasta>,
     /// What becomes of a byte of FASTA.
     alphabet: &'static [u8; 256],
-    reader: Reader,
+    reader: FastaReader,
     /// Codes of the pages.
     pages: Box<[u8]>,
     /// Contig and page number of each page.
@@ -63,11 +63,11 @@ pub struct Window {
 }
 
 impl Window {
-    pub(super) fn new(shared: Arc<Shared>, alphabet: &'static [u8; 256]) -> Self {
+    pub(super) fn new(shared: Arc<OpenFasta>, alphabet: &'static [u8; 256]) -> Self {
         Window {
             shared,
             alphabet,
-            reader: Reader::default(),
+            reader: FastaReader::default(),
             pages: vec![0; PAGES * PAGE as usize].into(),
             keys: [NO_PAGE; PAGES],
             text: Vec::new(),

@@ -231,9 +231,9 @@ fn bins_follow_the_alignment() {
 }
 
 /// Xorshift: enough to pick mutations.
-struct Random(u64);
+struct LineRng(u64);
 
-impl Random {
+impl LineRng {
     fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -242,7 +242,7 @@ impl Random {
     }
 }
 
-fn mutate(random: &mut Random, line: &mut Vec<u8>) {
+fn mutate(random: &mut LineRng, line: &mut Vec<u8>) {
     for _ in 0..random.below(4) {
         let at = random.below(line.len());
         let byte = match random.below(3) {
@@ -278,7 +278,7 @@ fn no_line_panics_and_what_is_read_can_be_written_and_read_again() {
         "r\t99\tc2\t70\t30\t2S3M1D\tc1\t37\t-39\tTTAGN\t!#+I~".to_string(),
         "r\t0\tc1\t16384\t9\t2S9N\t*\t0\t0\tAC\t*\tXX:i:1\tCG:B:I,16,17\tXD:d:-2.25e-7".to_string(),
     ];
-    let (header, mut random, mut read) = (header(), Random(0x2545_f491_4f6c_dd1d), 0);
+    let (header, mut random, mut read) = (header(), LineRng(0x2545_f491_4f6c_dd1d), 0);
     let mut parser = LineParser::new(&header);
     let (mut out, mut again) = (Vec::new(), Vec::new());
     for i in 0..200_000 {

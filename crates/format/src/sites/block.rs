@@ -21,7 +21,7 @@ const SITE_BYTES: usize = 10;
 
 /// Where a block lies in the spill file, and what on its contig it covers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct SiteBlock {
     at: u64,
     bytes: u32,
     /// Start of its first site.
@@ -48,7 +48,7 @@ impl Default for Writer {
 
 impl Writer {
     /// Adds a site that begins where the last one ended, or later. Gives the block that this filled.
-    pub fn push(&mut self, site: Site, spill: &Spill, extent: &mut Extent) -> Result<Option<Block>> {
+    pub fn push(&mut self, site: Site, spill: &Spill, extent: &mut Extent) -> Result<Option<SiteBlock>> {
         if self.bytes.is_empty() {
             (self.first, self.end) = (site.0, site.0);
         }
@@ -59,18 +59,18 @@ impl Writer {
     }
 
     /// Writes what has been added since the last block.
-    pub fn close(&mut self, spill: &Spill, extent: &mut Extent) -> Result<Option<Block>> {
+    pub fn close(&mut self, spill: &Spill, extent: &mut Extent) -> Result<Option<SiteBlock>> {
         if self.bytes.is_empty() {
             return Ok(None);
         }
         let (at, bytes) = (extent.end, self.bytes.len() as u32);
         spill.append(extent, &self.bytes)?;
         self.bytes.clear();
-        Ok(Some(Block { at, bytes, first: self.first, end: self.end }))
+        Ok(Some(SiteBlock { at, bytes, first: self.first, end: self.end }))
     }
 }
 
-impl Block {
+impl SiteBlock {
     /// Makes `sites` those of the block.
     pub fn read(&self, spill: &Spill, extent: &Extent, sites: &mut Vec<Site>) -> Result<()> {
         let mut buffer = [0; BLOCK_BYTES];

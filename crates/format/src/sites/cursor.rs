@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::Result;
 
 use super::block::{BLOCK_SITES, Site};
-use super::shared::Shared;
+use super::site_index::SiteIndex;
 
 /// Blocks that are kept.
 const SLOTS: usize = 16;
@@ -21,7 +21,7 @@ const STEPS: usize = 8;
 /// Made for questions whose answers lie near one another: reads in coordinate order. In any other order most questions
 /// have to read a block of 1 KiB.
 pub struct Cursor {
-    shared: Arc<Shared>,
+    shared: Arc<SiteIndex>,
     /// The block that the last answer began in.
     block: usize,
     slots: [Slot; SLOTS],
@@ -37,7 +37,7 @@ struct Slot {
 }
 
 impl Cursor {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<SiteIndex>) -> Self {
         Cursor { shared, block: 0, slots: Default::default() }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use readmill_record::{Charge, Ledger, Result, make_room};
 
-use super::block::{BLOCK_BYTES, Block, NAME, Site, Writer};
+use super::block::{BLOCK_BYTES, NAME, Site, SiteBlock, Writer};
 use crate::spill::{Extent, Spill};
 
 /// Sites sorted at a time.
@@ -19,7 +19,7 @@ type Raw = (u32, u32, u32);
 /// A sorted list of the sites of a contig, none of which share a base.
 #[derive(Default)]
 pub(super) struct Layer {
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<SiteBlock>,
 }
 
 impl Layer {

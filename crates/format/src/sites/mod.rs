@@ -9,7 +9,7 @@ mod collector;
 mod cursor;
 mod gather;
 mod merge;
-mod shared;
+mod site_index;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,12 +21,12 @@ use crate::spill::Spill;
 pub use collector::SiteCollector;
 pub use cursor::{CURSOR_BYTES, Cursor};
 use gather::Gather;
-use shared::Shared;
+use site_index::SiteIndex;
 
 /// The sites of all files. Clones share them.
 #[derive(Clone)]
 pub struct Sites {
-    shared: Arc<Shared>,
+    shared: Arc<SiteIndex>,
     files: Arc<[SiteFile]>,
 }
 

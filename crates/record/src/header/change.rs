@@ -1,4 +1,4 @@
-//! Changes to a header: other lines of a kind, another order, one more program.
+//! Changes of a header: replacing lines, setting the sort order, adding a program.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use super::{Header, HeaderLine};
 use crate::error::Result;
 
 impl Header {
-    /// Replaces all lines of a kind by `new`, which stand where the first of them stood, else before
-    /// the first line of a kind in `before`, else at the end.
+    /// Replaces all lines of a kind by `new`. They go where the first of the old lines was, else before the first
+    /// line of a kind in `before`, else to the end.
     pub fn replace(&mut self, kind: &[u8; 2], new: Vec<HeaderLine>, before: &[&[u8; 2]]) -> Result<()> {
         let first_of = |kinds: &[&[u8; 2]]| {
             self.lines().iter().position(|line| kinds.iter().any(|k| line.kind() == *k))
@@ -46,8 +46,8 @@ impl Header {
         });
     }
 
-    /// Appends a @PG line for each chain of programs, as `samtools` does: one for every chain of two
-    /// or more programs; without such a chain, one after the last program.
+    /// Appends @PG lines as `samtools` does: one for every chain of two or more programs; without such a chain, one
+    /// after the last program.
     pub fn add_program(&mut self, name: &str, version: &str, command_line: &str) {
         let of = |tag| self.lines_of(b"PG").filter_map(move |l| l.get(tag)).map(<[u8]>::to_vec);
         let mut taken: HashSet<Vec<u8>> = of(b"ID").collect();

@@ -1,4 +1,4 @@
-//! Synthetic sorted files, of which only the layout matters.
+//! Index tests on synthetic sorted files, of which only the layout matters.
 
 use noodles_csi::BinningIndex;
 use readmill_record::{Header, RecordRef};
@@ -6,9 +6,9 @@ use readmill_record::{Header, RecordRef};
 use super::{Fragment, FragmentBuilder, IndexBuilder, IndexFormat, Scheme};
 
 /// A small generator of pseudo-random numbers (xorshift64*).
-struct Random(u64);
+struct IndexRng(u64);
 
-impl Random {
+impl IndexRng {
     fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -37,7 +37,7 @@ fn record(ref_id: i32, pos: i32, span: u32, flags: u16) -> Vec<u8> {
     raw
 }
 
-/// A record and its place: number of the block, compressed offset of the block, offset in it.
+/// A record and its position: number of the block, compressed offset of the block, offset in it.
 struct Placed {
     raw: Vec<u8>,
     block: usize,
@@ -62,7 +62,7 @@ fn header(lengths: &[u32]) -> Header {
 }
 
 /// A sorted file: its records, and the offset of its end.
-fn file(random: &mut Random, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
+fn file(random: &mut IndexRng, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
     let mut keys = Vec::new();
     for _ in 0..n {
         let ref_id = random.below(lengths.len() as u64) as usize;
@@ -90,7 +90,7 @@ fn file(random: &mut Random, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
 /// Builds the index from partitions that end with about one in `every` blocks.
 fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64) -> Vec<u8> {
     let (records, length) = file;
-    let random = &mut Random(every);
+    let random = &mut IndexRng(every);
     let mut builder = IndexBuilder::new(scheme, header);
     let mut fragments = FragmentBuilder::new(scheme);
     let mut base = 0;
@@ -118,7 +118,7 @@ fn read(kind: IndexFormat, bytes: &[u8]) -> Box<dyn BinningIndex> {
 
 #[test]
 fn partitions_do_not_show() {
-    let random = &mut Random(7);
+    let random = &mut IndexRng(7);
     for lengths in [&LENGTHS[..2], &LENGTHS[..]] {
         let header = header(lengths);
         let file = file(random, 3000, lengths);
@@ -131,10 +131,10 @@ fn partitions_do_not_show() {
     }
 }
 
-/// Every record that overlaps a region is in a chunk that a query for the region is told to read.
+/// Every record that overlaps a region is in a chunk that a query for the region reads.
 #[test]
 fn queries_find_what_they_must() {
-    let random = &mut Random(11);
+    let random = &mut IndexRng(11);
     for lengths in [&LENGTHS[..2], &LENGTHS[..]] {
         let header = header(lengths);
         let file = file(random, 2000, lengths);
@@ -170,7 +170,7 @@ fn noodles_position<P: TryFrom<usize, Error: std::fmt::Debug>>(at: i64) -> P {
 #[test]
 fn counts_are_right() {
     let header = header(&LENGTHS);
-    let file = file(&mut Random(3), 1000, &LENGTHS);
+    let file = file(&mut IndexRng(3), 1000, &LENGTHS);
     let scheme = Scheme::for_header(&header);
     assert_eq!(scheme.kind(), IndexFormat::Csi);
     let index = read(scheme.kind(), &index(scheme, &header, &file, 2));
@@ -216,11 +216,11 @@ fn unsorted_records_are_refused() {
     }
 }
 
-/// Against the C code of the specification (SAM section 5.3).
+/// Comparison with the C code of the specification (SAM section 5.3).
 #[test]
 fn bins_are_those_of_the_specification() {
     let scheme = Scheme::bai(&header(&[1 << 29])).unwrap();
-    let random = &mut Random(5);
+    let random = &mut IndexRng(5);
     for _ in 0..10_000 {
         let begin = random.below(1 << 29) as i64;
         let scale = random.below(29);

@@ -1,4 +1,4 @@
-//! libdeflate, which compresses whole buffers and nothing else.
+//! libdeflate, which compresses whole buffers only.
 
 use libdeflater::{CompressionLvl, Compressor};
 

@@ -1,4 +1,4 @@
-//! The codecs that deflate blocks, behind one small trait.
+//! The codecs that compress blocks, behind one small trait.
 //!
 //! Levels are libdeflate's, 0 to 12. Each codec has levels of its own; those asked for become
 //!
@@ -10,9 +10,9 @@
 //! | 7 to 9 | the same | the same | 3 |
 //! | 10 to 12 | the same | 9 | 3 |
 //!
-//! "Stored" is the same bytes whatever the codec. igzip's own level 0 is left out: it is a sixth faster than
-//! its level 1 and makes files a quarter larger. On much data its level 3 is both slower and larger than its
-//! level 2, so nobody gets it without asking for small files.
+//! "Stored" gives the same bytes with every codec. igzip's own level 0 is left out: it is a sixth faster than its
+//! level 1 and makes files a quarter larger. On much data its level 3 is both slower and larger than its level 2,
+//! so it is used only for levels that ask for small files.
 
 mod compress;
 #[cfg(feature = "igzip")]
@@ -27,7 +27,7 @@ use std::str::FromStr;
 pub use compress::Compress;
 use readmill_record::Error;
 
-/// A library that deflates.
+/// A library that compresses blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codec {
     /// libdeflate: the smallest files for the time at most levels.
@@ -41,7 +41,7 @@ pub enum Codec {
     Igzip,
 }
 
-/// The name by which igzip is asked for, also where it is not built in.
+/// The name of igzip, also if it is not built in.
 const IGZIP: &str = "igzip";
 
 impl Codec {
@@ -55,7 +55,7 @@ impl Codec {
         ]
     }
 
-    /// The name by which it is asked for.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Codec::Libdeflate => "libdeflate",

@@ -1,6 +1,7 @@
 //! What compresses blocks: gzip, bzip2, LZMA, and the codecs of CRAM itself (CRAM codecs specification 3.1).
 
 mod arith;
+mod block_codec;
 mod fqzcomp;
 mod frequencies;
 mod models;
@@ -8,13 +9,12 @@ mod names;
 mod nx16;
 mod pack;
 pub(super) mod rans;
-mod squeeze;
 mod whole;
 
 use readmill_record::Result;
 
 use super::num::damaged;
-pub use squeeze::{Kind, Squeezer};
+pub use block_codec::{BlockCompressor, CompressionHint};
 use whole::{BZIP2, read_all};
 
 /// How a block is compressed, by its number in the file.

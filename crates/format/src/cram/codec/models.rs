@@ -2,7 +2,7 @@
 
 use readmill_record::Result;
 
-use crate::cram::num::{Front, damaged};
+use crate::cram::num::{ByteCursor, damaged};
 
 /// How much a symbol's frequency grows whenever it occurs.
 const STEP: u32 = 16;
@@ -20,9 +20,9 @@ pub(super) struct RangeDecoder<'a> {
 impl<'a> RangeDecoder<'a> {
     /// Starts with the first bytes of `data`.
     pub fn new(data: &'a [u8]) -> Result<Self> {
-        let mut front = Front(data);
-        let code = front.take(5)?.iter().fold(0u32, |code, &byte| code << 8 | u32::from(byte));
-        Ok(RangeDecoder { range: u32::MAX, code, data: front.0 })
+        let mut cursor = ByteCursor(data);
+        let code = cursor.take(5)?.iter().fold(0u32, |code, &byte| code << 8 | u32::from(byte));
+        Ok(RangeDecoder { range: u32::MAX, code, data: cursor.0 })
     }
 
     #[inline]

@@ -1,9 +1,9 @@
 //! rANS 4x8: four interleaved range variants of asymmetric numeral systems (CRAM codecs specification 3.1,
-//! section 3; Duda 2013). Decoding; what encodes is in [`super::squeeze`].
+//! section 3; Duda 2013). Decoding; what encodes is in [`super::block_codec`].
 
 use readmill_record::Result;
 
-use crate::cram::num::{Front, damaged};
+use crate::cram::num::{ByteCursor, damaged};
 
 /// Bits of the sum of all frequencies.
 const BITS: u32 = 12;
@@ -38,36 +38,36 @@ pub struct Decoder {
 
 /// Reads a list of symbols in which neighbours are run-length encoded; `each` reads what follows a symbol.
 pub(super) fn symbols<'a>(
-    front: &mut Front<'a>,
-    mut each: impl FnMut(u8, &mut Front<'a>) -> Result<()>,
+    cursor: &mut ByteCursor<'a>,
+    mut each: impl FnMut(u8, &mut ByteCursor<'a>) -> Result<()>,
 ) -> Result<()> {
-    let (mut symbol, mut run) = (front.byte()?, 0u8);
+    let (mut symbol, mut run) = (cursor.byte()?, 0u8);
     loop {
-        each(symbol, front)?;
+        each(symbol, cursor)?;
         if run > 0 {
             run -= 1;
             symbol = symbol.checked_add(1).ok_or_else(|| damaged("a table has too many symbols"))?;
             continue;
         }
-        let next = front.byte()?;
+        let next = cursor.byte()?;
         if next == 0 {
             return Ok(());
         }
         if Some(next) == symbol.checked_add(1) {
-            run = front.byte()?;
+            run = cursor.byte()?;
         }
         symbol = next;
     }
 }
 
 /// Reads the frequencies of one context into `table`.
-fn read_table(front: &mut Front<'_>, table: &mut Table) -> Result<()> {
+fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
     let mut sum = 0usize;
-    symbols(front, |symbol, front| {
-        let byte = front.byte()?;
+    symbols(cursor, |symbol, cursor| {
+        let byte = cursor.byte()?;
         let mut frequency = u32::from(byte);
         if byte >= 0x80 {
-            frequency = u32::from(byte & 0x7f) << 8 | u32::from(front.byte()?);
+            frequency = u32::from(byte & 0x7f) << 8 | u32::from(cursor.byte()?);
         }
         if frequency == 0 {
             frequency = SLOTS as u32; // a symbol that stands alone, as some writers have it
@@ -104,27 +104,27 @@ fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
 impl Decoder {
     /// Appends `size` bytes to `out`, which is empty.
     pub fn decode(&mut self, data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
-        let mut front = Front(data);
-        let order = front.byte()?;
-        let (stored, raw) = (front.u32()? as usize, front.u32()? as usize);
-        if raw != size || stored != front.0.len() {
+        let mut cursor = ByteCursor(data);
+        let order = cursor.byte()?;
+        let (stored, raw) = (cursor.u32()? as usize, cursor.u32()? as usize);
+        if raw != size || stored != cursor.0.len() {
             return Err(damaged("the sizes of a rANS block differ"));
         }
         out.resize(size, 0);
         match order {
-            0 => self.order_0(front, out),
-            1 => self.order_1(front, out),
+            0 => self.order_0(cursor, out),
+            1 => self.order_1(cursor, out),
             _ => Err(damaged("there is no such order of rANS")),
         }
     }
 
-    fn order_0(&mut self, mut front: Front<'_>, out: &mut [u8]) -> Result<()> {
+    fn order_0(&mut self, mut cursor: ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
         self.tables.truncate(1);
         self.tables.resize(1, [0; SLOTS]);
         let table = &mut self.tables[0];
-        read_table(&mut front, table)?;
-        let mut states = [front.u32()?, front.u32()?, front.u32()?, front.u32()?];
-        let (data, mut at) = (front.0, 0);
+        read_table(&mut cursor, table)?;
+        let mut states = [cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?];
+        let (data, mut at) = (cursor.0, 0);
         let mut chunks = out.chunks_exact_mut(4);
         for four in &mut chunks {
             four[0] = advance(&mut states[0], table, data, &mut at);
@@ -138,22 +138,22 @@ impl Decoder {
         Ok(())
     }
 
-    fn order_1(&mut self, mut front: Front<'_>, out: &mut [u8]) -> Result<()> {
+    fn order_1(&mut self, mut cursor: ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
         // Contexts that do not occur share the table number 0, which says nothing.
         let mut of = [0u16; 256];
         let (mut used, tables) = (1usize, &mut self.tables);
-        symbols(&mut front, |context, front| {
+        symbols(&mut cursor, |context, cursor| {
             if tables.len() <= used {
                 tables.resize(used + 1, [0; SLOTS]);
             }
-            read_table(front, &mut tables[used])?;
+            read_table(cursor, &mut tables[used])?;
             of[context as usize] = used as u16;
             used += 1;
             Ok(())
         })?;
         let (tables, of) = (&self.tables[..used], &of);
-        let mut states = [front.u32()?, front.u32()?, front.u32()?, front.u32()?];
-        let (data, mut at) = (front.0, 0);
+        let mut states = [cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?];
+        let (data, mut at) = (cursor.0, 0);
         let quarter = out.len() / 4;
         let (a, rest) = out.split_at_mut(quarter);
         let (b, rest) = rest.split_at_mut(quarter);

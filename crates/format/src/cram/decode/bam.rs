@@ -3,7 +3,7 @@
 use readmill_record::cigar::{Cigar, consumes_query, consumes_reference};
 use readmill_record::{Flags, Result, edit};
 
-use super::parts::{Fixed, Scratch};
+use super::parts::{Fixed, RecordBuffers};
 use crate::cram::num::damaged;
 use crate::sam::long_cigar;
 
@@ -31,8 +31,8 @@ fn bin(start: i64, end: i64) -> u16 {
 }
 
 /// Appends the record, whose mate is not known yet.
-pub fn write(fixed: &Fixed, scratch: &Scratch, out: &mut Vec<u8>) -> Result<()> {
-    let Scratch { name, tags, seq, qual, cigar, .. } = scratch;
+pub fn write(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
+    let RecordBuffers { name, tags, seq, qual, cigar, .. } = scratch;
     if name.len() > 254 {
         return Err(damaged("a read name has more than 254 bytes"));
     }

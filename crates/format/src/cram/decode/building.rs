@@ -3,7 +3,7 @@
 use readmill_record::Result;
 
 use super::parts::Wanted;
-use super::source::Source;
+use super::slice_reference::SliceReference;
 use crate::cram::num::damaged;
 use crate::cram::scheme::{BASES, Substitutions};
 
@@ -102,7 +102,7 @@ impl Building<'_> {
     }
 
     /// `n` bases that are those of the reference.
-    pub fn matches(&mut self, source: &mut Source<'_>, n: usize, is_last: bool) -> Result<()> {
+    pub fn matches(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
         if source.exists(self.contig) {
             self.copy(source, n, is_last)?;
         }
@@ -112,7 +112,7 @@ impl Building<'_> {
         Ok(())
     }
 
-    pub fn copy(&mut self, source: &mut Source<'_>, n: usize, is_last: bool) -> Result<()> {
+    pub fn copy(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
         let end = self.next + n;
         if self.at + n as i64 > self.length {
             // Beyond the end of the contig there is nothing but N.
@@ -158,7 +158,7 @@ impl Building<'_> {
     /// A base that stands for one of the reference, by its number.
     pub fn substitute(
         &mut self,
-        source: &mut Source<'_>,
+        source: &mut SliceReference<'_>,
         matrix: &Substitutions,
         code: u8,
     ) -> Result<()> {
@@ -191,7 +191,7 @@ impl Building<'_> {
     }
 
     /// `n` bases of the read that are stored as they are, in place of the reference's.
-    pub fn replaced(&mut self, source: &mut Source<'_>, n: usize) -> Result<()> {
+    pub fn replaced(&mut self, source: &mut SliceReference<'_>, n: usize) -> Result<()> {
         if self.wanted.md || self.wanted.nm {
             self.md_flush();
             let known = n.min((self.length - self.at).max(0) as usize);
@@ -213,7 +213,7 @@ impl Building<'_> {
         Ok(())
     }
 
-    pub fn delete(&mut self, source: &mut Source<'_>, n: i64) -> Result<()> {
+    pub fn delete(&mut self, source: &mut SliceReference<'_>, n: i64) -> Result<()> {
         if self.wanted.md || self.wanted.nm {
             if self.at + n > source.end(self.contig) {
                 return Err(damaged("a read reaches beyond what its slice covers"));

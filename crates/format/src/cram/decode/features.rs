@@ -6,7 +6,7 @@
 use readmill_record::Result;
 
 use super::building::{Building, HARD_CLIP, INSERTION, MATCH, PAD, SKIP, SOFT_CLIP};
-use super::parts::{Fixed, Reader, Wanted};
+use super::parts::{Fixed, RecordReader, Wanted};
 use crate::cram::flags::QUALITIES;
 use crate::cram::num::damaged;
 use crate::cram::reader::too_much;
@@ -39,7 +39,7 @@ fn length(n: i32) -> Result<i64> {
 }
 
 /// Reads the features of a mapped read, its mapping quality and its qualities.
-pub fn read(reader: &mut Reader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Result<()> {
+pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Result<()> {
     let most = reader.left(2 * fixed.length)?;
     let (mut seq, mut qual) =
         (std::mem::take(&mut reader.scratch.seq), std::mem::take(&mut reader.scratch.qual));
@@ -105,7 +105,7 @@ pub fn read(reader: &mut Reader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Resul
 
 /// Goes through the features.
 fn each(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordReader<'_>,
     fixed: &Fixed,
     building: &mut Building<'_>,
     qual: &mut Vec<u8>,
@@ -135,7 +135,7 @@ fn each(
 
 /// One feature, at `pos` of the read (0-based), for which there are `left` bytes.
 fn feature(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordReader<'_>,
     code: u8,
     pos: usize,
     building: &mut Building<'_>,

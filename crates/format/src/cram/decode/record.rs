@@ -5,7 +5,7 @@ use readmill_record::{Flags, Result};
 use super::bam;
 use super::features;
 use super::mates::{Link, Noted};
-use super::parts::{Fixed, Reader, Scratch, StoredTag, Wanted};
+use super::parts::{Fixed, RecordBuffers, RecordReader, StoredTag, Wanted};
 use crate::cram::encoding::Encoding;
 use crate::cram::flags::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, WITH_TLEN};
 use crate::cram::num::damaged;
@@ -28,7 +28,7 @@ pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec
     scheme.lines.iter().map(line).collect()
 }
 
-impl Reader<'_> {
+impl RecordReader<'_> {
     /// How many bytes more than `planned` the parts of the record may take. What is beyond the usual is charged: there is
     /// a very long read among short ones.
     ///
@@ -205,7 +205,7 @@ impl Reader<'_> {
 
     fn unmapped(&mut self, fixed: Fixed) -> Result<()> {
         self.left(2 * fixed.length)?;
-        let Scratch { seq, qual, .. } = &mut *self.scratch;
+        let RecordBuffers { seq, qual, .. } = &mut *self.scratch;
         seq.clear();
         qual.clear();
         if fixed.length > 0 {

@@ -4,7 +4,7 @@ use readmill_record::{Flags, RecordRef};
 
 /// What is remembered of a record.
 #[derive(Clone, Copy)]
-pub struct Seen {
+pub struct RecordEnd {
     /// One past the last base of the reference (0-based).
     pub end: i64,
     /// Where its mate stands.
@@ -13,7 +13,7 @@ pub struct Seen {
 
 /// Records by their names.
 #[derive(Default)]
-pub struct Names {
+pub struct NameTable {
     /// Numbers of records and one, at the place of their hash or behind it; zero where there is none.
     slots: Vec<u32>,
     mask: usize,
@@ -29,7 +29,7 @@ fn hash(name: &[u8]) -> usize {
     (hash >> 20) as usize
 }
 
-impl Names {
+impl NameTable {
     /// Forgets all; makes room for `n` records.
     pub fn clear(&mut self, n: usize) {
         let size = (2 * n).next_power_of_two().max(16);

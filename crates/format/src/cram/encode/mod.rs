@@ -19,8 +19,8 @@ use readmill_record::{Batch, Header, RecordRef, Result};
 
 use super::Version;
 use super::bases::{Bases, References};
-use super::block::{self, Content};
-use super::codec::{Method, Squeezer};
+use super::block::{self, ContentType};
+use super::codec::{BlockCompressor, Method};
 use super::container::{ContainerHeader, long};
 use super::index::Entry;
 use super::num::put_itf8;
@@ -112,8 +112,8 @@ pub struct Encoder {
     writing: EncoderOptions,
     bases: Option<Bases>,
     columns: Columns,
-    squeezer: Squeezer,
-    records: record::Records,
+    compressor: BlockCompressor,
+    records: record::RecordEncoder,
     blocks: Vec<u8>,
     body: Vec<u8>,
     head: Vec<u8>,
@@ -125,8 +125,8 @@ impl Encoder {
         Encoder {
             bases: writing.references.as_ref().map(References::bases),
             columns: Columns::default(),
-            squeezer: Squeezer::new(writing.level),
-            records: record::Records::default(),
+            compressor: BlockCompressor::new(writing.level),
+            records: record::RecordEncoder::default(),
             blocks: Vec::new(),
             body: Vec::new(),
             head: Vec::new(),
@@ -165,7 +165,7 @@ impl Encoder {
         let groups = &self.writing.groups;
         let found = self.records.write(all, (contig, delta), groups, bases, &mut self.columns)?;
         self.blocks.clear();
-        let ids = self.columns.blocks(&mut self.squeezer, &mut self.blocks)?;
+        let ids = self.columns.blocks(&mut self.compressor, &mut self.blocks)?;
         let count = ids.len() + 1; // the core block, which is empty
         let (mut start, mut span) = (0, 0);
         if let (true, Some(place)) = (contig >= 0, found.places.first()) {
@@ -178,7 +178,14 @@ impl Encoder {
         self.head.clear();
         let scheme = (with_reference, delta);
         self.columns.scheme(scheme, &mut self.head);
-        block::write(Content::CompressionHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
+        block::write(
+            ContentType::CompressionHeader,
+            0,
+            Method::Raw,
+            self.head.len(),
+            &self.head,
+            &mut body,
+        );
         let landmark = body.len();
         self.head.clear();
         let four = [contig, start as i32, span as i32, records.len() as i32];
@@ -190,10 +197,10 @@ impl Encoder {
         ids.iter().for_each(|&id| put_itf8(&mut self.head, id));
         put_itf8(&mut self.head, -1);
         self.head.extend_from_slice(&md5);
-        block::write(Content::SliceHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
+        block::write(ContentType::SliceHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
         let slice_end = body.len() - 4;
         let counter_in_body = slice_end - self.head.len() + counter_in_slice;
-        block::write(Content::Core, 0, Method::Raw, 0, &[], &mut body);
+        block::write(ContentType::Core, 0, Method::Raw, 0, &[], &mut body);
         let length = body.len() + self.blocks.len();
         block::fits(length, "what the records that lie together become")?;
         let container = ContainerHeader {

@@ -8,32 +8,32 @@ use super::super::bases::Bases;
 use super::super::flags::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES, QUALITIES};
 use super::super::scheme::Series;
 use super::features::{Features, Made};
-use super::mates::{self, Names, Seen};
+use super::mates::{self, NameTable, RecordEnd};
 use super::refusal::cannot_hold;
 use super::series::Columns;
 use super::tags::Stored;
 
 /// Where records of a contig lie (1-based, both ends included).
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct ContigRange {
     pub contig: i32,
     pub start: i64,
     pub end: i64,
 }
 
 /// What was found of the records of a container.
-pub struct Found {
+pub struct EncodedSummary {
     /// Where they lie, contig by contig.
-    pub places: Vec<Place>,
+    pub places: Vec<ContigRange>,
     /// Bases of all.
     pub bases: i64,
 }
 
 /// Memory for what is remembered of records.
 #[derive(Default)]
-pub struct Records {
-    names: Names,
-    seen: Vec<Seen>,
+pub struct RecordEncoder {
+    names: NameTable,
+    seen: Vec<RecordEnd>,
     made: Made,
     seq: Vec<u8>,
 }
@@ -51,7 +51,7 @@ static PAIRS: [[u8; 2]; 256] = {
 /// FLAG has 12 bits in CRAM.
 const FLAG_BITS: u16 = 0xfff;
 
-impl Records {
+impl RecordEncoder {
     /// Writes records into `columns`: those of a container of `contig`, with positions as differences if so wanted.
     pub fn write<'a>(
         &mut self,
@@ -60,9 +60,9 @@ impl Records {
         groups: &HashMap<Vec<u8>, i32>,
         mut bases: Option<&mut Bases>,
         columns: &mut Columns,
-    ) -> Result<Found> {
+    ) -> Result<EncodedSummary> {
         let list: Vec<RecordRef<'a>> = all.collect();
-        let mut found = Found { places: Vec::new(), bases: 0 };
+        let mut found = EncodedSummary { places: Vec::new(), bases: 0 };
         self.pair(&list);
         let mut last = found_start(&list);
         let mut stored = Stored::default();
@@ -103,7 +103,7 @@ impl Records {
                 false => (i64::from(record.pos()) + record.cigar().reference_length())
                     .max(i64::from(record.pos()) + 1),
             };
-            self.seen.push(Seen { end, mate: None });
+            self.seen.push(RecordEnd { end, mate: None });
             if !mates::may_pair(record) {
                 continue;
             }
@@ -209,14 +209,14 @@ fn found_start(list: &[RecordRef<'_>]) -> i32 {
     list.first().map_or(0, |record| record.pos() + 1)
 }
 
-impl Found {
+impl EncodedSummary {
     fn note(&mut self, record: RecordRef<'_>, end: i64) {
         self.bases += record.l_seq() as i64;
         let (contig, start) = (record.ref_id(), i64::from(record.pos()) + 1);
         let known = self.places.iter().rposition(|place| place.contig == contig);
         let at = known.unwrap_or(self.places.len());
         if at == self.places.len() {
-            self.places.push(Place { contig, start, end });
+            self.places.push(ContigRange { contig, start, end });
         }
         let place = &mut self.places[at];
         place.start = place.start.min(start);

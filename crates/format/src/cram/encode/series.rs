@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use readmill_record::Result;
 
-use super::super::block::{self, Content};
-use super::super::codec::{Kind, Squeezer};
+use super::super::block::{self, ContentType};
+use super::super::codec::{BlockCompressor, CompressionHint};
 use super::super::num::put_itf8;
 use super::super::scheme::{KEYS, Series, TagKey};
 
 /// The values of a data series.
 #[derive(Default)]
-pub struct Column {
+pub struct SeriesValues {
     /// As they stand in its block.
     pub bytes: Vec<u8>,
     /// Their number, and the first of them, as long as there is no other.
@@ -19,7 +19,7 @@ pub struct Column {
     only: Option<i32>,
 }
 
-impl Column {
+impl SeriesValues {
     /// Adds a number.
     #[inline]
     pub fn number(&mut self, n: i32) {
@@ -67,7 +67,7 @@ pub struct TagColumn {
 
 /// Which tags occur together.
 #[derive(Default)]
-struct Line {
+struct TagLine {
     keys: Vec<u8>,
     columns: Vec<usize>,
 }
@@ -75,8 +75,8 @@ struct Line {
 /// All values of a container.
 #[derive(Default)]
 pub struct Columns {
-    all: [Column; KEYS.len()],
-    lines: Vec<Line>,
+    all: [SeriesValues; KEYS.len()],
+    lines: Vec<TagLine>,
     by_keys: HashMap<Vec<u8>, usize>,
     last_line: usize,
     tags: Vec<TagColumn>,
@@ -93,7 +93,7 @@ const TAG_STOP: u8 = b'\t';
 impl Columns {
     /// Forgets all values.
     pub fn clear(&mut self) {
-        self.all.iter_mut().for_each(Column::clear);
+        self.all.iter_mut().for_each(SeriesValues::clear);
         self.lines.clear();
         self.by_keys.clear();
         (self.last_line, self.used) = (0, 0);
@@ -101,7 +101,7 @@ impl Columns {
 
     /// The values of a series.
     #[inline]
-    pub fn of(&mut self, series: Series) -> &mut Column {
+    pub fn of(&mut self, series: Series) -> &mut SeriesValues {
         &mut self.all[series as usize]
     }
 
@@ -140,20 +140,20 @@ impl Columns {
                 self.used - 1
             })
         });
-        let line = Line { columns: columns.collect(), keys: keys.to_vec() };
+        let line = TagLine { columns: columns.collect(), keys: keys.to_vec() };
         self.lines.push(line);
         self.by_keys.insert(keys.to_vec(), self.lines.len() - 1);
         self.lines.len() - 1
     }
 
     /// Appends the blocks of all series and tags; gives their ids.
-    pub fn blocks(&mut self, squeezer: &mut Squeezer, out: &mut Vec<u8>) -> Result<Vec<i32>> {
+    pub fn blocks(&mut self, compressor: &mut BlockCompressor, out: &mut Vec<u8>) -> Result<Vec<i32>> {
         let mut ids = Vec::new();
         let mut room = Vec::new();
-        let mut put = |id: i32, kind: Kind, bytes: &[u8]| {
+        let mut put = |id: i32, kind: CompressionHint, bytes: &[u8]| {
             block::fits(bytes.len(), "one kind of data of the records that lie together")?;
-            let (method, data) = squeezer.squeeze(bytes, kind, &mut room);
-            block::write(Content::External, id, method, bytes.len(), data, out);
+            let (method, data) = compressor.compress(bytes, kind, &mut room);
+            block::write(ContentType::External, id, method, bytes.len(), data, out);
             ids.push(id);
             Ok(())
         };
@@ -163,9 +163,9 @@ impl Columns {
             }
         }
         for tag in &self.tags[..self.used] {
-            put(tag.id(), Kind::Any, &tag.bytes)?;
+            put(tag.id(), CompressionHint::Any, &tag.bytes)?;
             if tag.needs_lengths() {
-                put(tag.id() | LENGTHS, Kind::Any, &tag.lengths)?;
+                put(tag.id() | LENGTHS, CompressionHint::Any, &tag.lengths)?;
             }
         }
         Ok(ids)
@@ -187,7 +187,8 @@ impl Columns {
         map.extend_from_slice(&lines);
         put_map(&map, out);
         // htsjdk 4.2.0 reads no container without the encoding of qualities, even where no read has any.
-        let is_told = |&(at, column): &(usize, &Column)| column.count > 0 || at == Series::Qs as usize;
+        let is_told =
+            |&(at, column): &(usize, &SeriesValues)| column.count > 0 || at == Series::Qs as usize;
         let used = self.all.iter().enumerate().filter(is_told);
         map.clear();
         put_itf8(&mut map, used.clone().count() as i32);
@@ -236,18 +237,18 @@ fn id_of(series: usize) -> i32 {
 }
 
 /// What is known of how values are best compressed.
-fn kind_of(series: usize) -> Kind {
+fn kind_of(series: usize) -> CompressionHint {
     use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
     let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);
     match () {
-        () if is(&[Rn]) => Kind::Repeating,
-        () if is(&[Qs, Bf, Cf, Rg, Tl, Fn, Fc, Fp, Bs, Mq, Nf]) => Kind::Statistical,
-        () => Kind::Any,
+        () if is(&[Rn]) => CompressionHint::Repeating,
+        () if is(&[Qs, Bf, Cf, Rg, Tl, Fn, Fc, Fp, Bs, Mq, Nf]) => CompressionHint::Statistical,
+        () => CompressionHint::Any,
     }
 }
 
 /// Appends the encoding of a data series.
-fn column_encoding(at: usize, column: &Column, out: &mut Vec<u8>) {
+fn column_encoding(at: usize, column: &SeriesValues, out: &mut Vec<u8>) {
     let id = id_of(at);
     let is_array = [Series::Rn, Series::In, Series::Sc, Series::Bb].iter().any(|&it| it as usize == at);
     match column.only {
@@ -327,7 +328,8 @@ impl TagColumn {
         if !self.has_tab {
             return;
         }
-        let (mut lengths, mut at, mut kept) = (super::super::num::Front(&self.lengths), 0, Vec::new());
+        let (mut lengths, mut at, mut kept) =
+            (super::super::num::ByteCursor(&self.lengths), 0, Vec::new());
         while let Ok(n) = lengths.count() {
             kept.extend_from_slice(&self.bytes[at..at + n]);
             at += n + 1;

@@ -8,7 +8,7 @@ use crate::cram::num::damaged;
 use crate::cram::scheme::Scheme;
 
 /// The bases of the reference that a slice sees.
-pub struct Source<'a> {
+pub struct SliceReference<'a> {
     bases: &'a mut Bases,
     /// The embedded reference, and where it starts (0-based).
     embedded: Option<(&'a [u8], i64)>,
@@ -17,13 +17,13 @@ pub struct Source<'a> {
     end: Option<i64>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> SliceReference<'a> {
     /// What `slice` sees; its own reference is `embedded`.
     pub fn new(slice: &Slice, scheme: &Scheme, bases: &'a mut Bases, embedded: &'a [u8]) -> Self {
         let own = slice.embedded.filter(|_| slice.contig >= 0);
         let own = own.map(|_| (embedded, i64::from(slice.start) - 1));
         let end = (slice.contig >= 0).then(|| i64::from(slice.start) - 1 + i64::from(slice.span));
-        Source { bases, embedded: own, is_needed: scheme.reference, end }
+        SliceReference { bases, embedded: own, is_needed: scheme.reference, end }
     }
 
     /// Whether there are bases for reads on `contig`.

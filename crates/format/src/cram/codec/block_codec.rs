@@ -6,7 +6,7 @@ use super::Method;
 use super::frequencies::{Alphabet, LOW, Symbol, cost, fill, normalise, put_symbols};
 
 /// One thread's means to compress blocks.
-pub struct Squeezer {
+pub struct BlockCompressor {
     gzip: Compressor,
     gzipped: Vec<u8>,
     /// Symbols by their numbers.
@@ -21,7 +21,7 @@ pub struct Squeezer {
 
 /// Which codecs to try on a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CompressionHint {
     /// Bytes without repeats, such as quality scores.
     Statistical,
     /// Bytes that repeat earlier stretches, such as names.
@@ -33,11 +33,11 @@ pub enum Kind {
 /// Smaller blocks stay as they are.
 const LEAST: usize = 24;
 
-impl Squeezer {
-    /// A squeezer whose gzip works at `level`, from 1 to 12.
+impl BlockCompressor {
+    /// A compressor whose gzip works at `level`, from 1 to 12.
     pub fn new(level: u8) -> Self {
         let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
-        Squeezer {
+        BlockCompressor {
             gzip: Compressor::new(level),
             gzipped: Vec::new(),
             dense: Vec::new(),
@@ -49,18 +49,19 @@ impl Squeezer {
     }
 
     /// Compresses `raw` by the codec that makes it smallest; says which, and gives the bytes.
-    pub fn squeeze<'a>(
+    pub fn compress<'a>(
         &'a mut self,
         raw: &'a [u8],
-        kind: Kind,
+        kind: CompressionHint,
         out: &'a mut Vec<u8>,
     ) -> (Method, &'a [u8]) {
         out.clear();
         if raw.len() < LEAST {
             return (Method::Raw, raw);
         }
-        let statistical = if kind == Kind::Repeating { usize::MAX } else { self.rans(raw, out) };
-        let repeating = if kind == Kind::Statistical { usize::MAX } else { self.gzip(raw) };
+        let statistical =
+            if kind == CompressionHint::Repeating { usize::MAX } else { self.rans(raw, out) };
+        let repeating = if kind == CompressionHint::Statistical { usize::MAX } else { self.gzip(raw) };
         let least = statistical.min(repeating);
         if least >= raw.len() {
             (Method::Raw, raw)
@@ -214,9 +215,10 @@ mod tests {
     use super::*;
 
     fn there_and_back(raw: &[u8]) {
-        let (mut squeezer, mut out, mut codecs) = (Squeezer::new(6), Vec::new(), Codecs::default());
-        for kind in [Kind::Statistical, Kind::Repeating, Kind::Any] {
-            let (method, data) = squeezer.squeeze(raw, kind, &mut out);
+        let (mut compressor, mut out, mut codecs) =
+            (BlockCompressor::new(6), Vec::new(), Codecs::default());
+        for kind in [CompressionHint::Statistical, CompressionHint::Repeating, CompressionHint::Any] {
+            let (method, data) = compressor.compress(raw, kind, &mut out);
             let mut back = Vec::new();
             codecs.inflate(method, data, raw.len(), &mut back).unwrap();
             assert!(back == raw, "{kind:?} {method:?} of {} bytes", raw.len());
@@ -243,10 +245,10 @@ mod tests {
 
     #[test]
     fn both_orders_of_rans_are_used() {
-        let mut squeezer = Squeezer::new(6);
+        let mut compressor = BlockCompressor::new(6);
         let mut out = Vec::new();
         let alternating: Vec<u8> = (0..4000u32).map(|i| (i * i % 7 + i % 2 * 100) as u8).collect();
-        assert_eq!(squeezer.squeeze(&alternating, Kind::Statistical, &mut out).1[0], 1);
+        assert_eq!(compressor.compress(&alternating, CompressionHint::Statistical, &mut out).1[0], 1);
         let mut state = 1u64;
         let random: Vec<u8> = std::iter::repeat_with(|| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -254,6 +256,6 @@ mod tests {
         })
         .take(1000)
         .collect();
-        assert_eq!(squeezer.squeeze(&random, Kind::Statistical, &mut out).1[0], 0);
+        assert_eq!(compressor.compress(&random, CompressionHint::Statistical, &mut out).1[0], 0);
     }
 }
