@@ -1,12 +1,12 @@
 //! The files of an index, whichever aligner it is for: where they are looked for, and what they say.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
 use crate::Contig;
 use crate::fasta;
-use crate::prefix::named;
 
 /// What an aligner calls the files of its index, and how they are read.
 pub struct IndexFiles {
@@ -88,4 +88,11 @@ impl IndexFiles {
     pub fn bytes(&self, prefix: &Path) -> Result<u64> {
         (self.check)(prefix).map(|described| described.bytes)
     }
+}
+
+/// Appends `suffix` to the path `prefix`.
+pub(crate) fn named(prefix: &Path, suffix: &str) -> PathBuf {
+    let mut name = prefix.as_os_str().to_owned();
+    name.push(OsStr::new(suffix));
+    PathBuf::from(name)
 }

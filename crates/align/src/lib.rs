@@ -57,7 +57,6 @@ pub mod minibwa;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod partial;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-mod prefix;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod processor;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
+use crate::index_files::named;
 use crate::indexing::Stage;
-use crate::prefix::named;
 
 /// A file being written beside the place it is meant for; it is removed unless it is kept.
 pub(crate) struct Partial {

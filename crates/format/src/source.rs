@@ -116,7 +116,7 @@ pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
 
 impl Source {
     /// Opens `input` and reads its header.
-    pub fn open(mut input: Input, rules: &OpenOptions) -> Result<Self> {
+    pub fn open(mut input: Input, options: &OpenOptions) -> Result<Self> {
         let mut peek = Vec::new();
         let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
@@ -125,19 +125,19 @@ impl Source {
         }
         let whole: Input = Box::new(Cursor::new(peek.clone()).chain(input));
         if peek.starts_with(cram::MAGIC) {
-            return Self::cram(whole, rules);
+            return Self::cram(whole, options);
         }
         if peek.starts_with(bam_header::MAGIC) {
             return Err(Error::input("this is BAM without its BGZF layer")
                 .hint("compress it: bgzip, or samtools view -b"));
         }
         if !peek.starts_with(&[0x1f, 0x8b]) {
-            return Self::sam(whole, Vec::new(), rules);
+            return Self::sam(whole, Vec::new(), options);
         }
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
-            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new(), rules);
+            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new(), options);
         }
-        Self::bgzf(BlockReader::new(whole, rules.allow_missing_eof), rules)
+        Self::bgzf(BlockReader::new(whole, options.allow_missing_eof), options)
     }
 
     /// Bytes that opening a file takes if its header is known.
@@ -173,28 +173,30 @@ impl Source {
         self.setup.clone()
     }
 
-    fn cram(input: Input, rules: &OpenOptions) -> Result<Self> {
-        let ledger = &rules.ledger;
-        let mut reader = cram::Reader::open(input, rules.allow_missing_eof, rules.container, ledger)?;
+    fn cram(input: Input, options: &OpenOptions) -> Result<Self> {
+        let ledger = &options.ledger;
+        let mut reader =
+            cram::Reader::open(input, options.allow_missing_eof, options.container, ledger)?;
         let header = reader.header().clone();
-        let reference = rules.reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
-        let references = cram::References::new(&header, reference.as_ref(), &rules.cache, ledger)?;
-        let setup = cram::Setup::new(reader.version(), &header, references, &rules.name)?;
-        reader.set_beside(setup.most_beside());
+        let reference = options.reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
+        let references = cram::References::new(&header, reference.as_ref(), &options.cache, ledger)?;
+        let setup = cram::Setup::new(reader.version(), &header, references, &options.name)?;
+        reader.set_implied_bytes(setup.most_implied_bytes());
         Ok(Source { header, kind: Format::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
     }
 
-    fn bgzf(mut blocks: BlockReader<Input>, rules: &OpenOptions) -> Result<Self> {
+    fn bgzf(mut blocks: BlockReader<Input>, options: &OpenOptions) -> Result<Self> {
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
-        let (mut outline, mut charge) = (bam_header::Outline::default(), rules.ledger.empty("headers"));
+        let (mut outline, mut charge) =
+            (bam_header::Outline::default(), options.ledger.empty("headers"));
         let mut ended = false;
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
                 drop(charge);
-                return Self::sam(Box::new(InflateReader::new(blocks)), bytes, rules);
+                return Self::sam(Box::new(InflateReader::new(blocks)), bytes, options);
             }
             if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
-                let (header, taken) = outline.parse(&bytes, &rules.ledger)?;
+                let (header, taken) = outline.parse(&bytes, &options.ledger)?;
                 let rest = bytes.split_off(taken);
                 return Ok(Source { header, kind: Format::Bam { blocks, rest }, setup: None });
             }
@@ -209,8 +211,8 @@ impl Source {
         }
     }
 
-    fn sam(mut text: Input, mut rest: Vec<u8>, rules: &OpenOptions) -> Result<Self> {
-        let mut charge = rules.ledger.charge("headers", rest.capacity() as u64)?;
+    fn sam(mut text: Input, mut rest: Vec<u8>, options: &OpenOptions) -> Result<Self> {
+        let mut charge = options.ledger.charge("headers", rest.capacity() as u64)?;
         let (mut ended, mut complete, mut searched, mut end) = (false, 0, 0, 0);
         // The header is every leading line that starts with '@'.
         loop {
@@ -233,9 +235,9 @@ impl Source {
         if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
             return Err(mistaken::not_reads(&rest));
         }
-        let header = Header::parse_within(&rest[..end], &rules.ledger)?;
+        let header = Header::parse_within(&rest[..end], &options.ledger)?;
         let rest = rest.split_off(end);
-        let most = rules.most;
+        let most = options.most;
         Ok(Source { header, kind: Format::Sam { text, rest, ended, most }, setup: None })
     }
 

@@ -7,9 +7,9 @@ use std::path::Path;
 use readmill_record::{Error, ReadBatch, Result};
 
 use crate::Contig;
+use crate::index_files::named;
 use crate::index_files::{Described, IndexFiles};
 use crate::limits::LONGEST_READ;
-use crate::prefix::named;
 use crate::text::Fault;
 
 /// What bwa-mem2 calls the files that are needed, behind the prefix. (Its `.0123`, the bases one a byte, is not.)

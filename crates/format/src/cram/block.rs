@@ -1,4 +1,4 @@
-//! Blocks: the stretches of a container that are compressed by themselves (CRAM specification 3.1, section 8).
+//! Blocks: the separately compressed parts of a container (CRAM specification 3.1, section 8).
 
 use readmill_record::{Error, Result};
 
@@ -6,7 +6,7 @@ use super::Version;
 use super::codec::{self, Codecs, Method};
 use super::num::{ByteCursor, damaged, put_itf8};
 
-/// What a block holds.
+/// The content type of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentType {
     /// The header of the file.
@@ -21,21 +21,21 @@ pub enum ContentType {
     Core,
 }
 
-/// A block as it stands in the file.
+/// A block of the file, still compressed.
 #[derive(Clone, Copy)]
 pub struct CramBlock<'a> {
-    /// What it holds.
+    /// Its content type.
     pub content: ContentType,
-    /// By what it is referred to.
+    /// Its content id.
     pub id: i32,
-    /// Bytes that it has when uncompressed.
+    /// Its uncompressed size in bytes.
     pub raw_size: usize,
     method: Method,
     data: &'a [u8],
 }
 
 impl<'a> CramBlock<'a> {
-    /// The next block of `front`; its checksum is compared where the version has one.
+    /// Reads the next block; verifies its checksum if the version has one.
     pub fn read(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
         let all = cursor.0;
         let block = Self::outline(cursor)?;
@@ -49,7 +49,7 @@ impl<'a> CramBlock<'a> {
         Ok(block)
     }
 
-    /// Goes over the next block without looking at what it holds.
+    /// Skips the next block without checking its content.
     pub fn skip(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
         let block = Self::outline(cursor)?;
         if version.major >= 3 {
@@ -58,8 +58,8 @@ impl<'a> CramBlock<'a> {
         Ok(block)
     }
 
-    /// Returns how many bytes the block at the front of `bytes` takes, with its header and checksum; they need not all
-    /// be there.
+    /// Returns the size in bytes of the block at the start of `bytes`, including its header and checksum; `bytes`
+    /// may end earlier.
     pub fn stored_size(bytes: &[u8], version: Version) -> Result<usize> {
         let mut cursor = ByteCursor(bytes);
         cursor.take(2)?; // method and content
@@ -88,12 +88,12 @@ impl<'a> CramBlock<'a> {
         Ok(CramBlock { content, id, raw_size, method, data })
     }
 
-    /// The most bytes that uncompressing it takes beside its result.
+    /// The most bytes that uncompressing it takes besides its result.
     pub fn scratch(&self) -> usize {
         codec::scratch(self.method, self.data, self.raw_size)
     }
 
-    /// Puts its uncompressed bytes in place of what is in `out`, which grows to their number and no more.
+    /// Replaces `out` by its uncompressed bytes; `out` grows to exactly their number.
     pub fn inflate(&self, codecs: &mut Codecs, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         if out.capacity() < self.raw_size {
@@ -108,8 +108,8 @@ impl<'a> CramBlock<'a> {
     }
 }
 
-/// A length as a block or container says it, or an error where it is longer than they can say, with room for their own
-/// numbers.
+/// Converts a length for a block or container; an error if it does not fit into their fields, with room for their
+/// own numbers.
 pub fn fits(length: usize, what: &str) -> Result<i32> {
     i32::try_from(length).ok().filter(|&length| length < i32::MAX - (1 << 16)).ok_or_else(|| {
         Error::input(format!("{what} takes more than 2 GiB, which CRAM cannot hold"))
@@ -147,7 +147,7 @@ pub fn write(
 mod tests {
     use super::*;
 
-    /// Lengths were cut to 32 bits.
+    /// Guards against a former defect: lengths were cut to 32 bits.
     #[test]
     fn what_a_block_cannot_hold_is_refused() {
         assert_eq!(fits(1 << 20, "it").unwrap(), 1 << 20);

@@ -1,5 +1,5 @@
-//! Containers: their headers, the one that ends a file and the one with the file's header (CRAM specification 3.1,
-//! sections 6 and 7).
+//! Containers: their headers, the end-of-file container, and the container of the file's header (CRAM specification
+//! 3.1, sections 6 and 7).
 
 use readmill_record::{Header, Result};
 
@@ -9,20 +9,20 @@ use super::num::{ByteCursor, damaged, put_itf8, put_ltf8};
 use super::{MAGIC, Version};
 use crate::cram::block::CramBlock;
 
-/// The container that ends a file of version 3.
+/// The end-of-file container of version 3.
 pub const EOF: [u8; 38] = [
     0x0f, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xe0, 0x45, 0x4f, 0x46, 0x00, 0x00, 0x00,
     0x00, 0x01, 0x00, 0x05, 0xbd, 0xd9, 0x4f, 0x00, 0x01, 0x00, 0x06, 0x06, 0x01, 0x00, 0x01, 0x00,
     0x01, 0x00, 0xee, 0x63, 0x01, 0x4b,
 ];
 
-/// Bytes of [`EOF`] before the place where it claims to start; they hold a length, and a contig that has two forms.
+/// Bytes of [`EOF`] before its start position; they hold a length, and a contig that has two forms.
 const EOF_HEAD: usize = 9;
 
-/// The end of a file of version 2.1, from the place where its last container claims to start.
+/// The end of a file of version 2.1, from the start position of its last container.
 const EOF_2_1: &[u8] = b"\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
 
-/// Whether a file with these first and last bytes is no CRAM file, or ends with the container that it should have.
+/// Whether a file with these first and last bytes is either not CRAM or has its end-of-file container.
 pub fn ends_well(start: &[u8], end: &[u8]) -> bool {
     match start.strip_prefix(MAGIC) {
         Some([3, ..]) => end.ends_with(&EOF[EOF_HEAD..]),
@@ -31,7 +31,7 @@ pub fn ends_well(start: &[u8], end: &[u8]) -> bool {
     }
 }
 
-/// Where such a container claims to start: the letters "EOF".
+/// The start position of an end-of-file container: the letters "EOF".
 const EOF_START: i32 = 4_542_278;
 
 /// The header of a container.
@@ -58,7 +58,7 @@ pub struct ContainerHeader {
 }
 
 impl ContainerHeader {
-    /// Reads a header from the front of `bytes`, and how many bytes it took.
+    /// Parses a header from the start of `bytes`; also returns its size in bytes.
     pub fn read(bytes: &[u8], version: Version) -> Result<(Self, usize)> {
         let mut cursor = ByteCursor(bytes);
         let length = cursor.u32()?.cast_signed();
@@ -78,8 +78,8 @@ impl ContainerHeader {
         Ok((Self { length, contig, start, span, records, counter, bases, blocks, landmarks }, taken))
     }
 
-    /// Appends the header; the counter takes as many bytes as the largest, so that it can be corrected. Gives the bytes
-    /// of all without the checksum, and where the counter is in them.
+    /// Appends the header. The counter has the size of the largest, so that it can be corrected. Returns the number
+    /// of bytes without the checksum, and the position of the counter in them.
     pub fn write(&self, out: &mut Vec<u8>) -> (usize, usize) {
         let at = out.len();
         out.extend_from_slice(&(self.length as u32).to_le_bytes());
@@ -115,7 +115,7 @@ pub fn long(n: i64) -> [u8; 9] {
 ///
 /// # Errors
 ///
-/// Where its text takes 2 GiB or more, which CRAM cannot hold.
+/// The text takes 2 GiB or more, which CRAM cannot hold.
 pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
     let mut raw = vec![0; 4];
     for line in header.lines() {

@@ -1,11 +1,12 @@
-//! Encodings: how the values of a data series are taken from the blocks of a slice (CRAM specification 3.1, section 13).
+//! Encodings: how the values of a data series are read from the blocks of a slice (CRAM specification 3.1, section
+//! 13).
 
 use readmill_record::Result;
 
 use super::num::{ByteCursor, damaged, short};
 
-/// How values are stored. In a compression header, external blocks are meant by their id; in a slice, by their place
-/// among its [`Streams`].
+/// The encoding of values. In a compression header external blocks are given by their id, in a slice by their index
+/// in [`Streams`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Encoding {
     /// Nothing is stored.
@@ -46,7 +47,7 @@ impl Huffman {
             return Err(wrong());
         }
         if symbols.is_empty() {
-            return Ok(Huffman { words: Vec::new() }); // of a series without values
+            return Ok(Huffman { words: Vec::new() }); // for a series without values
         }
         let mut words: Vec<_> = lengths.into_iter().zip(symbols).collect();
         words.sort_unstable();
@@ -117,7 +118,7 @@ impl Encoding {
         })
     }
 
-    /// The same with places of blocks instead of their ids.
+    /// The same encoding with indexes of blocks instead of their ids.
     pub fn resolve(&self, place: &impl Fn(i32) -> i32) -> Self {
         match self {
             Encoding::External(id) => Encoding::External(place(*id)),
@@ -196,7 +197,7 @@ impl Encoding {
         Ok(())
     }
 
-    /// Appends the next array of bytes to `out`, which may take `most`; gives its length.
+    /// Appends the next array of bytes, of at most `most` bytes, to `out`; returns its length.
     #[inline]
     pub fn array(&self, streams: &mut Streams, most: usize, out: &mut Vec<u8>) -> Result<usize> {
         match self {
@@ -248,7 +249,7 @@ impl Bits {
         Ok(value)
     }
 
-    /// How many bits like `bit` come before one that is not, which is taken, too.
+    /// Counts the bits like `bit` before the next different bit, and takes that, too.
     fn unary(&mut self, bit: u32) -> Result<u32> {
         let mut n = 0;
         while self.take(1)? == bit {
@@ -268,7 +269,7 @@ pub struct ExternalBlock {
     pub id: i32,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// How many have been taken.
+    /// Number of bytes read.
     pub at: usize,
 }
 
@@ -283,11 +284,11 @@ pub struct Streams {
     pub used: usize,
 }
 
-/// The place of a block that is not there.
+/// The index of a missing block.
 pub const NOWHERE: i32 = i32::MAX;
 
 impl Streams {
-    /// The place of the block with that id.
+    /// The index of the block with that id.
     pub fn place(&self, id: i32) -> i32 {
         let place = self.external[..self.used].iter().position(|stream| stream.id == id);
         place.map_or(NOWHERE, |place| place as i32)

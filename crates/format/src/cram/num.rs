@@ -2,7 +2,7 @@
 
 use readmill_record::{Error, Result};
 
-/// What is said of content that cannot be CRAM.
+/// The error for content that is not valid CRAM.
 pub fn damaged(what: impl std::fmt::Display) -> Error {
     Error::input(format!("the CRAM data is damaged: {what}")).hint("get the file again")
 }
@@ -13,7 +13,7 @@ pub fn short() -> Error {
     damaged("a block ends too early")
 }
 
-/// Bytes that are read from the front.
+/// A cursor that reads bytes from the front.
 #[derive(Clone, Copy)]
 pub struct ByteCursor<'a>(pub &'a [u8]);
 
@@ -78,7 +78,7 @@ impl<'a> ByteCursor<'a> {
         Ok(number.cast_signed())
     }
 
-    /// As many ITF8 numbers as the first says.
+    /// A list of ITF8 numbers, whose count comes first.
     pub fn itf8s(&mut self) -> Result<Vec<i32>> {
         let n = self.count()?;
         if n > self.0.len() {
@@ -87,7 +87,7 @@ impl<'a> ByteCursor<'a> {
         (0..n).map(|_| self.itf8()).collect()
     }
 
-    /// A number of seven bits a byte, the most significant first (CRAM codecs, section 2.1).
+    /// A number of seven bits in each byte, the most significant first (CRAM codecs, section 2.1).
     pub fn uint7(&mut self) -> Result<u32> {
         let mut n = 0u32;
         for _ in 0..5 {

@@ -1,4 +1,4 @@
-//! The compression header: how a container's data series are stored (CRAM specification 3.1, section 8.4).
+//! The compression header: the encodings of a container's data series (CRAM specification 3.1, section 8.4).
 
 use readmill_record::Result;
 
@@ -52,13 +52,13 @@ pub type Encodings = [Encoding; 28];
 /// Bases in the order in which substitutions are numbered.
 pub const BASES: &[u8; 5] = b"ACGTN";
 
-/// Which base stands for another, by the base of the reference and the number of the substitution.
+/// The base that replaces another, by the base of the reference and the number of the substitution.
 pub type Substitutions = [[u8; 4]; 5];
 
 /// A tag and its type.
 pub type TagKey = [u8; 3];
 
-/// How a container is stored.
+/// The encodings of a container.
 #[derive(Clone, Debug, Default)]
 pub struct Scheme {
     /// Whether all names are stored.
@@ -69,7 +69,7 @@ pub struct Scheme {
     pub reference: bool,
     /// Substitutions.
     pub substitutions: Substitutions,
-    /// Which tags occur together.
+    /// The tag lists: which tags occur together.
     pub lines: Vec<Vec<TagKey>>,
     /// Encodings of data series.
     pub series: Encodings,
@@ -115,7 +115,7 @@ impl Scheme {
                     self.lines = lines.split(|&byte| byte == 0).map(keys).collect();
                 }
                 b"PI" | b"QO" => {
-                    map.byte()?; // of old versions and of ones to come
+                    map.byte()?; // keys of old versions, and of future ones
                 }
                 key => {
                     let key = String::from_utf8_lossy(key).into_owned();
@@ -149,7 +149,7 @@ fn map<'a>(
     Ok(())
 }
 
-/// The substitutions that five bytes say.
+/// The substitutions that five bytes encode.
 pub fn substitutions(bytes: &[u8]) -> Substitutions {
     let mut all = [[b'N'; 4]; 5];
     for (i, (row, &byte)) in all.iter_mut().zip(bytes).enumerate() {

@@ -1,4 +1,4 @@
-//! Records there and back, and damaged files.
+//! CRAM written and read back, and damaged files.
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Erro
     Ok(out)
 }
 
-/// SAM lines of a file, up to what is wrong with it.
+/// SAM lines of a file, up to the first error.
 fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>) {
     let mut lines = Vec::new();
     let error = try_decode(file, references, &mut lines).err();
@@ -140,7 +140,7 @@ fn other(base: &str) -> char {
     if base == "A" { 'C' } else { 'A' }
 }
 
-/// Reads of all sorts, each with the fields that decoding puts last at their end: MD, NM, RG.
+/// Reads of many kinds, each with the fields that decoding puts last at their end: MD, NM, RG.
 fn zoo() -> Vec<String> {
     let q = |n: usize| "I".repeat(n);
     let plain = bases(0, 100, 20);
@@ -299,7 +299,7 @@ fn a_reference_that_is_missing_or_another_is_told() {
         "{error}"
     );
     let text = std::fs::read_to_string(&desk.reference).unwrap();
-    let at = text.find('\n').unwrap() + 1 + 50 * 2 + 3; // of the third line
+    let at = text.find('\n').unwrap() + 1 + 50 * 2 + 3; // in the third line
     let mut text = text.into_bytes();
     text[at] = if text[at] == b'A' { b'C' } else { b'A' };
     std::fs::write(&desk.reference, text).unwrap();
@@ -317,7 +317,7 @@ fn cut_files_are_told() {
     }
 }
 
-/// Stretches of a file that a checksum covers, which stands behind each.
+/// The ranges of a file that a checksum covers; each checksum follows its range.
 fn covered(file: &[u8]) -> Vec<std::ops::Range<usize>> {
     let (mut ranges, mut at) = (Vec::new(), 26);
     while at < file.len() {
@@ -341,7 +341,7 @@ fn damage_is_told_by_checksums_and_does_no_harm_without() {
     let desk = desk();
     let file = encode(&batch(&zoo()), Some(references(&desk))).unwrap();
     let mut ranges = covered(&file);
-    ranges.pop(); // what the last container holds is of no meaning
+    ranges.pop(); // the content of the last container has no meaning
     for range in ranges {
         for at in range.clone() {
             let bit = 1 << (at % 8);
@@ -349,7 +349,7 @@ fn damage_is_told_by_checksums_and_does_no_harm_without() {
             damaged[at] ^= bit;
             let (_, error) = decode(&damaged, Some(&desk));
             assert!(error.is_some(), "a flipped bit at {at}");
-            // The same with a checksum that fits: whatever comes of it, it ends.
+            // The same with a matching checksum: reading ends, with or without an error.
             let checksum = crc32fast::hash(&damaged[range.clone()]);
             damaged[range.end..][..4].copy_from_slice(&checksum.to_le_bytes());
             decode(&damaged, Some(&desk));

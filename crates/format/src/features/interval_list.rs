@@ -23,7 +23,7 @@ pub(super) fn header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictiona
     Ok(dictionary)
 }
 
-/// Where the interval of a line lies.
+/// The place of a line's interval.
 pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {
     if line.starts_with(b"@") || line.trim_ascii().is_empty() {
         return Ok(None);

@@ -1,9 +1,9 @@
-//! Files that say where something lies on the genome: VCF, BCF, BED and interval lists, plain, gzip or BGZF.
+//! Files of places on the genome: VCF, BCF, BED and interval lists, plain, gzip or BGZF.
 //!
-//! Only the place of each feature is read, as htsjdk 4.2 (so GATK 4.6.2) understands it; no index is needed. The
-//! columns are taken apart here rather than by a crate of parsers. With END looked up, the lazy records of noodles-vcf
-//! 0.96 took 1400 cycles for a record of dbSNP's length, and these, sites included, take 360; this is a stretch in which
-//! no other thread can help. Its header refuses lines that htsjdk takes, too.
+//! Only the place of each feature is read, as in htsjdk 4.2 (so GATK 4.6.2); no index is needed. The columns are
+//! parsed here rather than by a crate. With END, the lazy records of noodles-vcf 0.96 took 1400 cycles for a record
+//! of dbSNP's length; this takes 360, sites included, in a phase with only one thread. Its header also refuses
+//! lines that htsjdk accepts.
 
 mod bcf;
 mod bed;
@@ -25,7 +25,7 @@ pub use place::FeaturePlace;
 use place::Spot;
 pub(crate) use place::number;
 
-/// A kind of file.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeatureFormat {
     /// Variants as text.
@@ -61,12 +61,12 @@ enum FeatureRecords {
     Bcf(bcf::BcfReader),
 }
 
-/// Bytes of the content that tell its kind.
+/// First bytes of the content, which show the format.
 const PEEK: u64 = 512;
 
 impl Features {
-    /// Opens the file at `path`. Its content tells its kind; a BED file, which nothing tells, is what has the ending
-    /// .bed or no ending of another kind.
+    /// Opens the file at `path`. Its content shows its format; BED, which cannot be recognised, is a file with the
+    /// ending .bed or with no ending of another format.
     ///
     /// # Errors
     /// The file cannot be read, or its header, or a line of it, needs more memory than is free.
@@ -77,7 +77,7 @@ impl Features {
     /// Reads the features of `input`, which is not compressed, as those of the file at `path`.
     ///
     /// # Errors
-    /// If the header cannot be read, or is not that of the kind of file that its name or its first bytes say it is.
+    /// The header cannot be read, or does not match the format that the name or the first bytes show.
     pub fn read(path: &Path, mut input: text::TextInput) -> Result<Self> {
         let ledger = &input.ledger().clone();
         let mut start = Vec::new();
@@ -97,17 +97,17 @@ impl Features {
         Ok(Features { kind, dictionary, content: FeatureRecords::Text(lines) })
     }
 
-    /// What kind of file it is.
+    /// The format of the file.
     pub fn kind(&self) -> FeatureFormat {
         self.kind
     }
 
-    /// The contigs that the file's header names, which is none in BED.
+    /// The contigs in the file's header; none in BED.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
 
-    /// Where the next feature lies; nothing at the end of the file.
+    /// The place of the next feature; `None` at the end of the file.
     pub fn next_place(&mut self) -> Result<Option<FeaturePlace<'_>>> {
         match &mut self.content {
             FeatureRecords::Bcf(records) => records.next_place(&self.dictionary),
@@ -131,7 +131,7 @@ impl Features {
         }
     }
 
-    /// An error that says where in the file the last feature stood.
+    /// An error at the last feature, with its place in the file.
     pub fn wrong(&self, what: impl fmt::Display) -> Error {
         match &self.content {
             FeatureRecords::Text(lines) => lines.wrong(what),

@@ -1,5 +1,5 @@
-//! Parts of the genome that are asked for: what GATK 4.6.2 takes by -L and -XL, as it understands them
-//! (`IntervalUtils`, `GenomeLocParser`).
+//! Intervals of the genome given by the user: -L and -XL as GATK 4.6.2 understands them (`IntervalUtils`,
+//! `GenomeLocParser`).
 
 mod region;
 mod set;
@@ -13,21 +13,21 @@ use crate::text::LineReader;
 use region::{ContigNames, Region};
 pub use set::{List, Set};
 
-/// What was asked for.
+/// The arguments that select intervals.
 ///
-/// An argument is a region (`chr1`, `chr1:100`, `chr1:100-200`, `chr1:100+`, 1-based and closed, commas in numbers are
-/// passed over; names of contigs may hold colons), or a file: of features (BED, VCF, BCF, a Picard interval list), or
-/// of regions, one a line, if it ends in `.list` or `.intervals`. `unmapped` stands for reads without a place, which is
-/// no interval.
+/// An argument is a region (`chr1`, `chr1:100`, `chr1:100-200`, `chr1:100+`, 1-based and closed, commas in numbers
+/// are ignored; names of contigs may contain colons), or a file: of features (BED, VCF, BCF, a Picard interval
+/// list), or of regions, one in each line, if it ends in `.list` or `.intervals`. `unmapped` means reads without a
+/// position, and adds no interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chosen<'a> {
-    /// What to take (-L): the union of all. Everything if there is none of them.
+    /// The intervals to use (-L): their union. All of the genome if there are none.
     pub include: &'a [String],
-    /// What to leave out of it (-XL).
+    /// The intervals to exclude (-XL).
     pub exclude: &'a [String],
-    /// Bases to add to each side of each interval to take (--interval-padding).
+    /// Bases to add to each side of the intervals to use (--interval-padding).
     pub padding: u32,
-    /// Bases to add to each side of each interval to leave out (--interval-exclusion-padding).
+    /// Bases to add to each side of the intervals to exclude (--interval-exclusion-padding).
     pub exclusion_padding: u32,
 }
 
@@ -41,7 +41,9 @@ impl Intervals {
         Self::of(&Chosen { include, ..Chosen::default() }, header, ledger)
     }
 
-    /// What was chosen. It is an error if that is nothing, or needs more memory than is free.
+    /// Resolves the arguments.
+    /// || # Errors
+    /// An argument is wrong, the result is empty, or it needs more memory than is free.
     pub fn of(chosen: &Chosen<'_>, header: &Header, ledger: &Ledger) -> Result<Self> {
         let (dictionary, contigs) = (ContigNames { header, ledger }, header.references());
         let mut included = List::new(ledger);
@@ -82,7 +84,7 @@ impl Intervals {
         next.is_some_and(|interval| interval.0 < end && start < end)
     }
 
-    /// Bases that they cover.
+    /// Number of bases that they cover.
     pub fn bases(&self) -> u64 {
         self.0.intervals().iter().map(|(_, start, end)| u64::from(end - start)).sum()
     }
@@ -120,7 +122,7 @@ impl ContigNames<'_> {
         }
     }
 
-    /// A file of regions, one a line.
+    /// Reads a file of regions, one in each line.
     fn read_list(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
         let (mut lines, mut none) = (LineReader::open(path, self.ledger)?, true);
         while lines.advance()? {
@@ -161,7 +163,8 @@ impl ContigNames<'_> {
     }
 }
 
-/// Whether a file is one of regions. One that starts with a SAM header is an interval list, whatever its name.
+/// Whether a file is a list of regions. A file that starts with a SAM header is an interval list, whatever its
+/// name.
 fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
     let name = path.to_string_lossy().to_lowercase();
     if !name.ends_with(".list") && !name.ends_with(".intervals") {

@@ -1,4 +1,4 @@
-//! Where the contigs lie in the text of a FASTA: its .fai index, read or made in memory.
+//! The positions of contigs in the text of a FASTA: its .fai index, read or made in memory.
 
 use std::io::ErrorKind::InvalidData;
 use std::io::{self, BufRead, BufReader, Read};
@@ -11,13 +11,13 @@ use readmill_record::{Charge, Error, Ledger, Prepaid, Result, make_room};
 use super::bytes::{FastaReader, Layout, NAME, REINDEX, with_suffix};
 use crate::text::{self, LineReader, TextInput};
 
-/// A contig as its line of the .fai has it.
+/// A contig's line of the .fai.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FaiEntry {
     pub name: Vec<u8>,
     /// Bases.
     pub length: u32,
-    /// Where its first base lies in the text.
+    /// Offset of its first base in the text.
     pub offset: u64,
     /// Bases of a full line.
     pub bases: u64,
@@ -25,11 +25,11 @@ pub(super) struct FaiEntry {
     pub width: u64,
 }
 
-/// Bytes that the end of a line, spaces before it included, may have.
+/// The most bytes of a line end, including spaces before it.
 const MAX_LINE_END: u64 = 16;
 
 impl FaiEntry {
-    /// Where a base (0-based) lies in the text.
+    /// The offset of a base (0-based) in the text.
     pub fn place(&self, base: u32) -> u64 {
         let base = u64::from(base);
         self.offset + base / self.bases * self.width + base % self.bases
@@ -43,14 +43,14 @@ pub(super) struct FaiEntries {
 }
 
 impl FaiEntries {
-    /// Those that `next` gives until it gives None. `file` is named in errors.
+    /// Collects the contigs of `next` until it returns `None`. Errors name `file`.
     fn read(
         ledger: &Ledger,
         file: &Path,
         mut next: impl FnMut() -> Result<Option<Record>>,
     ) -> Result<FaiEntries> {
         let (mut list, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty(NAME)));
-        let mut missing = 0; // bytes of those that do not fit, which are counted for the message
+        let mut missing = 0; // bytes of those that do not fit, counted for the message
         while let Some(record) = next()? {
             let sequence = of_record(&record, file)?;
             let bytes = sequence.name.len();
@@ -121,8 +121,8 @@ fn of_record(record: &Record, file: &Path) -> Result<FaiEntry> {
     }
 }
 
-/// The first contig of which the text says something else: its name must stand right before its first base, and
-/// a line must end behind its last one.
+/// The first contig that does not match the text: its name must be right before its first base, and a line must end
+/// after its last one.
 fn misfit(sequences: &[FaiEntry], layout: &Layout, fai: &Path) -> Result<Option<String>> {
     let mut reader = FastaReader::default();
     for it in sequences.iter().filter(|it| it.length > 0) {
@@ -145,7 +145,7 @@ fn misfit(sequences: &[FaiEntry], layout: &Layout, fai: &Path) -> Result<Option<
     Ok(None)
 }
 
-/// Bytes before a contig's first base in which its name is looked for. A line that is longer is believed.
+/// Bytes before a contig's first base in which its name is searched. A longer line is accepted.
 const LOOK_BACK: u64 = 2048;
 
 fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> Result<bool> {
@@ -162,13 +162,13 @@ fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> R
     Ok(named.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace)))
 }
 
-/// Bytes that the line with a contig's name may have.
+/// The most bytes of the line with a contig's name.
 const MAX_DEFINITION: usize = 1 << 20;
 
-/// Reads the file once.
+/// Reads the file once to make its index.
 fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<FaiEntries> {
     let (text, inflating) = text::inflated(layout.whole()).map_err(|e| text::reading(&e, path))?;
-    // The line of a name is in memory as it stands, as a name and as what follows it.
+    // The line of a name is in memory three times: as read, as the name, and as the text after it.
     let _reading = ledger.charge(NAME, (inflating + READ_SIZE + 3 * MAX_DEFINITION) as u64)?;
     let inner = BufReader::with_capacity(READ_SIZE, text);
     let mut lines = Definitions { inner, begins: true, length: 0 };
@@ -185,7 +185,7 @@ fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<FaiEntries> {
         Err(error) => {
             let source = std::error::Error::source(&error);
             let source = source.and_then(|it| it.downcast_ref::<io::Error>());
-            // What is wrong with a name comes as such an error, too.
+            // An error in a name has this kind, too.
             let reading = |e: &&io::Error| layout.is_compressed() || e.kind() != InvalidData;
             if let Some(error) = source.filter(reading) {
                 return Err(text::reading(error, path));
@@ -202,12 +202,12 @@ fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<FaiEntries> {
 /// Bytes asked of the file at a time.
 const READ_SIZE: usize = 256 << 10;
 
-/// A FASTA file in which no line with a name is too long to be read at once.
+/// A reader of FASTA that refuses name lines too long to be read at once.
 struct Definitions<R> {
     inner: BufReader<R>,
     /// Whether a line begins here.
     begins: bool,
-    /// Bytes of the line with a name up to here; 0 in a line of bases.
+    /// Bytes of the name line so far; 0 in a line of bases.
     length: usize,
 }
 

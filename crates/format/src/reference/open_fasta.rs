@@ -1,4 +1,4 @@
-//! What all readers of a reference share.
+//! The part of a reference that all its readers share.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use readmill_record::{Charge, Ledger};
 use super::bytes::Layout;
 use super::index::FaiEntry;
 
-/// What to do where files are of different references.
+/// The remedy if files belong to different references.
 pub const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
 
 /// An open FASTA file.
@@ -16,12 +16,12 @@ pub struct OpenFasta {
     pub layout: Layout,
     pub sequences: Vec<FaiEntry>,
     pub notes: Vec<String>,
-    /// Of the sequences.
+    /// The charge for the sequences.
     pub charge: Charge,
 }
 
 impl OpenFasta {
-    /// What its memory is charged to.
+    /// The ledger that pays for it.
     pub fn ledger(&self) -> &Ledger {
         self.charge.ledger()
     }

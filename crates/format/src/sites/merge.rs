@@ -1,4 +1,4 @@
-//! Makes one list of each contig's layers.
+//! Merges the layers of each contig into one list.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,13 +12,13 @@ use super::gather::{Gathered, Layer};
 use super::site_index::SiteIndex;
 use crate::spill::{Extent, Spill};
 
-/// The sites of all layers, which are given by contig. What is merged is written behind them.
+/// Merges the sites of all layers, which are given by contig, and writes them after the layers.
 pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> Result<SiteIndex> {
     let Gathered { mut extent, layers, charge: of_layers } = gathered;
     let (mut blocks, mut contigs) = (Vec::new(), Vec::new());
     let mut charge = ledger.empty(NAME);
     make_room(&mut contigs, layers.len(), &mut charge)?;
-    // At once, as far as the number is known: it does not grow by copying.
+    // Allocated at once, as far as the number is known, to avoid copies.
     let single = layers.iter().filter_map(|layers| layers.first()).map(|layer| layer.blocks.len());
     make_room(&mut blocks, single.sum(), &mut charge)?;
     for mut layers in layers {

@@ -1,4 +1,4 @@
-//! The sites as they lie in the spill file.
+//! The index of the sites in the spill file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use readmill_record::Charge;
 use super::block::SiteBlock;
 use crate::spill::{Extent, Spill};
 
-/// What cursors read.
+/// The index that cursors use.
 pub(super) struct SiteIndex {
     pub spill: Arc<Spill>,
     pub extent: Extent,
@@ -20,7 +20,7 @@ pub(super) struct SiteIndex {
 }
 
 impl SiteIndex {
-    /// Bytes that it takes.
+    /// Bytes of memory.
     pub fn memory(&self) -> usize {
         self.blocks.capacity() * size_of::<SiteBlock>()
             + self.contigs.capacity() * size_of::<Range<usize>>()

@@ -3,7 +3,7 @@
 //!
 //! Up to ISA-L 2.32 at least, the assembler of its levels 1 and 2 hashes, for the third byte of a payload, bits 16 to
 //! 47 of the stream's address instead of the payload (`write_first_byte` shifts the register that holds the stream).
-//! What it writes is right, but a match more or less is found, so about one block in some thousands would differ
+//! Its output is right, but a match more or less is found, so about one block in some thousands would differ
 //! from thread to thread and from run to run. So streams are put where these bits hash to zero.
 #![allow(unsafe_code, reason = "calls ISA-L")]
 
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use isal_sys::igzip_lib as isal;
 
-use super::compress::Compress;
+use super::Compress;
 
 /// igzip's stateless compression, with the memory it needs.
 pub(super) struct Igzip {

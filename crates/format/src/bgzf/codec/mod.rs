@@ -14,18 +14,23 @@
 //! level 1 and makes files a quarter larger. On much data its level 3 is both slower and larger than its level 2,
 //! so it is used only for levels that ask for small files.
 
-mod compress;
 #[cfg(feature = "igzip")]
 mod igzip;
-mod libdeflate;
 mod zlib;
 
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-pub use compress::Compress;
+use libdeflater::{CompressionLvl, Compressor};
 use readmill_record::Error;
+
+/// A compressor of whole payloads, one for each thread. The output depends on the payload alone, not on those
+/// before.
+pub trait Compress: Send {
+    /// Writes `payload` as raw DEFLATE to the start of `out` and returns its length; `None` if it does not fit.
+    fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize>;
+}
 
 /// A library that compresses blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,7 +98,7 @@ impl Codec {
     /// A compressor at one of the library's own levels.
     pub(super) fn compressor(self, own_level: u8) -> Box<dyn Compress> {
         match self {
-            Codec::Libdeflate => Box::new(libdeflate::Libdeflate::new(own_level)),
+            Codec::Libdeflate => Box::new(Libdeflate::new(own_level)),
             Codec::ZlibRs => Box::new(zlib::Zlib::new(own_level)),
             #[cfg(feature = "igzip")]
             Codec::Igzip => Box::new(igzip::Igzip::new(own_level)),
@@ -121,6 +126,21 @@ impl FromStr for Codec {
         }
         let names: Vec<&str> = Codec::available().iter().map(|codec| codec.name()).collect();
         Err(Error::usage(format!("there is no codec {text:?}; there are {}", names.join(", "))))
+    }
+}
+
+/// libdeflate, which compresses whole buffers only.
+struct Libdeflate(Compressor);
+
+impl Libdeflate {
+    fn new(level: u8) -> Self {
+        Libdeflate(Compressor::new(CompressionLvl::new(i32::from(level)).unwrap_or_default()))
+    }
+}
+
+impl Compress for Libdeflate {
+    fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize> {
+        self.0.deflate_compress(payload, out).ok()
     }
 }
 

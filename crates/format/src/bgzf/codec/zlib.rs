@@ -2,7 +2,7 @@
 
 use flate2::{Compression, FlushCompress, Status};
 
-use super::compress::Compress;
+use super::Compress;
 
 pub(super) struct Zlib {
     stream: flate2::Compress,

@@ -7,18 +7,18 @@ use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use super::whole::{BZIP2, read_all};
 use crate::cram::num::{ByteCursor, damaged};
 
-/// Bytes that the models of all contexts take.
+/// Memory of the models of all contexts.
 const MODELS: usize = 256 * (256 * 4 + 64) + 258 * 64;
 
-/// Most bytes that [`decode`] takes beside what it gives.
+/// The most bytes that [`decode`] takes besides its output.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
     let bzip2 = if flags & (STRIPE | N32_OR_EXT) != 0 { BZIP2 } else { 0 };
-    let several = if flags & (STRIPE | PACK) != 0 { 2 * size } else { 0 }; // a stripe, and what is packed in it
+    let several = if flags & (STRIPE | PACK) != 0 { 2 * size } else { 0 }; // a stripe, and its packed bytes
     MODELS + bzip2 + several
 }
 
-/// Appends the `size` bytes that `data` holds to `out`.
+/// Decodes `data` and appends the `size` bytes to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     let flags = cursor.byte()?;

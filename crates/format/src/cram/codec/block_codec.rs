@@ -5,7 +5,7 @@ use libdeflater::{CompressionLvl, Compressor};
 use super::Method;
 use super::frequencies::{Alphabet, LOW, Symbol, cost, fill, normalise, put_symbols};
 
-/// One thread's means to compress blocks.
+/// Compresses blocks, one for each thread.
 pub struct BlockCompressor {
     gzip: Compressor,
     gzipped: Vec<u8>,
@@ -13,24 +13,24 @@ pub struct BlockCompressor {
     dense: Vec<u8>,
     /// Bytes of the states, written from the end.
     coded: Vec<u8>,
-    /// Of each context in turn: how often symbols occur in it, their frequencies, and what they do to a state.
+    /// For each context in turn: the counts of symbols, their frequencies, and their effect on a state.
     counts: Vec<u32>,
     frequencies: Vec<u16>,
     symbols: Vec<Symbol>,
 }
 
-/// Which codecs to try on a block.
+/// The codecs to try on a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompressionHint {
     /// Bytes without repeats, such as quality scores.
     Statistical,
-    /// Bytes that repeat earlier stretches, such as names.
+    /// Bytes that repeat earlier ones, such as names.
     Repeating,
     /// Not known.
     Any,
 }
 
-/// Smaller blocks stay as they are.
+/// Smaller blocks are not compressed.
 const LEAST: usize = 24;
 
 impl BlockCompressor {
@@ -48,7 +48,7 @@ impl BlockCompressor {
         }
     }
 
-    /// Compresses `raw` by the codec that makes it smallest; says which, and gives the bytes.
+    /// Compresses `raw` with the codec that makes it smallest; returns the codec and the bytes.
     pub fn compress<'a>(
         &'a mut self,
         raw: &'a [u8],
@@ -80,7 +80,7 @@ impl BlockCompressor {
         self.gzip.gzip_compress(raw, &mut self.gzipped).unwrap_or(usize::MAX)
     }
 
-    /// By rANS, of whichever order promises less; gives the size.
+    /// Compresses by rANS, of the order with the smaller estimate; returns the size.
     fn rans(&mut self, raw: &[u8], out: &mut Vec<u8>) -> usize {
         let alphabet = Alphabet::of(raw);
         let n = alphabet.counts.len();
@@ -89,7 +89,7 @@ impl BlockCompressor {
         let mut frequencies = vec![0; n];
         normalise(&alphabet.counts, &mut frequencies);
         let order_0 = cost(&alphabet.counts, &frequencies);
-        // Tables of so many contexts never pay.
+        // Tables of this many contexts never pay off.
         let order_1 = if n * n > 4 * raw.len() { f64::INFINITY } else { self.count_pairs(n) };
         out.extend([0; 9]);
         if order_1 < order_0 {
@@ -123,7 +123,7 @@ impl BlockCompressor {
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    /// Counts how symbols follow each other in each quarter; gives about how many bytes the block takes by order 1.
+    /// Counts pairs of symbols in each quarter; returns the estimated bytes of the block by order 1.
     fn count_pairs(&mut self, n: usize) -> f64 {
         self.counts.clear();
         self.counts.resize(n * n, 0);
@@ -175,7 +175,7 @@ impl BlockCompressor {
         let (a, rest) = dense.split_at(quarter);
         let (b, rest) = rest.split_at(quarter);
         let (c, d) = rest.split_at(quarter);
-        // Backwards: a symbol is put once the one before it, its context, is known.
+        // Backwards: a symbol is written when the one before it, its context, is known.
         let mut next = [a, b, c, &d[..quarter]].map(|part| usize::from(part[quarter - 1]));
         let mut last = usize::from(d[d.len() - 1]);
         for &context in d[quarter - 1..d.len() - 1].iter().rev() {
@@ -199,9 +199,9 @@ impl BlockCompressor {
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    /// Makes room for what the symbols can become at most; gives its end.
+    /// Makes room for the largest possible output; returns its end.
     fn room(&mut self) -> usize {
-        let room = 2 * self.dense.len() + 64; // no symbol takes more than twelve bits
+        let room = 2 * self.dense.len() + 64; // a symbol takes at most twelve bits
         if self.coded.len() < room {
             self.coded.resize(room, 0);
         }

@@ -23,7 +23,7 @@ struct Parameters {
 }
 
 const DEDUP: u8 = 2;
-/// All reads are equally long. (As htscodecs has it; the specification says the opposite.)
+/// All reads have the same length. (As in htscodecs; the specification says the opposite.)
 const FIXED_LENGTH: u8 = 4;
 const SELECTOR: u8 = 8;
 const QMAP: u8 = 16;
@@ -95,7 +95,7 @@ impl Parameters {
     }
 }
 
-/// What is remembered within a record.
+/// The state within a record.
 #[derive(Default)]
 struct History {
     qualities: u32,
@@ -105,7 +105,7 @@ struct History {
 }
 
 impl History {
-    /// Takes quality `q`, with which `left` are to come; gives the context of the next.
+    /// Takes quality `q`, with `left` more to come; returns the context of the next.
     fn next(&mut self, parameters: &Parameters, q: u16, left: usize) -> usize {
         let mut context = parameters.context;
         let value = parameters.qtab.get(usize::from(q)).copied().unwrap_or(0);
@@ -127,7 +127,7 @@ impl History {
     }
 }
 
-/// The parameters of a block, and the models that are not of qualities.
+/// The parameters of a block, and the models that are not for qualities.
 struct Setup {
     sets: Vec<Parameters>,
     selectors: Option<Vec<u32>>,
@@ -136,7 +136,7 @@ struct Setup {
 }
 
 impl Setup {
-    /// Qualities that there are.
+    /// Number of different qualities.
     fn symbols(&self) -> usize {
         self.sets.iter().map(|set| set.max_symbol).max().unwrap_or(0) + 1
     }
@@ -161,23 +161,25 @@ impl Setup {
     }
 }
 
-/// Contexts that there may be.
+/// Number of contexts.
 const CONTEXTS: usize = 1 << 16;
 
-/// What tables take: each of a set is of 1,024 numbers at most, and there are four; and the models that are not of qualities.
+/// Memory of tables: each of a set has at most 1,024 numbers, and there are four; and the models that are not for
+/// qualities.
 const TABLES: usize = 256 * (4 * 4096 + 512) + (64 << 10);
 
-/// Most bytes that [`decode`] takes beside what it gives: a model for each context that occurs, and the lengths of reads.
+/// The most bytes that [`decode`] takes besides its output: a model for each context that occurs, and the lengths
+/// of reads.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let mut cursor = ByteCursor(data);
-    // What cannot be read is told when it is decoded.
+    // Decoding reports what cannot be read.
     let setup = cursor.uint7().and_then(|_| Setup::read(&mut cursor));
     let symbols = setup.map_or(0, |setup| setup.symbols());
     let models = size.min(CONTEXTS) * (symbols * 4 + 16) + CONTEXTS * size_of::<Option<Model>>();
     models + size + TABLES
 }
 
-/// Appends the `size` qualities that `data` holds to `out`.
+/// Decodes `data` and appends the `size` qualities to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     if cursor.uint7()? as usize != size {
@@ -248,7 +250,7 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends the length of a read, and whether it is turned, in no more bytes than the read has qualities.
+/// Appends the length of a read, and whether it is reversed, in at most as many bytes as the read has qualities.
 fn put_length(length: usize, turned: bool, out: &mut Vec<u8>) {
     let mut n = length << 1 | usize::from(turned);
     while n >= 0x80 {
@@ -258,7 +260,7 @@ fn put_length(length: usize, turned: bool, out: &mut Vec<u8>) {
     out.push(n as u8);
 }
 
-/// Takes what [`put_length`] put at the front.
+/// Takes the numbers of [`put_length`] from the front.
 fn take_length(cursor: &mut &[u8]) -> Option<(usize, bool)> {
     let (mut n, mut shift) = (0, 0);
     loop {

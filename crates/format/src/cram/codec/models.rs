@@ -4,7 +4,7 @@ use readmill_record::Result;
 
 use crate::cram::num::{ByteCursor, damaged};
 
-/// How much a symbol's frequency grows whenever it occurs.
+/// The growth of a symbol's frequency each time it occurs.
 const STEP: u32 = 16;
 
 /// A model's frequencies are halved beyond this sum.
@@ -50,7 +50,7 @@ impl<'a> RangeDecoder<'a> {
     }
 }
 
-/// Symbols and how often they occurred, the frequent ones first, about.
+/// Symbols and their frequencies, roughly by falling frequency.
 #[derive(Clone)]
 pub(super) struct Model {
     sum: u32,

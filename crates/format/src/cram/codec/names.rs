@@ -22,20 +22,20 @@ const NOP: u8 = 11;
 /// Most tokens of a name.
 const MOST: usize = 128;
 
-/// What a token was, for names that refer to it: eight bytes, as there are many of them.
+/// The value of a token, for names that refer to it: eight bytes, because there are many of them.
 #[derive(Clone, Copy)]
 enum Token {
     Nothing,
     Char(u8),
-    /// Where it stands in the output, and how long it is.
+    /// Start in the output, and length.
     String(u32, u16),
     Digits(u32),
     /// With leading zeros up to that length.
     Digits0(u32, u8),
 }
 
-/// Most bytes that [`decode`] takes beside what it gives: the streams of all tokens, the tokens themselves, and where each
-/// name begins. Each token but the last of a name comes of a byte of it.
+/// The most bytes that [`decode`] takes besides its output: the streams of all tokens, the tokens themselves, and
+/// the start of each name. Each token except the last of a name comes from one of its bytes.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let mut cursor = ByteCursor(data);
     let names =
@@ -49,7 +49,7 @@ pub fn scratch(data: &[u8], size: usize) -> usize {
         + (64 << 10)
 }
 
-/// Flags of a stream that takes the most to uncompress.
+/// Flags of a stream with the largest scratch memory.
 const STRIPE_OF_ANY: u8 = super::pack::STRIPE;
 
 /// The streams of one token position.
@@ -79,7 +79,7 @@ impl TokenStream {
     }
 }
 
-/// Reads all streams; `size` bounds what each may hold, and `most` what all of them take.
+/// Reads all streams; `size` bounds each, and `most` all of them together.
 fn streams(
     cursor: &mut ByteCursor<'_>,
     names: usize,
@@ -116,7 +116,7 @@ fn streams(
         } else {
             let stored = cursor.uint7()? as usize;
             let (data, mut bytes) = (cursor.take(stored)?, Vec::new());
-            // A token takes four bytes at most, and there are not more of them than names.
+            // A token takes at most four bytes, and there are at most as many as names.
             let most = 4 * names + size;
             if by_arith {
                 arith::decode(data, most, &mut bytes)?
@@ -135,7 +135,7 @@ fn streams(
     Ok(positions)
 }
 
-/// The error for names of which there are more tokens than their bytes can make.
+/// The error for names with more tokens than their bytes can make.
 fn too_many() -> Error {
     damaged("the names are larger than they claim")
 }
@@ -143,12 +143,12 @@ fn too_many() -> Error {
 /// Names decoded so far.
 struct NameDecoder {
     positions: Vec<Position>,
-    /// Tokens of names; one that repeats another has none of its own.
+    /// Tokens of names; a name that repeats another has none of its own.
     tokens: Vec<Token>,
     done: Vec<DecodedName>,
 }
 
-/// What is known of a name: where its tokens begin, how many there are, and where its text stands.
+/// A decoded name: the start of its tokens, their number, and the start of its text.
 #[derive(Clone, Copy)]
 struct DecodedName {
     tokens: u32,
@@ -198,7 +198,7 @@ impl NameDecoder {
 }
 
 impl Position {
-    /// Decodes the next token here, where the name referred to has `last`; nothing at the name's end.
+    /// Decodes the next token, where the name referred to has `last`; `None` at the end of the name.
     fn token(&mut self, last: Option<Token>, out: &mut Vec<u8>) -> Result<Option<Token>> {
         let wrong = || damaged("a name differs from what there is not");
         let kind = self.streams[TYPE].byte()?;
@@ -254,7 +254,7 @@ impl Position {
     }
 }
 
-/// A string of so many bytes that begins at `start`.
+/// A string of `length` bytes that begins at `start`.
 fn string(start: usize, length: usize) -> Result<Token> {
     let token = u32::try_from(start).ok().zip(u16::try_from(length).ok());
     token.map(|(start, length)| Token::String(start, length)).ok_or_else(too_many)
@@ -273,7 +273,7 @@ fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends the names that `data` holds to `out`, `size` bytes, each ended by a zero.
+/// Decodes `data` and appends the names to `out`, `size` bytes, each ended by a zero.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     let (stored, names) = (cursor.u32()? as usize, cursor.u32()? as usize);
@@ -283,7 +283,8 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     }
     let positions =
         streams(&mut cursor, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;
-    // A token for each byte, and the end of each name, unless names repeat others; and no more than there are types.
+    // A token for each byte, and the end of each name, unless names repeat others; at most as many as there are
+    // types.
     let types = positions.iter().skip(1).map(|position| position.streams[TYPE].bytes.len());
     let tokens = types.sum::<usize>().min(size + names);
     let mut all =

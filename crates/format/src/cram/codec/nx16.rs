@@ -7,25 +7,25 @@ use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use super::rans::{Slot, slot, symbols};
 use crate::cram::num::{ByteCursor, damaged};
 
-/// The least a state may be before it takes two bytes.
+/// A state below this takes two bytes.
 const LOW: u32 = 1 << 15;
 
-/// What the tables of all contexts take, and those of their frequencies.
+/// Memory of the tables of all contexts, and of their frequencies.
 const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 256);
 
-/// Most bytes that [`decode`] takes beside what it gives.
+/// The most bytes that [`decode`] takes besides its output.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
     let contexts = if flags & (ORDER | STRIPE) != 0 { CONTEXTS } else { 0 };
-    // A stripe; in it what is packed, what has no runs, and the lengths of runs.
+    // A stripe, and in it the packed bytes, those without runs, and the lengths of runs.
     let several = if flags & (STRIPE | PACK | RLE) != 0 { 4 * size + MOST_SYMBOLS } else { 0 };
     contexts + several
 }
 
-/// Bytes that the symbols which have runs take.
+/// The most bytes of the list of symbols with runs.
 const MOST_SYMBOLS: usize = 257;
 
-/// Appends the `size` bytes that `data` holds to `out`.
+/// Decodes `data` and appends the `size` bytes to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     let flags = cursor.byte()?;
@@ -55,7 +55,7 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-/// Appends the bytes that were coded last.
+/// Appends the bytes of the last coding step.
 fn entropy(
     cursor: &mut ByteCursor<'_>,
     flags: u8,
@@ -80,7 +80,7 @@ fn entropy(
     }
 }
 
-/// Which symbols have run lengths, and those.
+/// The symbols with run lengths, and these lengths.
 struct Runs {
     of: [bool; 256],
     lengths: Vec<u8>,
@@ -92,7 +92,7 @@ struct Runs {
 impl Runs {
     fn read(cursor: &mut ByteCursor<'_>, most: usize, n: usize) -> Result<Self> {
         let (size, literals) = (cursor.uint7()? as usize, cursor.uint7()? as usize);
-        // A length takes no more bytes than its run has.
+        // A length takes no more bytes than its run.
         if literals > most || size / 2 > most + MOST_SYMBOLS {
             return Err(damaged("runs are longer than what they make"));
         }
@@ -148,7 +148,7 @@ fn fill(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> 
     Ok(())
 }
 
-/// A state takes a step.
+/// Decodes one symbol from a state.
 #[inline(always)]
 fn advance(state: &mut u32, table: &[Slot], bits: u32, data: &mut &[u8]) -> u8 {
     let entry = table[(*state & ((1 << bits) - 1)) as usize];
@@ -231,7 +231,7 @@ impl Contexts {
         })?;
         let mut of = [0u16; 256];
         let size = 1 << bits;
-        let mut tables = vec![0; (alphabet.len() + 1) * size]; // the first is for what does not occur
+        let mut tables = vec![0; (alphabet.len() + 1) * size]; // the first is for contexts that do not occur
         let mut frequencies: Vec<(u8, u32)> = Vec::new();
         for (i, &context) in alphabet.iter().enumerate() {
             of[context as usize] = i as u16 + 1;

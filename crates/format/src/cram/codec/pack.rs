@@ -1,5 +1,5 @@
-//! What the codecs of CRAM 3.1 do before they code: packing, runs and stripes (CRAM codecs specification 3.1, sections
-//! 4.4 to 4.6).
+//! The transforms of the CRAM 3.1 codecs before coding: packing, runs and stripes (CRAM codecs specification 3.1,
+//! sections 4.4 to 4.6).
 
 use readmill_record::Result;
 
@@ -11,7 +11,7 @@ pub(super) const ORDER: u8 = 1;
 pub(super) const N32_OR_EXT: u8 = 4;
 /// Every n-th byte by itself.
 pub(super) const STRIPE: u8 = 8;
-/// The size is known from elsewhere.
+/// The size is stored elsewhere.
 pub(super) const NO_SIZE: u8 = 16;
 /// Not compressed.
 pub(super) const CAT: u8 = 32;
@@ -20,7 +20,7 @@ pub(super) const RLE: u8 = 64;
 /// Several symbols a byte.
 pub(super) const PACK: u8 = 128;
 
-/// Reads the size that stands behind the flags; it must not be more than `most`.
+/// Reads the size after the flags; at most `most`.
 pub(super) fn size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Result<usize> {
     if flags & NO_SIZE != 0 {
         return Ok(most);
@@ -32,7 +32,7 @@ pub(super) fn size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Resul
     Ok(size)
 }
 
-/// How symbols were packed.
+/// The packing of symbols.
 pub(super) struct Packing<'a> {
     symbols: &'a [u8],
     /// Bytes of the packed form.
@@ -40,7 +40,7 @@ pub(super) struct Packing<'a> {
 }
 
 impl<'a> Packing<'a> {
-    /// Reads it from the front of the data. The packed form is not larger than `most`, which comes of it.
+    /// Reads it from the front of the data. The packed form is at most as large as `most`, its unpacked size.
     pub fn read(cursor: &mut ByteCursor<'a>, most: usize) -> Result<Self> {
         let n = cursor.byte()?;
         if !(1..=16).contains(&n) {

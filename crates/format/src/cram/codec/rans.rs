@@ -1,5 +1,5 @@
-//! rANS 4x8: four interleaved range variants of asymmetric numeral systems (CRAM codecs specification 3.1,
-//! section 3; Duda 2013). Decoding; what encodes is in [`super::block_codec`].
+//! rANS 4x8: four interleaved range variants of asymmetric numeral systems (CRAM codecs specification 3.1, section
+//! 3; Duda 2013). This is the decoder; [`super::block_codec`] has the encoder.
 
 use readmill_record::Result;
 
@@ -11,11 +11,11 @@ const BITS: u32 = 12;
 /// Slots, each of which belongs to a symbol.
 const SLOTS: usize = 1 << BITS;
 
-/// The least a state may be before it takes bytes.
+/// A state below this takes bytes.
 const LOW: u32 = 1 << 23;
 
-/// What a slot says: the symbol (low 8 bits), its frequency less one (12 bits), and how far into the symbol's range
-/// the slot lies (12 bits).
+/// An entry of a table: the symbol (low 8 bits), its frequency less one (12 bits), and the place of the slot in the
+/// symbol's range (12 bits).
 pub(super) type Slot = u32;
 
 /// Makes the entry of a slot.
@@ -27,7 +27,7 @@ pub(super) fn slot(symbol: u8, frequency: u32, into: u32) -> Slot {
 /// The slots of one context.
 pub(super) type Table = [Slot; SLOTS];
 
-/// Most bytes that tables take: one for each context, and one for those that do not occur.
+/// Memory of tables: one for each context, and one for those that do not occur.
 pub const TABLES: usize = 257 * size_of::<Table>();
 
 /// One thread's tables, which are large.
@@ -36,7 +36,7 @@ pub struct Decoder {
     tables: Vec<Table>,
 }
 
-/// Reads a list of symbols in which neighbours are run-length encoded; `each` reads what follows a symbol.
+/// Reads a list of symbols in which neighbours are run-length encoded; `each` reads the data of a symbol.
 pub(super) fn symbols<'a>(
     cursor: &mut ByteCursor<'a>,
     mut each: impl FnMut(u8, &mut ByteCursor<'a>) -> Result<()>,
@@ -70,7 +70,7 @@ fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
             frequency = u32::from(byte & 0x7f) << 8 | u32::from(cursor.byte()?);
         }
         if frequency == 0 {
-            frequency = SLOTS as u32; // a symbol that stands alone, as some writers have it
+            frequency = SLOTS as u32; // a single symbol, as some writers store it
         }
         let slots = table.get_mut(sum..sum + frequency as usize);
         let slots = slots.ok_or_else(|| damaged("frequencies add up to too much"))?;
@@ -82,12 +82,12 @@ fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
         return Err(damaged("frequencies add up to too little"));
     }
     if sum < SLOTS {
-        table[SLOTS - 1] = table[SLOTS - 2]; // never met in sound data
+        table[SLOTS - 1] = table[SLOTS - 2]; // never reached in valid data
     }
     Ok(())
 }
 
-/// A state and what it reads from.
+/// Decodes one symbol from a state and its bytes.
 #[inline(always)]
 fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
     let entry = table[(*state & (SLOTS as u32 - 1)) as usize];
@@ -102,7 +102,7 @@ fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
 }
 
 impl Decoder {
-    /// Appends `size` bytes to `out`, which is empty.
+    /// Decodes `size` bytes into `out`, which is empty.
     pub fn decode(&mut self, data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut cursor = ByteCursor(data);
         let order = cursor.byte()?;
@@ -139,7 +139,7 @@ impl Decoder {
     }
 
     fn order_1(&mut self, mut cursor: ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
-        // Contexts that do not occur share the table number 0, which says nothing.
+        // Contexts that do not occur share table 0, which has no content.
         let mut of = [0u16; 256];
         let (mut used, tables) = (1usize, &mut self.tables);
         symbols(&mut cursor, |context, cursor| {

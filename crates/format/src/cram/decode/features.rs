@@ -1,7 +1,6 @@
-//! Bases, CIGAR, MD and NM of a mapped read, from its features: where it differs from the reference, and how.
+//! Decodes the features of a mapped read, its differences from the reference, to bases, CIGAR, MD and NM.
 //!
-//! What features mean and what becomes of odd ones is as htslib has it (`cram_decode_seq`), so that records are the
-//! same.
+//! Features are interpreted as in htslib, odd ones included (`cram_decode_seq`), so that records are the same.
 
 use readmill_record::Result;
 
@@ -12,7 +11,7 @@ use crate::cram::num::damaged;
 use crate::cram::reader::too_much;
 use crate::cram::scheme::Series;
 
-/// Quality of bases for which none is stored, where it is stored for others. (As htslib and htsjdk have it.)
+/// Quality of bases without a stored one, in reads that store some. (As in htslib and htsjdk.)
 const NO_QUALITY: u8 = 30;
 
 /// Qualities of a read that stores some of them, the others being what they are without.
@@ -30,7 +29,7 @@ fn put(bytes: &mut [u8], at: usize, byte: u8) {
     }
 }
 
-/// A length that a feature says.
+/// The length of a feature.
 fn length(n: i32) -> Result<i64> {
     if n < 0 {
         return Err(damaged("the length of a feature is negative"));
@@ -103,7 +102,7 @@ pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) ->
     Ok(())
 }
 
-/// Goes through the features.
+/// Decodes all features.
 fn each(
     reader: &mut RecordReader<'_>,
     fixed: &Fixed,

@@ -1,4 +1,4 @@
-//! From a container to raw BAM records.
+//! Decodes a container to raw BAM records.
 
 mod bam;
 mod building;
@@ -27,17 +27,17 @@ use crate::reference::WINDOW_BYTES;
 use mates::Noted;
 pub use setup::Setup;
 
-/// Bytes of blocks, and what is noted of records, that are kept for the next container.
+/// Bytes of blocks and of notes on records that are kept for the next container.
 const MOST_KEPT: usize = 1 << 20;
 
-/// Most memory that a thread's decoder keeps beside what it decodes: a window of the reference, tables of rANS, blocks, and
-/// the parts of a record.
+/// The most memory that a thread's decoder keeps besides the container and its records: a window of the reference,
+/// tables of rANS, blocks, and the parts of a record.
 pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES + MOST_KEPT + (1 << 20);
 
 /// Streams for which there is memory beyond a container.
 const MOST_STREAMS: usize = 256;
 
-/// What the slices of a container may take.
+/// Limits for the slices of a container.
 #[derive(Clone, Copy)]
 struct Most {
     /// Bytes of all records.
@@ -45,7 +45,7 @@ struct Most {
     /// Bytes of the parts of a record.
     parts: usize,
     records: usize,
-    /// What blocks take when they are uncompressed.
+    /// Memory of uncompressed blocks.
     sizes: Sizes,
 }
 
@@ -59,7 +59,7 @@ pub struct Decoder {
     embedded: Vec<u8>,
     notes: Vec<Noted>,
     scratch: parts::RecordBuffers,
-    /// Of the parts of a very long read.
+    /// The charge for the parts of a very long read.
     extra: Charge,
 }
 
@@ -78,7 +78,7 @@ impl Decoder {
         }
     }
 
-    /// Decodes a container. If something is wrong with it, the records before that are noted, and the fault.
+    /// Decodes a container. On an error, the records before it are kept, and the error is recorded.
     pub fn open(&mut self, container: &Container, opened: &mut Opened) {
         if let Err(error) = self.try_open(container, opened) {
             opened.fail(error);
@@ -86,7 +86,7 @@ impl Decoder {
         self.keep_little();
     }
 
-    /// Gives memory back that is not counted with the next container.
+    /// Frees memory that is not counted with the next container.
     fn keep_little(&mut self) {
         let mut left = MOST_KEPT;
         let mut keep = |bytes: usize| {

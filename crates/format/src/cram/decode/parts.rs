@@ -1,4 +1,4 @@
-//! What a record is read with, and into.
+//! The state and the buffers for reading a record.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::slice_reference::SliceReference;
 use crate::cram::encoding::{Encoding, Streams};
 use crate::cram::scheme::{Encodings, Scheme, TagKey};
 
-/// A tag of a record, and how it is stored.
+/// A tag of a record, and its encoding.
 pub struct StoredTag<'a> {
     pub key: TagKey,
     pub encoding: &'a Encoding,
@@ -29,7 +29,7 @@ pub struct RecordBuffers {
 }
 
 impl RecordBuffers {
-    /// Bytes for which there is room.
+    /// Bytes of capacity.
     pub fn bytes(&self) -> usize {
         let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         let bytes = [name, tags, seq, qual, md, stored].map(Vec::capacity);
@@ -51,7 +51,7 @@ impl RecordBuffers {
     }
 }
 
-/// What of MD and NM is to be made.
+/// Which of MD and NM to make.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
     pub md: bool,
@@ -70,13 +70,13 @@ pub struct RecordReader<'a> {
     pub scratch: &'a mut RecordBuffers,
     /// Position of the record before (1-based).
     pub last_pos: i64,
-    /// Bytes that the parts of the record under way may take.
+    /// The most bytes that the parts of the current record may take.
     pub most: usize,
-    /// Those for which there is memory anyway.
+    /// Bytes of parts that are always available.
     pub parts: usize,
-    /// Of those beyond.
+    /// The charge for more than these.
     pub extra: &'a mut Charge,
-    /// First records of templates without a name, by the number of the record that follows in them.
+    /// First records of templates without a name, by the index of their next record.
     pub heads: HashMap<usize, usize>,
 }
 

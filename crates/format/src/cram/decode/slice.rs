@@ -25,14 +25,14 @@ pub struct Slice {
     pub records: usize,
     /// Number of its first record in the file.
     pub counter: i64,
-    /// The block that holds the reference, if one does.
+    /// The block that holds the reference, if there is one.
     pub embedded: Option<i32>,
-    /// MD5 of the reference; zero where it is not known.
+    /// MD5 of the reference; zero if unknown.
     pub md5: [u8; 16],
 }
 
-/// Reads the slice at the front: its header, its blocks into `streams`, and the reference into `embedded` where it
-/// has one of its own. All blocks together take no more than `sizes`.
+/// Reads a slice: its header, its blocks into `streams`, and its own reference, if any, into `embedded`. All blocks
+/// together take at most `sizes`.
 pub fn read(
     cursor: &mut ByteCursor<'_>,
     version: Version,
@@ -80,7 +80,7 @@ pub fn read(
             _ => return Err(damaged("a slice holds a block that does not belong there")),
         }
     }
-    // A slice without records of a kind of value may leave its blocks out; records need at least some byte or bit.
+    // A slice without values of a kind may leave its blocks out; records need at least some byte or bit.
     let bits =
         8 * (streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>());
     if slice.records > bits {
@@ -89,7 +89,7 @@ pub fn read(
     Ok(slice)
 }
 
-/// Bases whose MD5 is taken at once.
+/// Bases that are added to the MD5 at once.
 const PIECE: i64 = 1 << 12;
 
 /// Compares the MD5 of the reference with that of the slice, as htslib does.

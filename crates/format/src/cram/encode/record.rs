@@ -1,4 +1,4 @@
-//! Records into the columns of a container.
+//! Encodes records as the data series of a container.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use readmill_record::{Flags, RecordRef, Result};
 use super::super::bases::Bases;
 use super::super::flags::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES, QUALITIES};
 use super::super::scheme::Series;
+use super::cannot_hold;
 use super::features::{Features, Made};
 use super::mates::{self, NameTable, RecordEnd};
-use super::refusal::cannot_hold;
 use super::series::Columns;
 use super::tags::Stored;
 
-/// Where records of a contig lie (1-based, both ends included).
+/// The range of a contig that records cover (1-based, both ends included).
 #[derive(Clone, Copy, Debug)]
 pub struct ContigRange {
     pub contig: i32,
@@ -21,15 +21,15 @@ pub struct ContigRange {
     pub end: i64,
 }
 
-/// What was found of the records of a container.
+/// Summary of the records of a container.
 pub struct EncodedSummary {
-    /// Where they lie, contig by contig.
+    /// The ranges they cover, contig by contig.
     pub places: Vec<ContigRange>,
     /// Bases of all.
     pub bases: i64,
 }
 
-/// Memory for what is remembered of records.
+/// Encodes records, and keeps the memory for the next container.
 #[derive(Default)]
 pub struct RecordEncoder {
     names: NameTable,
@@ -52,7 +52,7 @@ static PAIRS: [[u8; 2]; 256] = {
 const FLAG_BITS: u16 = 0xfff;
 
 impl RecordEncoder {
-    /// Writes records into `columns`: those of a container of `contig`, with positions as differences if so wanted.
+    /// Writes the records of a container of `contig` into `columns`, with positions as differences if `delta`.
     pub fn write<'a>(
         &mut self,
         all: impl Iterator<Item = RecordRef<'a>> + Clone,
@@ -146,7 +146,7 @@ impl RecordEncoder {
         usize::try_from(record.cigar().query_length()).unwrap_or(0)
     }
 
-    /// Writes bases, features, qualities; says whether decoding can make MD and NM.
+    /// Writes bases, features and qualities; returns whether decoding can make MD and NM.
     fn features(
         &mut self,
         record: RecordRef<'_>,
@@ -204,7 +204,7 @@ impl RecordEncoder {
     }
 }
 
-/// Position of the first record (1-based), from which differences count.
+/// Position of the first record (1-based), the base of the differences.
 fn found_start(list: &[RecordRef<'_>]) -> i32 {
     list.first().map_or(0, |record| record.pos() + 1)
 }

@@ -1,4 +1,4 @@
-//! The values of a container, series by series, and how they become blocks.
+//! The values of a container, series by series, and their blocks.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,9 @@ use super::super::scheme::{KEYS, Series, TagKey};
 /// The values of a data series.
 #[derive(Default)]
 pub struct SeriesValues {
-    /// As they stand in its block.
+    /// The bytes of its block.
     pub bytes: Vec<u8>,
-    /// Their number, and the first of them, as long as there is no other.
+    /// The number of values, and the first value while all are equal.
     count: usize,
     only: Option<i32>,
 }
@@ -57,15 +57,15 @@ impl SeriesValues {
 pub struct TagColumn {
     key: TagKey,
     bytes: Vec<u8>,
-    /// Bytes of each value, where all have as many.
+    /// Bytes of each value, if all have the same number.
     width: Option<usize>,
-    /// Whether a text has a tab, which would end it.
+    /// Whether a text contains a tab, which would end it.
     has_tab: bool,
-    /// Lengths, which are needed if one has.
+    /// Lengths, which are needed if a text contains a tab.
     lengths: Vec<u8>,
 }
 
-/// Which tags occur together.
+/// A tag list: tags that occur together.
 #[derive(Default)]
 struct TagLine {
     keys: Vec<u8>,
@@ -91,7 +91,7 @@ const STOP: u8 = 0;
 const TAG_STOP: u8 = b'\t';
 
 impl Columns {
-    /// Forgets all values.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.all.iter_mut().for_each(SeriesValues::clear);
         self.lines.clear();
@@ -105,7 +105,7 @@ impl Columns {
         &mut self.all[series as usize]
     }
 
-    /// Adds bytes that are ended by a stop byte, which they do not have themselves.
+    /// Adds bytes followed by a stop byte, which they must not contain.
     #[inline]
     pub fn stopped(&mut self, series: Series, bytes: &[u8]) {
         let column = self.of(series);
@@ -146,7 +146,7 @@ impl Columns {
         self.lines.len() - 1
     }
 
-    /// Appends the blocks of all series and tags; gives their ids.
+    /// Appends the blocks of all series and tags; returns their ids.
     pub fn blocks(&mut self, compressor: &mut BlockCompressor, out: &mut Vec<u8>) -> Result<Vec<i32>> {
         let mut ids = Vec::new();
         let mut room = Vec::new();
@@ -186,7 +186,7 @@ impl Columns {
         put_itf8(&mut map, lines.len() as i32);
         map.extend_from_slice(&lines);
         put_map(&map, out);
-        // htsjdk 4.2.0 reads no container without the encoding of qualities, even where no read has any.
+        // htsjdk 4.2.0 cannot read a container without the encoding of qualities, even if no read has any.
         let is_told =
             |&(at, column): &(usize, &SeriesValues)| column.count > 0 || at == Series::Qs as usize;
         let used = self.all.iter().enumerate().filter(is_told);
@@ -236,7 +236,7 @@ fn id_of(series: usize) -> i32 {
     series as i32 + 1
 }
 
-/// What is known of how values are best compressed.
+/// The compression hint for a series.
 fn kind_of(series: usize) -> CompressionHint {
     use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
     let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);
@@ -270,7 +270,7 @@ fn put_encoding(kind: i32, bytes: &[u8], numbers: &[i32], out: &mut Vec<u8>) {
     put_map(&parameters, out);
 }
 
-/// Put into the id of a tag's block, gives that of its lengths.
+/// Added to the id of a tag's block, gives the id of its lengths.
 const LENGTHS: i32 = 1 << 24;
 
 impl TagColumn {
@@ -304,7 +304,7 @@ impl TagColumn {
         i32::from_be_bytes([0, self.key[0], self.key[1], self.key[2]])
     }
 
-    /// Whether values are told by their lengths.
+    /// Whether values need their lengths stored.
     fn needs_lengths(&self) -> bool {
         self.width.is_none() && (self.key[2] == b'B' || self.has_tab)
     }
@@ -323,7 +323,7 @@ impl TagColumn {
         put_encoding(4, &both, &[], out);
     }
 
-    /// Takes the stop bytes out again, where one of the texts has them itself.
+    /// Removes the stop bytes if one of the texts contains them.
     pub fn finish(&mut self) {
         if !self.has_tab {
             return;
@@ -339,7 +339,7 @@ impl TagColumn {
 }
 
 impl Columns {
-    /// Completes the values, once all are there.
+    /// Completes the values when all are present.
     pub fn finish(&mut self) {
         self.tags[..self.used].iter_mut().for_each(TagColumn::finish);
     }
