@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use readmill_record::{Error, ReadBatch, ReadSpan, Result};
 
-use crate::claims::{Claims, Found, TakenBatch};
+use crate::claims::{BatchState, Claims, TakenBatch};
 use crate::general::{Parser, different_names};
 use crate::line::template_name;
 use crate::text::Position;
@@ -56,13 +56,13 @@ impl BatchLinker {
         // Batches that were taken before others turned out to be unusual are not where they should be.
         let serial = self.claims.serial.load(Ordering::Relaxed);
         match taken.found {
-            Found::Batch(ends) if !serial => {
+            BatchState::Batch(ends) if !serial => {
                 for (text, end) in self.claims.files.iter().zip(&ends) {
                     text.release_below(end.block);
                 }
                 self.at = ends;
             }
-            Found::Last if !serial => self.claims.ended.store(true, Ordering::Release),
+            BatchState::Last if !serial => self.claims.ended.store(true, Ordering::Release),
             _ => {
                 self.read(reads)?;
                 self.templates += reads.templates() as u64;

@@ -8,7 +8,7 @@ use readmill_record::Error;
 const STRIDE: usize = 16 << 10;
 
 /// A piece of text.
-pub(crate) struct Block {
+pub(crate) struct TextBlock {
     bytes: Vec<u8>,
     /// Bytes of `bytes` that are text; the rest is room.
     len: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Block {
     fault: Option<Error>,
 }
 
-impl Block {
+impl TextBlock {
     /// Counts the lines of the first `len` bytes of `bytes`, behind which comes `fault`, if anything.
     pub fn new(bytes: Vec<u8>, len: usize, fault: Option<Error>) -> Self {
         let mut lines = 0;
@@ -27,7 +27,7 @@ impl Block {
             lines
         };
         let marks = bytes[..len].chunks(STRIDE).map(count).collect();
-        Block { bytes, len, marks, fault }
+        TextBlock { bytes, len, marks, fault }
     }
 
     /// The text.
@@ -85,13 +85,13 @@ mod tests {
         let text: Vec<u8> =
             (0..100_000u64).map(|i| if i * i % 101 == 4 { b'\n' } else { b'A' }).collect();
         let ends: Vec<usize> = memchr::memchr_iter(b'\n', &text).map(|at| at + 1).collect();
-        let block = Block::new(text.clone(), text.len() - 3000, None);
+        let block = TextBlock::new(text.clone(), text.len() - 3000, None);
         let inside = ends.iter().filter(|&&end| end <= text.len() - 3000);
         assert_eq!(block.lines(), inside.clone().count() as u64);
         for (number, &end) in inside.enumerate() {
             assert_eq!(block.end_of_line(number as u64 + 1), Some(end));
         }
         assert_eq!(block.end_of_line(block.lines() + 1), None);
-        assert_eq!(Block::new(Vec::new(), 0, None).lines(), 0);
+        assert_eq!(TextBlock::new(Vec::new(), 0, None).lines(), 0);
     }
 }

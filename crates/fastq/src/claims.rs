@@ -9,7 +9,7 @@ use crate::layout::{self, Doubt};
 use crate::reach::Reach;
 use crate::source::{FastqInput, Packing};
 use crate::strict;
-use crate::text::{Position, Rules, Text};
+use crate::text::{Position, Text, TextOptions};
 
 /// In which files the reads of a template are.
 pub enum Layout {
@@ -77,12 +77,12 @@ pub struct Claims {
 #[derive(Debug)]
 pub struct TakenBatch {
     pub(crate) ticket: u64,
-    pub(crate) found: Found,
+    pub(crate) found: BatchState,
 }
 
 /// What was found where a batch should be if every record before has four lines.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum BatchState {
     /// A full batch of records of four lines, which ends here.
     Batch(Vec<Position>),
     /// The last records, of four lines; maybe none.
@@ -94,7 +94,7 @@ pub(crate) enum Found {
 impl TakenBatch {
     /// Whether it is a batch as it should be, as far as can be told before others are judged.
     pub fn is_whole(&self) -> bool {
-        self.found != Found::Unusual
+        self.found != BatchState::Unusual
     }
 }
 
@@ -108,7 +108,7 @@ impl Claims {
         };
         let templates = options.templates.max(1);
         let records = templates * segments / inputs.len();
-        let rules = Rules {
+        let rules = TextOptions {
             block_bytes: options.block_bytes,
             window_bytes: options.in_flight.max(1) * records * RECORD_TEXT,
             packing: Packing {
@@ -173,9 +173,9 @@ impl Claims {
         (4 * self.options.templates * self.segments / self.files.len()) as u64
     }
 
-    fn find(&self, ticket: u64, reads: &mut ReadBatch) -> Found {
+    fn find(&self, ticket: u64, reads: &mut ReadBatch) -> BatchState {
         if self.serial.load(Ordering::Relaxed) || self.ended() {
-            return Found::Unusual;
+            return BatchState::Unusual;
         }
         let (from, to) = (ticket * self.lines(), (ticket + 1) * self.lines());
         let mut reach = vec![Reach::Full; self.files.len()];
@@ -184,11 +184,11 @@ impl Claims {
             let file = (turn + ticket as usize) % self.files.len();
             reach[file] = self.files[file].reach(to);
             if reach[file] == Reach::Full {
-                return Found::Unusual;
+                return BatchState::Unusual;
             }
         }
         if reach.iter().any(|other| *other != reach[0]) {
-            return Found::Unusual;
+            return BatchState::Unusual;
         }
         let full = reach[0] == Reach::Enough;
         let mut text = std::mem::take(reads.text_mut());
@@ -200,10 +200,10 @@ impl Claims {
         *reads.text_mut() = text;
         match places {
             Some((_, ends)) if clean && full && reads.templates() == self.options.templates => {
-                Found::Batch(ends)
+                BatchState::Batch(ends)
             }
-            Some(_) if clean && !full => Found::Last,
-            _ => Found::Unusual,
+            Some(_) if clean && !full => BatchState::Last,
+            _ => BatchState::Unusual,
         }
     }
 

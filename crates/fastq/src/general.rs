@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use readmill_record::{Error, ReadSpan, Result};
 
-use crate::block::Block;
+use crate::block::TextBlock;
 use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name};
 use crate::text::{Position, Text};
 
@@ -22,7 +22,7 @@ pub(crate) const MOST_TEXT: usize = u32::MAX as usize - 1;
 /// Reads the records of one file.
 pub(crate) struct Parser<'a> {
     text: &'a Text,
-    block: Option<Arc<Block>>,
+    block: Option<Arc<TextBlock>>,
     at: Position,
     /// Records read, all that were read elsewhere included.
     records: u64,

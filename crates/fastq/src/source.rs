@@ -37,13 +37,13 @@ impl From<&Path> for FastqInput {
 }
 
 /// An input that is open.
-pub(crate) enum Source {
+pub(crate) enum TextSource {
     /// A file of text, which anybody may read anywhere, with its bytes.
     Plain(File, u64),
     /// Compressed blocks, which anybody may inflate.
     Blocks(Box<BlockReader<Bytes>>),
     /// A stream that can only be read from front to back.
-    Stream(Stream),
+    Stream(ByteStream),
 }
 
 /// An input that is open, and what was seen of it.
@@ -51,7 +51,7 @@ pub(crate) struct Opened {
     /// Its name in errors.
     pub name: PathBuf,
     /// Where its text comes from.
-    pub source: Source,
+    pub source: TextSource,
     /// How much of it has been read.
     pub meter: Meter,
     /// Its first records.
@@ -159,19 +159,19 @@ fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
     let whole: Bytes = Box::new(Metered(Box::new(Cursor::new(peek).chain(bytes)), meter.clone()));
     let buffered = |whole| BufReader::with_capacity(READ_SIZE, whole);
     let source = match (format, file) {
-        (Format::Text, Some((len, file))) => Source::Plain(file, len),
-        (Format::Text, None) => Source::Stream(Stream(whole)),
+        (Format::Text, Some((len, file))) => TextSource::Plain(file, len),
+        (Format::Text, None) => TextSource::Stream(ByteStream(whole)),
         (Format::Bgzf, _) => {
-            Source::Blocks(Box::new(BlockReader::new(whole, packing.allow_missing_eof)))
+            TextSource::Blocks(Box::new(BlockReader::new(whole, packing.allow_missing_eof)))
         }
         (Format::Gzip, _) => {
             let gzip = flate2::bufread::MultiGzDecoder::new(buffered(whole));
-            Source::Stream(Stream(Box::new(gzip)))
+            TextSource::Stream(ByteStream(Box::new(gzip)))
         }
         (Format::Zstd, _) => {
             let zstd = packing.zstd(buffered(whole));
             let zstd = zstd.map_err(|e| Error::io("reading failed", &e).file(&name))?;
-            Source::Stream(Stream(Box::new(zstd)))
+            TextSource::Stream(ByteStream(Box::new(zstd)))
         }
     };
     Ok(Opened { name, source, meter, first })
@@ -277,9 +277,9 @@ fn has_block_size(member: &[u8]) -> bool {
 }
 
 /// Text that comes from front to back.
-pub(crate) struct Stream(Bytes);
+pub(crate) struct ByteStream(Bytes);
 
-impl Stream {
+impl ByteStream {
     /// Fills `into` as far as the text goes, and says how far that is, and what is wrong behind it, if anything.
     pub fn fill(&mut self, into: &mut [u8]) -> (usize, Option<Error>) {
         let mut filled = 0;

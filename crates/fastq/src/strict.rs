@@ -10,7 +10,7 @@ use readmill_record::{ReadBatch, ReadSpan};
 use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name, without_return};
 
 /// Records one after the other.
-struct Records<'a> {
+struct StrictRecords<'a> {
     text: &'a [u8],
     at: usize,
     /// Characters on the last line of bases, as they mostly are on the next.
@@ -25,7 +25,8 @@ pub(crate) fn parse(
     second: Option<Range<usize>>,
     reads: &mut ReadBatch,
 ) -> bool {
-    let start = |range: &Range<usize>| Records { text: &text[..range.end], at: range.start, guess: 0 };
+    let start =
+        |range: &Range<usize>| StrictRecords { text: &text[..range.end], at: range.start, guess: 0 };
     let (mut files, paired) =
         ([start(&first), start(&second.clone().unwrap_or(0..0))], reads.segments() == 2);
     let mate = usize::from(second.is_some());
@@ -45,7 +46,7 @@ pub(crate) fn parse(
     files[1].at == files[1].text.len()
 }
 
-impl Records<'_> {
+impl StrictRecords<'_> {
     fn record(&mut self) -> Option<ReadSpan> {
         let at = self.at;
         if self.text.get(at) != Some(&b'@') {

@@ -31,7 +31,7 @@ const LETTERS: [(u8, Purpose); 5] = [
 
 /// A stretch of bases of one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
+struct ReadSegment {
     /// Number of bases; nothing for all that are left, which may be none.
     bases: Option<usize>,
     purpose: Purpose,
@@ -40,7 +40,7 @@ struct Piece {
 /// What the bases of a read are for, from the first to the last: `8M3S+T` is a UMI of eight bases, three that are skipped,
 /// and the template. Bases behind the last piece are skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadStructure(Vec<Piece>);
+pub struct ReadStructure(Vec<ReadSegment>);
 
 impl FromStr for ReadStructure {
     type Err = Error;
@@ -66,7 +66,7 @@ impl FromStr for ReadStructure {
                 (_, Ok(bases @ 1..)) if !digits.contains('+') => Some(bases as usize),
                 _ => return refused("each letter needs a number of bases before it, or +"),
             };
-            pieces.push(Piece { bases, purpose });
+            pieces.push(ReadSegment { bases, purpose });
             digits.clear();
         }
         let open = pieces.iter().position(|piece| piece.bases.is_none());

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater, frame};
 use readmill_record::{Error, Result};
 
-use crate::block::{Block, Shelf};
+use crate::block::{Shelf, TextBlock};
 use crate::layout::FirstRead;
 use crate::reach::{Goal, Reach, Supply, reach};
 use crate::ring::{Claim, Ring};
-use crate::source::{self, Bytes, FastqInput, Meter, Opened, Packing, Source, Stream};
+use crate::source::{self, ByteStream, Bytes, FastqInput, Meter, Opened, Packing, TextSource};
 
 /// Bytes of a line, about, where reads are of 150 bases.
 const USUAL_LINE: u64 = 92;
@@ -31,7 +31,7 @@ pub(crate) struct Position {
 
 /// How blocks are made, and how patiently one waits for what another thread is about to bring.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct TextOptions {
     /// Bytes of a block, decompressed.
     pub block_bytes: usize,
     /// Bytes of text that the tickets under way are expected to need.
@@ -48,54 +48,54 @@ type Compressed = (Chunk, Option<Error>);
 /// What its claimer inflates, and others may.
 type Handed = Mutex<Option<(u64, Arc<Compressed>)>>;
 
-enum Kind {
+enum BlockSource {
     Plain(File, u64),
     Blocks { reader: Mutex<BlockReader<Bytes>>, handed: Box<[Handed]>, spare: Mutex<Vec<Chunk>> },
-    Stream(Mutex<Stream>),
+    Stream(Mutex<ByteStream>),
 }
 
 /// The text of one file.
 pub(crate) struct Text {
     name: PathBuf,
     first: Vec<FirstRead>,
-    kind: Kind,
-    ring: Ring<Arc<Block>>,
+    kind: BlockSource,
+    ring: Ring<Arc<TextBlock>>,
     slots: usize,
     shelf: Shelf,
     meter: Meter,
-    rules: Rules,
+    rules: TextOptions,
     /// Blocks that more than one thread filled.
     refilled: AtomicU64,
 }
 
 impl Text {
     /// Opens files.
-    pub fn open(inputs: Vec<FastqInput>, rules: Rules) -> Result<Vec<Self>> {
+    pub fn open(inputs: Vec<FastqInput>, rules: TextOptions) -> Result<Vec<Self>> {
         let opened = source::open(inputs, rules.packing)?;
         Ok(opened.into_iter().map(|opened| Text::new(opened, rules)).collect())
     }
 
-    fn new(opened: Opened, rules: Rules) -> Self {
+    fn new(opened: Opened, rules: TextOptions) -> Self {
         let Opened { name, source, meter, first } = opened;
         let block_bytes = match source {
-            Source::Blocks(_) => frame::MAX_CHUNK,
-            Source::Plain(..) | Source::Stream(_) => rules.block_bytes.max(1),
+            TextSource::Blocks(_) => frame::MAX_CHUNK,
+            TextSource::Plain(..) | TextSource::Stream(_) => rules.block_bytes.max(1),
         };
         let slots = rules.window_bytes.div_ceil(block_bytes) + 4;
         let mut blocks = None;
         let kind = match source {
-            Source::Plain(file, len) => {
+            TextSource::Plain(file, len) => {
                 blocks = Some(len.div_ceil(block_bytes as u64));
-                Kind::Plain(file, len)
+                BlockSource::Plain(file, len)
             }
-            Source::Blocks(reader) => Kind::Blocks {
+            TextSource::Blocks(reader) => BlockSource::Blocks {
                 reader: Mutex::new(*reader),
                 handed: (0..slots).map(|_| Mutex::default()).collect(),
                 spare: Mutex::default(),
             },
-            Source::Stream(stream) => Kind::Stream(Mutex::new(stream)),
+            TextSource::Stream(stream) => BlockSource::Stream(Mutex::new(stream)),
         };
-        let rules = Rules { block_bytes, ..rules };
+        let rules = TextOptions { block_bytes, ..rules };
         let (ring, shelf) = (Ring::new(slots, blocks), Shelf::default());
         Text { name, first, kind, ring, slots, shelf, meter, rules, refilled: AtomicU64::new(0) }
     }
@@ -113,8 +113,10 @@ impl Text {
     /// Bytes of the file that have been read, and that there are, if that is known; as they lie in the file.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let read = match &self.kind {
-            Kind::Plain(_, len) => (self.ring.claimed() * self.rules.block_bytes as u64).min(*len),
-            Kind::Blocks { .. } | Kind::Stream(_) => self.meter.bytes(),
+            BlockSource::Plain(_, len) => {
+                (self.ring.claimed() * self.rules.block_bytes as u64).min(*len)
+            }
+            BlockSource::Blocks { .. } | BlockSource::Stream(_) => self.meter.bytes(),
         };
         (read, self.meter.total)
     }
@@ -127,8 +129,8 @@ impl Text {
     /// Most bytes that blocks can take at once: a block in each slot, and one in the hands of each of `threads`.
     pub fn most_bytes(&self, threads: usize) -> usize {
         let compressed = match self.kind {
-            Kind::Blocks { .. } => 1 << 20,
-            Kind::Plain(..) | Kind::Stream(_) => 0,
+            BlockSource::Blocks { .. } => 1 << 20,
+            BlockSource::Plain(..) | BlockSource::Stream(_) => 0,
         };
         (self.slots + threads) * (self.rules.block_bytes + compressed)
     }
@@ -139,7 +141,7 @@ impl Text {
     }
 
     /// Block `number`; nothing behind the last. Only for him who releases, of what he has not released.
-    pub fn block(&self, number: u64) -> Result<Option<Arc<Block>>> {
+    pub fn block(&self, number: u64) -> Result<Option<Arc<TextBlock>>> {
         match reach(self, self.rules.patience, Goal::Blocks(number + 1)) {
             Reach::Enough => {
                 let lost = || Error::bug("a block of text was released too early");
@@ -194,7 +196,7 @@ impl Text {
         self.ring.release_below(number, |block| self.keep(block));
     }
 
-    fn publish(&self, number: u64, block: Block) {
+    fn publish(&self, number: u64, block: TextBlock) {
         if block.fault().is_some() {
             self.ring.end_at(number + 1);
         }
@@ -205,37 +207,37 @@ impl Text {
         }
     }
 
-    fn read(&self, file: &File, len: u64, number: u64) -> Block {
+    fn read(&self, file: &File, len: u64, number: u64) -> TextBlock {
         let start = number * self.rules.block_bytes as u64;
         let n = (len - start).min(self.rules.block_bytes as u64) as usize;
         let mut bytes = self.room();
         match file.read_exact_at(&mut bytes[..n], start) {
-            Ok(()) => Block::new(bytes, n, None),
+            Ok(()) => TextBlock::new(bytes, n, None),
             Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
-                Block::new(bytes, 0, Some(Error::input("the file became shorter while it was read")))
+                TextBlock::new(bytes, 0, Some(Error::input("the file became shorter while it was read")))
             }
-            Err(e) => Block::new(bytes, 0, Some(Error::io("reading failed", &e))),
+            Err(e) => TextBlock::new(bytes, 0, Some(Error::io("reading failed", &e))),
         }
     }
 
-    fn fill(&self, stream: &mut Stream) -> Block {
+    fn fill(&self, stream: &mut ByteStream) -> TextBlock {
         let mut bytes = self.room();
         let (n, fault) = stream.fill(&mut bytes);
-        Block::new(bytes, n, fault)
+        TextBlock::new(bytes, n, fault)
     }
 
-    fn inflate(&self, (chunk, behind): &Compressed) -> Block {
+    fn inflate(&self, (chunk, behind): &Compressed) -> TextBlock {
         let mut bytes = self.shelf.take();
         bytes.clear();
         let Err(error) = Inflater::default().chunk(chunk, &mut bytes) else {
             let len = bytes.len();
-            return Block::new(bytes, len, behind.clone());
+            return TextBlock::new(bytes, len, behind.clone());
         };
         // What comes before the damaged block is text.
         let damaged = error.place.offset.unwrap_or_default() - chunk.offset;
         let sound = chunk.blocks.iter().take_while(|block| u64::from(block.start) < damaged);
         let len = sound.map(|block| block.inflated as usize).sum();
-        Block::new(bytes, len, Some(error))
+        TextBlock::new(bytes, len, Some(error))
     }
 
     /// A buffer as long as a block.
@@ -245,7 +247,7 @@ impl Text {
         bytes
     }
 
-    fn keep(&self, block: Arc<Block>) {
+    fn keep(&self, block: Arc<TextBlock>) {
         if let Some(block) = Arc::into_inner(block) {
             self.shelf.put(block.into_bytes());
         }
@@ -268,20 +270,20 @@ impl Text {
 }
 
 impl Supply for Text {
-    type Content = Arc<Block>;
+    type Content = Arc<TextBlock>;
 
-    fn ring(&self) -> &Ring<Arc<Block>> {
+    fn ring(&self) -> &Ring<Arc<TextBlock>> {
         &self.ring
     }
 
     fn claim(&self, wanted: u64) -> bool {
         match &self.kind {
-            Kind::Plain(file, len) => match self.ring.claim() {
+            BlockSource::Plain(file, len) => match self.ring.claim() {
                 Claim::Block(number) => self.publish(number, self.read(file, *len, number)),
                 Claim::Full => return self.ring.claimed() > wanted,
                 Claim::End => {}
             },
-            Kind::Stream(stream) => {
+            BlockSource::Stream(stream) => {
                 let mut stream = lock(stream);
                 if self.ring.claimed() <= wanted {
                     let Claim::Block(number) = self.ring.claim() else { return false };
@@ -292,7 +294,7 @@ impl Supply for Text {
                     self.publish(number, block);
                 }
             }
-            Kind::Blocks { reader, handed, spare } => {
+            BlockSource::Blocks { reader, handed, spare } => {
                 let mut reader = lock(reader);
                 if self.ring.claimed() > wanted {
                     return true;
@@ -319,9 +321,9 @@ impl Supply for Text {
 
     fn help(&self, number: u64) {
         match &self.kind {
-            Kind::Plain(file, len) => self.publish(number, self.read(file, *len, number)),
-            Kind::Stream(stream) => drop(lock(stream)), // it is published before its claimer leaves the lock
-            Kind::Blocks { reader, handed, .. } => {
+            BlockSource::Plain(file, len) => self.publish(number, self.read(file, *len, number)),
+            BlockSource::Stream(stream) => drop(lock(stream)), // it is published before its claimer leaves the lock
+            BlockSource::Blocks { reader, handed, .. } => {
                 let handed = lock(&handed[number as usize % self.slots]).clone();
                 match handed.filter(|(of, _)| *of == number) {
                     Some((_, chunk)) => self.publish(number, self.inflate(&chunk)),

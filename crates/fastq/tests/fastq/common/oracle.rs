@@ -30,7 +30,7 @@ impl Truth {
     }
 }
 
-struct Lines<'a> {
+struct OracleLines<'a> {
     lines: Vec<&'a [u8]>,
     at: usize,
     records: u64,
@@ -51,7 +51,7 @@ pub fn short(name: &[u8]) -> &[u8] {
     if n > 2 && name[n - 2] == b'/' && name[n - 1].is_ascii_digit() { &name[..n - 2] } else { name }
 }
 
-impl<'a> Lines<'a> {
+impl<'a> OracleLines<'a> {
     fn new(text: &'a [u8]) -> Self {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let mut lines: Vec<&[u8]> =
@@ -60,7 +60,7 @@ impl<'a> Lines<'a> {
         if text.is_empty() || text.ends_with(b"\n") {
             lines.pop();
         }
-        Lines { lines, at: 0, records: 0, bytes: 0 }
+        OracleLines { lines, at: 0, records: 0, bytes: 0 }
     }
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -122,7 +122,7 @@ impl<'a> Lines<'a> {
 
 /// Reads files with `segments` reads of each template.
 pub fn read(texts: &[Vec<u8>], segments: usize) -> Truth {
-    let mut files: Vec<Lines<'_>> = texts.iter().map(|text| Lines::new(text)).collect();
+    let mut files: Vec<OracleLines<'_>> = texts.iter().map(|text| OracleLines::new(text)).collect();
     let mut truth = Truth::default();
     loop {
         let (mut found, mut bytes) = (Vec::new(), 0);
