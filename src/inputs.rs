@@ -8,7 +8,7 @@ use readmill_format::bgzf::Chunk;
 use readmill_format::cram;
 pub use readmill_format::source::OpenOptions;
 use readmill_format::source::{Claim, Source};
-use readmill_record::{Charge, Error, Header, Kind, Ledger, Result, Step};
+use readmill_record::{Charge, Error, ErrorKind, Header, Ledger, Result, Step};
 
 use crate::aligning::{Lanes, Task};
 use crate::opening::{named, open};

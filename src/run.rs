@@ -13,7 +13,7 @@ use readmill_format::bam;
 use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Charge, Error, Header, Kind, Result, Step};
+use readmill_record::{Charge, Error, ErrorKind, Header, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 

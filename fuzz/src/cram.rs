@@ -88,7 +88,7 @@ impl State {
     fn try_decode(&mut self, file: Vec<u8>, version: u8, all: &mut Batch) -> Result<()> {
         let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MEMORY, &memory())?;
         let n_ref = self.header.n_ref();
-        reader.set_beside(100);
+        reader.set_implied_bytes(100);
         let mut link = ChunkLinker::new(MEMORY);
         loop {
             let container = reader.claim(Vec::new())?;

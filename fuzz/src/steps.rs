@@ -14,8 +14,8 @@ use readmill_filters::{
 use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::Codec;
-use readmill_format::fastq::{self, Style};
-use readmill_format::reference::{Files, Reference};
+use readmill_format::fastq::{self, FastqStyle};
+use readmill_format::reference::{Reference, ReferenceFiles};
 use readmill_record::{Batch, Header, Ledger, RecordRef, Result, Step, Tags, Tally};
 use readmill_sort::key::Within;
 use readmill_sort::{Keyer, Order};

@@ -4,7 +4,7 @@ use readmill_fastq::{Purpose, template_name};
 use readmill_format::sam::parse_fields;
 use readmill_markdup::umi::source::in_name;
 use readmill_record::tag::{self, Fields, Tag};
-use readmill_record::{Error, Read, Reads, Result};
+use readmill_record::{Error, Read, ReadBatch, Result};
 
 use crate::plan::Carrying;
 

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use readmill_align::{Cohorts, Seeded};
-use readmill_fastq::{Order, Taken};
+use readmill_fastq::{BatchLinker, TakenBatch};
 use readmill_filters::adapter::{FoundIn, Tally};
-use readmill_format::chain::Link;
-use readmill_record::{Batch, Error, Reads, Result};
+use readmill_format::chain::ChunkLinker;
+use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::kernel::end_of_piece;
 use super::lanes::{Lanes, Origin};

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{Claims, Doubt, Input, Layout, Options, template_name};
+use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options, template_name};
 use readmill_filters::adapter::{FoundIn, Kept, Marker, Tally};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
-use readmill_record::{Batch, Error, Reads, Result};
+use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::carrying::{self, Comments};
 use super::kernel::{Room, ahead};

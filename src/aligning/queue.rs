@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use readmill_align::{Model, Seeded};
-use readmill_fastq::Taken;
+use readmill_fastq::TakenBatch;
 use readmill_filters::adapter::FoundIn;
 use readmill_format::chain::Opened;
 use readmill_format::source::Claim;
-use readmill_record::{Batch, Error, Reads, Result};
+use readmill_record::{Batch, Error, ReadBatch, Result};
 
 /// Records of a file that are to become reads.
 pub struct Raw {

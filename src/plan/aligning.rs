@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use readmill_fastq::ReadStructure;
 use readmill_filters::adapter::{AdapterRules, Marker};
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Result};
 
 /// Where reads come from that are not aligned yet, and what aligns them.

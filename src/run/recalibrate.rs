@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use readmill_bqsr as bqsr;
 use readmill_bqsr::{Counting, Training, Writing};
-use readmill_format::sites::Found;
+use readmill_format::sites::SiteCollector;
 use readmill_format::spill::Spill;
 use readmill_markdup::Verdict;
 use readmill_record::{Ledger, Result, Step};

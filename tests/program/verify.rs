@@ -9,7 +9,7 @@ use std::path::Path;
 use readmill::plan::{DuplicateMode, Duplicates, Plan, Verbosity};
 use readmill::report::Report;
 use readmill::{Additions, Summary};
-use readmill_record::{Batch, Changes, Error, Kind, RecordRef, Step, edit};
+use readmill_record::{Batch, Changes, Error, ErrorKind, RecordRef, Step, edit};
 use readmill_sort::Order;
 use support::{Desk, arg, bgzip, means, readmill, records};
 

@@ -1,7 +1,7 @@
 //! Where reads come from a reference.
 //!
 //! A [`Kernel`] is an aligner with its index loaded; threads share it. Each thread has an [`Aligner`] of its own, which
-//! turns [`ReadBatch`](readmill_record::Reads) into raw BAM records in two parts, because aligners of pairs want to know how
+//! turns [`ReadBatch`](readmill_record::ReadBatch) into raw BAM records in two parts, because aligners of pairs want to know how
 //! long templates usually are before they choose between places:
 //!
 //! 1. [`Aligner::seed`] finds the candidates of each read, batch by batch, in any order, on any thread.

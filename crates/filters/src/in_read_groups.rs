@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Charge, Header, Prepaid, RecordRef, Result, Step, make_room};
 
 /// Keeps the reads of the read groups that are named (`--in-read-group`, samtools view's `-r` and `-R`), or

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit, tag};
 
 /// Takes another dictionary (elPrep's `--replace-reference-sequences`): reads on sequences it lacks

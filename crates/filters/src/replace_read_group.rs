@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Header, Result, Step, edit, tag};
 
 /// Puts every read into one read group (elPrep's `--replace-read-group`, Picard's

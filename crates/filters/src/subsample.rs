@@ -1,6 +1,6 @@
 //! Keeps a fraction of templates.
 
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Header, RecordRef, Result, Step};
 
 /// Keeps a fraction of read names, and all reads of each: those that `samtools view --subsample` (1.24) keeps

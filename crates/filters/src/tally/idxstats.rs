@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use readmill_record::header::Reference;
+use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Header, Result, Tally};
 
 /// Counts reads by reference sequence.

@@ -7,7 +7,7 @@
 use readmill_filters::adapter::{
     AdapterPair, AdapterRules, FoundIn, Kept, Marker, Pruning, Stringency, Tally,
 };
-use readmill_record::{Read, Reads};
+use readmill_record::{Read, ReadBatch};
 
 const PRUNING: Pruning = Pruning { after: 100, keep: 1 };
 

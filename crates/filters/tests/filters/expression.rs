@@ -8,7 +8,7 @@ mod sample;
 
 use readmill_filters::Select;
 use readmill_filters::expression::Expression;
-use readmill_record::Kind;
+use readmill_record::ErrorKind;
 use readmill_record::Step;
 use sample::{READS, batch, header, of_both};
 

@@ -59,8 +59,8 @@ impl Clone for HeaderLines {
         let charge = self.charge.as_ref().map(|charge| charge.ledger().empty(HEADERS));
         let mut list = Vec::with_capacity(self.list.len() + A_FEW);
         list.clone_from(&self.list);
-        let mut copy = Lines { list, charge };
-        copy.settle_charge();
+        let mut copy = HeaderLines { list, charge };
+        copy.update_charge();
         copy
     }
 }
