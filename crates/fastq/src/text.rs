@@ -1,4 +1,4 @@
-//! The text of one file as blocks with their lines counted, brought in by whoever needs them.
+//! The text of one file as blocks with their lines counted, filled by the threads that need them.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,37 +15,37 @@ use crate::reach::{Goal, Reach, Supply, reach};
 use crate::ring::{Claim, Ring};
 use crate::source::{self, ByteStream, Bytes, FastqInput, Meter, Opened, Packing, TextSource};
 
-/// Bytes of a line, about, where reads are of 150 bases.
+/// Approximate bytes of a line for reads of 150 bases.
 const USUAL_LINE: u64 = 92;
 
-/// A place between two bytes of the text.
+/// A position between two bytes of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// The block that ends or goes on here, 0-based.
+    /// The block before or around this position, 0-based.
     pub block: u64,
-    /// Bytes of that block before the place.
+    /// Bytes of that block before the position.
     pub offset: usize,
-    /// Lines that end before the place.
+    /// Lines that end before the position.
     pub lines: u64,
 }
 
-/// How blocks are made, and how patiently one waits for what another thread is about to bring.
+/// Sizes of blocks, and the patience for blocks that other threads fill.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextOptions {
     /// Bytes of a block, decompressed.
     pub block_bytes: usize,
-    /// Bytes of text that the tickets under way are expected to need.
+    /// Expected bytes of text for the tickets in flight.
     pub window_bytes: usize,
-    /// How files may be packed.
+    /// Options for packed files.
     pub packing: Packing,
-    /// How often a thread looks whether another one is done before it does that one's work.
+    /// Number of checks whether another thread is done before its work is done again.
     pub patience: u32,
 }
 
-/// Blocks that are inflated together, and what is wrong behind them, if anything.
+/// Blocks that are inflated together, and the fault after them, if any.
 type Compressed = (Chunk, Option<Error>);
 
-/// What its claimer inflates, and others may.
+/// Compressed blocks that their claimer inflates, and other threads may.
 type Handed = Mutex<Option<(u64, Arc<Compressed>)>>;
 
 enum BlockSource {
@@ -64,7 +64,7 @@ pub(crate) struct Text {
     shelf: Shelf,
     meter: Meter,
     rules: TextOptions,
-    /// Blocks that more than one thread filled.
+    /// Number of blocks that more than one thread filled.
     refilled: AtomicU64,
 }
 
@@ -100,7 +100,7 @@ impl Text {
         Text { name, first, kind, ring, slots, shelf, meter, rules, refilled: AtomicU64::new(0) }
     }
 
-    /// What errors call the file.
+    /// The name of the file in errors.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -110,7 +110,7 @@ impl Text {
         &self.first
     }
 
-    /// Bytes of the file that have been read, and that there are, if that is known; as they lie in the file.
+    /// Bytes of the file that have been read, and in all if known, as stored in the file.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let read = match &self.kind {
             BlockSource::Plain(_, len) => {
@@ -121,12 +121,12 @@ impl Text {
         (read, self.meter.total)
     }
 
-    /// Blocks that more than one thread has filled.
+    /// Number of blocks that more than one thread has filled.
     pub fn refilled(&self) -> u64 {
         self.refilled.load(Ordering::Relaxed)
     }
 
-    /// Most bytes that blocks can take at once: a block in each slot, and one in the hands of each of `threads`.
+    /// The most bytes that blocks can take at once: a block in each slot, and one for each of `threads`.
     pub fn most_bytes(&self, threads: usize) -> usize {
         let compressed = match self.kind {
             BlockSource::Blocks { .. } => 1 << 20,
@@ -135,12 +135,13 @@ impl Text {
         (self.slots + threads) * (self.rules.block_bytes + compressed)
     }
 
-    /// Brings in text until `lines` lines have ended.
+    /// Fills blocks until `lines` lines have ended.
     pub fn reach(&self, lines: u64) -> Reach {
         reach(self, self.rules.patience, Goal::Lines(lines))
     }
 
-    /// Block `number`; nothing behind the last. Only for him who releases, of what he has not released.
+    /// Block `number`; `None` after the last. Only for the thread that releases, and for blocks it has not
+    /// released.
     pub fn block(&self, number: u64) -> Result<Option<Arc<TextBlock>>> {
         match reach(self, self.rules.patience, Goal::Blocks(number + 1)) {
             Reach::Enough => {
@@ -152,7 +153,7 @@ impl Text {
         }
     }
 
-    /// The place behind line `number`, from 1; nothing if that has not been brought in, or was released.
+    /// The position after line `number`, from 1; `None` if it is not filled yet, or released.
     pub fn end_of_line(&self, number: u64) -> Option<Position> {
         let Some(line) = number.checked_sub(1) else { return Some(Position::default()) };
         let (blocks, mut through) = self.ring.summed();
@@ -172,8 +173,8 @@ impl Text {
         None
     }
 
-    /// Appends the text between two places to `out`, or to the end of the text; false if that has been released, or
-    /// cannot be read, or would make `out` longer than `most`.
+    /// Appends the text between two positions to `out`, or to the end of the text; false if it has been released,
+    /// or cannot be read, or would make `out` longer than `most`.
     pub fn copy(&self, from: Position, to: Option<Position>, out: &mut Vec<u8>, most: usize) -> bool {
         let last = to.map_or_else(|| self.ring.summed().0, |to| to.block + 1);
         for number in from.block..last {
@@ -191,7 +192,7 @@ impl Text {
         true
     }
 
-    /// Releases all blocks before `number`, which must have been brought in. One thread at a time may do this.
+    /// Releases all blocks before `number`, which must have been filled. One thread at a time may do this.
     pub fn release_below(&self, number: u64) {
         self.ring.release_below(number, |block| self.keep(block));
     }
@@ -233,7 +234,7 @@ impl Text {
             let len = bytes.len();
             return TextBlock::new(bytes, len, behind.clone());
         };
-        // What comes before the damaged block is text.
+        // Blocks before the damaged one are text.
         let damaged = error.place.offset.unwrap_or_default() - chunk.offset;
         let sound = chunk.blocks.iter().take_while(|block| u64::from(block.start) < damaged);
         let len = sound.map(|block| block.inflated as usize).sum();

@@ -1,4 +1,4 @@
-//! What becomes of FASTQ that is not as it should be, case by case.
+//! Malformed FASTQ, case by case.
 //!
 //! Each case is read with batches of one, two and many templates, in blocks of seven bytes and more, by one thread and by
 //! several: the outcome is the same each time.
@@ -16,17 +16,17 @@ use common::oracle::Owned;
 use readmill_fastq::{Claims, FastqInput, Layout, Options};
 use readmill_record::ErrorKind;
 
-/// What should come of a case.
+/// The expected result of a case.
 pub enum ParseOutcome {
-    /// So many templates are read, without complaint.
+    /// This many templates are read without an error.
     Templates(usize),
     /// An error of this kind that names the file (0-based), the record (from 1), and has these words.
     Fault(ErrorKind, usize, u64, &'static str),
-    /// An error that names the file alone: nothing could be read.
+    /// An error that names the file alone: it could not be read at all.
     Refused(&'static str),
 }
 
-/// How the case is laid out.
+/// The layout of the case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// One read each.

@@ -138,7 +138,7 @@ fn refused() -> Vec<(&'static str, &'static [u8], ParseOutcome)> {
     ]
 }
 
-/// One record, then what is left of another.
+/// One record, then the start of another.
 fn cut_short() -> Vec<(&'static str, &'static [u8], ParseOutcome)> {
     let inside = || Fault(Input, 0, 2, "inside the record");
     vec![
