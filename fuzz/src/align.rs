@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::limits::expect_refusal;
 use crate::reference::in_memory;
-use crate::{look, pieces, seeds};
+use crate::{accessors, pieces, seeds};
 
 const SUFFIXES: [&str; 4] = [".ann", ".amb", ".pac", ".bwt.2bit.64"];
 
@@ -106,7 +106,7 @@ fn align(prefix: &Path) -> Result<()> {
     let model = kernel.infer(&[&seeded])?;
     let sink = &mut |_: usize, raw: &[u8]| {
         assert_eq!(RecordRef::check(raw, n_ref), Ok(()), "the aligner makes a record that is none");
-        look::at(RecordRef::new(raw));
+        accessors::call_all(RecordRef::new(raw));
         Ok(())
     };
     aligner.emit(&reads, seeded, &model, None, sink)

@@ -277,7 +277,7 @@ pub fn container(bytes: &[u8]) {
         }
         let mut text = Vec::new();
         for (_, record) in batch.records() {
-            crate::look::at(record);
+            crate::accessors::call_all(record);
             sam::write_record(&state.header, record, &mut text);
         }
     });
@@ -325,7 +325,7 @@ pub fn whole_files() -> Vec<Vec<u8>> {
     batches()[1..].iter().map(file).collect()
 }
 
-/// A file, of which the checksums are corrected as far as it goes. Sizes are whatever they are.
+/// A file whose checksums are corrected as far as it can be parsed. Sizes may have any value.
 pub fn files(bytes: &[u8]) {
     let mut file = bytes.to_vec();
     correct(&mut file);
@@ -391,7 +391,7 @@ pub fn bodies() -> Vec<Vec<u8>> {
     all
 }
 
-/// Records that are encoded. What comes back of them comes back again.
+/// Records that are encoded. Decoding them and encoding them again gives the same.
 pub fn records(bytes: &[u8]) {
     STATE.with_borrow_mut(|state| {
         let (mut batch, mut raw) = (Batch::default(), Vec::new());

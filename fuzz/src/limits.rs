@@ -1,4 +1,4 @@
-//! What an input may cost, and how it may be refused.
+//! Limits of an input: the memory it may take, and the errors that may refuse it.
 
 use readmill_record::{Error, ErrorKind, Ledger};
 
@@ -6,7 +6,7 @@ use readmill_record::{Error, ErrorKind, Ledger};
 /// `tests/fuzz` and `./dev fuzz` say how much.
 pub const MEMORY: usize = 8 << 20;
 
-/// A ledger of so many bytes.
+/// A ledger of [`MEMORY`] bytes.
 pub fn memory() -> Ledger {
     Ledger::of(MEMORY as u64)
 }

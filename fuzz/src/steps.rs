@@ -1,4 +1,4 @@
-//! What is done to records, on records that nobody would write: filters and edits, keys of orders, tallies, and indexes.
+//! Steps on odd records: filters and edits, sort keys, tallies, and indexes.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -140,7 +140,7 @@ fn step(step: &mut dyn Step, mut batch: Batch, header: &Header) {
     assert!(batch.len() <= records, "{} makes records", step.name());
     for (_, record) in batch.records() {
         assert_eq!(RecordRef::check(record.raw(), header.n_ref()), Ok(()), "after {}", step.name());
-        crate::look::at(record);
+        crate::accessors::call_all(record);
     }
     let grows = batch.record_bytes() as usize > most;
     assert!(!grows || step.name() == LEAVING, "{} makes records grow by more than it says", step.name());

@@ -9,9 +9,9 @@ use crate::layout::{self, Doubt};
 use crate::reach::Reach;
 use crate::source::{FastqInput, Packing};
 use crate::strict;
-use crate::text::{Position, Rules, Text};
+use crate::text::{Position, Text, TextOptions};
 
-/// In which files the reads of a template are.
+/// The files that hold the reads of a template.
 pub enum Layout {
     /// One read each, in one file.
     Single(FastqInput),
@@ -21,13 +21,13 @@ pub enum Layout {
     Interleaved(FastqInput),
 }
 
-/// How reads are taken.
+/// Options of reading batches.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Templates of a batch. Batches depend on this, on `batch_bytes` and on the text alone.
     pub templates: usize,
-    /// Bytes of text with which a batch ends, even if it has fewer templates; it may have a template more than that. From
-    /// the first such batch on, batches are read one after the other.
+    /// Bytes of text at which a batch ends, even with fewer templates; it may exceed them by one template. From the
+    /// first such batch on, batches are read serially.
     pub batch_bytes: usize,
     /// Bytes of text that are read at a time.
     pub block_bytes: usize,
@@ -37,10 +37,10 @@ pub struct Options {
     pub record_bytes: usize,
     /// Accept BGZF files without the empty block that ends them.
     pub allow_missing_eof: bool,
-    /// The largest window that unpacking a file of zstd may take, as a power of two: 27 is what zstd itself allows, and 23
-    /// is enough for files made without --long and --ultra.
+    /// The largest window of zstd, as a power of two: 27 is the default limit of zstd itself, and 23 is enough for
+    /// files made without --long and --ultra.
     pub zstd_window_log: u32,
-    /// How often a thread looks whether another one has read what it needs, before it reads that itself.
+    /// Number of checks whether another thread has read the needed text, before this thread reads it itself.
     pub patience: u32,
 }
 
@@ -59,42 +59,42 @@ impl Default for Options {
     }
 }
 
-/// Text of a record for which the blocks of all batches in flight have room: two reads of 2x250 have less. Where records
-/// are longer, batches that find no room are read one after the other.
+/// Bytes of a record for which the blocks of all batches in flight have room: two reads of 2x250 have less. Batches
+/// of longer records that find no room are read serially.
 const RECORD_TEXT: usize = 768;
 
-/// The reads of a sequencing run, to be taken in batches.
+/// The reads of a sequencing run, which threads take in batches.
 pub struct Claims {
     pub(crate) files: Vec<Text>,
     pub(crate) segments: usize,
     pub(crate) options: Options,
-    /// Whether batches are no longer where lines are counted to be, so that they are read one after the other.
+    /// Whether batches are no longer where the count of lines puts them, so that they are read serially.
     pub(crate) serial: AtomicBool,
     pub(crate) ended: AtomicBool,
 }
 
-/// A batch that was taken, for [`crate::BatchLinker`] to judge.
+/// A taken batch, for [`crate::BatchLinker`] to check.
 #[derive(Debug)]
 pub struct TakenBatch {
     pub(crate) ticket: u64,
-    pub(crate) found: Found,
+    pub(crate) found: BatchState,
 }
 
-/// What was found where a batch should be if every record before has four lines.
+/// The content at the place where a batch should be if every earlier record has four lines.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum BatchState {
     /// A full batch of records of four lines, which ends here.
     Batch(Vec<Position>),
-    /// The last records, of four lines; maybe none.
+    /// The last records, of four lines; there may be none.
     Last,
-    /// Something else, or it was not looked at.
+    /// Anything else, or not examined.
     Unusual,
 }
 
 impl TakenBatch {
-    /// Whether it is a batch as it should be, as far as can be told before others are judged.
+    /// Whether it is a regular batch, as far as is known before earlier ones are checked.
     pub fn is_whole(&self) -> bool {
-        self.found != Found::Unusual
+        self.found != BatchState::Unusual
     }
 }
 
@@ -108,7 +108,7 @@ impl Claims {
         };
         let templates = options.templates.max(1);
         let records = templates * segments / inputs.len();
-        let rules = Rules {
+        let rules = TextOptions {
             block_bytes: options.block_bytes,
             window_bytes: options.in_flight.max(1) * records * RECORD_TEXT,
             packing: Packing {
@@ -123,14 +123,14 @@ impl Claims {
         Ok(Claims { files, segments, options, serial: false.into(), ended: false.into() })
     }
 
-    /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, and none waits for a
-    /// ticket to be linked. What is taken means nothing before [`crate::BatchLinker::link`] has judged it.
+    /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, without waiting
+    /// for linking. The reads are valid only after [`crate::BatchLinker::link`] has checked them.
     pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> TakenBatch {
         reads.reset(self.segments, ticket * self.options.templates as u64);
         TakenBatch { ticket, found: self.find(ticket, reads) }
     }
 
-    /// The doubt that the first records raise about the way the files were given.
+    /// The doubt that the first records cast on the layout of the files.
     pub fn doubt(&self) -> Option<Doubt> {
         match &self.files[..] {
             [one, two] => layout::of_pair([one.name(), two.name()], [one.first(), two.first()]),
@@ -145,25 +145,26 @@ impl Claims {
         self.segments
     }
 
-    /// Whether the last batch has been linked, so that no ticket needs to be taken any more.
+    /// Whether the last batch has been linked, so that no more tickets are needed.
     pub fn ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Bytes of the files that have been read, and that there are in all, if that is known; as they lie in the files.
+    /// Bytes of the files that have been read, and in all if known, as stored in the files.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let each = self.files.iter().map(Text::progress);
         each.fold((0, Some(0)), |(read, all), (r, a)| (read + r, all.zip(a).map(|(all, a)| all + a)))
     }
 
-    /// Blocks that a thread filled in the place of another one that was slow, and that one, too.
+    /// Number of blocks that a thread filled in place of a slower one, which also filled them.
     pub fn refilled(&self) -> u64 {
         self.files.iter().map(Text::refilled).sum()
     }
 
-    /// Most bytes of text kept for `threads` threads at once, beside the batches themselves. For plain files this is, each,
-    /// (⌈`in_flight` · records · 768 / `block_bytes`⌉ + 4 + threads) · `block_bytes`, where `records` are those of a batch in
-    /// that file; for BGZF `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB more.
+    /// The most bytes of text for `threads` threads at once, besides the batches themselves. For each plain file
+    /// this is (⌈`in_flight` · records · 768 / `block_bytes`⌉ + 4 + threads) · `block_bytes`, where `records` are
+    /// those of a batch in that file; for BGZF `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB
+    /// more.
     pub fn most_bytes(&self, threads: usize) -> usize {
         self.files.iter().map(|text| text.most_bytes(threads)).sum()
     }
@@ -173,22 +174,22 @@ impl Claims {
         (4 * self.options.templates * self.segments / self.files.len()) as u64
     }
 
-    fn find(&self, ticket: u64, reads: &mut ReadBatch) -> Found {
+    fn find(&self, ticket: u64, reads: &mut ReadBatch) -> BatchState {
         if self.serial.load(Ordering::Relaxed) || self.ended() {
-            return Found::Unusual;
+            return BatchState::Unusual;
         }
         let (from, to) = (ticket * self.lines(), (ticket + 1) * self.lines());
         let mut reach = vec![Reach::Full; self.files.len()];
         for turn in 0..self.files.len() {
-            // Threads start with different files, so that they do not all wait for one.
+            // Threads start with different files, so that they do not all wait for the same one.
             let file = (turn + ticket as usize) % self.files.len();
             reach[file] = self.files[file].reach(to);
             if reach[file] == Reach::Full {
-                return Found::Unusual;
+                return BatchState::Unusual;
             }
         }
         if reach.iter().any(|other| *other != reach[0]) {
-            return Found::Unusual;
+            return BatchState::Unusual;
         }
         let full = reach[0] == Reach::Enough;
         let mut text = std::mem::take(reads.text_mut());
@@ -200,15 +201,15 @@ impl Claims {
         *reads.text_mut() = text;
         match places {
             Some((_, ends)) if clean && full && reads.templates() == self.options.templates => {
-                Found::Batch(ends)
+                BatchState::Batch(ends)
             }
-            Some(_) if clean && !full => Found::Last,
-            _ => Found::Unusual,
+            Some(_) if clean && !full => BatchState::Last,
+            _ => BatchState::Unusual,
         }
     }
 
-    /// Appends the lines behind line `from` up to line `to`, or to the end, of each file, if that is no more than a batch
-    /// may have; says where each file's end in `out`, and in the file.
+    /// Appends the lines after line `from` up to line `to`, or to the end, of each file, unless they are more than
+    /// a batch may have. Returns the end of each file's lines in `out` and in the file.
     fn copy(
         &self,
         from: u64,
@@ -255,7 +256,7 @@ mod tests {
         let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
         let (mut order, mut reads, mut vanished) = (BatchLinker::new(&claims), ReadBatch::default(), 0);
         for ticket in 0..100 {
-            // Each of these has claimed a block, and is never heard of again.
+            // Each of these claims a block and never fills it.
             for _ in 0..ticket % 4 {
                 vanished += u64::from(matches!(claims.files[0].ring().claim(), Claim::Block(_)));
             }
@@ -293,7 +294,7 @@ mod tests {
 
     /// A zstd frame of one uncompressed block with this window size, as a power of two.
     fn zstd(text: &[u8], window_log: u8) -> Vec<u8> {
-        let block = (text.len() as u32) << 3 | 1; // the last one, not compressed
+        let block = (text.len() as u32) << 3 | 1; // the last block, not compressed
         let head = [&b"\x28\xb5\x2f\xfd\0"[..], &[(window_log - 10) << 3], &block.to_le_bytes()[..3]];
         [&head.concat(), text].concat()
     }

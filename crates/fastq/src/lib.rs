@@ -1,15 +1,15 @@
-//! What FASTQ files are, claimed by many threads at once.
+//! Parallel reading of FASTQ: many threads claim batches of reads.
 //!
-//! A *batch* is a fixed number of templates: batch `t` holds templates `tK` to `(t + 1)K`. Where it is in the files follows
-//! from the number of lines before it, and lines can be counted anywhere in any order: the text is cut into blocks, whoever
-//! needs one claims, fills and counts it (`ring.rs`, `text.rs`), and sums of counts say where each batch starts and ends. So
-//! no thread reads for others, no lock is held while text is read, counted or parsed, and mates meet although their files
-//! have never been scanned from the front.
+//! A *batch* is a fixed number of templates: batch `t` holds templates `tK` to `(t + 1)K`. Its place in the files
+//! follows from the number of lines before it, and lines can be counted anywhere in any order: the text is cut into
+//! blocks, a thread that needs a block claims, fills and counts it (`ring.rs`, `text.rs`), and sums of counts give
+//! the start and end of each batch. So no thread reads for others, no lock is held while text is read, counted or
+//! parsed, and mates are paired although their files are never scanned from the front.
 //!
-//! That holds as long as every record has four lines, and a batch no more text than it may have, whatever the number of its
-//! templates. [`Claims::take`] checks it for the records of its batch;
-//! [`BatchLinker::link`], called in the order of batches, knows whether it held for all before, and has whatever is unusual read
-//! by a parser that goes from record to record. Either way the batches are the same.
+//! That holds as long as every record has four lines, and a batch does not exceed its bytes of text.
+//! [`Claims::take`] checks it for the records of its batch; [`BatchLinker::link`], called in the order of batches,
+//! knows whether it held for all earlier ones, and reads anything unusual again with a parser that goes from record
+//! to record. The batches are the same either way.
 //!
 //! ```
 //! use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};

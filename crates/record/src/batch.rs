@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use crate::view::RecordRef;
 
 /// The position of a record in the input: its ordinal, and its distance from the first record of its template.
-/// || Ordinals take 40 bits (10^12 records), the distance 24. A template of more records than that is cut (see
+///
+/// Ordinals take 40 bits (10^12 records), the distance 24. A template of more records than that is cut (see
 /// `readmill_format::chain`), so the distance never overflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(pub u64);
@@ -149,7 +150,8 @@ impl Batch {
 
     /// Replaces each record by the bytes that `write` appends; a record is dropped if `write` appends none. Not
     /// allowed inside of [`Batch::in_slices`], because the other records would be lost.
-    /// || # Errors
+    ///
+    /// # Errors
     /// `write` failed, or the batch would become larger than 4 GiB.
     pub fn rewrite(
         &mut self,

@@ -4,7 +4,8 @@
 //! is a view over those bytes; [`Batch`] is a batch of records that goes through the pipeline together; [`Arena`]
 //! is one block of memory that holds records while they wait to be sorted; [`Header`] is the header as lines, whose
 //! order and unknown parts are kept.
-//! || Positions are 0-based inside (`pos`), and 1-based only where text is read or written. This crate opens no
+//!
+//! Positions are 0-based inside (`pos`), and 1-based only where text is read or written. This crate opens no
 //! files and starts no threads.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]

@@ -34,7 +34,8 @@ impl<'a> RecordRef<'a> {
     }
 
     /// Checks `raw` as a record of a file with `n_ref` reference sequences (SAM specification, section 4.2).
-    /// || # Errors
+    ///
+    /// # Errors
     /// The lengths do not add up, or an identifier does not exist.
     pub fn check(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
         if raw.len() < FIXED || i32_at(raw, 0).cast_unsigned() as usize != raw.len() - 4 {

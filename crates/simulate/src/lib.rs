@@ -1,6 +1,6 @@
 //! A seeded, fast generator of sequencing data.
 //!
-//! A [`Profile`] says what a sample looks like, a [`Sample`] holds its genome and variants, and
+//! A [`Profile`] describes a sample, a [`Sample`] holds its genome and variants, and
 //! [`SampleRecords`] streams its reads as raw BAM records, one template a call, in aligner order and in
 //! constant memory. The same profile gives the same bytes on every platform: all decisions are
 //! integer arithmetic on a small generator of pseudo-random numbers.

@@ -80,7 +80,7 @@ fn read(args: &Args) -> Result<Vec<ReadBatch>> {
     Ok(batches)
 }
 
-/// The batches of each cohort; a batch that crosses a border is cut there.
+/// The batches of each cohort; one that a border cuts is cut there.
 fn cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> {
     let mut cutter = Cohorts::new(kernel.cohort_bases(2).unwrap_or(u64::MAX));
     let (mut cohorts, mut present) = (Vec::new(), Vec::new());

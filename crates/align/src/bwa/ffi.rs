@@ -150,7 +150,7 @@ pub(super) fn infer(index: &Index, settings: &Settings, cohort: &[&Regions]) -> 
     if status == 0 { Ok(inserts) } else { Err(failed("inferring insert sizes")) }
 }
 
-/// What a record is given to: the number of its template in the batch, and its bytes without `block_size`.
+/// The receiver of a record: the number of its template in the batch, and its bytes without `block_size`.
 type Take<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 
 struct Taking<'a, 'b> {

@@ -12,7 +12,7 @@ use crate::index_files::{Described, IndexFiles};
 use crate::limits::LONGEST_READ;
 use crate::text::Fault;
 
-/// What minibwa calls its files, behind the prefix: sequences, and their transform.
+/// The endings of minibwa's files: sequences, and their transform.
 pub(super) const SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
 
 /// The files of an index of minibwa.

@@ -1,4 +1,4 @@
-//! Random files, read by many threads, against the same files read the simple way.
+//! Random files, read by many threads, compared with the simple reader.
 //!
 //! `READMILL_FUZZ_RECORDS` says how many records to go through; the usual number takes seconds. A failure names its seed.
 #![allow(clippy::unwrap_used)]
@@ -19,7 +19,7 @@ enum Shape {
     Strict,
     /// Several lines, blank lines, records without qualities.
     Loose,
-    /// Somebody changed something.
+    /// A random change.
     Broken,
 }
 
@@ -152,7 +152,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
     let mut names = Vec::new();
     let mut open = |(file, text): (usize, &Vec<u8>)| {
         let packing = random.pick(&PACKINGS);
-        // Nothing is no gzip, and no zstd.
+        // An empty file is neither gzip nor zstd.
         let packing = if text.is_empty() { Packing::Plain } else { packing };
         let path = directory.join(format!("{file}.fastq"));
         let packed = files::pack(text, packing, &mut random);
@@ -173,7 +173,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
     assert_eq!(place, truth.fault, "seed {seed}: {:?}", outcome.error);
     let (mut batches, full) = truth.batches(options.templates, options.batch_bytes);
     if truth.fault.is_some() && !full {
-        batches.pop(); // the batch with the fault is not there
+        batches.pop(); // the batch with the fault is missing
     }
     let linked = batches.iter().sum::<usize>() * segments;
     assert!(outcome.reads == truth.reads[..linked], "seed {seed}: other reads");

@@ -1,4 +1,4 @@
-//! Named pipes, which one program fills in turn, a record here and a record there.
+//! Named pipes that one program fills alternately, a few records at a time.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use crate::common;
@@ -51,7 +51,7 @@ fn read(threads: usize, packing: Packing, step: usize) {
     });
     assert_eq!(outcome.error, None);
     assert!(outcome.reads == truth.reads);
-    // The blocks of BGZF are so small here that there are not slots enough for the chunks of a batch.
+    // The blocks of BGZF are so small here that there are too few slots for the chunks of a batch.
     assert!(outcome.reread == 0 || packing == Packing::Bgzf);
 }
 

@@ -89,7 +89,8 @@ impl Container {
     }
 
     /// Upper bound of the bytes of its records as BAM. It is never exceeded: a container with more is damaged.
-    /// || A record has 36 bytes besides its name, CIGAR, SEQ, QUAL and fields; SEQ and QUAL take three bytes for
+    ///
+    /// A record has 36 bytes besides its name, CIGAR, SEQ, QUAL and fields; SEQ and QUAL take three bytes for
     /// two bases. Names, tags and features come from bytes in blocks that are not qualities, and each such byte
     /// makes at most four: a tag of one byte makes four, a deletion of three makes two operators and an entry of
     /// MD. (Deleted bases in MD come from the reference; the slack is for them.)

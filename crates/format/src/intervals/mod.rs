@@ -42,7 +42,8 @@ impl Intervals {
     }
 
     /// Resolves the arguments.
-    /// || # Errors
+    ///
+    /// # Errors
     /// An argument is wrong, the result is empty, or it needs more memory than is free.
     pub fn of(chosen: &Chosen<'_>, header: &Header, ledger: &Ledger) -> Result<Self> {
         let (dictionary, contigs) = (ContigNames { header, ledger }, header.references());

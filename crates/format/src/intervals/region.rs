@@ -47,7 +47,8 @@ impl ContigNames<'_> {
     }
 
     /// The region that the text means; `None` if it names no contig.
-    /// || Names of contigs may contain colons, as those of HLA alleles do: the whole text may be a name, or the
+    ///
+    /// Names of contigs may contain colons, as those of HLA alleles do: the whole text may be a name, or the
     /// part before its last colon. If both are names and the part after the colon can be parsed, the text is
     /// ambiguous.
     pub(super) fn region(&self, text: &str) -> Result<Option<Region>, String> {

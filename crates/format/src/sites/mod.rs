@@ -48,7 +48,8 @@ impl Sites {
     /// reads with `header`. Sites in any order are accepted, but disorder costs a little time and space.
     /// Nothing else may append to `spill` meanwhile. The memory is charged to `ledger` first, the index as long as
     /// a clone of it exists.
-    /// || # Errors
+    ///
+    /// # Errors
     /// A file has contigs (##contig, @SQ) of other lengths, or none in common with the reads, and so belongs to
     /// another genome; or a file cannot be read, or there is too little memory.
     pub fn read(

@@ -206,7 +206,7 @@ pub fn records(
     records
 }
 
-/// What aligning a stream in batches gives: all records, one behind the other.
+/// All records of a stream aligned in batches, one after the other.
 pub fn align(kernel: &Arc<dyn Kernel>, reads: &ReadBatch, batch: usize, threads: usize) -> Vec<u8> {
     let (mut out, mut pending) = (Vec::new(), Vec::new());
     let mut cohorts = kernel.cohort_bases(reads.segments()).map(Cohorts::new);

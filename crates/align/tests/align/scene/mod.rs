@@ -1,4 +1,4 @@
-//! What holds of every kernel, on the reads of `common`.
+//! Properties of every kernel, on the reads of `common`.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;

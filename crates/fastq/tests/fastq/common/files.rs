@@ -1,4 +1,4 @@
-//! Texts packed in every way in which FASTQ comes.
+//! Texts packed in every way in which FASTQ is stored.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Read for Trickle {
     }
 }
 
-/// The text in pieces of some thousand bytes at the most, each packed for itself.
+/// The text in pieces of at most some thousand bytes, each packed by itself.
 fn members(text: &[u8], random: &mut Random, most: usize, mut pack: impl FnMut(&[u8])) {
     let mut rest = text;
     while !rest.is_empty() {

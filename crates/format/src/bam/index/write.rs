@@ -11,7 +11,8 @@ use super::scheme::{IndexFormat, MIN_SHIFT};
 
 impl IndexBuilder {
     /// Writes the index file.
-    /// || # Errors
+    ///
+    /// # Errors
     /// The records were not in coordinate order, so that the index would miss some; or writing failed.
     pub fn write_to(mut self, writer: &mut dyn Write) -> Result<()> {
         if self.unsorted {

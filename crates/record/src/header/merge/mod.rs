@@ -62,7 +62,8 @@ impl Renames {
 
 impl Header {
     /// Merges the headers of inputs that are read one after the other.
-    /// || # Errors
+    ///
+    /// # Errors
     /// Inputs, counted from 1, use one name for two reference sequences.
     pub fn merge(headers: &[Header]) -> Result<Merged> {
         if let [one] = headers {
