@@ -50,6 +50,12 @@ pub trait Tally: Send + Sync {
     /// The result for all reads.
     type Total;
 
+    /// Bytes of memory that it takes on so many threads, with its result and the text of that, where they grow with the
+    /// header. The few KiB that every tally takes are not counted.
+    fn bytes(&self, _threads: u64) -> u64 {
+        0
+    }
+
     /// Counts the reads of a batch.
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
 

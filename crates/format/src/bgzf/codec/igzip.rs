@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use isal_sys::igzip_lib as isal;
 
-use super::Compress;
+use super::compress::Compress;
 
 /// igzip's stateless compression, with the memory it needs.
 pub(super) struct Igzip {

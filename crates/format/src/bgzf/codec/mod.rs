@@ -14,6 +14,7 @@
 //! level 1 and makes files a quarter larger. On much data its level 3 is both slower and larger than its level 2,
 //! so it is used only for levels that ask for small files.
 
+mod compress;
 #[cfg(feature = "igzip")]
 mod igzip;
 mod zlib;
@@ -25,12 +26,7 @@ use std::str::FromStr;
 use libdeflater::{CompressionLvl, Compressor};
 use readmill_record::Error;
 
-/// A compressor of whole payloads, one for each thread. The output depends on the payload alone, not on those
-/// before.
-pub trait Compress: Send {
-    /// Writes `payload` as raw DEFLATE to the start of `out` and returns its length; `None` if it does not fit.
-    fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize>;
-}
+pub use compress::Compress;
 
 /// A library that compresses blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use flate2::{Compression, FlushCompress, Status};
 
-use super::Compress;
+use super::compress::Compress;
 
 pub(super) struct Zlib {
     stream: flate2::Compress,

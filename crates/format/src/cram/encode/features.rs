@@ -4,7 +4,7 @@ use readmill_record::{RecordRef, Result};
 
 use super::super::bases::Bases;
 use super::super::scheme::Series;
-use super::cannot_hold;
+use super::series::cannot_hold;
 use super::series::{Columns, substitution};
 
 /// MD and NM as the decoder makes them.

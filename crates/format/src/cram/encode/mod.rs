@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use md5::{Digest, Md5};
-use readmill_record::{Batch, Error, Header, RecordRef, Result};
+use readmill_record::{Batch, Header, RecordRef, Result};
 
 use super::Version;
 use super::bases::{Bases, References};
@@ -254,11 +254,6 @@ impl Encoder {
         }
         Ok(md5.finalize().into())
     }
-}
-
-/// The error for a record that CRAM cannot hold.
-fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
-    Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM instead")
 }
 
 /// Divides the records into containers: the contig of each, -2 for several, and its records. A contig with more

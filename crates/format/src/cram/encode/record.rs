@@ -7,10 +7,10 @@ use readmill_record::{Flags, RecordRef, Result};
 use super::super::bases::Bases;
 use super::super::flags::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES, QUALITIES};
 use super::super::scheme::Series;
-use super::cannot_hold;
 use super::features::{Features, Made};
 use super::mates::{self, NameTable, RecordEnd};
 use super::series::Columns;
+use super::series::cannot_hold;
 use super::tags::Stored;
 
 /// The range of a contig that records cover (1-based, both ends included).

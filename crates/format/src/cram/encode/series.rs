@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use readmill_record::Result;
+use readmill_record::{Error, RecordRef};
 
 use super::super::block::{self, ContentType};
 use super::super::codec::{BlockCompressor, CompressionHint};
@@ -343,4 +344,8 @@ impl Columns {
     pub fn finish(&mut self) {
         self.tags[..self.used].iter_mut().for_each(TagColumn::finish);
     }
+}
+/// The error for a record that CRAM cannot hold.
+pub fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
+    Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM instead")
 }

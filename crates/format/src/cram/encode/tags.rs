@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use readmill_record::tag::{self, CG, Field};
 use readmill_record::{RecordRef, Result};
 
-use super::cannot_hold;
 use super::features::Made;
+use super::series::cannot_hold;
 
 /// Keys and values of the tags of a record that are stored.
 #[derive(Default)]

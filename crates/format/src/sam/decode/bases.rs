@@ -5,7 +5,7 @@ use std::ops::Range;
 use readmill_record::cigar::{consumes_query, consumes_reference};
 use readmill_record::{Cigar, Error, Result};
 
-use super::refuse;
+use super::number::refuse;
 
 /// The bases that a CIGAR covers.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use readmill_record::{Cigar, Error, Flags, Header, Result, edit};
 
 use super::long_cigar;
 use bases::{Covered, append_cigar, append_qual, append_seq};
-use number::{flag, integer};
+use number::{flag, integer, refuse, shown};
 
 /// Appends the optional fields in `text`, which tabs separate, as BAM stores them. Leaves `out` as it was on error.
 ///
@@ -217,15 +217,4 @@ fn position(column: &str, text: &[u8]) -> Result<i32> {
     let one_based = integer(text).and_then(|n| i32::try_from(n).ok()).filter(|&n| n >= 0);
     let one_based = one_based.ok_or_else(|| refuse(column, text, "a number from 0 to 2147483647"))?;
     Ok(one_based - 1)
-}
-
-/// The error for a `text` that `column` may not contain.
-fn refuse(column: &str, text: &[u8], wanted: &str) -> Error {
-    Error::input(format!("{column} is {}, not {wanted}", shown(text)))
-}
-
-/// The start of `text`, for a message.
-fn shown(text: &[u8]) -> String {
-    let cut = if text.len() > 40 { "..." } else { "" };
-    format!("{:?}{cut}", String::from_utf8_lossy(&text[..text.len().min(40)]))
 }

@@ -1,5 +1,7 @@
 //! Numbers in SAM's text form.
 
+use readmill_record::Error;
+
 /// The largest absolute value of integers that are parsed: more than any field can hold, and far from overflow.
 const LARGEST: i64 = 1 << 40;
 
@@ -47,6 +49,17 @@ pub(super) fn float(text: &[u8]) -> Option<f32> {
         return Some(f32::from_bits(sign | f32::NAN.to_bits()));
     }
     Some(value as f32)
+}
+
+/// The error for a `text` that `column` may not contain.
+pub fn refuse(column: &str, text: &[u8], wanted: &str) -> Error {
+    Error::input(format!("{column} is {}, not {wanted}", shown(text)))
+}
+
+/// The start of `text`, for a message.
+pub fn shown(text: &[u8]) -> String {
+    let cut = if text.len() > 40 { "..." } else { "" };
+    format!("{:?}{cut}", String::from_utf8_lossy(&text[..text.len().min(40)]))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use memchr::memchr;
 use readmill_record::{Error, Result};
 
+use super::number::shown;
 use super::number::{double, float, integer};
-use super::shown;
 
 /// Appends the optional fields in `text`, which are separated by tabs.
 pub(super) fn append(mut text: &[u8], out: &mut Vec<u8>) -> Result<()> {
