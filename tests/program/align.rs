@@ -6,6 +6,8 @@ mod layout;
 mod long_reads;
 mod mistakes;
 mod program_line;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod rescue;
 use crate::support;
 mod unaligned;
 

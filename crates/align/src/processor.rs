@@ -2,24 +2,30 @@
 
 use readmill_record::{Error, Result};
 
+/// Whether the C++ of bwa-mem3 that is no kernel is compiled for SSE4.2, as minibwa is, and not for AVX2.
+const OLD_PROCESSORS: bool = cfg!(all(feature = "old-processors", target_os = "linux"));
+
 /// Refuses a processor that bwa mem, or else minibwa, does not run on.
 ///
-/// bwa-mem3 is compiled for AVX2 (x86 processors since 2013), minibwa for SSE4.2 (since 2008); both choose faster code
-/// where there is more. On processors of other kinds they run as they are.
+/// bwa-mem3 is compiled for AVX2 (x86 processors since 2013), with the feature `old-processors` for SSE4.2 (since
+/// 2008), as minibwa is; both choose faster code where there is more. On processors of other kinds they run as they are.
 pub fn check_processor(is_bwa: bool) -> Result<()> {
     #[cfg(target_arch = "x86_64")]
     {
-        const OTHERS: &str =
-            "align on another machine: x86 processors have it since 2013; all other commands run here";
-        const OTHERS_SSE: &str =
-            "align on another machine: x86 processors have it since 2008; all other commands run here";
-        if is_bwa && !is_x86_feature_detected!("avx2") {
-            return Err(Error::usage("this processor has no AVX2, which bwa mem needs").hint(OTHERS));
+        if is_bwa && !OLD_PROCESSORS && !is_x86_feature_detected!("avx2") {
+            let what = "this processor has no AVX2, for which bwa mem is compiled here";
+            return Err(Error::usage(what).hint(if cfg!(target_os = "linux") {
+                "build readmill with --features old-processors, or align on another machine: x86 processors have AVX2 \
+                 since 2013; all other commands run here"
+            } else {
+                "align on another machine: x86 processors have AVX2 since 2013; all other commands run here"
+            }));
         }
         if !is_x86_feature_detected!("sse4.2") || !is_x86_feature_detected!("popcnt") {
-            return Err(
-                Error::usage("this processor has no SSE4.2, which minibwa needs").hint(OTHERS_SSE)
-            );
+            let kernel = if is_bwa { "bwa mem" } else { "minibwa" };
+            return Err(Error::usage(format!("this processor has no SSE4.2, which {kernel} needs")).hint(
+                "align on another machine: x86 processors have it since 2008; all other commands run here",
+            ));
         }
     }
     let _ = is_bwa;

@@ -1,15 +1,14 @@
 //! Keeps bwa-mem3's static initialisers from running where they cannot.
 //!
 //! They run before `main`, in whatever command, and the C++ compiler has made them of AVX instructions, as all of
-//! bwa-mem3. (Its crate can be compiled for SSE4.2, but bwa-mem3 0.4.4 has no mate rescue below AVX2: it ends the
-//! process at the first pair that needs one.) So on a processor without AVX2 they are skipped: nothing of bwa-mem3 is
-//! ever called there, because `check_processor` refuses to align.
+//! bwa-mem3. So on a processor without AVX2 they are skipped: nothing of bwa-mem3 is ever called there, because
+//! `check_processor` refuses to align. With the feature `old-processors` they are of no such instructions, and run.
 //!
 //! Initialisers are a table of functions, those with a number in order, then those without. Only C++ code in this
 //! program has some without: [`FIRST`] is the last that has a number, and finds itself in the table.
 #![allow(unsafe_code, reason = "changes the table of C++ initialisers")]
 
-use std::ffi::c_void;
+use super::pages::make_writable;
 
 type Initialiser = extern "C" fn();
 
@@ -30,15 +29,11 @@ extern "C" fn skip_others() {
     if is_x86_feature_detected!("avx2") {
         return;
     }
-    // SAFETY: the table is an array of this program, from its start to its end; its pages, which the loader has made
-    // read-only, are writable for the time of the change, and there is one thread.
+    // SAFETY: the table is an array of this program, from its start to its end, writable by now, and there is one thread.
     unsafe {
         let (start, end) = (&raw mut __init_array_start, &raw mut __init_array_end);
         let (mut entry, end) = (start.cast::<Initialiser>(), end.cast::<Initialiser>());
-        let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
-        let pages = entry.map_addr(|at| at & !(page - 1)).cast::<c_void>();
-        let bytes = end.addr() - pages.addr();
-        if libc::mprotect(pages, bytes, libc::PROT_READ | libc::PROT_WRITE) != 0 {
+        if make_writable(entry.cast(), end.addr() - entry.addr()).is_err() {
             return;
         }
         let mut behind = false;
@@ -50,6 +45,5 @@ extern "C" fn skip_others() {
             behind |= is_own;
             entry = entry.add(1);
         }
-        libc::mprotect(pages, bytes, libc::PROT_READ);
     }
 }

@@ -9,13 +9,17 @@ mod failure;
 mod ffi;
 mod files;
 mod index;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[cfg(all(target_arch = "x86_64", target_os = "linux", not(feature = "old-processors")))]
 mod initialisers;
 mod loaded;
 mod memory;
 mod options;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod pages;
 mod quiet;
 mod record;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod rescue;
 mod settings;
 #[cfg(all(test, target_os = "linux"))]
 mod shared_tests;
@@ -52,6 +56,8 @@ impl BwaKernel {
     pub fn load(prefix: &Path, options: BwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
         let settings = Settings::new(options.mate_mapq, |to| options.apply(to))?;
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        rescue::install(&settings, !options.skip_mate_rescue)?;
         let index = Index::load(prefix)?;
         let loaded = index.contigs().map(|(name, length)| (name.to_bytes(), length));
         let loaded = index.loaded(described.bases()).filter(|_| described.has(loaded));

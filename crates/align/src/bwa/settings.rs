@@ -62,6 +62,13 @@ impl Settings {
     pub(super) fn raw(&self) -> *const sys::mem_opt_t {
         self.raw.as_ptr()
     }
+
+    /// The penalties for opening an insertion, and for each of its bases.
+    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    pub(super) fn insertion(&self) -> (c_int, c_int) {
+        // SAFETY: live options, which nobody writes any more.
+        unsafe { ((*self.raw()).o_ins, (*self.raw()).e_ins) }
+    }
 }
 
 impl Drop for Settings {

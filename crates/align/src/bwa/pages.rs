@@ -1,0 +1,18 @@
+//! Pages of this program that the loader has made read-only.
+#![allow(unsafe_code, reason = "changes pages of this program")]
+
+use std::ffi::c_void;
+use std::io;
+
+/// Makes what stands there writable. It stays so: what else is in its pages may have been writable before.
+pub(super) fn make_writable(from: *mut c_void, bytes: usize) -> io::Result<()> {
+    // SAFETY: no preconditions.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let first = from.map_addr(|at| at & !(page - 1));
+    let bytes = from.addr() + bytes - first.addr();
+    // SAFETY: pages with data of this program lose no permission: what is read stays readable, and none is executed.
+    match unsafe { libc::mprotect(first, bytes, libc::PROT_READ | libc::PROT_WRITE) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}

@@ -1,0 +1,242 @@
+//! Mate rescue on processors without AVX2.
+//!
+//! bwa-mem3 scores many rescues at once, by a class for each set of instructions. The classes for sets below AVX2 are
+//! there for the linker alone: their two functions end the process. [`install`] writes others over them in the
+//! tables of virtual functions, which score one rescue after another by `ksw_align2`, bwa's own, of which bwa-mem3 has
+//! a copy for each set. The numbers are the same; a test holds them against the class for AVX2.
+//!
+//! The tables are written to because the linker cannot be told: bwa-mem3-sys has all of its archives linked whole, so
+//! that a second definition is an error, and a library has no say in the options of the last link.
+#![allow(unsafe_code, reason = "calls C++, and is called by it")]
+
+use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
+use std::{io, ptr};
+
+use readmill_record::{Error, Result};
+
+use super::pages::make_writable;
+use super::settings::Settings;
+
+/// Bits of `ksw_align2` in [`Pair::ask`] (`ksw.h`): scores in bytes; find the start, too.
+const BYTES: c_int = 0x10000;
+const START: c_int = 0x80000;
+
+/// The number of AVX2 among sets of instructions (`simd_dispatch.h`); better ones have higher numbers.
+const TIER_AVX2: c_int = 4;
+
+/// Letters: A, C, G, T, N.
+const LETTERS: usize = 5;
+
+/// A mate, and the piece of the reference where it may be (`SeqPair` of `bandedSWA.h`).
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Pair {
+    /// Where its letters begin among those of all pairs.
+    piece: i32,
+    mate: i32,
+    id: i32,
+    piece_len: i32,
+    mate_len: i32,
+    /// What `ksw_align2` is asked for.
+    ask: i32,
+    sequence: i32,
+    /// The number of its [`Hit`].
+    hit: i32,
+    unused: [i32; 9],
+    unused_bytes: [u8; 2],
+}
+
+/// What `ksw_align2` finds (`kswr_t` of `ksw.h`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Hit {
+    score: c_int,
+    piece_end: c_int,
+    mate_end: c_int,
+    second_score: c_int,
+    second_end: c_int,
+    piece_start: c_int,
+    mate_start: c_int,
+}
+
+/// An object of these classes (`kswv` of `kswv.h`), as far as it is read.
+#[repr(C)]
+struct Kernel {
+    functions: *const Functions,
+    letters: c_int,
+    open_deletion: c_int,
+    open_insertion: c_int,
+    extend_deletion: c_int,
+    extend_insertion: c_int,
+    /// For bisulfite alone.
+    freed: [i8; 5],
+    is_freed: [bool; 2],
+    same: i8,
+    different: i8,
+    open: i8,
+    extend: i8,
+    unknown: i8,
+}
+
+// SAFETY: called by bwa-mem3 alone, with an object of such a class, `count` pairs, their letters, and a hit for each.
+type Scores = unsafe extern "C" fn(
+    kernel: *const Kernel,
+    pairs: *const Pair,
+    pieces: *mut u8,
+    mates: *mut u8,
+    hits: *mut Hit,
+    count: i32,
+    threads: u16,
+    phase: c_int,
+);
+
+/// Virtual functions in the order in which `Ikswv` of `kswv.h` declares them.
+#[repr(C)]
+struct Functions {
+    destructors: [unsafe extern "C" fn(*const Kernel); 2],
+    in_bytes: Scores,
+    in_words: Scores,
+    needs_scalar: *const c_void,
+}
+
+/// A table as C++ has it on this system (the Itanium ABI): objects point at its functions.
+#[repr(C)]
+struct Table {
+    offset_to_top: isize,
+    type_info: *const c_void,
+    functions: Functions,
+}
+
+const _: () = {
+    assert!(size_of::<Pair>() == 72 && size_of::<Hit>() == 28 && size_of::<Table>() == 56);
+    assert!(std::mem::offset_of!(Kernel, same) == 35);
+};
+
+// SAFETY: as declared in `ksw.h` and `simd_dispatch.h`; the tables as the C++ compiler makes them of `kswv.h`, for a
+// class with five virtual functions.
+unsafe extern "C" {
+    fn bwamem3_simd_init();
+    fn bwamem3_simd_tier() -> c_int;
+    fn ksw_align2(
+        mate_len: c_int,
+        mate: *mut u8,
+        piece_len: c_int,
+        piece: *mut u8,
+        letters: c_int,
+        scores: *const i8,
+        open_deletion: c_int,
+        extend_deletion: c_int,
+        open_insertion: c_int,
+        extend_insertion: c_int,
+        ask: c_int,
+        profile: *mut c_void,
+    ) -> Hit;
+    #[link_name = "_ZTV10kswv_sse41"]
+    static mut SSE41: Table;
+    #[link_name = "_ZTV10kswv_sse42"]
+    static mut SSE42: Table;
+    #[link_name = "_ZTV8kswv_avx"]
+    static mut AVX: Table;
+}
+
+/// Makes mate rescue work where bwa-mem3 uses a class below AVX2: for want of AVX2, or because `BWAMEM3_FORCE_TIER` in
+/// the environment says so, as tests do. Its functions are called with no pairs, too, where mates are not rescued.
+///
+/// # Errors
+///
+/// Mates are to be rescued with penalties for which `ksw_align2` finds other scores than the classes for AVX2 and above:
+/// it stops too early where opening an insertion costs nothing, also because a byte does not hold what it costs.
+pub(super) fn install(settings: &Settings, rescues: bool) -> Result<()> {
+    static INSTALLED: OnceLock<io::Result<()>> = OnceLock::new();
+    // SAFETY: no preconditions, but that the first is called before the second.
+    let tier = unsafe {
+        bwamem3_simd_init();
+        bwamem3_simd_tier()
+    };
+    if tier >= TIER_AVX2 {
+        return Ok(());
+    }
+    let (open, extend) = settings.insertion();
+    if rescues && (open < 1 || open + extend > 255) {
+        return Err(Error::usage(format!(
+            "without AVX2, mate rescue needs a penalty of at least 1 for opening an insertion (-O), and one of at most \
+             255 for opening it and its first base (-O and -E): these are {open} and {extend}"
+        ))
+        .hint("change -O or -E, leave out mate rescue (-S), or align on an x86 processor of 2013 or later"));
+    }
+    let installed = INSTALLED.get_or_init(write);
+    installed.as_ref().copied().map_err(|error| Error::io("making mate rescue ready", error))
+}
+
+fn write() -> io::Result<()> {
+    for table in [&raw mut SSE41, &raw mut SSE42, &raw mut AVX] {
+        make_writable(table.cast(), size_of::<Table>())?;
+        // SAFETY: a table of this program, writable by now, which nothing reads meanwhile: this runs once, before the
+        // first index is loaded, so no object of its class was made yet.
+        unsafe {
+            (&raw mut (*table).functions.in_bytes).write_volatile(score::<BYTES>);
+            (&raw mut (*table).functions.in_words).write_volatile(score::<0>);
+        }
+    }
+    Ok(())
+}
+
+/// Scores pairs one by one. Phase 0 finds scores and ends. Phase 1 gets the pairs whose starts are wanted, with letters
+/// turned around as far as those ends: where the score is found again is how far the start is from the end.
+// SAFETY: as `Scores`.
+unsafe extern "C" fn score<const WIDTH: c_int>(
+    kernel: *const Kernel,
+    pairs: *const Pair,
+    pieces: *mut u8,
+    mates: *mut u8,
+    hits: *mut Hit,
+    count: i32,
+    _: u16,
+    phase: c_int,
+) {
+    // SAFETY: a live object, which is only read.
+    let kernel = unsafe { &*kernel };
+    let scores = kernel.scores();
+    for at in 0..usize::try_from(count).unwrap_or(0) {
+        // SAFETY: one of `count` pairs; its letters stand where it says, and its hit is there.
+        unsafe {
+            let pair = &*pairs.add(at);
+            let found = ksw_align2(
+                pair.mate_len,
+                mates.offset(pair.mate as isize),
+                pair.piece_len,
+                pieces.offset(pair.piece as isize),
+                LETTERS as c_int,
+                scores.as_ptr(),
+                kernel.open_deletion,
+                kernel.extend_deletion,
+                kernel.open_insertion,
+                kernel.extend_insertion,
+                pair.ask & !(BYTES | START) | WIDTH,
+                ptr::null_mut(),
+            );
+            let hit = &mut *hits.offset(pair.hit as isize);
+            if phase == 0 {
+                *hit = Hit { piece_start: hit.piece_start, mate_start: hit.mate_start, ..found };
+            } else if hit.score == found.score {
+                hit.piece_start = hit.piece_end - found.piece_end;
+                hit.mate_start = hit.mate_end - found.mate_end;
+            }
+        }
+    }
+}
+
+impl Kernel {
+    /// The score of each pair of letters, as bwa has it (`bwa_fill_scmat`).
+    fn scores(&self) -> [i8; LETTERS * LETTERS] {
+        std::array::from_fn(|at| match (at / LETTERS, at % LETTERS) {
+            (4, _) | (_, 4) => self.unknown,
+            (one, other) if one == other => self.same,
+            _ => self.different,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
