@@ -4,12 +4,12 @@ use std::process::Command;
 
 use readmill_simulate::{Profile, Sample};
 
-use crate::support::random::Random;
-use crate::support::{Desk, Outcome, arg, finish, readmill};
+use crate::support::random::TestRandom;
+use crate::support::{ProgramRun, TestDir, arg, finish, readmill};
 
 /// A reference of a few contigs, with its index.
 struct Scene {
-    desk: Desk,
+    dir: TestDir,
     reference: String,
     contigs: Vec<Vec<u8>>,
 }
@@ -24,15 +24,15 @@ impl Scene {
         let text = String::from_utf8(fasta).expect("FASTA is text");
         let sequences = text.split('>').skip(1);
         let contigs = sequences.map(|it| it.lines().skip(1).collect::<String>().into_bytes()).collect();
-        let desk = Desk::new();
-        let reference = arg(&desk.file("ref.fa", text));
+        let dir = TestDir::new();
+        let reference = arg(&dir.file("ref.fa", text));
         let done = readmill(["index", &reference, "-q"]);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
-        Scene { desk, reference, contigs }
+        Scene { dir, reference, contigs }
     }
 
     /// Files of pairs, some of whose mates have no seed: their letters are changed too often.
-    fn reads(&self, length: usize, random: &mut Random) -> [String; 2] {
+    fn reads(&self, length: usize, random: &mut TestRandom) -> [String; 2] {
         let mut files = [String::new(), String::new()];
         for pair in 0..500 {
             let contig = &self.contigs[random.below(self.contigs.len())];
@@ -57,10 +57,10 @@ impl Scene {
             }
         }
         let [one, two] = files;
-        [("1.fq", one), ("2.fq", two)].map(|(name, text)| arg(&self.desk.file(name, text)))
+        [("1.fq", one), ("2.fq", two)].map(|(name, text)| arg(&self.dir.file(name, text)))
     }
 
-    fn aligned(&self, tier: &str, reads: &[String; 2], options: &[&str]) -> Outcome {
+    fn aligned(&self, tier: &str, reads: &[String; 2], options: &[&str]) -> ProgramRun {
         let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
         command.args(["align", &self.reference, &reads[0], &reads[1], "-q", "-O", "sam"]).args(options);
         finish(command.env("BWAMEM3_FORCE_TIER", tier))
@@ -79,7 +79,7 @@ fn complement(bases: &[u8]) -> Vec<u8> {
 }
 
 /// Changes letters so often that no seed of 19 is left; takes some away, and adds some.
-fn damaged(bases: &[u8], random: &mut Random) -> Vec<u8> {
+fn damaged(bases: &[u8], random: &mut TestRandom) -> Vec<u8> {
     let mut mate = Vec::new();
     let (mut at, mut next) = (0, random.below(16));
     while at < bases.len() {
@@ -110,7 +110,7 @@ fn mates_are_rescued_alike_by_older_instructions() {
         (5, 300, &[]),
         (6, 120, &["--bwa", "-O 5,8 -E 2,1 -B 3"]),
     ] {
-        let reads = scene.reads(length, &mut Random::new(seed));
+        let reads = scene.reads(length, &mut TestRandom::new(seed));
         let here = scene.aligned("avx2", &reads, options);
         assert_eq!(here.code, Some(0), "{length} {options:?}: {}", here.stderr);
         for tier in ["sse41", "sse42", "avx"] {
@@ -125,7 +125,7 @@ fn mates_are_rescued_alike_by_older_instructions() {
 }
 
 /// Records of reads that are aligned.
-fn mapped(done: &Outcome) -> usize {
+fn mapped(done: &ProgramRun) -> usize {
     let text = String::from_utf8_lossy(&done.stdout);
     let flags = text.lines().filter(|line| !line.starts_with('@')).map(|line| line.split('\t').nth(1));
     flags
@@ -136,7 +136,7 @@ fn mapped(done: &Outcome) -> usize {
 #[test]
 fn penalties_that_older_instructions_cannot_do_are_refused() {
     let scene = Scene::new();
-    let reads = scene.reads(100, &mut Random::new(7));
+    let reads = scene.reads(100, &mut TestRandom::new(7));
     for (penalties, code) in [("-O 6,0", 1), ("-O 1 -E 255", 1), ("-O 0,1", 0), ("-O 6,0 -S", 0)] {
         let done = scene.aligned("sse42", &reads, &["--bwa", penalties]);
         assert_eq!(done.code, Some(code), "{penalties}: {}", done.stderr);
