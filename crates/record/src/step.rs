@@ -50,6 +50,12 @@ pub trait Tally: Send + Sync {
     /// The result for all reads.
     type Total;
 
+    /// Bytes of memory that grow with the header, on this many threads, including its result and the result's text. The
+    /// memory that every tally takes (some KiB for each thread) is not counted.
+    fn bytes(&self, _threads: u64) -> u64 {
+        0
+    }
+
     /// Counts the reads of a batch.
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
 

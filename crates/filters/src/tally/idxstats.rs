@@ -7,7 +7,7 @@ use readmill_record::{Batch, Header, Result, Tally};
 
 /// Counts reads by reference sequence.
 pub struct Idxstats {
-    references: Vec<ReferenceSequence>,
+    header: Header,
 }
 
 impl Idxstats {
@@ -20,10 +20,9 @@ impl Idxstats {
 /// Numbers of reads by reference sequence.
 #[derive(Debug, PartialEq, Eq)]
 pub struct IdxstatsCounts {
-    /// Each reference sequence with its mapped and its unmapped reads.
-    pub references: Vec<(ReferenceSequence, [u64; 2])>,
-    /// Mapped and unmapped reads that have no reference sequence.
-    pub unplaced: [u64; 2],
+    header: Header,
+    /// Mapped and unmapped reads, first of no reference sequence, then of each.
+    reads: Counts,
 }
 
 /// Mapped and unmapped reads.
@@ -42,11 +41,17 @@ impl IdxstatsCounts {
 
     /// The text of `samtools idxstats`: name, length in bases, mapped reads, unmapped reads.
     pub fn to_text(&self) -> Vec<u8> {
-        let mut text = Vec::new();
-        let mut tail = String::new();
-        for (ReferenceSequence { name, length }, [mapped, unmapped]) in &self.references {
-            tail.clear();
-            let _ = writeln!(tail, "\t{length}\t{mapped}\t{unmapped}");
+        let digits = |n: u64| n.checked_ilog10().unwrap_or(0) as usize + 1;
+        let line = |(reference, [mapped, unmapped]): (&ReferenceSequence, [u64; 2])| {
+            let numbers = [u64::from(reference.length), mapped, unmapped];
+            reference.name.len() + numbers.map(digits).iter().sum::<usize>() + 4
+        };
+        // As many bytes as are needed: the list would double else.
+        let mut text = Vec::with_capacity(self.references().map(line).sum::<usize>() + 64);
+        let mut numbers = String::new();
+        for (ReferenceSequence { name, length }, [mapped, unmapped]) in self.references() {
+            numbers.clear();
+            let _ = writeln!(numbers, "\t{length}\t{mapped}\t{unmapped}");
             text.extend_from_slice(name);
             text.extend_from_slice(numbers.as_bytes());
         }
