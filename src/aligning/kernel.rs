@@ -13,7 +13,7 @@ use readmill_engine::Crew;
 use readmill_record::{Header, Reads, Result};
 
 use super::unaligned::{CONTAINER, Unaligned};
-use crate::opening::is_any_cram;
+use crate::pipeline::open_input::is_any_cram;
 use crate::plan::{self, Aligning};
 
 /// Most bases of the reads that are counted on, for a thread's scratch.

@@ -11,12 +11,12 @@ use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
 use readmill_record::{Batch, Error, Reads, Result};
 
-use super::carrying::{self, Comments};
 use super::kernel::{Room, ahead};
 use super::queue::{Queue, Raw, Task};
+use super::read_tags::{self, Comments};
 use super::unaligned::Unaligned;
 use crate::plan;
-use crate::report::Report;
+use crate::process::report::Report;
 
 /// Templates of a batch, of FASTQ and of reads that are made of records.
 const TEMPLATES: usize = 1024;
@@ -215,7 +215,7 @@ impl Lanes {
             (Origin::Fastq(_), false) => Comments::Ignored,
         };
         let blame = |error: Error, reads: &Reads, at| lane.blame(error, reads, at);
-        carrying::apply(&self.carrying, comments, reads, blame)?;
+        read_tags::apply(&self.carrying, comments, reads, blame)?;
         let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else { return Ok(Vec::new()) };
         let found_in = kept.unwrap_or(marker).mark(reads);
         Ok(if kept.is_none() && marker.prunes() { found_in } else { Vec::new() })

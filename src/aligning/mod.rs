@@ -14,11 +14,11 @@
 //! batches for each thread are always taken ahead. So no more than a cohort waits, besides what is in flight. What comes out depends on neither: batches join their cohorts, cohorts are emitted,
 //! and records go on in the order of the input.
 
-mod carrying;
 mod flow;
 mod kernel;
 mod lanes;
 mod queue;
+mod read_tags;
 mod unaligned;
 mod worker;
 

@@ -13,7 +13,7 @@ use readmill_record::tag::{self, Fields};
 use readmill_record::{Batch, Error, Flags, Header, Read, Reads, RecordRef, Result};
 
 use super::queue::Raw;
-use crate::opening;
+use crate::pipeline::open_input;
 
 /// Bytes that a container of CRAM may take, with what comes of it.
 pub const CONTAINER: usize = 32 << 20;
@@ -47,8 +47,8 @@ struct Claims {
 impl Unaligned {
     /// Reads the header.
     pub fn open(path: &Path, rules: &Rules) -> Result<Self> {
-        let (input, size) = opening::open(path)?;
-        let rules = Rules { container: CONTAINER, ..opening::named(path, rules) };
+        let (input, size) = open_input::open(path)?;
+        let rules = Rules { container: CONTAINER, ..open_input::named(path, rules) };
         let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
         let (header, setup) = (source.header().clone(), source.setup());
         let claims = Mutex::new(Claims { source: Some(source), waiting: None });

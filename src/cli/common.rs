@@ -15,8 +15,8 @@ use readmill_format::spill::Spill;
 use readmill_format::squeeze::SpillCodec;
 use readmill_record::Result;
 
-use super::beside::BesideFlags;
 use super::meant;
+use super::same_pass::BesideFlags;
 
 /// Where reads come from.
 #[derive(Args)]

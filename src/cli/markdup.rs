@@ -5,9 +5,9 @@ use readmill::Plan;
 use readmill::plan::Steps;
 use readmill_record::Result;
 
-use super::beside::SampleFlag;
 use super::common::Io;
 use super::duplicates::DuplicateFlags;
+use super::same_pass::SampleFlag;
 use super::sort::OutputOrder;
 
 /// Flags of marking alone.

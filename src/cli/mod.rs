@@ -2,7 +2,6 @@
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod align;
-mod beside;
 mod bqsr;
 mod common;
 mod compare;
@@ -18,6 +17,7 @@ mod markdup;
 mod meant;
 mod prep;
 mod recalibration;
+mod same_pass;
 mod sort;
 mod split;
 

@@ -7,11 +7,11 @@ use readmill::Plan;
 use readmill::plan::{Recalibration, Steps, TableSource, Training};
 use readmill_record::{Error, Result};
 
-use super::beside::SampleFlag;
 use super::common::Io;
 use super::duplicates::DuplicateFlags;
 use super::filters::FilterFlags;
 use super::recalibration::{ApplyingFlags, CountingFlags, Place, QualityFlags};
+use super::same_pass::SampleFlag;
 use super::sort::OutputOrder;
 
 /// Flags of any combination of steps.

@@ -31,7 +31,7 @@ use readmill_format::cram::Fasta;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
-use crate::opening::check_ends;
+use crate::pipeline::open_input::check_ends;
 use ignore::Ignore;
 pub use level::Level;
 use records::Records;

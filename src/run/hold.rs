@@ -9,23 +9,24 @@ use readmill_record::Step;
 use readmill_record::{Charge, Error, Result};
 use readmill_sort::{CRAM_PARTITION, Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
 
+use super::forecast;
 use super::{Job, set_order};
-use crate::inputs::Inputs;
-use crate::output::Sink;
-use crate::pass::doing::Doing;
-use crate::pass::duplicates::{self, Court};
-use crate::pass::feed::Feed;
-use crate::pass::held::Held;
-use crate::pass::ingest::{Buffers, Ingest, Stop};
-use crate::pass::merge;
-use crate::pass::prefix::{self, Prefix};
-use crate::pass::waiting::{ENDS, Waiting};
+use crate::outputs::Sink;
+use crate::outputs::extra;
+use crate::outputs::report_files::{self, SideFiles};
+use crate::pipeline::batch_pipeline::Doing;
+use crate::pipeline::duplicates::{self, Court};
+use crate::pipeline::feed::Feed;
+use crate::pipeline::ingest::{Buffers, Ingest, Stop};
+use crate::pipeline::inputs::Inputs;
+use crate::pipeline::merge;
+use crate::pipeline::presorted::{self, Prefix};
+use crate::pipeline::sort_buffer::Held;
+use crate::pipeline::sort_context::{ENDS, Waiting};
 use crate::plan::{DuplicateMode, Format};
-use crate::report::log;
-use crate::side_files::{self, SideFiles};
-use crate::summary::{self, Summary};
-use crate::tallies::Point;
-use crate::{elsewhere, forecast};
+use crate::process::report::log;
+use crate::run::summary::{self, Summary};
+use crate::run::tallies::Point;
 
 impl Job<'_> {
     /// Steps that need the whole input: ingest, resolve, look, merge.
@@ -36,7 +37,7 @@ impl Job<'_> {
         let mut files = SideFiles::open(self.plan, &self.header)?;
         let header = self.header.clone();
         let (in_flight, ledger) = (self.memory.crew.in_flight, &self.memory.ledger);
-        let sides = elsewhere::open(self.plan, &header, in_flight, ledger, self.report)?;
+        let sides = extra::open(self.plan, &header, in_flight, ledger, self.report)?;
         let spill = self.spill();
         spill.check()?;
         let from_file = self.step_from_file()?;
@@ -109,7 +110,7 @@ impl Job<'_> {
             Doing { before, steps: &steps, look: look_at, late: &self.late, behind, aside, left };
         let written = merge::to_sink(crew, merge, doing, &self.header, &mut sink, cutter, self.report)?;
         if let Some((verdict, counted, libraries)) = marked {
-            let metrics = side_files::duplication(libraries, &verdict.tally, &counted);
+            let metrics = report_files::duplication(libraries, &verdict.tally, &counted);
             files.write_metrics(self.plan, &metrics)?;
         }
         if let Some(look) = look {
@@ -138,7 +139,7 @@ impl Job<'_> {
         let mut prefix = std::mem::take(&mut held.prefix);
         if !prefix.is_before(&sources) {
             self.report.stage("taking back", None, true);
-            sources.runs.insert(0, prefix::take_back(waiting, &self.header, sink, held.largest)?);
+            sources.runs.insert(0, presorted::take_back(waiting, &self.header, sink, held.largest)?);
             self.tallies.take_back();
             held.spilled += 1;
             prefix = Prefix::default();

@@ -11,12 +11,13 @@ use readmill_record::{Ledger, Result, Step};
 use readmill_sort::{Merge, Sources};
 
 use super::Job;
-use crate::memory::Memory;
-use crate::pass::look::{self, Look};
-use crate::pass::waiting::Waiting;
+use crate::outputs::report_files::SideFiles;
+use crate::pipeline::count::{self, Look};
+use crate::pipeline::sort_context::Waiting;
+use crate::plan;
 use crate::plan::Apply;
-use crate::side_files::SideFiles;
-use crate::{plan, recalibration};
+use crate::run::memory::Memory;
+use crate::run::recal_setup;
 
 /// What recalibrates reads when they leave, and what is counted then.
 type StepAndLook = (Option<Box<dyn Step>>, Option<Look>);
@@ -26,14 +27,14 @@ impl Job<'_> {
     pub(super) fn training(&self, spill: &Arc<Spill>) -> Result<Option<Arc<Training>>> {
         let Some(wanted) = self.wanted_training() else { return Ok(None) };
         let ledger = &self.memory.ledger;
-        let training = recalibration::training(wanted, &self.header, spill, ledger, self.report);
+        let training = recal_setup::training(wanted, &self.header, spill, ledger, self.report);
         training.map(Arc::new).map(Some)
     }
 
     /// The step that applies a table from a file, if that is asked for.
     pub(super) fn step_from_file(&self) -> Result<Option<Box<dyn Step>>> {
         let wanted = self.plan.steps.recalibration.as_ref();
-        recalibration::step_from_file(wanted, &self.header, &self.memory.ledger)
+        recal_setup::step_from_file(wanted, &self.header, &self.memory.ledger)
     }
 
     fn wanted_training(&self) -> Option<&plan::Training> {
@@ -45,9 +46,9 @@ impl Job<'_> {
         Look::new(training, counting, shares.counters)
     }
 
-    fn shares(&self, training: &Training, counting: &Counting) -> recalibration::Shares {
+    fn shares(&self, training: &Training, counting: &Counting) -> recal_setup::Shares {
         let Memory { crew, room, .. } = self.memory;
-        recalibration::shares(training, counting, room, crew.threads as u64)
+        recal_setup::shares(training, counting, room, crew.threads as u64)
     }
 
     /// Bytes beside the reads that counting takes.
@@ -95,7 +96,7 @@ impl Job<'_> {
         let Some(look) = look else { return Ok((None, None)) };
         self.report.stage("counting", None, false);
         let merge = Merge::new(Arc::clone(sources));
-        look::over_runs(waiting.crew, merge, &look, verdict, self.report)?;
+        count::over_runs(waiting.crew, merge, &look, verdict, self.report)?;
         let table = self.settle(look, files, false)?;
         // (What it takes is charged with the counts.)
         let recalibration = bqsr::Recalibration::new(&table, &apply.applying, &Ledger::unlimited())?;
@@ -103,7 +104,7 @@ impl Job<'_> {
         let writing = Writing { allow_missing_group: true, ..apply.writing.clone() };
         let apply = Apply { writing, ..apply.clone() };
         let groups = training.groups.clone();
-        let step = recalibration::step(recalibration, &apply, groups, &self.header);
+        let step = recal_setup::step(recalibration, &apply, groups, &self.header);
         let again = wanted.training().filter(|wanted| wanted.after.is_some());
         let again = again.map(|wanted| {
             let counting = Counting { use_original: false, ..wanted.counting.clone() };
@@ -128,7 +129,7 @@ impl Job<'_> {
         // (What they take is charged with the counts.)
         let found = Found::new(self.header.references().len(), &waiting.spill, &Ledger::unlimited())?;
         let merge = Merge::new(Arc::clone(sources));
-        let (sites, n) = look::suspects(waiting.crew, merge, (&look, verdict), found, self.report)?;
+        let (sites, n) = count::suspects(waiting.crew, merge, (&look, verdict), found, self.report)?;
         self.report.say(&format!("readmill: {n} positions differ too often, and are left out"));
         Ok(Arc::new(Training { sites, ..(*training).clone() }))
     }

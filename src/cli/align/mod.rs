@@ -3,10 +3,10 @@
 mod adapters;
 #[cfg(feature = "bwa")]
 mod bwa;
-mod carrying;
 mod kernel;
 #[cfg(feature = "minibwa")]
 mod minibwa;
+mod read_tags;
 mod shared;
 
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ pub struct Align {
     #[command(flatten)]
     steps: StepFlags,
     #[command(flatten)]
-    carrying: carrying::CarryingFlags,
+    carrying: read_tags::CarryingFlags,
     #[command(flatten)]
     adapters: adapters::AdapterFlags,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! Shapes of input that cost memory: each run holds its `-m`, or is refused with the `-m` that would do.
 //!
-//! The program that is tested audits itself (see `src/audit.rs`): it ends with code 101 where more is allocated than charged,
+//! The program that is tested audits itself (see `src/run/audit.rs`): it ends with code 101 where more is allocated than charged,
 //! or where the process outgrows `-m`. So code 0 says that a run held, and code 1 that it was refused in time.
 
 mod alignments;

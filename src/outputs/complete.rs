@@ -1,0 +1,81 @@
+//! What is complete under its temporary name, and how it gets its name.
+
+use std::path::{Path, PathBuf};
+
+use readmill_format::bam::index::{IndexBuilder, Kind, Scheme};
+use readmill_record::Result;
+
+use super::files::Files;
+use crate::outputs::target::{Target, with_suffix};
+
+/// Every name under which readers look for an index of `bam`.
+pub fn index_names(bam: &Path) -> Vec<PathBuf> {
+    let mut names = vec![with_suffix(bam, ".bai"), with_suffix(bam, ".csi"), with_suffix(bam, ".crai")];
+    if bam.extension().is_some_and(|extension| extension == "bam") {
+        names.extend([bam.with_extension("bai"), bam.with_extension("csi")]);
+    }
+    names
+}
+
+/// An output that is complete but for its name.
+pub struct Complete {
+    pub(super) files: Files,
+    pub(super) index: Option<(PathBuf, Target)>,
+    pub(super) bytes: u64,
+}
+
+impl Complete {
+    /// The name of the whole, as it was given.
+    pub fn path(&self) -> &Path {
+        self.files.path()
+    }
+
+    /// The parts it is made of, and their bytes; nothing where it is one file.
+    pub fn parts(&self) -> Vec<(PathBuf, u64)> {
+        self.files.parts()
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Gives its files and its index their names, and removes older indexes. Returns notes of what was removed, to be
+    /// written once no signal is [held off](crate::outputs::signal::hold_off): whoever reads the log may keep it waiting.
+    pub fn rename(self) -> Result<Vec<String>> {
+        let Complete { mut files, index, .. } = self;
+        let mut notes = Vec::new();
+        let Some(name) = files.name() else { return Ok(notes) };
+        let own = index.as_ref().map(|(path, _)| path);
+        let beside_link = index_names(files.path()).into_iter();
+        for stale in beside_link.chain(index_names(&name)) {
+            let replaced = std::path::absolute(&stale).ok().as_ref() == own;
+            if Some(&stale) != own && std::fs::remove_file(&stale).is_ok() && !replaced {
+                notes.push(format!("removed {}, the index of an older file", stale.display()));
+            }
+        }
+        if let Some(older) = index.as_ref().and_then(|(_, index)| index.name()) {
+            let _ = std::fs::remove_file(older); // no new file beside an old index, not for a moment
+        }
+        notes.extend(files.rename()?);
+        if let Some((_, mut index)) = index {
+            index.rename()?;
+        }
+        Ok(notes)
+    }
+}
+
+/// Writes the index of `bam` under its temporary name; gives its path, too.
+pub fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, Target)> {
+    let suffix = match scheme.kind() {
+        Kind::Bai => ".bai",
+        Kind::Csi => ".csi",
+    };
+    let path = with_suffix(bam, suffix);
+    let mut target = Target::open(&path)?;
+    let mut bytes = Vec::new();
+    builder.write_to(&mut bytes)?;
+    target.write(&bytes)?;
+    target.sync()?;
+    Ok((path, target))
+}

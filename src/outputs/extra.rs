@@ -1,0 +1,247 @@
+//! The outputs beside the main one, made as the plan has them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use readmill_filters::expression::Expression;
+use readmill_filters::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
+use readmill_record::{Error, Header, Ledger, RecordRef, Result};
+
+use crate::outputs::extra_writer::{Open, Sides};
+use crate::outputs::routing::Router;
+use crate::outputs::{Sink, complete_header};
+use crate::plan::{By, Chosen, Elsewhere, Fastq, Format, Index, MOST, Output, Plan, Split};
+use crate::process::report::Report;
+
+/// Opens the outputs for reads under this header.
+pub fn open<'a>(
+    plan: &'a Plan,
+    header: &'a Header,
+    in_flight: usize,
+    ledger: &'a Ledger,
+    report: &'a Report,
+) -> Result<Option<Sides<'a>>> {
+    let sorted = plan.order() == readmill_sort::Order::Coordinate;
+    match &plan.elsewhere {
+        None => Ok(None),
+        Some(Elsewhere::Chosen(list)) => chosen(plan, list, (header, sorted), in_flight, ledger, report),
+        Some(Elsewhere::Split(split)) => split_up(plan, split, header, in_flight, ledger, report),
+        Some(Elsewhere::Fastq(wanted)) => fastq(wanted, header, in_flight, ledger, report),
+    }
+}
+
+fn chosen<'a>(
+    plan: &'a Plan,
+    list: &'a [Chosen],
+    (header, sorted): (&'a Header, bool),
+    in_flight: usize,
+    ledger: &'a Ledger,
+    report: &'a Report,
+) -> Result<Option<Sides<'a>>> {
+    let main = plan.output.as_ref().ok_or_else(|| Error::bug("chosen reads have no main output"))?;
+    let choice = |chosen| Choice::new(chosen, header);
+    let route = ByChoice { list: list.iter().map(choice).collect::<Result<_>>()? };
+    let open: Open<'a> = Box::new(move |number| {
+        let chosen = &list[number];
+        create(&chosen.output(main), header.clone(), sorted, ledger, report)
+    });
+    let router = Router::Each(Box::new(route));
+    Sides::new(router, open, (list.len(), list.len()), None, in_flight).map(Some)
+}
+
+/// What stands in the name of the file for reads without a read group.
+const NO_GROUP: &str = "no-read-group";
+
+fn split_up<'a>(
+    plan: &'a Plan,
+    split: &'a Split,
+    header: &'a Header,
+    in_flight: usize,
+    ledger: &'a Ledger,
+    report: &'a Report,
+) -> Result<Option<Sides<'a>>> {
+    let (route, names, rest): (Box<dyn Route>, Vec<String>, Option<&str>) = match split.by {
+        By::Records(_) => (Box::new(Everything), Vec::new(), None),
+        By::ReadGroup => {
+            let names = group_names(header)?;
+            (Box::new(ByReadGroup::new(header)), names, Some(NO_GROUP))
+        }
+        By::Contigs(most) => {
+            let route = ByContigs::new(header, most);
+            let names = (1..=route.groups()).map(|n| format!("group{n:05}")).collect();
+            (Box::new(route), names, Some("unmapped"))
+        }
+    };
+    if names.len() >= MOST {
+        return Err(Error::usage(format!("reads would be split among {} files", names.len()))
+            .hint("give contigs=BASES a larger number, or split by something else"));
+    }
+    let (opened, most) = (names.len(), (names.len() + usize::from(rest.is_some())).max(1));
+    let most_records = match split.by {
+        By::Records(most) => Some(most),
+        _ => None,
+    };
+    let open: Open<'a> = Box::new(move |number| {
+        let name = names.get(number).cloned().or(rest.map(str::to_string));
+        let name = name.unwrap_or_else(|| format!("part{:05}", number + 1));
+        if number >= MOST {
+            return Err(Error::usage(format!("reads would be split among more than {MOST} files"))
+                .hint("give records=N a larger number"));
+        }
+        let path = file_name(split, &name);
+        plan.inputs.iter().try_for_each(|input| crate::outputs::report_files::spare(input, &path))?;
+        let output = Output { path, ..split.output.clone() };
+        let mut header = header.clone();
+        if split.by == By::ReadGroup {
+            keep_group(&mut header, number)?;
+        }
+        create(&output, header, false, ledger, report)
+    });
+    Sides::new(Router::Each(route), open, (opened, most), most_records, in_flight).map(Some)
+}
+
+/// Opens an output, and completes the header for it.
+fn create(
+    output: &Output,
+    mut header: Header,
+    sorted: bool,
+    ledger: &Ledger,
+    report: &Report,
+) -> Result<(Sink, Header)> {
+    if output.format == Format::Cram {
+        complete_header(&mut header, output, ledger)?;
+    }
+    Ok((Sink::create(output, &header, sorted, ledger, report)?, header))
+}
+
+fn fastq<'a>(
+    wanted: &'a Fastq,
+    header: &'a Header,
+    in_flight: usize,
+    ledger: &'a Ledger,
+    report: &'a Report,
+) -> Result<Option<Sides<'a>>> {
+    let (files, [other, first, last, singles]) = wanted.places();
+    let by_segment = BySegment {
+        places: [other, first, last].map(Some),
+        singles: wanted.singles.is_some().then_some(singles),
+        exclude: wanted.exclude,
+    };
+    let opened = files.len();
+    let open: Open<'a> = Box::new(move |number| {
+        let path = files[number];
+        let name = path.as_os_str().as_encoded_bytes();
+        let compressed = [&b".gz"[..], b".bgz", b".bgzf"].iter().any(|end| name.ends_with(end));
+        let format = if compressed { Format::FastqGz } else { Format::Fastq };
+        let (level, fastq) = (wanted.level.filter(|_| compressed), wanted.style.clone());
+        let output = Output { format, level, fastq, index: Index::No, ..Output::new(path) };
+        Ok((Sink::create(&output, header, false, ledger, report)?, Header::default()))
+    });
+    Sides::new(Router::Templates(by_segment), open, (opened, opened), None, in_flight).map(Some)
+}
+
+/// The plan for reads under this header: those whose templates stand together need no sorting to become FASTQ.
+pub fn settle(plan: &Plan, header: &Header) -> Plan {
+    let mut plan = plan.clone();
+    if let Some(Elsewhere::Fastq(fastq)) = &plan.elsewhere {
+        let said = |tag: &[u8; 2]| header.lines_of(b"HD").next().and_then(|line| line.get(tag));
+        let grouped = said(b"SO") == Some(b"queryname") || said(b"GO") == Some(b"query");
+        if grouped || fastq.grouped {
+            plan.steps.sort = None;
+        }
+    }
+    plan
+}
+
+/// The header of the reads of one read group.
+fn keep_group(header: &mut Header, number: usize) -> Result<()> {
+    let own = header.lines_of(b"RG").filter(|line| line.get(b"ID").is_some()).nth(number).cloned();
+    header.replace(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])
+}
+
+/// Names of files for the read groups, whatever stands in their IDs.
+fn group_names(header: &Header) -> Result<Vec<String>> {
+    let rest = (NO_GROUP.to_string(), "none".to_string());
+    let (mut names, mut owners) = (Vec::new(), HashMap::from([rest]));
+    for id in header.lines_of(b"RG").filter_map(|line| line.get(b"ID")) {
+        let id = String::from_utf8_lossy(id).into_owned();
+        let fits = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
+        let name: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+        if let Some(other) = owners.insert(name.clone(), id.clone()) {
+            return Err(Error::input(format!(
+                "the read groups {other:?} and {id:?} would share the file name {name:?}"
+            ))
+            .hint("rename one of them in the header"));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn file_name(split: &Split, name: &str) -> PathBuf {
+    let mut path = split.prefix.as_os_str().to_os_string();
+    if !split.prefix.as_os_str().is_empty() && !ends_with_separator(&split.prefix) {
+        path.push(".");
+    }
+    path.push(name);
+    path.push(split.output.format.extension());
+    path.into()
+}
+
+fn ends_with_separator(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// What is chosen for a file.
+#[derive(Clone)]
+struct Choice {
+    what: What,
+    moves: bool,
+}
+
+/// Reads by a name for them, or by an expression.
+#[derive(Clone)]
+enum What {
+    Class(Class),
+    Expression(Box<Expression>),
+}
+
+impl Choice {
+    fn new(chosen: &Chosen, header: &Header) -> Result<Self> {
+        let what = match Class::named(&chosen.what) {
+            Some(class) => What::Class(class),
+            None => What::Expression(Box::new(Expression::parse(&chosen.what, header)?)),
+        };
+        Ok(Choice { what, moves: chosen.moves })
+    }
+
+    fn holds(&mut self, record: RecordRef<'_>) -> Result<bool> {
+        match &mut self.what {
+            What::Class(class) => Ok(class.holds(record)),
+            What::Expression(expression) => expression.matches(record),
+        }
+    }
+}
+
+/// Each read to every file it is chosen for; those that move go to the first alone that they move to.
+#[derive(Clone)]
+struct ByChoice {
+    list: Vec<Choice>,
+}
+
+impl Route for ByChoice {
+    fn fork(&self) -> Box<dyn Route> {
+        Box::new(self.clone())
+    }
+
+    fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
+        let mut stays = true;
+        for (place, choice) in self.list.iter_mut().enumerate() {
+            if (stays || !choice.moves) && choice.holds(record)? {
+                places.push(place);
+                stays &= !choice.moves;
+            }
+        }
+        Ok(stays)
+    }
+}

@@ -1,0 +1,291 @@
+//! Outputs beside the main one: reads are gathered there in pages, in their order, and encoded on all threads.
+//!
+//! What one partition of the main output has for another output may be little. So it is gathered, serially, until a
+//! page is full; full pages are encoded by whoever is about to encode next, and written in their order by whoever
+//! completes the next one. Where pages end follows from the reads alone.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_filters::route::Segments;
+use readmill_format::bgzf::BLOCK_RECORDS;
+use readmill_record::{Batch, Header, Result};
+use readmill_sort::PARTITION;
+
+use crate::outputs::routing::{Aside, Router};
+use crate::outputs::{Complete, Part, PartEncoder, Sink, Writer};
+use crate::process::report::Report;
+
+/// Bytes of all pages that are being gathered, at most.
+const PAGES: usize = 32 << 20;
+
+/// A template may keep this many bytes waiting for its end.
+const MOST_WAITING: usize = 1 << 20;
+
+/// Blocks of a page, at most: as many as a partition has.
+const PAGE: usize = PARTITION as usize / BLOCK_RECORDS;
+
+/// Bytes that so many outputs take: pages that are gathered, and as many that wait or are encoded.
+pub fn memory(outputs: usize) -> u64 {
+    2 * PAGES.min(outputs * PAGE * BLOCK_RECORDS) as u64
+}
+
+/// Makes the outputs that are opened only when there is something for them: the file for that number, and its header.
+pub type Open<'a> = Box<dyn Fn(usize) -> Result<(Sink, Header)> + Send + Sync + 'a>;
+
+/// The outputs beside the main one.
+pub struct Sides<'a> {
+    router: Router,
+    open: Open<'a>,
+    /// Most records in an output before the next one is begun, of whole templates where they stand together.
+    most_records: Option<u64>,
+    page: usize,
+    list: Mutex<Vec<Option<Arc<Side>>>>,
+    tasks: Mutex<VecDeque<Page>>,
+    rolling: Mutex<Rolling>,
+    /// The last template so far, and what became of those before it.
+    edge: Mutex<(Batch, Segments)>,
+    in_flight: usize,
+}
+
+/// Where the reads of a rolling output go.
+#[derive(Default)]
+struct Rolling {
+    at: usize,
+    records: u64,
+    name: Vec<u8>,
+}
+
+/// One output.
+struct Side {
+    header: Header,
+    gathering: Mutex<(Batch, u64)>,
+    written: Mutex<Written>,
+}
+
+/// What has been written, and encoded pages that wait for those before them.
+struct Written {
+    sink: Sink,
+    next: u64,
+    ready: BTreeMap<u64, Part>,
+    records: u64,
+}
+
+/// A page of reads for an output.
+struct Page {
+    side: Arc<Side>,
+    number: u64,
+    batch: Batch,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Sides<'a> {
+    /// Outputs that `open` makes, `opened` of them now, at most `most` in all.
+    pub fn new(
+        router: Router,
+        open: Open<'a>,
+        (opened, most): (usize, usize),
+        most_records: Option<u64>,
+        in_flight: usize,
+    ) -> Result<Self> {
+        let sides = Sides {
+            router,
+            open,
+            most_records,
+            page: (PAGES / most.max(1) / BLOCK_RECORDS).clamp(1, PAGE) * BLOCK_RECORDS,
+            list: Mutex::default(),
+            tasks: Mutex::default(),
+            rolling: Mutex::default(),
+            edge: Mutex::default(),
+            in_flight,
+        };
+        (0..opened).try_for_each(|number| sides.side(number).map(drop))?;
+        Ok(sides)
+    }
+
+    /// A thread's router.
+    pub fn router(&self) -> Router {
+        self.router.fork()
+    }
+
+    /// The output of that number, which is begun if it is not there.
+    fn side(&self, number: usize) -> Result<Arc<Side>> {
+        let mut list = lock(&self.list);
+        if list.len() <= number {
+            list.resize(number + 1, None);
+        }
+        if let Some(side) = &list[number] {
+            return Ok(Arc::clone(side));
+        }
+        let (mut sink, header) = (self.open)(number)?;
+        sink.begin(&header)?;
+        let written = Written { sink, next: 0, ready: BTreeMap::new(), records: 0 };
+        let side = Side { header, gathering: Mutex::default(), written: Mutex::new(written) };
+        Ok(Arc::clone(list[number].insert(Arc::new(side))))
+    }
+
+    /// Takes reads that go elsewhere, in their order.
+    pub fn take(&self, aside: Aside) -> Result<()> {
+        let Aside { places, edges } = aside;
+        let [first, last] = edges.unwrap_or_default();
+        self.join(first)?;
+        if !last.is_empty() {
+            self.close_edge(&mut lock(&self.edge))?;
+        }
+        for (number, batch) in places {
+            match self.most_records {
+                None => self.gather(number, batch.spans.iter().map(|&span| batch.record(span).raw()))?,
+                Some(most) => self.roll(&batch, most)?,
+            }
+        }
+        self.join(last)
+    }
+
+    /// Takes a template that may go on with the last one, or begin there.
+    fn join(&self, batch: Batch) -> Result<()> {
+        let Some(&begin) = batch.spans.first() else { return Ok(()) };
+        let mut edge = lock(&self.edge);
+        let (last, _) = &mut *edge;
+        let name = batch.record(begin).qname();
+        let same = last.spans.first().is_some_and(|&span| last.record(span).qname() == name);
+        if !(same && name != b"*") {
+            self.close_edge(&mut edge)?;
+        }
+        let (last, _) = &mut *edge;
+        batch.records().try_for_each(|(stamp, record)| last.push(record.raw(), stamp))?;
+        if last.bytes.len() > MOST_WAITING {
+            self.close_edge(&mut edge)?; // as for all that looks at templates, one that is larger is cut
+        }
+        Ok(())
+    }
+
+    /// The last template is whole.
+    fn close_edge(&self, (last, counts): &mut (Batch, Segments)) -> Result<()> {
+        let Router::Templates(by_segment) = &self.router else { return Ok(()) };
+        let mut places = Vec::new();
+        let records = last.spans.iter().map(|&span| last.record(span));
+        by_segment.route(records, counts, |place, record| places.push((place, record.raw())));
+        places.into_iter().try_for_each(|(place, raw)| self.gather(place, std::iter::once(raw)))?;
+        last.clear();
+        Ok(())
+    }
+
+    /// Gives each output as many records as it may have.
+    fn roll(&self, batch: &Batch, most: u64) -> Result<()> {
+        let mut rolling = lock(&self.rolling);
+        for (_, record) in batch.records() {
+            let name = record.qname();
+            if rolling.records >= most && (rolling.name != name || name == b"*") {
+                self.close_page(rolling.at)?;
+                (rolling.at, rolling.records) = (rolling.at + 1, 0);
+            }
+            rolling.records += 1;
+            if rolling.records >= most {
+                rolling.name.clear();
+                rolling.name.extend_from_slice(name);
+            }
+            self.gather(rolling.at, std::iter::once(record.raw()))?;
+        }
+        Ok(())
+    }
+
+    fn gather<'r>(&self, number: usize, records: impl Iterator<Item = &'r [u8]>) -> Result<()> {
+        let side = self.side(number)?;
+        let mut gathering = lock(&side.gathering);
+        for raw in records {
+            let (batch, number) = &mut *gathering;
+            batch.push(raw, Default::default())?;
+            if batch.bytes.len() >= self.page {
+                let page =
+                    Page { side: Arc::clone(&side), number: *number, batch: std::mem::take(batch) };
+                *number += 1;
+                lock(&self.tasks).push_back(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the page of an output that gets no more.
+    fn close_page(&self, number: usize) -> Result<()> {
+        let side = self.side(number)?;
+        let (batch, number) = &mut *lock(&side.gathering);
+        let page = Page { side: Arc::clone(&side), number: *number, batch: std::mem::take(batch) };
+        *number += 1;
+        lock(&self.tasks).push_back(page);
+        Ok(())
+    }
+
+    /// Adds what became of templates.
+    pub fn count(&self, counts: Segments) {
+        let sums = &mut lock(&self.edge).1;
+        sums.excluded += counts.excluded;
+        sums.repeated += counts.repeated;
+        sums.singles += counts.singles;
+    }
+
+    /// Encodes the pages that wait for it. Whoever is about to encode does this first.
+    pub fn encode(&self) -> Result<()> {
+        loop {
+            let next = lock(&self.tasks).pop_front();
+            let Some(Page { side, number, batch }) = next else { return Ok(()) };
+            side.encode(number, &batch, self.in_flight)?;
+        }
+    }
+
+    /// Writes what is left, and completes the files but for their names. Gives the number of records in each, too.
+    pub fn complete(self, report: &Report) -> Result<Vec<(u64, Complete)>> {
+        let mut edge = lock(&self.edge);
+        self.close_edge(&mut edge)?;
+        let counts = edge.1;
+        drop(edge);
+        tell(report, counts);
+        self.encode()?;
+        let mut complete = Vec::new();
+        let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for side in list.into_iter().flatten() {
+            let (batch, number) = std::mem::take(&mut *lock(&side.gathering));
+            side.encode(number, &batch, self.in_flight)?;
+            drop(batch);
+            if let Some(side) = Arc::into_inner(side) {
+                let written = side.written.into_inner().unwrap_or_else(PoisonError::into_inner);
+                complete.push((written.records, written.sink.complete(report)?));
+            }
+        }
+        Ok(complete)
+    }
+}
+
+impl Side {
+    fn encode(&self, number: u64, batch: &Batch, in_flight: usize) -> Result<()> {
+        let mut part = Part::default();
+        let writer: Writer<'_> = lock(&self.written).sink.writer(&self.header, in_flight);
+        let mut encoder: PartEncoder<'_> = writer.encoder();
+        encoder.encode(batch, &mut part)?;
+        let mut written = lock(&self.written);
+        written.ready.insert(number, part);
+        loop {
+            let Written { sink, next, ready, records } = &mut *written;
+            let Some(part) = ready.remove(next) else { return Ok(()) };
+            *next += 1;
+            *records += part.records;
+            sink.append(part)?;
+        }
+    }
+}
+
+/// Says what is not where one would look for it.
+fn tell(report: &Report, Segments { excluded, repeated, singles }: Segments) {
+    if excluded > 0 {
+        report.say(&format!("readmill: {excluded} records left out for their flags"));
+    }
+    if repeated > 0 {
+        report.warn(&format!("{repeated} records left out that repeat an end of their template"));
+    }
+    if singles > 0 {
+        report
+            .warn(&format!("{singles} reads are paired, and the other end does not stand beside them"));
+    }
+}

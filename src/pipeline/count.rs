@@ -1,0 +1,186 @@
+//! Counting bases for recalibration: while reads pass on their way to somewhere else, or in a pass of its own
+//! over the runs, once duplicates are known.
+//!
+//! Each thread counts by itself; what it has counted goes into the totals at the end, or when it has become
+//! large. Sums of whole numbers do not depend on who counted what.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use readmill_bqsr::suspects::{Pile, Seen};
+use readmill_bqsr::{Counting, Learner, Report, Totals, Training};
+use readmill_engine::{Crew, Pass};
+use readmill_format::sites::{Found, Sites};
+use readmill_markdup::Verdict;
+use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
+use readmill_sort::{Merge, Ordered, Partition, Range};
+
+use crate::process::report;
+
+/// What is counted, and the counts.
+pub struct Look {
+    training: Arc<Training>,
+    counting: Arc<Counting>,
+    /// Bytes a thread's counts may take before they go into the totals.
+    most_bytes: usize,
+    totals: Mutex<Totals>,
+}
+
+impl Look {
+    /// Nothing counted yet.
+    pub fn new(training: &Arc<Training>, counting: Counting, most_bytes: usize) -> Self {
+        let (training, counting) = (Arc::clone(training), Arc::new(counting));
+        Look { training, counting, most_bytes, totals: Mutex::default() }
+    }
+
+    /// A thread's learner.
+    pub fn learner(&self) -> Learner {
+        self.training.learner(&self.counting)
+    }
+
+    /// Counts a read.
+    fn at(&self, learner: &mut Learner, stamp: Stamp, record: RecordRef<'_>, dup: bool) -> Result<()> {
+        if learner.counters.are_full(self.most_bytes) {
+            self.keep(learner);
+        }
+        let place = |error: Error| error.record(stamp.ordinal()).qname(record.qname());
+        learner.observe(record, dup).map_err(place)
+    }
+
+    /// Counts the reads of a batch, whose duplicates are flagged.
+    pub fn over(&self, learner: &mut Learner, batch: &Batch) -> Result<()> {
+        let mut records = batch.records();
+        records.try_for_each(|(stamp, it)| self.at(learner, stamp, it, it.flags().is_duplicate()))
+    }
+
+    /// Adds what a thread has counted to the totals.
+    pub fn keep(&self, learner: &mut Learner) {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut learner.counters);
+    }
+
+    /// The report of all that was counted, and the number of bases.
+    pub fn report(self) -> Result<(Report, u64)> {
+        let totals = self.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let tables = totals.tables(self.training.groups.names());
+        let mismatches = tables.groups.iter().map(|group| &group.events[0]);
+        let rows = mismatches.flat_map(|table| table.seen());
+        let bases = rows.map(|(_, row)| row.total.observations).sum();
+        Ok((Report::new(&tables, self.counting.arguments.clone())?, bases))
+    }
+}
+
+struct OverRuns<'a> {
+    look: &'a Look,
+    verdict: Option<&'a Verdict>,
+}
+
+impl OverRuns<'_> {
+    fn is_duplicate(&self, stamp: Stamp, record: RecordRef<'_>) -> bool {
+        let flagged = || record.flags().is_duplicate();
+        self.verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp))
+    }
+}
+
+impl Pass for OverRuns<'_> {
+    type Input = Range;
+    type Opened = Ordered;
+    type Linked = Ordered;
+    type Output = u64;
+    type Worker = Learner;
+    type Error = Error;
+
+    fn worker(&self) -> Learner {
+        self.look.learner()
+    }
+
+    fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
+        range.order()
+    }
+
+    fn work(&self, learner: &mut Learner, range: Ordered) -> Result<u64> {
+        let mut records = 0;
+        Partition::from(range).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            records += 1;
+            self.look.at(learner, stamp, record, self.is_duplicate(stamp, record))
+        })?;
+        Ok(records)
+    }
+}
+
+/// Counts all that waits to be merged, in the order in which it will leave. The bytes of reads stay where they are.
+pub fn over_runs(
+    crew: Crew,
+    mut merge: Merge,
+    look: &Look,
+    verdict: Option<&Verdict>,
+    report: &report::Report,
+) -> Result<()> {
+    let pass = OverRuns { look, verdict };
+    let learners = readmill_engine::run(
+        crew,
+        &pass,
+        |_| Ok(merge.next_range()),
+        |_, ordered| Ok(ordered),
+        |_, records| {
+            report.advance(records);
+            Ok(())
+        },
+    )?;
+    learners.into_iter().for_each(|mut learner| look.keep(&mut learner));
+    Ok(())
+}
+
+struct Suspecting<'a>(OverRuns<'a>);
+
+impl Pass for Suspecting<'_> {
+    type Input = Range;
+    type Opened = Ordered;
+    type Linked = Ordered;
+    type Output = (Seen, u64);
+    type Worker = Learner;
+    type Error = Error;
+
+    fn worker(&self) -> Learner {
+        self.0.look.learner()
+    }
+
+    fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
+        range.order()
+    }
+
+    fn work(&self, learner: &mut Learner, range: Ordered) -> Result<(Seen, u64)> {
+        let (mut seen, mut records) = (Seen::default(), 0);
+        Partition::from(range).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            records += 1;
+            let suspected = learner.suspect(record, self.0.is_duplicate(stamp, record), &mut seen);
+            suspected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))
+        })?;
+        Ok((seen, records))
+    }
+}
+
+/// The positions at which the reads that wait, which come sorted by coordinate, differ from the reference so often that
+/// the sample must; and how many they are.
+pub fn suspects(
+    crew: Crew,
+    mut merge: Merge,
+    (look, verdict): (&Look, Option<&Verdict>),
+    mut found: Found,
+    report: &report::Report,
+) -> Result<(Sites, u64)> {
+    let pass = Suspecting(OverRuns { look, verdict });
+    let mut pile = Pile::default();
+    readmill_engine::run(
+        crew,
+        &pass,
+        |_| Ok(merge.next_range()),
+        |_, ordered| Ok(ordered),
+        |_, (seen, records)| {
+            report.advance(records);
+            pile.add(seen, |contig, position| found.push(contig, position, position + 1))
+        },
+    )?;
+    pile.finish(|contig, position| found.push(contig, position, position + 1))?;
+    found.finish()
+}

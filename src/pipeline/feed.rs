@@ -1,0 +1,244 @@
+//! From the inputs to checked records: pieces are opened in parallel, linked in order, checked in parallel.
+
+use std::sync::Arc;
+
+use readmill_engine::{Crew, Pool};
+use readmill_filters::Reconcile;
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{Link, Linked, Opened};
+use readmill_format::source::{self, Opener};
+use readmill_record::{Batch, Error, Result, Step};
+
+use crate::aligning::{Done, Flow, Lanes, Task, Worker};
+use crate::pipeline::inputs::{Input, Inputs, Next};
+use crate::process::pause::{self, Moment};
+
+/// The inputs, and the link that makes whole records of their pieces.
+pub struct Feed {
+    /// What is claimed from.
+    pub intake: Intake,
+    /// The link.
+    pub link: Linker,
+}
+
+/// What joins pieces in their order.
+pub struct Linker {
+    /// Records to templates.
+    chain: Link,
+    /// Batches to cohorts, where reads are aligned.
+    flow: Option<Flow>,
+}
+
+impl Linker {
+    /// Records linked so far.
+    pub fn records(&self) -> u64 {
+        self.chain.records()
+    }
+
+    /// Bytes of records held back.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.chain.waiting_bytes()
+    }
+
+    /// Whether some template was too long to be kept together.
+    pub fn was_cut(&self) -> bool {
+        self.chain.was_cut()
+    }
+}
+
+/// The claiming side of a feed.
+pub struct Intake {
+    /// The inputs.
+    pub inputs: Inputs,
+    buffers: Arc<Buffers>,
+}
+
+/// Memory that goes round.
+struct Buffers {
+    batches: Pool<Batch>,
+    chunks: Pool<Chunk>,
+}
+
+/// What was claimed, opened.
+pub enum Piece {
+    /// A piece of the input of that number.
+    Opened(usize, Opened),
+    /// The end of the input of that number.
+    End(usize),
+    /// What came of a task of what aligns reads.
+    Aligned(Done),
+}
+
+/// Records of one input, linked.
+pub struct Stretch {
+    input: usize,
+    linked: Linked,
+}
+
+impl Feed {
+    /// A feed that refuses records of more than `max_record` bytes.
+    pub fn new(inputs: Inputs, max_record: usize, crew: Crew) -> Self {
+        let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
+        let intake = Intake { inputs, buffers: Arc::new(Buffers { batches, chunks }) };
+        let flow = intake.inputs.lanes().map(Flow::new);
+        Feed { intake, link: Linker { chain: Link::new(max_record), flow } }
+    }
+
+    /// What makes readers.
+    pub fn readers(&self) -> Readers {
+        let Intake { inputs, buffers } = &self.intake;
+        Readers { inputs: inputs.list(), lanes: inputs.lanes().cloned(), buffers: Arc::clone(buffers) }
+    }
+}
+
+impl Intake {
+    /// Takes what is next.
+    pub fn claim(&mut self) -> Result<Option<Next>> {
+        pause::at(Moment::PieceRead);
+        self.inputs.next(self.buffers.chunks.take().unwrap_or_default())
+    }
+}
+
+impl Next {
+    /// Bytes that its records take as BAM, at most.
+    pub fn bound(&self) -> u64 {
+        match self {
+            Next::Piece(_, claim) => claim.bound() as u64,
+            Next::Align(Task::Records(opened), _) => opened.len() as u64,
+            Next::End(_) | Next::Align(..) => 0,
+        }
+    }
+
+    /// Upper bound of the number of its records, where it is known.
+    pub fn most_records(&self) -> Option<u64> {
+        match self {
+            Next::Piece(_, claim) => claim.most_records().map(|records| records as u64),
+            Next::Align(Task::Records(opened), _) => Some(opened.records() as u64),
+            Next::End(_) | Next::Align(..) => None,
+        }
+    }
+
+    /// What opening it takes beyond the usual.
+    pub fn working(&self) -> u64 {
+        match self {
+            Next::Piece(_, claim) => claim.working() as u64,
+            Next::End(_) | Next::Align(..) => 0,
+        }
+    }
+
+    /// Bytes of the input that it stands for.
+    pub fn read_bytes(&self) -> u64 {
+        match self {
+            Next::Piece(_, claim) => claim.read_bytes() as u64,
+            Next::Align(_, bytes) => *bytes,
+            Next::End(_) => 0,
+        }
+    }
+}
+
+/// Makes readers, one for each thread.
+#[derive(Clone)]
+pub struct Readers {
+    inputs: Arc<[Input]>,
+    lanes: Option<Arc<Lanes>>,
+    buffers: Arc<Buffers>,
+}
+
+impl Readers {
+    /// A reader for the thread that calls.
+    pub fn reader(&self) -> Reader {
+        let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
+        Reader { shared: self.clone(), opener: None, aligner: None, reconcile }
+    }
+
+    /// Links a piece to those before it.
+    pub fn link(&self, link: &mut Linker, piece: Piece) -> Result<Stretch> {
+        let spare = || self.buffers.batches.take().unwrap_or_default();
+        let Linker { chain, flow } = link;
+        Ok(match piece {
+            Piece::Opened(input, opened) => Stretch { input, linked: chain.link(opened) },
+            Piece::End(input) => Stretch { input, linked: chain.finish(spare()) },
+            Piece::Aligned(done) => {
+                flow.as_mut().map_or(Ok(()), |flow| flow.link(done))?;
+                Stretch { input: 0, linked: chain.pause(spare()) }
+            }
+        })
+    }
+
+    /// Takes back the memory of a batch.
+    pub fn reuse(&self, mut batch: Batch) {
+        batch.clear_to(3 * source::MAX_CLAIM / 2); // no more where long reads came
+        self.buffers.batches.put(batch);
+    }
+}
+
+impl Stretch {
+    /// Bytes of its records.
+    pub fn bytes(&self) -> u64 {
+        self.linked.batch.record_bytes()
+    }
+
+    /// Name of the first record, if there is a record.
+    pub fn first_name(&self) -> Option<&[u8]> {
+        self.linked.batch.records().next().map(|(_, record)| record.qname())
+    }
+}
+
+/// Opens and checks, on one thread.
+pub struct Reader {
+    shared: Readers,
+    /// Opens pieces of the input of that number.
+    opener: Option<(usize, Opener)>,
+    aligner: Option<Worker>,
+    reconcile: Vec<Option<Reconcile>>,
+}
+
+impl Reader {
+    /// Opens what was claimed.
+    pub fn open(&mut self, next: Next) -> Result<Piece> {
+        let (number, claim) = match next {
+            Next::End(input) => return Ok(Piece::End(input)),
+            Next::Align(Task::Records(opened), _) => return Ok(Piece::Opened(0, opened)),
+            Next::Align(task, _) => return self.align(task).map(Piece::Aligned),
+            Next::Piece(input, claim) => (input, claim),
+        };
+        let input = &self.shared.inputs[number];
+        let opener = match &mut self.opener {
+            Some((of, opener)) if *of == number => opener,
+            other => &mut other.insert((number, Opener::new(&input.header, input.setup.as_ref()))).1,
+        };
+        let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
+        let spare = opener.open(claim, &mut opened).map_err(input.named())?;
+        self.shared.buffers.chunks.put(spare);
+        Ok(Piece::Opened(number, opened))
+    }
+
+    fn align(&mut self, task: Task) -> Result<Done> {
+        let Readers { lanes, buffers, .. } = &self.shared;
+        let lanes = lanes.as_ref().ok_or_else(|| Error::bug("nothing aligns these reads"))?;
+        let worker = match &mut self.aligner {
+            Some(worker) => worker,
+            none => none.insert(Worker::new(lanes)?),
+        };
+        worker.perform(task, || buffers.batches.take().unwrap_or_default())
+    }
+
+    /// Checks and numbers the records, makes them fit the common header, and gives them to `then`. An error of
+    /// any of it names their input and their number in it.
+    pub fn check<T>(&mut self, stretch: Stretch, then: impl FnOnce(Batch) -> Result<T>) -> Result<T> {
+        let Linked { mut batch, first, number, fault } = stretch.linked;
+        let input = &self.shared.inputs[stretch.input];
+        source::check(&batch, number, input.header.n_ref()).map_err(input.named())?;
+        fault.map_or(Ok(()), Err).map_err(input.named())?;
+        batch.stamp(first);
+        let reconciled = match &mut self.reconcile[stretch.input] {
+            Some(step) => step.apply(&mut batch),
+            None => Ok(()),
+        };
+        reconciled.and_then(|()| then(batch)).map_err(|mut error| {
+            let before = first - number; // records of the inputs before this one
+            error.place.record = error.place.record.map(|record| record.saturating_sub(before));
+            input.named()(error)
+        })
+    }
+}

@@ -1,0 +1,236 @@
+//! Memory that is full goes to disk while reading goes on in fresh memory.
+//!
+//! What was read is sorted list by list, merged range by range and written as one run, by tickets of the
+//! very pass that reads: the claimer hands out the tasks of a [`Turnover`] in turns with pieces of the input, so
+//! a process that writes into our input does not wait for our disk. Tickets are committed in the order
+//! in which they were claimed; that is how one stage knows that the one before is complete.
+//!
+//! Reads that came sorted go into the output instead of a run ([`super::presorted`]).
+
+use std::sync::Arc;
+
+use readmill_format::spill::Spill;
+use readmill_record::{Arena, Batch, RecordRef, Result, Sealed, Stamp};
+use readmill_sort::{
+    Cutter, Entry, FrameWriter, Frames, Framing, List, Merge, Ordered, Partition, Range, RunSort,
+    Sources,
+};
+
+use super::sort_context;
+
+/// A run on its way to disk: what its tasks are and which come next.
+pub struct Turnover {
+    stage: Stage,
+    sort: RunSort,
+    spill: Arc<Spill>,
+}
+
+enum Stage {
+    /// Nothing is on its way.
+    Rest,
+    /// Tickets that still fill the old memory are under way.
+    Turning(Arc<Arena>),
+    /// Lists are sorted.
+    Sorting {
+        sealed: Arc<Sealed>,
+        unsorted: std::vec::IntoIter<Vec<Entry>>,
+        lists: Vec<List>,
+        all: usize,
+    },
+    /// Ranges are ordered and written.
+    Writing(Merge, To),
+    /// The last ranges are under way.
+    Closing,
+}
+
+/// Where a turnover's reads go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// Into a run.
+    Run,
+    /// Into the output.
+    Output,
+}
+
+/// What a ticket does for a turnover.
+pub enum Task {
+    /// Seals the old memory, once no ticket fills it any more.
+    Turn,
+    /// Sorts a list.
+    Sort(Vec<Entry>, Arc<Sealed>),
+    /// Orders a range and writes it.
+    Write(Range, To),
+    /// Ends the run, once all its ranges are written.
+    Close(To),
+}
+
+/// A task after its first parallel phase.
+pub enum Opened {
+    /// Nothing to do before it is its turn.
+    Turn,
+    /// A sorted list.
+    Sorted(List),
+    /// A range in order.
+    Ordered(Ordered, To),
+    /// Nothing to do before it is its turn.
+    Close(To),
+}
+
+/// A task after the link.
+pub enum Linked {
+    /// Nothing to do before it is its turn.
+    Turn,
+    /// A sorted list.
+    Sorted(List),
+    /// Records for the run.
+    Records(Ordered),
+    /// Partitions of the output.
+    Partitions(Vec<Partition>),
+    /// The end, and records for the run that do not fill a partition of the output.
+    Close(Option<Partition>),
+}
+
+impl Opened {
+    /// Cuts what goes into the output.
+    pub fn link(self, cutter: &mut Cutter) -> Linked {
+        match self {
+            Opened::Turn => Linked::Turn,
+            Opened::Sorted(list) => Linked::Sorted(list),
+            Opened::Ordered(range, To::Run) => Linked::Records(range),
+            Opened::Ordered(range, To::Output) => Linked::Partitions(cutter.cut(range)),
+            Opened::Close(To::Run) => Linked::Close(None),
+            Opened::Close(To::Output) => Linked::Close(cutter.finish()),
+        }
+    }
+}
+
+/// A thread's scratch.
+pub struct Scratch {
+    entries: Vec<Entry>,
+    writer: FrameWriter,
+    tail: Vec<u8>,
+}
+
+impl Turnover {
+    /// At rest.
+    pub fn new(sort: RunSort, spill: Arc<Spill>) -> Self {
+        Turnover { stage: Stage::Rest, sort, spill }
+    }
+
+    /// Whether nothing is on its way.
+    pub fn is_at_rest(&self) -> bool {
+        matches!(self.stage, Stage::Rest)
+    }
+
+    /// Begins with all that was read into `arena`; the task given is to be claimed next.
+    pub fn begin(&mut self, arena: Arc<Arena>) -> Task {
+        self.stage = Stage::Turning(arena);
+        Task::Turn
+    }
+
+    /// The next task, if it can be done now.
+    pub fn next_task(&mut self) -> Option<Task> {
+        match &mut self.stage {
+            Stage::Sorting { sealed, unsorted, .. } => {
+                unsorted.next().map(|list| Task::Sort(list, Arc::clone(sealed)))
+            }
+            Stage::Writing(merge, to) => match merge.next_range() {
+                Some(range) => Some(Task::Write(range, *to)),
+                None => {
+                    let to = *to;
+                    self.stage = Stage::Closing;
+                    Some(Task::Close(to))
+                }
+            },
+            Stage::Rest | Stage::Turning(_) | Stage::Closing => None,
+        }
+    }
+
+    /// No ticket fills the old memory any more; these are its lists.
+    pub fn turned(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
+        if let Stage::Turning(arena) = std::mem::replace(&mut self.stage, Stage::Rest) {
+            let arena = Arc::into_inner(arena).ok_or_else(sort_context::still_filled)?;
+            let (sealed, all) = (Arc::new(arena.seal()), lists.len());
+            self.stage = Stage::Sorting { sealed, unsorted: lists.into_iter(), lists: Vec::new(), all };
+        }
+        Ok(())
+    }
+
+    /// The next list is sorted. Once all are, they are given to be merged: [`Turnover::write`] is next.
+    pub fn sorted(&mut self, list: List) -> Option<Sources> {
+        let Stage::Sorting { sealed, lists, all, .. } = &mut self.stage else { return None };
+        lists.push(list);
+        if lists.len() < *all {
+            return None;
+        }
+        Some(Sources {
+            spill: Arc::clone(&self.spill),
+            keyer: Arc::clone(self.sort.keyer()),
+            runs: Vec::new(),
+            lists: std::mem::take(lists),
+            sealed: Arc::clone(sealed),
+            charges: Vec::new(), // the reads are charged to who commits until they are on disk
+        })
+    }
+
+    /// Everything that is merged, and where it goes.
+    pub fn write(&mut self, merge: Merge, to: To) {
+        self.stage = Stage::Writing(merge, to);
+    }
+
+    /// The run is complete.
+    pub fn closed(&mut self) {
+        self.stage = Stage::Rest;
+    }
+}
+
+impl Scratch {
+    /// For frames as `framing` says.
+    pub fn new(framing: Framing) -> Self {
+        Scratch { entries: Vec::new(), writer: FrameWriter::new(framing), tail: Vec::new() }
+    }
+
+    /// The first parallel phase of a task.
+    pub fn open(&mut self, task: Task, sort: &RunSort) -> Result<Opened> {
+        Ok(match task {
+            Task::Turn => Opened::Turn,
+            Task::Sort(list, sealed) => {
+                Opened::Sorted(List::sort(list, sealed.bytes(), sort.keyer(), &mut self.entries))
+            }
+            Task::Write(range, to) => Opened::Ordered(range.order()?, to),
+            Task::Close(to) => Opened::Close(to),
+        })
+    }
+
+    /// Packs records, which are in order, into frames.
+    pub fn pack(&mut self, records: &Partition, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
+        records.gather(|stamp, raw| self.push(RecordRef::new(raw), stamp, sort, &mut frames))?;
+        self.writer.close(&mut frames);
+        Ok(frames)
+    }
+
+    /// Packs the records of a batch, which are in order, into frames.
+    pub fn pack_batch(&mut self, batch: &Batch, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
+        for (stamp, record) in batch.records() {
+            self.push(record, stamp, sort, &mut frames)?;
+        }
+        self.writer.close(&mut frames);
+        Ok(frames)
+    }
+
+    fn push(
+        &mut self,
+        record: RecordRef<'_>,
+        stamp: Stamp,
+        sort: &RunSort,
+        frames: &mut Frames,
+    ) -> Result<()> {
+        let key = sort.keyer().key(record)?;
+        self.tail.clear();
+        if !key.is_decided() {
+            sort.keyer().tail(record, &mut self.tail);
+        }
+        self.writer.push(key, &self.tail, stamp, record.raw(), frames);
+        Ok(())
+    }
+}

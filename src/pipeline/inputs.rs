@@ -1,0 +1,242 @@
+//! The inputs of a run, read one after the other as if they were one.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use readmill_filters::Reconcile;
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{Link, Opened};
+use readmill_format::cram;
+pub use readmill_format::source::Rules;
+use readmill_format::source::{self, Claim, Opener, Source};
+use readmill_record::{Batch, Charge, Error, Header, Kind, Ledger, Result, Step};
+
+use crate::aligning::{Lanes, Task};
+use crate::pipeline::open_input::{named, open};
+use crate::process::report::Report;
+
+/// What stays known of an input once its header is read.
+pub struct Input {
+    /// Its file; `-` is standard input.
+    pub path: PathBuf,
+    /// Its own header.
+    pub header: Header,
+    /// What makes its reads fit the common header; nothing where they do.
+    pub reconcile: Option<Reconcile>,
+    /// What decodes it, if it is CRAM.
+    pub setup: Option<Arc<cram::Setup>>,
+    /// Its size, where it has one.
+    size: Option<u64>,
+}
+
+impl Input {
+    /// Names the file in an error about its content.
+    pub fn named(&self) -> impl Fn(Error) -> Error + '_ {
+        |error| {
+            let placed = error.place.record.is_some() || error.place.offset.is_some();
+            if placed || error.kind == Kind::Input { error.file(&self.path) } else { error }
+        }
+    }
+}
+
+/// What is to be read next.
+pub enum Next {
+    /// A piece of the input of that number.
+    Piece(usize, Claim),
+    /// The end of the input of that number.
+    End(usize),
+    /// A task of what aligns reads, and the bytes that were read of their files since the one before.
+    Align(Task, u64),
+}
+
+/// All inputs, one of which is being read.
+pub struct Inputs {
+    list: Arc<[Input]>,
+    header: Header,
+    at: usize,
+    /// Opened sources, those that are read already or again when it is their turn left out.
+    sources: Vec<Option<Source>>,
+    rules: Rules,
+    /// What opening a file again takes.
+    _reopening: Option<Charge>,
+    waiting: Option<Next>,
+    /// Where reads are aligned, and the bytes read of their files so far; the list has one input then, of all of them.
+    lanes: Option<(Arc<Lanes>, u64)>,
+}
+
+impl Inputs {
+    /// Reads all headers and makes one of them. Files that can be opened again are closed until it is
+    /// their turn, so that any number of them can be read.
+    pub fn open(paths: &[PathBuf], rules: Rules) -> Result<Self> {
+        let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+        for path in paths {
+            let (input, size) = open(path)?;
+            let source = Source::open(input, &named(path, &rules)).map_err(|e| e.file(path))?;
+            let mut header = source.header().clone();
+            headers.last().into_iter().for_each(|last| header.share(last));
+            headers.push(header);
+            files.push((path.clone(), size, source.setup()));
+            sources.push(Some(source).filter(|_| sources.is_empty() || size.is_none()));
+        }
+        let merging = if headers.len() > 1 { headers.iter().map(merging_bytes).sum() } else { 0 };
+        let merging = rules.ledger.charge("headers", merging)?;
+        let merged = Header::merge(&headers).map_err(|error| with_names(error, paths))?;
+        drop(merging);
+        let list = files.into_iter().zip(headers).zip(merged.renames);
+        let list = list.map(|(((path, size, setup), header), renames)| {
+            let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
+            Input { path, header, reconcile, setup, size }
+        });
+        let (list, header): (Arc<[Input]>, _) = (list.collect(), merged.header);
+        let again = list.iter().zip(&sources).filter(|(_, source)| source.is_none());
+        let again = again.map(|(input, _)| Source::opening_bytes(&input.header)).max();
+        let _reopening = again.map(|bytes| rules.ledger.charge("headers", bytes)).transpose()?;
+        Ok(Inputs { list, header, at: 0, sources, rules, _reopening, waiting: None, lanes: None })
+    }
+
+    /// Reads that are aligned on their way in, as one input; errors about records name `path`.
+    pub fn aligned(lanes: Arc<Lanes>, path: &Path, header: Header) -> Self {
+        let (path, own, size) = (path.to_path_buf(), header.clone(), lanes.size());
+        let input = Input { path, header: own, reconcile: None, setup: None, size };
+        let list = [input].into();
+        let rules = Rules::default();
+        let lanes = Some((lanes, 0));
+        let sources = Vec::new();
+        Inputs { list, header, at: 0, sources, rules, _reopening: None, waiting: None, lanes }
+    }
+
+    /// Where reads are aligned, if they are.
+    pub fn lanes(&self) -> Option<&Arc<Lanes>> {
+        self.lanes.as_ref().map(|(lanes, _)| lanes)
+    }
+
+    /// The header of all.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The inputs.
+    pub fn list(&self) -> Arc<[Input]> {
+        Arc::clone(&self.list)
+    }
+
+    /// Whether there is CRAM among them.
+    pub fn any_cram(&self) -> bool {
+        self.list.iter().any(|input| input.setup.is_some())
+    }
+
+    /// Warns of CRAM inputs whose contigs have another length in the reference than in the header.
+    pub fn warn_of_lengths(&self, report: &Report) {
+        let setups = self.list.iter().filter_map(|input| input.setup.as_ref());
+        if let Some(text) = setups.filter_map(|setup| setup.references.unequal_lengths()).next() {
+            report.warn(&format!(
+                "{text}; CRAM is read all the same, since it proves the bases that it needs"
+            ));
+        }
+    }
+
+    /// Refuses containers of CRAM that take more than `bytes`, with what comes of them, from here on.
+    pub fn limit_containers(&mut self, bytes: usize) {
+        self.rules.container = bytes;
+        self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(bytes));
+    }
+
+    /// Bytes of all inputs, where they have a size.
+    pub fn size(&self) -> Option<u64> {
+        self.list.iter().map(|input| input.size).sum()
+    }
+
+    /// Most bytes by which a record may grow to fit the common header.
+    pub fn growth(&self) -> usize {
+        let steps = self.list.iter().filter_map(|input| input.reconcile.as_ref());
+        steps.map(Step::growth).max().unwrap_or(0)
+    }
+
+    /// Looks at the next piece without taking it.
+    pub fn peek(&mut self) -> Result<Option<&Next>> {
+        if self.waiting.is_none() {
+            self.waiting = self.next(Chunk::default())?;
+        }
+        Ok(self.waiting.as_ref())
+    }
+
+    /// Bytes of BAM records in all inputs, about, as the first promises; nothing where that cannot be told.
+    pub fn expected_bytes(&self) -> Option<u64> {
+        let expansion = self.sources.first()?.as_ref()?.expansion()?;
+        self.size().map(|size| (size as f64 * expansion) as u64)
+    }
+
+    /// Puts back what was taken last and cannot be used yet.
+    pub fn put_back(&mut self, next: Next) {
+        self.waiting = Some(next);
+    }
+
+    /// Takes what is next, in the memory of `reuse` where it can; nothing after the end of the last input.
+    pub fn next(&mut self, reuse: Chunk) -> Result<Option<Next>> {
+        if let Some(next) = self.waiting.take() {
+            return Ok(Some(next));
+        }
+        let at = self.at;
+        let Some(input) = self.list.get(at) else { return Ok(None) };
+        if let Some((lanes, read)) = &mut self.lanes {
+            let before = std::mem::replace(read, lanes.bytes_read());
+            return Ok(Some(match lanes.next()? {
+                Some(task) => Next::Align(task, read.saturating_sub(before)),
+                None => {
+                    self.at += 1;
+                    Next::End(at)
+                }
+            }));
+        }
+        let source = match &mut self.sources[at] {
+            Some(source) => source,
+            closed => closed.insert(reopen(input, &self.rules)?),
+        };
+        Ok(Some(match source.claim(reuse).map_err(input.named())? {
+            Some(claim) => Next::Piece(at, claim),
+            None => {
+                self.sources[at] = None;
+                self.at += 1;
+                Next::End(at)
+            }
+        }))
+    }
+}
+
+/// The first piece of an input, as checked records; nothing where it is damaged, which reading will tell.
+pub fn first_batch(claim: Claim, input: &Input) -> Option<Batch> {
+    let mut opened = Opened::reuse(Batch::default());
+    Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
+    let mut link = Link::new(usize::MAX);
+    let mut batch = link.link(opened).batch;
+    if batch.is_empty() {
+        batch = link.finish(Batch::default()).batch; // a piece of a single template
+    }
+    source::check(&batch, 0, input.header.n_ref()).ok()?;
+    batch.stamp(0);
+    Some(batch)
+}
+
+/// Bytes that a header takes while it is merged with others, beside itself: its lines once more, and tables of its contigs.
+fn merging_bytes(header: &Header) -> u64 {
+    header.heap_bytes() + 160 * header.references().len() as u64
+}
+
+/// Calls inputs by their names where the merging of headers counts them.
+fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
+    for (i, path) in paths.iter().enumerate().rev() {
+        error.what = error.what.replace(&format!("input {}", i + 1), &path.display().to_string());
+    }
+    error
+}
+
+/// Opens a file again whose header was read before.
+fn reopen(input: &Input, rules: &Rules) -> Result<Source> {
+    let (file, _) = open(&input.path)?;
+    let rules = Rules { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
+    let source = Source::open(file, &rules).map_err(input.named())?;
+    if *source.header() != input.header {
+        return Err(Error::input("the file was changed while others were read").file(&input.path));
+    }
+    Ok(source)
+}

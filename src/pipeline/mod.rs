@@ -1,0 +1,57 @@
+//! The passes of a run: where the engine, which knows only threads, meets steps and formats.
+
+pub mod batch_pipeline;
+pub mod count;
+pub mod duplicates;
+pub mod dyn_tally;
+pub mod feed;
+pub mod flush;
+pub mod ingest;
+pub mod inputs;
+pub mod merge;
+pub mod open_input;
+mod parallel_sort;
+pub mod presorted;
+pub mod sort_buffer;
+pub mod sort_context;
+pub mod stream;
+
+use readmill_record::Step;
+use readmill_record::{Batch, Result};
+
+/// A thread's own copies of the steps.
+pub type Steps = Vec<Box<dyn Step>>;
+
+/// Copies of the steps for one thread.
+pub fn fork(steps: &[Box<dyn Step>]) -> Steps {
+    steps.iter().map(|step| step.fork()).collect()
+}
+
+/// Records that steps in a row are shown at a time, if they can take few: some ten thousand bytes.
+const STRETCH: usize = 64;
+
+/// Applies the steps in order.
+pub fn apply(steps: &mut Steps, batch: &mut Batch) -> Result<()> {
+    for row in steps.chunk_by_mut(|step, next| step.by_record() && next.by_record()) {
+        match row {
+            [step] => step.apply(batch)?,
+            row => {
+                batch.in_stretches(STRETCH, |few| row.iter_mut().try_for_each(|step| step.apply(few)))?
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Numbers by name, in order of first mention.
+pub type Counts = Vec<(&'static str, u64)>;
+
+/// Adds what all copies of the steps counted.
+pub fn count<'a>(sums: &mut Counts, workers: impl Iterator<Item = &'a Steps>) {
+    for (name, n) in workers.flatten().flat_map(|step| step.counts()) {
+        match sums.iter_mut().find(|sum| sum.0 == name) {
+            Some(sum) => sum.1 += n,
+            None => sums.push((name, n)),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Reads that come sorted go into the output as soon as memory is full, so that sorting what is sorted costs
+//! no more than a copy.
+//!
+//! It is a guess, made of keys alone: a full memory whose reads came in order is written as the output
+//! would have it, in the hope that no later read belongs before its end. Where one does, what was written
+//! becomes a run like others ([`take_back`]), and the output is begun anew.
+
+use readmill_engine::{Crew, Pass, Pool};
+use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
+use readmill_format::chain::{Link, Linked, Opened};
+use readmill_format::source::MAX_CLAIM;
+use readmill_record::{Batch, Error, Header, RecordRef, Result};
+use readmill_sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
+
+use super::batch_pipeline::{Doer, Doing};
+use super::flush::Scratch;
+use super::sort_context::{INDEXES, Waiting};
+use crate::outputs::{Part, PartEncoder, Sink, Writer};
+
+/// Frames of the run that is made of what was written: it can be as long as the input, and its index should
+/// be short.
+const LARGE_FRAME: usize = 256 << 10;
+
+/// The key of a read, with what does not fit into it.
+pub type FullKey = (Key, Vec<u8>);
+
+/// What has been written into the output, and what follows it at once.
+#[derive(Default)]
+pub struct Prefix {
+    /// The records that do not fill a partition yet: whatever is merged next begins with them.
+    pub rest: Option<SpilledRun>,
+    /// Cuts the partitions.
+    pub cutter: Cutter,
+    /// Key of the last read written.
+    last: Option<FullKey>,
+    /// Reads written.
+    pub records: u64,
+}
+
+/// Partitions of the output, encoded, and the keys of their first and last read.
+pub struct Encoded {
+    parts: Vec<Part>,
+    ends: Option<(FullKey, FullKey)>,
+}
+
+impl Prefix {
+    /// Whether anything has been written.
+    pub fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// Whether all of `sources` belongs behind what has been written.
+    pub fn is_before(&self, sources: &Sources) -> bool {
+        self.last.as_ref().is_none_or(|(key, tail)| sources.follow(*key, tail))
+    }
+
+    /// Writes partitions.
+    pub fn write(
+        &mut self,
+        encoded: Encoded,
+        header: &Header,
+        sink: &mut Sink,
+        writer: &Writer<'_>,
+    ) -> Result<()> {
+        let Some((first, last)) = encoded.ends else { return Ok(()) };
+        if self.is_empty() {
+            sink.begin(header)?;
+        }
+        if self.last.as_ref().is_some_and(|before| first < *before) {
+            return Err(Error::bug("reads would leave in the wrong order"));
+        }
+        self.last = Some(last);
+        for part in encoded.parts {
+            self.records += part.records;
+            sink.take(part, writer)?;
+        }
+        Ok(())
+    }
+}
+
+/// One thread's means to let reads leave.
+pub struct Leaver<'a> {
+    batch: Batch,
+    /// What is learnt of them; nothing is changed.
+    pub doer: Doer<'a>,
+    encoder: PartEncoder<'a>,
+}
+
+impl<'a> Leaver<'a> {
+    /// For the thread that calls.
+    pub fn new(doing: &Doing<'a>, writer: &Writer<'a>) -> Self {
+        Leaver { batch: Batch::default(), doer: doing.doer(), encoder: writer.encoder() }
+    }
+
+    /// Encodes partitions of the output.
+    pub fn encode(
+        &mut self,
+        partitions: &[Partition],
+        sort: &RunSort,
+        writer: &Writer<'_>,
+    ) -> Result<Encoded> {
+        writer.write_behind()?;
+        let Leaver { batch, doer, encoder } = self;
+        let mut encoded = Encoded { parts: Vec::new(), ends: None };
+        for partition in partitions {
+            partition.gather_into(batch)?;
+            doer.apply(batch)?;
+            let mut part = writer.part();
+            encoder.encode(batch, &mut part)?;
+            encoded.parts.push(part);
+            if let [first, .., last] | [first @ last] = batch.spans[..] {
+                let last = full_key(sort, batch.record(last))?;
+                let first = match encoded.ends.take() {
+                    Some((first, _)) => first,
+                    None => full_key(sort, batch.record(first))?,
+                };
+                encoded.ends = Some((first, last));
+            }
+        }
+        Ok(encoded)
+    }
+}
+
+fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
+    let (key, mut tail) = (sort.keyer().key(record)?, Vec::new());
+    if !key.is_decided() {
+        sort.keyer().tail(record, &mut tail);
+    }
+    Ok((key, tail))
+}
+
+/// Makes a run of what has been written, and empties the output. Where in the input reads came from is
+/// forgotten; what may ask for that (flags of duplicates, for one) must not be among the steps behind the sort
+/// where reads leave early, see `may_leave_early` in `run.rs`.
+pub fn take_back(
+    waiting: &Waiting,
+    header: &Header,
+    sink: &mut Sink,
+    largest: u64,
+) -> Result<SpilledRun> {
+    let (crew, _large) = waiting.crew_for(largest)?;
+    let mut blocks = BlockReader::new(sink.written()?, true);
+    let framing = Framing { size: waiting.framing.size.max(LARGE_FRAME), ..waiting.framing };
+    let mut run = SpilledRun::new(waiting.spill.begin(0)?, framing, waiting.ledger.empty(INDEXES));
+    let mut link = Link::new(usize::MAX);
+    let pass = ReadBack::new(waiting, framing, header);
+    let mut ended = false;
+    readmill_engine::run(
+        crew,
+        &pass,
+        |_| {
+            let mut chunk: Chunk = pass.chunks.take().unwrap_or_default();
+            let more = blocks.next_chunk(&mut chunk)?;
+            let end = !more && !std::mem::replace(&mut ended, !more);
+            Ok((more || end).then_some(chunk).map(|chunk| more.then_some(chunk)))
+        },
+        |_, opened| {
+            Ok(match opened {
+                Some(opened) => link.link(opened),
+                None => link.finish(Batch::default()),
+            })
+        },
+        |_, mut frames: Frames| {
+            run.append(&waiting.spill, &mut frames)?;
+            pass.frames.put(frames);
+            Ok(())
+        },
+    )?;
+    sink.restart(header)?;
+    Ok(run.complete())
+}
+
+struct ReadBack<'a> {
+    waiting: &'a Waiting,
+    framing: Framing,
+    n_ref: i32,
+    chunks: Pool<Chunk>,
+    batches: Pool<Batch>,
+    frames: Pool<Frames>,
+}
+
+impl<'a> ReadBack<'a> {
+    fn new(waiting: &'a Waiting, framing: Framing, header: &Header) -> Self {
+        let Crew { in_flight: n, .. } = waiting.crew;
+        let (chunks, batches, frames) = (Pool::new(n), Pool::new(n), Pool::new(n));
+        ReadBack { waiting, framing, n_ref: header.n_ref(), chunks, batches, frames }
+    }
+}
+
+impl Pass for ReadBack<'_> {
+    type Input = Option<Chunk>;
+    type Opened = Option<Opened>;
+    type Linked = Linked;
+    type Output = Frames;
+    type Worker = (Inflater, Scratch);
+    type Error = Error;
+
+    fn worker(&self) -> Self::Worker {
+        (Inflater::default(), Scratch::new(self.framing))
+    }
+
+    fn open(&self, worker: &mut Self::Worker, chunk: Option<Chunk>) -> Result<Option<Opened>> {
+        let Some(chunk) = chunk else { return Ok(None) };
+        let mut opened = Opened::reuse(self.batches.take().unwrap_or_default());
+        worker.0.chunk(&chunk, opened.bytes_mut())?;
+        self.chunks.put(chunk);
+        opened.guess(self.n_ref);
+        Ok(Some(opened))
+    }
+
+    fn work(&self, worker: &mut Self::Worker, linked: Linked) -> Result<Frames> {
+        linked.fault.map_or(Ok(()), Err)?;
+        let frames = self.frames.take().unwrap_or_default();
+        let frames = worker.1.pack_batch(&linked.batch, &self.waiting.sort, frames)?;
+        let mut batch = linked.batch;
+        batch.clear_to(3 * MAX_CLAIM / 2);
+        self.batches.put(batch);
+        Ok(frames)
+    }
+}

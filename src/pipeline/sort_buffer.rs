@@ -1,0 +1,192 @@
+//! What waits for the end of the input: reads in memory and on disk, and duplicate ends.
+
+use std::sync::Arc;
+
+use readmill_markdup::Ends;
+use readmill_record::{Arena, Charge, Result};
+use readmill_sort::{Framing, List, Merge, Run, Sources, SpilledRun};
+
+use super::parallel_sort::OnThreads;
+use super::presorted::Prefix;
+use super::sort_context::{self, ENDS, READS, Waiting, still_filled};
+use super::{Counts, merge, parallel_sort};
+use crate::process::pause::{self, Moment};
+
+/// What waits.
+pub struct Held {
+    /// Sorted runs on disk, oldest first.
+    pub runs: Vec<SpilledRun>,
+    /// How many runs were written in all.
+    pub spilled: usize,
+    /// The newest reads.
+    pub arena: Arc<Arena>,
+    /// Their entries.
+    pub run: Run,
+    /// What both take.
+    pub charge: Charge,
+    /// Ends of all reads.
+    pub ends: Ends,
+    /// What they take in memory.
+    pub ends_charge: Charge,
+    /// What the records take that the link holds back.
+    pub link_charge: Charge,
+    /// Bytes of the largest of the reads.
+    pub largest: u64,
+    /// Records read.
+    pub records: u64,
+    /// What has gone into the output already.
+    pub prefix: Prefix,
+    /// Whether any read has a reference sequence.
+    pub any_placed: bool,
+    /// Whether any has the optional field that reads are sorted by; nothing without reads or such a field.
+    pub tagged: Option<bool>,
+    /// What the steps counted.
+    pub counts: Counts,
+}
+
+/// Frames of runs that are merged.
+const FRAMES: &str = "merging of runs";
+
+/// Frames of runs that were merged from others are no larger than this.
+const MOST_FRAME: usize = 1 << 20;
+
+impl Held {
+    /// Nothing yet, and no memory for it.
+    pub fn new(waiting: &Waiting, ends: Ends) -> Self {
+        Held {
+            runs: Vec::new(),
+            spilled: 0,
+            arena: Arc::new(Arena::empty()),
+            run: Run::new(waiting.list),
+            charge: waiting.ledger.empty(READS),
+            ends,
+            ends_charge: waiting.ledger.empty(ENDS),
+            link_charge: waiting.ledger.empty(READS),
+            largest: 0,
+            records: 0,
+            prefix: Prefix::default(),
+            any_placed: false,
+            tagged: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Takes a run, unless it is empty.
+    pub fn push(&mut self, run: SpilledRun) {
+        if !run.frames().is_empty() {
+            self.runs.push(run);
+            self.spilled += 1;
+            pause::at(Moment::RunSpilled);
+        }
+    }
+
+    /// Memory that the frames of the runs on disk take while they are merged.
+    fn frame_bytes(&self) -> u64 {
+        self.runs.iter().map(SpilledRun::merging_bytes).sum()
+    }
+
+    /// Whether the runs on disk are so many that merging them would take half the memory, with their indexes.
+    pub fn has_too_many_runs(&self, waiting: &Waiting) -> bool {
+        let indexes: u64 = self.runs.iter().map(SpilledRun::index_bytes).sum();
+        let large = sort_context::large_bytes(self.largest);
+        self.runs.len() > 1 && self.frame_bytes() + indexes + large > waiting.room / 2
+    }
+
+    /// Writes the ends as sorted items.
+    pub fn spill_ends(&mut self, waiting: &Waiting) -> Result<()> {
+        self.ends.spill(&OnThreads(waiting.crew), &waiting.spill, self.spilled)?;
+        self.ends_charge.resize(self.ends.bytes());
+        Ok(())
+    }
+
+    /// Sorts the lists in memory and takes all that waits to be merged; the memory is given back when the
+    /// merge lets go of it.
+    fn sources(&mut self, waiting: &Waiting) -> Result<Sources> {
+        let arena = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
+        let arena = Arc::into_inner(arena).ok_or_else(still_filled)?;
+        let sealed = Arc::new(arena.seal());
+        let unsorted = self.run.take();
+        let keyer = Arc::clone(waiting.sort.keyer());
+        let lists: Vec<List> = parallel_sort::lists(waiting.crew, unsorted, |list, scratch| {
+            List::sort(list, sealed.bytes(), &keyer, scratch)
+        })?;
+        let charges = vec![std::mem::replace(&mut self.charge, waiting.ledger.empty(READS))];
+        Ok(Sources {
+            spill: Arc::clone(&waiting.spill),
+            keyer,
+            runs: Vec::new(),
+            lists,
+            sealed,
+            charges,
+        })
+    }
+
+    /// Writes the reads in memory as a sorted run.
+    pub fn spill(&mut self, waiting: &Waiting) -> Result<()> {
+        let sources = self.sources(waiting)?;
+        let run = merge::to_spill(
+            waiting,
+            waiting.framing,
+            Merge::new(Arc::new(sources)),
+            self.spilled,
+            self.largest,
+        )?;
+        self.push(run);
+        Ok(())
+    }
+
+    /// Merges the newest runs on disk into one, because each takes memory when it is merged: those that came of
+    /// as many merges as the last. Its frames are larger, so that its index is smaller. Runs of one kind
+    /// are merged when there are many, so each read is written again as often as the logarithm of the
+    /// number of runs.
+    pub fn consolidate(&mut self, waiting: &Waiting) -> Result<()> {
+        let mut charge = waiting.ledger.empty(FRAMES);
+        if !charge.try_grow(self.frame_bytes()) {
+            self.spill(waiting)?;
+            charge.resize(self.frame_bytes());
+        }
+        let Some(size) = self.runs.last().map(|run| run.framing().size) else { return Ok(()) };
+        let kind = |run: &SpilledRun| run.framing().size == size;
+        let kept = self.runs.iter().rposition(|run| !kind(run)).map_or(0, |last| last + 1);
+        let kept = if self.runs.len() - kept < 2 { kept.saturating_sub(1) } else { kept };
+        let runs = self.runs.split_off(kept);
+        let extents: Vec<_> = runs.iter().map(SpilledRun::extent).collect();
+        let largest = runs.iter().map(|run| run.framing().size).max().unwrap_or(size);
+        let sources = Sources {
+            spill: Arc::clone(&waiting.spill),
+            keyer: Arc::clone(waiting.sort.keyer()),
+            runs,
+            lists: Vec::new(),
+            sealed: Arc::new(Arena::empty().seal()),
+            charges: vec![charge],
+        };
+        let framing = Framing { size: (4 * largest).min(MOST_FRAME), ..waiting.framing };
+        let run = merge::to_spill(
+            waiting,
+            framing,
+            Merge::new(Arc::new(sources)),
+            self.spilled,
+            self.largest,
+        )?;
+        extents.iter().for_each(|extent| waiting.spill.free(extent));
+        self.runs.push(run);
+        Ok(())
+    }
+
+    /// Takes everything, to be merged into the output. What is in memory is written out first if it leaves no
+    /// room to merge what is on disk.
+    pub fn take_sources(&mut self, waiting: &Waiting) -> Result<Sources> {
+        while self.has_too_many_runs(waiting) {
+            self.consolidate(waiting)?;
+        }
+        let mut charge = waiting.ledger.empty(FRAMES);
+        if !charge.try_grow(self.frame_bytes() + sort_context::large_bytes(self.largest)) {
+            self.spill(waiting)?;
+        }
+        charge.resize(self.frame_bytes());
+        let mut sources = self.sources(waiting)?;
+        sources.charges.push(charge);
+        sources.runs = self.prefix.rest.take().into_iter().chain(self.runs.drain(..)).collect();
+        Ok(sources)
+    }
+}

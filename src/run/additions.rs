@@ -1,0 +1,49 @@
+//! What a program of others adds to a run: steps and tallies of its own.
+
+use std::sync::Arc;
+
+use readmill_record::Step;
+use readmill_record::{Header, Result};
+
+use crate::pipeline::dyn_tally::Watch;
+
+/// Makes a step; it may edit the header that the reads will have.
+pub(crate) type MakeStep = Box<dyn FnOnce(&mut Header) -> Result<Box<dyn Step>>>;
+
+/// Steps and tallies that are added to those of a [`crate::Plan`].
+///
+/// Their memory is not part of what `-m` promises: what they keep beside a batch comes on top.
+#[derive(Default)]
+pub struct Additions {
+    pub(crate) early: Vec<MakeStep>,
+    pub(crate) late: Vec<MakeStep>,
+    pub(crate) tallies: Vec<Arc<dyn Watch>>,
+}
+
+impl Additions {
+    /// Adds a step behind the plan's own filters and edits, before reads are sorted or marked.
+    pub fn step(mut self, make: impl FnOnce(&mut Header) -> Result<Box<dyn Step>> + 'static) -> Self {
+        self.early.push(Box::new(make));
+        self
+    }
+
+    /// Adds a step behind everything else, once duplicates are marked and qualities recalibrated.
+    pub fn late_step(
+        mut self,
+        make: impl FnOnce(&mut Header) -> Result<Box<dyn Step>> + 'static,
+    ) -> Self {
+        self.late.push(Box::new(make));
+        self
+    }
+
+    /// Adds a tally of the reads that leave; its result is there once the run is over.
+    pub fn tally(mut self, tally: Arc<dyn Watch>) -> Self {
+        self.tallies.push(tally);
+        self
+    }
+}
+
+/// Makes the steps.
+pub(crate) fn make(list: Vec<MakeStep>, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
+    list.into_iter().map(|make| make(header)).collect()
+}
