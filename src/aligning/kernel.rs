@@ -73,7 +73,7 @@ pub fn end_of_piece(reads: &Reads, templates: Range<usize>) -> usize {
 
 /// Memory that reads may take while they are aligned, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct AlignRoom {
     /// Reads and their candidates, and what long reads take besides.
     pub reads: u64,
     /// Of that, what long reads may take besides: a quarter of what is left when all else has its share, if `left` stays.
@@ -84,7 +84,7 @@ pub struct Room {
     pub left: u64,
 }
 
-impl Room {
+impl AlignRoom {
     /// The least memory with which long reads may take so much.
     pub fn memory_for(&self, long: u64) -> u64 {
         self.others.saturating_add(long.saturating_mul(4).max(long.saturating_add(self.left)))
@@ -93,7 +93,7 @@ impl Room {
 
 /// Memory that aligning takes beside everything else, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Needs {
+pub struct AlignNeeds {
     /// The index.
     pub index: u64,
     /// Each thread's scratch.
@@ -114,7 +114,7 @@ pub fn ahead(threads: usize) -> usize {
     2 * threads
 }
 
-impl Needs {
+impl AlignNeeds {
     /// What reads take on such a crew, from files to records.
     pub fn waiting(&self, crew: Crew) -> u64 {
         let taking = self.taking * ahead(crew.threads) as u64;
@@ -133,7 +133,7 @@ fn are_alone(lane: &plan::Lane) -> bool {
 }
 
 /// What aligning needs, told from the files before any is read.
-pub fn needs(aligning: &Aligning) -> Result<Needs> {
+pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
     let sizes = aligning.lanes.iter().flat_map(|lane| &lane.files);
     let sizes =
         sizes.map(|file| std::fs::metadata(file).ok().filter(|it| it.is_file()).map(|it| it.len()));
@@ -162,7 +162,7 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
     };
     let bases = if aligning.lanes.iter().all(are_alone) { 0 } else { bases };
     let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
-    Ok(Needs { index, thread, cohort, text, taking: TEXT_PER_BATCH + more, ticket: BATCH })
+    Ok(AlignNeeds { index, thread, cohort, text, taking: TEXT_PER_BATCH + more, ticket: BATCH })
 }
 
 /// Whether it is a named pipe or standard input.
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_would_do_for_a_long_read_is_four_times_as_much() {
-        let room = Room { reads: 0, long: 0, others: 1000, left: 16 };
+        let room = AlignRoom { reads: 0, long: 0, others: 1000, left: 16 };
         assert_eq!([room.memory_for(100), room.memory_for(4)], [1400, 1020]);
     }
 }

@@ -22,9 +22,9 @@ mod read_tags;
 mod unaligned;
 mod worker;
 
-pub use flow::Flow;
-pub use kernel::{Needs, Room, header, load, needs};
+pub use flow::AlignLink;
+pub use kernel::{AlignNeeds, AlignRoom, header, load, needs};
 pub use lanes::Lanes;
-pub use queue::{Done, Task};
+pub use queue::{AlignResult, AlignTask};
 pub use unaligned::Unaligned;
-pub use worker::Worker;
+pub use worker::AlignWorker;

@@ -12,7 +12,7 @@ use readmill_format::source::Claim;
 use readmill_record::{Batch, Error, Reads, Result};
 
 /// Records of a file that are to become reads.
-pub struct Raw {
+pub struct RawRecords {
     /// The lane they are of.
     pub lane: usize,
     /// The records, and others.
@@ -28,7 +28,7 @@ pub struct Raw {
 }
 
 /// What a ticket does.
-pub enum Task {
+pub enum AlignTask {
     /// Takes a batch from the files of a lane.
     Take {
         /// The lane, 0-based.
@@ -39,11 +39,11 @@ pub enum Task {
     /// Opens a piece of the file of a lane, or ends it.
     Open(usize, Option<Claim>),
     /// Makes reads of records.
-    Convert(Raw),
+    Convert(RawRecords),
     /// Finds candidates for a batch that has its place in a cohort.
-    Seed(Place, Reads),
+    Seed(BatchSlot, Reads),
     /// Writes the records of a batch whose cohort is complete.
-    Emit(Piece),
+    Emit(ReadyBatch),
     /// Lets records go on.
     Records(Opened),
     /// Nothing: what is to be done next depends on tickets that are in flight.
@@ -51,7 +51,7 @@ pub enum Task {
 }
 
 /// What came of it.
-pub enum Done {
+pub enum AlignResult {
     /// A batch, and, if it looks as it should and could be made ready, where adapters were found.
     Taken(usize, Taken, Reads, Option<Result<FoundIn>>),
     /// A piece of the file of a lane; nothing at its end.
@@ -59,7 +59,7 @@ pub enum Done {
     /// Reads, where adapters were found, and whether they are the last of their file.
     Converted(Reads, FoundIn, bool),
     /// Candidates.
-    Seeded(Place, Reads, Seeded),
+    Seeded(BatchSlot, Reads, Seeded),
     /// Records.
     Emitted(Opened),
     /// Nothing.
@@ -68,7 +68,7 @@ pub enum Done {
 
 /// The place of a batch in a cohort.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct BatchSlot {
     /// Number of the cohort.
     pub cohort: u64,
     /// Number of the batch in it.
@@ -76,7 +76,7 @@ pub struct Place {
 }
 
 /// A batch of a complete cohort.
-pub struct Piece {
+pub struct ReadyBatch {
     /// The lane it came from.
     pub lane: usize,
     /// Its reads.
@@ -89,15 +89,15 @@ pub struct Piece {
 
 /// What waits to be claimed.
 #[derive(Default)]
-pub struct Queue {
+pub struct AlignQueue {
     /// Records that go on.
     pub records: VecDeque<Opened>,
     /// Batches to be emitted.
-    pub ready: VecDeque<Piece>,
+    pub ready: VecDeque<ReadyBatch>,
     /// Records that are to become reads.
-    pub raw: VecDeque<Raw>,
+    pub raw: VecDeque<RawRecords>,
     /// Batches without candidates.
-    pub bare: VecDeque<(Place, Reads)>,
+    pub bare: VecDeque<(BatchSlot, Reads)>,
     /// The lane that is being taken from.
     pub lane: usize,
     /// The next batch of it.

@@ -6,7 +6,7 @@ use readmill_markdup::umi::source::in_name;
 use readmill_record::tag::{self, Fields, Tag};
 use readmill_record::{Error, Read, Reads, Result};
 
-use crate::plan::Carrying;
+use crate::plan::ReadTags;
 
 /// Fields that are the aligner's to write, or that say how a record is to be read.
 const OF_ALIGNERS: [Tag; 10] =
@@ -64,7 +64,7 @@ impl Barcode {
 
 /// Cuts barcodes off the reads, and notes the fields that their records will have.
 pub fn apply(
-    wanted: &Carrying,
+    wanted: &ReadTags,
     comments: Comments,
     reads: &mut Reads,
     blame: impl Fn(Error, &Reads, usize) -> Error,
@@ -108,7 +108,7 @@ pub fn apply(
 
 /// Takes the barcodes of read `at`, the `segment`th of its template, and leaves what is to be aligned.
 fn cut(
-    wanted: &Carrying,
+    wanted: &ReadTags,
     reads: &mut Reads,
     at: usize,
     segment: usize,
@@ -212,7 +212,7 @@ mod tests {
         reads
     }
 
-    fn carried(wanted: &Carrying, comments: Comments, records: &[(&str, &str, &str)]) -> Result<Reads> {
+    fn carried(wanted: &ReadTags, comments: Comments, records: &[(&str, &str, &str)]) -> Result<Reads> {
         let mut reads = reads(records);
         apply(wanted, comments, &mut reads, |error, reads, at| {
             error.qname(reads.read(at).name).record(at as u64)
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn both_reads_of_a_template_carry_the_barcodes_of_both() {
-        let wanted = Carrying { structures: structures("2M1S+T,3M1B+T"), ..Carrying::default() };
+        let wanted = ReadTags { structures: structures("2M1S+T,3M1B+T"), ..ReadTags::default() };
         let reads = carried(&wanted, Comments::Ignored, &[("a", "x", "ACGTTT"), ("a", "x", "GGGCA")])
             .expect("reads");
         let fields = b"BCZC\0RXZAC-GGG\0QXZ01 012\0";
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn barcodes_of_names_come_before_those_of_bases() {
         let wanted =
-            Carrying { name_umis: Some(None), structures: structures("2M+T,+T"), ..Carrying::default() };
+            ReadTags { name_umis: Some(None), structures: structures("2M+T,+T"), ..ReadTags::default() };
         let name = "M:1:F:1:1101:20:30:AAA+CC/1";
         let reads =
             carried(&wanted, Comments::Ignored, &[(name, "", "GTAA"), (name, "", "A")]).expect("reads");
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn comments_are_fields_but_for_those_of_the_aligner() {
-        let wanted = Carrying { comments: true, ..Carrying::default() };
+        let wanted = ReadTags { comments: true, ..ReadTags::default() };
         let with = |group, comment| {
             let comments = Comments::Text { has_group: group };
             let reads = carried(&wanted, comments, &[("a", comment, "A"), ("a", "", "A")])?;

@@ -12,7 +12,7 @@ use readmill_record::header::{Fate, Names, Renames};
 use readmill_record::tag::{self, Fields};
 use readmill_record::{Batch, Error, Flags, Header, Read, Reads, RecordRef, Result};
 
-use super::queue::Raw;
+use super::queue::RawRecords;
 use crate::pipeline::open_input;
 
 /// Bytes that a container of CRAM may take, with what comes of it.
@@ -31,7 +31,7 @@ pub struct Unaligned {
     setup: Option<Arc<cram::Setup>>,
     size: Option<u64>,
     read: AtomicU64,
-    claims: Mutex<Claims>,
+    claims: Mutex<UnalignedClaims>,
     /// Reads of each template, told by the first record.
     segments: OnceLock<usize>,
     /// New IDs of read groups and programs, where other files have the same.
@@ -39,7 +39,7 @@ pub struct Unaligned {
 }
 
 /// What is left of it.
-struct Claims {
+struct UnalignedClaims {
     source: Option<Source>,
     waiting: Option<Claim>,
 }
@@ -51,7 +51,7 @@ impl Unaligned {
         let rules = Rules { container: CONTAINER, ..open_input::named(path, rules) };
         let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
         let (header, setup) = (source.header().clone(), source.setup());
-        let claims = Mutex::new(Claims { source: Some(source), waiting: None });
+        let claims = Mutex::new(UnalignedClaims { source: Some(source), waiting: None });
         let (read, segments, renames) = Default::default();
         Ok(Unaligned { path: path.into(), header, setup, size, read, claims, segments, renames })
     }
@@ -86,7 +86,7 @@ impl Unaligned {
         Ok(claim)
     }
 
-    fn claims(&self) -> MutexGuard<'_, Claims> {
+    fn claims(&self) -> MutexGuard<'_, UnalignedClaims> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -130,7 +130,7 @@ impl Unaligned {
     }
 
     /// Makes reads of records. Their comments are optional fields, as BAM stores them.
-    pub fn reads(&self, raw: &Raw, reads: &mut Reads) -> Result<()> {
+    pub fn reads(&self, raw: &RawRecords, reads: &mut Reads) -> Result<()> {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);
         let mut number = raw.number;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use readmill::console::log;
 use readmill::pause::{self, Moment};
 use readmill::plan::parse_size;
-use readmill::report::log;
 use readmill::signal;
 use readmill_align::Stage;
 use readmill_record::Result;
@@ -18,7 +18,7 @@ use super::align::KernelName;
     after_help = "The files are those of bwa-mem2 2.2.1, or of minibwa 0.6, byte for byte, so either program reads the \
 other's. Making them takes about 10 bytes of memory a base of the reference, 18 from 2^30 bases on."
 )]
-pub struct Index {
+pub struct IndexArgs {
     /// Reference: FASTA, plain or by gzip
     #[arg(value_name = "REF")]
     reference: PathBuf,
@@ -40,7 +40,7 @@ pub struct Index {
     quiet: bool,
 }
 
-impl Index {
+impl IndexArgs {
     pub fn run(&self) -> Result<()> {
         let prefix = self.prefix.as_ref().unwrap_or(&self.reference);
         match self.kernel {

@@ -16,7 +16,7 @@ use super::sort::OutputOrder;
     after_help = "Flags are those of Picard MarkDuplicates 3.4. The order of the input is kept, unless \
 another is asked for."
 )]
-pub struct Markdup {
+pub struct MarkdupArgs {
     #[command(flatten)]
     io: Io,
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub struct Markdup {
     sample: SampleFlag,
 }
 
-impl Markdup {
+impl MarkdupArgs {
     pub fn plan(&self) -> Result<Plan> {
         let duplicates = Some(self.duplicates.duplicates());
         let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };

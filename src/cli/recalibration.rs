@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use readmill::plan::{Apply, Training};
+use readmill::plan::{Apply, TableRequest};
 use readmill_bqsr::covariates::MOST_CONTEXT;
 use readmill_bqsr::recalibration::MOST_CYCLES;
 use readmill_bqsr::{Applying, Arguments, Counting, Writing};
@@ -86,7 +86,7 @@ fn parse_prior(text: &str) -> Result<f64, String> {
 }
 
 /// Where reads must lie to be counted.
-pub struct Place {
+pub struct CountRegions {
     /// Where they must.
     pub intervals: Vec<String>,
     /// Where they must not.
@@ -115,13 +115,13 @@ impl CountingFlags {
     }
 
     /// What is counted against `reference`, and where the tables of the reads go, as they are and as they leave.
-    pub fn training(
+    pub fn table_request(
         &self,
         qualities: &QualityFlags,
         reference: PathBuf,
-        place: Place,
+        regions: CountRegions,
         [table, after]: [Option<PathBuf>; 2],
-    ) -> Training {
+    ) -> TableRequest {
         let arguments = Arguments {
             mismatches_context_size: self.mismatches_context_size,
             indels_context_size: self.indels_context_size,
@@ -137,14 +137,14 @@ impl CountingFlags {
             default_quality: self.default_base_qualities,
             indels: self.compute_indel_bqsr_tables,
         };
-        Training {
+        TableRequest {
             reference,
             known_sites: self.known_sites.clone(),
             allow_empty: self.allow_empty,
             bootstrap: false,
-            intervals: place.intervals,
-            exclude_intervals: place.exclude,
-            interval_padding: place.padding,
+            intervals: regions.intervals,
+            exclude_intervals: regions.exclude,
+            interval_padding: regions.padding,
             counting,
             table,
             after,

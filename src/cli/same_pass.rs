@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use readmill::plan::{Chosen, Elsewhere, Tallies};
+use readmill::plan::{ExtraFile, ExtraOutput, Tallies};
 use readmill_record::Result;
 
-use super::meant::named_format;
+use super::hints::named_format;
 
 /// What is learnt in passing.
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
-pub struct BesideFlags {
+pub struct SamePassFlags {
     /// Write numbers of reads by FLAG, as samtools flagstat does
     #[arg(long, value_name = "FILE")]
     flagstat: Option<PathBuf>,
@@ -54,7 +54,7 @@ fn parse_sample(text: &str) -> std::result::Result<String, String> {
     Ok(text.to_owned())
 }
 
-impl BesideFlags {
+impl SamePassFlags {
     pub fn tallies(&self) -> Tallies {
         Tallies {
             flagstat: self.flagstat.clone(),
@@ -66,13 +66,13 @@ impl BesideFlags {
         }
     }
 
-    pub fn elsewhere(&self) -> Result<Option<Elsewhere>> {
-        let copies = self.copy_to.iter().map(|text| Chosen::parse(text, false));
-        let moves = self.move_to.iter().map(|text| Chosen::parse(text, true));
-        let list: Vec<Chosen> = copies.chain(moves).collect::<Result<_>>()?;
+    pub fn extra(&self) -> Result<Option<ExtraOutput>> {
+        let copies = self.copy_to.iter().map(|text| ExtraFile::parse(text, false));
+        let moves = self.move_to.iter().map(|text| ExtraFile::parse(text, true));
+        let list: Vec<ExtraFile> = copies.chain(moves).collect::<Result<_>>()?;
         for chosen in &list {
             named_format(&chosen.path, "end it in .bam, .sam, .sam.gz or .cram")?;
         }
-        Ok((!list.is_empty()).then_some(Elsewhere::Chosen(list)))
+        Ok((!list.is_empty()).then_some(ExtraOutput::Selected(list)))
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use readmill_format::bam::index::{IndexBuilder, Kind, Scheme};
 use readmill_record::Result;
 
-use super::files::Files;
-use crate::outputs::target::{Target, with_suffix};
+use super::files::OutputFiles;
+use crate::outputs::atomic_file::{AtomicFile, with_suffix};
 
 /// Every name under which readers look for an index of `bam`.
 pub fn index_names(bam: &Path) -> Vec<PathBuf> {
@@ -18,13 +18,13 @@ pub fn index_names(bam: &Path) -> Vec<PathBuf> {
 }
 
 /// An output that is complete but for its name.
-pub struct Complete {
-    pub(super) files: Files,
-    pub(super) index: Option<(PathBuf, Target)>,
+pub struct CompleteOutput {
+    pub(super) files: OutputFiles,
+    pub(super) index: Option<(PathBuf, AtomicFile)>,
     pub(super) bytes: u64,
 }
 
-impl Complete {
+impl CompleteOutput {
     /// The name of the whole, as it was given.
     pub fn path(&self) -> &Path {
         self.files.path()
@@ -43,7 +43,7 @@ impl Complete {
     /// Gives its files and its index their names, and removes older indexes. Returns notes of what was removed, to be
     /// written once no signal is [held off](crate::outputs::signal::hold_off): whoever reads the log may keep it waiting.
     pub fn rename(self) -> Result<Vec<String>> {
-        let Complete { mut files, index, .. } = self;
+        let CompleteOutput { mut files, index, .. } = self;
         let mut notes = Vec::new();
         let Some(name) = files.name() else { return Ok(notes) };
         let own = index.as_ref().map(|(path, _)| path);
@@ -66,13 +66,13 @@ impl Complete {
 }
 
 /// Writes the index of `bam` under its temporary name; gives its path, too.
-pub fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, Target)> {
+pub fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, AtomicFile)> {
     let suffix = match scheme.kind() {
         Kind::Bai => ".bai",
         Kind::Csi => ".csi",
     };
     let path = with_suffix(bam, suffix);
-    let mut target = Target::open(&path)?;
+    let mut target = AtomicFile::open(&path)?;
     let mut bytes = Vec::new();
     builder.write_to(&mut bytes)?;
     target.write(&bytes)?;

@@ -6,7 +6,7 @@ use readmill_format::cram::{self, Crai, Encoded, References, Writing};
 use readmill_record::header::Line;
 use readmill_record::{Error, Header, Ledger, Result};
 
-use crate::outputs::target::{Target, with_suffix};
+use crate::outputs::atomic_file::{AtomicFile, with_suffix};
 use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
 
 /// An output of CRAM.
@@ -27,7 +27,7 @@ impl CramOutput {
     }
 
     /// Gives containers their place behind those before.
-    pub fn settle(&mut self, encoded: &Encoded, bytes: &mut [u8], records: u64, offset: u64) {
+    pub fn assign_offset(&mut self, encoded: &Encoded, bytes: &mut [u8], records: u64, offset: u64) {
         encoded.settle(bytes, self.records);
         self.records += records;
         if let Some(crai) = &mut self.crai {
@@ -36,8 +36,8 @@ impl CramOutput {
     }
 
     /// Writes the index of the file at `path` under its temporary name.
-    pub fn write_index(crai: &Crai, path: &Path) -> Result<Target> {
-        let mut target = Target::open(&with_suffix(path, ".crai"))?;
+    pub fn write_index(crai: &Crai, path: &Path) -> Result<AtomicFile> {
+        let mut target = AtomicFile::open(&with_suffix(path, ".crai"))?;
         target.write(&crai.to_bytes()?)?;
         target.sync()?;
         Ok(target)

@@ -48,9 +48,9 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 match remove_left_behind(partial).map_err(|e| failed(&e))? {
-                    Found::Nothing => continue,
-                    Found::Locked => return Err(busy()),
-                    Found::Other(what) => {
+                    ExistingFile::Nothing => continue,
+                    ExistingFile::Locked => return Err(busy()),
+                    ExistingFile::Other(what) => {
                         let what = format!("{} is {what}", partial.display());
                         return Err(
                             failed(&IoError::other(what)).hint("remove it, or write to another name")
@@ -70,7 +70,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
 }
 
 /// The thing that has the name of a file to be created.
-enum Found {
+enum ExistingFile {
     /// No file any more.
     Nothing,
     /// The file of a run that goes on.
@@ -80,9 +80,9 @@ enum Found {
 }
 
 /// Removes a regular file that no run is writing.
-fn remove_left_behind(path: &Path) -> std::io::Result<Found> {
+fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
     let gone = |e: IoError| match e.kind() {
-        ErrorKind::NotFound => Ok(Found::Nothing),
+        ErrorKind::NotFound => Ok(ExistingFile::Nothing),
         _ => Err(e),
     };
     let meta = match path.symlink_metadata() {
@@ -90,7 +90,7 @@ fn remove_left_behind(path: &Path) -> std::io::Result<Found> {
         Err(e) => return gone(e),
     };
     if let Some(other) = kind(&meta) {
-        return Ok(Found::Other(other));
+        return Ok(ExistingFile::Other(other));
     }
     // A lock over NFS wants a file that is open for writing; one that is read-only can still be removed.
     let open = |write| File::options().read(true).write(write).open(path);
@@ -103,13 +103,13 @@ fn remove_left_behind(path: &Path) -> std::io::Result<Found> {
         Err(e) => return gone(e),
     };
     if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
-        return Ok(Found::Locked);
+        return Ok(ExistingFile::Locked);
     }
     let id = FileId::from(&meta);
     if FileId::of(&file)? == id && id.is_at(path) {
-        std::fs::remove_file(path).map(|()| Found::Nothing).or_else(gone)
+        std::fs::remove_file(path).map(|()| ExistingFile::Nothing).or_else(gone)
     } else {
-        Ok(Found::Nothing) // it changed meanwhile: look again
+        Ok(ExistingFile::Nothing) // it changed meanwhile: look again
     }
 }
 

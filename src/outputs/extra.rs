@@ -7,11 +7,13 @@ use readmill_filters::expression::Expression;
 use readmill_filters::route::{ByContigs, ByReadGroup, BySegment, Class, Everything, Route};
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 
-use crate::outputs::extra_writer::{Open, Sides};
+use crate::outputs::extra_writer::{ExtraWriter, OpenExtra};
 use crate::outputs::routing::Router;
 use crate::outputs::{Sink, complete_header};
-use crate::plan::{By, Chosen, Elsewhere, Fastq, Format, Index, MOST, Output, Plan, Split};
-use crate::process::report::Report;
+use crate::plan::{
+    ExtraFile, ExtraOutput, Fastq, Format, Index, MOST_SPLIT_FILES, Output, Plan, Split, SplitBy,
+};
+use crate::process::console::Console;
 
 /// Opens the outputs for reads under this header.
 pub fn open<'a>(
@@ -19,34 +21,36 @@ pub fn open<'a>(
     header: &'a Header,
     in_flight: usize,
     ledger: &'a Ledger,
-    report: &'a Report,
-) -> Result<Option<Sides<'a>>> {
+    console: &'a Console,
+) -> Result<Option<ExtraWriter<'a>>> {
     let sorted = plan.order() == readmill_sort::Order::Coordinate;
-    match &plan.elsewhere {
+    match &plan.extra {
         None => Ok(None),
-        Some(Elsewhere::Chosen(list)) => chosen(plan, list, (header, sorted), in_flight, ledger, report),
-        Some(Elsewhere::Split(split)) => split_up(plan, split, header, in_flight, ledger, report),
-        Some(Elsewhere::Fastq(wanted)) => fastq(wanted, header, in_flight, ledger, report),
+        Some(ExtraOutput::Selected(list)) => {
+            chosen(plan, list, (header, sorted), in_flight, ledger, console)
+        }
+        Some(ExtraOutput::Split(split)) => split_up(plan, split, header, in_flight, ledger, console),
+        Some(ExtraOutput::Fastq(wanted)) => fastq(wanted, header, in_flight, ledger, console),
     }
 }
 
 fn chosen<'a>(
     plan: &'a Plan,
-    list: &'a [Chosen],
+    list: &'a [ExtraFile],
     (header, sorted): (&'a Header, bool),
     in_flight: usize,
     ledger: &'a Ledger,
-    report: &'a Report,
-) -> Result<Option<Sides<'a>>> {
+    console: &'a Console,
+) -> Result<Option<ExtraWriter<'a>>> {
     let main = plan.output.as_ref().ok_or_else(|| Error::bug("chosen reads have no main output"))?;
-    let choice = |chosen| Choice::new(chosen, header);
-    let route = ByChoice { list: list.iter().map(choice).collect::<Result<_>>()? };
-    let open: Open<'a> = Box::new(move |number| {
+    let selection = |chosen| Selection::new(chosen, header);
+    let route = SelectionRoute { list: list.iter().map(selection).collect::<Result<_>>()? };
+    let open: OpenExtra<'a> = Box::new(move |number| {
         let chosen = &list[number];
-        create(&chosen.output(main), header.clone(), sorted, ledger, report)
+        create(&chosen.output(main), header.clone(), sorted, ledger, console)
     });
     let router = Router::Each(Box::new(route));
-    Sides::new(router, open, (list.len(), list.len()), None, in_flight).map(Some)
+    ExtraWriter::new(router, open, (list.len(), list.len()), None, in_flight).map(Some)
 }
 
 /// What stands in the name of the file for reads without a read group.
@@ -58,46 +62,48 @@ fn split_up<'a>(
     header: &'a Header,
     in_flight: usize,
     ledger: &'a Ledger,
-    report: &'a Report,
-) -> Result<Option<Sides<'a>>> {
+    console: &'a Console,
+) -> Result<Option<ExtraWriter<'a>>> {
     let (route, names, rest): (Box<dyn Route>, Vec<String>, Option<&str>) = match split.by {
-        By::Records(_) => (Box::new(Everything), Vec::new(), None),
-        By::ReadGroup => {
+        SplitBy::Records(_) => (Box::new(Everything), Vec::new(), None),
+        SplitBy::ReadGroup => {
             let names = group_names(header)?;
             (Box::new(ByReadGroup::new(header)), names, Some(NO_GROUP))
         }
-        By::Contigs(most) => {
+        SplitBy::Contigs(most) => {
             let route = ByContigs::new(header, most);
             let names = (1..=route.groups()).map(|n| format!("group{n:05}")).collect();
             (Box::new(route), names, Some("unmapped"))
         }
     };
-    if names.len() >= MOST {
+    if names.len() >= MOST_SPLIT_FILES {
         return Err(Error::usage(format!("reads would be split among {} files", names.len()))
             .hint("give contigs=BASES a larger number, or split by something else"));
     }
     let (opened, most) = (names.len(), (names.len() + usize::from(rest.is_some())).max(1));
     let most_records = match split.by {
-        By::Records(most) => Some(most),
+        SplitBy::Records(most) => Some(most),
         _ => None,
     };
-    let open: Open<'a> = Box::new(move |number| {
+    let open: OpenExtra<'a> = Box::new(move |number| {
         let name = names.get(number).cloned().or(rest.map(str::to_string));
         let name = name.unwrap_or_else(|| format!("part{:05}", number + 1));
-        if number >= MOST {
-            return Err(Error::usage(format!("reads would be split among more than {MOST} files"))
-                .hint("give records=N a larger number"));
+        if number >= MOST_SPLIT_FILES {
+            return Err(Error::usage(format!(
+                "reads would be split among more than {MOST_SPLIT_FILES} files"
+            ))
+            .hint("give records=N a larger number"));
         }
         let path = file_name(split, &name);
         plan.inputs.iter().try_for_each(|input| crate::outputs::report_files::spare(input, &path))?;
         let output = Output { path, ..split.output.clone() };
         let mut header = header.clone();
-        if split.by == By::ReadGroup {
+        if split.by == SplitBy::ReadGroup {
             keep_group(&mut header, number)?;
         }
-        create(&output, header, false, ledger, report)
+        create(&output, header, false, ledger, console)
     });
-    Sides::new(Router::Each(route), open, (opened, most), most_records, in_flight).map(Some)
+    ExtraWriter::new(Router::Each(route), open, (opened, most), most_records, in_flight).map(Some)
 }
 
 /// Opens an output, and completes the header for it.
@@ -106,12 +112,12 @@ fn create(
     mut header: Header,
     sorted: bool,
     ledger: &Ledger,
-    report: &Report,
+    console: &Console,
 ) -> Result<(Sink, Header)> {
     if output.format == Format::Cram {
         complete_header(&mut header, output, ledger)?;
     }
-    Ok((Sink::create(output, &header, sorted, ledger, report)?, header))
+    Ok((Sink::create(output, &header, sorted, ledger, console)?, header))
 }
 
 fn fastq<'a>(
@@ -119,8 +125,8 @@ fn fastq<'a>(
     header: &'a Header,
     in_flight: usize,
     ledger: &'a Ledger,
-    report: &'a Report,
-) -> Result<Option<Sides<'a>>> {
+    console: &'a Console,
+) -> Result<Option<ExtraWriter<'a>>> {
     let (files, [other, first, last, singles]) = wanted.places();
     let by_segment = BySegment {
         places: [other, first, last].map(Some),
@@ -128,22 +134,22 @@ fn fastq<'a>(
         exclude: wanted.exclude,
     };
     let opened = files.len();
-    let open: Open<'a> = Box::new(move |number| {
+    let open: OpenExtra<'a> = Box::new(move |number| {
         let path = files[number];
         let name = path.as_os_str().as_encoded_bytes();
         let compressed = [&b".gz"[..], b".bgz", b".bgzf"].iter().any(|end| name.ends_with(end));
         let format = if compressed { Format::FastqGz } else { Format::Fastq };
         let (level, fastq) = (wanted.level.filter(|_| compressed), wanted.style.clone());
         let output = Output { format, level, fastq, index: Index::No, ..Output::new(path) };
-        Ok((Sink::create(&output, header, false, ledger, report)?, Header::default()))
+        Ok((Sink::create(&output, header, false, ledger, console)?, Header::default()))
     });
-    Sides::new(Router::Templates(by_segment), open, (opened, opened), None, in_flight).map(Some)
+    ExtraWriter::new(Router::Templates(by_segment), open, (opened, opened), None, in_flight).map(Some)
 }
 
 /// The plan for reads under this header: those whose templates stand together need no sorting to become FASTQ.
-pub fn settle(plan: &Plan, header: &Header) -> Plan {
+pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     let mut plan = plan.clone();
-    if let Some(Elsewhere::Fastq(fastq)) = &plan.elsewhere {
+    if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra {
         let said = |tag: &[u8; 2]| header.lines_of(b"HD").next().and_then(|line| line.get(tag));
         let grouped = said(b"SO") == Some(b"queryname") || said(b"GO") == Some(b"query");
         if grouped || fastq.grouped {
@@ -194,52 +200,52 @@ fn ends_with_separator(path: &Path) -> bool {
 
 /// What is chosen for a file.
 #[derive(Clone)]
-struct Choice {
-    what: What,
+struct Selection {
+    what: Selector,
     moves: bool,
 }
 
 /// Reads by a name for them, or by an expression.
 #[derive(Clone)]
-enum What {
+enum Selector {
     Class(Class),
     Expression(Box<Expression>),
 }
 
-impl Choice {
-    fn new(chosen: &Chosen, header: &Header) -> Result<Self> {
+impl Selection {
+    fn new(chosen: &ExtraFile, header: &Header) -> Result<Self> {
         let what = match Class::named(&chosen.what) {
-            Some(class) => What::Class(class),
-            None => What::Expression(Box::new(Expression::parse(&chosen.what, header)?)),
+            Some(class) => Selector::Class(class),
+            None => Selector::Expression(Box::new(Expression::parse(&chosen.what, header)?)),
         };
-        Ok(Choice { what, moves: chosen.moves })
+        Ok(Selection { what, moves: chosen.moves })
     }
 
     fn holds(&mut self, record: RecordRef<'_>) -> Result<bool> {
         match &mut self.what {
-            What::Class(class) => Ok(class.holds(record)),
-            What::Expression(expression) => expression.matches(record),
+            Selector::Class(class) => Ok(class.holds(record)),
+            Selector::Expression(expression) => expression.matches(record),
         }
     }
 }
 
 /// Each read to every file it is chosen for; those that move go to the first alone that they move to.
 #[derive(Clone)]
-struct ByChoice {
-    list: Vec<Choice>,
+struct SelectionRoute {
+    list: Vec<Selection>,
 }
 
-impl Route for ByChoice {
+impl Route for SelectionRoute {
     fn fork(&self) -> Box<dyn Route> {
         Box::new(self.clone())
     }
 
     fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         let mut stays = true;
-        for (place, choice) in self.list.iter_mut().enumerate() {
-            if (stays || !choice.moves) && choice.holds(record)? {
+        for (place, selection) in self.list.iter_mut().enumerate() {
+            if (stays || !selection.moves) && selection.holds(record)? {
                 places.push(place);
-                stays &= !choice.moves;
+                stays &= !selection.moves;
             }
         }
         Ok(stays)

@@ -12,37 +12,37 @@ use readmill_format::bgzf::BLOCK_RECORDS;
 use readmill_record::{Batch, Header, Result};
 use readmill_sort::PARTITION;
 
-use crate::outputs::routing::{Aside, Router};
-use crate::outputs::{Complete, Part, PartEncoder, Sink, Writer};
-use crate::process::report::Report;
+use crate::outputs::routing::{RoutedRecords, Router};
+use crate::outputs::{CompleteOutput, EncodedPart, PartEncoder, PartWriter, Sink};
+use crate::process::console::Console;
 
 /// Bytes of all pages that are being gathered, at most.
-const PAGES: usize = 32 << 20;
+const ALL_BUFFERS: usize = 32 << 20;
 
 /// A template may keep this many bytes waiting for its end.
 const MOST_WAITING: usize = 1 << 20;
 
 /// Blocks of a page, at most: as many as a partition has.
-const PAGE: usize = PARTITION as usize / BLOCK_RECORDS;
+const MOST_BLOCKS: usize = PARTITION as usize / BLOCK_RECORDS;
 
 /// Bytes that so many outputs take: pages that are gathered, and as many that wait or are encoded.
 pub fn memory(outputs: usize) -> u64 {
-    2 * PAGES.min(outputs * PAGE * BLOCK_RECORDS) as u64
+    2 * ALL_BUFFERS.min(outputs * MOST_BLOCKS * BLOCK_RECORDS) as u64
 }
 
 /// Makes the outputs that are opened only when there is something for them: the file for that number, and its header.
-pub type Open<'a> = Box<dyn Fn(usize) -> Result<(Sink, Header)> + Send + Sync + 'a>;
+pub type OpenExtra<'a> = Box<dyn Fn(usize) -> Result<(Sink, Header)> + Send + Sync + 'a>;
 
 /// The outputs beside the main one.
-pub struct Sides<'a> {
+pub struct ExtraWriter<'a> {
     router: Router,
-    open: Open<'a>,
+    open: OpenExtra<'a>,
     /// Most records in an output before the next one is begun, of whole templates where they stand together.
     most_records: Option<u64>,
-    page: usize,
-    list: Mutex<Vec<Option<Arc<Side>>>>,
-    tasks: Mutex<VecDeque<Page>>,
-    rolling: Mutex<Rolling>,
+    buffer: usize,
+    list: Mutex<Vec<Option<Arc<ExtraSink>>>>,
+    tasks: Mutex<VecDeque<WriteBuffer>>,
+    rolling: Mutex<RollingOutput>,
     /// The last template so far, and what became of those before it.
     edge: Mutex<(Batch, Segments)>,
     in_flight: usize,
@@ -50,30 +50,30 @@ pub struct Sides<'a> {
 
 /// Where the reads of a rolling output go.
 #[derive(Default)]
-struct Rolling {
+struct RollingOutput {
     at: usize,
     records: u64,
     name: Vec<u8>,
 }
 
 /// One output.
-struct Side {
+struct ExtraSink {
     header: Header,
     gathering: Mutex<(Batch, u64)>,
-    written: Mutex<Written>,
+    written: Mutex<WrittenParts>,
 }
 
 /// What has been written, and encoded pages that wait for those before them.
-struct Written {
+struct WrittenParts {
     sink: Sink,
     next: u64,
-    ready: BTreeMap<u64, Part>,
+    ready: BTreeMap<u64, EncodedPart>,
     records: u64,
 }
 
 /// A page of reads for an output.
-struct Page {
-    side: Arc<Side>,
+struct WriteBuffer {
+    sink: Arc<ExtraSink>,
     number: u64,
     batch: Batch,
 }
@@ -82,28 +82,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a> Sides<'a> {
+impl<'a> ExtraWriter<'a> {
     /// Outputs that `open` makes, `opened` of them now, at most `most` in all.
     pub fn new(
         router: Router,
-        open: Open<'a>,
+        open: OpenExtra<'a>,
         (opened, most): (usize, usize),
         most_records: Option<u64>,
         in_flight: usize,
     ) -> Result<Self> {
-        let sides = Sides {
+        let extra = ExtraWriter {
             router,
             open,
             most_records,
-            page: (PAGES / most.max(1) / BLOCK_RECORDS).clamp(1, PAGE) * BLOCK_RECORDS,
+            buffer: (ALL_BUFFERS / most.max(1) / BLOCK_RECORDS).clamp(1, MOST_BLOCKS) * BLOCK_RECORDS,
             list: Mutex::default(),
             tasks: Mutex::default(),
             rolling: Mutex::default(),
             edge: Mutex::default(),
             in_flight,
         };
-        (0..opened).try_for_each(|number| sides.side(number).map(drop))?;
-        Ok(sides)
+        (0..opened).try_for_each(|number| extra.sink(number).map(drop))?;
+        Ok(extra)
     }
 
     /// A thread's router.
@@ -112,24 +112,24 @@ impl<'a> Sides<'a> {
     }
 
     /// The output of that number, which is begun if it is not there.
-    fn side(&self, number: usize) -> Result<Arc<Side>> {
+    fn sink(&self, number: usize) -> Result<Arc<ExtraSink>> {
         let mut list = lock(&self.list);
         if list.len() <= number {
             list.resize(number + 1, None);
         }
-        if let Some(side) = &list[number] {
-            return Ok(Arc::clone(side));
+        if let Some(sink) = &list[number] {
+            return Ok(Arc::clone(sink));
         }
         let (mut sink, header) = (self.open)(number)?;
         sink.begin(&header)?;
-        let written = Written { sink, next: 0, ready: BTreeMap::new(), records: 0 };
-        let side = Side { header, gathering: Mutex::default(), written: Mutex::new(written) };
-        Ok(Arc::clone(list[number].insert(Arc::new(side))))
+        let written = WrittenParts { sink, next: 0, ready: BTreeMap::new(), records: 0 };
+        let sink = ExtraSink { header, gathering: Mutex::default(), written: Mutex::new(written) };
+        Ok(Arc::clone(list[number].insert(Arc::new(sink))))
     }
 
     /// Takes reads that go elsewhere, in their order.
-    pub fn take(&self, aside: Aside) -> Result<()> {
-        let Aside { places, edges } = aside;
+    pub fn take(&self, routed: RoutedRecords) -> Result<()> {
+        let RoutedRecords { places, edges } = routed;
         let [first, last] = edges.unwrap_or_default();
         self.join(first)?;
         if !last.is_empty() {
@@ -179,7 +179,7 @@ impl<'a> Sides<'a> {
         for (_, record) in batch.records() {
             let name = record.qname();
             if rolling.records >= most && (rolling.name != name || name == b"*") {
-                self.close_page(rolling.at)?;
+                self.close_buffer(rolling.at)?;
                 (rolling.at, rolling.records) = (rolling.at + 1, 0);
             }
             rolling.records += 1;
@@ -193,28 +193,32 @@ impl<'a> Sides<'a> {
     }
 
     fn gather<'r>(&self, number: usize, records: impl Iterator<Item = &'r [u8]>) -> Result<()> {
-        let side = self.side(number)?;
-        let mut gathering = lock(&side.gathering);
+        let sink = self.sink(number)?;
+        let mut gathering = lock(&sink.gathering);
         for raw in records {
             let (batch, number) = &mut *gathering;
             batch.push(raw, Default::default())?;
-            if batch.bytes.len() >= self.page {
-                let page =
-                    Page { side: Arc::clone(&side), number: *number, batch: std::mem::take(batch) };
+            if batch.bytes.len() >= self.buffer {
+                let buffer = WriteBuffer {
+                    sink: Arc::clone(&sink),
+                    number: *number,
+                    batch: std::mem::take(batch),
+                };
                 *number += 1;
-                lock(&self.tasks).push_back(page);
+                lock(&self.tasks).push_back(buffer);
             }
         }
         Ok(())
     }
 
     /// Ends the page of an output that gets no more.
-    fn close_page(&self, number: usize) -> Result<()> {
-        let side = self.side(number)?;
-        let (batch, number) = &mut *lock(&side.gathering);
-        let page = Page { side: Arc::clone(&side), number: *number, batch: std::mem::take(batch) };
+    fn close_buffer(&self, number: usize) -> Result<()> {
+        let sink = self.sink(number)?;
+        let (batch, number) = &mut *lock(&sink.gathering);
+        let buffer =
+            WriteBuffer { sink: Arc::clone(&sink), number: *number, batch: std::mem::take(batch) };
         *number += 1;
-        lock(&self.tasks).push_back(page);
+        lock(&self.tasks).push_back(buffer);
         Ok(())
     }
 
@@ -230,44 +234,44 @@ impl<'a> Sides<'a> {
     pub fn encode(&self) -> Result<()> {
         loop {
             let next = lock(&self.tasks).pop_front();
-            let Some(Page { side, number, batch }) = next else { return Ok(()) };
-            side.encode(number, &batch, self.in_flight)?;
+            let Some(WriteBuffer { sink, number, batch }) = next else { return Ok(()) };
+            sink.encode(number, &batch, self.in_flight)?;
         }
     }
 
     /// Writes what is left, and completes the files but for their names. Gives the number of records in each, too.
-    pub fn complete(self, report: &Report) -> Result<Vec<(u64, Complete)>> {
+    pub fn complete(self, console: &Console) -> Result<Vec<(u64, CompleteOutput)>> {
         let mut edge = lock(&self.edge);
         self.close_edge(&mut edge)?;
         let counts = edge.1;
         drop(edge);
-        tell(report, counts);
+        report_omitted(console, counts);
         self.encode()?;
         let mut complete = Vec::new();
         let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for side in list.into_iter().flatten() {
-            let (batch, number) = std::mem::take(&mut *lock(&side.gathering));
-            side.encode(number, &batch, self.in_flight)?;
+        for sink in list.into_iter().flatten() {
+            let (batch, number) = std::mem::take(&mut *lock(&sink.gathering));
+            sink.encode(number, &batch, self.in_flight)?;
             drop(batch);
-            if let Some(side) = Arc::into_inner(side) {
-                let written = side.written.into_inner().unwrap_or_else(PoisonError::into_inner);
-                complete.push((written.records, written.sink.complete(report)?));
+            if let Some(sink) = Arc::into_inner(sink) {
+                let written = sink.written.into_inner().unwrap_or_else(PoisonError::into_inner);
+                complete.push((written.records, written.sink.complete(console)?));
             }
         }
         Ok(complete)
     }
 }
 
-impl Side {
+impl ExtraSink {
     fn encode(&self, number: u64, batch: &Batch, in_flight: usize) -> Result<()> {
-        let mut part = Part::default();
-        let writer: Writer<'_> = lock(&self.written).sink.writer(&self.header, in_flight);
+        let mut part = EncodedPart::default();
+        let writer: PartWriter<'_> = lock(&self.written).sink.writer(&self.header, in_flight);
         let mut encoder: PartEncoder<'_> = writer.encoder();
         encoder.encode(batch, &mut part)?;
         let mut written = lock(&self.written);
         written.ready.insert(number, part);
         loop {
-            let Written { sink, next, ready, records } = &mut *written;
+            let WrittenParts { sink, next, ready, records } = &mut *written;
             let Some(part) = ready.remove(next) else { return Ok(()) };
             *next += 1;
             *records += part.records;
@@ -277,15 +281,15 @@ impl Side {
 }
 
 /// Says what is not where one would look for it.
-fn tell(report: &Report, Segments { excluded, repeated, singles }: Segments) {
+fn report_omitted(console: &Console, Segments { excluded, repeated, singles }: Segments) {
     if excluded > 0 {
-        report.say(&format!("readmill: {excluded} records left out for their flags"));
+        console.say(&format!("readmill: {excluded} records left out for their flags"));
     }
     if repeated > 0 {
-        report.warn(&format!("{repeated} records left out that repeat an end of their template"));
+        console.warn(&format!("{repeated} records left out that repeat an end of their template"));
     }
     if singles > 0 {
-        report
+        console
             .warn(&format!("{singles} reads are paired, and the other end does not stand beside them"));
     }
 }

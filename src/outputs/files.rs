@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use crate::outputs::target::{Positioned, Target};
+use crate::outputs::atomic_file::{AtomicFile, PositionedFile};
 use crate::plan::{MOST_PARTS, Output, part_name};
 
 /// The files of an output, in their order.
-pub struct Files {
+pub struct OutputFiles {
     /// The name of the whole, as it was given.
     path: PathBuf,
-    files: Vec<Target>,
+    files: Vec<AtomicFile>,
     /// Bytes that each has, or will have when all is written that has its place.
     bytes: Vec<u64>,
     /// The file that goes on.
@@ -27,12 +27,12 @@ pub struct Files {
 
 /// Where bytes are to be written: in which file, at which byte of it.
 #[derive(Clone, Copy)]
-pub struct Place {
+pub struct FilePosition {
     pub file: usize,
     pub offset: u64,
 }
 
-impl Files {
+impl OutputFiles {
     /// Opens all of them.
     pub fn open(output: &Output) -> Result<Self> {
         let path = output.path.clone();
@@ -41,13 +41,13 @@ impl Files {
                 format!("{} is there already, and the parts would not be its own", path.display());
             return Err(Error::usage(what).hint("remove it, or give another name by -o"));
         }
-        let files: Vec<Target> =
-            output.files().iter().map(|path| Target::open(path)).collect::<Result<_>>()?;
+        let files: Vec<AtomicFile> =
+            output.files().iter().map(|path| AtomicFile::open(path)).collect::<Result<_>>()?;
         if let Some(other) = files.iter().find(|file| output.is_in_parts() && !file.is_file()) {
             let what = format!("{} is not a file", other.path().display());
             return Err(Error::usage(what).hint("remove it, or give another name by -o"));
         }
-        Ok(Files { path, bytes: vec![0; files.len()], files, at: 0, expected: 0 })
+        Ok(OutputFiles { path, bytes: vec![0; files.len()], files, at: 0, expected: 0 })
     }
 
     /// The name of the whole as it was given.
@@ -70,17 +70,17 @@ impl Files {
 
     /// Whether they are regular files.
     pub fn are_regular(&self) -> bool {
-        self.files.iter().all(Target::is_file)
+        self.files.iter().all(AtomicFile::is_file)
     }
 
     /// Whether it is one, and that a terminal.
     pub fn is_terminal(&self) -> bool {
-        self.files.iter().any(Target::is_terminal)
+        self.files.iter().any(AtomicFile::is_terminal)
     }
 
     /// Whether it is one, and that a pipe.
     pub fn is_pipe(&self) -> bool {
-        self.files.iter().any(Target::is_pipe)
+        self.files.iter().any(AtomicFile::is_pipe)
     }
 
     /// Says how many bytes all records together will have, before the first of them comes.
@@ -100,15 +100,15 @@ impl Files {
     }
 
     /// The place of the next `n` bytes.
-    pub fn place(&mut self, n: usize) -> Place {
-        let place = Place { file: self.at, offset: self.bytes[self.at] };
+    pub fn reserve(&mut self, n: usize) -> FilePosition {
+        let place = FilePosition { file: self.at, offset: self.bytes[self.at] };
         self.bytes[self.at] += n as u64;
         place
     }
 
     /// Writes bytes where the last ones were written.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.place(bytes.len());
+        self.reserve(bytes.len());
         self.files[self.at].write(bytes)
     }
 
@@ -120,8 +120,8 @@ impl Files {
     }
 
     /// The files, to be written at any place of them on any thread; nothing for devices and pipes.
-    pub fn positioned(&self) -> Option<Vec<Positioned>> {
-        self.files.iter().map(Target::positioned).collect()
+    pub fn positioned(&self) -> Option<Vec<PositionedFile>> {
+        self.files.iter().map(AtomicFile::positioned).collect()
     }
 
     /// What was written into the only file, from `offset` on.
@@ -137,7 +137,7 @@ impl Files {
 
     /// Makes sure that all bytes are on disk.
     pub fn sync(&self) -> Result<()> {
-        self.files.iter().try_for_each(Target::sync)
+        self.files.iter().try_for_each(AtomicFile::sync)
     }
 
     /// Gives all files their names, or none. Parts of an older output that has more of them are removed before, or they
@@ -152,7 +152,7 @@ impl Files {
                 }
             }
         }
-        Target::rename_all(&mut self.files)?;
+        AtomicFile::rename_all(&mut self.files)?;
         Ok(notes)
     }
 

@@ -14,6 +14,7 @@
 //! | [`exclusive`] | creating a file that no other run writes |
 //! | [`signal`] | signals that stop the run and remove unfinished files |
 
+pub mod atomic_file;
 mod complete;
 mod cram_output;
 mod exclusive;
@@ -24,8 +25,7 @@ pub mod report_files;
 pub mod routing;
 pub mod signal;
 mod sink;
-pub mod target;
 
-pub use complete::{Complete, index_names};
+pub use complete::{CompleteOutput, index_names};
 pub use cram_output::complete as complete_header;
-pub use sink::{Part, PartEncoder, Sink, Writer};
+pub use sink::{EncodedPart, PartEncoder, PartWriter, Sink};

@@ -10,13 +10,13 @@ use readmill_markdup::{DuplicationMetrics, Libraries, Tally};
 use readmill_record::header::Header;
 use readmill_record::{Error, Result};
 
+use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
 use crate::outputs::index_names;
-use crate::outputs::target::{Target, check_distinct, with_suffix};
 use crate::plan::{Output, Plan};
 
 /// What a file beside the output is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum ReportFile {
     /// Picard's metrics of duplicates.
     Metrics,
     /// The same as JSON.
@@ -42,22 +42,22 @@ pub enum Beside {
 }
 
 /// The files that are open, so that a name that cannot be written is told at once.
-pub struct SideFiles {
-    files: Vec<(Beside, Target)>,
+pub struct ReportFiles {
+    files: Vec<(ReportFile, AtomicFile)>,
     /// The name that reports give the sample.
     sample: String,
 }
 
-impl SideFiles {
+impl ReportFiles {
     /// Opens those that the plan names, beside an output with this header.
     pub fn open(plan: &Plan, header: &Header) -> Result<Self> {
-        let open = |(what, path)| Ok((what, Target::open(path)?));
+        let open = |(what, path)| Ok((what, AtomicFile::open(path)?));
         let files = paths(plan).into_iter().map(open).collect::<Result<_>>()?;
-        Ok(SideFiles { files, sample: sample_name(plan, header) })
+        Ok(ReportFiles { files, sample: sample_name(plan, header) })
     }
 
     /// Writes a file, if it is asked for, under a temporary name.
-    pub fn write(&mut self, what: Beside, bytes: &[u8]) -> Result<()> {
+    pub fn write(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
         let Some((_, target)) = self.files.iter_mut().find(|(which, _)| *which == what) else {
             return Ok(());
         };
@@ -67,21 +67,21 @@ impl SideFiles {
 
     /// Writes a recalibration table, that of the reads as they are or as they leave, if it is asked for.
     pub fn write_table(&mut self, report: &bqsr::Report, after: bool) -> Result<()> {
-        self.write(if after { Beside::After } else { Beside::Table }, &report.text())
+        self.write(if after { ReportFile::After } else { ReportFile::Table }, &report.text())
     }
 
     /// Writes the metrics that are asked for.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
         let command = self.in_place_of("MarkDuplicates", plan);
-        self.write(Beside::Metrics, &metrics.to_picard(&command, VERSION))?;
+        self.write(ReportFile::Metrics, &metrics.to_picard(&command, VERSION))?;
         let json = metrics.to_json(&command, &self.sample);
-        self.write(Beside::Json, json.as_bytes())
+        self.write(ReportFile::Json, json.as_bytes())
     }
 
     /// Writes the metrics of adapters, if they are asked for.
     pub fn write_adapters(&mut self, plan: &Plan, counts: &AdapterCounts) -> Result<()> {
         let text = counts.to_text(&self.in_place_of("MarkIlluminaAdapters", plan), VERSION);
-        self.write(Beside::Adapters, text.as_bytes())
+        self.write(ReportFile::Adapters, text.as_bytes())
     }
 
     /// A command line with words of Picard's in front, behind which report tools look for the sample.
@@ -132,29 +132,29 @@ fn only_sample(header: &Header) -> Option<String> {
 }
 
 /// The files that the plan names.
-fn paths(plan: &Plan) -> Vec<(Beside, &Path)> {
+fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
-    let training = plan.steps.recalibration.as_ref().and_then(|it| it.training());
+    let training = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let [flagstat, idxstats, stats, checksum, samtools, bamseqchksum, adapters] = plan.tallies.paths();
     let all = [
-        (Beside::Metrics, metrics.and_then(|metrics| metrics.picard.as_deref())),
-        (Beside::Json, metrics.and_then(|metrics| metrics.json.as_deref())),
-        (Beside::Table, training.and_then(|training| training.table.as_deref())),
-        (Beside::After, training.and_then(|training| training.after.as_deref())),
-        (Beside::Flagstat, flagstat),
-        (Beside::Idxstats, idxstats),
-        (Beside::Stats, stats),
-        (Beside::Checksum, checksum),
-        (Beside::SamtoolsChecksum, samtools),
-        (Beside::Bamseqchksum, bamseqchksum),
-        (Beside::Adapters, adapters),
+        (ReportFile::Metrics, metrics.and_then(|metrics| metrics.picard.as_deref())),
+        (ReportFile::Json, metrics.and_then(|metrics| metrics.json.as_deref())),
+        (ReportFile::Table, training.and_then(|training| training.table.as_deref())),
+        (ReportFile::After, training.and_then(|training| training.after.as_deref())),
+        (ReportFile::Flagstat, flagstat),
+        (ReportFile::Idxstats, idxstats),
+        (ReportFile::Stats, stats),
+        (ReportFile::Checksum, checksum),
+        (ReportFile::SamtoolsChecksum, samtools),
+        (ReportFile::Bamseqchksum, bamseqchksum),
+        (ReportFile::Adapters, adapters),
     ];
     all.into_iter().filter_map(|(what, path)| Some((what, path?))).collect()
 }
 
 /// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
 pub fn check(plan: &Plan) -> Result<()> {
-    let named = [Beside::Metrics, Beside::Json, Beside::Adapters];
+    let named = [ReportFile::Metrics, ReportFile::Json, ReportFile::Adapters];
     if plan.tallies.sample.is_some() && !paths(plan).iter().any(|(what, _)| named.contains(what)) {
         let what = "--sample names the sample in metrics, and none are written";
         return Err(Error::usage(what).hint("add --metrics FILE, or leave --sample out"));
@@ -163,14 +163,14 @@ pub fn check(plan: &Plan) -> Result<()> {
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
     let mut read: Vec<PathBuf> = recalibration.cloned().chain(plan.steps.filters.inputs()).collect();
-    let training = plan.steps.recalibration.iter().filter_map(|it| it.training());
+    let training = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
     training.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
-    let reference = plan.means.reference.iter().map(|fasta| fasta.path());
+    let reference = plan.resources.reference.iter().map(|fasta| fasta.path());
     reference.for_each(|it| {
         read.extend([it.to_path_buf(), with_suffix(it, ".fai"), with_suffix(it, ".gzi")]);
     });
     let beside: Vec<&Path> =
-        paths(plan).into_iter().map(|(_, path)| path).chain(plan.aside_paths()).collect();
+        paths(plan).into_iter().map(|(_, path)| path).chain(plan.extra_paths()).collect();
     for (n, path) in main().chain(beside.iter().copied()).enumerate() {
         let is_main = n < main().count();
         plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
@@ -184,7 +184,7 @@ pub fn check(plan: &Plan) -> Result<()> {
                 Error::usage("two outputs have one name").hint("give each file a name of its own")
             );
         }
-        let mut others = main().chain(plan.aside_paths());
+        let mut others = main().chain(plan.extra_paths());
         if others.any(|other| index_names(other).iter().any(|index| is_same(path, index))) {
             let what = format!("{} would be taken for the index of another output", path.display());
             return Err(Error::usage(what).hint("give it another name"));

@@ -5,7 +5,7 @@ use readmill_record::{Batch, RecordRef, Result, Stamp};
 
 /// Reads of one batch that go elsewhere.
 #[derive(Default)]
-pub struct Aside {
+pub struct RoutedRecords {
     /// The number of the output, and its reads.
     pub places: Vec<(usize, Batch)>,
     /// The first and the last template, which may go on in the batches beside it. What lies between them is in
@@ -32,9 +32,9 @@ impl Router {
 }
 
 /// Takes the reads out of a batch that go elsewhere, copies of those that also stay.
-pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> Result<Aside> {
+pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> Result<RoutedRecords> {
     match router {
-        Router::Each(route) => Ok(Aside { places: each(&mut **route, batch)?, edges: None }),
+        Router::Each(route) => Ok(RoutedRecords { places: each(&mut **route, batch)?, edges: None }),
         Router::Templates(by_segment) => by_template(by_segment, batch, counts),
     }
 }
@@ -54,11 +54,11 @@ fn put(
 }
 
 fn each(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>> {
-    let (mut aside, mut places, mut failed) = (Vec::new(), Vec::new(), None);
+    let (mut routed, mut places, mut failed) = (Vec::new(), Vec::new(), None);
     batch.retain(|stamp, record| {
         places.clear();
         let routed = route.route(record, &mut places).and_then(|stays| {
-            places.iter().try_for_each(|&place| put(&mut aside, place, record, stamp))?;
+            places.iter().try_for_each(|&place| put(&mut routed, place, record, stamp))?;
             Ok(stays)
         });
         routed.unwrap_or_else(|error| {
@@ -67,10 +67,14 @@ fn each(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>>
             true
         })
     });
-    failed.map_or(Ok(aside), Err)
+    failed.map_or(Ok(routed), Err)
 }
 
-fn by_template(by_segment: &BySegment, batch: &mut Batch, counts: &mut Segments) -> Result<Aside> {
+fn by_template(
+    by_segment: &BySegment,
+    batch: &mut Batch,
+    counts: &mut Segments,
+) -> Result<RoutedRecords> {
     let (begins, mut places, mut outcome) = (route::templates(batch), Vec::new(), Ok(()));
     let all: &Batch = batch;
     let records = |from: usize, to: usize| all.spans[from..to].iter().map(|&span| all.record(span));
@@ -95,5 +99,5 @@ fn by_template(by_segment: &BySegment, batch: &mut Batch, counts: &mut Segments)
         [from, middle, end] => [edge(from, middle)?, edge(middle, end)?],
     };
     batch.spans.clear();
-    Ok(Aside { places, edges: Some(edges) })
+    Ok(RoutedRecords { places, edges: Some(edges) })
 }

@@ -37,13 +37,14 @@ impl Unfinished {
 }
 
 /// The outputs that a signal has to look at.
-struct Outputs {
+struct UnfinishedOutputs {
     unfinished: Vec<Unfinished>,
     /// Whether a file was complete and got its name.
     any_complete: bool,
 }
 
-static OUTPUTS: Mutex<Outputs> = Mutex::new(Outputs { unfinished: Vec::new(), any_complete: false });
+static OUTPUTS: Mutex<UnfinishedOutputs> =
+    Mutex::new(UnfinishedOutputs { unfinished: Vec::new(), any_complete: false });
 
 /// Held while the outputs of a run get their names.
 static NAMING: Mutex<()> = Mutex::new(());
@@ -160,7 +161,7 @@ pub fn give_way() {
     }
 }
 
-impl Outputs {
+impl UnfinishedOutputs {
     /// The line that says which signal came, and what became of the outputs.
     fn last_words(&self, signal: i32) -> String {
         let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");

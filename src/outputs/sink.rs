@@ -15,17 +15,17 @@ use readmill_format::bgzf::{self, Codec};
 use readmill_format::{cram, fastq, sam};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
-use super::complete::{Complete, write_index};
+use super::complete::{CompleteOutput, write_index};
 use super::cram_output::CramOutput;
-use super::files::{Files, Place};
-use crate::outputs::routing::Aside;
-use crate::outputs::target::{Positioned, with_suffix};
+use super::files::{FilePosition, OutputFiles};
+use crate::outputs::atomic_file::{PositionedFile, with_suffix};
+use crate::outputs::routing::RoutedRecords;
 use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
-use crate::process::report::Report;
+use crate::process::console::Console;
 
 /// Takes encoded parts in order and leaves complete files.
 pub struct Sink {
-    files: Files,
+    files: OutputFiles,
     format: Format,
     index: Option<IndexBuilder>,
     /// What the index is charged to.
@@ -45,7 +45,7 @@ pub struct Sink {
 
 /// A part of the output, encoded.
 #[derive(Default)]
-pub struct Part {
+pub struct EncodedPart {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// Its index entries.
@@ -57,7 +57,7 @@ pub struct Part {
     /// Bytes of all records before it, where that is known.
     pub start: u64,
     /// Reads of it that go into other outputs.
-    pub aside: Aside,
+    pub routed: RoutedRecords,
 }
 
 impl Sink {
@@ -68,7 +68,7 @@ impl Sink {
         header: &Header,
         sorted: bool,
         ledger: &Ledger,
-        report: &Report,
+        console: &Console,
     ) -> Result<Self> {
         let bam = output.format == Format::Bam;
         let sorted = sorted || header.claims_coordinate_order();
@@ -78,7 +78,7 @@ impl Sink {
             return Err(Error::usage("only a BAM or CRAM file sorted by coordinate can be indexed")
                 .hint("add --sort coordinate, or drop --write-index"));
         }
-        let files = Files::open(output)?;
+        let files = OutputFiles::open(output)?;
         if matches!(output.index, Index::Wanted | Index::Kind(_)) && !files.are_regular() {
             let what = format!("{} is not a file, so it has no index", output.path.display());
             return Err(Error::usage(what).hint("drop --write-index"));
@@ -90,10 +90,10 @@ impl Sink {
         let level = output.level.unwrap_or(if files.is_pipe() { 0 } else { DEFAULT_LEVEL });
         if bam && files.is_pipe() {
             match output.level {
-                None => report.note("uncompressed BAM goes into the pipe; -l sets a level"),
+                None => console.note("uncompressed BAM goes into the pipe; -l sets a level"),
                 Some(0) => {}
                 Some(_) => {
-                    report.note("compressing into a pipe makes its reader inflate again; -u avoids it")
+                    console.note("compressing into a pipe makes its reader inflate again; -u avoids it")
                 }
             }
         }
@@ -187,8 +187,8 @@ impl Sink {
     }
 
     /// What threads need to encode parts, of which `in_flight` are under way.
-    pub fn writer<'a>(&self, header: &'a Header, in_flight: usize) -> Writer<'a> {
-        Writer {
+    pub fn writer<'a>(&self, header: &'a Header, in_flight: usize) -> PartWriter<'a> {
+        PartWriter {
             format: self.format,
             codec: self.codec,
             level: self.level,
@@ -197,7 +197,7 @@ impl Sink {
             fastq: self.fastq.clone(),
             cram: self.cram.as_ref().map(|cram| cram.writing.clone()),
             parts: Pool::new(in_flight),
-            behind: self.files.positioned().map(|files| (files, Mutex::default())),
+            pending: self.files.positioned().map(|files| (files, Mutex::default())),
         }
     }
 
@@ -209,13 +209,13 @@ impl Sink {
     }
 
     /// Takes the next part: gives its bytes their place in the file and takes its index entries. A pipe gets
-    /// the bytes at once; into a file they are written by [`Writer::write_behind`], on any thread.
-    pub fn take(&mut self, mut part: Part, writer: &Writer<'_>) -> Result<()> {
-        self.settle(&mut part);
+    /// the bytes at once; into a file they are written by [`PartWriter::write_pending`], on any thread.
+    pub fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
+        self.assign_offset(&mut part);
         self.files.go_to(part.start);
-        match &writer.behind {
+        match &writer.pending {
             Some((_, queue)) => {
-                let place = self.files.place(part.bytes.len());
+                let place = self.files.reserve(part.bytes.len());
                 self.offset += part.bytes.len() as u64;
                 queue.lock().unwrap_or_else(PoisonError::into_inner).push((place, part));
             }
@@ -228,13 +228,13 @@ impl Sink {
     }
 
     /// Writes the next part.
-    pub fn append(&mut self, mut part: Part) -> Result<()> {
-        self.settle(&mut part);
+    pub fn append(&mut self, mut part: EncodedPart) -> Result<()> {
+        self.assign_offset(&mut part);
         self.write_bytes(&part.bytes)
     }
 
     /// Takes the index entries of a part that comes next, and fills in what depends on its place.
-    fn settle(&mut self, part: &mut Part) {
+    fn assign_offset(&mut self, part: &mut EncodedPart) {
         if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
             index.absorb(fragment, self.offset);
             let bytes = index.heap_bytes();
@@ -242,21 +242,21 @@ impl Sink {
             charge.for_each(|charge| charge.resize(bytes.max(charge.bytes())));
         }
         if let Some(cram) = &mut self.cram {
-            cram.settle(&part.cram, &mut part.bytes, part.records, self.offset);
+            cram.assign_offset(&part.cram, &mut part.bytes, part.records, self.offset);
         }
     }
 
     /// Ends the output: everything is on disk and under its name, or an error says why not.
     /// Returns the bytes of the main file.
-    pub fn finish(self, report: &Report) -> Result<u64> {
-        let complete = self.complete(report)?;
+    pub fn finish(self, console: &Console) -> Result<u64> {
+        let complete = self.complete(console)?;
         let bytes = complete.bytes();
-        complete.rename()?.iter().for_each(|note| report.note(note));
+        complete.rename()?.iter().for_each(|note| console.note(note));
         Ok(bytes)
     }
 
     /// Completes the file and its index under their temporary names, so that hardly anything can go wrong any more.
-    pub fn complete(mut self, report: &Report) -> Result<Complete> {
+    pub fn complete(mut self, console: &Console) -> Result<CompleteOutput> {
         let end: &[u8] = match self.format {
             Format::Cram => &cram::EOF,
             format if format.is_compressed() => &bgzf::EOF_BLOCK,
@@ -267,15 +267,15 @@ impl Sink {
         self.offset += end.len() as u64;
         self.files.sync()?;
         let Some(name) = self.files.name() else {
-            return Ok(Complete { files: self.files, index: None, bytes: self.offset });
+            return Ok(CompleteOutput { files: self.files, index: None, bytes: self.offset });
         };
         if self.index_is_optional && self.index.as_ref().is_some_and(|index| !index.is_sorted()) {
-            report.note("no index: the header says coordinate, but the records are in another order");
+            console.note("no index: the header says coordinate, but the records are in another order");
             self.index = None;
         }
         let crai = self.cram.take().and_then(|cram| cram.crai);
         if crai.as_ref().is_some_and(|crai| !crai.is_sorted()) {
-            report.note("no index: the header says coordinate, but the records are in another order");
+            console.note("no index: the header says coordinate, but the records are in another order");
         }
         let index = match (self.index.take(), self.scheme, crai.filter(cram::Crai::is_sorted)) {
             (Some(builder), Some(scheme), _) => Some(write_index(builder, scheme, &name)?),
@@ -284,15 +284,15 @@ impl Sink {
             }
             _ => None,
         };
-        Ok(Complete { files: self.files, index, bytes: self.offset })
+        Ok(CompleteOutput { files: self.files, index, bytes: self.offset })
     }
 }
 
 /// A part and its place.
-type Placed = (Place, Part);
+type PlacedPart = (FilePosition, EncodedPart);
 
 /// How parts are encoded and written, for all threads.
-pub struct Writer<'a> {
+pub struct PartWriter<'a> {
     format: Format,
     codec: Codec,
     level: u8,
@@ -300,12 +300,12 @@ pub struct Writer<'a> {
     header: &'a Header,
     fastq: fastq::Style,
     cram: Option<cram::Writing>,
-    parts: Pool<Part>,
+    parts: Pool<EncodedPart>,
     /// The files, where bytes can be written at any place of them, and what is to be written where.
-    behind: Option<(Vec<Positioned>, Mutex<Vec<Placed>>)>,
+    pending: Option<(Vec<PositionedFile>, Mutex<Vec<PlacedPart>>)>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> PartWriter<'a> {
     /// One thread's encoder.
     pub fn encoder(&self) -> PartEncoder<'a> {
         if let Some(writing) = &self.cram {
@@ -324,14 +324,14 @@ impl<'a> Writer<'a> {
     }
 
     /// An empty part.
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> EncodedPart {
         self.parts.take().unwrap_or_default()
     }
 
     /// Writes what has been given its place and waits. Whoever is about to encode does this first, so that
     /// parts are written on all threads and few of them wait; and it is done once more at the end.
-    pub fn write_behind(&self) -> Result<()> {
-        let Some((files, queue)) = &self.behind else { return Ok(()) };
+    pub fn write_pending(&self) -> Result<()> {
+        let Some((files, queue)) = &self.pending else { return Ok(()) };
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let Some((place, part)) = next else { return Ok(()) };
@@ -379,7 +379,7 @@ impl TextEncoder<'_> {
 
 impl PartEncoder<'_> {
     /// Encodes the batch's records into `part`, whose memory is reused.
-    pub fn encode(&mut self, batch: &Batch, part: &mut Part) -> Result<()> {
+    pub fn encode(&mut self, batch: &Batch, part: &mut EncodedPart) -> Result<()> {
         part.bytes.clear();
         part.records = batch.len() as u64;
         match self {

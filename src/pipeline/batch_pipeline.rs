@@ -5,91 +5,95 @@ use readmill_filters::route::Segments;
 use readmill_record::Step;
 use readmill_record::{Batch, Result};
 
-use super::count::Look;
-use super::{Counts, Steps, apply, count, fork};
-use crate::outputs::extra_writer::Sides;
-use crate::outputs::routing::{self, Aside, Router};
-use crate::pipeline::dyn_tally::{Watch, Watcher};
+use super::count::CovariateCounter;
+use super::{StepCounts, ThreadSteps, add_counts, apply, fork_steps};
+use crate::outputs::extra_writer::ExtraWriter;
+use crate::outputs::routing::{self, RoutedRecords, Router};
+use crate::pipeline::dyn_tally::{DynTally, TallyWorker};
 
 /// Tallies.
-pub type Watches<'a> = Vec<&'a dyn Watch>;
+pub type DynTallies<'a> = Vec<&'a dyn DynTally>;
 
 /// What is done to the reads of a batch.
 #[derive(Clone, Default)]
-pub struct Doing<'a> {
+pub struct BatchPipeline<'a> {
     /// What is learnt of them as they come.
-    pub before: Watches<'a>,
+    pub tallies_before: DynTallies<'a>,
     /// The steps.
     pub steps: &'a [Box<dyn Step>],
     /// The bases that are counted behind them.
-    pub look: Option<&'a Look>,
+    pub counter: Option<&'a CovariateCounter>,
     /// The steps that come last.
     pub late: &'a [Box<dyn Step>],
     /// What is learnt of them as the steps leave them.
-    pub behind: Watches<'a>,
+    pub tallies_after: DynTallies<'a>,
     /// Where some of them go then, or all.
-    pub aside: Option<&'a Sides<'a>>,
+    pub extra: Option<&'a ExtraWriter<'a>>,
     /// What is learnt of those that are left.
-    pub left: Watches<'a>,
+    pub tallies_of_main: DynTallies<'a>,
 }
 
 /// One thread's part in it.
-pub struct Doer<'a> {
-    before: Vec<Box<dyn Watcher + 'a>>,
-    steps: Steps,
-    look: Option<(&'a Look, Learner)>,
-    late: Steps,
-    behind: Vec<Box<dyn Watcher + 'a>>,
-    aside: Option<(&'a Sides<'a>, Router, Segments)>,
-    left: Vec<Box<dyn Watcher + 'a>>,
+pub struct PipelineWorker<'a> {
+    tallies_before: Vec<Box<dyn TallyWorker + 'a>>,
+    steps: ThreadSteps,
+    counter: Option<(&'a CovariateCounter, Learner)>,
+    late: ThreadSteps,
+    tallies_after: Vec<Box<dyn TallyWorker + 'a>>,
+    extra: Option<(&'a ExtraWriter<'a>, Router, Segments)>,
+    tallies_of_main: Vec<Box<dyn TallyWorker + 'a>>,
 }
 
-impl<'a> Doing<'a> {
+impl<'a> BatchPipeline<'a> {
     /// For the thread that calls.
-    pub fn doer(&self) -> Doer<'a> {
-        let watchers = |watches: &Watches<'a>| watches.iter().map(|watch| watch.watcher()).collect();
-        Doer {
-            before: watchers(&self.before),
-            steps: fork(self.steps),
-            look: self.look.map(|look| (look, look.learner())),
-            late: fork(self.late),
-            behind: watchers(&self.behind),
-            aside: self.aside.map(|sides| (sides, sides.router(), Segments::default())),
-            left: watchers(&self.left),
+    pub fn worker(&self) -> PipelineWorker<'a> {
+        let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|watch| watch.worker()).collect();
+        PipelineWorker {
+            tallies_before: workers(&self.tallies_before),
+            steps: fork_steps(self.steps),
+            counter: self.counter.map(|counter| (counter, counter.worker())),
+            late: fork_steps(self.late),
+            tallies_after: workers(&self.tallies_after),
+            extra: self.extra.map(|writer| (writer, writer.router(), Segments::default())),
+            tallies_of_main: workers(&self.tallies_of_main),
         }
     }
 }
 
-impl Doer<'_> {
+impl PipelineWorker<'_> {
     /// Does it to a batch; gives the reads that go elsewhere.
-    pub fn apply(&mut self, batch: &mut Batch) -> Result<Aside> {
-        self.before.iter_mut().try_for_each(|watcher| watcher.observe(batch))?;
+    pub fn apply(&mut self, batch: &mut Batch) -> Result<RoutedRecords> {
+        self.tallies_before.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         apply(&mut self.steps, batch)?;
-        if let Some((look, learner)) = &mut self.look {
-            look.over(learner, batch)?;
+        if let Some((counter, learner)) = &mut self.counter {
+            counter.count_batch(learner, batch)?;
         }
         apply(&mut self.late, batch)?;
-        self.behind.iter_mut().try_for_each(|watcher| watcher.observe(batch))?;
-        let aside = match &mut self.aside {
-            Some((sides, router, counts)) => {
-                sides.encode()?;
-                routing::route(router, batch, counts)?
+        self.tallies_after.iter_mut().try_for_each(|worker| worker.observe(batch))?;
+        let routed = match &mut self.extra {
+            Some((writer, router, segments)) => {
+                writer.encode()?;
+                routing::route(router, batch, segments)?
             }
-            None => Aside::default(),
+            None => RoutedRecords::default(),
         };
-        self.left.iter_mut().try_for_each(|watcher| watcher.observe(batch))?;
-        Ok(aside)
+        self.tallies_of_main.iter_mut().try_for_each(|worker| worker.observe(batch))?;
+        Ok(routed)
     }
 
     /// Hands over what was counted and learnt.
-    pub fn finish(mut self, sums: &mut Counts) {
-        count(sums, [&self.steps, &self.late].into_iter());
-        if let Some((look, learner)) = &mut self.look {
-            look.keep(learner);
+    pub fn finish(mut self, sums: &mut StepCounts) {
+        add_counts(sums, [&self.steps, &self.late].into_iter());
+        if let Some((counter, learner)) = &mut self.counter {
+            counter.merge(learner);
         }
-        if let Some((sides, _, counts)) = self.aside {
-            sides.count(counts);
+        if let Some((writer, _, segments)) = self.extra {
+            writer.count(segments);
         }
-        self.before.into_iter().chain(self.behind).chain(self.left).for_each(Watcher::keep);
+        self.tallies_before
+            .into_iter()
+            .chain(self.tallies_after)
+            .chain(self.tallies_of_main)
+            .for_each(TallyWorker::merge);
     }
 }

@@ -14,10 +14,10 @@ use readmill_markdup::Verdict;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 use readmill_sort::{Merge, Ordered, Partition, Range};
 
-use crate::process::report;
+use crate::process::console::Console;
 
 /// What is counted, and the counts.
-pub struct Look {
+pub struct CovariateCounter {
     training: Arc<Training>,
     counting: Arc<Counting>,
     /// Bytes a thread's counts may take before they go into the totals.
@@ -25,35 +25,42 @@ pub struct Look {
     totals: Mutex<Totals>,
 }
 
-impl Look {
+impl CovariateCounter {
     /// Nothing counted yet.
     pub fn new(training: &Arc<Training>, counting: Counting, most_bytes: usize) -> Self {
         let (training, counting) = (Arc::clone(training), Arc::new(counting));
-        Look { training, counting, most_bytes, totals: Mutex::default() }
+        CovariateCounter { training, counting, most_bytes, totals: Mutex::default() }
     }
 
     /// A thread's learner.
-    pub fn learner(&self) -> Learner {
+    pub fn worker(&self) -> Learner {
         self.training.learner(&self.counting)
     }
 
     /// Counts a read.
-    fn at(&self, learner: &mut Learner, stamp: Stamp, record: RecordRef<'_>, dup: bool) -> Result<()> {
+    fn count_read(
+        &self,
+        learner: &mut Learner,
+        stamp: Stamp,
+        record: RecordRef<'_>,
+        dup: bool,
+    ) -> Result<()> {
         if learner.counters.are_full(self.most_bytes) {
-            self.keep(learner);
+            self.merge(learner);
         }
         let place = |error: Error| error.record(stamp.ordinal()).qname(record.qname());
         learner.observe(record, dup).map_err(place)
     }
 
     /// Counts the reads of a batch, whose duplicates are flagged.
-    pub fn over(&self, learner: &mut Learner, batch: &Batch) -> Result<()> {
+    pub fn count_batch(&self, learner: &mut Learner, batch: &Batch) -> Result<()> {
         let mut records = batch.records();
-        records.try_for_each(|(stamp, it)| self.at(learner, stamp, it, it.flags().is_duplicate()))
+        records
+            .try_for_each(|(stamp, it)| self.count_read(learner, stamp, it, it.flags().is_duplicate()))
     }
 
     /// Adds what a thread has counted to the totals.
-    pub fn keep(&self, learner: &mut Learner) {
+    pub fn merge(&self, learner: &mut Learner) {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut learner.counters);
     }
 
@@ -68,19 +75,19 @@ impl Look {
     }
 }
 
-struct OverRuns<'a> {
-    look: &'a Look,
+struct CountPass<'a> {
+    counter: &'a CovariateCounter,
     verdict: Option<&'a Verdict>,
 }
 
-impl OverRuns<'_> {
+impl CountPass<'_> {
     fn is_duplicate(&self, stamp: Stamp, record: RecordRef<'_>) -> bool {
         let flagged = || record.flags().is_duplicate();
         self.verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp))
     }
 }
 
-impl Pass for OverRuns<'_> {
+impl Pass for CountPass<'_> {
     type Input = Range;
     type Opened = Ordered;
     type Linked = Ordered;
@@ -89,7 +96,7 @@ impl Pass for OverRuns<'_> {
     type Error = Error;
 
     fn worker(&self) -> Learner {
-        self.look.learner()
+        self.counter.worker()
     }
 
     fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
@@ -101,38 +108,38 @@ impl Pass for OverRuns<'_> {
         Partition::from(range).gather(|stamp, raw| {
             let record = RecordRef::new(raw);
             records += 1;
-            self.look.at(learner, stamp, record, self.is_duplicate(stamp, record))
+            self.counter.count_read(learner, stamp, record, self.is_duplicate(stamp, record))
         })?;
         Ok(records)
     }
 }
 
 /// Counts all that waits to be merged, in the order in which it will leave. The bytes of reads stay where they are.
-pub fn over_runs(
+pub fn count_runs(
     crew: Crew,
     mut merge: Merge,
-    look: &Look,
+    counter: &CovariateCounter,
     verdict: Option<&Verdict>,
-    report: &report::Report,
+    console: &Console,
 ) -> Result<()> {
-    let pass = OverRuns { look, verdict };
+    let pass = CountPass { counter, verdict };
     let learners = readmill_engine::run(
         crew,
         &pass,
         |_| Ok(merge.next_range()),
         |_, ordered| Ok(ordered),
         |_, records| {
-            report.advance(records);
+            console.advance(records);
             Ok(())
         },
     )?;
-    learners.into_iter().for_each(|mut learner| look.keep(&mut learner));
+    learners.into_iter().for_each(|mut learner| counter.merge(&mut learner));
     Ok(())
 }
 
-struct Suspecting<'a>(OverRuns<'a>);
+struct SuspectPass<'a>(CountPass<'a>);
 
-impl Pass for Suspecting<'_> {
+impl Pass for SuspectPass<'_> {
     type Input = Range;
     type Opened = Ordered;
     type Linked = Ordered;
@@ -141,7 +148,7 @@ impl Pass for Suspecting<'_> {
     type Error = Error;
 
     fn worker(&self) -> Learner {
-        self.0.look.learner()
+        self.0.counter.worker()
     }
 
     fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
@@ -162,14 +169,14 @@ impl Pass for Suspecting<'_> {
 
 /// The positions at which the reads that wait, which come sorted by coordinate, differ from the reference so often that
 /// the sample must; and how many they are.
-pub fn suspects(
+pub fn find_suspects(
     crew: Crew,
     mut merge: Merge,
-    (look, verdict): (&Look, Option<&Verdict>),
+    (counter, verdict): (&CovariateCounter, Option<&Verdict>),
     mut found: Found,
-    report: &report::Report,
+    console: &Console,
 ) -> Result<(Sites, u64)> {
-    let pass = Suspecting(OverRuns { look, verdict });
+    let pass = SuspectPass(CountPass { counter, verdict });
     let mut pile = Pile::default();
     readmill_engine::run(
         crew,
@@ -177,7 +184,7 @@ pub fn suspects(
         |_| Ok(merge.next_range()),
         |_, ordered| Ok(ordered),
         |_, (seen, records)| {
-            report.advance(records);
+            console.advance(records);
             pile.add(seen, |contig, position| found.push(contig, position, position + 1))
         },
     )?;

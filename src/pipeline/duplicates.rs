@@ -11,11 +11,11 @@ use readmill_markdup::grouping::{Evidence, Judged, Stated};
 use readmill_markdup::{DuplicateEnds, Ends, Mode, Noting, Verdict, instrument};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
-use super::parallel_sort::OnThreads;
+use super::parallel_sort::ThreadedSort;
 use crate::pipeline::inputs::first_batch;
-use crate::pipeline::inputs::{Inputs, Next};
+use crate::pipeline::inputs::{InputTask, Inputs};
 use crate::plan::{DuplicateMode, Duplicates};
-use crate::process::report::Report;
+use crate::process::console::Console;
 
 /// The order of reads that the headers of all inputs state.
 pub fn stated(inputs: &Inputs) -> Stated {
@@ -29,12 +29,12 @@ pub fn prepare(
     wanted: &Duplicates,
     header: &Header,
     inputs: &mut Inputs,
-    report: &Report,
+    console: &Console,
 ) -> Result<DuplicateEnds> {
     let list = inputs.list();
     let first = match inputs.peek()? {
-        Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
-        Some(Next::End(_) | Next::Align(..)) | None => Some(Batch::default()), // what is aligned comes by templates
+        Some(InputTask::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
+        Some(InputTask::End(_) | InputTask::Align(..)) | None => Some(Batch::default()), // what is aligned comes by templates
     };
     let evidence = first.as_ref().map(Evidence::of);
     let looks_grouped = evidence.as_ref().is_some_and(Evidence::looks_grouped);
@@ -55,13 +55,13 @@ pub fn prepare(
         };
         let (distance, why) = instrument::pixel_distance(&name.unwrap_or_default());
         optical.distance = distance;
-        report.say(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
+        console.say(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
     }
     DuplicateEnds::new(header, noting, rules)
 }
 
 /// What the judgement works with.
-pub struct Court<'a> {
+pub struct DuplicateResolver<'a> {
     /// The threads.
     pub crew: Crew,
     /// Memory for what is found.
@@ -75,10 +75,10 @@ pub struct Court<'a> {
     /// Whether a template was too long to be kept together.
     pub cut: bool,
     /// Messages.
-    pub report: &'a Report,
+    pub console: &'a Console,
 }
 
-impl Court<'_> {
+impl DuplicateResolver<'_> {
     /// Judges all ends, which are charged to `charge`, of an input of so many records. Returns what the marks take, too.
     pub fn resolve(
         &self,
@@ -88,12 +88,12 @@ impl Court<'_> {
         mut charge: Charge,
         records: u64,
     ) -> Result<(Verdict, Charge)> {
-        let threads = OnThreads(self.crew);
+        let threads = ThreadedSort(self.crew);
         ends.compare_incomplete(&threads, self.spill)?;
         self.check_fields(&ends)?;
         let (mode, grouped) = self.mode(wanted, stated, &ends);
         if ends.without_read_group > 0 {
-            self.report.warn(&format!(
+            self.console.warn(&format!(
                 "{} paired reads have no read group, or one the header lacks; they count as one unknown library",
                 ends.without_read_group
             ));
@@ -111,8 +111,8 @@ impl Court<'_> {
         let (spill, room) = (Arc::clone(self.spill), charge.bytes());
         let charge = RefCell::new(charge);
         let in_use = &|bytes| charge.borrow_mut().note_use(bytes);
-        let court = markdup::Court { threads: &threads, spill, noted: self.noted, room, in_use };
-        let verdict = court.judge(mode, grouped, ends, records)?;
+        let resolver = markdup::Court { threads: &threads, spill, noted: self.noted, room, in_use };
+        let verdict = resolver.judge(mode, grouped, ends, records)?;
         let mut charge = charge.into_inner();
         charge.move_to(&mut marks, bits + verdict.bytes_beside_bits());
         Ok((verdict, marks))
@@ -130,7 +130,7 @@ impl Court<'_> {
             }
             if have < of {
                 let (lack, share) = (of - have, 100.0 * (of - have) as f64 / of as f64);
-                self.report.warn(&format!(
+                self.console.warn(&format!(
                     "{lack} of {of} templates ({share:.1} %) lack {tag}; they are compared as if all had the same"
                 ));
             }
@@ -156,7 +156,7 @@ impl Court<'_> {
 
     /// Warns that the header contradicts the reads.
     fn warn_of_header(&self, grouped: bool) {
-        self.report.warn(if grouped {
+        self.console.warn(if grouped {
             "the header says that reads are sorted by coordinate (SO:coordinate), but they stand together by name; \
              duplicates are marked in template mode (--duplicate-mode chooses)"
         } else {

@@ -6,33 +6,33 @@ use readmill_record::Tally;
 use readmill_record::{Batch, Result};
 
 /// A tally with what it has learnt so far, as a run takes it.
-pub trait Watch: Send + Sync {
+pub trait DynTally: Send + Sync {
     /// A thread's part in it.
-    fn watcher(&self) -> Box<dyn Watcher + '_>;
+    fn worker(&self) -> Box<dyn TallyWorker + '_>;
 
     /// Forgets what was learnt.
     fn reset(&self);
 }
 
 /// A thread's part in a tally.
-pub trait Watcher: Send {
+pub trait TallyWorker: Send {
     /// Learns from the reads of a batch.
     fn observe(&mut self, batch: &Batch) -> Result<()>;
 
     /// Adds what was learnt to the whole.
-    fn keep(self: Box<Self>);
+    fn merge(self: Box<Self>);
 }
 
 /// A tally, and what all threads have learnt.
-pub struct Watched<T: Tally> {
+pub struct SharedTally<T: Tally> {
     tally: T,
     total: Mutex<T::Partial>,
 }
 
-impl<T: Tally> Watched<T> {
+impl<T: Tally> SharedTally<T> {
     /// Nothing learnt yet.
     pub fn new(tally: T) -> Self {
-        Watched { tally, total: Mutex::default() }
+        SharedTally { tally, total: Mutex::default() }
     }
 
     /// The result, once the run is over; what was learnt is taken out.
@@ -42,9 +42,9 @@ impl<T: Tally> Watched<T> {
     }
 }
 
-impl<T: Tally> Watch for Watched<T> {
-    fn watcher(&self) -> Box<dyn Watcher + '_> {
-        Box::new(Part { whole: self, learnt: T::Partial::default() })
+impl<T: Tally> DynTally for SharedTally<T> {
+    fn worker(&self) -> Box<dyn TallyWorker + '_> {
+        Box::new(SharedTallyWorker { shared: self, partial: T::Partial::default() })
     }
 
     fn reset(&self) {
@@ -52,18 +52,18 @@ impl<T: Tally> Watch for Watched<T> {
     }
 }
 
-struct Part<'a, T: Tally> {
-    whole: &'a Watched<T>,
-    learnt: T::Partial,
+struct SharedTallyWorker<'a, T: Tally> {
+    shared: &'a SharedTally<T>,
+    partial: T::Partial,
 }
 
-impl<T: Tally> Watcher for Part<'_, T> {
+impl<T: Tally> TallyWorker for SharedTallyWorker<'_, T> {
     fn observe(&mut self, batch: &Batch) -> Result<()> {
-        self.whole.tally.observe(&mut self.learnt, batch)
+        self.shared.tally.observe(&mut self.partial, batch)
     }
 
-    fn keep(self: Box<Self>) {
-        let mut total = self.whole.total.lock().unwrap_or_else(PoisonError::into_inner);
-        self.whole.tally.merge(&mut total, self.learnt);
+    fn merge(self: Box<Self>) {
+        let mut total = self.shared.total.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.tally.merge(&mut total, self.partial);
     }
 }

@@ -9,14 +9,14 @@ use readmill_format::chain::{Link, Linked, Opened};
 use readmill_format::source::{self, Opener};
 use readmill_record::{Batch, Error, Result, Step};
 
-use crate::aligning::{Done, Flow, Lanes, Task, Worker};
-use crate::pipeline::inputs::{Input, Inputs, Next};
+use crate::aligning::{AlignLink, AlignResult, AlignTask, AlignWorker, Lanes};
+use crate::pipeline::inputs::{InputFile, InputTask, Inputs};
 use crate::process::pause::{self, Moment};
 
 /// The inputs, and the link that makes whole records of their pieces.
 pub struct Feed {
     /// What is claimed from.
-    pub intake: Intake,
+    pub input: FeedInput,
     /// The link.
     pub link: Linker,
 }
@@ -26,7 +26,7 @@ pub struct Linker {
     /// Records to templates.
     chain: Link,
     /// Batches to cohorts, where reads are aligned.
-    flow: Option<Flow>,
+    align: Option<AlignLink>,
 }
 
 impl Linker {
@@ -47,30 +47,30 @@ impl Linker {
 }
 
 /// The claiming side of a feed.
-pub struct Intake {
+pub struct FeedInput {
     /// The inputs.
     pub inputs: Inputs,
-    buffers: Arc<Buffers>,
+    buffers: Arc<FeedBuffers>,
 }
 
 /// Memory that goes round.
-struct Buffers {
+struct FeedBuffers {
     batches: Pool<Batch>,
     chunks: Pool<Chunk>,
 }
 
 /// What was claimed, opened.
-pub enum Piece {
+pub enum OpenedTask {
     /// A piece of the input of that number.
     Opened(usize, Opened),
     /// The end of the input of that number.
     End(usize),
     /// What came of a task of what aligns reads.
-    Aligned(Done),
+    Aligned(AlignResult),
 }
 
 /// Records of one input, linked.
-pub struct Stretch {
+pub struct LinkedBatch {
     input: usize,
     linked: Linked,
 }
@@ -79,88 +79,92 @@ impl Feed {
     /// A feed that refuses records of more than `max_record` bytes.
     pub fn new(inputs: Inputs, max_record: usize, crew: Crew) -> Self {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
-        let intake = Intake { inputs, buffers: Arc::new(Buffers { batches, chunks }) };
-        let flow = intake.inputs.lanes().map(Flow::new);
-        Feed { intake, link: Linker { chain: Link::new(max_record), flow } }
+        let input = FeedInput { inputs, buffers: Arc::new(FeedBuffers { batches, chunks }) };
+        let align = input.inputs.lanes().map(AlignLink::new);
+        Feed { input, link: Linker { chain: Link::new(max_record), align } }
     }
 
     /// What makes readers.
-    pub fn readers(&self) -> Readers {
-        let Intake { inputs, buffers } = &self.intake;
-        Readers { inputs: inputs.list(), lanes: inputs.lanes().cloned(), buffers: Arc::clone(buffers) }
+    pub fn readers(&self) -> FeedReaders {
+        let FeedInput { inputs, buffers } = &self.input;
+        FeedReaders {
+            inputs: inputs.list(),
+            lanes: inputs.lanes().cloned(),
+            buffers: Arc::clone(buffers),
+        }
     }
 }
 
-impl Intake {
+impl FeedInput {
     /// Takes what is next.
-    pub fn claim(&mut self) -> Result<Option<Next>> {
+    pub fn claim(&mut self) -> Result<Option<InputTask>> {
         pause::at(Moment::PieceRead);
         self.inputs.next(self.buffers.chunks.take().unwrap_or_default())
     }
 }
 
-impl Next {
+impl InputTask {
     /// Bytes that its records take as BAM, at most.
     pub fn bound(&self) -> u64 {
         match self {
-            Next::Piece(_, claim) => claim.bound() as u64,
-            Next::Align(Task::Records(opened), _) => opened.len() as u64,
-            Next::End(_) | Next::Align(..) => 0,
+            InputTask::Piece(_, claim) => claim.bound() as u64,
+            InputTask::Align(AlignTask::Records(opened), _) => opened.len() as u64,
+            InputTask::End(_) | InputTask::Align(..) => 0,
         }
     }
 
     /// Upper bound of the number of its records, where it is known.
     pub fn most_records(&self) -> Option<u64> {
         match self {
-            Next::Piece(_, claim) => claim.most_records().map(|records| records as u64),
-            Next::Align(Task::Records(opened), _) => Some(opened.records() as u64),
-            Next::End(_) | Next::Align(..) => None,
+            InputTask::Piece(_, claim) => claim.most_records().map(|records| records as u64),
+            InputTask::Align(AlignTask::Records(opened), _) => Some(opened.records() as u64),
+            InputTask::End(_) | InputTask::Align(..) => None,
         }
     }
 
     /// What opening it takes beyond the usual.
     pub fn working(&self) -> u64 {
         match self {
-            Next::Piece(_, claim) => claim.working() as u64,
-            Next::End(_) | Next::Align(..) => 0,
+            InputTask::Piece(_, claim) => claim.working() as u64,
+            InputTask::End(_) | InputTask::Align(..) => 0,
         }
     }
 
     /// Bytes of the input that it stands for.
     pub fn read_bytes(&self) -> u64 {
         match self {
-            Next::Piece(_, claim) => claim.read_bytes() as u64,
-            Next::Align(_, bytes) => *bytes,
-            Next::End(_) => 0,
+            InputTask::Piece(_, claim) => claim.read_bytes() as u64,
+            InputTask::Align(_, bytes) => *bytes,
+            InputTask::End(_) => 0,
         }
     }
 }
 
 /// Makes readers, one for each thread.
 #[derive(Clone)]
-pub struct Readers {
-    inputs: Arc<[Input]>,
+pub struct FeedReaders {
+    inputs: Arc<[InputFile]>,
     lanes: Option<Arc<Lanes>>,
-    buffers: Arc<Buffers>,
+    buffers: Arc<FeedBuffers>,
 }
 
-impl Readers {
+impl FeedReaders {
     /// A reader for the thread that calls.
-    pub fn reader(&self) -> Reader {
+    pub fn reader(&self) -> FeedReader {
         let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
-        Reader { shared: self.clone(), opener: None, aligner: None, reconcile }
+        FeedReader { shared: self.clone(), opener: None, aligner: None, reconcile }
     }
 
     /// Links a piece to those before it.
-    pub fn link(&self, link: &mut Linker, piece: Piece) -> Result<Stretch> {
+    pub fn link(&self, link: &mut Linker, piece: OpenedTask) -> Result<LinkedBatch> {
         let spare = || self.buffers.batches.take().unwrap_or_default();
-        let Linker { chain, flow } = link;
+        let Linker { chain, align } = link;
         Ok(match piece {
-            Piece::Opened(input, opened) => Stretch { input, linked: chain.link(opened) },
-            Piece::End(input) => Stretch { input, linked: chain.finish(spare()) },
-            Piece::Aligned(done) => {
-                flow.as_mut().map_or(Ok(()), |flow| flow.link(done))?;
-                Stretch { input: 0, linked: chain.pause(spare()) }
+            OpenedTask::Opened(input, opened) => LinkedBatch { input, linked: chain.link(opened) },
+            OpenedTask::End(input) => LinkedBatch { input, linked: chain.finish(spare()) },
+            OpenedTask::Aligned(done) => {
+                align.as_mut().map_or(Ok(()), |align| align.link(done))?;
+                LinkedBatch { input: 0, linked: chain.pause(spare()) }
             }
         })
     }
@@ -172,7 +176,7 @@ impl Readers {
     }
 }
 
-impl Stretch {
+impl LinkedBatch {
     /// Bytes of its records.
     pub fn bytes(&self) -> u64 {
         self.linked.batch.record_bytes()
@@ -185,22 +189,22 @@ impl Stretch {
 }
 
 /// Opens and checks, on one thread.
-pub struct Reader {
-    shared: Readers,
+pub struct FeedReader {
+    shared: FeedReaders,
     /// Opens pieces of the input of that number.
     opener: Option<(usize, Opener)>,
-    aligner: Option<Worker>,
+    aligner: Option<AlignWorker>,
     reconcile: Vec<Option<Reconcile>>,
 }
 
-impl Reader {
+impl FeedReader {
     /// Opens what was claimed.
-    pub fn open(&mut self, next: Next) -> Result<Piece> {
+    pub fn open(&mut self, next: InputTask) -> Result<OpenedTask> {
         let (number, claim) = match next {
-            Next::End(input) => return Ok(Piece::End(input)),
-            Next::Align(Task::Records(opened), _) => return Ok(Piece::Opened(0, opened)),
-            Next::Align(task, _) => return self.align(task).map(Piece::Aligned),
-            Next::Piece(input, claim) => (input, claim),
+            InputTask::End(input) => return Ok(OpenedTask::End(input)),
+            InputTask::Align(AlignTask::Records(opened), _) => return Ok(OpenedTask::Opened(0, opened)),
+            InputTask::Align(task, _) => return self.align(task).map(OpenedTask::Aligned),
+            InputTask::Piece(input, claim) => (input, claim),
         };
         let input = &self.shared.inputs[number];
         let opener = match &mut self.opener {
@@ -210,22 +214,26 @@ impl Reader {
         let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
         let spare = opener.open(claim, &mut opened).map_err(input.named())?;
         self.shared.buffers.chunks.put(spare);
-        Ok(Piece::Opened(number, opened))
+        Ok(OpenedTask::Opened(number, opened))
     }
 
-    fn align(&mut self, task: Task) -> Result<Done> {
-        let Readers { lanes, buffers, .. } = &self.shared;
+    fn align(&mut self, task: AlignTask) -> Result<AlignResult> {
+        let FeedReaders { lanes, buffers, .. } = &self.shared;
         let lanes = lanes.as_ref().ok_or_else(|| Error::bug("nothing aligns these reads"))?;
         let worker = match &mut self.aligner {
             Some(worker) => worker,
-            none => none.insert(Worker::new(lanes)?),
+            none => none.insert(AlignWorker::new(lanes)?),
         };
         worker.perform(task, || buffers.batches.take().unwrap_or_default())
     }
 
     /// Checks and numbers the records, makes them fit the common header, and gives them to `then`. An error of
     /// any of it names their input and their number in it.
-    pub fn check<T>(&mut self, stretch: Stretch, then: impl FnOnce(Batch) -> Result<T>) -> Result<T> {
+    pub fn check<T>(
+        &mut self,
+        stretch: LinkedBatch,
+        then: impl FnOnce(Batch) -> Result<T>,
+    ) -> Result<T> {
         let Linked { mut batch, first, number, fault } = stretch.linked;
         let input = &self.shared.inputs[stretch.input];
         source::check(&batch, number, input.header.n_ref()).map_err(input.named())?;

@@ -1,7 +1,7 @@
 //! Memory that is full goes to disk while reading goes on in fresh memory.
 //!
 //! What was read is sorted list by list, merged range by range and written as one run, by tickets of the
-//! very pass that reads: the claimer hands out the tasks of a [`Turnover`] in turns with pieces of the input, so
+//! very pass that reads: the claimer hands out the tasks of a [`Flush`] in turns with pieces of the input, so
 //! a process that writes into our input does not wait for our disk. Tickets are committed in the order
 //! in which they were claimed; that is how one stage knows that the one before is complete.
 //!
@@ -19,17 +19,17 @@ use readmill_sort::{
 use super::sort_context;
 
 /// A run on its way to disk: what its tasks are and which come next.
-pub struct Turnover {
-    stage: Stage,
+pub struct Flush {
+    stage: FlushStage,
     sort: RunSort,
     spill: Arc<Spill>,
 }
 
-enum Stage {
+enum FlushStage {
     /// Nothing is on its way.
-    Rest,
+    Idle,
     /// Tickets that still fill the old memory are under way.
-    Turning(Arc<Arena>),
+    Sealing(Arc<Arena>),
     /// Lists are sorted.
     Sorting {
         sealed: Arc<Sealed>,
@@ -38,14 +38,14 @@ enum Stage {
         all: usize,
     },
     /// Ranges are ordered and written.
-    Writing(Merge, To),
+    Writing(Merge, FlushTarget),
     /// The last ranges are under way.
     Closing,
 }
 
 /// Where a turnover's reads go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum To {
+pub enum FlushTarget {
     /// Into a run.
     Run,
     /// Into the output.
@@ -53,33 +53,33 @@ pub enum To {
 }
 
 /// What a ticket does for a turnover.
-pub enum Task {
+pub enum FlushTask {
     /// Seals the old memory, once no ticket fills it any more.
-    Turn,
+    Seal,
     /// Sorts a list.
     Sort(Vec<Entry>, Arc<Sealed>),
     /// Orders a range and writes it.
-    Write(Range, To),
+    Write(Range, FlushTarget),
     /// Ends the run, once all its ranges are written.
-    Close(To),
+    Close(FlushTarget),
 }
 
 /// A task after its first parallel phase.
-pub enum Opened {
+pub enum OpenedFlush {
     /// Nothing to do before it is its turn.
-    Turn,
+    Seal,
     /// A sorted list.
     Sorted(List),
     /// A range in order.
-    Ordered(Ordered, To),
+    Ordered(Ordered, FlushTarget),
     /// Nothing to do before it is its turn.
-    Close(To),
+    Close(FlushTarget),
 }
 
 /// A task after the link.
-pub enum Linked {
+pub enum LinkedFlush {
     /// Nothing to do before it is its turn.
-    Turn,
+    Seal,
     /// A sorted list.
     Sorted(List),
     /// Records for the run.
@@ -90,75 +90,78 @@ pub enum Linked {
     Close(Option<Partition>),
 }
 
-impl Opened {
+impl OpenedFlush {
     /// Cuts what goes into the output.
-    pub fn link(self, cutter: &mut Cutter) -> Linked {
+    pub fn link(self, cutter: &mut Cutter) -> LinkedFlush {
         match self {
-            Opened::Turn => Linked::Turn,
-            Opened::Sorted(list) => Linked::Sorted(list),
-            Opened::Ordered(range, To::Run) => Linked::Records(range),
-            Opened::Ordered(range, To::Output) => Linked::Partitions(cutter.cut(range)),
-            Opened::Close(To::Run) => Linked::Close(None),
-            Opened::Close(To::Output) => Linked::Close(cutter.finish()),
+            OpenedFlush::Seal => LinkedFlush::Seal,
+            OpenedFlush::Sorted(list) => LinkedFlush::Sorted(list),
+            OpenedFlush::Ordered(range, FlushTarget::Run) => LinkedFlush::Records(range),
+            OpenedFlush::Ordered(range, FlushTarget::Output) => {
+                LinkedFlush::Partitions(cutter.cut(range))
+            }
+            OpenedFlush::Close(FlushTarget::Run) => LinkedFlush::Close(None),
+            OpenedFlush::Close(FlushTarget::Output) => LinkedFlush::Close(cutter.finish()),
         }
     }
 }
 
 /// A thread's scratch.
-pub struct Scratch {
+pub struct FlushWorker {
     entries: Vec<Entry>,
     writer: FrameWriter,
     tail: Vec<u8>,
 }
 
-impl Turnover {
+impl Flush {
     /// At rest.
     pub fn new(sort: RunSort, spill: Arc<Spill>) -> Self {
-        Turnover { stage: Stage::Rest, sort, spill }
+        Flush { stage: FlushStage::Idle, sort, spill }
     }
 
     /// Whether nothing is on its way.
-    pub fn is_at_rest(&self) -> bool {
-        matches!(self.stage, Stage::Rest)
+    pub fn is_idle(&self) -> bool {
+        matches!(self.stage, FlushStage::Idle)
     }
 
     /// Begins with all that was read into `arena`; the task given is to be claimed next.
-    pub fn begin(&mut self, arena: Arc<Arena>) -> Task {
-        self.stage = Stage::Turning(arena);
-        Task::Turn
+    pub fn begin(&mut self, arena: Arc<Arena>) -> FlushTask {
+        self.stage = FlushStage::Sealing(arena);
+        FlushTask::Seal
     }
 
     /// The next task, if it can be done now.
-    pub fn next_task(&mut self) -> Option<Task> {
+    pub fn next_task(&mut self) -> Option<FlushTask> {
         match &mut self.stage {
-            Stage::Sorting { sealed, unsorted, .. } => {
-                unsorted.next().map(|list| Task::Sort(list, Arc::clone(sealed)))
+            FlushStage::Sorting { sealed, unsorted, .. } => {
+                unsorted.next().map(|list| FlushTask::Sort(list, Arc::clone(sealed)))
             }
-            Stage::Writing(merge, to) => match merge.next_range() {
-                Some(range) => Some(Task::Write(range, *to)),
+            FlushStage::Writing(merge, to) => match merge.next_range() {
+                Some(range) => Some(FlushTask::Write(range, *to)),
                 None => {
                     let to = *to;
-                    self.stage = Stage::Closing;
-                    Some(Task::Close(to))
+                    self.stage = FlushStage::Closing;
+                    Some(FlushTask::Close(to))
                 }
             },
-            Stage::Rest | Stage::Turning(_) | Stage::Closing => None,
+            FlushStage::Idle | FlushStage::Sealing(_) | FlushStage::Closing => None,
         }
     }
 
     /// No ticket fills the old memory any more; these are its lists.
-    pub fn turned(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
-        if let Stage::Turning(arena) = std::mem::replace(&mut self.stage, Stage::Rest) {
-            let arena = Arc::into_inner(arena).ok_or_else(sort_context::still_filled)?;
+    pub fn sealed(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
+        if let FlushStage::Sealing(arena) = std::mem::replace(&mut self.stage, FlushStage::Idle) {
+            let arena = Arc::into_inner(arena).ok_or_else(sort_context::arena_in_use)?;
             let (sealed, all) = (Arc::new(arena.seal()), lists.len());
-            self.stage = Stage::Sorting { sealed, unsorted: lists.into_iter(), lists: Vec::new(), all };
+            self.stage =
+                FlushStage::Sorting { sealed, unsorted: lists.into_iter(), lists: Vec::new(), all };
         }
         Ok(())
     }
 
-    /// The next list is sorted. Once all are, they are given to be merged: [`Turnover::write`] is next.
+    /// The next list is sorted. Once all are, they are given to be merged: [`Flush::write`] is next.
     pub fn sorted(&mut self, list: List) -> Option<Sources> {
-        let Stage::Sorting { sealed, lists, all, .. } = &mut self.stage else { return None };
+        let FlushStage::Sorting { sealed, lists, all, .. } = &mut self.stage else { return None };
         lists.push(list);
         if lists.len() < *all {
             return None;
@@ -174,31 +177,31 @@ impl Turnover {
     }
 
     /// Everything that is merged, and where it goes.
-    pub fn write(&mut self, merge: Merge, to: To) {
-        self.stage = Stage::Writing(merge, to);
+    pub fn write(&mut self, merge: Merge, to: FlushTarget) {
+        self.stage = FlushStage::Writing(merge, to);
     }
 
     /// The run is complete.
     pub fn closed(&mut self) {
-        self.stage = Stage::Rest;
+        self.stage = FlushStage::Idle;
     }
 }
 
-impl Scratch {
+impl FlushWorker {
     /// For frames as `framing` says.
     pub fn new(framing: Framing) -> Self {
-        Scratch { entries: Vec::new(), writer: FrameWriter::new(framing), tail: Vec::new() }
+        FlushWorker { entries: Vec::new(), writer: FrameWriter::new(framing), tail: Vec::new() }
     }
 
     /// The first parallel phase of a task.
-    pub fn open(&mut self, task: Task, sort: &RunSort) -> Result<Opened> {
+    pub fn open(&mut self, task: FlushTask, sort: &RunSort) -> Result<OpenedFlush> {
         Ok(match task {
-            Task::Turn => Opened::Turn,
-            Task::Sort(list, sealed) => {
-                Opened::Sorted(List::sort(list, sealed.bytes(), sort.keyer(), &mut self.entries))
+            FlushTask::Seal => OpenedFlush::Seal,
+            FlushTask::Sort(list, sealed) => {
+                OpenedFlush::Sorted(List::sort(list, sealed.bytes(), sort.keyer(), &mut self.entries))
             }
-            Task::Write(range, to) => Opened::Ordered(range.order()?, to),
-            Task::Close(to) => Opened::Close(to),
+            FlushTask::Write(range, to) => OpenedFlush::Ordered(range.order()?, to),
+            FlushTask::Close(to) => OpenedFlush::Close(to),
         })
     }
 

@@ -11,12 +11,12 @@ pub use readmill_format::source::Rules;
 use readmill_format::source::{self, Claim, Opener, Source};
 use readmill_record::{Batch, Charge, Error, Header, Kind, Ledger, Result, Step};
 
-use crate::aligning::{Lanes, Task};
+use crate::aligning::{AlignTask, Lanes};
 use crate::pipeline::open_input::{named, open};
-use crate::process::report::Report;
+use crate::process::console::Console;
 
 /// What stays known of an input once its header is read.
-pub struct Input {
+pub struct InputFile {
     /// Its file; `-` is standard input.
     pub path: PathBuf,
     /// Its own header.
@@ -29,7 +29,7 @@ pub struct Input {
     size: Option<u64>,
 }
 
-impl Input {
+impl InputFile {
     /// Names the file in an error about its content.
     pub fn named(&self) -> impl Fn(Error) -> Error + '_ {
         |error| {
@@ -40,18 +40,18 @@ impl Input {
 }
 
 /// What is to be read next.
-pub enum Next {
+pub enum InputTask {
     /// A piece of the input of that number.
     Piece(usize, Claim),
     /// The end of the input of that number.
     End(usize),
     /// A task of what aligns reads, and the bytes that were read of their files since the one before.
-    Align(Task, u64),
+    Align(AlignTask, u64),
 }
 
 /// All inputs, one of which is being read.
 pub struct Inputs {
-    list: Arc<[Input]>,
+    list: Arc<[InputFile]>,
     header: Header,
     at: usize,
     /// Opened sources, those that are read already or again when it is their turn left out.
@@ -59,7 +59,7 @@ pub struct Inputs {
     rules: Rules,
     /// What opening a file again takes.
     _reopening: Option<Charge>,
-    waiting: Option<Next>,
+    context: Option<InputTask>,
     /// Where reads are aligned, and the bytes read of their files so far; the list has one input then, of all of them.
     lanes: Option<(Arc<Lanes>, u64)>,
 }
@@ -85,24 +85,24 @@ impl Inputs {
         let list = files.into_iter().zip(headers).zip(merged.renames);
         let list = list.map(|(((path, size, setup), header), renames)| {
             let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
-            Input { path, header, reconcile, setup, size }
+            InputFile { path, header, reconcile, setup, size }
         });
-        let (list, header): (Arc<[Input]>, _) = (list.collect(), merged.header);
+        let (list, header): (Arc<[InputFile]>, _) = (list.collect(), merged.header);
         let again = list.iter().zip(&sources).filter(|(_, source)| source.is_none());
         let again = again.map(|(input, _)| Source::opening_bytes(&input.header)).max();
         let _reopening = again.map(|bytes| rules.ledger.charge("headers", bytes)).transpose()?;
-        Ok(Inputs { list, header, at: 0, sources, rules, _reopening, waiting: None, lanes: None })
+        Ok(Inputs { list, header, at: 0, sources, rules, _reopening, context: None, lanes: None })
     }
 
     /// Reads that are aligned on their way in, as one input; errors about records name `path`.
     pub fn aligned(lanes: Arc<Lanes>, path: &Path, header: Header) -> Self {
         let (path, own, size) = (path.to_path_buf(), header.clone(), lanes.size());
-        let input = Input { path, header: own, reconcile: None, setup: None, size };
+        let input = InputFile { path, header: own, reconcile: None, setup: None, size };
         let list = [input].into();
         let rules = Rules::default();
         let lanes = Some((lanes, 0));
         let sources = Vec::new();
-        Inputs { list, header, at: 0, sources, rules, _reopening: None, waiting: None, lanes }
+        Inputs { list, header, at: 0, sources, rules, _reopening: None, context: None, lanes }
     }
 
     /// Where reads are aligned, if they are.
@@ -116,7 +116,7 @@ impl Inputs {
     }
 
     /// The inputs.
-    pub fn list(&self) -> Arc<[Input]> {
+    pub fn list(&self) -> Arc<[InputFile]> {
         Arc::clone(&self.list)
     }
 
@@ -126,10 +126,10 @@ impl Inputs {
     }
 
     /// Warns of CRAM inputs whose contigs have another length in the reference than in the header.
-    pub fn warn_of_lengths(&self, report: &Report) {
+    pub fn warn_of_lengths(&self, console: &Console) {
         let setups = self.list.iter().filter_map(|input| input.setup.as_ref());
         if let Some(text) = setups.filter_map(|setup| setup.references.unequal_lengths()).next() {
-            report.warn(&format!(
+            console.warn(&format!(
                 "{text}; CRAM is read all the same, since it proves the bases that it needs"
             ));
         }
@@ -153,11 +153,11 @@ impl Inputs {
     }
 
     /// Looks at the next piece without taking it.
-    pub fn peek(&mut self) -> Result<Option<&Next>> {
-        if self.waiting.is_none() {
-            self.waiting = self.next(Chunk::default())?;
+    pub fn peek(&mut self) -> Result<Option<&InputTask>> {
+        if self.context.is_none() {
+            self.context = self.next(Chunk::default())?;
         }
-        Ok(self.waiting.as_ref())
+        Ok(self.context.as_ref())
     }
 
     /// Bytes of BAM records in all inputs, about, as the first promises; nothing where that cannot be told.
@@ -167,13 +167,13 @@ impl Inputs {
     }
 
     /// Puts back what was taken last and cannot be used yet.
-    pub fn put_back(&mut self, next: Next) {
-        self.waiting = Some(next);
+    pub fn put_back(&mut self, next: InputTask) {
+        self.context = Some(next);
     }
 
     /// Takes what is next, in the memory of `reuse` where it can; nothing after the end of the last input.
-    pub fn next(&mut self, reuse: Chunk) -> Result<Option<Next>> {
-        if let Some(next) = self.waiting.take() {
+    pub fn next(&mut self, reuse: Chunk) -> Result<Option<InputTask>> {
+        if let Some(next) = self.context.take() {
             return Ok(Some(next));
         }
         let at = self.at;
@@ -181,10 +181,10 @@ impl Inputs {
         if let Some((lanes, read)) = &mut self.lanes {
             let before = std::mem::replace(read, lanes.bytes_read());
             return Ok(Some(match lanes.next()? {
-                Some(task) => Next::Align(task, read.saturating_sub(before)),
+                Some(task) => InputTask::Align(task, read.saturating_sub(before)),
                 None => {
                     self.at += 1;
-                    Next::End(at)
+                    InputTask::End(at)
                 }
             }));
         }
@@ -193,18 +193,18 @@ impl Inputs {
             closed => closed.insert(reopen(input, &self.rules)?),
         };
         Ok(Some(match source.claim(reuse).map_err(input.named())? {
-            Some(claim) => Next::Piece(at, claim),
+            Some(claim) => InputTask::Piece(at, claim),
             None => {
                 self.sources[at] = None;
                 self.at += 1;
-                Next::End(at)
+                InputTask::End(at)
             }
         }))
     }
 }
 
 /// The first piece of an input, as checked records; nothing where it is damaged, which reading will tell.
-pub fn first_batch(claim: Claim, input: &Input) -> Option<Batch> {
+pub fn first_batch(claim: Claim, input: &InputFile) -> Option<Batch> {
     let mut opened = Opened::reuse(Batch::default());
     Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
     let mut link = Link::new(usize::MAX);
@@ -231,7 +231,7 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
 }
 
 /// Opens a file again whose header was read before.
-fn reopen(input: &Input, rules: &Rules) -> Result<Source> {
+fn reopen(input: &InputFile, rules: &Rules) -> Result<Source> {
     let (file, _) = open(&input.path)?;
     let rules = Rules { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
     let source = Source::open(file, &rules).map_err(input.named())?;

@@ -5,60 +5,60 @@ use readmill_engine::{Crew, Pass, Pool};
 use readmill_record::{Batch, Error, Header, Result};
 use readmill_sort::{Cutter, Frames, Framing, Merge, Ordered, Partition, Range, RunSort, SpilledRun};
 
-use super::Counts;
-use super::batch_pipeline::{Doer, Doing};
-use super::flush::Scratch;
-use super::sort_context::{INDEXES, Waiting};
-use crate::outputs::{Part, PartEncoder, Sink, Writer};
-use crate::process::report::Report;
+use super::StepCounts;
+use super::batch_pipeline::{BatchPipeline, PipelineWorker};
+use super::flush::FlushWorker;
+use super::sort_context::{INDEXES, SortContext};
+use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
+use crate::process::console::Console;
 
 /// What leaves the merge.
 pub struct Written {
     /// Records written.
     pub records: u64,
     /// What the steps counted.
-    pub counts: Counts,
+    pub counts: StepCounts,
 }
 
-struct ToSink<'a> {
-    doing: Doing<'a>,
-    writer: Writer<'a>,
+struct SinkPass<'a> {
+    pipeline: BatchPipeline<'a>,
+    writer: PartWriter<'a>,
 }
 
 /// One thread's batch, what it does to it, and its encoder.
-type Worker<'a> = (Batch, Doer<'a>, PartEncoder<'a>);
+type MergeWorker<'a> = (Batch, PipelineWorker<'a>, PartEncoder<'a>);
 
-impl<'a> Pass for ToSink<'a> {
+impl<'a> Pass for SinkPass<'a> {
     /// A range, or the end of all.
     type Input = Option<Range>;
     type Opened = Option<Ordered>;
     type Linked = Vec<Partition>;
-    type Output = Vec<Part>;
-    type Worker = Worker<'a>;
+    type Output = Vec<EncodedPart>;
+    type Worker = MergeWorker<'a>;
     type Error = Error;
 
     fn worker(&self) -> Self::Worker {
-        (Batch::with_capacity(9 << 17), self.doing.doer(), self.writer.encoder())
+        (Batch::with_capacity(9 << 17), self.pipeline.worker(), self.writer.encoder())
     }
 
     fn open(&self, _: &mut Self::Worker, range: Option<Range>) -> Result<Option<Ordered>> {
         range.map(Range::order).transpose()
     }
 
-    fn work(&self, worker: &mut Self::Worker, partitions: Vec<Partition>) -> Result<Vec<Part>> {
-        self.writer.write_behind()?;
+    fn work(&self, worker: &mut Self::Worker, partitions: Vec<Partition>) -> Result<Vec<EncodedPart>> {
+        self.writer.write_pending()?;
         partitions.into_iter().map(|partition| self.encode(worker, &partition)).collect()
     }
 }
 
-impl<'a> ToSink<'a> {
-    fn encode(&self, worker: &mut Worker<'a>, partition: &Partition) -> Result<Part> {
-        let (batch, doer, encoder) = worker;
+impl<'a> SinkPass<'a> {
+    fn encode(&self, worker: &mut MergeWorker<'a>, partition: &Partition) -> Result<EncodedPart> {
+        let (batch, steps, encoder) = worker;
         partition.gather_into(batch)?;
-        let aside = doer.apply(batch)?;
+        let routed = steps.apply(batch)?;
         let mut part = self.writer.part();
         encoder.encode(batch, &mut part)?;
-        (part.aside, part.start) = (aside, partition.start());
+        (part.routed, part.start) = (routed, partition.start());
         Ok(part)
     }
 }
@@ -67,15 +67,15 @@ impl<'a> ToSink<'a> {
 pub fn to_sink(
     crew: Crew,
     mut merge: Merge,
-    doing: Doing<'_>,
+    pipeline: BatchPipeline<'_>,
     header: &Header,
     sink: &mut Sink,
     mut cutter: Cutter,
-    report: &Report,
+    console: &Console,
 ) -> Result<Written> {
     let (mut records, mut ended) = (0, false);
-    let sides = doing.aside;
-    let pass = ToSink { doing, writer: sink.writer(header, crew.in_flight) };
+    let extra = pipeline.extra;
+    let pass = SinkPass { pipeline, writer: sink.writer(header, crew.in_flight) };
     let workers = readmill_engine::run(
         crew,
         &pass,
@@ -90,69 +90,69 @@ pub fn to_sink(
                 None => Vec::from_iter(cutter.finish()),
             })
         },
-        |_, parts: Vec<Part>| {
+        |_, parts: Vec<EncodedPart>| {
             for mut part in parts {
                 records += part.records;
-                report.advance(part.records);
-                sides.map_or(Ok(()), |sides| sides.take(std::mem::take(&mut part.aside)))?;
+                console.advance(part.records);
+                extra.map_or(Ok(()), |extra| extra.take(std::mem::take(&mut part.routed)))?;
                 sink.take(part, &pass.writer)?;
             }
             Ok(())
         },
     )?;
-    pass.writer.write_behind()?;
-    let mut counts = Counts::new();
-    workers.into_iter().for_each(|(_, doer, _)| doer.finish(&mut counts));
+    pass.writer.write_pending()?;
+    let mut counts = StepCounts::new();
+    workers.into_iter().for_each(|(_, steps, _)| steps.finish(&mut counts));
     Ok(Written { records, counts })
 }
 
-struct ToSpill<'a> {
+struct SpillPass<'a> {
     sort: &'a RunSort,
     framing: Framing,
     frames: Pool<Frames>,
 }
 
-impl Pass for ToSpill<'_> {
+impl Pass for SpillPass<'_> {
     type Input = Range;
     type Opened = Ordered;
     type Linked = Ordered;
     type Output = Frames;
-    type Worker = Scratch;
+    type Worker = FlushWorker;
     type Error = Error;
 
-    fn worker(&self) -> Scratch {
-        Scratch::new(self.framing)
+    fn worker(&self) -> FlushWorker {
+        FlushWorker::new(self.framing)
     }
 
-    fn open(&self, _: &mut Scratch, range: Range) -> Result<Ordered> {
+    fn open(&self, _: &mut FlushWorker, range: Range) -> Result<Ordered> {
         range.order()
     }
 
-    fn work(&self, scratch: &mut Scratch, range: Ordered) -> Result<Frames> {
+    fn work(&self, scratch: &mut FlushWorker, range: Ordered) -> Result<Frames> {
         scratch.pack(&Partition::from(range), self.sort, self.frames.take().unwrap_or_default())
     }
 }
 
 /// Merges into one sorted run of the spill.
 pub fn to_spill(
-    waiting: &Waiting,
+    context: &SortContext,
     framing: Framing,
     mut merge: Merge,
     turn: usize,
     largest: u64,
 ) -> Result<SpilledRun> {
-    let charge = waiting.ledger.empty(INDEXES);
-    let mut run = SpilledRun::new(waiting.spill.begin(turn)?, framing, charge);
-    let (crew, _large) = waiting.crew_for(largest)?;
+    let charge = context.ledger.empty(INDEXES);
+    let mut run = SpilledRun::new(context.spill.begin(turn)?, framing, charge);
+    let (crew, _large) = context.crew_for(largest)?;
     let frames = Pool::new(crew.in_flight);
-    let pass = ToSpill { sort: &waiting.sort, framing, frames };
+    let pass = SpillPass { sort: &context.sort, framing, frames };
     readmill_engine::run(
         crew,
         &pass,
         |_| Ok(merge.next_range()),
         |_, ordered| Ok(ordered),
         |_, mut frames: Frames| {
-            run.append(&waiting.spill, &mut frames)?;
+            run.append(&context.spill, &mut frames)?;
             pass.frames.put(frames);
             Ok(())
         },

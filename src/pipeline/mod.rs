@@ -20,34 +20,34 @@ use readmill_record::Step;
 use readmill_record::{Batch, Result};
 
 /// A thread's own copies of the steps.
-pub type Steps = Vec<Box<dyn Step>>;
+pub type ThreadSteps = Vec<Box<dyn Step>>;
 
 /// Copies of the steps for one thread.
-pub fn fork(steps: &[Box<dyn Step>]) -> Steps {
+pub fn fork_steps(steps: &[Box<dyn Step>]) -> ThreadSteps {
     steps.iter().map(|step| step.fork()).collect()
 }
 
 /// Records that steps in a row are shown at a time, if they can take few: some ten thousand bytes.
-const STRETCH: usize = 64;
+const RECORDS_TOGETHER: usize = 64;
 
 /// Applies the steps in order.
-pub fn apply(steps: &mut Steps, batch: &mut Batch) -> Result<()> {
+pub fn apply(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
     for row in steps.chunk_by_mut(|step, next| step.by_record() && next.by_record()) {
         match row {
             [step] => step.apply(batch)?,
-            row => {
-                batch.in_stretches(STRETCH, |few| row.iter_mut().try_for_each(|step| step.apply(few)))?
-            }
+            row => batch.in_stretches(RECORDS_TOGETHER, |few| {
+                row.iter_mut().try_for_each(|step| step.apply(few))
+            })?,
         }
     }
     Ok(())
 }
 
 /// Numbers by name, in order of first mention.
-pub type Counts = Vec<(&'static str, u64)>;
+pub type StepCounts = Vec<(&'static str, u64)>;
 
 /// Adds what all copies of the steps counted.
-pub fn count<'a>(sums: &mut Counts, workers: impl Iterator<Item = &'a Steps>) {
+pub fn add_counts<'a>(sums: &mut StepCounts, workers: impl Iterator<Item = &'a ThreadSteps>) {
     for (name, n) in workers.flatten().flat_map(|step| step.counts()) {
         match sums.iter_mut().find(|sum| sum.0 == name) {
             Some(sum) => sum.1 += n,

@@ -6,9 +6,9 @@ use readmill_engine::{Crew, Pass};
 use readmill_markdup::{Item, Sorting};
 use readmill_record::{Error, Result};
 
-struct SortLists<F, T, U>(F, PhantomData<fn(T) -> U>);
+struct SortPass<F, T, U>(F, PhantomData<fn(T) -> U>);
 
-impl<F, T, U> Pass for SortLists<F, T, U>
+impl<F, T, U> Pass for SortPass<F, T, U>
 where
     T: Send,
     U: Send,
@@ -35,7 +35,7 @@ where
 }
 
 /// Sorts every list with `sort`, which may use a second list as scratch.
-pub fn lists<T: Send, U: Send>(
+pub fn sort_lists<T: Send, U: Send>(
     crew: Crew,
     lists: Vec<Vec<T>>,
     sort: impl Fn(Vec<T>, &mut Vec<T>) -> U + Sync,
@@ -43,7 +43,7 @@ pub fn lists<T: Send, U: Send>(
     let (mut unsorted, mut sorted) = (lists.into_iter(), Vec::new());
     readmill_engine::run(
         crew,
-        &SortLists(sort, PhantomData),
+        &SortPass(sort, PhantomData),
         |_| Ok(unsorted.next()),
         |_, list| Ok(list),
         |_, list| {
@@ -55,11 +55,11 @@ pub fn lists<T: Send, U: Send>(
 }
 
 /// Sorts the chunks of packed items on the crew's threads.
-pub struct OnThreads(pub Crew);
+pub struct ThreadedSort(pub Crew);
 
-impl Sorting for OnThreads {
+impl Sorting for ThreadedSort {
     fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()> {
-        *chunks = lists(self.0, std::mem::take(chunks), |mut chunk, _| {
+        *chunks = sort_lists(self.0, std::mem::take(chunks), |mut chunk, _| {
             chunk.sort_unstable();
             chunk
         })?;

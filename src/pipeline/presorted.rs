@@ -12,10 +12,10 @@ use readmill_format::source::MAX_CLAIM;
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
 use readmill_sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
-use super::batch_pipeline::{Doer, Doing};
-use super::flush::Scratch;
-use super::sort_context::{INDEXES, Waiting};
-use crate::outputs::{Part, PartEncoder, Sink, Writer};
+use super::batch_pipeline::{BatchPipeline, PipelineWorker};
+use super::flush::FlushWorker;
+use super::sort_context::{INDEXES, SortContext};
+use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 
 /// Frames of the run that is made of what was written: it can be as long as the input, and its index should
 /// be short.
@@ -26,7 +26,7 @@ pub type FullKey = (Key, Vec<u8>);
 
 /// What has been written into the output, and what follows it at once.
 #[derive(Default)]
-pub struct Prefix {
+pub struct Presorted {
     /// The records that do not fill a partition yet: whatever is merged next begins with them.
     pub rest: Option<SpilledRun>,
     /// Cuts the partitions.
@@ -38,12 +38,12 @@ pub struct Prefix {
 }
 
 /// Partitions of the output, encoded, and the keys of their first and last read.
-pub struct Encoded {
-    parts: Vec<Part>,
+pub struct EncodedPartitions {
+    parts: Vec<EncodedPart>,
     ends: Option<(FullKey, FullKey)>,
 }
 
-impl Prefix {
+impl Presorted {
     /// Whether anything has been written.
     pub fn is_empty(&self) -> bool {
         self.last.is_none()
@@ -57,10 +57,10 @@ impl Prefix {
     /// Writes partitions.
     pub fn write(
         &mut self,
-        encoded: Encoded,
+        encoded: EncodedPartitions,
         header: &Header,
         sink: &mut Sink,
-        writer: &Writer<'_>,
+        writer: &PartWriter<'_>,
     ) -> Result<()> {
         let Some((first, last)) = encoded.ends else { return Ok(()) };
         if self.is_empty() {
@@ -79,17 +79,17 @@ impl Prefix {
 }
 
 /// One thread's means to let reads leave.
-pub struct Leaver<'a> {
+pub struct EarlyWriter<'a> {
     batch: Batch,
     /// What is learnt of them; nothing is changed.
-    pub doer: Doer<'a>,
+    pub steps: PipelineWorker<'a>,
     encoder: PartEncoder<'a>,
 }
 
-impl<'a> Leaver<'a> {
+impl<'a> EarlyWriter<'a> {
     /// For the thread that calls.
-    pub fn new(doing: &Doing<'a>, writer: &Writer<'a>) -> Self {
-        Leaver { batch: Batch::default(), doer: doing.doer(), encoder: writer.encoder() }
+    pub fn new(pipeline: &BatchPipeline<'a>, writer: &PartWriter<'a>) -> Self {
+        EarlyWriter { batch: Batch::default(), steps: pipeline.worker(), encoder: writer.encoder() }
     }
 
     /// Encodes partitions of the output.
@@ -97,14 +97,14 @@ impl<'a> Leaver<'a> {
         &mut self,
         partitions: &[Partition],
         sort: &RunSort,
-        writer: &Writer<'_>,
-    ) -> Result<Encoded> {
-        writer.write_behind()?;
-        let Leaver { batch, doer, encoder } = self;
-        let mut encoded = Encoded { parts: Vec::new(), ends: None };
+        writer: &PartWriter<'_>,
+    ) -> Result<EncodedPartitions> {
+        writer.write_pending()?;
+        let EarlyWriter { batch, steps, encoder } = self;
+        let mut encoded = EncodedPartitions { parts: Vec::new(), ends: None };
         for partition in partitions {
             partition.gather_into(batch)?;
-            doer.apply(batch)?;
+            steps.apply(batch)?;
             let mut part = writer.part();
             encoder.encode(batch, &mut part)?;
             encoded.parts.push(part);
@@ -133,17 +133,17 @@ fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
 /// forgotten; what may ask for that (flags of duplicates, for one) must not be among the steps behind the sort
 /// where reads leave early, see `may_leave_early` in `run.rs`.
 pub fn take_back(
-    waiting: &Waiting,
+    context: &SortContext,
     header: &Header,
     sink: &mut Sink,
     largest: u64,
 ) -> Result<SpilledRun> {
-    let (crew, _large) = waiting.crew_for(largest)?;
+    let (crew, _large) = context.crew_for(largest)?;
     let mut blocks = BlockReader::new(sink.written()?, true);
-    let framing = Framing { size: waiting.framing.size.max(LARGE_FRAME), ..waiting.framing };
-    let mut run = SpilledRun::new(waiting.spill.begin(0)?, framing, waiting.ledger.empty(INDEXES));
+    let framing = Framing { size: context.framing.size.max(LARGE_FRAME), ..context.framing };
+    let mut run = SpilledRun::new(context.spill.begin(0)?, framing, context.ledger.empty(INDEXES));
     let mut link = Link::new(usize::MAX);
-    let pass = ReadBack::new(waiting, framing, header);
+    let pass = ReadBackPass::new(context, framing, header);
     let mut ended = false;
     readmill_engine::run(
         crew,
@@ -161,7 +161,7 @@ pub fn take_back(
             })
         },
         |_, mut frames: Frames| {
-            run.append(&waiting.spill, &mut frames)?;
+            run.append(&context.spill, &mut frames)?;
             pass.frames.put(frames);
             Ok(())
         },
@@ -170,8 +170,8 @@ pub fn take_back(
     Ok(run.complete())
 }
 
-struct ReadBack<'a> {
-    waiting: &'a Waiting,
+struct ReadBackPass<'a> {
+    context: &'a SortContext,
     framing: Framing,
     n_ref: i32,
     chunks: Pool<Chunk>,
@@ -179,24 +179,24 @@ struct ReadBack<'a> {
     frames: Pool<Frames>,
 }
 
-impl<'a> ReadBack<'a> {
-    fn new(waiting: &'a Waiting, framing: Framing, header: &Header) -> Self {
-        let Crew { in_flight: n, .. } = waiting.crew;
+impl<'a> ReadBackPass<'a> {
+    fn new(context: &'a SortContext, framing: Framing, header: &Header) -> Self {
+        let Crew { in_flight: n, .. } = context.crew;
         let (chunks, batches, frames) = (Pool::new(n), Pool::new(n), Pool::new(n));
-        ReadBack { waiting, framing, n_ref: header.n_ref(), chunks, batches, frames }
+        ReadBackPass { context, framing, n_ref: header.n_ref(), chunks, batches, frames }
     }
 }
 
-impl Pass for ReadBack<'_> {
+impl Pass for ReadBackPass<'_> {
     type Input = Option<Chunk>;
     type Opened = Option<Opened>;
     type Linked = Linked;
     type Output = Frames;
-    type Worker = (Inflater, Scratch);
+    type Worker = (Inflater, FlushWorker);
     type Error = Error;
 
     fn worker(&self) -> Self::Worker {
-        (Inflater::default(), Scratch::new(self.framing))
+        (Inflater::default(), FlushWorker::new(self.framing))
     }
 
     fn open(&self, worker: &mut Self::Worker, chunk: Option<Chunk>) -> Result<Option<Opened>> {
@@ -211,7 +211,7 @@ impl Pass for ReadBack<'_> {
     fn work(&self, worker: &mut Self::Worker, linked: Linked) -> Result<Frames> {
         linked.fault.map_or(Ok(()), Err)?;
         let frames = self.frames.take().unwrap_or_default();
-        let frames = worker.1.pack_batch(&linked.batch, &self.waiting.sort, frames)?;
+        let frames = worker.1.pack_batch(&linked.batch, &self.context.sort, frames)?;
         let mut batch = linked.batch;
         batch.clear_to(3 * MAX_CLAIM / 2);
         self.batches.put(batch);

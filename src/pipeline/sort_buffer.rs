@@ -6,14 +6,14 @@ use readmill_markdup::Ends;
 use readmill_record::{Arena, Charge, Result};
 use readmill_sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
-use super::parallel_sort::OnThreads;
-use super::presorted::Prefix;
-use super::sort_context::{self, ENDS, READS, Waiting, still_filled};
-use super::{Counts, merge, parallel_sort};
+use super::parallel_sort::ThreadedSort;
+use super::presorted::Presorted;
+use super::sort_context::{self, ENDS, READS, SortContext, arena_in_use};
+use super::{StepCounts, merge, parallel_sort};
 use crate::process::pause::{self, Moment};
 
 /// What waits.
-pub struct Held {
+pub struct SortBuffer {
     /// Sorted runs on disk, oldest first.
     pub runs: Vec<SpilledRun>,
     /// How many runs were written in all.
@@ -35,13 +35,13 @@ pub struct Held {
     /// Records read.
     pub records: u64,
     /// What has gone into the output already.
-    pub prefix: Prefix,
+    pub presorted: Presorted,
     /// Whether any read has a reference sequence.
     pub any_placed: bool,
     /// Whether any has the optional field that reads are sorted by; nothing without reads or such a field.
     pub tagged: Option<bool>,
     /// What the steps counted.
-    pub counts: Counts,
+    pub counts: StepCounts,
 }
 
 /// Frames of runs that are merged.
@@ -50,24 +50,24 @@ const FRAMES: &str = "merging of runs";
 /// Frames of runs that were merged from others are no larger than this.
 const MOST_FRAME: usize = 1 << 20;
 
-impl Held {
+impl SortBuffer {
     /// Nothing yet, and no memory for it.
-    pub fn new(waiting: &Waiting, ends: Ends) -> Self {
-        Held {
+    pub fn new(context: &SortContext, ends: Ends) -> Self {
+        SortBuffer {
             runs: Vec::new(),
             spilled: 0,
             arena: Arc::new(Arena::empty()),
-            run: Run::new(waiting.list),
-            charge: waiting.ledger.empty(READS),
+            run: Run::new(context.list),
+            charge: context.ledger.empty(READS),
             ends,
-            ends_charge: waiting.ledger.empty(ENDS),
-            link_charge: waiting.ledger.empty(READS),
+            ends_charge: context.ledger.empty(ENDS),
+            link_charge: context.ledger.empty(READS),
             largest: 0,
             records: 0,
-            prefix: Prefix::default(),
+            presorted: Presorted::default(),
             any_placed: false,
             tagged: None,
-            counts: Counts::default(),
+            counts: StepCounts::default(),
         }
     }
 
@@ -86,33 +86,33 @@ impl Held {
     }
 
     /// Whether the runs on disk are so many that merging them would take half the memory, with their indexes.
-    pub fn has_too_many_runs(&self, waiting: &Waiting) -> bool {
+    pub fn has_too_many_runs(&self, context: &SortContext) -> bool {
         let indexes: u64 = self.runs.iter().map(SpilledRun::index_bytes).sum();
-        let large = sort_context::large_bytes(self.largest);
-        self.runs.len() > 1 && self.frame_bytes() + indexes + large > waiting.room / 2
+        let large = sort_context::long_read_bytes(self.largest);
+        self.runs.len() > 1 && self.frame_bytes() + indexes + large > context.room / 2
     }
 
     /// Writes the ends as sorted items.
-    pub fn spill_ends(&mut self, waiting: &Waiting) -> Result<()> {
-        self.ends.spill(&OnThreads(waiting.crew), &waiting.spill, self.spilled)?;
+    pub fn spill_ends(&mut self, context: &SortContext) -> Result<()> {
+        self.ends.spill(&ThreadedSort(context.crew), &context.spill, self.spilled)?;
         self.ends_charge.resize(self.ends.bytes());
         Ok(())
     }
 
     /// Sorts the lists in memory and takes all that waits to be merged; the memory is given back when the
     /// merge lets go of it.
-    fn sources(&mut self, waiting: &Waiting) -> Result<Sources> {
+    fn sources(&mut self, context: &SortContext) -> Result<Sources> {
         let arena = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
-        let arena = Arc::into_inner(arena).ok_or_else(still_filled)?;
+        let arena = Arc::into_inner(arena).ok_or_else(arena_in_use)?;
         let sealed = Arc::new(arena.seal());
         let unsorted = self.run.take();
-        let keyer = Arc::clone(waiting.sort.keyer());
-        let lists: Vec<List> = parallel_sort::lists(waiting.crew, unsorted, |list, scratch| {
+        let keyer = Arc::clone(context.sort.keyer());
+        let lists: Vec<List> = parallel_sort::sort_lists(context.crew, unsorted, |list, scratch| {
             List::sort(list, sealed.bytes(), &keyer, scratch)
         })?;
-        let charges = vec![std::mem::replace(&mut self.charge, waiting.ledger.empty(READS))];
+        let charges = vec![std::mem::replace(&mut self.charge, context.ledger.empty(READS))];
         Ok(Sources {
-            spill: Arc::clone(&waiting.spill),
+            spill: Arc::clone(&context.spill),
             keyer,
             runs: Vec::new(),
             lists,
@@ -122,11 +122,11 @@ impl Held {
     }
 
     /// Writes the reads in memory as a sorted run.
-    pub fn spill(&mut self, waiting: &Waiting) -> Result<()> {
-        let sources = self.sources(waiting)?;
+    pub fn spill(&mut self, context: &SortContext) -> Result<()> {
+        let sources = self.sources(context)?;
         let run = merge::to_spill(
-            waiting,
-            waiting.framing,
+            context,
+            context.framing,
             Merge::new(Arc::new(sources)),
             self.spilled,
             self.largest,
@@ -139,10 +139,10 @@ impl Held {
     /// as many merges as the last. Its frames are larger, so that its index is smaller. Runs of one kind
     /// are merged when there are many, so each read is written again as often as the logarithm of the
     /// number of runs.
-    pub fn consolidate(&mut self, waiting: &Waiting) -> Result<()> {
-        let mut charge = waiting.ledger.empty(FRAMES);
+    pub fn consolidate(&mut self, context: &SortContext) -> Result<()> {
+        let mut charge = context.ledger.empty(FRAMES);
         if !charge.try_grow(self.frame_bytes()) {
-            self.spill(waiting)?;
+            self.spill(context)?;
             charge.resize(self.frame_bytes());
         }
         let Some(size) = self.runs.last().map(|run| run.framing().size) else { return Ok(()) };
@@ -153,40 +153,40 @@ impl Held {
         let extents: Vec<_> = runs.iter().map(SpilledRun::extent).collect();
         let largest = runs.iter().map(|run| run.framing().size).max().unwrap_or(size);
         let sources = Sources {
-            spill: Arc::clone(&waiting.spill),
-            keyer: Arc::clone(waiting.sort.keyer()),
+            spill: Arc::clone(&context.spill),
+            keyer: Arc::clone(context.sort.keyer()),
             runs,
             lists: Vec::new(),
             sealed: Arc::new(Arena::empty().seal()),
             charges: vec![charge],
         };
-        let framing = Framing { size: (4 * largest).min(MOST_FRAME), ..waiting.framing };
+        let framing = Framing { size: (4 * largest).min(MOST_FRAME), ..context.framing };
         let run = merge::to_spill(
-            waiting,
+            context,
             framing,
             Merge::new(Arc::new(sources)),
             self.spilled,
             self.largest,
         )?;
-        extents.iter().for_each(|extent| waiting.spill.free(extent));
+        extents.iter().for_each(|extent| context.spill.free(extent));
         self.runs.push(run);
         Ok(())
     }
 
     /// Takes everything, to be merged into the output. What is in memory is written out first if it leaves no
     /// room to merge what is on disk.
-    pub fn take_sources(&mut self, waiting: &Waiting) -> Result<Sources> {
-        while self.has_too_many_runs(waiting) {
-            self.consolidate(waiting)?;
+    pub fn take_sources(&mut self, context: &SortContext) -> Result<Sources> {
+        while self.has_too_many_runs(context) {
+            self.consolidate(context)?;
         }
-        let mut charge = waiting.ledger.empty(FRAMES);
-        if !charge.try_grow(self.frame_bytes() + sort_context::large_bytes(self.largest)) {
-            self.spill(waiting)?;
+        let mut charge = context.ledger.empty(FRAMES);
+        if !charge.try_grow(self.frame_bytes() + sort_context::long_read_bytes(self.largest)) {
+            self.spill(context)?;
         }
         charge.resize(self.frame_bytes());
-        let mut sources = self.sources(waiting)?;
+        let mut sources = self.sources(context)?;
         sources.charges.push(charge);
-        sources.runs = self.prefix.rest.take().into_iter().chain(self.runs.drain(..)).collect();
+        sources.runs = self.presorted.rest.take().into_iter().chain(self.runs.drain(..)).collect();
         Ok(sources)
     }
 }

@@ -4,33 +4,38 @@ use readmill_engine::{Crew, Pass};
 use readmill_format::source::MAX_CLAIM;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
-use super::Counts;
-use super::batch_pipeline::{Doer, Doing};
-use super::feed::{Feed, Linker, Piece, Reader, Readers, Stretch};
+use super::StepCounts;
+use super::batch_pipeline::{BatchPipeline, PipelineWorker};
+use super::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, Linker, OpenedTask};
 use super::merge::Written;
-use crate::outputs::routing::Aside;
-use crate::outputs::{Part, PartEncoder, Sink, Writer};
-use crate::pipeline::inputs::Next;
-use crate::process::report::Report;
+use crate::outputs::routing::RoutedRecords;
+use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
+use crate::pipeline::inputs::InputTask;
+use crate::process::console::Console;
 
 /// What reads under way take beyond the share of a batch: containers of CRAM, long reads, and what the link holds back.
-struct Beyond {
+struct LongReadCharge {
     held_back: Charge,
 }
 
 /// How often a long read is in memory at once: in its batch, in what steps make of it, and encoded.
-const FORMS: u64 = 4;
+const COPIES: u64 = 4;
 
-impl Beyond {
+impl LongReadCharge {
     const NAME: &str = "long reads and CRAM containers under way";
 
     fn new(ledger: &Ledger) -> Self {
-        Beyond { held_back: ledger.empty(Beyond::NAME) }
+        LongReadCharge { held_back: ledger.empty(LongReadCharge::NAME) }
     }
 
     /// What reads take that the link lets go, and those that it holds back now.
-    fn linked(&mut self, stretch: Stretch, mut charge: Charge, link: &Linker) -> (Stretch, Charge) {
-        let bytes = FORMS * stretch.bytes().saturating_sub(2 * MAX_CLAIM as u64);
+    fn linked(
+        &mut self,
+        stretch: LinkedBatch,
+        mut charge: Charge,
+        link: &Linker,
+    ) -> (LinkedBatch, Charge) {
+        let bytes = COPIES * stretch.bytes().saturating_sub(2 * MAX_CLAIM as u64);
         charge.resize(charge.bytes().max(bytes));
         self.held_back.resize(link.waiting_bytes());
         (stretch, charge)
@@ -38,28 +43,28 @@ impl Beyond {
 }
 
 /// A piece, and what it takes, which is no more than what it was limited to.
-fn claimed(next: Next, ledger: &Ledger) -> (Next, Charge) {
-    let mut charge = ledger.empty(Beyond::NAME);
+fn charge_task(next: InputTask, ledger: &Ledger) -> (InputTask, Charge) {
+    let mut charge = ledger.empty(LongReadCharge::NAME);
     charge.resize((next.bound() + next.working()).saturating_sub(2 * MAX_CLAIM as u64));
     (next, charge)
 }
 
-struct Through<'a> {
-    readers: Readers,
-    doing: Doing<'a>,
-    writer: Writer<'a>,
+struct StreamPass<'a> {
+    readers: FeedReaders,
+    pipeline: BatchPipeline<'a>,
+    writer: PartWriter<'a>,
 }
 
-impl<'a> Pass for Through<'a> {
-    type Input = (Next, Charge);
-    type Opened = (Piece, Charge);
-    type Linked = (Stretch, Charge);
-    type Output = (Part, u64, Charge);
-    type Worker = (Reader, Doer<'a>, PartEncoder<'a>);
+impl<'a> Pass for StreamPass<'a> {
+    type Input = (InputTask, Charge);
+    type Opened = (OpenedTask, Charge);
+    type Linked = (LinkedBatch, Charge);
+    type Output = (EncodedPart, u64, Charge);
+    type Worker = (FeedReader, PipelineWorker<'a>, PartEncoder<'a>);
     type Error = Error;
 
     fn worker(&self) -> Self::Worker {
-        (self.readers.reader(), self.doing.doer(), self.writer.encoder())
+        (self.readers.reader(), self.pipeline.worker(), self.writer.encoder())
     }
 
     fn open(&self, worker: &mut Self::Worker, (next, charge): Self::Input) -> Result<Self::Opened> {
@@ -67,16 +72,16 @@ impl<'a> Pass for Through<'a> {
     }
 
     fn work(&self, worker: &mut Self::Worker, (stretch, charge): Self::Linked) -> Result<Self::Output> {
-        self.writer.write_behind()?;
-        let (reader, doer, encoder) = worker;
-        let (batch, read, aside) = reader.check(stretch, |mut batch| {
+        self.writer.write_pending()?;
+        let (reader, steps, encoder) = worker;
+        let (batch, read, routed) = reader.check(stretch, |mut batch| {
             let read = batch.len() as u64;
-            let aside = doer.apply(&mut batch)?;
-            Ok((batch, read, aside))
+            let routed = steps.apply(&mut batch)?;
+            Ok((batch, read, routed))
         })?;
         let mut part = self.writer.part();
         encoder.encode(&batch, &mut part)?;
-        part.aside = aside;
+        part.routed = routed;
         self.readers.reuse(batch);
         Ok((part, read, charge))
     }
@@ -86,107 +91,107 @@ impl<'a> Pass for Through<'a> {
 pub fn to_sink(
     crew: Crew,
     feed: Feed,
-    doing: Doing<'_>,
+    pipeline: BatchPipeline<'_>,
     header: &Header,
     sink: &mut Sink,
     ledger: &Ledger,
-    report: &Report,
+    console: &Console,
 ) -> Result<(u64, Written)> {
-    let mut beyond = Beyond::new(ledger);
-    let (writer, sides) = (sink.writer(header, crew.in_flight), doing.aside);
-    let pass = Through { readers: feed.readers(), doing, writer };
-    let Feed { mut intake, mut link } = feed;
+    let mut long_reads = LongReadCharge::new(ledger);
+    let (writer, extra) = (sink.writer(header, crew.in_flight), pipeline.extra);
+    let pass = StreamPass { readers: feed.readers(), pipeline, writer };
+    let Feed { mut input, mut link } = feed;
     let (mut read, mut records) = (0, 0);
     let workers = readmill_engine::run(
         crew,
         &pass,
         |_| {
-            let next = intake.claim()?;
-            report.advance(next.as_ref().map_or(0, Next::read_bytes));
-            Ok(next.map(|next| claimed(next, ledger)))
+            let next = input.claim()?;
+            console.advance(next.as_ref().map_or(0, InputTask::read_bytes));
+            Ok(next.map(|next| charge_task(next, ledger)))
         },
         |_, (piece, charge)| {
             let stretch = pass.readers.link(&mut link, piece)?;
-            Ok(beyond.linked(stretch, charge, &link))
+            Ok(long_reads.linked(stretch, charge, &link))
         },
-        |_, (mut part, n, _charge): (Part, u64, Charge)| {
+        |_, (mut part, n, _charge): (EncodedPart, u64, Charge)| {
             read += n;
             records += part.records;
-            sides.map_or(Ok(()), |sides| sides.take(std::mem::take(&mut part.aside)))?;
+            extra.map_or(Ok(()), |extra| extra.take(std::mem::take(&mut part.routed)))?;
             sink.take(part, &pass.writer)
         },
     )?;
-    pass.writer.write_behind()?;
-    let mut counts = Counts::new();
-    workers.into_iter().for_each(|(_, doer, _)| doer.finish(&mut counts));
+    pass.writer.write_pending()?;
+    let mut counts = StepCounts::new();
+    workers.into_iter().for_each(|(_, steps, _)| steps.finish(&mut counts));
     Ok((read, Written { records, counts }))
 }
 
-struct Looking<'a> {
-    readers: Readers,
-    doing: Doing<'a>,
+struct InspectPass<'a> {
+    readers: FeedReaders,
+    pipeline: BatchPipeline<'a>,
 }
 
-impl<'a> Pass for Looking<'a> {
-    type Input = (Next, Charge);
-    type Opened = (Piece, Charge);
-    type Linked = (Stretch, Charge);
-    type Output = (u64, Aside, Charge);
-    type Worker = (Reader, Doer<'a>);
+impl<'a> Pass for InspectPass<'a> {
+    type Input = (InputTask, Charge);
+    type Opened = (OpenedTask, Charge);
+    type Linked = (LinkedBatch, Charge);
+    type Output = (u64, RoutedRecords, Charge);
+    type Worker = (FeedReader, PipelineWorker<'a>);
     type Error = Error;
 
     fn worker(&self) -> Self::Worker {
-        (self.readers.reader(), self.doing.doer())
+        (self.readers.reader(), self.pipeline.worker())
     }
 
     fn open(&self, worker: &mut Self::Worker, (next, charge): Self::Input) -> Result<Self::Opened> {
         Ok((worker.0.open(next)?, charge))
     }
 
-    fn work(&self, (reader, doer): &mut Self::Worker, linked: Self::Linked) -> Result<Self::Output> {
+    fn work(&self, (reader, steps): &mut Self::Worker, linked: Self::Linked) -> Result<Self::Output> {
         let (stretch, charge) = linked;
-        let (batch, (read, aside)) = reader.check(stretch, |mut batch| {
+        let (batch, (read, routed)) = reader.check(stretch, |mut batch| {
             let read = batch.len() as u64;
-            let aside = doer.apply(&mut batch)?;
-            Ok((batch, (read, aside)))
+            let routed = steps.apply(&mut batch)?;
+            Ok((batch, (read, routed)))
         })?;
         self.readers.reuse(batch);
-        Ok((read, aside, charge))
+        Ok((read, routed, charge))
     }
 }
 
 /// Passes the input through, to be looked at only, or into other outputs than a main one; gives the number of its
 /// records.
-pub fn to_look(
+pub fn inspect(
     crew: Crew,
     feed: Feed,
-    doing: Doing<'_>,
+    pipeline: BatchPipeline<'_>,
     ledger: &Ledger,
-    report: &Report,
-) -> Result<(u64, Counts)> {
-    let mut beyond = Beyond::new(ledger);
-    let sides = doing.aside;
-    let pass = Looking { readers: feed.readers(), doing };
-    let Feed { mut intake, mut link } = feed;
+    console: &Console,
+) -> Result<(u64, StepCounts)> {
+    let mut long_reads = LongReadCharge::new(ledger);
+    let extra = pipeline.extra;
+    let pass = InspectPass { readers: feed.readers(), pipeline };
+    let Feed { mut input, mut link } = feed;
     let mut read = 0;
     let workers = readmill_engine::run(
         crew,
         &pass,
         |_| {
-            let next = intake.claim()?;
-            report.advance(next.as_ref().map_or(0, Next::read_bytes));
-            Ok(next.map(|next| claimed(next, ledger)))
+            let next = input.claim()?;
+            console.advance(next.as_ref().map_or(0, InputTask::read_bytes));
+            Ok(next.map(|next| charge_task(next, ledger)))
         },
         |_, (piece, charge)| {
             let stretch = pass.readers.link(&mut link, piece)?;
-            Ok(beyond.linked(stretch, charge, &link))
+            Ok(long_reads.linked(stretch, charge, &link))
         },
-        |_, (records, aside, _charge)| {
+        |_, (records, routed, _charge)| {
             read += records;
-            sides.map_or(Ok(()), |sides| sides.take(aside))
+            extra.map_or(Ok(()), |extra| extra.take(routed))
         },
     )?;
-    let mut counts = Counts::new();
-    workers.into_iter().for_each(|(_, doer)| doer.finish(&mut counts));
+    let mut counts = StepCounts::new();
+    workers.into_iter().for_each(|(_, steps)| steps.finish(&mut counts));
     Ok((read, counts))
 }

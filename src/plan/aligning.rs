@@ -15,7 +15,7 @@ pub struct Aligning {
     /// The reads.
     pub lanes: Vec<Lane>,
     /// What they carry on to their records.
-    pub carrying: Carrying,
+    pub read_tags: ReadTags,
     /// What aligns them.
     pub aligner: Aligner,
     /// Its options that are not its defaults, for `@PG`.
@@ -35,14 +35,14 @@ impl Aligning {
         if !self.words.is_empty() {
             words.push(format!("{flag} '{}'", self.words.join(" ")));
         }
-        words.extend(self.carrying.words());
+        words.extend(self.read_tags.words());
         words
     }
 }
 
 /// What reads carry on to their records beside bases and qualities.
 #[derive(Clone, Debug, Default)]
-pub struct Carrying {
+pub struct ReadTags {
     /// Comments, which are optional fields as SAM text has them.
     pub comments: bool,
     /// UMIs at the end of names, behind this separator, or, if that is nothing, where sequencers put them.
@@ -55,7 +55,7 @@ pub struct Carrying {
     pub adapter_words: Vec<String>,
 }
 
-impl Carrying {
+impl ReadTags {
     fn words(&self) -> Vec<String> {
         let separator =
             |it: &Option<u8>| it.map_or(String::new(), |byte| format!("={}", char::from(byte)));
@@ -162,8 +162,8 @@ impl Aligning {
     pub fn check(&self) -> Result<()> {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         readmill_align::check_processor(self.aligner.flag() == "--bwa")?;
-        self.carrying.adapters.as_ref().map(Marker::new).transpose()?;
-        let structures = self.carrying.structures.len();
+        self.read_tags.adapters.as_ref().map(Marker::new).transpose()?;
+        let structures = self.read_tags.structures.len();
         if let Some(records) = self.lanes.iter().find(|lane| lane.records)
             && let Some(fastq) = self.lanes.iter().find(|lane| !lane.records)
         {

@@ -8,13 +8,13 @@ use readmill_record::{Error, Result};
 use super::{Format, Output};
 
 /// Files that reads are split among, at most.
-pub const MOST: usize = 500;
+pub const MOST_SPLIT_FILES: usize = 500;
 
 /// Where reads go beside the main output, or in its place.
 #[derive(Clone, Debug)]
-pub enum Elsewhere {
+pub enum ExtraOutput {
     /// Reads that are chosen go into files of their own.
-    Chosen(Vec<Chosen>),
+    Selected(Vec<ExtraFile>),
     /// All reads are split among files.
     Split(Split),
     /// All reads become FASTQ.
@@ -23,7 +23,7 @@ pub enum Elsewhere {
 
 /// Reads that are chosen go into a file.
 #[derive(Clone, Debug)]
-pub struct Chosen {
+pub struct ExtraFile {
     /// The file.
     pub path: PathBuf,
     /// Which reads: `unmapped`, `discordant`, `duplicates`, or an expression.
@@ -38,7 +38,7 @@ pub struct Split {
     /// The files are called by this, what tells them apart, and the format.
     pub prefix: PathBuf,
     /// What tells them apart.
-    pub by: By,
+    pub by: SplitBy,
     /// Format, codec, level, index of each; its path is not used.
     pub output: Output,
 }
@@ -78,7 +78,7 @@ impl Fastq {
 
 /// By what reads are split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum SplitBy {
     /// By read group.
     ReadGroup,
     /// By groups of contigs, of at most so many bases each; nothing means the length of the longest contig.
@@ -87,7 +87,7 @@ pub enum By {
     Records(u64),
 }
 
-impl By {
+impl SplitBy {
     /// Reads `read-group`, `contigs`, `contigs=BASES` or `records=N`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (word, number) = match text.split_once('=') {
@@ -99,9 +99,9 @@ impl By {
             _ => Err(format!("{number:?} is not a number above zero")),
         });
         match (word, number.transpose()?) {
-            ("read-group", None) => Ok(By::ReadGroup),
-            ("contigs", most) => Ok(By::Contigs(most)),
-            ("records", Some(most)) => Ok(By::Records(most)),
+            ("read-group", None) => Ok(SplitBy::ReadGroup),
+            ("contigs", most) => Ok(SplitBy::Contigs(most)),
+            ("records", Some(most)) => Ok(SplitBy::Records(most)),
             ("records", None) => Err("records needs a number: records=1000000".to_string()),
             _ => Err(format!("{text:?} is none of read-group, contigs, contigs=BASES, records=N")),
         }
@@ -110,15 +110,15 @@ impl By {
     /// As it is written.
     pub fn word(self) -> String {
         match self {
-            By::ReadGroup => "read-group".to_string(),
-            By::Contigs(None) => "contigs".to_string(),
-            By::Contigs(Some(most)) => format!("contigs={most}"),
-            By::Records(most) => format!("records={most}"),
+            SplitBy::ReadGroup => "read-group".to_string(),
+            SplitBy::Contigs(None) => "contigs".to_string(),
+            SplitBy::Contigs(Some(most)) => format!("contigs={most}"),
+            SplitBy::Records(most) => format!("records={most}"),
         }
     }
 }
 
-impl Chosen {
+impl ExtraFile {
     /// Reads `FILE=WHAT`.
     pub fn parse(text: &str, moves: bool) -> Result<Self> {
         let parts = text.split_once('=').filter(|(file, what)| !file.is_empty() && !what.is_empty());
@@ -126,7 +126,7 @@ impl Chosen {
             Error::usage(format!("{text:?} does not say which reads go into which file"))
                 .hint("write FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION")
         })?;
-        Ok(Chosen { path: file.into(), what: what.trim().to_string(), moves })
+        Ok(ExtraFile { path: file.into(), what: what.trim().to_string(), moves })
     }
 
     /// The output, where `main` is the main one.
@@ -143,43 +143,43 @@ impl Chosen {
     }
 }
 
-impl Elsewhere {
+impl ExtraOutput {
     /// The files whose names are known before anything is read.
     pub fn paths(&self) -> Vec<&Path> {
         match self {
-            Elsewhere::Chosen(list) => list.iter().map(|chosen| &*chosen.path).collect(),
-            Elsewhere::Split(_) => Vec::new(),
-            Elsewhere::Fastq(fastq) => fastq.places().0,
+            ExtraOutput::Selected(list) => list.iter().map(|chosen| &*chosen.path).collect(),
+            ExtraOutput::Split(_) => Vec::new(),
+            ExtraOutput::Fastq(fastq) => fastq.places().0,
         }
     }
 
     /// How many files there may be at most.
     pub fn most_files(&self) -> usize {
         match self {
-            Elsewhere::Chosen(list) => list.len(),
-            Elsewhere::Split(Split { by: By::Records(_), .. }) => 1, // one at a time
-            Elsewhere::Split(_) => MOST,
-            Elsewhere::Fastq(fastq) => fastq.places().0.len(),
+            ExtraOutput::Selected(list) => list.len(),
+            ExtraOutput::Split(Split { by: SplitBy::Records(_), .. }) => 1, // one at a time
+            ExtraOutput::Split(_) => MOST_SPLIT_FILES,
+            ExtraOutput::Fastq(fastq) => fastq.places().0.len(),
         }
     }
 
     /// How many times a batch may be copied on its way to other outputs.
     pub fn most_copies(&self) -> usize {
         match self {
-            Elsewhere::Chosen(list) => list.iter().filter(|chosen| !chosen.moves).count() + 1,
-            Elsewhere::Split(_) | Elsewhere::Fastq(_) => 1,
+            ExtraOutput::Selected(list) => list.iter().filter(|chosen| !chosen.moves).count() + 1,
+            ExtraOutput::Split(_) | ExtraOutput::Fastq(_) => 1,
         }
     }
 
     /// Words of the canonical command line: what leaves the main output, or how all is split.
     pub fn words(&self) -> Vec<String> {
         match self {
-            Elsewhere::Chosen(list) => {
+            ExtraOutput::Selected(list) => {
                 let moves = list.iter().filter(|chosen| chosen.moves);
                 moves.map(|chosen| format!("--move '{}'", chosen.what)).collect()
             }
-            Elsewhere::Split(split) => vec![format!("--by {}", split.by.word())],
-            Elsewhere::Fastq(_) => Vec::new(), // FASTQ has no header to tell it in
+            ExtraOutput::Split(split) => vec![format!("--by {}", split.by.word())],
+            ExtraOutput::Fastq(_) => Vec::new(), // FASTQ has no header to tell it in
         }
     }
 }

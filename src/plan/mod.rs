@@ -19,13 +19,13 @@ use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
 use readmill_sort::Order;
 
-pub use aligning::{Aligner, Aligning, Carrying, Lane, read_group};
+pub use aligning::{Aligner, Aligning, Lane, ReadTags, read_group};
 pub use duplicates::{DuplicateMode, Duplicates, Metrics};
-pub use extra::{By, Chosen, Elsewhere, Fastq, MOST, Split};
+pub use extra::{ExtraFile, ExtraOutput, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
 pub use filters::{Filters, OptionalFields, Sampling, Unmapped};
 pub use naming::check_index_mark;
 pub use parts::{MOST_PARTS, part_name};
-pub use recalibration::{Apply, Recalibration, TableSource, Training};
+pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
 pub use tallies::Tallies;
 
 /// Compression level where none is given: the size users of samtools expect, at less than half of
@@ -52,11 +52,11 @@ pub struct Plan {
     /// Where they go; nowhere, if only what is learnt of them is wanted.
     pub output: Option<Output>,
     /// Where some of them go beside that, or all in its place.
-    pub elsewhere: Option<Elsewhere>,
+    pub extra: Option<ExtraOutput>,
     /// What is learnt of them in passing.
     pub tallies: Tallies,
     /// With what means.
-    pub means: Means,
+    pub resources: Resources,
 }
 
 /// The steps, in the order in which they are applied.
@@ -161,7 +161,7 @@ impl Index {
 
 /// With what means.
 #[derive(Clone, Debug)]
-pub struct Means {
+pub struct Resources {
     /// Threads in all.
     pub threads: usize,
     /// Bytes the process may take, everything included.
@@ -187,10 +187,10 @@ pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-impl Means {
+impl Resources {
     /// What this process may use; spills go to `$TMPDIR`, else beside `output`.
     pub fn beside(output: &Path) -> Self {
-        Means {
+        Resources {
             threads: threads(),
             memory: crate::process::limit::default_limit(),
             temp_dirs: temp_dirs(output),
@@ -302,25 +302,25 @@ impl Plan {
             inputs: inputs.into_iter().map(Into::into).collect(),
             aligning: None,
             steps: Steps::default(),
-            means: Means::beside(&output.path),
+            resources: Resources::beside(&output.path),
             output: Some(output),
-            elsewhere: None,
+            extra: None,
             tallies: Tallies::default(),
         }
     }
 
     /// Whether no @PG line is to be added.
     pub fn no_pg(&self) -> bool {
-        let split = match &self.elsewhere {
-            Some(Elsewhere::Split(split)) => Some(&split.output),
+        let split = match &self.extra {
+            Some(ExtraOutput::Split(split)) => Some(&split.output),
             _ => None,
         };
         self.output.as_ref().or(split).is_some_and(|output| output.no_pg)
     }
 
     /// The files beside the main output whose names are known.
-    pub fn aside_paths(&self) -> Vec<&Path> {
-        self.elsewhere.as_ref().map_or_else(Vec::new, Elsewhere::paths)
+    pub fn extra_paths(&self) -> Vec<&Path> {
+        self.extra.as_ref().map_or_else(Vec::new, ExtraOutput::paths)
     }
 
     /// Checks what can be checked before the input is opened.
@@ -330,16 +330,16 @@ impl Plan {
         }
         self.output.as_ref().map_or(Ok(()), Output::check)?;
         self.check_parts()?;
-        match (&self.elsewhere, &self.output) {
-            (Some(Elsewhere::Split(split)), _) => split.output.check()?,
-            (Some(Elsewhere::Chosen(list)), Some(main)) => {
+        match (&self.extra, &self.output) {
+            (Some(ExtraOutput::Split(split)), _) => split.output.check()?,
+            (Some(ExtraOutput::Selected(list)), Some(main)) => {
                 list.iter().try_for_each(|chosen| chosen.output(main).check())?;
             }
             _ => {}
         }
         self.aligning.as_ref().map_or(Ok(()), Aligning::check)?;
         self.steps.filters.check()?;
-        if self.steps.filters.nm_md_uq && self.means.reference.is_none() {
+        if self.steps.filters.nm_md_uq && self.resources.reference.is_none() {
             return Err(Error::usage("NM, MD and UQ need the reference").hint("add --reference"));
         }
         if self.steps.filters.subsample.is_some_and(|it| it.after_duplicates)
@@ -357,7 +357,8 @@ impl Plan {
                     "name it: -R '@RG\\tID:lane1\\tSM:sample\\tPL:ILLUMINA', once for all files or once for each lane",
                 ));
             }
-            let bootstrap = recalibration.training().is_some_and(|training| training.bootstrap);
+            let bootstrap =
+                recalibration.table_request().is_some_and(|table_request| table_request.bootstrap);
             if bootstrap && self.order() != Order::Coordinate {
                 return Err(Error::usage(
                     "without known sites, reads are compared position by position",
@@ -370,9 +371,11 @@ impl Plan {
 
     /// Whether any output is known to be CRAM.
     pub fn writes_cram(&self) -> bool {
-        let aside = match &self.elsewhere {
-            Some(Elsewhere::Split(split)) => split.output.format == Format::Cram,
-            Some(Elsewhere::Chosen(list)) => list.iter().any(|chosen| chosen.format() == Format::Cram),
+        let aside = match &self.extra {
+            Some(ExtraOutput::Split(split)) => split.output.format == Format::Cram,
+            Some(ExtraOutput::Selected(list)) => {
+                list.iter().any(|chosen| chosen.format() == Format::Cram)
+            }
             _ => false,
         };
         aside || self.output.as_ref().is_some_and(|output| output.format == Format::Cram)
@@ -416,15 +419,15 @@ impl Plan {
         }
         if steps.filters.nm_md_uq {
             say("--nm-md-uq");
-            let reference = self.means.reference.iter().filter(|_| steps.recalibration.is_none());
+            let reference = self.resources.reference.iter().filter(|_| steps.recalibration.is_none());
             reference.for_each(|it| say(&format!("--reference {}", it.path().display())));
         }
         if let Some(recalibration) = &steps.recalibration {
             recalibration.words().iter().for_each(|word| say(word));
         }
         steps.filters.late_words().iter().for_each(|word| say(word));
-        if let Some(elsewhere) = &self.elsewhere {
-            elsewhere.words().iter().for_each(|word| say(word));
+        if let Some(extra) = &self.extra {
+            extra.words().iter().for_each(|word| say(word));
         }
         let sorts = !matches!(self.command, "bqsr apply" | "split" | "filter");
         let by_itself = matches!(self.command, "sort" | "merge") && self.order() == Order::Coordinate;

@@ -17,7 +17,7 @@ pub enum Heaps {
 
 /// Tells the allocator. Call it before the first thread starts: glibc looks at the number of heaps when the first of them
 /// allocates, and never again.
-pub fn settle(heaps: Heaps) {
+pub fn configure(heaps: Heaps) {
     let (count, keep, trim) = match heaps {
         Heaps::Few => (2, 128 << 10, 1 << 20),
         Heaps::Aligning(threads) => (threads + 1, 32 << 20, 8 << 20), // 32 MiB is the most that glibc takes

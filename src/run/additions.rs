@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::Step;
 use readmill_record::{Header, Result};
 
-use crate::pipeline::dyn_tally::Watch;
+use crate::pipeline::dyn_tally::DynTally;
 
 /// Makes a step; it may edit the header that the reads will have.
 pub(crate) type MakeStep = Box<dyn FnOnce(&mut Header) -> Result<Box<dyn Step>>>;
@@ -17,7 +17,7 @@ pub(crate) type MakeStep = Box<dyn FnOnce(&mut Header) -> Result<Box<dyn Step>>>
 pub struct Additions {
     pub(crate) early: Vec<MakeStep>,
     pub(crate) late: Vec<MakeStep>,
-    pub(crate) tallies: Vec<Arc<dyn Watch>>,
+    pub(crate) tallies: Vec<Arc<dyn DynTally>>,
 }
 
 impl Additions {
@@ -37,7 +37,7 @@ impl Additions {
     }
 
     /// Adds a tally of the reads that leave; its result is there once the run is over.
-    pub fn tally(mut self, tally: Arc<dyn Watch>) -> Self {
+    pub fn tally(mut self, tally: Arc<dyn DynTally>) -> Self {
         self.tallies.push(tally);
         self
     }

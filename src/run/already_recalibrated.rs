@@ -5,13 +5,13 @@ use readmill_record::header::Line;
 use readmill_record::{Header, Result, tag};
 
 use crate::pipeline::inputs::first_batch;
-use crate::pipeline::inputs::{Inputs, Next};
+use crate::pipeline::inputs::{InputTask, Inputs};
 use crate::plan::{Plan, Recalibration, TableSource};
-use crate::process::report::Report;
+use crate::process::console::Console;
 
 /// Warns where the header, or OQ of the first reads, says that qualities were recalibrated before. Those that are to be
 /// taken from OQ were not.
-pub fn check(plan: &Plan, inputs: &mut Inputs, report: &Report) -> Result<()> {
+pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> {
     let wanted = plan.steps.recalibration.as_ref().filter(|wanted| !begins_with_original(wanted));
     if wanted.is_none() || inputs.lanes().is_some() {
         return Ok(());
@@ -29,7 +29,7 @@ pub fn check(plan: &Plan, inputs: &mut Inputs, report: &Report) -> Result<()> {
         None => "if reads have OQ, add --use-original-qualities to begin with it",
     };
     let at = inputs.list().first().map_or_else(String::new, |it| format!("{}: ", it.path.display()));
-    report.warn(&format!("{at}base qualities were recalibrated before ({why}); {way}"));
+    console.warn(&format!("{at}base qualities were recalibrated before ({why}); {way}"));
     Ok(())
 }
 
@@ -66,7 +66,7 @@ fn recalibrates(line: &Line) -> bool {
 /// Whether any of the first reads has OQ; None where that is not known without much work, as in CRAM.
 fn have_original(inputs: &mut Inputs) -> Result<Option<bool>> {
     let list = inputs.list();
-    let Some(Next::Piece(number, claim)) = inputs.peek()? else { return Ok(None) };
+    let Some(InputTask::Piece(number, claim)) = inputs.peek()? else { return Ok(None) };
     if matches!(claim, Claim::Container(_)) {
         return Ok(None);
     }

@@ -34,10 +34,10 @@ thread_local! {
 }
 
 /// The system's allocator, which counts.
-pub struct Counting;
+pub struct CountingAllocator;
 
 // SAFETY: everything is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         allocated(layout.size());
         // SAFETY: as the caller promises.

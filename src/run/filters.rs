@@ -16,16 +16,16 @@ use readmill_markdup::grouping::Evidence;
 use readmill_record::{Error, Header, Ledger, Prepaid, Result, Step};
 
 use crate::pipeline::inputs::first_batch;
-use crate::pipeline::inputs::{Inputs, Next, Rules};
+use crate::pipeline::inputs::{InputTask, Inputs, Rules};
 use crate::pipeline::open_input;
 use crate::plan::{self, Filters, Plan, Sampling, Unmapped};
-use crate::process::report::Report;
+use crate::process::console::Console;
 
 /// Bytes the header of a dictionary may take.
 const MOST_DICTIONARY: usize = 64 << 20;
 
 /// What is done to reads.
-pub struct Made {
+pub struct PlanSteps {
     /// As they come.
     pub early: Vec<Box<dyn Step>>,
     /// When they leave, duplicates are marked, and qualities are what they were.
@@ -48,7 +48,7 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
         let what = "reads are sorted by coordinate, and mates can be fixed where they stand together";
         return Err(Error::input(what).hint(hint).file(&input.path));
     }
-    let Some(Next::Piece(number, claim)) = inputs.peek()? else { return Ok(()) };
+    let Some(InputTask::Piece(number, claim)) = inputs.peek()? else { return Ok(()) };
     let evidence = first_batch(claim.clone(), &list[*number]).as_ref().map(Evidence::of);
     match evidence.is_some_and(|it| it.is_scattered()) {
         true => Err(LoneMates::scattered().file(&list[*number].path)),
@@ -58,10 +58,10 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
 
 /// The steps, in their fixed order. Drops judge reads by the header as it is; edits change it as they are made.
 /// What they read from files is charged to `ledger`.
-pub fn make(plan: &Plan, header: &mut Header, ledger: &Ledger, report: &Report) -> Result<Made> {
+pub fn make(plan: &Plan, header: &mut Header, ledger: &Ledger, console: &Console) -> Result<PlanSteps> {
     let wanted = &plan.steps.filters;
-    let mut steps = drops(wanted, header, ledger, report)?;
-    in_read_groups(wanted, header, &mut steps, ledger, report)?;
+    let mut steps = drops(wanted, header, ledger, console)?;
+    in_read_groups(wanted, header, &mut steps, ledger, console)?;
     for (keep, expressions) in [(true, &wanted.include), (false, &wanted.exclude)] {
         for text in expressions {
             steps.push(Box::new(Select::new(Expression::parse(text, header)?, keep)));
@@ -70,17 +70,17 @@ pub fn make(plan: &Plan, header: &mut Header, ledger: &Ledger, report: &Report) 
     let mut late: Vec<Box<dyn Step>> = Vec::new();
     if let Some(Sampling { fraction, seed, after_duplicates }) = wanted.subsample {
         let step = Subsample::new(fraction, seed, header)?;
-        report.say(&format!("readmill: {fraction} of the templates stay, by seed {}", step.seed()));
+        console.say(&format!("readmill: {fraction} of the templates stay, by seed {}", step.seed()));
         step.note(header)?;
         if after_duplicates { &mut late } else { &mut steps }.push(Box::new(step));
     }
     let lone = edits(wanted, header, &mut steps, ledger)?;
     let mut leaving: Vec<Box<dyn Step>> = Vec::new();
-    if let Some(reference) = plan.means.reference.as_ref().filter(|_| wanted.nm_md_uq) {
+    if let Some(reference) = plan.resources.reference.as_ref().filter(|_| wanted.nm_md_uq) {
         leaving.push(Box::new(NmMdUq::new(reference.open(ledger)?, header)?));
     }
     late.extend(wanted.optional_fields.clone().map(optional_fields));
-    Ok(Made { early: steps, leaving, late, lone })
+    Ok(PlanSteps { early: steps, leaving, late, lone })
 }
 
 /// What changes reads, and where lone mates are noted, if mates are fixed.
@@ -118,7 +118,7 @@ fn drops(
     wanted: &Filters,
     header: &Header,
     ledger: &Ledger,
-    report: &Report,
+    console: &Console,
 ) -> Result<Vec<Box<dyn Step>>> {
     let mut steps: Vec<Box<dyn Step>> = Vec::new();
     if let Some(which) = wanted.drop_unmapped {
@@ -136,7 +136,7 @@ fn drops(
         let step = Overlap::open(path, header, ledger)?;
         if step.is_empty() {
             let path = path.display();
-            report.warn(&format!("{path}: there is no region in it, so that no read is kept"));
+            console.warn(&format!("{path}: there is no region in it, so that no read is kept"));
         }
         steps.push(Box::new(step));
     }
@@ -152,7 +152,7 @@ fn in_read_groups(
     header: &mut Header,
     steps: &mut Vec<Box<dyn Step>>,
     ledger: &Ledger,
-    report: &Report,
+    console: &Console,
 ) -> Result<()> {
     let mut ids: Vec<Vec<u8>> = wanted.in_read_groups.iter().map(|id| id.clone().into()).collect();
     let (mut keep, mut prepaid) = (true, Prepaid::new(ledger.empty("read groups")));
@@ -170,7 +170,7 @@ fn in_read_groups(
         return Ok(());
     }
     for id in groups::undefined(&ids, header) {
-        report.warn(&format!("no read group of the header is called {id}"));
+        console.warn(&format!("no read group of the header is called {id}"));
     }
     let step = InReadGroups::new(ids, keep, header)?;
     steps.push(Box::new(step.paid_by(prepaid.into_charge())));

@@ -5,9 +5,9 @@ use readmill_record::{Batch, Error, Result};
 use readmill_sort::frame::FrameEntry;
 use readmill_sort::{FrameWriter, Frames, Key, run};
 
-use crate::pipeline::inputs::{Inputs, Next, first_batch};
-use crate::pipeline::sort_context::Waiting;
-use crate::process::report::{Report, log};
+use crate::pipeline::inputs::{InputTask, Inputs, first_batch};
+use crate::pipeline::sort_context::SortContext;
+use crate::process::console::{Console, log};
 
 /// What is expected of a run. All figures are estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,14 +56,14 @@ impl Forecast {
 /// `early` says that reads which come sorted may leave before all have come.
 pub fn forecast(
     inputs: &mut Inputs,
-    waiting: &Waiting,
+    context: &SortContext,
     noted: Option<&DuplicateEnds>,
     early: bool,
 ) -> Result<Option<Forecast>> {
     let list = inputs.list();
     let first = match inputs.peek()? {
-        Some(Next::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
-        Some(Next::End(_) | Next::Align(..)) | None => None,
+        Some(InputTask::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
+        Some(InputTask::End(_) | InputTask::Align(..)) | None => None,
     };
     let Some((bytes, batch)) = inputs.expected_bytes().zip(first.filter(|batch| !batch.is_empty()))
     else {
@@ -73,30 +73,30 @@ pub fn forecast(
     let records = (bytes as f64 / each) as u64;
     let ends = records * noted.map_or(0, DuplicateEnds::usual_bytes);
     let held = bytes + records * run::OVERHEAD as u64;
-    let expected = spread(records, bytes, held, ends, waiting);
+    let expected = spread(records, bytes, held, ends, context);
     if expected.runs == 0 {
         return Ok(Some(expected));
     }
-    let disk = (expected.disk as f64 * packed(&batch, waiting)) as u64;
-    Ok(Some(Forecast { disk, sorted: early && is_sorted(&batch, waiting), ..expected }))
+    let disk = (expected.disk as f64 * packed(&batch, context)) as u64;
+    Ok(Some(Forecast { disk, sorted: early && is_sorted(&batch, context), ..expected }))
 }
 
-fn is_sorted(batch: &Batch, waiting: &Waiting) -> bool {
-    let keyer = waiting.sort.keyer();
+fn is_sorted(batch: &Batch, context: &SortContext) -> bool {
+    let keyer = context.sort.keyer();
     batch.records().take(1).for_each(|(_, first)| keyer.set_anchor(first.qname()));
     batch.records().map(|(_, record)| keyer.key(record).ok()).is_sorted()
 }
 
 /// How many runs `held` bytes of reads and `ends` bytes of ends make, and what they take on disk before they
 /// are compressed.
-fn spread(records: u64, bytes: u64, held: u64, ends: u64, waiting: &Waiting) -> Forecast {
+fn spread(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext) -> Forecast {
     // Ends are spilled when they take a quarter of the room.
-    let most_ends = waiting.room / 4;
-    let full = waiting.enough().saturating_sub(ends.min(most_ends)).max(1 << 20);
+    let most_ends = context.room / 4;
+    let full = context.flush_threshold().saturating_sub(ends.min(most_ends)).max(1 << 20);
     let spilled_ends = if ends > most_ends { ends } else { 0 };
     let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
-    let index = full / waiting.framing.size as u64 * size_of::<FrameEntry>() as u64;
-    let most = (waiting.room / 2 / (waiting.framing.merging_bytes() + index)).max(2);
+    let index = full / context.framing.size as u64 * size_of::<FrameEntry>() as u64;
+    let most = (context.room / 2 / (context.framing.merging_bytes() + index)).max(2);
     let merges = runs.saturating_sub(1) / (most - 1).max(1);
     // While runs are merged into one, they are on disk twice.
     let disk = full * runs * if merges > 0 { 2 } else { 1 } + spilled_ends;
@@ -104,8 +104,8 @@ fn spread(records: u64, bytes: u64, held: u64, ends: u64, waiting: &Waiting) -> 
 }
 
 /// Bytes on disk for each byte of reads, told from some of them in the order of the input.
-fn packed(batch: &Batch, waiting: &Waiting) -> f64 {
-    let (mut writer, mut frames) = (FrameWriter::new(waiting.framing), Frames::default());
+fn packed(batch: &Batch, context: &SortContext) -> f64 {
+    let (mut writer, mut frames) = (FrameWriter::new(context.framing), Frames::default());
     for (stamp, record) in batch.records() {
         writer.push(Key::default(), &[], stamp, record.raw(), &mut frames);
     }
@@ -117,16 +117,20 @@ fn packed(batch: &Batch, waiting: &Waiting) -> f64 {
 const CERTAIN: u64 = 3;
 
 /// Refuses to begin what the disk can never hold, and warns of what it may not hold; gives what it has free.
-pub fn check_space(expected: &Forecast, waiting: &Waiting, report: &Report) -> Result<Option<u64>> {
-    let available = waiting.spill.available();
+pub fn check_space(
+    expected: &Forecast,
+    context: &SortContext,
+    console: &Console,
+) -> Result<Option<u64>> {
+    let available = context.spill.available();
     let Some(free) = available.filter(|&free| expected.runs > 0 && free < expected.disk) else {
         return Ok(available);
     };
-    let dirs: Vec<String> = waiting.spill.dirs().iter().map(|dir| dir.display().to_string()).collect();
+    let dirs: Vec<String> = context.spill.dirs().iter().map(|dir| dir.display().to_string()).collect();
     let (disk, dirs) = (expected.disk >> 20, dirs.join(", "));
     let what = format!("about {disk} MiB will be spilled, and {dirs} has {} MiB free", free >> 20);
     if expected.sorted || free.saturating_mul(CERTAIN) >= expected.disk {
-        report.warn(&what);
+        console.warn(&what);
         return Ok(available);
     }
     let full = std::io::Error::from_raw_os_error(libc::ENOSPC);

@@ -123,7 +123,7 @@ pub struct Memory {
     /// Sizes of lists and frames.
     pub sizes: Sizes,
     /// What reads may take while they are aligned; `None` if none are.
-    pub aligning: Option<aligning::Room>,
+    pub aligning: Option<aligning::AlignRoom>,
     /// Whether decoders of CRAM have their share; without, what turns out to be CRAM takes it of the room.
     pub decoders: bool,
     /// The shares, for `--explain`.
@@ -138,15 +138,15 @@ impl Memory {
     /// Divides the plan's memory, or says how much the plan needs at least.
     pub fn divide(plan: &Plan) -> Result<Self> {
         let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
-        let threads = plan.means.threads.max(1);
+        let threads = plan.resources.threads.max(1);
         let wide = if needs.is_some() { aligning_crew(threads) } else { crew(threads) };
         Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, least_crew(threads)))
     }
 
     /// Divides it for that crew.
-    fn among(plan: &Plan, needs: Option<aligning::Needs>, crew: Crew) -> Result<Self> {
+    fn among(plan: &Plan, needs: Option<aligning::AlignNeeds>, crew: Crew) -> Result<Self> {
         let threads = crew.threads;
-        let mut division = Division::new(plan.means.memory);
+        let mut division = Division::new(plan.resources.memory);
         let level = plan.output.as_ref().and_then(|output| output.level).unwrap_or(DEFAULT_LEVEL);
         let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };
         division.take("program", PROGRAM);
@@ -166,7 +166,7 @@ impl Memory {
         if decoders {
             division.take("CRAM decoders", (cram::DECODER_BYTES * threads) as u64);
         }
-        let wanted = plan.steps.recalibration.as_ref().and_then(|it| it.training());
+        let wanted = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
         if wanted.is_some() {
             let counts = wanted.map_or(0, |it| COUNTS * recal_setup::group_bytes(&it.counting));
             division.take("recalibration", (LEARNER_BYTES as u64 + counts) * threads as u64);
@@ -177,9 +177,9 @@ impl Memory {
         if plan.steps.filters.nm_md_uq {
             division.take("reference", WINDOW_BYTES as u64 * threads as u64);
         }
-        if let Some(elsewhere) = &plan.elsewhere {
-            let tickets = MIB * (crew.in_flight * elsewhere.most_copies()) as u64; // what they bring
-            division.take("other outputs", extra_writer::memory(elsewhere.most_files()) + tickets);
+        if let Some(extra) = &plan.extra {
+            let tickets = MIB * (crew.in_flight * extra.most_copies()) as u64; // what they bring
+            division.take("other outputs", extra_writer::memory(extra.most_files()) + tickets);
         }
         if plan.tallies.stats.is_some() {
             division.take("statistics", Stats::bytes() as u64 * (threads as u64 + 1));
@@ -194,11 +194,11 @@ impl Memory {
         if more > 0 {
             division.take("long reads, and many candidates", more);
         }
-        let aligning = needs.map(|needs| aligning::Room {
+        let aligning = needs.map(|needs| aligning::AlignRoom {
             reads: needs.batches(crew.in_flight) + more,
             long: more,
             // With more memory, more tickets are under way.
-            others: plan.means.memory.saturating_sub(left)
+            others: plan.resources.memory.saturating_sub(left)
                 + (TICKET + needs.ticket) * (aligning_crew(threads).in_flight - crew.in_flight) as u64,
             left: least_room,
         });
@@ -207,7 +207,7 @@ impl Memory {
             let least = (division.needed() + least_room).div_ceil(MIB);
             return Err(Error::usage(format!(
                 "this plan needs at least -m {least}M with {threads} threads, and has {}M",
-                plan.means.memory / MIB
+                plan.resources.memory / MIB
             ))
             .hint("raise -m, or use fewer threads"));
         }

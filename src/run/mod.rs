@@ -4,9 +4,9 @@ pub mod additions;
 mod already_recalibrated;
 #[cfg(debug_assertions)]
 pub mod audit;
+mod buffered;
 mod filters;
 mod forecast;
-mod hold;
 pub mod memory;
 mod recal_setup;
 mod recalibrate;
@@ -30,72 +30,72 @@ use readmill_sort as sort;
 use readmill_sort::Order;
 
 use crate::aligning::{self, Lanes, Unaligned};
-use crate::outputs::extra_writer::Sides;
-use crate::outputs::report_files::{self, SideFiles};
-use crate::outputs::{Complete, Sink, complete_header};
+use crate::outputs::extra_writer::ExtraWriter;
+use crate::outputs::report_files::{self, ReportFiles};
+use crate::outputs::{CompleteOutput, Sink, complete_header};
 use crate::outputs::{extra, signal};
-use crate::pipeline::batch_pipeline::Doing;
-use crate::pipeline::count::Look;
+use crate::pipeline::batch_pipeline::BatchPipeline;
+use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
 use crate::pipeline::inputs::{Inputs, Rules};
 use crate::pipeline::open_input;
 use crate::pipeline::stream;
 use crate::plan::{Aligning, Format, Plan};
+use crate::process::console::Console;
 use crate::process::pause::{self, Moment};
-use crate::process::report::Report;
 use additions::Additions;
-use filters::Made;
+use filters::PlanSteps;
 use memory::Memory;
 use summary::Summary;
-use tallies::{Point, Tallies};
+use tallies::{RunTallies, Tap};
 
 /// How often the header is in memory while it is written: as text, as BAM, compressed.
 const HEADER_FORMS: u64 = 3;
 
 /// Does what the plan says.
-pub fn run(plan: &Plan, report: &Report) -> Result<Summary> {
-    run_with(plan, Additions::default(), report)
+pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
+    run_with(plan, Additions::default(), console)
 }
 
 /// Does what the plan says, with steps and tallies of others.
-pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Summary> {
+pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<Summary> {
     let started = Instant::now();
     plan.check()?;
-    if !plan.means.allow_same_input {
+    if !plan.resources.allow_same_input {
         open_input::check_once(&plan.inputs)?;
     }
-    if !plan.means.allow_missing_eof {
+    if !plan.resources.allow_missing_eof {
         open_input::check_ends(&plan.inputs)?;
     }
     let mut memory = Memory::divide(plan)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run
     #[cfg(debug_assertions)]
     let _audit = audit::begin();
-    summary::announce(plan, &memory, report);
+    summary::announce(plan, &memory, console);
     report_files::check(plan)?;
     let most = (memory.room / 8) as usize;
     let rules = Rules {
-        allow_missing_eof: plan.means.allow_missing_eof,
+        allow_missing_eof: plan.resources.allow_missing_eof,
         most,
         container: (memory.room / 4 * 3) as usize,
-        reference: plan.means.reference.clone(),
+        reference: plan.resources.reference.clone(),
         cache: Cache::of_environment(),
         name: Vec::new(),
         ledger: memory.ledger.clone(),
     };
     let mut inputs = match &plan.aligning {
-        Some(wanted) => aligned(plan, wanted, &memory, &rules, report)?,
+        Some(wanted) => aligned(plan, wanted, &memory, &rules, console)?,
         None => Inputs::open(&plan.inputs, rules)?,
     };
     pause::at(Moment::InputOpened);
-    inputs.warn_of_lengths(report);
+    inputs.warn_of_lengths(console);
     filters::check(&plan.steps.filters, &mut inputs)?;
-    already_recalibrated::check(plan, &mut inputs, report)?;
-    let plan = &extra::settle(plan, inputs.header());
+    already_recalibrated::check(plan, &mut inputs, console)?;
+    let plan = &extra::without_needless_sort(plan, inputs.header());
     let mut header = inputs.header().copy()?;
     let Additions { early, late, tallies: others } = additions;
-    let Made { early: mut steps, leaving, late: mut late_steps, lone } =
-        filters::make(plan, &mut header, &memory.ledger, report)?;
+    let PlanSteps { early: mut steps, leaving, late: mut late_steps, lone } =
+        filters::make(plan, &mut header, &memory.ledger, console)?;
     let early = additions::make(early, &mut header)?;
     let added_late = additions::make(late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
@@ -106,20 +106,20 @@ pub fn run_with(plan: &Plan, additions: Additions, report: &Report) -> Result<Su
     steps.extend(early);
     late_steps.extend(added_late);
     let late = late_steps;
-    let tallies = Tallies::new(plan, (inputs.header(), &header), &[&steps, &leaving, &late], others);
+    let tallies = RunTallies::new(plan, (inputs.header(), &header), &[&steps, &leaving, &late], others);
     let ledger = memory.ledger.clone();
-    let job = Job { plan, memory, report, header, steps, leaving, late, lone, tallies };
+    let state = RunState { plan, memory, console, header, steps, leaving, late, lone, tallies };
     let summary = match &plan.output {
-        Some(_) if plan.holds_everything() => job.hold(inputs),
-        Some(_) => job.pass_through(inputs),
-        None => job.look(inputs),
+        Some(_) if plan.holds_everything() => state.run_buffered(inputs),
+        Some(_) => state.run_streaming(inputs),
+        None => state.inspect_only(inputs),
     };
-    report.done();
+    console.done();
     let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
         ([one], Kind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,
     })?;
-    summary::conclude(plan, &ledger, &summary, started, report);
+    summary::conclude(plan, &ledger, &summary, started, console);
     Ok(summary)
 }
 
@@ -129,18 +129,18 @@ fn aligned(
     wanted: &Aligning,
     memory: &Memory,
     rules: &Rules,
-    report: &Report,
+    console: &Console,
 ) -> Result<Inputs> {
-    let means = &plan.means;
+    let resources = &plan.resources;
     let records = wanted.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files);
     let mut unaligned = records.map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
     let kernel = aligning::load(wanted)?;
     let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
     let room =
         memory.aligning.ok_or_else(|| Error::bug("reads to be aligned have no share of the memory"))?;
-    let lanes = Lanes::open(wanted, unaligned, kernel, memory.crew, room, means.allow_missing_eof)?;
+    let lanes = Lanes::open(wanted, unaligned, kernel, memory.crew, room, resources.allow_missing_eof)?;
     if !wanted.as_given {
-        lanes.check_layout(report)?;
+        lanes.check_layout(console)?;
     }
     let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
     Ok(Inputs::aligned(Arc::new(lanes), first, header))
@@ -166,10 +166,10 @@ fn set_order(header: &mut Header, order: Order, any_placed: bool) {
 }
 
 /// A run with its input open and its header settled.
-struct Job<'a> {
+struct RunState<'a> {
     plan: &'a Plan,
     memory: Memory,
-    report: &'a Report,
+    console: &'a Console,
     header: Header,
     /// Steps for reads as they come, as they leave, and when qualities are recalibrated.
     steps: Vec<Box<dyn Step>>,
@@ -177,23 +177,23 @@ struct Job<'a> {
     late: Vec<Box<dyn Step>>,
     /// Templates that lack a mate, where mates are fixed.
     lone: Option<Arc<LoneMates>>,
-    tallies: Tallies,
+    tallies: RunTallies,
 }
 
-impl Job<'_> {
+impl RunState<'_> {
     fn sink(&self) -> Result<Sink> {
         let sorted = self.plan.order() == Order::Coordinate;
         let output =
             self.plan.output.as_ref().ok_or_else(|| Error::bug("reads leave, and go nowhere"))?;
-        Sink::create(output, &self.header, sorted, &self.memory.ledger, self.report)
+        Sink::create(output, &self.header, sorted, &self.memory.ledger, self.console)
     }
 
     fn spill(&self) -> Arc<Spill> {
-        Arc::new(Spill::new(&self.plan.means.temp_dirs))
+        Arc::new(Spill::new(&self.plan.resources.temp_dirs))
     }
 
     /// Charges what stands beside reads, and returns the charges with the room that is left for reads.
-    fn reserve(&self, inputs: &Inputs, beside_reads: u64) -> Result<(Vec<Charge>, u64)> {
+    fn reserve(&self, inputs: &Inputs, recal_bytes: u64) -> Result<(Vec<Charge>, u64)> {
         let Memory { ledger, crew, room, .. } = &self.memory;
         let header = bam::header::bytes(&self.header) * HEADER_FORMS;
         let uncounted = inputs.any_cram() && !self.memory.decoders;
@@ -201,7 +201,7 @@ impl Job<'_> {
         let charges = [
             ("headers as they are written", header),
             ("CRAM decoders", decoders),
-            ("recalibration", beside_reads),
+            ("recalibration", recal_bytes),
         ]
         .into_iter()
         .map(|(name, bytes)| ledger.charge(name, bytes))
@@ -214,7 +214,7 @@ impl Job<'_> {
     }
 
     /// Most bytes a record takes beside itself while it waits.
-    fn beside(&self, inputs: &Inputs, noted: Option<&DuplicateEnds>) -> u64 {
+    fn record_overhead(&self, inputs: &Inputs, noted: Option<&DuplicateEnds>) -> u64 {
         let steps: usize = self.steps.iter().map(|step| step.growth()).sum();
         let ends = noted.map_or(0, DuplicateEnds::most_bytes);
         (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
@@ -227,7 +227,7 @@ impl Job<'_> {
         let (lone, all) = lone.share();
         if 2 * lone > all {
             let share = 100.0 * lone as f64 / all as f64;
-            self.report.warn(&format!("{lone} of {all} templates ({share:.1} %) lack a mate"));
+            self.console.warn(&format!("{lone} of {all} templates ({share:.1} %) lack a mate"));
         }
         Ok(())
     }
@@ -238,7 +238,7 @@ impl Job<'_> {
 
     /// Who passes reads through that are not held. Pieces of CRAM are larger than others, so that fewer of them are
     /// under way where they do not fit into `room`; one that is larger than its share is refused.
-    fn passing_crew(&self, inputs: &mut Inputs, room: u64) -> Result<Crew> {
+    fn streaming_crew(&self, inputs: &mut Inputs, room: u64) -> Result<Crew> {
         let mut crew = self.memory.crew;
         if inputs.any_cram() {
             let first = inputs.peek()?.map_or(0, |next| next.bound() + next.working()).max(1);
@@ -250,27 +250,27 @@ impl Job<'_> {
     }
 
     /// Nothing leaves by a main output: reads are looked at, or go elsewhere.
-    fn look(mut self, mut inputs: Inputs) -> Result<Summary> {
-        let mut files = SideFiles::open(self.plan, &self.header)?;
+    fn inspect_only(mut self, mut inputs: Inputs) -> Result<Summary> {
+        let mut files = ReportFiles::open(self.plan, &self.header)?;
         let training = self.training(&self.spill())?;
-        let (_beside, room) = self.reserve(&inputs, self.beside_reads(training.as_deref()))?;
-        let look = self.looks(training);
-        let crew = self.passing_crew(&mut inputs, room)?;
-        let sides =
-            extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.report)?;
-        self.report.stage("reading", inputs.size(), true);
+        let (_charges, room) = self.reserve(&inputs, self.recal_bytes(training.as_deref()))?;
+        let counter = self.new_counter(training);
+        let crew = self.streaming_crew(&mut inputs, room)?;
+        let extra =
+            extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
+        self.console.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew);
         let mut steps = std::mem::take(&mut self.steps);
         steps.append(&mut self.leaving);
-        let doing = self.passing(&steps, look.as_ref(), sides.as_ref());
-        let (read, counts) = stream::to_look(crew, feed, doing, &self.memory.ledger, self.report)?;
+        let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
+        let (read, counts) = stream::inspect(crew, feed, pipeline, &self.memory.ledger, self.console)?;
         self.check_mates()?;
-        if let Some(look) = look {
-            self.settle(look, &mut files, false)?;
+        if let Some(counter) = counter {
+            self.finish_table(counter, &mut files, false)?;
         }
-        self.tallies.verify(false, &steps, &self.late, self.report)?;
+        self.tallies.verify(false, &steps, &self.late, self.console)?;
         self.tallies.write(self.plan, &mut files)?;
-        let [others, _] = self.finish(None, sides, files)?;
+        let [others, _] = self.finish(None, extra, files)?;
         Ok(Summary { read, others, counts, ..Summary::default() })
     }
 
@@ -279,68 +279,71 @@ impl Job<'_> {
     fn finish(
         &self,
         sink: Option<Sink>,
-        sides: Option<Sides<'_>>,
-        mut files: SideFiles,
+        extra: Option<ExtraWriter<'_>>,
+        mut files: ReportFiles,
     ) -> Result<[Vec<(PathBuf, u64)>; 2]> {
-        let sides = sides.map(|sides| sides.complete(self.report)).transpose()?;
-        let main = sink.map(|sink| sink.complete(self.report)).transpose()?;
-        let parts = main.as_ref().map_or_else(Vec::new, Complete::parts);
-        let (records, sides): (Vec<u64>, Vec<Complete>) = sides.unwrap_or_default().into_iter().unzip();
-        let others = sides.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
+        let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
+        let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
+        let parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
+        let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
+            extra.unwrap_or_default().into_iter().unzip();
+        let others = extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
         pause::at(Moment::OutputsComplete);
         let all_or_none = signal::hold_off();
         let mut removed = Vec::new();
-        for output in main.into_iter().chain(sides) {
+        for output in main.into_iter().chain(extra) {
             removed.extend(output.rename()?);
         }
         files.rename()?;
         drop(all_or_none);
         pause::at(Moment::AllNamed);
         signal::give_way();
-        removed.iter().for_each(|note| self.report.note(note));
+        removed.iter().for_each(|note| self.console.note(note));
         Ok([others, parts])
     }
 
-    /// What is done to reads that are not held.
-    fn passing<'a>(
+    /// The pipeline of batches on their way out, whose first tallies are at `first`.
+    fn output_pipeline<'a>(
         &'a self,
+        first: Tap,
         steps: &'a [Box<dyn Step>],
-        look: Option<&'a Look>,
-        aside: Option<&'a Sides<'a>>,
-    ) -> Doing<'a> {
-        let [before, behind, left] =
-            [Point::Come, Point::Done, Point::Output].map(|point| self.tallies.at(point));
-        Doing { before, steps, look, late: &self.late, behind, aside, left }
+        counter: Option<&'a CovariateCounter>,
+        extra: Option<&'a ExtraWriter<'a>>,
+    ) -> BatchPipeline<'a> {
+        let [tallies_before, tallies_after, tallies_of_main] =
+            [first, Tap::AfterLate, Tap::MainOutput].map(|tap| self.tallies.at(tap));
+        let late = &self.late;
+        BatchPipeline { tallies_before, steps, counter, late, tallies_after, extra, tallies_of_main }
     }
 
     /// Steps alone: nothing is held.
-    fn pass_through(mut self, mut inputs: Inputs) -> Result<Summary> {
+    fn run_streaming(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
-        let mut files = SideFiles::open(self.plan, &self.header)?;
+        let mut files = ReportFiles::open(self.plan, &self.header)?;
         let apply = self.step_from_file()?;
         let training = self.training(&self.spill())?;
-        let (_beside, room) = self.reserve(&inputs, self.beside_reads(training.as_deref()))?;
-        let look = self.looks(training);
-        let crew = self.passing_crew(&mut inputs, room)?;
+        let (_charges, room) = self.reserve(&inputs, self.recal_bytes(training.as_deref()))?;
+        let counter = self.new_counter(training);
+        let crew = self.streaming_crew(&mut inputs, room)?;
         let mut steps = std::mem::take(&mut self.steps);
         steps.extend(std::mem::take(&mut self.leaving).into_iter().chain(apply));
-        let sides =
-            extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.report)?;
+        let extra =
+            extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
         sink.begin(&self.header)?;
-        self.report.stage("reading", inputs.size(), true);
+        self.console.stage("reading", inputs.size(), true);
         let feed = Feed::new(inputs, self.max_record(), crew);
-        let doing = self.passing(&steps, look.as_ref(), sides.as_ref());
+        let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
         let ledger = &self.memory.ledger;
         let (read, written) =
-            stream::to_sink(crew, feed, doing, &self.header, &mut sink, ledger, self.report)?;
+            stream::to_sink(crew, feed, pipeline, &self.header, &mut sink, ledger, self.console)?;
         self.check_mates()?;
-        if let Some(look) = look {
-            self.settle(look, &mut files, false)?;
+        if let Some(counter) = counter {
+            self.finish_table(counter, &mut files, false)?;
         }
-        self.tallies.verify(false, &steps, &self.late, self.report)?;
+        self.tallies.verify(false, &steps, &self.late, self.console)?;
         self.tallies.write(self.plan, &mut files)?;
-        let [others, _] = self.finish(Some(sink), sides, files)?;
+        let [others, _] = self.finish(Some(sink), extra, files)?;
         let counts = written.counts;
         Ok(Summary { read, written: written.records, others, counts, ..Summary::default() })
     }

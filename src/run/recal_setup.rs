@@ -16,7 +16,7 @@ use readmill_format::text;
 use readmill_record::{Charge, Error, Header, Ledger, Result, Step};
 
 use crate::plan::{self, Apply, TableSource};
-use crate::process::report::Report;
+use crate::process::console::Console;
 
 /// What takes the memory of a report from a file.
 const TABLE: &str = "the recalibration table";
@@ -28,36 +28,36 @@ const REPORT: u64 = 2;
 
 /// Opens what reads are counted against. The known sites are read once, into the spill. All of it is charged to `ledger`.
 pub fn training(
-    wanted: &plan::Training,
+    wanted: &plan::TableRequest,
     header: &Header,
     spill: &Arc<Spill>,
     ledger: &Ledger,
-    report: &Report,
+    console: &Console,
 ) -> Result<Training> {
     let groups = ReadGroups::new(header, ledger)?;
     let reference = Reference::open(&wanted.reference, ledger).map_err(|e| e.file(&wanted.reference))?;
-    reference.notes().iter().for_each(|note| report.note(note));
+    reference.notes().iter().for_each(|note| console.note(note));
     let contigs = Matched::new(&reference, header)?;
     let intervals = intervals(wanted, header, ledger)?;
-    report.stage("known sites", None, false);
+    console.stage("known sites", None, false);
     let sites = Sites::read(&wanted.known_sites, header, spill, ledger)?;
     for file in sites.files() {
         let elsewhere = match file.elsewhere {
             0 => String::new(),
             n => format!("; {n} more on contigs that the reads do not have"),
         };
-        report.say(&format!(
+        console.say(&format!(
             "readmill: {} known sites in {}{elsewhere}",
             file.sites,
             file.path.display()
         ));
     }
-    check_sites(wanted, &sites, report)?;
+    check_sites(wanted, &sites, console)?;
     Ok(Training { groups, well_formed: WellFormed::new(header), reference, contigs, sites, intervals })
 }
 
 /// Refuses known sites of which there are none in all files, and warns of a file without any.
-fn check_sites(wanted: &plan::Training, sites: &Sites, report: &Report) -> Result<()> {
+fn check_sites(wanted: &plan::TableRequest, sites: &Sites, console: &Console) -> Result<()> {
     let empty = sites.files().iter().filter(|file| file.sites == 0).map(|file| file.path.display());
     if let ([first, ..], true, false) = (sites.files(), sites.is_empty(), wanted.allow_empty) {
         let others = match sites.files().len() {
@@ -71,11 +71,15 @@ fn check_sites(wanted: &plan::Training, sites: &Sites, report: &Report) -> Resul
             .file(&first.path)
             .hint("give the known sites of this genome, or --allow-empty to count without any"));
     }
-    empty.for_each(|path| report.warn(&format!("{path}: there is no known site in it")));
+    empty.for_each(|path| console.warn(&format!("{path}: there is no known site in it")));
     Ok(())
 }
 
-fn intervals(wanted: &plan::Training, header: &Header, ledger: &Ledger) -> Result<Option<Intervals>> {
+fn intervals(
+    wanted: &plan::TableRequest,
+    header: &Header,
+    ledger: &Ledger,
+) -> Result<Option<Intervals>> {
     if wanted.intervals.is_empty() && wanted.exclude_intervals.is_empty() {
         return Ok(None);
     }
@@ -98,7 +102,7 @@ pub fn group_bytes(counting: &Counting) -> u64 {
 }
 
 /// How the room is divided among what counting takes.
-pub struct Shares {
+pub struct RecalShares {
     /// Bytes that the counts of a thread may take before they go into the totals.
     pub counters: usize,
     /// Bytes beside the reads in all: the counts, and their report.
@@ -106,11 +110,11 @@ pub struct Shares {
 }
 
 /// Divides `room` for so many threads. A thread has the counts of one read group in the division of the memory already.
-pub fn shares(training: &Training, counting: &Counting, room: u64, threads: u64) -> Shares {
+pub fn shares(training: &Training, counting: &Counting, room: u64, threads: u64) -> RecalShares {
     let (group, groups) = (group_bytes(counting), training.groups.names().len() as u64);
     let counters = (group * groups).min(room / 8 / threads).max(group);
     let threads = threads * (counters - group);
-    Shares { counters: counters as usize, all: threads + REPORT * group * groups }
+    RecalShares { counters: counters as usize, all: threads + REPORT * group * groups }
 }
 
 /// The step that applies a recalibration to reads of these groups under this header.

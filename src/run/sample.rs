@@ -14,7 +14,7 @@ use readmill_sort::PARTITION;
 
 use crate::outputs::Sink;
 use crate::plan::{Format, Index, Output, Verbosity};
-use crate::process::report::Report;
+use crate::process::console::Console;
 
 /// Bytes of records simulated, and then compressed, together.
 const BATCH: usize = PARTITION as usize;
@@ -22,7 +22,7 @@ const BATCH: usize = PARTITION as usize;
 /// Writes the sample's reads, in the order an aligner gives them, as a BAM file.
 pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<()> {
     let header = Header::parse(sample.header_text().as_bytes())?;
-    let report = Report::new(Verbosity::Quiet);
+    let console = Console::new(Verbosity::Quiet);
     let output = Output {
         level: Some(level),
         index: Index::No,
@@ -30,7 +30,7 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
         no_pg: true,
         ..Output::new(path)
     };
-    let mut sink = Sink::create(&output, &header, false, &Ledger::unlimited(), &report)?;
+    let mut sink = Sink::create(&output, &header, false, &Ledger::unlimited(), &console)?;
     sink.begin(&header)?;
     let (batches, parts) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
     let mut records = sample.records();
@@ -45,7 +45,7 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
             Ok(())
         },
     )?;
-    sink.finish(&report).map(drop)
+    sink.finish(&console).map(drop)
 }
 
 /// The next templates in the memory of `batch`, or nothing when there are no more.

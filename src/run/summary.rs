@@ -7,9 +7,9 @@ use readmill_markdup::verdict::Deepest;
 use readmill_markdup::{Mode, Tally};
 use readmill_record::{Header, Ledger};
 
-use crate::plan::{Elsewhere, Plan};
+use crate::plan::{ExtraOutput, Plan};
+use crate::process::console::{Console, log};
 use crate::process::limit;
-use crate::process::report::{Report, log};
 use crate::run::memory::{self, Memory};
 
 /// What a run did.
@@ -35,26 +35,26 @@ pub struct Summary {
 
 impl Summary {
     /// Records written into other outputs than the main one.
-    pub fn aside(&self) -> u64 {
+    pub fn extra(&self) -> u64 {
         self.others.iter().map(|(_, records)| records).sum()
     }
 }
 
 /// Says which duplicates were found.
-pub fn found(tally: &Tally, header: &Header, report: &Report) {
+pub fn found(tally: &Tally, header: &Header, console: &Console) {
     let optical: u64 = tally.libraries.iter().map(|library| library.optical_pairs).sum();
     let optical = match optical + tally.optical_fragments {
         0 => String::new(),
         n => format!(", {n} of them optical"),
     };
-    report.say(&format!(
+    console.say(&format!(
         "readmill: {} pairs and {} single reads are duplicates{optical}",
         tally.pairs, tally.fragments
     ));
     if let Some(Deepest { size, ref_id, five_prime }) = tally.deepest {
         let contig = header.references().get(ref_id as usize);
         let contig = contig.map_or("*".into(), |contig| String::from_utf8_lossy(&contig.name));
-        report.warn(&format!(
+        console.warn(&format!(
             "the largest duplicate set has {} templates, at {contig}:{}",
             with_commas(size),
             five_prime + 1
@@ -72,12 +72,12 @@ fn with_commas(n: u64) -> String {
 
 /// Where what is wanted goes: the reads, or else the table.
 fn shown_output(plan: &Plan) -> String {
-    let training = plan.steps.recalibration.as_ref().and_then(|it| it.training());
+    let training = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let table = training.and_then(|training| training.table.as_ref());
-    if let Some(Elsewhere::Split(split)) = &plan.elsewhere {
+    if let Some(ExtraOutput::Split(split)) = &plan.extra {
         return format!("{}.*", split.prefix.display());
     }
-    if let Some(Elsewhere::Fastq(fastq)) = &plan.elsewhere {
+    if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra {
         return fastq.files[1].display().to_string();
     }
     let tally = plan.tallies.paths().into_iter().flatten().next();
@@ -100,26 +100,27 @@ fn shown_inputs(plan: &Plan) -> String {
 }
 
 /// The first line of the log.
-pub fn announce(plan: &Plan, memory: &Memory, report: &Report) {
+pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     let mib = |bytes: u64| bytes >> 20;
-    report.say(&format!(
+    console.say(&format!(
         "readmill {} {}: {} -> {}; {} threads in total, {} MiB of memory in total, temporary files in {}",
         env!("CARGO_PKG_VERSION"),
         plan.command,
         shown_inputs(plan),
         shown_output(plan),
         memory.crew.threads,
-        mib(plan.means.memory),
-        plan.means.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
+        mib(plan.resources.memory),
+        plan.resources.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
     ));
-    if let Some((limit, whose)) = limit::available().filter(|(limit, _)| *limit < plan.means.memory) {
-        report.warn(&format!(
+    if let Some((limit, whose)) = limit::available().filter(|(limit, _)| *limit < plan.resources.memory)
+    {
+        console.warn(&format!(
             "-m allows {} MiB, and {whose} {} MiB: a run that needs more is killed; lower -m",
-            mib(plan.means.memory),
+            mib(plan.resources.memory),
             mib(limit),
         ));
     }
-    if plan.means.explain {
+    if plan.resources.explain {
         log(&format!("plan: {}", plan.command_line()));
         for (name, bytes) in memory.division.shares() {
             log(&format!("  {:>7} MiB  {name}", mib(*bytes)));
@@ -133,12 +134,12 @@ pub fn announce(plan: &Plan, memory: &Memory, report: &Report) {
 
 /// How many records were written, where records are written at all.
 fn shown_written(plan: &Plan, summary: &Summary) -> String {
-    let (written, aside) = (summary.written, summary.aside());
-    match (&plan.elsewhere, &plan.output) {
-        (Some(Elsewhere::Chosen(_)), _) => {
-            format!(", {written} written, and {aside} into other files,")
+    let (written, extra) = (summary.written, summary.extra());
+    match (&plan.extra, &plan.output) {
+        (Some(ExtraOutput::Selected(_)), _) => {
+            format!(", {written} written, and {extra} into other files,")
         }
-        (Some(Elsewhere::Split(_) | Elsewhere::Fastq(_)), _) => format!(", {aside} written"),
+        (Some(ExtraOutput::Split(_) | ExtraOutput::Fastq(_)), _) => format!(", {extra} written"),
         (None, Some(_)) => format!(", {written} written"),
         (None, None) => String::new(),
     }
@@ -148,7 +149,7 @@ fn shown_written(plan: &Plan, summary: &Summary) -> String {
 const MOST_NAMED: usize = 24;
 
 /// Names the outputs beside the main one, or in its place.
-fn say_others(others: &[(PathBuf, u64)], report: &Report) {
+fn say_others(others: &[(PathBuf, u64)], console: &Console) {
     let name = |path: &PathBuf| match path.as_os_str() {
         path if path == "-" => "standard output".to_string(),
         path => path.display().to_string(),
@@ -157,7 +158,7 @@ fn say_others(others: &[(PathBuf, u64)], report: &Report) {
     match others {
         [(first, _), .., (last, _)] if others.len() > MOST_NAMED => {
             let reads = || others.iter().map(|(_, reads)| reads);
-            report.say(&format!(
+            console.say(&format!(
                 "readmill: {} files, {} to {}, have {} to {} reads each",
                 others.len(),
                 name(first),
@@ -167,35 +168,35 @@ fn say_others(others: &[(PathBuf, u64)], report: &Report) {
             ));
         }
         _ => others.iter().filter(|other| !is_empty_pipe(other)).for_each(|(path, reads)| {
-            report.say(&format!("readmill: {} has {reads} reads", name(path)));
+            console.say(&format!("readmill: {} has {reads} reads", name(path)));
         }),
     }
 }
 
 /// The last lines of the log.
-pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instant, report: &Report) {
+pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instant, console: &Console) {
     for (name, n) in &summary.counts {
-        report.say(&format!("readmill: {n} {name}"));
+        console.say(&format!("readmill: {n} {name}"));
     }
     match summary.mode {
-        Some(Mode::Template) => report
+        Some(Mode::Template) => console
             .say("readmill: duplicate mode template: every record of a duplicate template is flagged"),
-        Some(Mode::Coordinate) => report.say(
+        Some(Mode::Coordinate) => console.say(
             "readmill: duplicate mode coordinate: mapped primary records of duplicates are flagged",
         ),
         None => {}
     }
-    if plan.means.explain {
+    if plan.resources.explain {
         log(&format!("memory when most was in use, at most {} MiB:", ledger.peak() >> 20));
         for (name, bytes) in ledger.users_at_peak().iter().filter(|(_, bytes)| *bytes > 0) {
             log(&format!("  {:>9.1} MiB  {name}", *bytes as f64 / f64::from(1 << 20)));
         }
     }
-    say_others(&summary.others, report);
+    say_others(&summary.others, console);
     for (path, bytes) in &summary.parts {
-        report.say(&format!("readmill: {} has {bytes} bytes", path.display()));
+        console.say(&format!("readmill: {} has {bytes} bytes", path.display()));
     }
-    report.say(&format!(
+    console.say(&format!(
         "readmill: {} records read{} in {:.1} s; peak memory {} MiB; {} MiB spilled in {} runs",
         summary.read,
         shown_written(plan, summary),

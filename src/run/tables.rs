@@ -6,8 +6,8 @@ use readmill_bqsr as bqsr;
 use readmill_bqsr::{Report, plot_data};
 use readmill_record::{Ledger, Result};
 
+use crate::outputs::atomic_file::AtomicFile;
 use crate::outputs::report_files::spare;
-use crate::outputs::target::Target;
 use crate::run::recal_setup::read;
 
 /// Adds up tables that were made with equal arguments from parts of the reads.
@@ -38,7 +38,7 @@ fn read_freely(path: &Path) -> Result<Report> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut target = Target::open(path)?;
+    let mut target = AtomicFile::open(path)?;
     target.write(bytes)?;
     target.sync()?;
     target.rename()

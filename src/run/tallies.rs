@@ -8,123 +8,123 @@ use readmill_record::{Changes, Step, Tags};
 use readmill_record::{Error, Header, Result};
 use readmill_sort::Order;
 
-use crate::outputs::report_files::{Beside, SideFiles};
-use crate::pipeline::batch_pipeline::Watches;
-use crate::pipeline::dyn_tally::{Watch, Watched};
+use crate::outputs::report_files::{ReportFile, ReportFiles};
+use crate::pipeline::batch_pipeline::DynTallies;
+use crate::pipeline::dyn_tally::{DynTally, SharedTally};
 use crate::plan::Plan;
-use crate::process::report::Report;
+use crate::process::console::Console;
 
 /// Where in a run reads are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
+pub enum Tap {
     /// As they come, before any step.
-    Come,
+    Input,
     /// Behind the steps that are applied as they come.
-    Held,
+    SortBuffer,
     /// As they leave, before the steps that are applied then.
-    Leaving,
+    BeforeLate,
     /// Behind all steps.
-    Done,
+    AfterLate,
     /// Of those, the ones in the main output.
-    Output,
+    MainOutput,
 }
 
 /// All tallies of a run.
 #[derive(Default)]
-pub struct Tallies {
-    flagstat: Option<Watched<Flagstat>>,
-    idxstats: Option<Watched<Idxstats>>,
-    stats: Option<Watched<Stats>>,
-    checksum: Option<Watched<Checksum>>,
-    sequencing: Option<Watched<SequencingChecksum>>,
-    adapters: Option<Watched<AdapterBases>>,
-    verify: Option<[Watched<Checksum>; 4]>,
-    others: Vec<Arc<dyn Watch>>,
+pub struct RunTallies {
+    flagstat: Option<SharedTally<Flagstat>>,
+    idxstats: Option<SharedTally<Idxstats>>,
+    stats: Option<SharedTally<Stats>>,
+    checksum: Option<SharedTally<Checksum>>,
+    sequencing: Option<SharedTally<SequencingChecksum>>,
+    adapters: Option<SharedTally<AdapterBases>>,
+    verify: Option<[SharedTally<Checksum>; 4]>,
+    others: Vec<Arc<dyn DynTally>>,
 }
 
-impl Tallies {
+impl RunTallies {
     /// Those that the plan asks for, and others. Reads come under the header `came` and leave under `header`; `steps`
     /// are those that are known already.
     pub fn new(
         plan: &Plan,
         (came, header): (&Header, &Header),
         steps: &[&[Box<dyn Step>]],
-        others: Vec<Arc<dyn Watch>>,
+        others: Vec<Arc<dyn DynTally>>,
     ) -> Self {
         let wanted = &plan.tallies;
         let sorted = plan.order() == Order::Coordinate || header.claims_coordinate_order();
         let sequencing = wanted.samtools_checksum.is_some() || wanted.bamseqchksum.is_some();
         let known = steps.iter().fold(late_changes(plan), |all, steps| all.and(&changes(steps)));
         let tags = known.tags;
-        let verifying = |header| Watched::new(Checksum::new(header, tags.clone()));
-        Tallies {
-            flagstat: wanted.flagstat.as_ref().map(|_| Watched::new(Flagstat)),
-            idxstats: wanted.idxstats.as_ref().map(|_| Watched::new(Idxstats::new(header))),
-            stats: wanted.stats.as_ref().map(|_| Watched::new(Stats::new(sorted))),
+        let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
+        RunTallies {
+            flagstat: wanted.flagstat.as_ref().map(|_| SharedTally::new(Flagstat)),
+            idxstats: wanted.idxstats.as_ref().map(|_| SharedTally::new(Idxstats::new(header))),
+            stats: wanted.stats.as_ref().map(|_| SharedTally::new(Stats::new(sorted))),
             checksum: wanted
                 .checksum
                 .as_ref()
-                .map(|_| Watched::new(Checksum::new(header, Tags::default()))),
-            sequencing: sequencing.then(|| Watched::new(SequencingChecksum)),
-            adapters: wanted.adapters.as_ref().map(|_| Watched::new(AdapterBases)),
+                .map(|_| SharedTally::new(Checksum::new(header, Tags::default()))),
+            sequencing: sequencing.then(|| SharedTally::new(SequencingChecksum)),
+            adapters: wanted.adapters.as_ref().map(|_| SharedTally::new(AdapterBases)),
             verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
             others,
         }
     }
 
     /// The tallies that look at this point.
-    pub fn at(&self, point: Point) -> Watches<'_> {
-        let mut watches = Watches::new();
+    pub fn at(&self, tap: Tap) -> DynTallies<'_> {
+        let mut tallies = DynTallies::new();
         if let Some([came, held, leaving, done]) = &self.verify {
-            match point {
-                Point::Come => watches.push(came),
-                Point::Held => watches.push(held),
-                Point::Leaving => watches.push(leaving),
-                Point::Done => watches.push(done),
-                Point::Output => {}
+            match tap {
+                Tap::Input => tallies.push(came),
+                Tap::SortBuffer => tallies.push(held),
+                Tap::BeforeLate => tallies.push(leaving),
+                Tap::AfterLate => tallies.push(done),
+                Tap::MainOutput => {}
             }
         }
-        if point == Point::Come {
-            watches.extend(self.adapters.iter().map(|it| it as &dyn Watch));
+        if tap == Tap::Input {
+            tallies.extend(self.adapters.iter().map(|it| it as &dyn DynTally));
         }
-        if point == Point::Output {
-            watches.extend(self.flagstat.iter().map(|it| it as &dyn Watch));
-            watches.extend(self.idxstats.iter().map(|it| it as &dyn Watch));
-            watches.extend(self.stats.iter().map(|it| it as &dyn Watch));
-            watches.extend(self.checksum.iter().map(|it| it as &dyn Watch));
-            watches.extend(self.sequencing.iter().map(|it| it as &dyn Watch));
-            watches.extend(self.others.iter().map(|it| &**it as &dyn Watch));
+        if tap == Tap::MainOutput {
+            tallies.extend(self.flagstat.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.idxstats.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.stats.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.checksum.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.sequencing.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.others.iter().map(|it| &**it as &dyn DynTally));
         }
-        watches
+        tallies
     }
 
     /// Forgets what was learnt of reads that left and were taken back.
     pub fn take_back(&self) {
-        for point in [Point::Leaving, Point::Done, Point::Output] {
-            self.at(point).into_iter().for_each(Watch::reset);
+        for tap in [Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput] {
+            self.at(tap).into_iter().for_each(DynTally::reset);
         }
     }
 
     /// Writes the files that are asked for.
-    pub fn write(&self, plan: &Plan, files: &mut SideFiles) -> Result<()> {
+    pub fn write(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
         if let Some(tally) = &self.flagstat {
-            files.write(Beside::Flagstat, tally.total()?.to_text().as_bytes())?;
+            files.write(ReportFile::Flagstat, tally.total()?.to_text().as_bytes())?;
         }
         if let Some(tally) = &self.idxstats {
-            files.write(Beside::Idxstats, &tally.total()?.to_text())?;
+            files.write(ReportFile::Idxstats, &tally.total()?.to_text())?;
         }
         if let Some(tally) = &self.stats {
-            files.write(Beside::Stats, tally.total()?.to_text().as_bytes())?;
+            files.write(ReportFile::Stats, tally.total()?.to_text().as_bytes())?;
         }
         if let Some(tally) = &self.checksum {
-            files.write(Beside::Checksum, tally.total()?.to_text().as_bytes())?;
+            files.write(ReportFile::Checksum, tally.total()?.to_text().as_bytes())?;
         }
         if let Some(tally) = &self.sequencing {
             let sums = tally.total()?;
             let main = plan.output.as_ref().map(|output| &output.path).or(plan.inputs.first());
             let name = main.map_or("-".into(), |path: &std::path::PathBuf| path.display().to_string());
-            files.write(Beside::SamtoolsChecksum, &sums.to_samtools(&name))?;
-            files.write(Beside::Bamseqchksum, &sums.to_bamseqchksum())?;
+            files.write(ReportFile::SamtoolsChecksum, &sums.to_samtools(&name))?;
+            files.write(ReportFile::Bamseqchksum, &sums.to_bamseqchksum())?;
         }
         if let Some(tally) = &self.adapters {
             files.write_adapters(plan, &tally.total()?)?;
@@ -138,20 +138,20 @@ impl Tallies {
         held: bool,
         early: &[Box<dyn Step>],
         late: &[Box<dyn Step>],
-        report: &Report,
+        console: &Console,
     ) -> Result<()> {
-        let Some([came, waiting, leaving, done]) = &self.verify else { return Ok(()) };
+        let Some([came, context, leaving, done]) = &self.verify else { return Ok(()) };
         let (early, late) = (changes(early), changes(late));
         let (came, done) = (came.total()?, done.total()?);
         if held {
-            let (waiting, leaving) = (waiting.total()?, leaving.total()?);
-            compare(&came, &waiting, &early, "the filters and edits")?;
-            compare(&waiting, &leaving, &Changes::nothing(), "waiting, sorting and merging")?;
+            let (context, leaving) = (context.total()?, leaving.total()?);
+            compare(&came, &context, &early, "the filters and edits")?;
+            compare(&context, &leaving, &Changes::nothing(), "waiting, sorting and merging")?;
             compare(&leaving, &done, &late, "marking, recalibrating and what follows")?;
         } else {
             compare(&came, &done, &early.and(&late), "the steps")?;
         }
-        report.say(&format!(
+        console.say(&format!(
             "readmill: verified: {} records came, {} leave, and nothing was lost or altered that should not be",
             came.records, done.records
         ));

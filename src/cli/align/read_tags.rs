@@ -1,7 +1,7 @@
 //! What reads carry on to their records, as flags.
 
 use clap::Args;
-use readmill::plan::Carrying;
+use readmill::plan::ReadTags;
 use readmill_fastq::ReadStructure;
 use readmill_filters::adapter::AdapterRules;
 use readmill_markdup::umi::UmiSource;
@@ -9,7 +9,7 @@ use readmill_markdup::umi::UmiSource;
 /// Barcodes and comments of reads.
 #[derive(Args)]
 #[command(next_help_heading = "Barcodes and comments")]
-pub struct CarryingFlags {
+pub struct ReadTagFlags {
     /// The comment of each read is fields of SAM, which all its records get: as bwa mem -C
     #[arg(short = 'C', long)]
     append_comment: bool,
@@ -33,15 +33,15 @@ fn name_umis(text: &str) -> Result<NameUmis, String> {
     }
 }
 
-impl CarryingFlags {
+impl ReadTagFlags {
     /// Whether comments are asked for.
     pub fn says_comments(&self) -> bool {
         self.append_comment
     }
 
     /// The request, with these adapters and the words that say them.
-    pub fn carrying(&self, adapters: Option<AdapterRules>, adapter_words: Vec<String>) -> Carrying {
-        Carrying {
+    pub fn read_tags(&self, adapters: Option<AdapterRules>, adapter_words: Vec<String>) -> ReadTags {
+        ReadTags {
             comments: self.append_comment,
             name_umis: self.umi_from_name.map(|(separator,)| separator),
             structures: self.read_structures.clone(),

@@ -27,17 +27,19 @@ use readmill_markdup::{DuplicateEnds, EndsPart};
 use readmill_record::{Arena, Batch, Error, Header, Result};
 use readmill_sort::{Partition, run};
 
-use super::batch_pipeline::Doer;
-use super::feed::{Feed, Reader, Stretch};
+use super::batch_pipeline::PipelineWorker;
+use super::feed::{Feed, FeedReader, LinkedBatch};
 use super::flush;
-use super::presorted::Leaver;
-use super::sort_buffer::Held;
-use crate::outputs::{Sink, Writer};
+use super::presorted::EarlyWriter;
+use super::sort_buffer::SortBuffer;
+use crate::outputs::{PartWriter, Sink};
 use claim::Claimer;
 use commit::Committer;
-use state::Shared;
-pub use state::{Buffers, Ingest};
-use ticket::{Claimed, Done, Left, Open, Ready, Room, TurnoverDone};
+use state::IngestState;
+pub use state::{Ingest, IngestBuffers};
+use ticket::{
+    ClaimedTicket, FinishedTicket, FlushResult, IngestedBatch, LinkedTicket, OpenedTicket, TicketRoom,
+};
 
 /// Why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,84 +51,94 @@ pub enum Stop {
 }
 
 /// A thread's scratch.
-pub struct Worker<'a> {
-    reader: Reader,
-    doer: Doer<'a>,
+pub struct IngestWorker<'a> {
+    reader: FeedReader,
+    steps: PipelineWorker<'a>,
     ends: Option<markdup::Scratch>,
-    turnover: flush::Scratch,
+    flush: flush::FlushWorker,
     /// What is needed to encode for the output, once it is.
-    leaver: Option<Leaver<'a>>,
+    early_writer: Option<EarlyWriter<'a>>,
 }
 
 impl<'a> Ingest<'a> {
     /// Reads until the inputs end, or until something has to be done before reading on. Reads that come sorted may go into
     /// the output, which is a sink and the header for it.
-    pub fn fill(&self, feed: &mut Feed, held: &mut Held, output: (&mut Sink, &Header)) -> Result<Stop> {
-        let keyer = self.waiting.sort.keyer();
-        let shared = Mutex::new(Shared::new(self.waiting, held));
+    pub fn fill(
+        &self,
+        feed: &mut Feed,
+        held: &mut SortBuffer,
+        output: (&mut Sink, &Header),
+    ) -> Result<Stop> {
+        let keyer = self.context.sort.keyer();
+        let shared = Mutex::new(IngestState::new(self.context, held));
         let arena = std::mem::replace(&mut held.arena, Arc::new(Arena::empty()));
         let mut claimer = Claimer::new(self, arena, &shared);
-        let mut cutter = std::mem::take(&mut held.prefix.cutter);
+        let mut cutter = std::mem::take(&mut held.presorted.cutter);
         let mut committer = Committer::new(self, held, &shared, output);
-        let Feed { intake, link } = feed;
+        let Feed { input, link } = feed;
         let link = |_, open| {
             Ok(match open {
-                Open::Piece(piece, mut reserved, arena) => {
+                OpenedTicket::Piece(piece, mut reserved, arena) => {
                     // What was held back before comes with it, and is still there.
-                    reserved.resize(reserved.bytes() + self.waiting.bound(link.waiting_bytes()));
+                    reserved
+                        .resize(reserved.bytes() + self.context.room_for_bytes(link.waiting_bytes()));
                     let stretch = self.readers.link(link, piece)?;
                     stretch.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
-                    let held_back = self.waiting.bound(link.waiting_bytes());
-                    Ready::Stretch(stretch, Room { reserved, held_back }, arena)
+                    let held_back = self.context.room_for_bytes(link.waiting_bytes());
+                    LinkedTicket::Batch(stretch, TicketRoom { reserved, held_back }, arena)
                 }
-                Open::Turnover(opened, large) => Ready::Turnover(opened.link(&mut cutter), large),
-                Open::Idle => Ready::Idle,
+                OpenedTicket::Flush(opened, large) => {
+                    LinkedTicket::Flush(opened.link(&mut cutter), large)
+                }
+                OpenedTicket::Idle => LinkedTicket::Idle,
             })
         };
         let workers = readmill_engine::run(
-            self.waiting.crew,
-            &Filling(self),
-            |ticket| claimer.claim(ticket, intake),
+            self.context.crew,
+            &IngestPass(self),
+            |ticket| claimer.claim(ticket, input),
             link,
             |_, done| committer.commit(done),
         )?;
         let (arena, ended) = (claimer.arena, claimer.ended);
-        for Worker { doer, leaver, .. } in workers {
-            doer.finish(&mut held.counts);
-            leaver.into_iter().for_each(|leaver| leaver.doer.finish(&mut held.counts));
+        for IngestWorker { steps, early_writer, .. } in workers {
+            steps.finish(&mut held.counts);
+            early_writer
+                .into_iter()
+                .for_each(|early_writer| early_writer.steps.finish(&mut held.counts));
         }
-        (held.arena, held.prefix.cutter) = (arena, cutter);
-        self.writer.map_or(Ok(()), Writer::write_behind)?;
+        (held.arena, held.presorted.cutter) = (arena, cutter);
+        self.writer.map_or(Ok(()), PartWriter::write_pending)?;
         Ok(if ended { Stop::Ended } else { Stop::NoRoom })
     }
 
     /// Checks records, applies the steps, and copies what is left into the arena.
     fn take(
         &self,
-        worker: &mut Worker<'a>,
-        stretch: Stretch,
-        room: Room,
+        worker: &mut IngestWorker<'a>,
+        stretch: LinkedBatch,
+        room: TicketRoom,
         arena: &Arena,
-    ) -> Result<Left> {
-        let Worker { reader, doer, ends: scratch, .. } = worker;
+    ) -> Result<IngestedBatch> {
+        let IngestWorker { reader, steps, ends: scratch, .. } = worker;
         reader.check(stretch, |mut batch| {
             let mut ends = EndsPart::default();
             if let Some(scratch) = scratch {
                 scratch.judge(&batch, &mut ends);
             }
-            doer.apply(&mut batch)?; // nothing goes elsewhere yet
+            steps.apply(&mut batch)?; // nothing goes elsewhere yet
             if let (Some(noted), Some(scratch)) = (self.ends, scratch) {
                 noted.accept(scratch, &batch, &mut ends)?;
             }
             let mut entries = self.buffers.entries.take().unwrap_or_default();
             entries.clear();
-            self.waiting.sort.accept(arena, &batch, &mut entries)?;
+            self.context.sort.accept(arena, &batch, &mut entries)?;
             let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
             let largest = batch.largest_record();
             let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
             let tagged = self.is_tagged(&batch);
             self.readers.reuse(batch);
-            Ok(Left { entries, ends, reads, largest, placed, tagged, room })
+            Ok(IngestedBatch { entries, ends, reads, largest, placed, tagged, room })
         })
     }
 }
@@ -134,74 +146,83 @@ impl<'a> Ingest<'a> {
 impl<'a> Ingest<'a> {
     /// Whether any read has the optional field that reads are sorted by; nothing without reads or such a field.
     fn is_tagged(&self, batch: &Batch) -> Option<bool> {
-        let tag = self.waiting.sort.keyer().field().filter(|_| !batch.is_empty())?;
+        let tag = self.context.sort.keyer().field().filter(|_| !batch.is_empty())?;
         Some(batch.records().any(|(_, record)| record.field(tag).is_some()))
     }
 
     /// What a task of the turnover leaves.
-    fn turn_over(&self, worker: &mut Worker<'a>, linked: flush::Linked) -> Result<TurnoverDone> {
-        let Worker { turnover, leaver, .. } = worker;
-        let sort = &self.waiting.sort;
+    fn flush_task(
+        &self,
+        worker: &mut IngestWorker<'a>,
+        linked: flush::LinkedFlush,
+    ) -> Result<FlushResult> {
+        let IngestWorker { flush, early_writer, .. } = worker;
+        let sort = &self.context.sort;
         let mut pack = |records: &Partition| {
-            turnover.pack(records, sort, self.buffers.frames.take().unwrap_or_default())
+            flush.pack(records, sort, self.buffers.frames.take().unwrap_or_default())
         };
         Ok(match (linked, self.writer) {
-            (flush::Linked::Turn, _) => TurnoverDone::Turn,
-            (flush::Linked::Sorted(list), _) => TurnoverDone::Sorted(list),
-            (flush::Linked::Records(range), _) => TurnoverDone::Frames(pack(&range.into())?),
-            (flush::Linked::Partitions(partitions), Some(writer)) => {
-                let leaver = leaver.get_or_insert_with(|| Leaver::new(&self.leaving, writer));
-                let encoded = leaver.encode(&partitions, sort, writer)?;
-                TurnoverDone::Encoded(encoded)
+            (flush::LinkedFlush::Seal, _) => FlushResult::Seal,
+            (flush::LinkedFlush::Sorted(list), _) => FlushResult::Sorted(list),
+            (flush::LinkedFlush::Records(range), _) => FlushResult::Frames(pack(&range.into())?),
+            (flush::LinkedFlush::Partitions(partitions), Some(writer)) => {
+                let early_writer =
+                    early_writer.get_or_insert_with(|| EarlyWriter::new(&self.leaving, writer));
+                let encoded = early_writer.encode(&partitions, sort, writer)?;
+                FlushResult::Encoded(encoded)
             }
-            (flush::Linked::Partitions(_), None) => {
+            (flush::LinkedFlush::Partitions(_), None) => {
                 return Err(Error::bug("reads are to leave, and nobody can write them"));
             }
-            (flush::Linked::Close(rest), _) => TurnoverDone::Close(rest.as_ref().map(pack).transpose()?),
+            (flush::LinkedFlush::Close(rest), _) => {
+                FlushResult::Close(rest.as_ref().map(pack).transpose()?)
+            }
         })
     }
 }
 
-struct Filling<'r, 'a>(&'r Ingest<'a>);
+struct IngestPass<'r, 'a>(&'r Ingest<'a>);
 
-impl<'a> Pass for Filling<'_, 'a> {
-    type Input = Claimed;
-    type Opened = Open;
-    type Linked = Ready;
-    type Output = Done;
-    type Worker = Worker<'a>;
+impl<'a> Pass for IngestPass<'_, 'a> {
+    type Input = ClaimedTicket;
+    type Opened = OpenedTicket;
+    type Linked = LinkedTicket;
+    type Output = FinishedTicket;
+    type Worker = IngestWorker<'a>;
     type Error = Error;
 
-    fn worker(&self) -> Worker<'a> {
-        let Ingest { readers, doing, ends, waiting, .. } = self.0;
-        Worker {
+    fn worker(&self) -> IngestWorker<'a> {
+        let Ingest { readers, pipeline, ends, context, .. } = self.0;
+        IngestWorker {
             reader: readers.reader(),
-            doer: doing.doer(),
+            steps: pipeline.worker(),
             ends: ends.map(DuplicateEnds::scratch),
-            turnover: flush::Scratch::new(waiting.framing),
-            leaver: None,
+            flush: flush::FlushWorker::new(context.framing),
+            early_writer: None,
         }
     }
 
-    fn open(&self, worker: &mut Worker<'a>, claimed: Claimed) -> Result<Open> {
+    fn open(&self, worker: &mut IngestWorker<'a>, claimed: ClaimedTicket) -> Result<OpenedTicket> {
         Ok(match claimed {
-            Claimed::Piece(next, reserved, arena) => {
-                Open::Piece(worker.reader.open(next)?, reserved, arena)
+            ClaimedTicket::Piece(next, reserved, arena) => {
+                OpenedTicket::Piece(worker.reader.open(next)?, reserved, arena)
             }
-            Claimed::Turnover(task, large) => {
-                Open::Turnover(worker.turnover.open(task, &self.0.waiting.sort)?, large)
+            ClaimedTicket::Flush(task, large) => {
+                OpenedTicket::Flush(worker.flush.open(task, &self.0.context.sort)?, large)
             }
-            Claimed::Idle => Open::Idle,
+            ClaimedTicket::Idle => OpenedTicket::Idle,
         })
     }
 
-    fn work(&self, worker: &mut Worker<'a>, ready: Ready) -> Result<Done> {
+    fn work(&self, worker: &mut IngestWorker<'a>, ready: LinkedTicket) -> Result<FinishedTicket> {
         Ok(match ready {
-            Ready::Stretch(stretch, room, arena) => {
-                Done::Stretch(Box::new(self.0.take(worker, stretch, room, &arena)?))
+            LinkedTicket::Batch(stretch, room, arena) => {
+                FinishedTicket::Batch(Box::new(self.0.take(worker, stretch, room, &arena)?))
             }
-            Ready::Turnover(linked, large) => Done::Turnover(self.0.turn_over(worker, linked)?, large),
-            Ready::Idle => Done::Idle,
+            LinkedTicket::Flush(linked, large) => {
+                FinishedTicket::Flush(self.0.flush_task(worker, linked)?, large)
+            }
+            LinkedTicket::Idle => FinishedTicket::Idle,
         })
     }
 }

@@ -6,50 +6,50 @@ use readmill_engine::Pool;
 use readmill_markdup::DuplicateEnds;
 use readmill_sort::{Entry, Frames};
 
-use crate::outputs::Writer;
-use crate::pipeline::batch_pipeline::Doing;
-use crate::pipeline::feed::Readers;
-use crate::pipeline::flush::Turnover;
-use crate::pipeline::sort_buffer::Held;
-use crate::pipeline::sort_context::Waiting;
-use crate::process::report::Report;
+use crate::outputs::PartWriter;
+use crate::pipeline::batch_pipeline::BatchPipeline;
+use crate::pipeline::feed::FeedReaders;
+use crate::pipeline::flush::Flush;
+use crate::pipeline::sort_buffer::SortBuffer;
+use crate::pipeline::sort_context::SortContext;
+use crate::process::console::Console;
 
 /// What ingest works with, shared by all threads.
 pub struct Ingest<'a> {
     /// What is done to reads as they come.
-    pub doing: Doing<'a>,
+    pub pipeline: BatchPipeline<'a>,
     /// How reads are sorted, and where they wait.
-    pub waiting: &'a Waiting,
+    pub context: &'a SortContext,
     /// What is noted for duplicates.
     pub ends: Option<&'a DuplicateEnds>,
     /// What encodes reads for the output as soon as memory is full; nothing where reads cannot leave yet.
-    pub writer: Option<&'a Writer<'a>>,
+    pub writer: Option<&'a PartWriter<'a>>,
     /// What is done to reads as they leave then.
-    pub leaving: Doing<'a>,
+    pub leaving: BatchPipeline<'a>,
     /// Progress.
-    pub report: &'a Report,
+    pub console: &'a Console,
     /// Opens and checks what is read.
-    pub readers: Readers,
+    pub readers: FeedReaders,
     /// Buffers that tickets hand on.
-    pub buffers: Buffers,
+    pub buffers: IngestBuffers,
 }
 
 /// Buffers that tickets hand on.
-pub struct Buffers {
+pub struct IngestBuffers {
     pub entries: Pool<Vec<Entry>>,
     pub frames: Pool<Frames>,
 }
 
-impl Buffers {
+impl IngestBuffers {
     /// As many of each as tickets are under way.
     pub fn new(in_flight: usize) -> Self {
-        Buffers { entries: Pool::new(in_flight), frames: Pool::new(in_flight) }
+        IngestBuffers { entries: Pool::new(in_flight), frames: Pool::new(in_flight) }
     }
 }
 
 /// What the claimer and the committer share.
-pub struct Shared {
-    pub turnover: Turnover,
+pub struct IngestState {
+    pub flush: Flush,
     /// Room that the reads in the current arena take, and all ends.
     pub reads: u64,
     pub ends: u64,
@@ -59,14 +59,14 @@ pub struct Shared {
     pub large_under_way: u64,
 }
 
-impl Shared {
-    pub fn new(waiting: &Waiting, held: &Held) -> Self {
-        let turnover = Turnover::new(waiting.sort.clone(), Arc::clone(&waiting.spill));
+impl IngestState {
+    pub fn new(context: &SortContext, held: &SortBuffer) -> Self {
+        let flush = Flush::new(context.sort.clone(), Arc::clone(&context.spill));
         let (reads, ends, largest) = (held.charge.bytes(), held.ends.bytes(), held.largest);
-        Shared { turnover, reads, ends, too_many_runs: false, largest, large_under_way: 0 }
+        IngestState { flush, reads, ends, too_many_runs: false, largest, large_under_way: 0 }
     }
 }
 
-pub fn lock<'a>(shared: &'a Mutex<Shared>) -> MutexGuard<'a, Shared> {
+pub fn lock<'a>(shared: &'a Mutex<IngestState>) -> MutexGuard<'a, IngestState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

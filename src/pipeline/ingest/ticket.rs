@@ -6,37 +6,37 @@ use readmill_markdup::EndsPart;
 use readmill_record::{Arena, Charge};
 use readmill_sort::{Entry, Frames, List};
 
-use crate::pipeline::feed::{Piece, Stretch};
-use crate::pipeline::flush::{self, Task};
-use crate::pipeline::inputs::Next;
-use crate::pipeline::presorted::Encoded;
+use crate::pipeline::feed::{LinkedBatch, OpenedTask};
+use crate::pipeline::flush::{self, FlushTask};
+use crate::pipeline::inputs::InputTask;
+use crate::pipeline::presorted::EncodedPartitions;
 
 /// What a ticket claims.
-pub enum Claimed {
+pub enum ClaimedTicket {
     /// A piece of an input, the room it may take, and where its records go.
-    Piece(Next, Charge, Arc<Arena>),
+    Piece(InputTask, Charge, Arc<Arena>),
     /// Something for the run that goes to disk, and what it takes beyond the share of a ticket.
-    Turnover(Task, Charge),
+    Flush(FlushTask, Charge),
     /// Nothing.
     Idle,
 }
 
 /// After the first parallel phase.
-pub enum Open {
-    Piece(Piece, Charge, Arc<Arena>),
-    Turnover(flush::Opened, Charge),
+pub enum OpenedTicket {
+    Piece(OpenedTask, Charge, Arc<Arena>),
+    Flush(flush::OpenedFlush, Charge),
     Idle,
 }
 
 /// After the link.
-pub enum Ready {
-    Stretch(Stretch, Room, Arc<Arena>),
-    Turnover(flush::Linked, Charge),
+pub enum LinkedTicket {
+    Batch(LinkedBatch, TicketRoom, Arc<Arena>),
+    Flush(flush::LinkedFlush, Charge),
     Idle,
 }
 
 /// Room in memory that belongs to a ticket.
-pub struct Room {
+pub struct TicketRoom {
     /// What it may take at most.
     pub reserved: Charge,
     /// What the records take that its link holds back.
@@ -44,28 +44,28 @@ pub struct Room {
 }
 
 /// What a ticket leaves behind.
-pub enum Done {
-    Stretch(Box<Left>),
-    Turnover(TurnoverDone, Charge),
+pub enum FinishedTicket {
+    Batch(Box<IngestedBatch>),
+    Flush(FlushResult, Charge),
     Idle,
 }
 
 /// What a task of the turnover leaves behind.
-pub enum TurnoverDone {
+pub enum FlushResult {
     /// The old memory may be sealed.
-    Turn,
+    Seal,
     /// A sorted list.
     Sorted(List),
     /// Frames of the run.
     Frames(Frames),
     /// Parts of the output.
-    Encoded(Encoded),
+    Encoded(EncodedPartitions),
     /// The end, and frames of what does not fill a partition of the output.
     Close(Option<Frames>),
 }
 
 /// What records leave behind.
-pub struct Left {
+pub struct IngestedBatch {
     pub entries: Vec<Entry>,
     pub ends: EndsPart,
     /// Room the records take.
@@ -76,5 +76,5 @@ pub struct Left {
     pub placed: bool,
     /// Whether one of them has the optional field that reads are sorted by; nothing without reads or such a field.
     pub tagged: Option<bool>,
-    pub room: Room,
+    pub room: TicketRoom,
 }

@@ -63,7 +63,7 @@ fn plan(memory: u64, threads: usize, level: u8) -> Plan {
     let mut plan = Plan { command: "sort", ..Plan::new(Vec::<PathBuf>::new(), "") };
     plan.steps = Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() };
     plan.output = plan.output.map(|output| Output { level: Some(level), ..output });
-    (plan.means.threads, plan.means.memory) = (threads, memory);
+    (plan.resources.threads, plan.resources.memory) = (threads, memory);
     plan
 }
 

@@ -11,20 +11,20 @@ use readmill_record::{Error, Result};
 use crate::outputs::signal;
 
 /// Where bytes go.
-pub struct Target {
+pub struct AtomicFile {
     file: File,
     shown: PathBuf,
     /// The temporary and the final name of a regular file.
     names: Option<(PathBuf, PathBuf)>,
 }
 
-impl Target {
+impl AtomicFile {
     /// Opens a file that will be called `path`, or what stands there if it is a device or pipe.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
         if path.as_os_str() == "-" {
             let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(|e| failed(&e))?;
-            return Ok(Target { file: file.into(), shown: "standard output".into(), names: None });
+            return Ok(AtomicFile { file: file.into(), shown: "standard output".into(), names: None });
         }
         let older = std::fs::metadata(path).ok();
         let name = match &older {
@@ -34,13 +34,13 @@ impl Target {
             }
             Some(meta) if !meta.is_file() => {
                 let file = File::options().write(true).open(path).map_err(|e| failed(&e))?;
-                return Ok(Target { file, shown: path.to_path_buf(), names: None });
+                return Ok(AtomicFile { file, shown: path.to_path_buf(), names: None });
             }
             _ => resolve_links(path),
         };
         let partial = with_suffix(&name, ".partial");
         let file = signal::create(&partial, path)?;
-        let target = Target { file, shown: path.to_path_buf(), names: Some((partial, name)) };
+        let target = AtomicFile { file, shown: path.to_path_buf(), names: Some((partial, name)) };
         if let Some(older) = older {
             target.file.set_permissions(older.permissions()).map_err(|e| failed(&e))?;
         }
@@ -78,10 +78,10 @@ impl Target {
     }
 
     /// The file, to be written at any place of it on any thread; nothing for devices and pipes.
-    pub fn positioned(&self) -> Option<Positioned> {
+    pub fn positioned(&self) -> Option<PositionedFile> {
         self.names.as_ref()?;
         let file = self.file.try_clone().ok()?;
-        Some(Positioned { file, shown: self.shown.clone() })
+        Some(PositionedFile { file, shown: self.shown.clone() })
     }
 
     /// Reads `n` bytes of what has been written to a regular file, from `offset` on. Nothing may be written
@@ -120,12 +120,12 @@ impl Target {
 
     /// Gives the complete file its name.
     pub fn rename(&mut self) -> Result<()> {
-        Target::rename_all(std::slice::from_mut(self))
+        AtomicFile::rename_all(std::slice::from_mut(self))
     }
 
     /// Gives complete files their names, all or none.
-    pub fn rename_all(targets: &mut [Target]) -> Result<()> {
-        let named: Vec<&Target> = targets.iter().filter(|target| target.is_file()).collect();
+    pub fn rename_all(targets: &mut [AtomicFile]) -> Result<()> {
+        let named: Vec<&AtomicFile> = targets.iter().filter(|target| target.is_file()).collect();
         let names: Vec<&(PathBuf, PathBuf)> =
             named.iter().filter_map(|target| target.names.as_ref()).collect();
         signal::rename_all(&names).map_err(|(number, e)| named[number].error(&e))?;
@@ -139,7 +139,7 @@ impl Target {
     }
 }
 
-impl Drop for Target {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some((partial, _)) = &self.names {
             signal::remove(partial);
@@ -148,12 +148,12 @@ impl Drop for Target {
 }
 
 /// A regular file that is written at given places.
-pub struct Positioned {
+pub struct PositionedFile {
     file: File,
     shown: PathBuf,
 }
 
-impl Positioned {
+impl PositionedFile {
     /// Writes `bytes` at `offset`.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let written = self.file.write_all_at(bytes, offset);

@@ -18,7 +18,7 @@ pub fn log(line: &str) {
 }
 
 /// Speaks to the user.
-pub struct Report {
+pub struct Console {
     verbosity: Verbosity,
     bar: ProgressBar,
     progress: Progress,
@@ -26,7 +26,7 @@ pub struct Report {
     logged: Option<Mutex<(&'static str, Instant)>>,
 }
 
-impl Report {
+impl Console {
     /// A report that says as much as `verbosity` asks for.
     pub fn new(verbosity: Verbosity) -> Self {
         let terminal = std::io::stderr().is_terminal();
@@ -34,7 +34,7 @@ impl Report {
         let target =
             if drawn { ProgressDrawTarget::stderr_with_hz(4) } else { ProgressDrawTarget::hidden() };
         let wanted_in_log = verbosity == Verbosity::Verbose && !terminal;
-        Report {
+        Console {
             verbosity,
             bar: ProgressBar::with_draw_target(None, target),
             progress: Progress::new(),

@@ -7,22 +7,22 @@ use readmill::Plan;
 use readmill::plan::{Steps, Tallies};
 use readmill_record::Result;
 
-use super::common::{Input, MeansFlags};
-use super::meant;
+use super::common::{InputFlags, ResourceFlags};
+use super::hints;
 
 /// Where reads come from, and where what is learnt goes.
 #[derive(Args)]
-pub struct Learn {
+pub struct TallyArgs {
     #[command(flatten)]
-    input: Input,
+    input: InputFlags,
     /// Output file [default: -, which is standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    means: MeansFlags,
+    resources: ResourceFlags,
 }
 
-impl Learn {
+impl TallyArgs {
     fn output(&self) -> PathBuf {
         self.output.clone().unwrap_or_else(|| "-".into())
     }
@@ -30,7 +30,7 @@ impl Learn {
     fn plan(&self, command: &'static str, tallies: Tallies) -> Result<Plan> {
         let inputs = self.input.inputs();
         if self.output.is_none() {
-            meant::check_last(&inputs)?;
+            hints::check_last(&inputs)?;
         }
         Ok(Plan {
             command,
@@ -38,9 +38,9 @@ impl Learn {
             aligning: None,
             steps: Steps::default(),
             output: None,
-            elsewhere: None,
+            extra: None,
             tallies,
-            means: self.means.means(&self.output())?,
+            resources: self.resources.resources(&self.output())?,
         })
     }
 
@@ -70,9 +70,9 @@ fields BC, FI, QT, RT, TC of primary records, in the direction of sequencing. Th
 alignment:
 
   readmill checksum --samtools out.bam > ours; samtools checksum in.cram > theirs; diff ours theirs")]
-pub struct Checksum {
+pub struct ChecksumArgs {
     #[command(flatten)]
-    learn: Learn,
+    args: TallyArgs,
     /// Print what samtools checksum prints
     #[arg(long, conflicts_with = "bamseqchksum")]
     samtools: bool,
@@ -81,14 +81,14 @@ pub struct Checksum {
     bamseqchksum: bool,
 }
 
-impl Checksum {
+impl ChecksumArgs {
     pub fn plan(&self) -> Result<Plan> {
-        let file = || Some(self.learn.output());
+        let file = || Some(self.args.output());
         let tallies = match (self.samtools, self.bamseqchksum) {
             (true, _) => Tallies { samtools_checksum: file(), ..Tallies::default() },
             (_, true) => Tallies { bamseqchksum: file(), ..Tallies::default() },
             _ => Tallies { checksum: file(), ..Tallies::default() },
         };
-        self.learn.plan("checksum", tallies)
+        self.args.plan("checksum", tallies)
     }
 }

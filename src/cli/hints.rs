@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use readmill::console::log;
 use readmill::plan::{Format, check_index_mark};
-use readmill::report::log;
 use readmill_record::{Error, Result};
 
 /// Longer lists of inputs are not repeated.
@@ -37,8 +37,8 @@ pub fn arguments() -> Result<Vec<OsString>> {
 /// The refusal of several inputs without an output: each flag probably belongs in front of that input.
 pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
     let line = (inputs.len() <= MOST_SHOWN && !flags.is_empty()).then(|| with_flags(flags)).flatten();
-    let meant = line.map_or(String::new(), |line| format!("; did you mean: {line}"));
-    Error::usage(format!("there are {} inputs and no output{meant}", inputs.len()))
+    let hints = line.map_or(String::new(), |line| format!("; did you mean: {line}"));
+    Error::usage(format!("there are {} inputs and no output{hints}", inputs.len()))
         .hint("give the output by -o FILE, or write the reads of all inputs to standard output by -o -")
 }
 
