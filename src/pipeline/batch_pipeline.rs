@@ -1,4 +1,4 @@
-//! What is done to the reads of a batch where they pass: steps, and what is learnt before and behind them.
+//! The pipeline of a batch: tallies, steps, counting for recalibration, and routing to extra outputs.
 
 use readmill_bqsr::Learner;
 use readmill_filters::route::Segments;
@@ -14,26 +14,26 @@ use crate::pipeline::dyn_tally::{DynTally, TallyWorker};
 /// Tallies.
 pub type DynTallies<'a> = Vec<&'a dyn DynTally>;
 
-/// What is done to the reads of a batch.
+/// Everything that is done to the reads of a batch, in the order of the fields.
 #[derive(Clone, Default)]
 pub struct BatchPipeline<'a> {
-    /// What is learnt of them as they come.
+    /// Tallies of the reads as they come in.
     pub tallies_before: DynTallies<'a>,
     /// The steps.
     pub steps: &'a [Box<dyn Step>],
-    /// The bases that are counted behind them.
+    /// Counts covariates of the reads that the steps have changed.
     pub counter: Option<&'a CovariateCounter>,
     /// The steps that come last.
     pub late: &'a [Box<dyn Step>],
-    /// What is learnt of them as the steps leave them.
+    /// Tallies of the reads after all steps.
     pub tallies_after: DynTallies<'a>,
-    /// Where some of them go then, or all.
+    /// Takes reads that go to extra outputs.
     pub extra: Option<&'a ExtraWriter<'a>>,
-    /// What is learnt of those that are left.
+    /// Tallies of the reads that stay for the main output.
     pub tallies_of_main: DynTallies<'a>,
 }
 
-/// One thread's part in it.
+/// One thread's worker for a pipeline.
 pub struct PipelineWorker<'a> {
     tallies_before: Vec<Box<dyn TallyWorker + 'a>>,
     steps: ThreadSteps,
@@ -45,7 +45,7 @@ pub struct PipelineWorker<'a> {
 }
 
 impl<'a> BatchPipeline<'a> {
-    /// For the thread that calls.
+    /// Returns a worker for the calling thread.
     pub fn worker(&self) -> PipelineWorker<'a> {
         let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|watch| watch.worker()).collect();
         PipelineWorker {
@@ -61,7 +61,7 @@ impl<'a> BatchPipeline<'a> {
 }
 
 impl PipelineWorker<'_> {
-    /// Does it to a batch; gives the reads that go elsewhere.
+    /// Runs a batch through the pipeline; returns the reads that go to extra outputs.
     pub fn apply(&mut self, batch: &mut Batch) -> Result<RoutedRecords> {
         self.tallies_before.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         apply(&mut self.steps, batch)?;
@@ -81,7 +81,7 @@ impl PipelineWorker<'_> {
         Ok(routed)
     }
 
-    /// Hands over what was counted and learnt.
+    /// Adds what this thread has counted to the totals.
     pub fn finish(mut self, sums: &mut StepCounts) {
         add_counts(sums, [&self.steps, &self.late].into_iter());
         if let Some((counter, learner)) = &mut self.counter {

@@ -1,8 +1,9 @@
-//! Counting bases for recalibration: while reads pass on their way to somewhere else, or in a pass of its own
-//! over the runs, once duplicates are known.
+//! Counts covariates of bases for recalibration: while reads pass, or in a pass of its own over the runs, once
+//! duplicates are known.
 //!
-//! Each thread counts by itself; what it has counted goes into the totals at the end, or when it has become
-//! large. Sums of whole numbers do not depend on who counted what.
+//! Each thread counts by itself; its counts go into the totals at the end, or when they have become large. Sums of
+//! integers do not depend on which thread counted.
+//!
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,23 +17,23 @@ use readmill_sort::{Merge, Ordered, Partition, Range};
 
 use crate::process::console::Console;
 
-/// What is counted, and the counts.
+/// Counts covariates, and holds the totals.
 pub struct CovariateCounter {
     training: Arc<Training>,
     counting: Arc<Counting>,
-    /// Bytes a thread's counts may take before they go into the totals.
+    /// Bytes that a thread's counts may take before they go into the totals.
     most_bytes: usize,
     totals: Mutex<Totals>,
 }
 
 impl CovariateCounter {
-    /// Nothing counted yet.
+    /// Creates a counter with empty totals.
     pub fn new(training: &Arc<Training>, counting: Counting, most_bytes: usize) -> Self {
         let (training, counting) = (Arc::clone(training), Arc::new(counting));
         CovariateCounter { training, counting, most_bytes, totals: Mutex::default() }
     }
 
-    /// A thread's learner.
+    /// Returns one thread's counter.
     pub fn worker(&self) -> Learner {
         self.training.learner(&self.counting)
     }
@@ -59,12 +60,12 @@ impl CovariateCounter {
             .try_for_each(|(stamp, it)| self.count_read(learner, stamp, it, it.flags().is_duplicate()))
     }
 
-    /// Adds what a thread has counted to the totals.
+    /// Adds a thread's counts to the totals.
     pub fn merge(&self, learner: &mut Learner) {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut learner.counters);
     }
 
-    /// The report of all that was counted, and the number of bases.
+    /// Returns the report of all counts, and the number of bases.
     pub fn report(self) -> Result<(Report, u64)> {
         let totals = self.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
         let tables = totals.tables(self.training.groups.names());
@@ -114,7 +115,7 @@ impl Pass for CountPass<'_> {
     }
 }
 
-/// Counts all that waits to be merged, in the order in which it will leave. The bytes of reads stay where they are.
+/// Counts all reads of a merge, in output order. Their bytes stay where they are.
 pub fn count_runs(
     crew: Crew,
     mut merge: Merge,
@@ -167,8 +168,8 @@ impl Pass for SuspectPass<'_> {
     }
 }
 
-/// The positions at which the reads that wait, which come sorted by coordinate, differ from the reference so often that
-/// the sample must; and how many they are.
+/// Finds positions at which the reads, sorted by coordinate, differ from the reference so often that the sample must
+/// differ; also returns their number.
 pub fn find_suspects(
     crew: Crew,
     mut merge: Merge,

@@ -1,4 +1,4 @@
-//! Duplicates: how they are noted while reading, and the barrier that judges them.
+//! Duplicates: how template ends are stored while reading, and the barrier at which duplicates are resolved.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -17,14 +17,13 @@ use crate::pipeline::inputs::{InputTask, Inputs};
 use crate::plan::{DuplicateMode, Duplicates};
 use crate::process::console::Console;
 
-/// The order of reads that the headers of all inputs state.
+/// Returns the order of reads that the headers of all inputs state.
 pub fn stated(inputs: &Inputs) -> Stated {
     Stated::by(inputs.list().iter().map(|input| &input.header))
 }
 
-/// Decides how ends are noted. Unless the mode leaves no choice, the header is looked at, and the first piece: where
-/// templates stand together, mates are paired as they come; where they do not, all are joined by
-/// name.
+/// Decides how template ends are stored. Unless the mode leaves no choice, the header and the first piece of the input
+/// decide: where templates stand together, mates are paired at once; elsewhere they are joined by name.
 pub fn prepare(
     wanted: &Duplicates,
     header: &Header,
@@ -60,17 +59,17 @@ pub fn prepare(
     DuplicateEnds::new(header, noting, rules)
 }
 
-/// What the judgement works with.
+/// Resolves duplicates once all reads are known.
 pub struct DuplicateResolver<'a> {
     /// The threads.
     pub crew: Crew,
-    /// Memory for what is found.
+    /// The ledger to which the marks are charged.
     pub ledger: &'a Ledger,
-    /// Most bytes that the marks may take.
+    /// The most bytes that the marks may take.
     pub most: u64,
     /// The spill.
     pub spill: &'a Arc<Spill>,
-    /// How ends were noted.
+    /// How ends were stored.
     pub noted: &'a DuplicateEnds,
     /// Whether a template was too long to be kept together.
     pub cut: bool,
@@ -79,7 +78,8 @@ pub struct DuplicateResolver<'a> {
 }
 
 impl DuplicateResolver<'_> {
-    /// Judges all ends, which are charged to `charge`, of an input of so many records. Returns what the marks take, too.
+    /// Resolves duplicates among all ends, which are charged to `charge`, of an input of `records` records. Also
+    /// returns the charge of the marks.
     pub fn resolve(
         &self,
         wanted: DuplicateMode,
@@ -118,8 +118,7 @@ impl DuplicateResolver<'_> {
         Ok((verdict, marks))
     }
 
-    /// Refuses an input in which no read has a field that barcodes or UMIs are to be found in, and warns where some
-    /// lack it.
+    /// Refuses an input in which no read has the field of the barcode or UMI, and warns where some reads lack it.
     fn check_fields(&self, ends: &Ends) -> Result<()> {
         let Some(coding) = &self.noted.rules.coding else { return Ok(()) };
         for Share { tag, have, of } in ends.fields.shares(coding) {
@@ -138,7 +137,7 @@ impl DuplicateResolver<'_> {
         Ok(())
     }
 
-    /// The mode, and whether templates stand together.
+    /// Returns the mode, and whether templates stand together.
     fn mode(&self, wanted: DuplicateMode, stated: Stated, ends: &Ends) -> (Mode, bool) {
         let in_batch = self.noted.noting().in_batch() && !self.cut;
         let Judged { grouped, contradicts } = ends.grouping.judged(stated);

@@ -1,41 +1,41 @@
-//! Tallies of any kind in a run: each thread learns by itself, and its part is added when the thread is done.
+//! Tallies of any kind as trait objects: each thread tallies by itself, and its part is merged when the thread is done.
 
 use std::sync::{Mutex, PoisonError};
 
 use readmill_record::Tally;
 use readmill_record::{Batch, Result};
 
-/// A tally with what it has learnt so far, as a run takes it.
+/// A tally and its total so far, as a trait object.
 pub trait DynTally: Send + Sync {
-    /// A thread's part in it.
+    /// Returns one thread's worker.
     fn worker(&self) -> Box<dyn TallyWorker + '_>;
 
-    /// Forgets what was learnt.
+    /// Resets the total.
     fn reset(&self);
 }
 
-/// A thread's part in a tally.
+/// One thread's worker of a tally.
 pub trait TallyWorker: Send {
-    /// Learns from the reads of a batch.
+    /// Adds the reads of a batch.
     fn observe(&mut self, batch: &Batch) -> Result<()>;
 
-    /// Adds what was learnt to the whole.
+    /// Merges this part into the total.
     fn merge(self: Box<Self>);
 }
 
-/// A tally, and what all threads have learnt.
+/// A tally with the total of all threads.
 pub struct SharedTally<T: Tally> {
     tally: T,
     total: Mutex<T::Partial>,
 }
 
 impl<T: Tally> SharedTally<T> {
-    /// Nothing learnt yet.
+    /// Creates a tally with an empty total.
     pub fn new(tally: T) -> Self {
         SharedTally { tally, total: Mutex::default() }
     }
 
-    /// The result, once the run is over; what was learnt is taken out.
+    /// Returns the result once the run is over, and resets the total.
     pub fn total(&self) -> Result<T::Total> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         self.tally.finish(std::mem::take(&mut *total))

@@ -13,15 +13,15 @@ use crate::aligning::{AlignLink, AlignResult, AlignTask, AlignWorker, Lanes};
 use crate::pipeline::inputs::{InputFile, InputTask, Inputs};
 use crate::process::pause::{self, Moment};
 
-/// The inputs, and the link that makes whole records of their pieces.
+/// The inputs, and the link that joins their pieces to whole records.
 pub struct Feed {
-    /// What is claimed from.
+    /// The side that claims pieces.
     pub input: FeedInput,
     /// The link.
     pub link: Linker,
 }
 
-/// What joins pieces in their order.
+/// Joins pieces in their order.
 pub struct Linker {
     /// Records to templates.
     chain: Link,
@@ -53,23 +53,23 @@ pub struct FeedInput {
     buffers: Arc<FeedBuffers>,
 }
 
-/// Memory that goes round.
+/// Buffers that are reused.
 struct FeedBuffers {
     batches: Pool<Batch>,
     chunks: Pool<Chunk>,
 }
 
-/// What was claimed, opened.
+/// A claimed task, after it was opened in parallel.
 pub enum OpenedTask {
     /// A piece of the input of that number.
     Opened(usize, Opened),
     /// The end of the input of that number.
     End(usize),
-    /// What came of a task of what aligns reads.
+    /// The result of an aligner task.
     Aligned(AlignResult),
 }
 
-/// Records of one input, linked.
+/// Whole records of one input.
 pub struct LinkedBatch {
     input: usize,
     linked: Linked,
@@ -84,7 +84,7 @@ impl Feed {
         Feed { input, link: Linker { chain: Link::new(max_record), align } }
     }
 
-    /// What makes readers.
+    /// Returns the factory of readers.
     pub fn readers(&self) -> FeedReaders {
         let FeedInput { inputs, buffers } = &self.input;
         FeedReaders {
@@ -96,7 +96,7 @@ impl Feed {
 }
 
 impl FeedInput {
-    /// Takes what is next.
+    /// Claims the next task.
     pub fn claim(&mut self) -> Result<Option<InputTask>> {
         pause::at(Moment::PieceRead);
         self.inputs.next(self.buffers.chunks.take().unwrap_or_default())
@@ -104,7 +104,7 @@ impl FeedInput {
 }
 
 impl InputTask {
-    /// Bytes that its records take as BAM, at most.
+    /// The most bytes that its records take as BAM.
     pub fn bound(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.bound() as u64,
@@ -113,7 +113,7 @@ impl InputTask {
         }
     }
 
-    /// Upper bound of the number of its records, where it is known.
+    /// An upper bound of the number of its records, if it is known.
     pub fn most_records(&self) -> Option<u64> {
         match self {
             InputTask::Piece(_, claim) => claim.most_records().map(|records| records as u64),
@@ -122,7 +122,7 @@ impl InputTask {
         }
     }
 
-    /// What opening it takes beyond the usual.
+    /// Bytes that opening it takes beyond the usual share.
     pub fn working(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.working() as u64,
@@ -130,7 +130,7 @@ impl InputTask {
         }
     }
 
-    /// Bytes of the input that it stands for.
+    /// Bytes that were read from the input for it.
     pub fn read_bytes(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.read_bytes() as u64,
@@ -149,7 +149,7 @@ pub struct FeedReaders {
 }
 
 impl FeedReaders {
-    /// A reader for the thread that calls.
+    /// Returns a reader for the calling thread.
     pub fn reader(&self) -> FeedReader {
         let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
         FeedReader { shared: self.clone(), opener: None, aligner: None, reconcile }
@@ -169,7 +169,7 @@ impl FeedReaders {
         })
     }
 
-    /// Takes back the memory of a batch.
+    /// Recycles the memory of a batch.
     pub fn reuse(&self, mut batch: Batch) {
         batch.clear_to(3 * source::MAX_CLAIM / 2); // no more where long reads came
         self.buffers.batches.put(batch);
@@ -182,13 +182,13 @@ impl LinkedBatch {
         self.linked.batch.record_bytes()
     }
 
-    /// Name of the first record, if there is a record.
+    /// Returns the name of the first record, if there is one.
     pub fn first_name(&self) -> Option<&[u8]> {
         self.linked.batch.records().next().map(|(_, record)| record.qname())
     }
 }
 
-/// Opens and checks, on one thread.
+/// Opens and checks records, on one thread.
 pub struct FeedReader {
     shared: FeedReaders,
     /// Opens pieces of the input of that number.
@@ -198,7 +198,7 @@ pub struct FeedReader {
 }
 
 impl FeedReader {
-    /// Opens what was claimed.
+    /// Opens a claimed task.
     pub fn open(&mut self, next: InputTask) -> Result<OpenedTask> {
         let (number, claim) = match next {
             InputTask::End(input) => return Ok(OpenedTask::End(input)),
@@ -227,8 +227,8 @@ impl FeedReader {
         worker.perform(task, || buffers.batches.take().unwrap_or_default())
     }
 
-    /// Checks and numbers the records, makes them fit the common header, and gives them to `then`. An error of
-    /// any of it names their input and their number in it.
+    /// Checks and numbers the records, adapts them to the common header, and passes them to `then`. An error names the
+    /// input and the number of the record in it.
     pub fn check<T>(
         &mut self,
         stretch: LinkedBatch,

@@ -1,11 +1,13 @@
-//! Memory that is full goes to disk while reading goes on in fresh memory.
+//! Flushes full memory to disk while reading goes on in fresh memory.
 //!
-//! What was read is sorted list by list, merged range by range and written as one run, by tickets of the
-//! very pass that reads: the claimer hands out the tasks of a [`Flush`] in turns with pieces of the input, so
-//! a process that writes into our input does not wait for our disk. Tickets are committed in the order
-//! in which they were claimed; that is how one stage knows that the one before is complete.
+//! Reads are sorted list by list, merged range by range and written as one run, by tickets of the pass that reads: the
+//! claimer alternates between tasks of a [`Flush`] and pieces of the input, so a process that writes into our input
+//! does not wait for our disk. Tickets are committed in the order in which they were claimed; so one stage knows that
+//! the one before it is complete.
 //!
-//! Reads that came sorted go into the output instead of a run ([`super::presorted`]).
+//! Presorted reads go into the output instead of a run ([`super::presorted`]).
+//!
+//!
 
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ use readmill_sort::{
 
 use super::sort_context;
 
-/// A run on its way to disk: what its tasks are and which come next.
+/// The flush under way: its stage and its next tasks.
 pub struct Flush {
     stage: FlushStage,
     sort: RunSort,
@@ -26,9 +28,9 @@ pub struct Flush {
 }
 
 enum FlushStage {
-    /// Nothing is on its way.
+    /// No flush is under way.
     Idle,
-    /// Tickets that still fill the old memory are under way.
+    /// Waits until no ticket fills the old memory any more.
     Sealing(Arc<Arena>),
     /// Lists are sorted.
     Sorting {
@@ -43,7 +45,7 @@ enum FlushStage {
     Closing,
 }
 
-/// Where a turnover's reads go.
+/// Where flushed reads go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushTarget {
     /// Into a run.
@@ -52,7 +54,7 @@ pub enum FlushTarget {
     Output,
 }
 
-/// What a ticket does for a turnover.
+/// A task of a flush.
 pub enum FlushTask {
     /// Seals the old memory, once no ticket fills it any more.
     Seal,
@@ -66,19 +68,19 @@ pub enum FlushTask {
 
 /// A task after its first parallel phase.
 pub enum OpenedFlush {
-    /// Nothing to do before it is its turn.
+    /// Nothing to do before its commit.
     Seal,
     /// A sorted list.
     Sorted(List),
     /// A range in order.
     Ordered(Ordered, FlushTarget),
-    /// Nothing to do before it is its turn.
+    /// Nothing to do before its commit.
     Close(FlushTarget),
 }
 
 /// A task after the link.
 pub enum LinkedFlush {
-    /// Nothing to do before it is its turn.
+    /// Nothing to do before its commit.
     Seal,
     /// A sorted list.
     Sorted(List),
@@ -86,12 +88,12 @@ pub enum LinkedFlush {
     Records(Ordered),
     /// Partitions of the output.
     Partitions(Vec<Partition>),
-    /// The end, and records for the run that do not fill a partition of the output.
+    /// The end, and records that do not fill a partition of the output: they go into the run.
     Close(Option<Partition>),
 }
 
 impl OpenedFlush {
-    /// Cuts what goes into the output.
+    /// Cuts partitions for the output.
     pub fn link(self, cutter: &mut Cutter) -> LinkedFlush {
         match self {
             OpenedFlush::Seal => LinkedFlush::Seal,
@@ -106,7 +108,7 @@ impl OpenedFlush {
     }
 }
 
-/// A thread's scratch.
+/// One thread's buffers for a flush.
 pub struct FlushWorker {
     entries: Vec<Entry>,
     writer: FrameWriter,
@@ -114,23 +116,23 @@ pub struct FlushWorker {
 }
 
 impl Flush {
-    /// At rest.
+    /// Creates an idle flush.
     pub fn new(sort: RunSort, spill: Arc<Spill>) -> Self {
         Flush { stage: FlushStage::Idle, sort, spill }
     }
 
-    /// Whether nothing is on its way.
+    /// Whether no flush is under way.
     pub fn is_idle(&self) -> bool {
         matches!(self.stage, FlushStage::Idle)
     }
 
-    /// Begins with all that was read into `arena`; the task given is to be claimed next.
+    /// Begins to flush `arena`; the task that is returned must be claimed next.
     pub fn begin(&mut self, arena: Arc<Arena>) -> FlushTask {
         self.stage = FlushStage::Sealing(arena);
         FlushTask::Seal
     }
 
-    /// The next task, if it can be done now.
+    /// Returns the next task, if it can be done now.
     pub fn next_task(&mut self) -> Option<FlushTask> {
         match &mut self.stage {
             FlushStage::Sorting { sealed, unsorted, .. } => {
@@ -148,7 +150,7 @@ impl Flush {
         }
     }
 
-    /// No ticket fills the old memory any more; these are its lists.
+    /// Continues with the lists of the old memory, which no ticket fills any more.
     pub fn sealed(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
         if let FlushStage::Sealing(arena) = std::mem::replace(&mut self.stage, FlushStage::Idle) {
             let arena = Arc::into_inner(arena).ok_or_else(sort_context::arena_in_use)?;
@@ -159,7 +161,7 @@ impl Flush {
         Ok(())
     }
 
-    /// The next list is sorted. Once all are, they are given to be merged: [`Flush::write`] is next.
+    /// Takes the next sorted list. Once all are there, returns them as sources of a merge: call [`Flush::write`] next.
     pub fn sorted(&mut self, list: List) -> Option<Sources> {
         let FlushStage::Sorting { sealed, lists, all, .. } = &mut self.stage else { return None };
         lists.push(list);
@@ -176,19 +178,19 @@ impl Flush {
         })
     }
 
-    /// Everything that is merged, and where it goes.
+    /// Starts to write a merge to its target.
     pub fn write(&mut self, merge: Merge, to: FlushTarget) {
         self.stage = FlushStage::Writing(merge, to);
     }
 
-    /// The run is complete.
+    /// Ends the flush.
     pub fn closed(&mut self) {
         self.stage = FlushStage::Idle;
     }
 }
 
 impl FlushWorker {
-    /// For frames as `framing` says.
+    /// Creates buffers for frames of this framing.
     pub fn new(framing: Framing) -> Self {
         FlushWorker { entries: Vec::new(), writer: FrameWriter::new(framing), tail: Vec::new() }
     }

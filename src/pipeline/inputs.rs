@@ -1,4 +1,4 @@
-//! The inputs of a run, read one after the other as if they were one.
+//! The inputs of a run, read one after the other as if they were one file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::aligning::{AlignTask, Lanes};
 use crate::pipeline::open_input::{named, open};
 use crate::process::console::Console;
 
-/// What stays known of an input once its header is read.
+/// An input whose header has been read.
 pub struct InputFile {
     /// Its file; `-` is standard input.
     pub path: PathBuf,
     /// Its own header.
     pub header: Header,
-    /// What makes its reads fit the common header; nothing where they do.
+    /// Adapts its reads to the common header; `None` where they fit.
     pub reconcile: Option<Reconcile>,
-    /// What decodes it, if it is CRAM.
+    /// The decoder setup, if it is CRAM.
     pub setup: Option<Arc<cram::Setup>>,
     /// Its size, where it has one.
     size: Option<u64>,
@@ -39,34 +39,34 @@ impl InputFile {
     }
 }
 
-/// What is to be read next.
+/// The next task of reading.
 pub enum InputTask {
     /// A piece of the input of that number.
     Piece(usize, Claim),
     /// The end of the input of that number.
     End(usize),
-    /// A task of what aligns reads, and the bytes that were read of their files since the one before.
+    /// A task of the aligner, and the bytes read of its files since the task before.
     Align(AlignTask, u64),
 }
 
-/// All inputs, one of which is being read.
+/// All inputs; one of them is being read.
 pub struct Inputs {
     list: Arc<[InputFile]>,
     header: Header,
     at: usize,
-    /// Opened sources, those that are read already or again when it is their turn left out.
+    /// Opened sources; `None` for those that have been read, or are opened again later.
     sources: Vec<Option<Source>>,
     rules: Rules,
-    /// What opening a file again takes.
+    /// Charge of opening a file again.
     _reopening: Option<Charge>,
     context: Option<InputTask>,
-    /// Where reads are aligned, and the bytes read of their files so far; the list has one input then, of all of them.
+    /// The lanes of the aligner, and the bytes read of their files so far; then `list` has one input for all of them.
     lanes: Option<(Arc<Lanes>, u64)>,
 }
 
 impl Inputs {
-    /// Reads all headers and makes one of them. Files that can be opened again are closed until it is
-    /// their turn, so that any number of them can be read.
+    /// Reads all headers and merges them. Files that can be opened again are closed until they are read, so any number
+    /// of them can be given.
     pub fn open(paths: &[PathBuf], rules: Rules) -> Result<Self> {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
@@ -94,7 +94,7 @@ impl Inputs {
         Ok(Inputs { list, header, at: 0, sources, rules, _reopening, context: None, lanes: None })
     }
 
-    /// Reads that are aligned on their way in, as one input; errors about records name `path`.
+    /// Creates one input of reads that are aligned as they are read; errors about records name `path`.
     pub fn aligned(lanes: Arc<Lanes>, path: &Path, header: Header) -> Self {
         let (path, own, size) = (path.to_path_buf(), header.clone(), lanes.size());
         let input = InputFile { path, header: own, reconcile: None, setup: None, size };
@@ -105,12 +105,12 @@ impl Inputs {
         Inputs { list, header, at: 0, sources, rules, _reopening: None, context: None, lanes }
     }
 
-    /// Where reads are aligned, if they are.
+    /// Returns the lanes of the aligner, if reads are aligned.
     pub fn lanes(&self) -> Option<&Arc<Lanes>> {
         self.lanes.as_ref().map(|(lanes, _)| lanes)
     }
 
-    /// The header of all.
+    /// Returns the merged header.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -135,7 +135,7 @@ impl Inputs {
         }
     }
 
-    /// Refuses containers of CRAM that take more than `bytes`, with what comes of them, from here on.
+    /// Limits CRAM containers, with their decoded form, to `bytes` from here on.
     pub fn limit_containers(&mut self, bytes: usize) {
         self.rules.container = bytes;
         self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(bytes));
@@ -146,13 +146,13 @@ impl Inputs {
         self.list.iter().map(|input| input.size).sum()
     }
 
-    /// Most bytes by which a record may grow to fit the common header.
+    /// Returns the most bytes by which a record may grow to fit the common header.
     pub fn growth(&self) -> usize {
         let steps = self.list.iter().filter_map(|input| input.reconcile.as_ref());
         steps.map(Step::growth).max().unwrap_or(0)
     }
 
-    /// Looks at the next piece without taking it.
+    /// Returns the next task without taking it.
     pub fn peek(&mut self) -> Result<Option<&InputTask>> {
         if self.context.is_none() {
             self.context = self.next(Chunk::default())?;
@@ -160,18 +160,18 @@ impl Inputs {
         Ok(self.context.as_ref())
     }
 
-    /// Bytes of BAM records in all inputs, about, as the first promises; nothing where that cannot be told.
+    /// Estimates the bytes of BAM records in all inputs from the first one; `None` if that is not known.
     pub fn expected_bytes(&self) -> Option<u64> {
         let expansion = self.sources.first()?.as_ref()?.expansion()?;
         self.size().map(|size| (size as f64 * expansion) as u64)
     }
 
-    /// Puts back what was taken last and cannot be used yet.
+    /// Puts back the task that was taken last.
     pub fn put_back(&mut self, next: InputTask) {
         self.context = Some(next);
     }
 
-    /// Takes what is next, in the memory of `reuse` where it can; nothing after the end of the last input.
+    /// Takes the next task, and reuses memory where possible; `None` after the end of the last input.
     pub fn next(&mut self, reuse: Chunk) -> Result<Option<InputTask>> {
         if let Some(next) = self.context.take() {
             return Ok(Some(next));
@@ -203,7 +203,7 @@ impl Inputs {
     }
 }
 
-/// The first piece of an input, as checked records; nothing where it is damaged, which reading will tell.
+/// Returns the first piece of an input as checked records; `None` where it is damaged (reading reports that later).
 pub fn first_batch(claim: Claim, input: &InputFile) -> Option<Batch> {
     let mut opened = Opened::reuse(Batch::default());
     Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
@@ -217,12 +217,12 @@ pub fn first_batch(claim: Claim, input: &InputFile) -> Option<Batch> {
     Some(batch)
 }
 
-/// Bytes that a header takes while it is merged with others, beside itself: its lines once more, and tables of its contigs.
+/// Returns the bytes that merging a header takes beside it: its lines once more, and tables of its contigs.
 fn merging_bytes(header: &Header) -> u64 {
     header.heap_bytes() + 160 * header.references().len() as u64
 }
 
-/// Calls inputs by their names where the merging of headers counts them.
+/// Replaces "input N" in an error of merging headers by the file name.
 fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
     for (i, path) in paths.iter().enumerate().rev() {
         error.what = error.what.replace(&format!("input {}", i + 1), &path.display().to_string());

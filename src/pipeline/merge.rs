@@ -1,5 +1,5 @@
-//! Merging: ranges of the final order, put in order on all threads, cut into partitions, gathered and encoded
-//! on all threads. The same merge writes reads to the spill as one sorted run.
+//! The merge: ranges of the final order are sorted on all threads, cut into partitions, gathered and encoded on all
+//! threads. The same merge writes reads to the spill as one sorted run.
 
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_record::{Batch, Error, Header, Result};
@@ -12,11 +12,11 @@ use super::sort_context::{INDEXES, SortContext};
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 use crate::process::console::Console;
 
-/// What leaves the merge.
+/// The result of writing all reads.
 pub struct Written {
     /// Records written.
     pub records: u64,
-    /// What the steps counted.
+    /// Counts of the steps.
     pub counts: StepCounts,
 }
 
@@ -25,11 +25,11 @@ struct SinkPass<'a> {
     writer: PartWriter<'a>,
 }
 
-/// One thread's batch, what it does to it, and its encoder.
+/// One thread's batch, pipeline and encoder.
 type MergeWorker<'a> = (Batch, PipelineWorker<'a>, PartEncoder<'a>);
 
 impl<'a> Pass for SinkPass<'a> {
-    /// A range, or the end of all.
+    /// A range, or `None` at the end.
     type Input = Option<Range>;
     type Opened = Option<Ordered>;
     type Linked = Vec<Partition>;
@@ -63,7 +63,7 @@ impl<'a> SinkPass<'a> {
     }
 }
 
-/// Merges into the output, whose partitions `cutter` cuts.
+/// Merges reads into the output; `cutter` cuts its partitions.
 pub fn to_sink(
     crew: Crew,
     mut merge: Merge,
@@ -133,7 +133,7 @@ impl Pass for SpillPass<'_> {
     }
 }
 
-/// Merges into one sorted run of the spill.
+/// Merges reads into one sorted run of the spill.
 pub fn to_spill(
     context: &SortContext,
     framing: Framing,

@@ -19,7 +19,7 @@ pub mod stream;
 use readmill_record::Step;
 use readmill_record::{Batch, Result};
 
-/// A thread's own copies of the steps.
+/// One thread's own copies of the steps.
 pub type ThreadSteps = Vec<Box<dyn Step>>;
 
 /// Copies of the steps for one thread.
@@ -27,7 +27,7 @@ pub fn fork_steps(steps: &[Box<dyn Step>]) -> ThreadSteps {
     steps.iter().map(|step| step.fork()).collect()
 }
 
-/// Records that steps in a row are shown at a time, if they can take few: some ten thousand bytes.
+/// How many records consecutive steps process at a time, if each of them can take few: some ten thousand bytes.
 const RECORDS_TOGETHER: usize = 64;
 
 /// Applies the steps in order.
@@ -43,10 +43,10 @@ pub fn apply(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
     Ok(())
 }
 
-/// Numbers by name, in order of first mention.
+/// Numbers of reads by name, in the order in which the names first appear.
 pub type StepCounts = Vec<(&'static str, u64)>;
 
-/// Adds what all copies of the steps counted.
+/// Adds the counts of all copies of the steps.
 pub fn add_counts<'a>(sums: &mut StepCounts, workers: impl Iterator<Item = &'a ThreadSteps>) {
     for (name, n) in workers.flatten().flat_map(|step| step.counts()) {
         match sums.iter_mut().find(|sum| sum.0 == name) {

@@ -1,4 +1,4 @@
-//! Files of records, opened for reading.
+//! Opens files of records for reading.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -12,7 +12,7 @@ use readmill_record::{Error, Result};
 
 use crate::plan::check_index_mark;
 
-/// A file or pipe as a stream, and its size if it has one.
+/// Opens a file or pipe as a stream; also returns its size, if it has one.
 pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if path.as_os_str() == "-" {
         return Ok((Box::new(std::io::stdin()), None));
@@ -46,11 +46,11 @@ pub fn check_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()
     Ok(())
 }
 
-/// Refuses files that are cut short, as far as their ends tell it, before anything is read of them or written. Pipes are
-/// not looked at.
+/// Refuses files that are cut short, as far as their ends show it, before anything is read or written. Pipes are not
+/// checked.
 pub fn check_ends(paths: &[PathBuf]) -> Result<()> {
     paths.iter().try_for_each(|path| {
-        // What cannot be opened is told when it is opened.
+        // A file that cannot be opened is reported when it is opened.
         let Some((start, end)) = ends(path) else { return Ok(()) };
         ending::check(&start, &end).map_err(|error| error.file(path))
     })
@@ -68,7 +68,7 @@ fn ends(path: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((start, end))
 }
 
-/// The rules for a file of that name.
+/// Returns the rules for a file of this name.
 pub fn named(path: &Path, rules: &Rules) -> Rules {
     let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes().to_vec();
     Rules { name, ..rules.clone() }

@@ -1,4 +1,4 @@
-//! Sorting many lists, each on some thread.
+//! Sorts many lists in parallel.
 
 use std::marker::PhantomData;
 

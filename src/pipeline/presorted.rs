@@ -1,9 +1,10 @@
-//! Reads that come sorted go into the output as soon as memory is full, so that sorting what is sorted costs
-//! no more than a copy.
+//! Presorted reads go into the output as soon as memory is full, so that sorting sorted input costs no more than a
+//! copy.
 //!
-//! It is a guess, made of keys alone: a full memory whose reads came in order is written as the output
-//! would have it, in the hope that no later read belongs before its end. Where one does, what was written
-//! becomes a run like others ([`take_back`]), and the output is begun anew.
+//! It is a guess from keys alone: when memory is full and its reads came in order, they are written to the output, in
+//! the hope that no later read belongs before them. If one does, the written reads become a run like others
+//! ([`take_back`]), and the output starts anew.
+//!
 
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
@@ -17,17 +18,17 @@ use super::flush::FlushWorker;
 use super::sort_context::{INDEXES, SortContext};
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 
-/// Frames of the run that is made of what was written: it can be as long as the input, and its index should
-/// be short.
+/// Frame size of the run made of reads that were written too early: the run can be as long as the input, and its index
+/// should be short.
 const LARGE_FRAME: usize = 256 << 10;
 
-/// The key of a read, with what does not fit into it.
+/// The key of a read, with the part that does not fit into it.
 pub type FullKey = (Key, Vec<u8>);
 
-/// What has been written into the output, and what follows it at once.
+/// The reads in the output so far, and those that follow at once.
 #[derive(Default)]
 pub struct Presorted {
-    /// The records that do not fill a partition yet: whatever is merged next begins with them.
+    /// Records that do not fill a partition yet: the next merge begins with them.
     pub rest: Option<SpilledRun>,
     /// Cuts the partitions.
     pub cutter: Cutter,
@@ -44,12 +45,12 @@ pub struct EncodedPartitions {
 }
 
 impl Presorted {
-    /// Whether anything has been written.
+    /// Whether the output is still empty.
     pub fn is_empty(&self) -> bool {
         self.last.is_none()
     }
 
-    /// Whether all of `sources` belongs behind what has been written.
+    /// Whether all of `sources` belongs after the reads in the output.
     pub fn is_before(&self, sources: &Sources) -> bool {
         self.last.as_ref().is_none_or(|(key, tail)| sources.follow(*key, tail))
     }
@@ -78,16 +79,16 @@ impl Presorted {
     }
 }
 
-/// One thread's means to let reads leave.
+/// One thread's worker that writes presorted reads.
 pub struct EarlyWriter<'a> {
     batch: Batch,
-    /// What is learnt of them; nothing is changed.
+    /// Tallies of the reads; they are not changed.
     pub steps: PipelineWorker<'a>,
     encoder: PartEncoder<'a>,
 }
 
 impl<'a> EarlyWriter<'a> {
-    /// For the thread that calls.
+    /// Creates a worker for the calling thread.
     pub fn new(pipeline: &BatchPipeline<'a>, writer: &PartWriter<'a>) -> Self {
         EarlyWriter { batch: Batch::default(), steps: pipeline.worker(), encoder: writer.encoder() }
     }
@@ -129,9 +130,9 @@ fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
     Ok((key, tail))
 }
 
-/// Makes a run of what has been written, and empties the output. Where in the input reads came from is
-/// forgotten; what may ask for that (flags of duplicates, for one) must not be among the steps behind the sort
-/// where reads leave early, see `may_leave_early` in `run.rs`.
+/// Makes a run of the reads in the output, and empties the output. Input positions are lost; steps after the sort that
+/// need them (such as duplicate flags) must not run where reads leave early, see `may_leave_early` in
+/// `run/buffered.rs`.
 pub fn take_back(
     context: &SortContext,
     header: &Header,

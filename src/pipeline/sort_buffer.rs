@@ -1,4 +1,4 @@
-//! What waits for the end of the input: reads in memory and on disk, and duplicate ends.
+//! The sort buffer: reads in memory and in runs on disk, and template ends, until the input ends.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::sort_context::{self, ENDS, READS, SortContext, arena_in_use};
 use super::{StepCounts, merge, parallel_sort};
 use crate::process::pause::{self, Moment};
 
-/// What waits.
+/// Reads and template ends that wait for the end of the input.
 pub struct SortBuffer {
     /// Sorted runs on disk, oldest first.
     pub runs: Vec<SpilledRun>,
@@ -22,36 +22,36 @@ pub struct SortBuffer {
     pub arena: Arc<Arena>,
     /// Their entries.
     pub run: Run,
-    /// What both take.
+    /// Charge of the arena and the entries.
     pub charge: Charge,
     /// Ends of all reads.
     pub ends: Ends,
-    /// What they take in memory.
+    /// Charge of the ends in memory.
     pub ends_charge: Charge,
-    /// What the records take that the link holds back.
+    /// Charge of the records that the link holds back.
     pub link_charge: Charge,
     /// Bytes of the largest of the reads.
     pub largest: u64,
     /// Records read.
     pub records: u64,
-    /// What has gone into the output already.
+    /// Reads that are in the output already.
     pub presorted: Presorted,
     /// Whether any read has a reference sequence.
     pub any_placed: bool,
-    /// Whether any has the optional field that reads are sorted by; nothing without reads or such a field.
+    /// Whether any read has the optional field that reads are sorted by; `None` without reads or such a field.
     pub tagged: Option<bool>,
-    /// What the steps counted.
+    /// Counts of the steps.
     pub counts: StepCounts,
 }
 
-/// Frames of runs that are merged.
+/// Ledger name of the frames of runs that are being merged.
 const FRAMES: &str = "merging of runs";
 
 /// Frames of runs that were merged from others are no larger than this.
 const MOST_FRAME: usize = 1 << 20;
 
 impl SortBuffer {
-    /// Nothing yet, and no memory for it.
+    /// Creates an empty buffer.
     pub fn new(context: &SortContext, ends: Ends) -> Self {
         SortBuffer {
             runs: Vec::new(),
@@ -71,7 +71,7 @@ impl SortBuffer {
         }
     }
 
-    /// Takes a run, unless it is empty.
+    /// Adds a run on disk, unless it is empty.
     pub fn push(&mut self, run: SpilledRun) {
         if !run.frames().is_empty() {
             self.runs.push(run);
@@ -80,7 +80,7 @@ impl SortBuffer {
         }
     }
 
-    /// Memory that the frames of the runs on disk take while they are merged.
+    /// Bytes that the frames of the runs on disk take while they are merged.
     fn frame_bytes(&self) -> u64 {
         self.runs.iter().map(SpilledRun::merging_bytes).sum()
     }
@@ -99,8 +99,8 @@ impl SortBuffer {
         Ok(())
     }
 
-    /// Sorts the lists in memory and takes all that waits to be merged; the memory is given back when the
-    /// merge lets go of it.
+    /// Sorts the lists in memory and returns everything in memory as sources of a merge; their charge is released with
+    /// the merge.
     fn sources(&mut self, context: &SortContext) -> Result<Sources> {
         let arena = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
         let arena = Arc::into_inner(arena).ok_or_else(arena_in_use)?;
@@ -135,10 +135,9 @@ impl SortBuffer {
         Ok(())
     }
 
-    /// Merges the newest runs on disk into one, because each takes memory when it is merged: those that came of
-    /// as many merges as the last. Its frames are larger, so that its index is smaller. Runs of one kind
-    /// are merged when there are many, so each read is written again as often as the logarithm of the
-    /// number of runs.
+    /// Merges the newest runs on disk into one, because each run takes memory in the final merge: those that result
+    /// from as many merges as the last. The frames of the new run are larger, so its index is smaller. Runs of one size
+    /// are merged when there are many, so each read is rewritten only as often as the logarithm of the number of runs.
     pub fn consolidate(&mut self, context: &SortContext) -> Result<()> {
         let mut charge = context.ledger.empty(FRAMES);
         if !charge.try_grow(self.frame_bytes()) {
@@ -173,8 +172,8 @@ impl SortBuffer {
         Ok(())
     }
 
-    /// Takes everything, to be merged into the output. What is in memory is written out first if it leaves no
-    /// room to merge what is on disk.
+    /// Returns everything as sources of the final merge. Reads in memory are spilled first if they leave no room to
+    /// merge the runs.
     pub fn take_sources(&mut self, context: &SortContext) -> Result<Sources> {
         while self.has_too_many_runs(context) {
             self.consolidate(context)?;

@@ -1,4 +1,4 @@
-//! What waiting needs: how reads are sorted, and the room they have.
+//! The sort order of a run, and the memory and disk it may use.
 
 use std::sync::Arc;
 
@@ -11,47 +11,47 @@ use readmill_sort::{Framing, RunSort};
 
 use crate::pipeline::inputs::InputTask;
 
-/// Bytes of the smallest possible record (one without a name), for bounds on their number.
+/// Bytes of the smallest possible record (one without a name), to bound the number of records.
 const SMALLEST_RECORD: u64 = 37;
 
-/// How often a long read is in memory while it is merged: in its frame, in a batch, and encoded.
+/// How many copies of a long read are in memory while it is merged: in its frame, in a batch, and encoded.
 const LARGE_FORMS: u64 = 3;
 
-/// What waiting needs.
+/// How reads are sorted, and the memory and disk for it.
 pub struct SortContext {
     /// The threads.
     pub crew: Crew,
     /// How reads are sorted.
     pub sort: RunSort,
-    /// What memory is charged to.
+    /// The ledger for all memory.
     pub ledger: Ledger,
-    /// Bytes of it that were free before the first read came.
+    /// Bytes of memory that were free before the first read.
     pub room: u64,
-    /// Room on disk.
+    /// The spill on disk.
     pub spill: Arc<Spill>,
-    /// Most bytes a record takes beside itself.
+    /// The most bytes that a record takes in addition to itself.
     pub record_overhead: u64,
-    /// Entries of a list.
+    /// Entries of one sorted list.
     pub list: usize,
-    /// How frames on disk are made.
+    /// Size and codec of frames on disk.
     pub framing: Framing,
 }
 
 impl SortContext {
-    /// Room that records of `bytes` bytes need, at most.
+    /// Returns the most memory that records of `bytes` bytes need.
     pub fn room_for_bytes(&self, bytes: u64) -> u64 {
         bytes + bytes.div_ceil(SMALLEST_RECORD) * self.record_overhead
     }
 
-    /// Room that a piece of the input needs, at most, until its records wait.
+    /// Returns the most memory that an input task needs until its records are in the sort buffer.
     pub fn room_for(&self, piece: &InputTask) -> u64 {
         let records = piece.most_records().unwrap_or_else(|| piece.bound().div_ceil(SMALLEST_RECORD));
         piece.bound() + records * self.record_overhead + piece.working()
     }
 
-    /// The threads that merge reads of which the largest has `largest` bytes, and what those that are larger than a
-    /// partition take beyond the share of a ticket: their frame, their batch, and what comes of it. Fewer tickets are under
-    /// way where not all of them could have such a read.
+    /// Returns the threads for a merge of reads of up to `largest` bytes, and the charge of what reads larger than a
+    /// partition take beyond the share of a ticket: their frame, their batch, and its encoded form. Fewer tickets are
+    /// in flight where not all of them could hold such a read.
     ///
     /// # Errors
     /// There is too little memory for one.
@@ -63,31 +63,31 @@ impl SortContext {
         Ok((Crew { in_flight, ..self.crew }, charge))
     }
 
-    /// Room in use by reads at which they become a run: what is left must do for reading on meanwhile.
+    /// Returns the memory use at which reads are flushed: the rest must suffice for reading meanwhile.
     pub fn flush_threshold(&self) -> u64 {
         let pieces = self.crew.in_flight as u64 * self.room_for_bytes(source::MAX_CLAIM as u64);
         self.room - pieces.max(self.room / 8).min(self.room / 2)
     }
 }
 
-/// Reads that wait.
+/// Ledger name of reads in the sort buffer.
 pub const READS: &str = "reads that wait";
 
-/// What is noted of them for duplicates.
+/// Ledger name of template ends.
 pub const ENDS: &str = "ends of reads, for duplicates";
 
-/// Indexes of runs on disk.
+/// Ledger name of indexes of runs on disk.
 pub const INDEXES: &str = "indexes of runs on disk";
 
-/// What long reads take beyond the share of a ticket.
+/// Ledger name of what long reads take beyond the share of a ticket.
 pub const LONG_READS: &str = "long reads under way";
 
-/// What a ticket takes beyond its share that merges a read of `largest` bytes.
+/// Returns what a ticket takes beyond its share to merge a read of `largest` bytes.
 pub fn long_read_bytes(largest: u64) -> u64 {
     LARGE_FORMS * largest.saturating_sub(sort::PARTITION)
 }
 
-/// A ticket held the arena beyond the pass it belonged to.
+/// The error of a ticket that kept the arena after its pass.
 pub fn arena_in_use() -> Error {
     Error::bug("the memory of the reads is still in use")
 }

@@ -1,4 +1,4 @@
-//! Steps that need no look at the whole input: pieces in, steps, encoded parts out, nothing held.
+//! Streams reads: pieces in, steps, encoded parts out; no read is kept.
 
 use readmill_engine::{Crew, Pass};
 use readmill_format::source::MAX_CLAIM;
@@ -13,12 +13,13 @@ use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 use crate::pipeline::inputs::InputTask;
 use crate::process::console::Console;
 
-/// What reads under way take beyond the share of a batch: containers of CRAM, long reads, and what the link holds back.
+/// Charges what reads in flight take beyond the share of a batch: CRAM containers, long reads, and records that the
+/// link holds back.
 struct LongReadCharge {
     held_back: Charge,
 }
 
-/// How often a long read is in memory at once: in its batch, in what steps make of it, and encoded.
+/// How many copies of a long read are in memory at once: in its batch, in a step, and encoded.
 const COPIES: u64 = 4;
 
 impl LongReadCharge {
@@ -28,7 +29,7 @@ impl LongReadCharge {
         LongReadCharge { held_back: ledger.empty(LongReadCharge::NAME) }
     }
 
-    /// What reads take that the link lets go, and those that it holds back now.
+    /// Charges the reads that the link has released, and those that it still holds back.
     fn linked(
         &mut self,
         stretch: LinkedBatch,
@@ -42,7 +43,7 @@ impl LongReadCharge {
     }
 }
 
-/// A piece, and what it takes, which is no more than what it was limited to.
+/// Returns a task with its charge, which is never above its limit.
 fn charge_task(next: InputTask, ledger: &Ledger) -> (InputTask, Charge) {
     let mut charge = ledger.empty(LongReadCharge::NAME);
     charge.resize((next.bound() + next.working()).saturating_sub(2 * MAX_CLAIM as u64));
@@ -87,7 +88,7 @@ impl<'a> Pass for StreamPass<'a> {
     }
 }
 
-/// Passes the input through the steps into the output; gives the records read, too.
+/// Streams the input through the steps into the output; also returns the number of records read.
 pub fn to_sink(
     crew: Crew,
     feed: Feed,
@@ -160,8 +161,7 @@ impl<'a> Pass for InspectPass<'a> {
     }
 }
 
-/// Passes the input through, to be looked at only, or into other outputs than a main one; gives the number of its
-/// records.
+/// Streams the input to tallies and extra outputs only; returns the number of records read.
 pub fn inspect(
     crew: Crew,
     feed: Feed,

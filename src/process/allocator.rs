@@ -6,17 +6,17 @@ use std::ffi::c_int;
 /// How the allocator serves the threads of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heaps {
-    /// Little is allocated by several threads at once, and what is large comes from arenas: threads share two heaps, and
-    /// every buffer of 128 KiB or more goes back to the system when it is freed (glibc would learn to keep them).
+    /// Threads allocate little at once, and large buffers come from arenas: all threads share two heaps, and a buffer
+    /// of 128 KiB or more goes back to the system when it is freed (glibc would otherwise learn to keep them).
     Few,
-    /// So many threads align, and allocate for every read. Each has its own heap, and so has the thread that started first:
-    /// where two share one, they wait for each other. A batch takes and frees buffers of more than 128 KiB; given
-    /// back each time, the system clears them anew, which was 2 % of the cycles of a run.
+    /// This many threads align, and allocate for every read. Each has its own heap, and so has the first thread:
+    /// threads that share a heap wait for each other. A batch takes and frees buffers of more than 128 KiB; returned
+    /// each time, the system would clear them again, which was 2 % of the cycles of a run.
     Aligning(usize),
 }
 
-/// Tells the allocator. Call it before the first thread starts: glibc looks at the number of heaps when the first of them
-/// allocates, and never again.
+/// Configures the allocator. Call it before the first thread starts: glibc reads the number of heaps when the first
+/// thread allocates, and never again.
 pub fn configure(heaps: Heaps) {
     let (count, keep, trim) = match heaps {
         Heaps::Few => (2, 128 << 10, 1 << 20),

@@ -1,4 +1,4 @@
-//! What is said on standard error: a start line, notes, a summary; progress on a terminal alone.
+//! Messages on standard error: a start line, notes, a summary; progress on a terminal only.
 
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -9,25 +9,25 @@ use readmill_engine::Progress;
 
 use crate::plan::Verbosity;
 
-/// Progress goes into a log, if it is asked for at all, as seldom as this.
+/// The interval of progress lines in a log.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Writes a line to standard error; that it cannot be written is no reason to stop.
+/// Writes a line to standard error; a failure to write is ignored.
 pub fn log(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Speaks to the user.
+/// Writes messages and progress for the user.
 pub struct Console {
     verbosity: Verbosity,
     bar: ProgressBar,
     progress: Progress,
-    /// The stage, and when a line on it was last written to a log; nothing if none is wanted.
+    /// The stage, and when a line about it was last logged; `None` if progress is not logged.
     logged: Option<Mutex<(&'static str, Instant)>>,
 }
 
 impl Console {
-    /// A report that says as much as `verbosity` asks for.
+    /// Creates a console with this verbosity.
     pub fn new(verbosity: Verbosity) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let drawn = terminal && verbosity != Verbosity::Quiet;
@@ -42,19 +42,19 @@ impl Console {
         }
     }
 
-    /// A line for the log, unless quiet.
+    /// Writes a line, unless quiet.
     pub fn say(&self, line: &str) {
         if self.verbosity != Verbosity::Quiet {
             self.bar.suspend(|| log(line));
         }
     }
 
-    /// A remark on what the program decided.
+    /// Writes a note about a decision of the program.
     pub fn note(&self, line: &str) {
         self.say(&format!("readmill: note: {line}"));
     }
 
-    /// Something the user should look into; said even when quiet.
+    /// Writes a warning, even when quiet.
     pub fn warn(&self, line: &str) {
         self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
     }
@@ -101,7 +101,7 @@ impl Console {
         }
     }
 
-    /// Takes the progress display away.
+    /// Removes the progress display.
     pub fn done(&self) {
         self.bar.finish_and_clear();
     }

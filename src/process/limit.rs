@@ -1,17 +1,17 @@
-//! How much memory a process takes that was not told.
+//! The memory limit where `-m` is not given.
 
 use std::path::{Path, PathBuf};
 
-/// What is used when `-m` is not given.
+/// The limit without control groups.
 pub const DEFAULT: u64 = 2 << 30;
 
-/// What `-m` is when it is not given: [`DEFAULT`], or three quarters of what the control groups this
-/// process is in allow.
+/// Returns the default of `-m`: [`DEFAULT`], or three quarters of what the control groups of this process allow, if
+/// that is less.
 pub fn default_limit() -> u64 {
     group_limit().map_or(DEFAULT, |limit| DEFAULT.min(limit / 4 * 3))
 }
 
-/// The least of the memory that the machine has and that the control groups of this process allow, and which it is.
+/// Returns the smaller of the memory of the machine and the limit of the control groups, and which one it is.
 pub fn available() -> Option<(u64, &'static str)> {
     let machine = machine_memory().map(|bytes| (bytes, "the machine has"));
     let group = group_limit().map(|bytes| (bytes, "the control group allows"));
@@ -31,8 +31,8 @@ fn machine_memory() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Where the limits of this process's control groups stand: its own and those of all groups above it, in
-/// both versions of control groups.
+/// Returns the files with the limits of the control groups of this process and of all groups above, in both versions of
+/// control groups.
 fn group_files() -> impl Iterator<Item = PathBuf> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own: Vec<(PathBuf, &str)> = groups

@@ -1,4 +1,4 @@
-//! Named moments at which a test has the program wait, so that what comes next does not depend on luck.
+//! Named moments at which a test can pause the program, so that a race has a known outcome.
 //!
 //! `READMILL_PAUSE_AT=MOMENT:SAY:WAIT`: when that moment comes, the program writes its name into the file
 //! SAY (a pipe, by `/dev/fd/N`, or a FIFO), then reads the file WAIT to its end, then goes on. `MOMENT#3:…` is the third
@@ -44,7 +44,7 @@ pub fn at(moment: Moment) {
     static TIMES: AtomicU32 = AtomicU32::new(0);
     let Some(pause) = WANTED.get_or_init(Pause::wanted) else { return };
     if pause.moment == format!("{moment:?}") && TIMES.fetch_add(1, Relaxed) + 1 == pause.time {
-        // A test that has gone away stops nobody.
+        // Go on if the test has ended.
         let _ = std::fs::File::options()
             .write(true)
             .open(&pause.say)

@@ -1,4 +1,4 @@
-//! The claimer: what each ticket does.
+//! The claimer decides what each ticket does.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,17 +10,17 @@ use super::ticket::ClaimedTicket;
 use crate::pipeline::feed::FeedInput;
 use crate::pipeline::sort_context::{LONG_READS, READS, long_read_bytes};
 
-/// Says what each ticket does.
+/// Decides what each ticket does.
 pub struct Claimer<'a> {
     ingest: &'a Ingest<'a>,
     shared: &'a Mutex<IngestState>,
     /// Where records go now.
     pub arena: Arc<Arena>,
-    /// Room in use by reads at which they become a run.
+    /// The memory use of reads at which they are flushed.
     flush_threshold: u64,
     /// The last ticket that took from an input.
     last_piece: Option<Ticket>,
-    /// Turns with each ticket: every other one is offered to the run that goes to disk first.
+    /// Alternates with each ticket: every other one is offered to the flush first.
     alternate: bool,
     /// Whether all inputs have been read.
     pub ended: bool,
@@ -34,7 +34,7 @@ impl<'a> Claimer<'a> {
         Claimer { ingest, shared, arena, flush_threshold, last_piece, alternate, ended, stopped }
     }
 
-    /// What the next ticket does; nothing when the pass is to end.
+    /// Returns the work of the next ticket; `None` when the pass is to end.
     pub fn claim(&mut self, ticket: Ticket, input: &mut FeedInput) -> Result<Option<ClaimedTicket>> {
         self.alternate = !self.alternate;
         let context = self.ingest.context;
@@ -65,7 +65,7 @@ impl<'a> Claimer<'a> {
             return Ok(Some(ClaimedTicket::Piece(next, room, self.arena()?)));
         }
         input.inputs.put_back(next);
-        // Once all pieces before this one are committed, they have given back what they did not need.
+        // Once all earlier pieces are committed, they have released what they did not need.
         let in_flight = context.crew.in_flight as u64;
         let all_committed = self.last_piece.is_none_or(|last| last + in_flight <= ticket);
         let mut shared = lock(self.shared);
@@ -82,7 +82,7 @@ impl<'a> Claimer<'a> {
         Ok(None)
     }
 
-    /// The arena of now; a new one after a turnover.
+    /// Returns the current arena; a new one after a flush.
     fn arena(&mut self) -> Result<Arc<Arena>> {
         if self.arena.capacity() == 0 {
             let room = self.ingest.context.room;
@@ -93,8 +93,8 @@ impl<'a> Claimer<'a> {
         Ok(Arc::clone(&self.arena))
     }
 
-    /// The next task of the turnover, if it can be done now. Where reads are long, each of its tickets takes what such a one
-    /// takes beyond a ticket's share; where that is not free, those under way have to end first.
+    /// Returns the next task of the flush, if it can be done now. Where reads are long, each such ticket takes memory
+    /// beyond its share; if that is not free, those in flight must end first.
     fn next_flush_task(&self, shared: &mut IngestState) -> Option<ClaimedTicket> {
         let (bytes, mut charge) =
             (long_read_bytes(shared.largest), self.ingest.context.ledger.empty(LONG_READS));

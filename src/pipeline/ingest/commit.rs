@@ -1,4 +1,4 @@
-//! The committer: what tickets leave behind, in their order.
+//! The committer takes the results of tickets, in their order.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,20 +13,20 @@ use crate::pipeline::flush::FlushTarget;
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{INDEXES, READS};
 
-/// Takes what tickets leave behind, in their order.
+/// Takes the results of tickets, in their order.
 pub struct Committer<'a> {
     ingest: &'a Ingest<'a>,
     held: &'a mut SortBuffer,
     shared: &'a Mutex<IngestState>,
-    /// Where reads go that come sorted, and the header above them.
+    /// The output for presorted reads, and its header.
     sink: &'a mut Sink,
     header: &'a Header,
-    /// What the reads take that go to disk.
+    /// Charge of the reads that are being flushed.
     leaving: Option<Charge>,
-    /// Their run, and whether that is only what does not fill a partition of the output.
+    /// Their run; for presorted reads, only those that do not fill a partition of the output.
     writing: Option<SpilledRun>,
     to: FlushTarget,
-    /// Where the rest of the prefix lay that is merged into the output now.
+    /// The extent of presorted reads that are now being merged into the output.
     consumed: Option<Extent>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Committer<'a> {
         let Committer { ingest, held, .. } = self;
         held.run.push(&ingested.entries);
         held.ends.push(&ingested.ends);
-        // What the ticket was given becomes what it needed; the rest is free again.
+        // The memory that the ticket reserved becomes what it needed; the rest is released.
         let TicketRoom { mut reserved, held_back } = ingested.room;
         reserved.move_to(&mut held.link_charge, held_back);
         reserved.move_to(&mut held.ends_charge, held.ends.bytes());
@@ -99,7 +99,7 @@ impl<'a> Committer<'a> {
         Ok(())
     }
 
-    /// All lists are sorted: now they are merged, into a run or into the output.
+    /// Starts to merge the sorted lists, into a run or into the output.
     fn begin_writing(&mut self, mut sources: Sources) {
         self.to = self.destination(&sources);
         if self.to == FlushTarget::Output
@@ -111,8 +111,8 @@ impl<'a> Committer<'a> {
         lock(self.shared).flush.write(Merge::new(Arc::new(sources)), self.to);
     }
 
-    /// Reads that are to leave the memory go into the output if they came sorted, as did all before them, of
-    /// which there never was a run.
+    /// Returns where flushed reads go: into the output if they and all reads before them came sorted, and no run was
+    /// ever written.
     fn destination(&self, sources: &Sources) -> FlushTarget {
         let sorted = self.held.spilled == 0 && sources.were_sorted();
         let follows = sorted && self.held.presorted.is_before(sources);

@@ -1,11 +1,11 @@
-//! The only read of the input: pieces in, reads into the arena; when that is nearly full, a fresh one is begun
-//! and the old one goes to disk, or sorted reads into the output, in the same pass ([`super::flush`]).
+//! The only read of the input: pieces in, reads into the arena. When the arena is nearly full, a fresh one begins, and
+//! the old one is flushed to disk, or presorted reads into the output, in the same pass ([`super::flush`]).
 //!
-//! Room is reserved when a piece is claimed, in claim order, for the most it can need; what it turns out not to
-//! need is given back when it is committed. A run is a contiguous range of pieces. A piece that finds no
-//! room waits for the tickets before it to give back what they did not need, or for a run to be written; it is
-//! the claimer alone who waits, by claiming tickets that do nothing, of which there are never more than
+//! Memory for the most that a piece can need is reserved when it is claimed, in claim order; the rest is released when
+//! it is committed. A run is a contiguous range of pieces. If there is no memory for a piece, it waits until earlier
+//! tickets release memory, or until a run is written. Only the claimer waits, by claiming idle tickets, never more than
 //! may be in flight.
+//!
 //!
 //! | phase | file |
 //! |---|---|
@@ -46,23 +46,23 @@ use ticket::{
 pub enum Stop {
     /// All inputs have ended.
     Ended,
-    /// Runs, ends or the next piece need room that writing a run does not make.
+    /// Runs, ends or the next piece need memory that a flush does not free.
     NoRoom,
 }
 
-/// A thread's scratch.
+/// One thread's worker.
 pub struct IngestWorker<'a> {
     reader: FeedReader,
     steps: PipelineWorker<'a>,
     ends: Option<markdup::Scratch>,
     flush: flush::FlushWorker,
-    /// What is needed to encode for the output, once it is.
+    /// Writes presorted reads, once there are any.
     early_writer: Option<EarlyWriter<'a>>,
 }
 
 impl<'a> Ingest<'a> {
-    /// Reads until the inputs end, or until something has to be done before reading on. Reads that come sorted may go into
-    /// the output, which is a sink and the header for it.
+    /// Reads until the inputs end, or until something must be done before reading on. Presorted reads may go into
+    /// `output`, a sink and its header.
     pub fn fill(
         &self,
         feed: &mut Feed,
@@ -79,7 +79,7 @@ impl<'a> Ingest<'a> {
         let link = |_, open| {
             Ok(match open {
                 OpenedTicket::Piece(piece, mut reserved, arena) => {
-                    // What was held back before comes with it, and is still there.
+                    // Records that were held back before come with this piece, and are still in memory.
                     reserved
                         .resize(reserved.bytes() + self.context.room_for_bytes(link.waiting_bytes()));
                     let stretch = self.readers.link(link, piece)?;
@@ -112,7 +112,7 @@ impl<'a> Ingest<'a> {
         Ok(if ended { Stop::Ended } else { Stop::NoRoom })
     }
 
-    /// Checks records, applies the steps, and copies what is left into the arena.
+    /// Checks records, applies the steps, and copies the remaining reads into the arena.
     fn take(
         &self,
         worker: &mut IngestWorker<'a>,
@@ -144,13 +144,13 @@ impl<'a> Ingest<'a> {
 }
 
 impl<'a> Ingest<'a> {
-    /// Whether any read has the optional field that reads are sorted by; nothing without reads or such a field.
+    /// Whether any read has the optional field that reads are sorted by; `None` without reads or such a field.
     fn is_tagged(&self, batch: &Batch) -> Option<bool> {
         let tag = self.context.sort.keyer().field().filter(|_| !batch.is_empty())?;
         Some(batch.records().any(|(_, record)| record.field(tag).is_some()))
     }
 
-    /// What a task of the turnover leaves.
+    /// Carries out a task of the flush.
     fn flush_task(
         &self,
         worker: &mut IngestWorker<'a>,

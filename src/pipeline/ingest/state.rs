@@ -1,4 +1,4 @@
-//! What ingest works with, and what its serial phases share.
+//! The configuration of ingest, and the state that its serial phases share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,47 +14,47 @@ use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::SortContext;
 use crate::process::console::Console;
 
-/// What ingest works with, shared by all threads.
+/// The configuration of ingest, shared by all threads.
 pub struct Ingest<'a> {
-    /// What is done to reads as they come.
+    /// The pipeline of reads as they come in.
     pub pipeline: BatchPipeline<'a>,
-    /// How reads are sorted, and where they wait.
+    /// How reads are sorted, and the memory for it.
     pub context: &'a SortContext,
-    /// What is noted for duplicates.
+    /// Stores template ends for duplicates.
     pub ends: Option<&'a DuplicateEnds>,
-    /// What encodes reads for the output as soon as memory is full; nothing where reads cannot leave yet.
+    /// Encodes presorted reads for the output; `None` where reads cannot leave early.
     pub writer: Option<&'a PartWriter<'a>>,
-    /// What is done to reads as they leave then.
+    /// The pipeline of presorted reads as they leave.
     pub leaving: BatchPipeline<'a>,
     /// Progress.
     pub console: &'a Console,
     /// Opens and checks what is read.
     pub readers: FeedReaders,
-    /// Buffers that tickets hand on.
+    /// Buffers that tickets reuse.
     pub buffers: IngestBuffers,
 }
 
-/// Buffers that tickets hand on.
+/// Buffers that tickets reuse.
 pub struct IngestBuffers {
     pub entries: Pool<Vec<Entry>>,
     pub frames: Pool<Frames>,
 }
 
 impl IngestBuffers {
-    /// As many of each as tickets are under way.
+    /// Creates pools for as many tickets as are in flight.
     pub fn new(in_flight: usize) -> Self {
         IngestBuffers { entries: Pool::new(in_flight), frames: Pool::new(in_flight) }
     }
 }
 
-/// What the claimer and the committer share.
+/// State that the claimer and the committer share.
 pub struct IngestState {
     pub flush: Flush,
-    /// Room that the reads in the current arena take, and all ends.
+    /// Bytes that the reads in the current arena take, and all ends.
     pub reads: u64,
     pub ends: u64,
     pub too_many_runs: bool,
-    /// Bytes of the largest read so far, and how many tickets of the turnover may have such a one.
+    /// Bytes of the largest read so far, and how many flush tickets in flight may hold one.
     pub largest: u64,
     pub large_under_way: u64,
 }

@@ -1,4 +1,4 @@
-//! What a ticket is, phase by phase.
+//! The types of a ticket, phase by phase.
 
 use std::sync::Arc;
 
@@ -11,46 +11,46 @@ use crate::pipeline::flush::{self, FlushTask};
 use crate::pipeline::inputs::InputTask;
 use crate::pipeline::presorted::EncodedPartitions;
 
-/// What a ticket claims.
+/// A ticket after the claim.
 pub enum ClaimedTicket {
-    /// A piece of an input, the room it may take, and where its records go.
+    /// A piece of an input, its reserved memory, and the arena for its records.
     Piece(InputTask, Charge, Arc<Arena>),
-    /// Something for the run that goes to disk, and what it takes beyond the share of a ticket.
+    /// A task of the flush, and its memory beyond the share of a ticket.
     Flush(FlushTask, Charge),
-    /// Nothing.
+    /// No work.
     Idle,
 }
 
-/// After the first parallel phase.
+/// A ticket after the first parallel phase.
 pub enum OpenedTicket {
     Piece(OpenedTask, Charge, Arc<Arena>),
     Flush(flush::OpenedFlush, Charge),
     Idle,
 }
 
-/// After the link.
+/// A ticket after the link.
 pub enum LinkedTicket {
     Batch(LinkedBatch, TicketRoom, Arc<Arena>),
     Flush(flush::LinkedFlush, Charge),
     Idle,
 }
 
-/// Room in memory that belongs to a ticket.
+/// Memory of a ticket.
 pub struct TicketRoom {
-    /// What it may take at most.
+    /// The most that it may take.
     pub reserved: Charge,
-    /// What the records take that its link holds back.
+    /// Bytes of the records that the link holds back.
     pub held_back: u64,
 }
 
-/// What a ticket leaves behind.
+/// A finished ticket.
 pub enum FinishedTicket {
     Batch(Box<IngestedBatch>),
     Flush(FlushResult, Charge),
     Idle,
 }
 
-/// What a task of the turnover leaves behind.
+/// The result of a task of the flush.
 pub enum FlushResult {
     /// The old memory may be sealed.
     Seal,
@@ -60,21 +60,21 @@ pub enum FlushResult {
     Frames(Frames),
     /// Parts of the output.
     Encoded(EncodedPartitions),
-    /// The end, and frames of what does not fill a partition of the output.
+    /// The end, and frames of records that do not fill a partition of the output.
     Close(Option<Frames>),
 }
 
-/// What records leave behind.
+/// The result of one batch of records.
 pub struct IngestedBatch {
     pub entries: Vec<Entry>,
     pub ends: EndsPart,
-    /// Room the records take.
+    /// Bytes that the records take.
     pub reads: u64,
     /// Bytes of the largest of them.
     pub largest: u64,
     /// Whether one of them has a reference sequence.
     pub placed: bool,
-    /// Whether one of them has the optional field that reads are sorted by; nothing without reads or such a field.
+    /// Whether one of them has the optional field that reads are sorted by; `None` without reads or such a field.
     pub tagged: Option<bool>,
     pub room: TicketRoom,
 }
