@@ -1,4 +1,5 @@
-//! The link: batches are judged and join their cohorts, complete cohorts become ready, all in the order of the input.
+//! The link of aligning: batches are checked and join their cohorts, and complete cohorts become ready, all in input
+//! order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,17 +15,17 @@ use super::lanes::{LaneSource, Lanes};
 use super::queue::{AlignResult, BatchSlot, ReadyBatch};
 use super::unaligned::RECORD;
 
-/// Where the batches of all lanes come together, in order.
+/// Joins the batches of all lanes, in order.
 pub struct AlignLink {
     lanes: Arc<Lanes>,
-    /// The lane whose batches are due, and the judge of their order; nothing behind the last.
+    /// The current lane, and the checker of its order; `None` after the last lane.
     lane: usize,
     order: Option<Order>,
     /// Adapters found in the lane so far.
     adapters: Tally,
     /// Joins pieces of files of records.
     chain: Link,
-    /// Says where cohorts end; nothing where each batch stands for itself.
+    /// Decides where cohorts end; `None` where each batch stands alone.
     cutter: Option<Cohorts>,
     /// Cohorts that are not complete, the first of them number `first`.
     cohorts: VecDeque<Cohort>,
@@ -35,10 +36,10 @@ pub struct AlignLink {
     long: u64,
 }
 
-/// Templates that decide together how long inserts are.
+/// Templates from which insert sizes are inferred together.
 struct Cohort {
     lane: usize,
-    /// Batches; nothing where candidates are being looked for.
+    /// Batches; `None` while candidates are being found.
     batches: Vec<Option<(Reads, Seeded)>>,
     /// Batches of which there is nothing yet.
     missing: usize,
@@ -49,7 +50,7 @@ struct Cohort {
 }
 
 impl AlignLink {
-    /// Nothing has come yet.
+    /// Creates an empty link.
     pub fn new(lanes: &Arc<Lanes>) -> Self {
         let mut flow = AlignLink {
             lanes: Arc::clone(lanes),
@@ -67,7 +68,7 @@ impl AlignLink {
         flow
     }
 
-    /// Takes what came of a task, in the order of tickets.
+    /// Takes the result of a task, in the order of tickets.
     pub fn link(&mut self, done: AlignResult) -> Result<()> {
         match done {
             AlignResult::Waited => return Ok(()),
@@ -170,7 +171,7 @@ impl AlignLink {
         Ok(())
     }
 
-    /// Gives a batch its place in the last cohort, which it may be the end of. Its candidates will be looked for there.
+    /// Adds a batch to the last cohort, which it may complete. Its candidates will be found there.
     ///
     /// # Errors
     /// It has a read that is too long for the memory.
@@ -221,7 +222,7 @@ impl AlignLink {
         Ok(())
     }
 
-    /// All batches of the last cohort are known.
+    /// Closes the last cohort: all its batches are known.
     fn close(&mut self) {
         self.cohorts.back_mut().into_iter().for_each(|cohort| cohort.closed = true);
         self.cutter.iter_mut().for_each(Cohorts::end);
@@ -261,7 +262,7 @@ fn too_large(cohort: &Cohort, cohort_bases: Option<u64>, bytes: u64, available: 
     Error::usage(what).hint("lower -K, or raise -m")
 }
 
-/// What a batch takes in memory while it waits.
+/// Returns the memory of a batch that waits.
 fn bytes(reads: &Reads, seeded: &Seeded) -> u64 {
     reads.bytes_held() as u64 + seeded.bytes()
 }

@@ -1,4 +1,4 @@
-//! The files of a run, and what is claimed from them.
+//! The input files of an aligning run, and the claims of their reads.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,7 +53,7 @@ pub struct Lanes {
     pub kernel: Arc<dyn Kernel>,
     /// The lanes.
     pub lanes: Vec<Lane>,
-    /// What reads carry on to their records.
+    /// How barcodes and comments become tags.
     read_tags: plan::ReadTags,
     /// Finds adapters.
     marker: Option<Marker>,
@@ -189,7 +189,7 @@ impl Lanes {
         })
     }
 
-    /// Holds the first reads of each lane against the way its files were given.
+    /// Compares the first reads of each lane with the way its files were given.
     ///
     /// # Errors
     /// The files cannot be meant so.
@@ -205,8 +205,8 @@ impl Lanes {
         Ok(())
     }
 
-    /// Makes reads of a lane ready: barcodes are cut off, the fields noted that go on to records, and adapters. Says in which
-    /// templates these were found while any may be dropped from the list.
+    /// Prepares reads of a lane: cuts barcodes off, and finds the fields of their records, and adapters. Returns the
+    /// templates with adapters, as long as adapters may still be dropped from the list.
     pub fn prepare(&self, lane: usize, reads: &mut Reads) -> Result<FoundIn> {
         let lane = &self.lanes[lane];
         let comments = match (&lane.origin, self.read_tags.comments) {
@@ -221,7 +221,7 @@ impl Lanes {
         Ok(if kept.is_none() && marker.prunes() { found_in } else { Vec::new() })
     }
 
-    /// Has adapters of the next batch of a lane be those that are kept.
+    /// Updates the adapters that the next batches of a lane look for.
     pub fn keep_adapters(
         &self,
         lane: usize,
@@ -234,13 +234,13 @@ impl Lanes {
         }
     }
 
-    /// What is to be done next; nothing when all records have gone on.
+    /// Returns the next task; `None` when all records have been passed on.
     pub fn next(&self) -> Result<Option<AlignTask>> {
         let mut queue = self.queue();
         if let Some(opened) = queue.records.pop_front() {
             return Ok(Some(AlignTask::Records(opened)));
         }
-        // Batches go on in their order, so that the one that waits for room for its long reads holds up those behind it.
+        // Batches are processed in order, so one that waits for memory for its long reads holds up those behind it.
         let (emitted, seeded) = (queue.ready.front(), queue.bare.front());
         let [emitted, seeded] = [emitted.map(|it| &it.reads), seeded.map(|(_, reads)| reads)]
             .map(|reads| reads.map_or(0, |reads| self.long_read_bytes(reads)));
@@ -281,7 +281,8 @@ impl Lanes {
         self.lanes[lane].too_long(reads, self.long_read_bytes(reads), &self.room)
     }
 
-    /// What brings reads: records that have come, or the next batch, or piece of a file, of a lane that has not ended.
+    /// Returns the task that reads next: records that have come, or the next batch or piece of a lane that has not
+    /// ended.
     fn next_batch_task(&self, queue: &mut AlignQueue) -> Result<Option<AlignTask>> {
         if let Some(raw) = queue.raw.pop_front() {
             return Ok(Some(AlignTask::Convert(raw)));
@@ -340,7 +341,7 @@ impl Lanes {
         }
     }
 
-    /// What waits.
+    /// Locks the queue.
     pub fn queue(&self) -> MutexGuard<'_, AlignQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

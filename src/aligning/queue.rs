@@ -1,4 +1,4 @@
-//! What is to be done next, between the claimer and the link.
+//! The queue of aligner tasks, between the claimer and the link.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,13 +21,13 @@ pub struct RawRecords {
     pub range: Range<usize>,
     /// The number of the first one in its file, 0-based.
     pub number: u64,
-    /// What comes behind them instead of others.
+    /// The error that follows them instead of more records.
     pub fault: Option<Error>,
     /// Whether they are the last of their file.
     pub last: bool,
 }
 
-/// What a ticket does.
+/// A task of the aligner.
 pub enum AlignTask {
     /// Takes a batch from the files of a lane.
     Take {
@@ -44,17 +44,17 @@ pub enum AlignTask {
     Seed(BatchSlot, Reads),
     /// Writes the records of a batch whose cohort is complete.
     Emit(ReadyBatch),
-    /// Lets records go on.
+    /// Passes records on.
     Records(Opened),
-    /// Nothing: what is to be done next depends on tickets that are in flight.
+    /// Nothing: the next task depends on tickets in flight.
     Wait,
 }
 
-/// What came of it.
+/// The result of a task.
 pub enum AlignResult {
     /// A batch, and, if it looks as it should and could be made ready, where adapters were found.
     Taken(usize, Taken, Reads, Option<Result<FoundIn>>),
-    /// A piece of the file of a lane; nothing at its end.
+    /// A piece of the file of a lane; `None` at its end.
     Opened(usize, Option<Opened>),
     /// Reads, where adapters were found, and whether they are the last of their file.
     Converted(Reads, FoundIn, bool),
@@ -83,11 +83,11 @@ pub struct ReadyBatch {
     pub reads: Reads,
     /// Their candidates.
     pub seeded: Seeded,
-    /// What the cohort says of insert sizes.
+    /// The insert size model of the cohort.
     pub model: Arc<Model>,
 }
 
-/// What waits to be claimed.
+/// Tasks that can be claimed.
 #[derive(Default)]
 pub struct AlignQueue {
     /// Records that go on.
@@ -102,10 +102,10 @@ pub struct AlignQueue {
     pub lane: usize,
     /// The next batch of it.
     pub batch: u64,
-    /// Tasks in flight after which there will be others.
+    /// Tasks in flight that lead to other tasks.
     pub in_flight: usize,
-    /// Those among them that bring reads.
+    /// Tasks in flight that read.
     pub taking: usize,
-    /// Bytes that long reads take that are being looked at, or whose records are being written.
+    /// Bytes that long reads in flight take, while candidates are found or records are written.
     pub long: u64,
 }

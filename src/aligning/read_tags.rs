@@ -1,4 +1,4 @@
-//! What reads carry on to their records, beside bases: optional fields of their comments, barcodes of names and bases.
+//! Tags that records get from reads: optional fields from comments, barcodes from names and bases.
 
 use readmill_fastq::{Purpose, template_name};
 use readmill_format::sam::parse_fields;
@@ -20,10 +20,10 @@ const PLACES: [(Purpose, Tag, Option<Tag>); 3] = [
     (Purpose::Molecule, *b"RX", Some(*b"QX")),
 ];
 
-/// What comments of reads are.
+/// The meaning of comments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Comments {
-    /// Nothing that counts.
+    /// Ignored.
     Ignored,
     /// Optional fields as SAM text has them.
     Text {
@@ -62,7 +62,7 @@ impl Barcode {
     }
 }
 
-/// Cuts barcodes off the reads, and notes the fields that their records will have.
+/// Cuts barcodes off the reads, and stores the fields of their records.
 pub fn apply(
     wanted: &ReadTags,
     comments: Comments,

@@ -38,7 +38,7 @@ pub struct Unaligned {
     renames: Renames,
 }
 
-/// What is left of it.
+/// The unread part of the file.
 struct UnalignedClaims {
     source: Option<Source>,
     waiting: Option<Claim>,
@@ -56,19 +56,19 @@ impl Unaligned {
         Ok(Unaligned { path: path.into(), header, setup, size, read, claims, segments, renames })
     }
 
-    /// What its header says of read groups, of programs, and in comments.
+    /// Returns the lines of its header about reads: read groups, programs, comments.
     pub fn about_reads(&self) -> Result<Header> {
         let kept = |kind: &[u8]| !matches!(kind, b"HD" | b"SQ");
         let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
         Header::parse(&lines.flat_map(|line| [line.text(), b"\n"].concat()).collect::<Vec<_>>())
     }
 
-    /// Has IDs of records become those of a merged header.
+    /// Sets the new IDs of a merged header.
     pub fn rename(&mut self, renames: Renames) {
         self.renames = renames;
     }
 
-    /// Takes the next piece; nothing at the end.
+    /// Claims the next piece; `None` at the end.
     pub fn claim(&self, reuse: Chunk) -> Result<Option<Claim>> {
         let mut claims = self.claims();
         if let Some(waiting) = claims.waiting.take() {
@@ -90,7 +90,7 @@ impl Unaligned {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What opens pieces, for one thread.
+    /// Returns an opener of pieces for one thread.
     pub fn opener(&self) -> Opener {
         Opener::new(&self.header, self.setup.as_ref())
     }
@@ -105,7 +105,7 @@ impl Unaligned {
         (self.read.load(Ordering::Relaxed), self.size)
     }
 
-    /// The name of the first read; nothing if it has none, or cannot be read, which is told when it is its turn.
+    /// Returns the name of the first read; `None` if it has none or cannot be read (reading reports that later).
     pub fn first_name(&self) -> Option<Vec<u8>> {
         let claim = self.claim(Chunk::default()).ok()??;
         self.claims().waiting = Some(claim.clone());

@@ -1,4 +1,4 @@
-//! What a thread does for a task.
+//! One thread's work on a task.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ pub struct AlignWorker {
 }
 
 impl AlignWorker {
-    /// For the thread that calls.
+    /// Creates a worker for the calling thread.
     pub fn new(lanes: &Arc<Lanes>) -> Result<Self> {
         let aligner = Arc::clone(&lanes.kernel).aligner()?;
         Ok(AlignWorker { lanes: Arc::clone(lanes), aligner, opener: None })
     }
 
-    /// Does a task; records are written in the memory of `spare`.
+    /// Carries out a task; records are written in the memory of `spare`.
     pub fn perform(&mut self, task: AlignTask, spare: impl FnOnce() -> Batch) -> Result<AlignResult> {
         match task {
             AlignTask::Take { lane, batch } => {
@@ -54,7 +54,7 @@ impl AlignWorker {
         }
     }
 
-    /// Gives back what long reads took.
+    /// Releases the memory of long reads.
     fn give_back(&self, long: u64) {
         if long > 0 {
             self.lanes.queue().long -= long;

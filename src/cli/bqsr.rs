@@ -20,7 +20,7 @@ pub enum Bqsr {
     Apply(ApplyArgs),
     /// Add up tables of parts of the reads, as GATK GatherBQSRReports
     Gather(GatherArgs),
-    /// Write what is drawn to compare tables, as the CSV of GATK AnalyzeCovariates
+    /// Write the data that plots compare, as the CSV of GATK AnalyzeCovariates
     PlotData(PlotDataArgs),
 }
 
@@ -93,7 +93,7 @@ pub struct PlotDataArgs {
 }
 
 impl Bqsr {
-    /// What to run, if it is a run over reads; everything else is done.
+    /// Returns the plan of a run over reads; does everything else itself.
     pub fn plan(&self) -> Result<Option<Plan>> {
         match self {
             Bqsr::Table(it) => it.plan().map(Some),

@@ -26,7 +26,7 @@ pub struct InputFlags {
     input: Vec<PathBuf>,
 }
 
-/// Where reads come from, where they go, and with what means.
+/// Flags of inputs, output and resources.
 #[derive(Args)]
 pub struct Io {
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub struct Io {
     output: OutputFlags,
 }
 
-/// Where reads go, and with what means.
+/// Flags of the output and resources.
 #[derive(Args)]
 pub struct OutputFlags {
     /// Output file; - for standard output, which is the default where there is one input
@@ -56,7 +56,7 @@ pub struct OutputFlags {
     /// Uncompressed BAM, the same as -l 0
     #[arg(short, long, conflicts_with_all = ["level", "fast"])]
     uncompressed: bool,
-    /// What compresses the output: libdeflate, zlib, or igzip where it is built in
+    /// Codec of the output: libdeflate, zlib, or igzip where it is built in
     #[arg(long, value_name = "CODEC", default_value_t)]
     codec: Codec,
     /// Write an index; a BAM file sorted by coordinate gets one without asking
@@ -74,10 +74,10 @@ pub struct OutputFlags {
     resources: ResourceFlags,
 }
 
-/// With what means.
+/// Flags of threads, memory and other resources.
 #[derive(Args)]
 pub struct ResourceFlags {
-    /// What compresses what is spilled: lz4, zstd or none
+    /// Codec of spilled data: lz4, zstd or none
     #[arg(long, value_name = "CODEC", default_value_t)]
     spill_codec: SpillCodec,
     /// Threads in all, not in addition [default: what this process may use]
@@ -98,10 +98,10 @@ pub struct ResourceFlags {
     /// Read a file that is given twice twice, instead of refusing it
     #[arg(long)]
     allow_same_input: bool,
-    /// Say what will be done and how the memory is divided before starting
+    /// Print the plan and how the memory is divided before starting
     #[arg(long)]
     explain: bool,
-    /// Say nothing but warnings and errors
+    /// Print only warnings and errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
     /// Show progress even where standard error is not a terminal

@@ -1,4 +1,4 @@
-//! Command lines that say something else than was probably meant, as users of other tools write them.
+//! Hints for command lines that users of other tools write by mistake.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -22,10 +22,10 @@ pub struct IndexArgs {
     /// Reference: FASTA, plain or by gzip
     #[arg(value_name = "REF")]
     reference: PathBuf,
-    /// What is to read the index
+    /// The aligner that will read the index
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
-    /// What the files are called, without their endings [default: REF]
+    /// Prefix of the names of the files [default: REF]
     #[arg(short = 'o', long, value_name = "PREFIX")]
     prefix: Option<PathBuf>,
     /// Refuse to start if more memory than this is needed

@@ -56,10 +56,10 @@ pub struct BqsrFlags {
     /// Count errors only, for --bqsr-table; qualities stay as they are
     #[arg(long, requires = "bqsr_table", conflicts_with_all = ["bqsr", "bqsr_apply"])]
     bqsr_table_only: bool,
-    /// Where the recalibration table is written
+    /// Write the recalibration table
     #[arg(long, value_name = "TABLE")]
     bqsr_table: Option<PathBuf>,
-    /// Where a table of the reads with their new qualities is written, to see what is left to be told
+    /// Write a second table, counted after recalibration (as AnalyzeCovariates wants)
     #[arg(long, value_name = "TABLE", requires = "bqsr")]
     bqsr_after_table: Option<PathBuf>,
     /// Where no sites are known: count nothing at positions where three reads and one of five differ from the reference

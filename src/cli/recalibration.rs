@@ -8,7 +8,7 @@ use readmill_bqsr::covariates::MOST_CONTEXT;
 use readmill_bqsr::recalibration::MOST_CYCLES;
 use readmill_bqsr::{Applying, Arguments, Counting, Writing};
 
-/// What is counted, against what.
+/// Flags of counting.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: counting")]
 pub struct CountingFlags {
@@ -41,7 +41,7 @@ pub struct CountingFlags {
     compute_indel_bqsr_tables: bool,
 }
 
-/// What both counting and applying ask of qualities.
+/// Flags of qualities, for counting and applying.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct QualityFlags {
@@ -114,7 +114,7 @@ impl CountingFlags {
             || self.compute_indel_bqsr_tables
     }
 
-    /// What is counted against `reference`, and where the tables of the reads go, as they are and as they leave.
+    /// Returns the request for tables of the reads, before and after recalibration, counted against `reference`.
     pub fn table_request(
         &self,
         qualities: &QualityFlags,

@@ -1,4 +1,4 @@
-//! Flags for what is learnt of reads in passing, and for reads that go elsewhere.
+//! Flags of tallies and extra outputs.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use readmill_record::Result;
 
 use super::hints::named_format;
 
-/// What is learnt in passing.
+/// Flags of tallies and extra outputs in the same pass.
 #[derive(Args)]
 #[command(next_help_heading = "In the same pass")]
 pub struct SamePassFlags {

@@ -21,7 +21,7 @@ each read in its own.)"
 pub struct SplitArgs {
     #[command(flatten)]
     io: Io,
-    /// What tells the files apart: read-group, contigs or contigs=BASES (groups of at most so many bases [default: of the longest contig]), records=N
+    /// Key that separates the files: read-group, contigs or contigs=BASES (groups of at most so many bases [default: of the longest contig]), records=N
     #[arg(long, value_name = "WHAT", value_parser = SplitBy::parse)]
     by: SplitBy,
 }

@@ -1,4 +1,4 @@
-//! Subcommands that write nothing but what they learn of reads: flagstat, idxstats, stats, checksum.
+//! Subcommands that only tally reads: flagstat, idxstats, stats, checksum.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use readmill_record::Result;
 use super::common::{InputFlags, ResourceFlags};
 use super::hints;
 
-/// Where reads come from, and where what is learnt goes.
+/// Flags of the input and the file of the tally.
 #[derive(Args)]
 pub struct TallyArgs {
     #[command(flatten)]

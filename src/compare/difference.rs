@@ -1,4 +1,4 @@
-//! What differs, kept to be shown.
+//! Differences of records, kept for display.
 
 use std::collections::BTreeMap;
 use std::fmt;

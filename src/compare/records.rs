@@ -70,7 +70,7 @@ impl RecordFile {
         self.before + self.given as u64
     }
 
-    /// The next record; nothing at the end of the file.
+    /// Returns the next record; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<RecordRef<'_>>> {
         while self.given == self.batch.len() {
             if !self.refill().map_err(|error| error.file(&self.path))? {

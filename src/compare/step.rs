@@ -9,7 +9,7 @@ use super::level::Level;
 use super::line::SamLine;
 use super::reads::ReadBalance;
 
-/// What comparing the records came to.
+/// The result of comparing records.
 #[derive(Clone, Debug, Default)]
 pub struct RecordResult {
     /// The first difference that matters to L0, to L1 and to L2.
@@ -149,7 +149,7 @@ impl<'a> InStep<'a> {
         }
     }
 
-    /// What it came to.
+    /// Returns the result.
     pub fn finish(mut self) -> RecordResult {
         self.end_neighbours();
         let mut verdict = self.verdict;

@@ -1,4 +1,4 @@
-//! What the comparison says.
+//! The result of a comparison.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub struct ComparisonResult {
     pub(super) counts: [u64; 2],
     /// The parts that were not compared: of headers, and of records.
     pub(super) ignored: [String; 2],
-    /// Nothing where headers were not to be compared.
+    /// `None` where headers are not compared.
     pub(super) header: Option<HeaderResult>,
     pub(super) records: RecordResult,
 }

@@ -10,7 +10,7 @@ use readmill_record::{Error, Result};
 
 use crate::outputs::signal;
 
-/// Where bytes go.
+/// A file that appears under its name only when it is complete; or a device or pipe.
 pub struct AtomicFile {
     file: File,
     shown: PathBuf,
@@ -19,7 +19,7 @@ pub struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Opens a file that will be called `path`, or what stands there if it is a device or pipe.
+    /// Opens a file that will be named `path`, or the device or pipe at `path`.
     pub fn open(path: &Path) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
         if path.as_os_str() == "-" {
@@ -77,7 +77,7 @@ impl AtomicFile {
         self.file.write_all(bytes).map_err(|e| self.error(&e))
     }
 
-    /// The file, to be written at any place of it on any thread; nothing for devices and pipes.
+    /// Returns the file for writing at any offset on any thread; `None` for devices and pipes.
     pub fn positioned(&self) -> Option<PositionedFile> {
         self.names.as_ref()?;
         let file = self.file.try_clone().ok()?;
@@ -98,7 +98,7 @@ impl AtomicFile {
         self.move_to(0)
     }
 
-    /// Goes on writing at `offset`; a device or pipe is there already.
+    /// Continues writing at `offset`; does nothing for a device or pipe.
     pub fn move_to(&mut self, offset: u64) -> Result<()> {
         match self.names {
             Some(_) => self.file.seek(SeekFrom::Start(offset)).map(drop).map_err(|e| self.error(&e)),
@@ -110,7 +110,7 @@ impl AtomicFile {
         Error::io(format!("writing {} failed", self.shown.display()), error)
     }
 
-    /// Makes sure the bytes are on disk; a device or pipe has none.
+    /// Syncs the bytes to disk; does nothing for a device or pipe.
     pub fn sync(&self) -> Result<()> {
         match self.names {
             Some(_) => self.file.sync_all().map_err(|e| self.error(&e)),
@@ -118,12 +118,12 @@ impl AtomicFile {
         }
     }
 
-    /// Gives the complete file its name.
+    /// Renames the complete file to its final name.
     pub fn rename(&mut self) -> Result<()> {
         AtomicFile::rename_all(std::slice::from_mut(self))
     }
 
-    /// Gives complete files their names, all or none.
+    /// Renames complete files to their final names, all or none.
     pub fn rename_all(targets: &mut [AtomicFile]) -> Result<()> {
         let named: Vec<&AtomicFile> = targets.iter().filter(|target| target.is_file()).collect();
         let names: Vec<&(PathBuf, PathBuf)> =
@@ -147,7 +147,7 @@ impl Drop for AtomicFile {
     }
 }
 
-/// A regular file that is written at given places.
+/// A regular file that is written at given offsets.
 pub struct PositionedFile {
     file: File,
     shown: PathBuf,
@@ -168,7 +168,7 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// The path that a symbolic link, or a chain of them, leads to, whether or not anything is there.
+/// Resolves a symbolic link, or a chain of them, even if its target does not exist.
 fn resolve_links(path: &Path) -> PathBuf {
     if let Ok(found) = std::fs::canonicalize(path) {
         return found;

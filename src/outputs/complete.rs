@@ -1,4 +1,4 @@
-//! What is complete under its temporary name, and how it gets its name.
+//! An output that is complete under its temporary name, and its renaming.
 
 use std::path::{Path, PathBuf};
 
@@ -25,12 +25,12 @@ pub struct CompleteOutput {
 }
 
 impl CompleteOutput {
-    /// The name of the whole, as it was given.
+    /// Returns the path as the user gave it.
     pub fn path(&self) -> &Path {
         self.files.path()
     }
 
-    /// The parts it is made of, and their bytes; nothing where it is one file.
+    /// Returns the parts and their bytes; empty where there is one file.
     pub fn parts(&self) -> Vec<(PathBuf, u64)> {
         self.files.parts()
     }
@@ -40,8 +40,8 @@ impl CompleteOutput {
         self.bytes
     }
 
-    /// Gives its files and its index their names, and removes older indexes. Returns notes of what was removed, to be
-    /// written once no signal is [held off](crate::outputs::signal::hold_off): whoever reads the log may keep it waiting.
+    /// Renames the files and the index, and removes older indexes. Returns notes about removed files, to be logged once
+    /// no signal is [held off](crate::signal::hold_off): the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
         let CompleteOutput { mut files, index, .. } = self;
         let mut notes = Vec::new();
@@ -65,7 +65,7 @@ impl CompleteOutput {
     }
 }
 
-/// Writes the index of `bam` under its temporary name; gives its path, too.
+/// Writes the index of `bam` under its temporary name; also returns its path.
 pub fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, AtomicFile)> {
     let suffix = match scheme.kind() {
         Kind::Bai => ".bai",

@@ -1,4 +1,4 @@
-//! What an output of CRAM needs beside others: the reference, the number of records so far, and the .crai index.
+//! The parts that only a CRAM output has: the reference, the number of records so far, and the .crai index.
 
 use std::path::Path;
 
@@ -12,13 +12,13 @@ use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
 /// An output of CRAM.
 pub struct CramOutput {
     pub writing: Writing,
-    /// The index, if there is to be one.
+    /// The index, if one is wanted.
     pub crai: Option<Crai>,
     records: u64,
 }
 
 impl CramOutput {
-    /// How `output` is written for reads under `header`, whose contigs are charged to `ledger`.
+    /// Prepares a CRAM output for reads under `header`, whose contigs are charged to `ledger`.
     pub fn new(output: &Output, header: &Header, indexed: bool, ledger: &Ledger) -> Result<Self> {
         let references = references(&output.cram, header, ledger)?;
         let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
@@ -26,7 +26,7 @@ impl CramOutput {
         Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
     }
 
-    /// Gives containers their place behind those before.
+    /// Fills the record counters of encoded containers, and adds them to the index.
     pub fn assign_offset(&mut self, encoded: &Encoded, bytes: &mut [u8], records: u64, offset: u64) {
         encoded.settle(bytes, self.records);
         self.records += records;
@@ -44,7 +44,7 @@ impl CramOutput {
     }
 }
 
-/// Where bases come from; None where all bases are stored.
+/// Returns the reference; `None` where all bases are stored.
 fn references(style: &CramStyle, header: &Header, ledger: &Ledger) -> Result<Option<References>> {
     let CramStyle { no_reference, reference, cache, .. } = style;
     if *no_reference {
@@ -54,9 +54,8 @@ fn references(style: &CramStyle, header: &Header, ledger: &Ledger) -> Result<Opt
     References::new(header, fasta.as_ref(), cache, ledger).map(Some)
 }
 
-/// Gives the @SQ lines of a header the M5 that CRAM wants, of the contigs that the reference has; refuses a reference
-/// whose contigs are others by the M5 that is there, as samtools does. Without a reference there must be bases under
-/// the M5 of some contig.
+/// Adds the M5 that CRAM needs to the @SQ lines, for the contigs of the reference. Refuses a reference whose M5 differs
+/// from the header, as samtools does. Without a reference, some contig must have bases under its M5.
 pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result<()> {
     let reference = match &output.cram {
         CramStyle { no_reference: true, .. } => return Ok(()),

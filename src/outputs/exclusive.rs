@@ -1,4 +1,4 @@
-//! Creating a file that belongs to this run alone: no link is followed, and no file of somebody else is written to.
+//! Creates a file that belongs to this run alone: no link is followed, and no file of another program is written.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{Error as IoError, ErrorKind};
@@ -69,7 +69,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     Err(busy())
 }
 
-/// The thing that has the name of a file to be created.
+/// The file that has the name of a file to be created.
 enum ExistingFile {
     /// No file any more.
     Nothing,

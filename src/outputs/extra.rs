@@ -1,4 +1,4 @@
-//! The outputs beside the main one, made as the plan has them.
+//! Makes the extra outputs that the plan asks for.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::plan::{
 };
 use crate::process::console::Console;
 
-/// Opens the outputs for reads under this header.
+/// Opens the extra outputs for reads under this header.
 pub fn open<'a>(
     plan: &'a Plan,
     header: &'a Header,
@@ -53,7 +53,7 @@ fn chosen<'a>(
     ExtraWriter::new(router, open, (list.len(), list.len()), None, in_flight).map(Some)
 }
 
-/// What stands in the name of the file for reads without a read group.
+/// The part of the file name for reads without a read group.
 const NO_GROUP: &str = "no-read-group";
 
 fn split_up<'a>(
@@ -106,7 +106,7 @@ fn split_up<'a>(
     ExtraWriter::new(Router::Each(route), open, (opened, most), most_records, in_flight).map(Some)
 }
 
-/// Opens an output, and completes the header for it.
+/// Opens an output, and completes its header.
 fn create(
     output: &Output,
     mut header: Header,
@@ -146,7 +146,8 @@ fn fastq<'a>(
     ExtraWriter::new(Router::Templates(by_segment), open, (opened, opened), None, in_flight).map(Some)
 }
 
-/// The plan for reads under this header: those whose templates stand together need no sorting to become FASTQ.
+/// Returns the plan without a sort that this header makes needless: reads whose templates stand together need no
+/// sorting to become FASTQ.
 pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     let mut plan = plan.clone();
     if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra {
@@ -159,13 +160,13 @@ pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     plan
 }
 
-/// The header of the reads of one read group.
+/// Reduces a header to one read group.
 fn keep_group(header: &mut Header, number: usize) -> Result<()> {
     let own = header.lines_of(b"RG").filter(|line| line.get(b"ID").is_some()).nth(number).cloned();
     header.replace(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])
 }
 
-/// Names of files for the read groups, whatever stands in their IDs.
+/// Returns file names for the read groups, whatever their IDs are.
 fn group_names(header: &Header) -> Result<Vec<String>> {
     let rest = (NO_GROUP.to_string(), "none".to_string());
     let (mut names, mut owners) = (Vec::new(), HashMap::from([rest]));
@@ -198,14 +199,14 @@ fn ends_with_separator(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// What is chosen for a file.
+/// The reads that go to one file, and whether they leave the main output.
 #[derive(Clone)]
 struct Selection {
     what: Selector,
     moves: bool,
 }
 
-/// Reads by a name for them, or by an expression.
+/// Reads of a named class, or reads that match an expression.
 #[derive(Clone)]
 enum Selector {
     Class(Class),
@@ -229,7 +230,7 @@ impl Selection {
     }
 }
 
-/// Each read to every file it is chosen for; those that move go to the first alone that they move to.
+/// Routes each read to every file that selects it; a read that moves goes to the first such file only.
 #[derive(Clone)]
 struct SelectionRoute {
     list: Vec<Selection>,

@@ -1,8 +1,9 @@
-//! Outputs beside the main one: reads are gathered there in pages, in their order, and encoded on all threads.
+//! Writes extra outputs: reads are gathered in buffers, in their order, and encoded on all threads.
 //!
-//! What one partition of the main output has for another output may be little. So it is gathered, serially, until a
-//! page is full; full pages are encoded by whoever is about to encode next, and written in their order by whoever
-//! completes the next one. Where pages end follows from the reads alone.
+//! One partition of the main output may have few reads for an extra output. So they are gathered, serially, until a
+//! buffer is full. A full buffer is encoded by the next thread that is about to encode, and buffers are written in
+//! their order. Where buffers end depends on the reads alone.
+//!
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,39 +17,39 @@ use crate::outputs::routing::{RoutedRecords, Router};
 use crate::outputs::{CompleteOutput, EncodedPart, PartEncoder, PartWriter, Sink};
 use crate::process::console::Console;
 
-/// Bytes of all pages that are being gathered, at most.
+/// The most bytes of all buffers that are being filled.
 const ALL_BUFFERS: usize = 32 << 20;
 
-/// A template may keep this many bytes waiting for its end.
+/// The most bytes of a template that waits for its end.
 const MOST_WAITING: usize = 1 << 20;
 
-/// Blocks of a page, at most: as many as a partition has.
+/// The most blocks of a buffer: as many as a partition has.
 const MOST_BLOCKS: usize = PARTITION as usize / BLOCK_RECORDS;
 
-/// Bytes that so many outputs take: pages that are gathered, and as many that wait or are encoded.
+/// Returns the bytes that `outputs` extra outputs take: buffers being filled, and as many that wait or are encoded.
 pub fn memory(outputs: usize) -> u64 {
     2 * ALL_BUFFERS.min(outputs * MOST_BLOCKS * BLOCK_RECORDS) as u64
 }
 
-/// Makes the outputs that are opened only when there is something for them: the file for that number, and its header.
+/// Opens the extra output of a number, when there are reads for it; returns its sink and header.
 pub type OpenExtra<'a> = Box<dyn Fn(usize) -> Result<(Sink, Header)> + Send + Sync + 'a>;
 
-/// The outputs beside the main one.
+/// All extra outputs.
 pub struct ExtraWriter<'a> {
     router: Router,
     open: OpenExtra<'a>,
-    /// Most records in an output before the next one is begun, of whole templates where they stand together.
+    /// The most records in an output before the next one begins; whole templates where they stand together.
     most_records: Option<u64>,
     buffer: usize,
     list: Mutex<Vec<Option<Arc<ExtraSink>>>>,
     tasks: Mutex<VecDeque<WriteBuffer>>,
     rolling: Mutex<RollingOutput>,
-    /// The last template so far, and what became of those before it.
+    /// The last template so far, and the counts of those before it.
     edge: Mutex<(Batch, Segments)>,
     in_flight: usize,
 }
 
-/// Where the reads of a rolling output go.
+/// The current output where outputs are split by number of records.
 #[derive(Default)]
 struct RollingOutput {
     at: usize,
@@ -56,14 +57,14 @@ struct RollingOutput {
     name: Vec<u8>,
 }
 
-/// One output.
+/// One extra output.
 struct ExtraSink {
     header: Header,
     gathering: Mutex<(Batch, u64)>,
     written: Mutex<WrittenParts>,
 }
 
-/// What has been written, and encoded pages that wait for those before them.
+/// The sink, and encoded buffers that wait for those before them.
 struct WrittenParts {
     sink: Sink,
     next: u64,
@@ -71,7 +72,7 @@ struct WrittenParts {
     records: u64,
 }
 
-/// A page of reads for an output.
+/// A full buffer of reads for an output.
 struct WriteBuffer {
     sink: Arc<ExtraSink>,
     number: u64,
@@ -83,7 +84,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> ExtraWriter<'a> {
-    /// Outputs that `open` makes, `opened` of them now, at most `most` in all.
+    /// Creates a writer whose outputs `open` makes: `opened` of them now, at most `most` in all.
     pub fn new(
         router: Router,
         open: OpenExtra<'a>,
@@ -106,12 +107,12 @@ impl<'a> ExtraWriter<'a> {
         Ok(extra)
     }
 
-    /// A thread's router.
+    /// Returns one thread's router.
     pub fn router(&self) -> Router {
         self.router.fork()
     }
 
-    /// The output of that number, which is begun if it is not there.
+    /// Returns the output of a number, and opens it if necessary.
     fn sink(&self, number: usize) -> Result<Arc<ExtraSink>> {
         let mut list = lock(&self.list);
         if list.len() <= number {
@@ -127,7 +128,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(Arc::clone(list[number].insert(Arc::new(sink))))
     }
 
-    /// Takes reads that go elsewhere, in their order.
+    /// Takes reads for extra outputs, in their order.
     pub fn take(&self, routed: RoutedRecords) -> Result<()> {
         let RoutedRecords { places, edges } = routed;
         let [first, last] = edges.unwrap_or_default();
@@ -144,7 +145,7 @@ impl<'a> ExtraWriter<'a> {
         self.join(last)
     }
 
-    /// Takes a template that may go on with the last one, or begin there.
+    /// Takes a template that may continue the last one, or begins a new one.
     fn join(&self, batch: Batch) -> Result<()> {
         let Some(&begin) = batch.spans.first() else { return Ok(()) };
         let mut edge = lock(&self.edge);
@@ -162,7 +163,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// The last template is whole.
+    /// Routes the last template, which is complete.
     fn close_edge(&self, (last, counts): &mut (Batch, Segments)) -> Result<()> {
         let Router::Templates(by_segment) = &self.router else { return Ok(()) };
         let mut places = Vec::new();
@@ -173,7 +174,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Gives each output as many records as it may have.
+    /// Splits records among outputs, `most` records each.
     fn roll(&self, batch: &Batch, most: u64) -> Result<()> {
         let mut rolling = lock(&self.rolling);
         for (_, record) in batch.records() {
@@ -211,7 +212,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Ends the page of an output that gets no more.
+    /// Ends the buffer of an output that gets no more reads.
     fn close_buffer(&self, number: usize) -> Result<()> {
         let sink = self.sink(number)?;
         let (batch, number) = &mut *lock(&sink.gathering);
@@ -222,7 +223,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Adds what became of templates.
+    /// Adds counts of templates.
     pub fn count(&self, counts: Segments) {
         let sums = &mut lock(&self.edge).1;
         sums.excluded += counts.excluded;
@@ -230,7 +231,7 @@ impl<'a> ExtraWriter<'a> {
         sums.singles += counts.singles;
     }
 
-    /// Encodes the pages that wait for it. Whoever is about to encode does this first.
+    /// Encodes the full buffers. A thread calls this before it encodes its own reads.
     pub fn encode(&self) -> Result<()> {
         loop {
             let next = lock(&self.tasks).pop_front();
@@ -239,7 +240,8 @@ impl<'a> ExtraWriter<'a> {
         }
     }
 
-    /// Writes what is left, and completes the files but for their names. Gives the number of records in each, too.
+    /// Writes the remaining reads, and completes the files under their temporary names. Also returns the number of
+    /// records in each.
     pub fn complete(self, console: &Console) -> Result<Vec<(u64, CompleteOutput)>> {
         let mut edge = lock(&self.edge);
         self.close_edge(&mut edge)?;
@@ -280,7 +282,7 @@ impl ExtraSink {
     }
 }
 
-/// Says what is not where one would look for it.
+/// Reports reads that were left out, and unpaired ends.
 fn report_omitted(console: &Console, Segments { excluded, repeated, singles }: Segments) {
     if excluded > 0 {
         console.say(&format!("readmill: {excluded} records left out for their flags"));

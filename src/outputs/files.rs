@@ -1,8 +1,9 @@
-//! The files of an output: one, or parts that `cat` joins to it.
+//! The file of an output, or its parts, which `cat` joins.
 //!
-//! A part is a stretch of the one order of records, and all parts take about as many bytes of records. A partition of
-//! the output goes where its first record belongs, so parts end where partitions do, which is at the border of a record
-//! and of a BGZF block, and which no thread, memory or spill moves.
+//! A part is a contiguous range of the records in order, and all parts hold about the same number of record bytes. A
+//! partition goes to the part in which its first record belongs, so parts end where partitions end: at a record and
+//! BGZF block border that threads, memory and spills do not change.
+//!
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,18 +15,18 @@ use crate::plan::{MOST_PARTS, Output, part_name};
 
 /// The files of an output, in their order.
 pub struct OutputFiles {
-    /// The name of the whole, as it was given.
+    /// The path as the user gave it.
     path: PathBuf,
     files: Vec<AtomicFile>,
-    /// Bytes that each has, or will have when all is written that has its place.
+    /// Bytes of each file, including those with a reserved offset.
     bytes: Vec<u64>,
-    /// The file that goes on.
+    /// The index of the current file.
     at: usize,
-    /// Bytes of all records that will come, as they lie in BAM.
+    /// Bytes of all records to come, as BAM.
     expected: u64,
 }
 
-/// Where bytes are to be written: in which file, at which byte of it.
+/// A file and an offset in it.
 #[derive(Clone, Copy)]
 pub struct FilePosition {
     pub file: usize,
@@ -33,7 +34,7 @@ pub struct FilePosition {
 }
 
 impl OutputFiles {
-    /// Opens all of them.
+    /// Opens all files.
     pub fn open(output: &Output) -> Result<Self> {
         let path = output.path.clone();
         if output.is_in_parts() && path.symlink_metadata().is_ok() {
@@ -50,12 +51,12 @@ impl OutputFiles {
         Ok(OutputFiles { path, bytes: vec![0; files.len()], files, at: 0, expected: 0 })
     }
 
-    /// The name of the whole as it was given.
+    /// Returns the path as the user gave it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name that the whole has in the end; nothing for devices and pipes.
+    /// Returns the final name; `None` for devices and pipes.
     pub fn name(&self) -> Option<PathBuf> {
         match &self.files[..] {
             [one] => one.name().map(Path::to_path_buf),
@@ -83,48 +84,48 @@ impl OutputFiles {
         self.files.iter().any(AtomicFile::is_pipe)
     }
 
-    /// Says how many bytes all records together will have, before the first of them comes.
+    /// Sets how many bytes all records together will have, before the first of them comes.
     pub fn expect(&mut self, bytes: u64) {
         self.expected = bytes;
     }
 
-    /// Goes on in the file in which the record belongs before which `start` bytes of records come.
+    /// Continues in the file of the record that `start` bytes of records precede.
     pub fn go_to(&mut self, start: u64) {
         let share = u128::from(start) * self.files.len() as u128 / u128::from(self.expected.max(1));
         self.at = self.at.max((share as usize).min(self.files.len() - 1));
     }
 
-    /// Goes on in the last.
+    /// Continues in the last file.
     pub fn go_to_last(&mut self) {
         self.at = self.files.len() - 1;
     }
 
-    /// The place of the next `n` bytes.
+    /// Reserves the offset of the next `n` bytes.
     pub fn reserve(&mut self, n: usize) -> FilePosition {
         let place = FilePosition { file: self.at, offset: self.bytes[self.at] };
         self.bytes[self.at] += n as u64;
         place
     }
 
-    /// Writes bytes where the last ones were written.
+    /// Writes bytes after the last ones.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.reserve(bytes.len());
         self.files[self.at].write(bytes)
     }
 
-    /// Writes bytes behind all that have their place.
+    /// Writes bytes after all reserved offsets.
     pub fn write_last(&mut self, bytes: &[u8]) -> Result<()> {
         let end = self.bytes[self.at];
         self.files[self.at].move_to(end)?;
         self.write(bytes)
     }
 
-    /// The files, to be written at any place of them on any thread; nothing for devices and pipes.
+    /// Returns the files for writing at any offset on any thread; `None` for devices and pipes.
     pub fn positioned(&self) -> Option<Vec<PositionedFile>> {
         self.files.iter().map(AtomicFile::positioned).collect()
     }
 
-    /// What was written into the only file, from `offset` on.
+    /// Reads the only file from `offset` on.
     pub fn read_from(&self, offset: u64) -> Result<impl Read + Send + use<>> {
         self.files[0].read_from(offset, self.bytes[0] - offset)
     }
@@ -135,13 +136,13 @@ impl OutputFiles {
         self.files[0].restart()
     }
 
-    /// Makes sure that all bytes are on disk.
+    /// Syncs all bytes to disk.
     pub fn sync(&self) -> Result<()> {
         self.files.iter().try_for_each(AtomicFile::sync)
     }
 
-    /// Gives all files their names, or none. Parts of an older output that has more of them are removed before, or they
-    /// would be joined to these; returns notes of that.
+    /// Renames all files, or none. Removes parts of an older output that had more parts, because `cat` would join them;
+    /// returns notes about that.
     pub fn rename(&mut self) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         if self.are_parts() {
@@ -156,7 +157,7 @@ impl OutputFiles {
         Ok(notes)
     }
 
-    /// The parts and their bytes; nothing where there is one file.
+    /// Returns the parts and their bytes; empty where there is one file.
     pub fn parts(&self) -> Vec<(PathBuf, u64)> {
         let parts = self.files.iter().zip(&self.bytes).filter(|_| self.are_parts());
         parts.map(|(file, &bytes)| (file.path().to_path_buf(), bytes)).collect()

@@ -1,4 +1,4 @@
-//! The text files beside the output: metrics, recalibration tables, what was counted.
+//! Report files: metrics, recalibration tables, statistics.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
 use crate::outputs::index_names;
 use crate::plan::{Output, Plan};
 
-/// What a file beside the output is.
+/// A kind of report file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportFile {
     /// Picard's metrics of duplicates.
     Metrics,
     /// The same as JSON.
     Json,
-    /// The recalibration table of reads as they come.
+    /// The recalibration table of the input reads.
     Table,
-    /// The recalibration table of reads as they leave.
+    /// The recalibration table of the reads with their new qualities.
     After,
     /// The text of samtools flagstat.
     Flagstat,
@@ -41,22 +41,22 @@ pub enum ReportFile {
     Adapters,
 }
 
-/// The files that are open, so that a name that cannot be written is told at once.
+/// The open report files; a name that cannot be written is reported before the run.
 pub struct ReportFiles {
     files: Vec<(ReportFile, AtomicFile)>,
-    /// The name that reports give the sample.
+    /// The name of the sample in reports.
     sample: String,
 }
 
 impl ReportFiles {
-    /// Opens those that the plan names, beside an output with this header.
+    /// Opens the files that the plan names.
     pub fn open(plan: &Plan, header: &Header) -> Result<Self> {
         let open = |(what, path)| Ok((what, AtomicFile::open(path)?));
         let files = paths(plan).into_iter().map(open).collect::<Result<_>>()?;
         Ok(ReportFiles { files, sample: sample_name(plan, header) })
     }
 
-    /// Writes a file, if it is asked for, under a temporary name.
+    /// Writes a file under its temporary name, if the plan asks for it.
     pub fn write(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
         let Some((_, target)) = self.files.iter_mut().find(|(which, _)| *which == what) else {
             return Ok(());
@@ -65,12 +65,12 @@ impl ReportFiles {
         target.sync()
     }
 
-    /// Writes a recalibration table, that of the reads as they are or as they leave, if it is asked for.
+    /// Writes the recalibration table before or after recalibration, if the plan asks for it.
     pub fn write_table(&mut self, report: &bqsr::Report, after: bool) -> Result<()> {
         self.write(if after { ReportFile::After } else { ReportFile::Table }, &report.text())
     }
 
-    /// Writes the metrics that are asked for.
+    /// Writes the duplication metrics that the plan asks for.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
         let command = self.in_place_of("MarkDuplicates", plan);
         self.write(ReportFile::Metrics, &metrics.to_picard(&command, VERSION))?;
@@ -78,13 +78,13 @@ impl ReportFiles {
         self.write(ReportFile::Json, json.as_bytes())
     }
 
-    /// Writes the metrics of adapters, if they are asked for.
+    /// Writes the metrics of adapters, if the plan asks for them.
     pub fn write_adapters(&mut self, plan: &Plan, counts: &AdapterCounts) -> Result<()> {
         let text = counts.to_text(&self.in_place_of("MarkIlluminaAdapters", plan), VERSION);
         self.write(ReportFile::Adapters, text.as_bytes())
     }
 
-    /// A command line with words of Picard's in front, behind which report tools look for the sample.
+    /// Returns a command line that begins like one of Picard, because report tools read the sample from it.
     fn in_place_of(&self, tool: &str, plan: &Plan) -> String {
         format!("{tool} INPUT={} ({})", self.sample, plan.command_line())
     }
@@ -95,21 +95,21 @@ impl ReportFiles {
     }
 }
 
-/// Stands where Picard has a date: equal runs write equal bytes.
+/// In place of the date that Picard writes: equal runs write equal bytes.
 const VERSION: &str = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
 
-/// Endings of outputs, which are no part of a sample's name.
+/// File endings that are not part of a sample name.
 const ENDINGS: [&str; 4] = [".bam", ".cram", ".sam.gz", ".sam"];
 
-/// The name that reports give the sample: the name asked for, else that of the output without its ending. Where the
-/// output has no name, it is the sample of the read groups if they have but one, else the first input.
+/// Returns the name of the sample in reports: the name in the plan, else the name of the output without its ending. If
+/// the output has no name: the sample of the read groups if they have only one, else the first input.
 fn sample_name(plan: &Plan, header: &Header) -> String {
     let name = plan.tallies.sample.clone().or_else(|| output_name(plan)).or_else(|| only_sample(header));
     let name = name.unwrap_or_else(|| {
         let input = plan.inputs.first().and_then(|path| path.file_name());
         input.map_or("-".into(), |name| name.to_string_lossy().into_owned())
     });
-    // Report tools take what stands before a blank and behind a slash.
+    // Report tools read up to a blank, and after a slash.
     name.replace(|c: char| c.is_whitespace() || c == '/', "_")
 }
 
@@ -124,7 +124,7 @@ fn output_name(plan: &Plan) -> Option<String> {
     Some(stem.filter(|stem| !stem.is_empty()).unwrap_or(&name).to_owned())
 }
 
-/// The sample of the read groups, if they have but one.
+/// Returns the sample of the read groups, if they have only one.
 fn only_sample(header: &Header) -> Option<String> {
     let mut samples = header.lines_of(b"RG").filter_map(|line| line.get(b"SM"));
     let first = samples.next().filter(|name| !name.is_empty())?;
@@ -193,7 +193,7 @@ pub fn check(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Whether what is written there is gone, as in /dev/null, so that several outputs may have the name.
+/// Whether the path is a device such as /dev/null, which several outputs may share.
 fn is_device(path: &Path) -> bool {
     path.as_os_str() != "-" && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
 }
@@ -208,7 +208,7 @@ pub fn spare(input: &Path, output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether two paths are one: the same words, or one file.
+/// Whether two paths are the same path, or the same file.
 fn is_same(a: &Path, b: &Path) -> bool {
     let file = |path: &Path| {
         let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
@@ -223,7 +223,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
         || file(a).is_some_and(|a| Some(a) == file(b))
 }
 
-/// The metrics of what was judged and applied.
+/// Returns the metrics of the duplicates that were found and marked.
 pub fn duplication(libraries: &Libraries, tally: &Tally, counted: &Counted) -> DuplicationMetrics {
     let mut counts = tally.libraries.clone();
     counted.add_to(&mut counts);

@@ -1,28 +1,28 @@
-//! Reads that go elsewhere than into the main output, taken out of a batch.
+//! Routes reads of a batch to extra outputs.
 
 use readmill_filters::route::{self, BySegment, Route, Segments};
 use readmill_record::{Batch, RecordRef, Result, Stamp};
 
-/// Reads of one batch that go elsewhere.
+/// Reads of one batch that go to extra outputs.
 #[derive(Default)]
 pub struct RoutedRecords {
-    /// The number of the output, and its reads.
+    /// The number of each extra output, and its reads.
     pub places: Vec<(usize, Batch)>,
-    /// The first and the last template, which may go on in the batches beside it. What lies between them is in
-    /// `places`.
+    /// The first and the last template, which may continue in the neighbouring batches. The templates between them are
+    /// in `places`.
     pub edges: Option<[Batch; 2]>,
 }
 
-/// By what reads are told where they go.
+/// Decides to which extra outputs reads go.
 pub enum Router {
-    /// Each by itself.
+    /// Each read by itself.
     Each(Box<dyn Route>),
-    /// By the ends of templates, whose records stand together. Nothing is left for the main output.
+    /// By the segments of templates, whose records stand together. No read is left for the main output.
     Templates(BySegment),
 }
 
 impl Router {
-    /// A thread's copy.
+    /// Returns one thread's copy.
     pub fn fork(&self) -> Router {
         match self {
             Router::Each(route) => Router::Each(route.fork()),
@@ -31,7 +31,7 @@ impl Router {
     }
 }
 
-/// Takes the reads out of a batch that go elsewhere, copies of those that also stay.
+/// Takes reads out of a batch for extra outputs; reads that also stay are copied.
 pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> Result<RoutedRecords> {
     match router {
         Router::Each(route) => Ok(RoutedRecords { places: each(&mut **route, batch)?, edges: None }),
@@ -39,7 +39,7 @@ pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> R
     }
 }
 
-/// Adds a read for a place.
+/// Adds a read for an extra output.
 fn put(
     places: &mut Vec<(usize, Batch)>,
     place: usize,

@@ -36,7 +36,7 @@ impl Unfinished {
     }
 }
 
-/// The outputs that a signal has to look at.
+/// The outputs that a signal checks.
 struct UnfinishedOutputs {
     unfinished: Vec<Unfinished>,
     /// Whether a file was complete and got its name.
@@ -68,7 +68,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Has a signal remove files that others create, which are to become what the user calls `shown`.
+/// Registers files that others create, for a signal to remove; the user knows them as `shown`.
 pub fn remove_too(partials: &[PathBuf], shown: &str) {
     let new = partials.iter().map(|partial| Unfinished {
         partial: partial.clone(),
@@ -78,7 +78,7 @@ pub fn remove_too(partials: &[PathBuf], shown: &str) {
     lock(&OUTPUTS).unfinished.extend(new);
 }
 
-/// Notes that files which others create are complete and have their names.
+/// Marks files that others created as complete and renamed.
 pub fn complete(partials: &[PathBuf]) {
     let mut outputs = lock(&OUTPUTS);
     outputs.unfinished.retain(|file| !partials.contains(&file.partial));
@@ -92,14 +92,14 @@ pub fn remove(partial: &Path) {
     gone.for_each(|file| file.remove());
 }
 
-/// Keeps signals waiting until the guard is dropped: they find all outputs of a run named, or none.
+/// Defers signals until the guard is dropped: they find all outputs of a run renamed, or none.
 pub fn hold_off() -> impl Drop {
     lock(&NAMING)
 }
 
-/// Gives files their names, all or none; a signal comes before the first or behind the last. Of several, the last name is
-/// free before the first is given: if the machine stops between them, the end is missing, and that is seen. On failure,
-/// gives the number of the one that could not be renamed, too.
+/// Renames files, all or none; a signal takes effect before the first or after the last. Of several files, the last
+/// name is removed before the first is given: if the machine stops between them, the last file is missing, and readers
+/// notice that. On failure, also returns the number of the file that could not be renamed.
 pub fn rename_all(files: &[&(PathBuf, PathBuf)]) -> Result<(), (usize, std::io::Error)> {
     let mut outputs = lock(&OUTPUTS);
     for (number, (partial, _)) in files.iter().enumerate() {
@@ -154,7 +154,8 @@ pub fn watch() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Leaves the rest to the signal that has come, if one has: the last line and the exit code are the signal's.
+/// If a stopping signal has come, waits for its thread to end the process: the last line and the exit code are the
+/// signal's.
 pub fn give_way() {
     while CAME.get().is_some_and(|came| came.load(SeqCst)) {
         std::thread::park();

@@ -28,9 +28,9 @@ pub struct Sink {
     files: OutputFiles,
     format: Format,
     index: Option<IndexBuilder>,
-    /// What the index is charged to.
+    /// Charge of the index.
     index_charge: Option<Charge>,
-    /// Whether to do without an index where the records turn out not to be in order.
+    /// Whether to omit the index where records turn out not to be in order.
     index_is_optional: bool,
     scheme: Option<Scheme>,
     /// Bytes of all files.
@@ -50,18 +50,18 @@ pub struct EncodedPart {
     pub bytes: Vec<u8>,
     /// Its index entries.
     pub fragment: Option<Fragment>,
-    /// What is to be filled in once its place is known.
+    /// Values to fill in once its offset is known.
     pub cram: cram::Encoded,
     /// Its records.
     pub records: u64,
-    /// Bytes of all records before it, where that is known.
+    /// Bytes of all records before it, if known.
     pub start: u64,
-    /// Reads of it that go into other outputs.
+    /// Its reads that go to extra outputs.
     pub routed: RoutedRecords,
 }
 
 impl Sink {
-    /// Opens the output for a file with this header, or one that differs in its order alone. What CRAM knows of contigs is
+    /// Opens the output for a file with this header, or one that differs only in its order. Contig data for CRAM is
     /// charged to `ledger`.
     pub fn create(
         output: &Output,
@@ -127,7 +127,7 @@ impl Sink {
         })
     }
 
-    /// Charges what the index of the output comes to take, as a rule; what it takes more is charged as it grows.
+    /// Charges the usual size of the index; more is charged as it grows.
     ///
     /// # Errors
     /// There is too little memory for it.
@@ -163,7 +163,7 @@ impl Sink {
         self.cram.as_ref().map_or(cram::Version::DEFAULT, |cram| cram.writing.version)
     }
 
-    /// Whether what has been written can be read and written again.
+    /// Whether the output can be read back and written again.
     pub fn can_restart(&self) -> bool {
         self.format == Format::Bam && self.files.are_regular() && !self.files.are_parts()
     }
@@ -173,20 +173,19 @@ impl Sink {
         self.files.read_from(self.header)
     }
 
-    /// Says how many bytes all records together will have, before the first of them comes: an output in parts is
-    /// cut by it.
+    /// Sets how many bytes all records together will have, before the first of them: an output in parts is cut by it.
     pub fn expect(&mut self, bytes: u64) {
         self.files.expect(bytes);
     }
 
-    /// Forgets everything written.
+    /// Empties the output.
     pub fn restart(&mut self, header: &Header) -> Result<()> {
         self.offset = 0;
         self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
         self.files.restart()
     }
 
-    /// What threads need to encode parts, of which `in_flight` are under way.
+    /// Returns the writer that threads share to encode parts, `in_flight` of them at a time.
     pub fn writer<'a>(&self, header: &'a Header, in_flight: usize) -> PartWriter<'a> {
         PartWriter {
             format: self.format,
@@ -208,8 +207,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Takes the next part: gives its bytes their place in the file and takes its index entries. A pipe gets
-    /// the bytes at once; into a file they are written by [`PartWriter::write_pending`], on any thread.
+    /// Takes the next part: assigns its file offset and adds its index entries. A pipe gets the bytes at once; bytes
+    /// for a file are written by [`PartWriter::write_pending`], on any thread.
     pub fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
         self.assign_offset(&mut part);
         self.files.go_to(part.start);
@@ -233,7 +232,7 @@ impl Sink {
         self.write_bytes(&part.bytes)
     }
 
-    /// Takes the index entries of a part that comes next, and fills in what depends on its place.
+    /// Adds the index entries of the next part, and fills in values that depend on its offset.
     fn assign_offset(&mut self, part: &mut EncodedPart) {
         if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
             index.absorb(fragment, self.offset);
@@ -246,8 +245,8 @@ impl Sink {
         }
     }
 
-    /// Ends the output: everything is on disk and under its name, or an error says why not.
-    /// Returns the bytes of the main file.
+    /// Ends the output: everything is on disk and under its name, or an error is returned. Returns the bytes of the
+    /// main file.
     pub fn finish(self, console: &Console) -> Result<u64> {
         let complete = self.complete(console)?;
         let bytes = complete.bytes();
@@ -255,7 +254,7 @@ impl Sink {
         Ok(bytes)
     }
 
-    /// Completes the file and its index under their temporary names, so that hardly anything can go wrong any more.
+    /// Completes the file and its index under their temporary names; after that only the renaming can fail.
     pub fn complete(mut self, console: &Console) -> Result<CompleteOutput> {
         let end: &[u8] = match self.format {
             Format::Cram => &cram::EOF,
@@ -288,10 +287,10 @@ impl Sink {
     }
 }
 
-/// A part and its place.
+/// A part and its offset.
 type PlacedPart = (FilePosition, EncodedPart);
 
-/// How parts are encoded and written, for all threads.
+/// Encodes and writes parts, shared by all threads.
 pub struct PartWriter<'a> {
     format: Format,
     codec: Codec,
@@ -301,7 +300,7 @@ pub struct PartWriter<'a> {
     fastq: fastq::Style,
     cram: Option<cram::Writing>,
     parts: Pool<EncodedPart>,
-    /// The files, where bytes can be written at any place of them, and what is to be written where.
+    /// The files, if they can be written at any offset, and the parts that wait to be written.
     pending: Option<(Vec<PositionedFile>, Mutex<Vec<PlacedPart>>)>,
 }
 
@@ -328,8 +327,8 @@ impl<'a> PartWriter<'a> {
         self.parts.take().unwrap_or_default()
     }
 
-    /// Writes what has been given its place and waits. Whoever is about to encode does this first, so that
-    /// parts are written on all threads and few of them wait; and it is done once more at the end.
+    /// Writes the parts that wait. A thread calls this before it encodes, so that all threads write and few parts wait;
+    /// it is called once more at the end.
     pub fn write_pending(&self) -> Result<()> {
         let Some((files, queue)) = &self.pending else { return Ok(()) };
         loop {
@@ -341,7 +340,7 @@ impl<'a> PartWriter<'a> {
     }
 }
 
-/// One thread's means to encode parts.
+/// One thread's encoder of parts.
 pub enum PartEncoder<'a> {
     /// BGZF blocks of BAM records.
     Bam(Box<Encoder>),
@@ -351,12 +350,12 @@ pub enum PartEncoder<'a> {
     Cram(Box<cram::Encoder>),
 }
 
-/// One thread's means to write text.
+/// One thread's encoder of text.
 pub struct TextEncoder<'a> {
     header: &'a Header,
-    /// How FASTQ is written; SAM without it.
+    /// The FASTQ style; `None` for SAM.
     style: Option<fastq::Style>,
-    /// What compresses it, if anything does.
+    /// The compressor, if the text is compressed.
     codec: Option<Box<Encoder>>,
     text: Vec<u8>,
 }

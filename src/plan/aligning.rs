@@ -7,16 +7,16 @@ use readmill_filters::adapter::{AdapterRules, Marker};
 use readmill_record::header::Line;
 use readmill_record::{Error, Header, Result};
 
-/// Where reads come from that are not aligned yet, and what aligns them.
+/// Reads that are not aligned yet, and their aligner.
 #[derive(Clone, Debug)]
 pub struct Aligning {
     /// The reference: its index stands beside it.
     pub reference: PathBuf,
     /// The reads.
     pub lanes: Vec<Lane>,
-    /// What they carry on to their records.
+    /// How barcodes and comments become tags.
     pub read_tags: ReadTags,
-    /// What aligns them.
+    /// The aligner.
     pub aligner: Aligner,
     /// Its options that are not its defaults, for `@PG`.
     pub words: Vec<String>,
@@ -40,16 +40,16 @@ impl Aligning {
     }
 }
 
-/// What reads carry on to their records beside bases and qualities.
+/// How comments, barcodes and adapters of reads become tags of their records.
 #[derive(Clone, Debug, Default)]
 pub struct ReadTags {
     /// Comments, which are optional fields as SAM text has them.
     pub comments: bool,
-    /// UMIs at the end of names, behind this separator, or, if that is nothing, where sequencers put them.
+    /// UMIs at the end of names, after this separator, or, if that is `None`, where sequencers put them.
     pub name_umis: Option<Option<u8>>,
-    /// What bases of the reads of a template are for, one for each segment; nothing if all are of the template.
+    /// The purpose of the bases of each read, one structure for each segment; empty if all bases are of the template.
     pub structures: Vec<ReadStructure>,
-    /// What is marked as an adapter, if that is asked for.
+    /// The adapters to mark, if any.
     pub adapters: Option<AdapterRules>,
     /// How the rules differ from their defaults, as flags, for `@PG`.
     pub adapter_words: Vec<String>,
@@ -81,7 +81,7 @@ impl ReadTags {
     }
 }
 
-/// What aligns reads.
+/// An aligner and its options.
 #[derive(Clone, Debug)]
 pub enum Aligner {
     /// bwa mem.

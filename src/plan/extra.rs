@@ -1,4 +1,4 @@
-//! Outputs beside the main one, or in its place.
+//! Extra outputs, beside the main one or in its place.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::{Format, Output};
 /// Files that reads are split among, at most.
 pub const MOST_SPLIT_FILES: usize = 500;
 
-/// Where reads go beside the main output, or in its place.
+/// Extra outputs: where reads go beside the main output, or in its place.
 #[derive(Clone, Debug)]
 pub enum ExtraOutput {
     /// Reads that are chosen go into files of their own.
@@ -35,9 +35,9 @@ pub struct ExtraFile {
 /// All reads are split among files.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// The files are called by this, what tells them apart, and the format.
+    /// The beginning of the file names; the key and the format follow.
     pub prefix: PathBuf,
-    /// What tells them apart.
+    /// The key that separates the files.
     pub by: SplitBy,
     /// Format, codec, level, index of each; its path is not used.
     pub output: Output,
@@ -48,7 +48,7 @@ pub struct Split {
 pub struct Fastq {
     /// For reads flagged as neither end or as both, first ends, last ends. Equal names are one file.
     pub files: [PathBuf; 3],
-    /// For ends whose other end is not there; nothing sends them where the other ends go.
+    /// For ends without their other end; `None` sends them where the other ends go.
     pub singles: Option<PathBuf>,
     /// Records with any of these flags are left out.
     pub exclude: u16,
@@ -81,9 +81,9 @@ impl Fastq {
 pub enum SplitBy {
     /// By read group.
     ReadGroup,
-    /// By groups of contigs, of at most so many bases each; nothing means the length of the longest contig.
+    /// By groups of contigs, each of at most this many bases; `None` means the length of the longest contig.
     Contigs(Option<u64>),
-    /// So many records each; records of one name that stand together stay together.
+    /// By number of records; records of one name that stand together stay together.
     Records(u64),
 }
 

@@ -1,4 +1,4 @@
-//! What is wanted, checked: the one description of a run that everything else is made from.
+//! The plan: the one checked description of a run, from which everything else is made.
 
 mod aligning;
 mod duplicates;
@@ -45,28 +45,28 @@ pub struct Plan {
     pub command: &'static str,
     /// Where reads come from, one after the other; `-` is standard input.
     pub inputs: Vec<PathBuf>,
-    /// What aligns them, if they are FASTQ; their files are the inputs.
+    /// The aligner, if reads are aligned; its files are the inputs.
     pub aligning: Option<Aligning>,
-    /// What is done to reads.
+    /// The steps.
     pub steps: Steps,
-    /// Where they go; nowhere, if only what is learnt of them is wanted.
+    /// The main output; `None` if only tallies or extra outputs are wanted.
     pub output: Option<Output>,
-    /// Where some of them go beside that, or all in its place.
+    /// Extra outputs, beside the main one or in its place.
     pub extra: Option<ExtraOutput>,
-    /// What is learnt of them in passing.
+    /// Tallies in the same pass.
     pub tallies: Tallies,
-    /// With what means.
+    /// Threads, memory and other resources.
     pub resources: Resources,
 }
 
 /// The steps, in the order in which they are applied.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    /// Drop reads, and change them; some of it when all else is done.
+    /// Drop and edit reads; some edits come last.
     pub filters: Filters,
     /// Mark duplicates.
     pub duplicates: Option<Duplicates>,
-    /// Sort; nothing keeps the order of the input.
+    /// Sort; `None` keeps the order of the input.
     pub sort: Option<Order>,
     /// Recalibrate base qualities.
     pub recalibration: Option<Recalibration>,
@@ -98,9 +98,9 @@ pub struct Output {
     pub parts: usize,
     /// Its format.
     pub format: Format,
-    /// What compresses BAM.
+    /// The codec of BGZF.
     pub codec: Codec,
-    /// Compression level; nothing means the default, or 0 into a pipe.
+    /// Compression level; `None` means the default, or 0 into a pipe.
     pub level: Option<u8>,
     /// Which index to write.
     pub index: Index,
@@ -153,22 +153,22 @@ pub enum Index {
 }
 
 impl Index {
-    /// The same for outputs beside the main one, which may be of another format: none, or what fits.
+    /// Returns the choice for extra outputs, which may have another format: none, or one that fits.
     fn where_it_can_be(self) -> Self {
         if self == Index::No { Index::No } else { Index::Auto }
     }
 }
 
-/// With what means.
+/// Threads, memory and other resources.
 #[derive(Clone, Debug)]
 pub struct Resources {
     /// Threads in all.
     pub threads: usize,
     /// Bytes the process may take, everything included.
     pub memory: u64,
-    /// Where to spill; nothing means `$TMPDIR`, else beside the output.
+    /// Directories of the spill; empty means `$TMPDIR`, else beside the output.
     pub temp_dirs: Vec<PathBuf>,
-    /// What compresses what is spilled.
+    /// The codec of the spill.
     pub spill_codec: SpillCodec,
     /// Accept a BGZF file without its EOF block.
     pub allow_missing_eof: bool,
@@ -188,7 +188,7 @@ pub fn threads() -> usize {
 }
 
 impl Resources {
-    /// What this process may use; spills go to `$TMPDIR`, else beside `output`.
+    /// Returns the resources that this process may use; it spills to `$TMPDIR`, else beside `output`.
     pub fn beside(output: &Path) -> Self {
         Resources {
             threads: threads(),
@@ -250,7 +250,7 @@ impl Format {
 }
 
 impl Output {
-    /// The output of that path as the defaults have it.
+    /// Creates an output with default settings.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let (format, codec) = (Format::by_name(&path), Codec::default());
@@ -291,7 +291,7 @@ impl Output {
 }
 
 impl Plan {
-    /// A plan that reads `inputs` and writes `output`, with the means that are there by default.
+    /// Creates a plan that reads `inputs` and writes `output`, with default resources.
     pub fn new(
         inputs: impl IntoIterator<Item = impl Into<PathBuf>>,
         output: impl Into<PathBuf>,
@@ -318,7 +318,7 @@ impl Plan {
         self.output.as_ref().or(split).is_some_and(|output| output.no_pg)
     }
 
-    /// The files beside the main output whose names are known.
+    /// Returns the extra outputs whose names are known.
     pub fn extra_paths(&self) -> Vec<&Path> {
         self.extra.as_ref().map_or_else(Vec::new, ExtraOutput::paths)
     }
@@ -389,7 +389,7 @@ impl Plan {
             || recalibration.is_some_and(Recalibration::holds_everything)
     }
 
-    /// Bytes that the largest duplicate set takes in which optical duplicates are looked for.
+    /// Returns the bytes of the largest duplicate set in which optical duplicates are looked for.
     pub fn most_optical_bytes(&self) -> u64 {
         let optical = self.steps.duplicates.as_ref().and_then(|duplicates| duplicates.rules.optical);
         optical.map_or(0, |optical| {
@@ -402,7 +402,7 @@ impl Plan {
         self.steps.sort.unwrap_or(Order::Input)
     }
 
-    /// The canonical command line, for @PG: what decides the output, and nothing that does not.
+    /// Returns the canonical command line for @PG: everything that decides the output.
     pub fn command_line(&self) -> String {
         let steps = &self.steps;
         let mut words = vec!["readmill".to_string(), self.command.to_string()];

@@ -1,4 +1,4 @@
-//! How base qualities are recalibrated: what is asked for.
+//! How base qualities are recalibrated: the request.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use readmill_record::{Error, Result};
 pub struct Recalibration {
     /// Where the table comes from.
     pub source: TableSource,
-    /// How it is applied; nothing for a table alone.
+    /// How it is applied; `None` for a table alone.
     pub apply: Option<Apply>,
 }
 
@@ -23,7 +23,7 @@ pub enum TableSource {
     File(PathBuf),
 }
 
-/// What is counted, against what.
+/// A recalibration table to count: the reference data and the counting.
 #[derive(Clone, Debug)]
 pub struct TableRequest {
     /// The reference, as FASTA.
@@ -34,7 +34,7 @@ pub struct TableRequest {
     pub allow_empty: bool,
     /// Leave out positions at which the reads themselves differ too often, in place of known sites.
     pub bootstrap: bool,
-    /// Where reads must lie to be counted; nothing means everywhere.
+    /// Where reads must lie to be counted; empty means everywhere.
     pub intervals: Vec<String>,
     /// Where they must not.
     pub exclude_intervals: Vec<String>,
@@ -53,12 +53,12 @@ pub struct TableRequest {
 pub struct Apply {
     /// Which quality becomes which.
     pub applying: Applying,
-    /// What else is written to reads.
+    /// Other changes of reads.
     pub writing: Writing,
 }
 
 impl Recalibration {
-    /// What the reads are counted against, if they are.
+    /// Returns the table to count, if there is one.
     pub fn table_request(&self) -> Option<&TableRequest> {
         match &self.source {
             TableSource::Reads(table_request) => Some(table_request),

@@ -1,4 +1,4 @@
-//! What a program of others adds to a run: steps and tallies of its own.
+//! Steps and tallies that another program adds to a run.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub(crate) type MakeStep = Box<dyn FnOnce(&mut Header) -> Result<Box<dyn Step>>>
 
 /// Steps and tallies that are added to those of a [`crate::Plan`].
 ///
-/// Their memory is not part of what `-m` promises: what they keep beside a batch comes on top.
+/// Their memory is not part of the limit `-m`: what they keep beside a batch comes on top.
 #[derive(Default)]
 pub struct Additions {
     pub(crate) early: Vec<MakeStep>,
@@ -21,13 +21,13 @@ pub struct Additions {
 }
 
 impl Additions {
-    /// Adds a step behind the plan's own filters and edits, before reads are sorted or marked.
+    /// Adds a step after the plan's own filters and edits, before reads are sorted or marked.
     pub fn step(mut self, make: impl FnOnce(&mut Header) -> Result<Box<dyn Step>> + 'static) -> Self {
         self.early.push(Box::new(make));
         self
     }
 
-    /// Adds a step behind everything else, once duplicates are marked and qualities recalibrated.
+    /// Adds a step after all others, when duplicates are marked and qualities recalibrated.
     pub fn late_step(
         mut self,
         make: impl FnOnce(&mut Header) -> Result<Box<dyn Step>> + 'static,
@@ -36,7 +36,7 @@ impl Additions {
         self
     }
 
-    /// Adds a tally of the reads that leave; its result is there once the run is over.
+    /// Adds a tally of the output reads; its result is available after the run.
     pub fn tally(mut self, tally: Arc<dyn DynTally>) -> Self {
         self.tallies.push(tally);
         self

@@ -1,4 +1,4 @@
-//! Whether base qualities that are to be recalibrated were recalibrated before.
+//! Detects base qualities that were recalibrated before.
 
 use readmill_format::source::Claim;
 use readmill_record::header::Line;
@@ -63,7 +63,7 @@ fn recalibrates(line: &Line) -> bool {
     has_flags && words.any(|word| matches!(word, "--bqsr" | "--bqsr-apply"))
 }
 
-/// Whether any of the first reads has OQ; None where that is not known without much work, as in CRAM.
+/// Whether any of the first reads has OQ; `None` where finding out takes much work, as in CRAM.
 fn have_original(inputs: &mut Inputs) -> Result<Option<bool>> {
     let list = inputs.list();
     let Some(InputTask::Piece(number, claim)) = inputs.peek()? else { return Ok(None) };

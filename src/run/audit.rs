@@ -1,4 +1,4 @@
-//! The audit that builds with debug assertions make of their own memory: what is allocated against what is charged.
+//! The memory audit of builds with debug assertions: it compares allocated with charged memory.
 //!
 //! A run promises to stay within `-m`, and its ledger says who uses how much of it. Here an allocator counts what is in
 //! fact allocated. A run in which that outruns the charges, the share of code and libraries left out, by more than
@@ -87,7 +87,7 @@ fn freed(bytes: usize) {
     LIVE.fetch_sub(bytes as u64, Relaxed);
 }
 
-/// Prints once where memory was allocated that nobody had charged.
+/// Prints once where uncharged memory was allocated.
 fn trace(excess: u64) {
     if !TRACED.swap(true, Relaxed) && std::env::var_os("READMILL_AUDIT").is_some_and(|it| it == "trace")
     {
@@ -116,7 +116,7 @@ impl Drop for Audit {
     }
 }
 
-/// Holds what was allocated against what was charged, and the process against `-m`.
+/// Compares allocated with charged memory, and the peak of the process with `-m`.
 ///
 /// # Errors
 /// More was used than promised.

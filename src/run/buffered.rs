@@ -1,4 +1,4 @@
-//! A run that holds its reads: ingest, resolve, look, merge.
+//! A run that needs the whole input before the first read leaves: ingest, resolve duplicates, recalibrate, merge.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::run::summary::{self, Summary};
 use crate::run::tallies::Tap;
 
 impl RunState<'_> {
-    /// Steps that need the whole input: ingest, resolve, look, merge.
+    /// Runs a plan that needs the whole input: ingest, resolve duplicates, recalibrate, merge.
     pub(super) fn run_buffered(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
@@ -124,8 +124,8 @@ impl RunState<'_> {
         Ok(summary)
     }
 
-    /// All that is left to be merged, behind what is in the output already. If some of it belongs before that, the
-    /// output is begun anew.
+    /// Returns the sources to merge after the presorted reads in the output. If one of their reads belongs before
+    /// these, the output starts anew.
     fn sources_after_presorted(
         &self,
         context: &SortContext,
@@ -148,8 +148,7 @@ impl RunState<'_> {
         Ok((sources, presorted))
     }
 
-    /// Whether reads may go into the output before all have come: nothing but the order is asked for, and the
-    /// output can be begun anew.
+    /// Whether reads may leave before all have come: only the order is asked for, and the output can start anew.
     fn may_leave_early(&self, sink: &Sink) -> bool {
         let steps = &self.plan.steps;
         let alone = steps.duplicates.is_none()
@@ -169,7 +168,7 @@ impl RunState<'_> {
         }
     }
 
-    /// Says what the run will need, if that is asked for, and refuses what the disk cannot hold.
+    /// Logs the forecast of the run, if asked for, and refuses a run that the disk cannot hold.
     fn check_forecast(
         &self,
         inputs: &mut Inputs,
@@ -192,7 +191,7 @@ impl RunState<'_> {
         Ok(())
     }
 
-    /// The only read of the input. What does not fit into the memory becomes sorted runs on disk.
+    /// Reads the input once. Reads that do not fit into memory become sorted runs on disk.
     fn ingest(
         &self,
         context: &SortContext,
@@ -244,7 +243,7 @@ impl RunState<'_> {
         Ok(buffer)
     }
 
-    /// Which templates are duplicates.
+    /// Resolves which templates are duplicates.
     fn resolve_duplicates(
         &self,
         context: &SortContext,

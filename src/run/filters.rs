@@ -1,4 +1,4 @@
-//! Filters: files opened, headers changed, and steps made of what is asked for.
+//! Makes the steps of filters and edits, and opens their files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,19 +24,19 @@ use crate::process::console::Console;
 /// Bytes the header of a dictionary may take.
 const MOST_DICTIONARY: usize = 64 << 20;
 
-/// What is done to reads.
+/// The steps of a plan.
 pub struct PlanSteps {
-    /// As they come.
+    /// Steps before the sort.
     pub early: Vec<Box<dyn Step>>,
-    /// When they leave, duplicates are marked, and qualities are what they were.
+    /// Steps after the sort: duplicates are marked, qualities are still the old ones.
     pub leaving: Vec<Box<dyn Step>>,
-    /// When qualities are recalibrated, too.
+    /// Steps after recalibration.
     pub late: Vec<Box<dyn Step>>,
-    /// Templates that lack a mate, to be checked when all reads have come.
+    /// Templates that lack a mate, checked after the last read.
     pub lone: Option<Arc<LoneMates>>,
 }
 
-/// Refuses to fix mates in an input whose header says that they do not stand together, or whose first piece proves it:
+/// Refuses to fix mates in an input whose mates do not stand together, as its header states or its first piece proves:
 /// two templates of one name that lack a mate.
 pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     if wanted.fix_mates.is_none() || inputs.lanes().is_some() {
@@ -56,8 +56,8 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     }
 }
 
-/// The steps, in their fixed order. Drops judge reads by the header as it is; edits change it as they are made.
-/// What they read from files is charged to `ledger`.
+/// Makes the steps in their fixed order. Filters use the header as it is; edits change it as they are made. Memory for
+/// their files is charged to `ledger`.
 pub fn make(plan: &Plan, header: &mut Header, ledger: &Ledger, console: &Console) -> Result<PlanSteps> {
     let wanted = &plan.steps.filters;
     let mut steps = drops(wanted, header, ledger, console)?;
@@ -83,7 +83,7 @@ pub fn make(plan: &Plan, header: &mut Header, ledger: &Ledger, console: &Console
     Ok(PlanSteps { early: steps, leaving, late, lone })
 }
 
-/// What changes reads, and where lone mates are noted, if mates are fixed.
+/// Makes the steps that edit reads; returns the store of lone mates, if mates are fixed.
 fn edits(
     wanted: &Filters,
     header: &mut Header,
@@ -113,7 +113,7 @@ fn edits(
     Ok(lone)
 }
 
-/// What decides which reads go on.
+/// Makes the steps that drop reads.
 fn drops(
     wanted: &Filters,
     header: &Header,
@@ -146,7 +146,7 @@ fn drops(
     Ok(steps)
 }
 
-/// What keeps reads of some read groups. A file whose name follows `^` lists those that are dropped.
+/// Makes the step that keeps reads of some read groups. A file name after `^` lists read groups to drop.
 fn in_read_groups(
     wanted: &Filters,
     header: &mut Header,
@@ -177,7 +177,7 @@ fn in_read_groups(
     Ok(())
 }
 
-/// What removes optional fields.
+/// Makes the step that removes optional fields.
 fn optional_fields(wanted: plan::OptionalFields) -> Box<dyn Step> {
     Box::new(match wanted {
         plan::OptionalFields::Remove(tags) => OptionalFields::remove(tags),

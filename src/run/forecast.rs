@@ -1,4 +1,4 @@
-//! What a run will need, told from the sizes of its inputs and their first piece.
+//! Forecasts the needs of a run from the sizes of its inputs and their first piece.
 
 use readmill_markdup::DuplicateEnds;
 use readmill_record::{Batch, Error, Result};
@@ -9,7 +9,7 @@ use crate::pipeline::inputs::{InputTask, Inputs, first_batch};
 use crate::pipeline::sort_context::SortContext;
 use crate::process::console::{Console, log};
 
-/// What is expected of a run. All figures are estimates.
+/// The expected sizes of a run. All of them are estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
     /// Records of all inputs.
@@ -18,16 +18,16 @@ pub struct Forecast {
     pub bytes: u64,
     /// Runs that go to disk.
     pub runs: u64,
-    /// How often runs on disk are merged into one before the end.
+    /// How many times runs on disk are merged into one before the end.
     pub merges: u64,
     /// Bytes on disk at most.
     pub disk: u64,
-    /// Whether the first reads come sorted and may leave early: nothing is spilled if all others do, too.
+    /// Whether the first reads are presorted: nothing is spilled if all are.
     pub sorted: bool,
 }
 
 impl Forecast {
-    /// Writes what is expected to the log.
+    /// Writes the forecast to the log.
     pub fn explain(&self, available: Option<u64>) {
         log(&format!("  expected: {} records of {} MiB", self.records, self.bytes >> 20));
         if self.runs == 0 {
@@ -52,8 +52,8 @@ impl Forecast {
     }
 }
 
-/// Foretells a run that holds all reads of `inputs`; nothing where their size is unknown.
-/// `early` says that reads which come sorted may leave before all have come.
+/// Forecasts a run that buffers all reads of `inputs`; `None` where their size is unknown. `early` says that presorted
+/// reads may leave early.
 pub fn forecast(
     inputs: &mut Inputs,
     context: &SortContext,
@@ -87,8 +87,8 @@ fn is_sorted(batch: &Batch, context: &SortContext) -> bool {
     batch.records().map(|(_, record)| keyer.key(record).ok()).is_sorted()
 }
 
-/// How many runs `held` bytes of reads and `ends` bytes of ends make, and what they take on disk before they
-/// are compressed.
+/// Estimates how many runs `held` bytes of reads and `ends` bytes of ends make, and their bytes on disk before
+/// compression.
 fn spread(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext) -> Forecast {
     // Ends are spilled when they take a quarter of the room.
     let most_ends = context.room / 4;
@@ -103,7 +103,7 @@ fn spread(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext)
     Forecast { records, bytes, runs, merges, disk, sorted: false }
 }
 
-/// Bytes on disk for each byte of reads, told from some of them in the order of the input.
+/// Estimates the bytes on disk for each byte of reads, from some reads in input order.
 fn packed(batch: &Batch, context: &SortContext) -> f64 {
     let (mut writer, mut frames) = (FrameWriter::new(context.framing), Frames::default());
     for (stamp, record) in batch.records() {
@@ -113,10 +113,10 @@ fn packed(batch: &Batch, context: &SortContext) -> f64 {
     frames.bytes() as f64 / batch.record_bytes().max(1) as f64
 }
 
-/// An estimate may be wrong by this factor before something is refused because of it.
+/// The factor by which an estimate may be wrong before it causes a refusal.
 const CERTAIN: u64 = 3;
 
-/// Refuses to begin what the disk can never hold, and warns of what it may not hold; gives what it has free.
+/// Refuses a run that the disk cannot hold for certain, and warns of one that it may not hold; returns the free bytes.
 pub fn check_space(
     expected: &Forecast,
     context: &SortContext,

@@ -1,4 +1,4 @@
-//! How the one memory number is divided.
+//! Divides the memory limit `-m`.
 //!
 //! Peak resident memory stays within `-m`, code and stacks included. The division depends on the plan
 //! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
@@ -35,18 +35,17 @@ const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
 /// form and the frames they come from.
 const TICKET: u64 = 9 * MIB / 2;
 
-/// What a ticket takes more where its partition is one of CRAM.
+/// Extra memory of a ticket whose partition is CRAM.
 const CRAM_TICKET: u64 = 2 * MIB;
 
-/// How often the counts of a read group are in memory in a thread: while they grow, both forms, and those of the read
-/// group that comes when the others' are as large as they may be.
+/// How many copies of the counts of a read group a thread holds: while they grow, both forms, and those of the next
+/// read group when the others are full.
 const COUNTS: u64 = 2;
 
-/// What is planned for the reads of a batch whose mates are fixed, where all are as small as they can be: a hundred
-/// bytes for each of 27,000.
+/// Memory of one thread for fixing mates, where all reads are as small as possible: a hundred bytes for each of 27,000.
 const MATES: u64 = 3 * MIB;
 
-/// Less room than this for reads would spill all the time.
+/// The least memory for reads; with less, a run would spill all the time.
 const LEAST_ROOM: u64 = 16 * MIB;
 
 /// An entry has 39 bits for a place in the arena.
@@ -122,20 +121,20 @@ pub struct Memory {
     pub room: u64,
     /// Sizes of lists and frames.
     pub sizes: Sizes,
-    /// What reads may take while they are aligned; `None` if none are.
+    /// Memory of reads while they are aligned; `None` if none are.
     pub aligning: Option<aligning::AlignRoom>,
-    /// Whether decoders of CRAM have their share; without, what turns out to be CRAM takes it of the room.
+    /// Whether CRAM decoders have their share; otherwise an input that turns out to be CRAM takes it from the room.
     pub decoders: bool,
     /// The shares, for `--explain`.
     pub division: Division,
-    /// What everything else is charged to. The shares are charged already.
+    /// The ledger for everything else. The shares are charged already.
     pub ledger: Ledger,
     /// The charges of the shares.
     pub shares: Vec<Charge>,
 }
 
 impl Memory {
-    /// Divides the plan's memory, or says how much the plan needs at least.
+    /// Divides the plan's memory, or returns an error that names the least memory.
     pub fn divide(plan: &Plan) -> Result<Self> {
         let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
         let threads = plan.resources.threads.max(1);
@@ -143,7 +142,7 @@ impl Memory {
         Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, least_crew(threads)))
     }
 
-    /// Divides it for that crew.
+    /// Divides the memory for this crew.
     fn among(plan: &Plan, needs: Option<aligning::AlignNeeds>, crew: Crew) -> Result<Self> {
         let threads = crew.threads;
         let mut division = Division::new(plan.resources.memory);
@@ -218,22 +217,23 @@ impl Memory {
     }
 }
 
-/// So many tickets that nobody waits for the oldest, if all take about as long; more only take memory.
+/// The usual crew: enough tickets that no thread waits for the oldest one, if all take about as long; more would only
+/// take memory.
 fn crew(threads: usize) -> Crew {
     Crew { threads, in_flight: (2 * threads).min((threads + 4).max(threads + threads / 2)) }
 }
 
-/// What has to do where memory is short.
+/// The smallest crew, where memory is short.
 fn least_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: (2 * threads).min(threads + 4) }
 }
 
-/// So many tickets where some take much longer than others, as they do where reads are aligned.
+/// The crew for aligning, where some tickets take much longer than others.
 fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
 }
 
-/// Bytes that aligning takes on so many threads, beside what steps take.
+/// Returns the bytes that aligning takes on `threads` threads, beside the steps.
 pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
     let (needs, crew) = (aligning::needs(wanted)?, aligning_crew(threads.max(1)));
     Ok(needs.index
@@ -242,7 +242,7 @@ pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
         + TICKET * crew.in_flight as u64)
 }
 
-/// The process's peak resident memory so far, in bytes.
+/// Returns the process's peak resident memory so far, in bytes.
 pub fn peak_rss() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! A plan becomes passes: the whole program.
+//! Carries out a plan: the whole program.
 
 pub mod additions;
 mod already_recalibrated;
@@ -49,15 +49,15 @@ use memory::Memory;
 use summary::Summary;
 use tallies::{RunTallies, Tap};
 
-/// How often the header is in memory while it is written: as text, as BAM, compressed.
+/// How many copies of the header are in memory while it is written: as text, as BAM, compressed.
 const HEADER_FORMS: u64 = 3;
 
-/// Does what the plan says.
+/// Carries out a plan.
 pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
     run_with(plan, Additions::default(), console)
 }
 
-/// Does what the plan says, with steps and tallies of others.
+/// Carries out a plan, with steps and tallies of another program.
 pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<Summary> {
     let started = Instant::now();
     plan.check()?;
@@ -123,7 +123,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     Ok(summary)
 }
 
-/// Reads of files, aligned on their way in.
+/// Opens files of reads that are aligned as they are read.
 fn aligned(
     plan: &Plan,
     wanted: &Aligning,
@@ -146,7 +146,7 @@ fn aligned(
     Ok(Inputs::aligned(Arc::new(lanes), first, header))
 }
 
-/// Says in the header what is done, steps of others by their names.
+/// Adds the run to the header: order and @PG line, with the names of added steps.
 fn describe(plan: &Plan, header: &mut Header, added: &[&str]) {
     set_order(header, plan.order(), true);
     if plan.no_pg() {
@@ -157,7 +157,7 @@ fn describe(plan: &Plan, header: &mut Header, added: &[&str]) {
     header.add_program("readmill", env!("CARGO_PKG_VERSION"), &command);
 }
 
-/// Says in the header in which order reads leave.
+/// Sets the sort order in the header.
 fn set_order(header: &mut Header, order: Order, any_placed: bool) {
     if let Some(order) = order.header(any_placed) {
         let (go, ss) = (order.go.map(str::as_bytes), order.ss.as_deref().map(str::as_bytes));
@@ -165,13 +165,13 @@ fn set_order(header: &mut Header, order: Order, any_placed: bool) {
     }
 }
 
-/// A run with its input open and its header settled.
+/// A run whose inputs are open and whose header is final.
 struct RunState<'a> {
     plan: &'a Plan,
     memory: Memory,
     console: &'a Console,
     header: Header,
-    /// Steps for reads as they come, as they leave, and when qualities are recalibrated.
+    /// Steps before the sort, after the sort, and after recalibration.
     steps: Vec<Box<dyn Step>>,
     leaving: Vec<Box<dyn Step>>,
     late: Vec<Box<dyn Step>>,
@@ -192,7 +192,7 @@ impl RunState<'_> {
         Arc::new(Spill::new(&self.plan.resources.temp_dirs))
     }
 
-    /// Charges what stands beside reads, and returns the charges with the room that is left for reads.
+    /// Charges the memory beside reads; returns the charges and the memory that is left for reads.
     fn reserve(&self, inputs: &Inputs, recal_bytes: u64) -> Result<(Vec<Charge>, u64)> {
         let Memory { ledger, crew, room, .. } = &self.memory;
         let header = bam::header::bytes(&self.header) * HEADER_FORMS;
@@ -213,7 +213,7 @@ impl RunState<'_> {
         Ok((charges, free))
     }
 
-    /// Most bytes a record takes beside itself while it waits.
+    /// Returns the most bytes that a record takes in addition to itself in the sort buffer.
     fn record_overhead(&self, inputs: &Inputs, noted: Option<&DuplicateEnds>) -> u64 {
         let steps: usize = self.steps.iter().map(|step| step.growth()).sum();
         let ends = noted.map_or(0, DuplicateEnds::most_bytes);
@@ -236,8 +236,8 @@ impl RunState<'_> {
         (self.memory.room / 5).min(1 << 30) as usize
     }
 
-    /// Who passes reads through that are not held. Pieces of CRAM are larger than others, so that fewer of them are
-    /// under way where they do not fit into `room`; one that is larger than its share is refused.
+    /// Returns the threads that stream reads. CRAM pieces are larger than others, so fewer are in flight where they do
+    /// not fit into `room`; one that is larger than its share is refused.
     fn streaming_crew(&self, inputs: &mut Inputs, room: u64) -> Result<Crew> {
         let mut crew = self.memory.crew;
         if inputs.any_cram() {
@@ -249,7 +249,7 @@ impl RunState<'_> {
         Ok(crew)
     }
 
-    /// Nothing leaves by a main output: reads are looked at, or go elsewhere.
+    /// Runs a plan without a main output: reads are tallied or go to extra outputs.
     fn inspect_only(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut files = ReportFiles::open(self.plan, &self.header)?;
         let training = self.training(&self.spill())?;
@@ -274,8 +274,8 @@ impl RunState<'_> {
         Ok(Summary { read, others, counts, ..Summary::default() })
     }
 
-    /// Completes all outputs, then gives them their names; a signal finds all of them named, or none. Returns
-    /// those beside the main one with their records, and the parts of the main one with their bytes.
+    /// Completes all outputs, then renames them; a signal finds all of them renamed, or none. Returns the extra outputs
+    /// with their records, and the parts of the main output with their bytes.
     fn finish(
         &self,
         sink: Option<Sink>,
@@ -316,7 +316,7 @@ impl RunState<'_> {
         BatchPipeline { tallies_before, steps, counter, late, tallies_after, extra, tallies_of_main }
     }
 
-    /// Steps alone: nothing is held.
+    /// Runs a plan that streams reads: no read is kept.
     fn run_streaming(mut self, mut inputs: Inputs) -> Result<Summary> {
         let mut sink = self.sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;

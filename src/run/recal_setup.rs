@@ -1,4 +1,4 @@
-//! Recalibration: files opened, counts made a table, the table made a step.
+//! Opens the files for recalibration, and makes the step from a table.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, Step};
 use crate::plan::{self, Apply, TableSource};
 use crate::process::console::Console;
 
-/// What takes the memory of a report from a file.
+/// Ledger name of a report from a file.
 const TABLE: &str = "the recalibration table";
 
 /// Bytes of a report, its rows and its text, for each byte of the counts of a thread behind it. (A cell of 8 bytes
@@ -26,7 +26,8 @@ const TABLE: &str = "the recalibration table";
 /// cycles that there may be, and few of the 94 qualities occur.)
 const REPORT: u64 = 2;
 
-/// Opens what reads are counted against. The known sites are read once, into the spill. All of it is charged to `ledger`.
+/// Opens the reference, known sites and intervals that reads are counted against. Known sites are read once, into the
+/// spill. All memory is charged to `ledger`.
 pub fn training(
     wanted: &plan::TableRequest,
     header: &Header,
@@ -56,7 +57,7 @@ pub fn training(
     Ok(Training { groups, well_formed: WellFormed::new(header), reference, contigs, sites, intervals })
 }
 
-/// Refuses known sites of which there are none in all files, and warns of a file without any.
+/// Refuses known sites if all files together have none, and warns of a file without any.
 fn check_sites(wanted: &plan::TableRequest, sites: &Sites, console: &Console) -> Result<()> {
     let empty = sites.files().iter().filter(|file| file.sites == 0).map(|file| file.path.display());
     if let ([first, ..], true, false) = (sites.files(), sites.is_empty(), wanted.allow_empty) {
@@ -92,7 +93,7 @@ fn intervals(
     Intervals::of(&chosen, header, ledger).map(Some)
 }
 
-/// Bytes that the counts of one read group take in a thread, at most.
+/// Returns the most bytes that the counts of one read group take in a thread.
 pub fn group_bytes(counting: &Counting) -> u64 {
     let arguments = &counting.arguments;
     let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
@@ -101,7 +102,7 @@ pub fn group_bytes(counting: &Counting) -> u64 {
     most_group_bytes(&sizes[..events], arguments.maximum_cycle_value) as u64
 }
 
-/// How the room is divided among what counting takes.
+/// How memory is divided for counting.
 pub struct RecalShares {
     /// Bytes that the counts of a thread may take before they go into the totals.
     pub counters: usize,
@@ -109,7 +110,8 @@ pub struct RecalShares {
     pub all: u64,
 }
 
-/// Divides `room` for so many threads. A thread has the counts of one read group in the division of the memory already.
+/// Divides `room` among `threads` threads. The division of the memory already has the counts of one read group for each
+/// thread.
 pub fn shares(training: &Training, counting: &Counting, room: u64, threads: u64) -> RecalShares {
     let (group, groups) = (group_bytes(counting), training.groups.names().len() as u64);
     let counters = (group * groups).min(room / 8 / threads).max(group);
@@ -117,7 +119,7 @@ pub fn shares(training: &Training, counting: &Counting, room: u64, threads: u64)
     RecalShares { counters: counters as usize, all: threads + REPORT * group * groups }
 }
 
-/// The step that applies a recalibration to reads of these groups under this header.
+/// Returns the step that applies a recalibration to reads of these groups under this header.
 pub fn step(
     recalibration: Recalibration,
     apply: &Apply,
@@ -128,7 +130,7 @@ pub fn step(
     Box::new(ApplyRecalibration::new(recalibration, groups, well_formed, writing))
 }
 
-/// The step that applies a table from a file, if that is asked for.
+/// Returns the step that applies a table from a file, if the plan has one.
 pub fn step_from_file(
     wanted: Option<&plan::Recalibration>,
     header: &Header,
@@ -143,7 +145,7 @@ pub fn step_from_file(
     Ok(Some(step(recalibration, apply, ReadGroups::new(header, ledger)?, header)))
 }
 
-/// Reads a report, and returns it with the charge of what it takes. It may be compressed by gzip, which GATK takes, too.
+/// Reads a report, plain or compressed by gzip as GATK accepts it; also returns its charge.
 pub fn read(path: &Path, ledger: &Ledger) -> Result<(bqsr::Report, Charge)> {
     let (mut of_text, mut charge) = (ledger.empty(TABLE), ledger.empty(TABLE));
     let text = text::read_all(path, &mut of_text)?;

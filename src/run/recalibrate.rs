@@ -1,4 +1,4 @@
-//! Recalibration within a run: what is counted when, and what becomes of it.
+//! Recalibration within a run: when bases are counted, and how the table is used.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::plan::Apply;
 use crate::run::memory::Memory;
 use crate::run::recal_setup;
 
-/// What recalibrates reads when they leave, and what is counted then.
+/// The step that recalibrates reads as they leave, and the counter of the reads after it.
 type StepAndCounter = (Option<Box<dyn Step>>, Option<CovariateCounter>);
 
 impl RunState<'_> {
-    /// What bases are counted against, if they are to be counted.
+    /// Opens the reference data that bases are counted against, if they are counted.
     pub(super) fn training(&self, spill: &Arc<Spill>) -> Result<Option<Arc<Training>>> {
         let Some(wanted) = self.table_request() else { return Ok(None) };
         let ledger = &self.memory.ledger;
@@ -31,7 +31,7 @@ impl RunState<'_> {
         training.map(Arc::new).map(Some)
     }
 
-    /// The step that applies a table from a file, if that is asked for.
+    /// Returns the step that applies a table from a file, if the plan has one.
     pub(super) fn step_from_file(&self) -> Result<Option<Box<dyn Step>>> {
         let wanted = self.plan.steps.recalibration.as_ref();
         recal_setup::step_from_file(wanted, &self.header, &self.memory.ledger)
@@ -51,7 +51,7 @@ impl RunState<'_> {
         recal_setup::shares(training, counting, room, crew.threads as u64)
     }
 
-    /// Bytes beside the reads that counting takes.
+    /// Returns the bytes that counting takes beside the reads.
     pub(super) fn recal_bytes(&self, training: Option<&Training>) -> u64 {
         let wanted = self.table_request().zip(training);
         let bootstrap = self.table_request().is_some_and(|wanted| wanted.bootstrap);
@@ -59,13 +59,13 @@ impl RunState<'_> {
         found + wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all)
     }
 
-    /// Nothing counted yet, of reads as they come; nothing if nothing is to be counted.
+    /// Returns an empty counter of the input reads; `None` if nothing is counted.
     pub(super) fn new_counter(&self, training: Option<Arc<Training>>) -> Option<CovariateCounter> {
         let counting = &self.table_request()?.counting;
         training.map(|training| self.counter_with(&training, counting.clone()))
     }
 
-    /// Writes the table of what was counted, if that is asked for, and gives it.
+    /// Writes the table of the counts, if asked for, and returns it.
     pub(super) fn finish_table(
         &self,
         counter: CovariateCounter,
@@ -82,8 +82,8 @@ impl RunState<'_> {
         Ok(table)
     }
 
-    /// Counts all that waits, and gives the step that recalibrates it when it leaves; and what is to be counted then:
-    /// the reads as they are, if only the table is wanted, or with their new qualities.
+    /// Counts all buffered reads, and returns the step that recalibrates them as they leave, with a counter for that
+    /// time: of unchanged reads if only the table is wanted, or of reads with their new qualities.
     pub(super) fn recalibrate(
         &self,
         context: &SortContext,
@@ -103,9 +103,9 @@ impl RunState<'_> {
         let merge = Merge::new(Arc::clone(sources));
         count::count_runs(context.crew, merge, &counter, verdict, self.console)?;
         let table = self.finish_table(counter, files, false)?;
-        // (What it takes is charged with the counts.)
+        // (Its memory is charged with the counts.)
         let recalibration = bqsr::Recalibration::new(&table, &apply.applying, &Ledger::unlimited())?;
-        // Of a read group none of whose reads trains, nothing is known; the others are no worse for it.
+        // A read group without any counted read stays as it is.
         let writing = Writing { allow_missing_group: true, ..apply.writing.clone() };
         let apply = Apply { writing, ..apply.clone() };
         let groups = training.groups.clone();
@@ -118,7 +118,7 @@ impl RunState<'_> {
         Ok((Some(step), again))
     }
 
-    /// Finds the sites at which the sample differs, if that is asked for, and leaves them out.
+    /// Finds the sites at which the sample differs, if asked for, and excludes them.
     fn bootstrap(
         &self,
         context: &SortContext,
@@ -132,7 +132,7 @@ impl RunState<'_> {
             return Ok(training);
         };
         self.console.stage("comparing", None, false);
-        // (What they take is charged with the counts.)
+        // (Their memory is charged with the counts.)
         let found = Found::new(self.header.references().len(), &context.spill, &Ledger::unlimited())?;
         let merge = Merge::new(Arc::clone(sources));
         let (sites, n) =

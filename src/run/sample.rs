@@ -48,7 +48,7 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
     sink.finish(&console).map(drop)
 }
 
-/// The next templates in the memory of `batch`, or nothing when there are no more.
+/// Simulates the next templates in the memory of `batch`; `None` when there are no more.
 fn simulate(records: &mut readmill_simulate::Records<'_>, mut batch: Batch) -> Option<Batch> {
     batch.clear();
     while batch.bytes.len() < BATCH && records.next(&mut batch.bytes) {}

@@ -1,4 +1,4 @@
-//! What a run says of itself in the log, before and after.
+//! The log of a run: its first and its last lines.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -12,35 +12,35 @@ use crate::process::console::{Console, log};
 use crate::process::limit;
 use crate::run::memory::{self, Memory};
 
-/// What a run did.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Summary {
     /// Records read.
     pub read: u64,
     /// Records written into the main output.
     pub written: u64,
-    /// The other outputs, and the records in each.
+    /// The extra outputs, and the records in each.
     pub others: Vec<(PathBuf, u64)>,
     /// How duplicates were marked.
     pub mode: Option<Mode>,
-    /// What the steps counted.
+    /// Counts of the steps.
     pub counts: Vec<(&'static str, u64)>,
     /// Bytes spilled.
     pub spilled: u64,
     /// Sorted runs that were spilled.
     pub runs: usize,
-    /// The parts of the main output, and their bytes; nothing where it is one file.
+    /// The parts of the main output and their bytes; empty where it is one file.
     pub parts: Vec<(PathBuf, u64)>,
 }
 
 impl Summary {
-    /// Records written into other outputs than the main one.
+    /// Returns the number of records in extra outputs.
     pub fn extra(&self) -> u64 {
         self.others.iter().map(|(_, records)| records).sum()
     }
 }
 
-/// Says which duplicates were found.
+/// Logs the duplicates that were found.
 pub fn found(tally: &Tally, header: &Header, console: &Console) {
     let optical: u64 = tally.libraries.iter().map(|library| library.optical_pairs).sum();
     let optical = match optical + tally.optical_fragments {
@@ -70,7 +70,7 @@ fn with_commas(n: u64) -> String {
     triples.fold(head.to_string(), |text, triple| text + "," + &triple)
 }
 
-/// Where what is wanted goes: the reads, or else the table.
+/// Returns the name of the output: of the reads, or else of the table.
 fn shown_output(plan: &Plan) -> String {
     let training = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let table = training.and_then(|training| training.table.as_ref());
@@ -90,7 +90,7 @@ fn shown_output(plan: &Plan) -> String {
     }
 }
 
-/// The inputs, in few words.
+/// Returns a short text for the inputs.
 fn shown_inputs(plan: &Plan) -> String {
     match &plan.inputs[..] {
         [] => String::new(),
@@ -99,7 +99,7 @@ fn shown_inputs(plan: &Plan) -> String {
     }
 }
 
-/// The first line of the log.
+/// Writes the first line of the log.
 pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     let mib = |bytes: u64| bytes >> 20;
     console.say(&format!(
@@ -132,7 +132,7 @@ pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
     }
 }
 
-/// How many records were written, where records are written at all.
+/// Returns the text for the number of written records, if records are written.
 fn shown_written(plan: &Plan, summary: &Summary) -> String {
     let (written, extra) = (summary.written, summary.extra());
     match (&plan.extra, &plan.output) {
@@ -145,10 +145,10 @@ fn shown_written(plan: &Plan, summary: &Summary) -> String {
     }
 }
 
-/// More outputs than these are not named one by one.
+/// The most outputs that are named one by one.
 const MOST_NAMED: usize = 24;
 
-/// Names the outputs beside the main one, or in its place.
+/// Logs the extra outputs.
 fn say_others(others: &[(PathBuf, u64)], console: &Console) {
     let name = |path: &PathBuf| match path.as_os_str() {
         path if path == "-" => "standard output".to_string(),
@@ -173,7 +173,7 @@ fn say_others(others: &[(PathBuf, u64)], console: &Console) {
     }
 }
 
-/// The last lines of the log.
+/// Writes the last lines of the log.
 pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instant, console: &Console) {
     for (name, n) in &summary.counts {
         console.say(&format!("readmill: {n} {name}"));

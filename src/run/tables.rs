@@ -1,4 +1,4 @@
-//! Recalibration tables among themselves: no reads are needed.
+//! Commands on recalibration tables alone, without reads.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
     write(output, &sum.text())
 }
 
-/// Writes what is drawn to compare tables, each of which is named as it is shown.
+/// Writes the data that AnalyzeCovariates plots; each table is shown under its name.
 pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> {
     let read = |&(name, path): &(&'static str, &Path)| {
         spare(path, output)?;
@@ -32,7 +32,7 @@ pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> 
     write(output, &plot_data::csv(&named)?)
 }
 
-/// Reads a table, however much memory it takes: there is nothing else in it.
+/// Reads a table with unlimited memory: there is nothing else in it.
 fn read_freely(path: &Path) -> Result<Report> {
     Ok(read(path, &Ledger::unlimited())?.0)
 }

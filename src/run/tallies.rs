@@ -1,4 +1,4 @@
-//! What a run learns of its reads in passing, and where it looks.
+//! The tallies of a run, and the points where they tap the reads.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::pipeline::dyn_tally::{DynTally, SharedTally};
 use crate::plan::Plan;
 use crate::process::console::Console;
 
-/// Where in a run reads are looked at.
+/// A point of the pipeline where tallies see the reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tap {
-    /// As they come, before any step.
+    /// Input reads, before any step.
     Input,
-    /// Behind the steps that are applied as they come.
+    /// Reads after the steps before the sort.
     SortBuffer,
-    /// As they leave, before the steps that are applied then.
+    /// Sorted reads, before the steps after the sort.
     BeforeLate,
-    /// Behind all steps.
+    /// Reads after all steps.
     AfterLate,
-    /// Of those, the ones in the main output.
+    /// Reads of the main output.
     MainOutput,
 }
 
@@ -43,8 +43,8 @@ pub struct RunTallies {
 }
 
 impl RunTallies {
-    /// Those that the plan asks for, and others. Reads come under the header `came` and leave under `header`; `steps`
-    /// are those that are known already.
+    /// Creates the tallies of the plan, and `others`. Reads come in under the header `came` and leave under `header`;
+    /// `steps` are the steps known so far.
     pub fn new(
         plan: &Plan,
         (came, header): (&Header, &Header),
@@ -72,7 +72,7 @@ impl RunTallies {
         }
     }
 
-    /// The tallies that look at this point.
+    /// Returns the tallies at this point.
     pub fn at(&self, tap: Tap) -> DynTallies<'_> {
         let mut tallies = DynTallies::new();
         if let Some([came, held, leaving, done]) = &self.verify {
@@ -98,14 +98,14 @@ impl RunTallies {
         tallies
     }
 
-    /// Forgets what was learnt of reads that left and were taken back.
+    /// Resets the tallies of output reads, which were taken back.
     pub fn take_back(&self) {
         for tap in [Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput] {
             self.at(tap).into_iter().for_each(DynTally::reset);
         }
     }
 
-    /// Writes the files that are asked for.
+    /// Writes the files that the plan asks for.
     pub fn write(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
         if let Some(tally) = &self.flagstat {
             files.write(ReportFile::Flagstat, tally.total()?.to_text().as_bytes())?;
@@ -132,7 +132,7 @@ impl RunTallies {
         Ok(())
     }
 
-    /// Fails if reads were lost, doubled or altered, in a run that held them, or that let them pass through.
+    /// Fails if reads were lost, doubled or altered. `held` says whether the run buffered its reads.
     pub fn verify(
         &self,
         held: bool,
@@ -159,7 +159,7 @@ impl RunTallies {
     }
 }
 
-/// Fails if reads differ behind something in more than it may change.
+/// Fails if reads differ after `what` in more than it may change.
 fn compare(before: &Columns, behind: &Columns, changes: &Changes, what: &str) -> Result<()> {
     let broken = behind.broken(before, changes);
     if broken.is_empty() {
@@ -173,12 +173,12 @@ fn compare(before: &Columns, behind: &Columns, changes: &Changes, what: &str) ->
     .hint("nothing was written; please report it, and check the memory of this machine"))
 }
 
-/// What steps may change together.
+/// Returns the changes that steps may make together.
 fn changes(steps: &[Box<dyn Step>]) -> Changes {
     steps.iter().fold(Changes::nothing(), |all, step| all.and(&step.changes()))
 }
 
-/// What steps that are made later may change, as far as it concerns optional fields.
+/// Returns the changes to optional fields that steps made later may make.
 fn late_changes(plan: &Plan) -> Changes {
     let duplicates = plan.steps.duplicates.as_ref().map(|duplicates| duplicates.writing.changes());
     let recalibration = plan.steps.recalibration.as_ref().and_then(|it| it.apply.as_ref());

@@ -1,4 +1,4 @@
-//! What reads carry on to their records, as flags.
+//! Flags of barcodes and comments that become tags.
 
 use clap::Args;
 use readmill::plan::ReadTags;
@@ -16,7 +16,7 @@ pub struct ReadTagFlags {
     /// UMIs at the end of read names go to RX: behind the seventh colon, or behind SEPARATOR
     #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = name_umis)]
     umi_from_name: Option<NameUmis>,
-    /// What the bases of reads are, one structure for each read of a template: 8M3S+T,+T has a UMI of 8 bases for RX and QX, skips 3, and aligns the rest; B and C are barcodes of samples (BC) and cells (CB)
+    /// Structures of the reads, one for each read of a template: 8M3S+T,+T has a UMI of 8 bases for RX and QX, skips 3, and aligns the rest; B and C are barcodes of samples (BC) and cells (CB)
     #[arg(long, value_name = "STRUCTURES", value_delimiter = ',')]
     read_structures: Vec<ReadStructure>,
 }
