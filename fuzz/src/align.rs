@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use readmill_align::Kernel;
 use readmill_align::bwa::{BwaKernel, BwaOptions, build_index};
-use readmill_record::reads::Read;
-use readmill_record::{Reads, RecordRef, Result};
+use readmill_record::Read;
+use readmill_record::{ReadBatch, RecordRef, Result};
 use tempfile::TempDir;
 
 use crate::limits::expect_refusal;
 use crate::reference::in_memory;
-use crate::{look, pieces, seeds};
+use crate::{accessors, pieces, seeds};
 
 const SUFFIXES: [&str; 4] = [".ann", ".amb", ".pac", ".bwt.2bit.64"];
 
@@ -97,7 +97,7 @@ pub fn index(bytes: &[u8]) {
 fn align(prefix: &Path) -> Result<()> {
     let kernel = Arc::new(BwaKernel::load(prefix, BwaOptions::default())?);
     let n_ref = kernel.contigs().len() as i32;
-    let mut reads = Reads::new(2, 0);
+    let mut reads = ReadBatch::new(2, 0);
     for bases in [&bases()[20..90], &bases()[130..210]] {
         reads.push(Read { name: b"r", comment: b"", bases, qualities: None });
     }
@@ -106,7 +106,7 @@ fn align(prefix: &Path) -> Result<()> {
     let model = kernel.infer(&[&seeded])?;
     let sink = &mut |_: usize, raw: &[u8]| {
         assert_eq!(RecordRef::check(raw, n_ref), Ok(()), "the aligner makes a record that is none");
-        look::at(RecordRef::new(raw));
+        accessors::call_all(RecordRef::new(raw));
         Ok(())
     };
     aligner.emit(&reads, seeded, &model, None, sink)

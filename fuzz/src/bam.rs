@@ -3,19 +3,19 @@
 use std::cell::RefCell;
 
 use readmill_format::bam;
-use readmill_format::chain::{Link, Opened};
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::source::{self, Claim, Opener};
 use readmill_record::{Batch, Error, Header, RecordRef, Stamp, edit, tag};
 
-use crate::{MEMORY, expect_refusal, look, sam, seeds};
+use crate::{MEMORY, accessors, expect_refusal, sam, seeds};
 
 thread_local! {
     static HEADER: Header = seeds::header();
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: RefCell<BamBuffers> = RefCell::default();
 }
 
 #[derive(Default)]
-struct Scratch {
+struct BamBuffers {
     raw: Vec<u8>,
     text: Vec<u8>,
     copy: Vec<u8>,
@@ -29,7 +29,7 @@ pub fn records() -> Vec<Vec<u8>> {
 
 /// A record without its `block_size`. Whatever the checker accepts has accessors, edits and a text.
 pub fn record(bytes: &[u8]) {
-    SCRATCH.with_borrow_mut(|Scratch { raw, text, copy }| {
+    SCRATCH.with_borrow_mut(|BamBuffers { raw, text, copy }| {
         raw.clear();
         raw.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
         raw.extend_from_slice(bytes);
@@ -38,7 +38,7 @@ pub fn record(bytes: &[u8]) {
                 return;
             }
             let record = RecordRef::new(raw);
-            look::at(record);
+            accessors::call_all(record);
             change(record, header, copy);
             text.clear();
             readmill_format::sam::write_record(header, record, text);
@@ -113,7 +113,7 @@ pub fn stream(bytes: &[u8]) {
 
 /// Reads records that come in chunks of `cut` bytes; gives them as one, and why no more came.
 fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<u8>, Option<Error>) {
-    let mut link = Link::new(MEMORY);
+    let mut link = ChunkLinker::new(MEMORY);
     let (mut all, mut spare) = (Vec::new(), Batch::default());
     let mut chunks = bytes.chunks(cut);
     loop {
@@ -153,7 +153,7 @@ fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<
 fn take(batch: &Batch, all: &mut Vec<u8>) {
     let mut last = None::<Stamp>;
     for (stamp, record) in batch.records() {
-        look::at(record);
+        accessors::call_all(record);
         assert!(last.is_none_or(|last| stamp == Stamp::default() || last.ordinal() < stamp.ordinal()));
         last = Some(stamp);
         all.extend_from_slice(record.raw());

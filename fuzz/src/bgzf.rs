@@ -50,7 +50,7 @@ pub fn blocks(bytes: &[u8]) {
     }
 }
 
-/// What a file inflates to, if it is one.
+/// The inflated content of a file, if it is BGZF.
 fn read(file: &[u8], allow_missing_eof: bool) -> Option<Vec<u8>> {
     let (mut reader, mut chunk) = (BlockReader::new(file, allow_missing_eof), Chunk::default());
     let mut all = Vec::new();
@@ -99,7 +99,7 @@ fn wrap(data: &[u8], content: &[u8], file: &mut Vec<u8>) {
     file.extend_from_slice(&(content.len() as u32).to_le_bytes());
 }
 
-/// What is compressed inflates to what it was.
+/// Compressed data inflate to the original.
 fn round_trip(kind: usize, bytes: &[u8]) {
     let mut file = Vec::new();
     let copies = 1 + kind / 3 % 16; // what is the same again and again compresses

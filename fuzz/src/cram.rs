@@ -6,12 +6,12 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_format::chain::{Link, Opened};
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::cram::{
-    Cache, Container, Decoder, EOF, Encoder, MAGIC, Reader, References, Setup, Version, Writing,
+    Cache, Container, Decoder, EOF, Encoder, EncoderOptions, MAGIC, Reader, References, Setup, Version,
     header_container,
 };
-use readmill_format::reference::{Files, Reference};
+use readmill_format::reference::{Reference, ReferenceFiles};
 use readmill_format::{sam, source};
 use readmill_record::{Batch, Error, Header, Ledger, RecordRef, Result, Stamp};
 
@@ -46,14 +46,14 @@ impl State {
         let fasta = in_memory(&[b">chr1\n", &contig[..], b"\n"].concat());
         let reference = Reference::of_files(
             Path::new("ref.fa"),
-            Files { fasta, fai: None, gzi: None },
+            ReferenceFiles { fasta, fai: None, gzi: None },
             &Ledger::unlimited(),
         );
         let reference = reference.unwrap_or_else(|e| panic!("the reference is refused: {e}"));
         let references =
             References::new(header, Some(&reference), &Cache::default(), &Ledger::unlimited())
                 .unwrap_or_else(|e| panic!("the references are refused: {e}"));
-        let writing = Writing::new(header, Version::DEFAULT, Some(references.clone()), 1);
+        let writing = EncoderOptions::new(header, Version::DEFAULT, Some(references.clone()), 1);
         let (header, encoder) = (header.clone(), Encoder::new(&writing));
         State { header, references, decoders: HashMap::new(), encoder }
     }
@@ -71,7 +71,7 @@ impl State {
     fn encode(&mut self, batch: &Batch) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let encoded = self.encoder.partition(batch, &mut bytes)?;
-        encoded.settle(&mut bytes, 0);
+        encoded.set_record_counters(&mut bytes, 0);
         let mut file = header_container(&self.header, Version::DEFAULT)?;
         file.extend_from_slice(&bytes);
         file.extend_from_slice(&EOF);
@@ -88,8 +88,8 @@ impl State {
     fn try_decode(&mut self, file: Vec<u8>, version: u8, all: &mut Batch) -> Result<()> {
         let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MEMORY, &memory())?;
         let n_ref = self.header.n_ref();
-        reader.set_beside(100);
-        let mut link = Link::new(MEMORY);
+        reader.set_implied_bytes(100);
+        let mut link = ChunkLinker::new(MEMORY);
         loop {
             let container = reader.claim(Vec::new())?;
             let ended = container.is_none();
@@ -277,7 +277,7 @@ pub fn container(bytes: &[u8]) {
         }
         let mut text = Vec::new();
         for (_, record) in batch.records() {
-            crate::look::at(record);
+            crate::accessors::call_all(record);
             sam::write_record(&state.header, record, &mut text);
         }
     });
@@ -325,7 +325,7 @@ pub fn whole_files() -> Vec<Vec<u8>> {
     batches()[1..].iter().map(file).collect()
 }
 
-/// A file, of which the checksums are corrected as far as it goes. Sizes are whatever they are.
+/// A file whose checksums are corrected as far as it can be parsed. Sizes may have any value.
 pub fn files(bytes: &[u8]) {
     let mut file = bytes.to_vec();
     correct(&mut file);
@@ -391,7 +391,7 @@ pub fn bodies() -> Vec<Vec<u8>> {
     all
 }
 
-/// Records that are encoded. What comes back of them comes back again.
+/// Records that are encoded. Decoding them and encoding them again gives the same.
 pub fn records(bytes: &[u8]) {
     STATE.with_borrow_mut(|state| {
         let (mut batch, mut raw) = (Batch::default(), Vec::new());

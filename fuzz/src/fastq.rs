@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_fastq::{Claims, Input, Layout, Options, Order};
-use readmill_record::{Error, Reads};
+use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
+use readmill_record::{Error, ReadBatch};
 
 use crate::{expect_refusal, pieces, seeds};
 
@@ -72,7 +72,7 @@ type Owned = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 fn read(texts: &[&[u8]], choice: u8, options: Options) -> (Vec<Owned>, Option<Error>) {
     let input = |at: usize| {
         let name = PathBuf::from(["R1.fastq", "R2.fastq"][at]);
-        Input::Stream(name, Box::new(std::io::Cursor::new(texts[at].to_vec())))
+        FastqInput::Stream(name, Box::new(std::io::Cursor::new(texts[at].to_vec())))
     };
     let layout = match texts.len() {
         2 => Layout::Paired(input(0), input(1)),
@@ -88,7 +88,7 @@ fn read(texts: &[&[u8]], choice: u8, options: Options) -> (Vec<Owned>, Option<Er
         }
     };
     let _ = claims.doubt();
-    let (mut order, mut reads) = (Order::new(&claims), Reads::default());
+    let (mut order, mut reads) = (BatchLinker::new(&claims), ReadBatch::default());
     for ticket in 0.. {
         if claims.ended() {
             break;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use readmill_format::features::Features;
 use readmill_format::intervals::Intervals;
-use readmill_format::text::Input;
+use readmill_format::text::TextInput;
 use readmill_record::Header;
 
 use crate::{expect_refusal, memory, seeds};
@@ -54,10 +54,11 @@ fn bcf() -> Vec<u8> {
 pub fn places(bytes: &[u8]) {
     let Some((&name, bytes)) = bytes.split_first() else { return };
     let path = Path::new(NAMES[usize::from(name) % NAMES.len()]);
-    let mut features = match Features::read(path, Input::plain(Cursor::new(bytes.to_vec()), &memory())) {
-        Ok(features) => features,
-        Err(error) => return expect_refusal(&error),
-    };
+    let mut features =
+        match Features::read(path, TextInput::plain(Cursor::new(bytes.to_vec()), &memory())) {
+            Ok(features) => features,
+            Err(error) => return expect_refusal(&error),
+        };
     with_header(|header| {
         if let Err(error) = features.dictionary().check(header, path) {
             expect_refusal(&error);

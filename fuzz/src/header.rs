@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::Cursor;
 
-use readmill_format::source::{Rules, Source};
+use readmill_format::source::{OpenOptions, Source};
 use readmill_record::{Header, Ledger};
 
 use crate::{MEMORY, expect_refusal, pieces, seeds};
@@ -31,7 +31,8 @@ pub fn texts(bytes: &[u8]) {
             Ok(header) => headers.push(header),
             Err(error) => return expect_refusal(&error),
         }
-        let rules = Rules { most: MEMORY, ledger: Ledger::of(MEMORY as u64), ..Rules::default() };
+        let rules =
+            OpenOptions { most: MEMORY, ledger: Ledger::of(MEMORY as u64), ..OpenOptions::default() };
         match Source::open(Box::new(Cursor::new(text.to_vec())), &rules) {
             Ok(source) => _ = source.header(),
             Err(error) => expect_refusal(&error),

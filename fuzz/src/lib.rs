@@ -8,6 +8,7 @@
 //! A target takes tens of microseconds, so that millions of inputs take minutes: it starts no thread, opens no file
 //! on disk, and keeps what is costly to make for the next input.
 
+mod accessors;
 mod align;
 mod bam;
 mod bgzf;
@@ -17,7 +18,6 @@ mod fastq;
 mod features;
 mod header;
 mod limits;
-mod look;
 mod pieces;
 mod reference;
 mod report;

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
-use readmill_format::reference::{Files, Reference};
+use readmill_format::reference::{Reference, ReferenceFiles};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::{expect_refusal, memory, pieces};
@@ -56,7 +56,7 @@ pub fn indexed(bytes: &[u8]) {
         let bytes = parts.next().filter(|bytes| !bytes.is_empty())?;
         Some(Box::new(Cursor::new(bytes.to_vec())) as Box<dyn Read + Send>)
     };
-    let files = Files { fasta: in_memory(fasta), fai: index(), gzi: index() };
+    let files = ReferenceFiles { fasta: in_memory(fasta), fai: index(), gzi: index() };
     let reference = match Reference::of_files(Path::new("ref.fa"), files, &memory()) {
         Ok(reference) => reference,
         Err(error) => return expect_refusal(&error),

@@ -7,7 +7,7 @@ use readmill_bqsr::{Applying, Recalibration, Report};
 
 use crate::{expect_refusal, memory};
 
-/// What stands for the table of 94 rows that nobody changes, so that inputs stay short.
+/// A placeholder for the table of 94 rows that is never changed, so that inputs stay short.
 const QUANTIZED: &[u8] = b"=Q\n";
 
 const TABLE: &str = "#:GATKReport.v1.1:5

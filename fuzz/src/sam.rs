@@ -38,7 +38,7 @@ pub fn line(line: &[u8]) {
             return expect_refusal(&error);
         }
         assert_eq!(RecordRef::check(raw, header.n_ref()), Ok(()), "of a line that was accepted");
-        crate::look::at(RecordRef::new(raw));
+        crate::accessors::call_all(RecordRef::new(raw));
         text.clear();
         sam::write_record(header, RecordRef::new(raw), text);
         let written = text.strip_suffix(b"\n").unwrap_or(text);

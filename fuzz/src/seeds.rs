@@ -1,4 +1,4 @@
-//! What seeds are made of: a few reads of a small simulated sample, and records that have everything.
+//! The material of seeds: a few reads of a small simulated sample, and records with every feature.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! What is done to records, on records that nobody would write: filters and edits, keys of orders, tallies, and indexes.
+//! Steps on odd records: filters and edits, sort keys, tallies, and indexes.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use readmill_filters::{
 use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::Codec;
-use readmill_format::fastq::{self, Style};
-use readmill_format::reference::{Files, Reference};
+use readmill_format::fastq::{self, FastqStyle};
+use readmill_format::reference::{Reference, ReferenceFiles};
 use readmill_record::{Batch, Header, Ledger, RecordRef, Result, Step, Tags, Tally};
 use readmill_sort::key::Within;
 use readmill_sort::{Keyer, Order};
@@ -57,7 +57,7 @@ fn make() -> Result<Made> {
     let fasta = in_memory(&[b">c1\n", &contig[..], b"\n"].concat());
     let reference = Reference::of_files(
         Path::new("ref.fa"),
-        Files { fasta, fai: None, gzi: None },
+        ReferenceFiles { fasta, fai: None, gzi: None },
         &Ledger::unlimited(),
     )?;
     let flags = FlagRules { required: 1, excluded: 0x400, any_of: 0xc0, excluded_together: 0xc };
@@ -140,7 +140,7 @@ fn step(step: &mut dyn Step, mut batch: Batch, header: &Header) {
     assert!(batch.len() <= records, "{} makes records", step.name());
     for (_, record) in batch.records() {
         assert_eq!(RecordRef::check(record.raw(), header.n_ref()), Ok(()), "after {}", step.name());
-        crate::look::at(record);
+        crate::accessors::call_all(record);
     }
     let grows = batch.record_bytes() as usize > most;
     assert!(!grows || step.name() == LEAVING, "{} makes records grow by more than it says", step.name());
@@ -210,7 +210,7 @@ fn write_fastq(batch: &Batch) {
     let (mut out, mut bases, mut qualities) = (Vec::new(), Vec::new(), Vec::new());
     for (_, record) in batch.records() {
         let _ = fastq::segment(record);
-        fastq::write_record(&Style::default(), record, &mut out);
+        fastq::write_record(&FastqStyle::default(), record, &mut out);
         fastq::push_sequenced(record, &mut bases, &mut qualities);
         assert!(bases.len() == qualities.len());
     }

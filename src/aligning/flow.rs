@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use readmill_align::{Cohorts, Seeded};
-use readmill_fastq::{Order, Taken};
+use readmill_fastq::{BatchLinker, TakenBatch};
 use readmill_filters::adapter::{FoundIn, Tally};
-use readmill_format::chain::Link;
-use readmill_record::{Batch, Error, Reads, Result};
+use readmill_format::chain::ChunkLinker;
+use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::kernel::end_of_piece;
 use super::lanes::{LaneSource, Lanes};
@@ -20,11 +20,11 @@ pub struct AlignLink {
     lanes: Arc<Lanes>,
     /// The current lane, and the checker of its order; `None` after the last lane.
     lane: usize,
-    order: Option<Order>,
+    order: Option<BatchLinker>,
     /// Adapters found in the lane so far.
     adapters: Tally,
     /// Joins pieces of files of records.
-    chain: Link,
+    chain: ChunkLinker,
     /// Decides where cohorts end; `None` where each batch stands alone.
     cutter: Option<Cohorts>,
     /// Cohorts that are not complete, the first of them number `first`.
@@ -40,7 +40,7 @@ pub struct AlignLink {
 struct Cohort {
     lane: usize,
     /// Batches; `None` while candidates are being found.
-    batches: Vec<Option<(Reads, Seeded)>>,
+    batches: Vec<Option<(ReadBatch, Seeded)>>,
     /// Batches of which there is nothing yet.
     missing: usize,
     /// Bases of the others, and bytes of their reads and candidates.
@@ -57,7 +57,7 @@ impl AlignLink {
             lane: 0,
             order: None,
             adapters: Tally::default(),
-            chain: Link::new(RECORD),
+            chain: ChunkLinker::new(RECORD),
             cutter: None,
             cohorts: VecDeque::new(),
             first: 0,
@@ -102,8 +102,8 @@ impl AlignLink {
 
     fn check_order(
         &mut self,
-        taken: Taken,
-        mut reads: Reads,
+        taken: TakenBatch,
+        mut reads: ReadBatch,
         prepared: Option<Result<FoundIn>>,
     ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
@@ -125,7 +125,7 @@ impl AlignLink {
     }
 
     /// Reads made of records come in order; how many each template has is known with the first.
-    fn converted(&mut self, reads: Reads, last: bool) -> Result<()> {
+    fn converted(&mut self, reads: ReadBatch, last: bool) -> Result<()> {
         if self.cutter.is_none() {
             self.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
         }
@@ -144,13 +144,13 @@ impl AlignLink {
         (self.order, self.cutter, self.adapters) = Default::default();
         if let Some(LaneSource::Fastq(claims)) = self.lanes.lanes.get(self.lane).map(|lane| &lane.origin)
         {
-            self.order = Some(Order::new(claims));
+            self.order = Some(BatchLinker::new(claims));
             self.cutter = self.lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
         }
     }
 
     /// Adds a batch to its cohort, or parts of it to theirs: those that are given to an aligner at once.
-    fn add(&mut self, reads: Reads) -> Result<()> {
+    fn add(&mut self, reads: ReadBatch) -> Result<()> {
         let (all, mut from) = (0..reads.templates(), 0);
         while from < all.end {
             let (part, ends) = match &mut self.cutter {
@@ -175,7 +175,7 @@ impl AlignLink {
     ///
     /// # Errors
     /// It has a read that is too long for the memory.
-    fn add_to_cohort(&mut self, reads: Reads, closes: bool) -> Result<()> {
+    fn add_to_cohort(&mut self, reads: ReadBatch, closes: bool) -> Result<()> {
         let (long, room) = (self.lanes.long_read_bytes(&reads), self.lanes.room);
         if long > room.long {
             return Err(self.lanes.too_long(self.lane, &reads));
@@ -206,7 +206,7 @@ impl AlignLink {
         Ok(())
     }
 
-    fn fill(&mut self, slot: BatchSlot, reads: Reads, seeded: Seeded) -> Result<()> {
+    fn fill(&mut self, slot: BatchSlot, reads: ReadBatch, seeded: Seeded) -> Result<()> {
         let at = (slot.cohort - self.first) as usize;
         let cohort = self.cohorts.get_mut(at).ok_or_else(|| Error::bug("a batch has no cohort"))?;
         let took = bytes(&reads, &seeded);
@@ -263,8 +263,8 @@ fn too_large(cohort: &Cohort, cohort_bases: Option<u64>, bytes: u64, available: 
 }
 
 /// Returns the memory of a batch that waits.
-fn bytes(reads: &Reads, seeded: &Seeded) -> u64 {
-    reads.bytes_held() as u64 + seeded.bytes()
+fn bytes(reads: &ReadBatch, seeded: &Seeded) -> u64 {
+    reads.data_bytes() as u64 + seeded.bytes()
 }
 
 #[cfg(test)]

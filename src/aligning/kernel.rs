@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use readmill_align::Kernel;
 use readmill_engine::Crew;
-use readmill_record::{Header, Reads, Result};
+use readmill_record::{Header, ReadBatch, Result};
 
 use super::unaligned::{CONTAINER, Unaligned};
 use crate::pipeline::open_input::is_any_cram;
@@ -53,7 +53,7 @@ const BATCH: u64 = 8 << 20;
 
 /// Returns where the next part of `templates` ends that is given to an aligner at once: at their end, unless reads are
 /// long. Neither records nor their order depend on it.
-pub fn end_of_piece(reads: &Reads, templates: Range<usize>) -> usize {
+pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
     let segments = reads.segments().max(1);
     let spans = &reads.spans()[templates.start * segments..templates.end * segments];
     let (mut end, mut bases, mut longest) = (templates.start, 0, 0);
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn pieces_have_so_many_bases_or_one_template() {
-        let mut reads = Reads::new(2, 0);
+        let mut reads = ReadBatch::new(2, 0);
         let lengths = [10_000; 52].into_iter().chain([2_144, 2_145, 2_144, 2_144, 200_000, 1, 1, 1]);
         for length in lengths {
             let bases = vec![b'A'; length];

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::Kernel;
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{Claims, Doubt, Input, Layout, Options, template_name};
+use readmill_fastq::{Claims, Doubt, FastqInput, Layout, Options, template_name};
 use readmill_filters::adapter::{FoundIn, Kept, Marker, Tally};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
-use readmill_record::{Batch, Error, Reads, Result};
+use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::kernel::{AlignRoom, ahead};
 use super::queue::{AlignQueue, AlignTask, RawRecords};
@@ -65,7 +65,7 @@ pub struct Lanes {
     /// waits for text to be linked while others look for candidates.
     ahead: usize,
     /// Buffers that go round.
-    pub buffers: Pool<Reads>,
+    pub buffers: Pool<ReadBatch>,
     /// The same for records that become reads.
     pub batches: Pool<Batch>,
     /// The same for pieces of their files.
@@ -91,7 +91,7 @@ impl Lane {
     }
 
     /// Adds to an error of read `at` of a batch what it is called, and where it stands.
-    fn blame(&self, error: Error, reads: &Reads, at: usize) -> Error {
+    fn blame(&self, error: Error, reads: &ReadBatch, at: usize) -> Error {
         let segments = reads.segments().max(1);
         let (template, segment) = (reads.first() + (at / segments) as u64, at % segments);
         let (file, record) = match &self.files[..] {
@@ -102,7 +102,7 @@ impl Lane {
     }
 
     /// The error of the longest of these reads, which takes so many bytes besides where there is room for fewer.
-    fn too_long(&self, reads: &Reads, bytes: u64, room: &AlignRoom) -> Error {
+    fn too_long(&self, reads: &ReadBatch, bytes: u64, room: &AlignRoom) -> Error {
         let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
         let what = format!(
             "a read of {} bases needs {} MiB while it is aligned, {} MiB are available",
@@ -150,7 +150,7 @@ impl Lanes {
         };
         let mut unaligned = unaligned.drain(..);
         let open = |lane: &plan::Lane| {
-            let input = |path: &PathBuf| Input::Path(path.clone());
+            let input = |path: &PathBuf| FastqInput::Path(path.clone());
             let layout = match &lane.files[..] {
                 [_] if lane.records => None,
                 [one, two, ..] => Some(Layout::Paired(input(one), input(two))),
@@ -207,14 +207,14 @@ impl Lanes {
 
     /// Prepares reads of a lane: cuts barcodes off, and finds the fields of their records, and adapters. Returns the
     /// templates with adapters, as long as adapters may still be dropped from the list.
-    pub fn prepare(&self, lane: usize, reads: &mut Reads) -> Result<FoundIn> {
+    pub fn prepare(&self, lane: usize, reads: &mut ReadBatch) -> Result<FoundIn> {
         let lane = &self.lanes[lane];
         let comments = match (&lane.origin, self.read_tags.comments) {
             (LaneSource::Records(_), _) => Comments::Stored,
             (LaneSource::Fastq(_), true) => Comments::Text { has_group: lane.group.is_some() },
             (LaneSource::Fastq(_), false) => Comments::Ignored,
         };
-        let blame = |error: Error, reads: &Reads, at| lane.blame(error, reads, at);
+        let blame = |error: Error, reads: &ReadBatch, at| lane.blame(error, reads, at);
         read_tags::apply(&self.read_tags, comments, reads, blame)?;
         let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else { return Ok(Vec::new()) };
         let found_in = kept.unwrap_or(marker).mark(reads);
@@ -227,7 +227,7 @@ impl Lanes {
         lane: usize,
         tally: &mut Tally,
         found_in: &[(usize, usize)],
-        reads: &mut Reads,
+        reads: &mut ReadBatch,
     ) {
         if let Some(marker) = self.marker.as_ref().filter(|_| !found_in.is_empty()) {
             marker.settle(tally, &self.lanes[lane].kept, found_in, reads);
@@ -271,13 +271,13 @@ impl Lanes {
     }
 
     /// Bytes that the longest of these reads takes besides while it is aligned.
-    pub fn long_read_bytes(&self, reads: &Reads) -> u64 {
+    pub fn long_read_bytes(&self, reads: &ReadBatch) -> u64 {
         let longest = reads.spans().iter().map(|span| span.len as usize).max();
         self.kernel.long_read_bytes(longest.unwrap_or(0))
     }
 
     /// The error of reads of a lane, one of which is too long for the memory.
-    pub fn too_long(&self, lane: usize, reads: &Reads) -> Error {
+    pub fn too_long(&self, lane: usize, reads: &ReadBatch) -> Error {
         self.lanes[lane].too_long(reads, self.long_read_bytes(reads), &self.room)
     }
 
@@ -360,7 +360,7 @@ impl Lanes {
     pub fn first_name(&self) -> Option<Vec<u8>> {
         match &self.lanes.first()?.origin {
             LaneSource::Fastq(claims) => {
-                let mut reads = Reads::default();
+                let mut reads = ReadBatch::default();
                 claims.take(0, &mut reads);
                 reads.iter().next().map(|read| read.name.to_vec())
             }

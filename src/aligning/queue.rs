@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use readmill_align::{Model, Seeded};
-use readmill_fastq::Taken;
+use readmill_fastq::TakenBatch;
 use readmill_filters::adapter::FoundIn;
 use readmill_format::chain::Opened;
 use readmill_format::source::Claim;
-use readmill_record::{Batch, Error, Reads, Result};
+use readmill_record::{Batch, Error, ReadBatch, Result};
 
 /// Records of a file that are to become reads.
 pub struct RawRecords {
@@ -41,7 +41,7 @@ pub enum AlignTask {
     /// Makes reads of records.
     Convert(RawRecords),
     /// Finds candidates for a batch that has its place in a cohort.
-    Seed(BatchSlot, Reads),
+    Seed(BatchSlot, ReadBatch),
     /// Writes the records of a batch whose cohort is complete.
     Emit(ReadyBatch),
     /// Passes records on.
@@ -53,13 +53,13 @@ pub enum AlignTask {
 /// The result of a task.
 pub enum AlignResult {
     /// A batch, and, if it looks as it should and could be made ready, where adapters were found.
-    Taken(usize, Taken, Reads, Option<Result<FoundIn>>),
+    Taken(usize, TakenBatch, ReadBatch, Option<Result<FoundIn>>),
     /// A piece of the file of a lane; `None` at its end.
     Opened(usize, Option<Opened>),
     /// Reads, where adapters were found, and whether they are the last of their file.
-    Converted(Reads, FoundIn, bool),
+    Converted(ReadBatch, FoundIn, bool),
     /// Candidates.
-    Seeded(BatchSlot, Reads, Seeded),
+    Seeded(BatchSlot, ReadBatch, Seeded),
     /// Records.
     Emitted(Opened),
     /// Nothing.
@@ -80,7 +80,7 @@ pub struct ReadyBatch {
     /// The lane it came from.
     pub lane: usize,
     /// Its reads.
-    pub reads: Reads,
+    pub reads: ReadBatch,
     /// Their candidates.
     pub seeded: Seeded,
     /// The insert size model of the cohort.
@@ -97,7 +97,7 @@ pub struct AlignQueue {
     /// Records that are to become reads.
     pub raw: VecDeque<RawRecords>,
     /// Batches without candidates.
-    pub bare: VecDeque<(BatchSlot, Reads)>,
+    pub bare: VecDeque<(BatchSlot, ReadBatch)>,
     /// The lane that is being taken from.
     pub lane: usize,
     /// The next batch of it.

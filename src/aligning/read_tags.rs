@@ -4,7 +4,7 @@ use readmill_fastq::{Purpose, template_name};
 use readmill_format::sam::parse_fields;
 use readmill_markdup::umi::source::in_name;
 use readmill_record::tag::{self, Fields, Tag};
-use readmill_record::{Error, Read, Reads, Result};
+use readmill_record::{Error, Read, ReadBatch, Result};
 
 use crate::plan::ReadTags;
 
@@ -66,8 +66,8 @@ impl Barcode {
 pub fn apply(
     wanted: &ReadTags,
     comments: Comments,
-    reads: &mut Reads,
-    blame: impl Fn(Error, &Reads, usize) -> Error,
+    reads: &mut ReadBatch,
+    blame: impl Fn(Error, &ReadBatch, usize) -> Error,
 ) -> Result<()> {
     if wanted.is_nothing() && comments == Comments::Ignored {
         return Ok(());
@@ -109,7 +109,7 @@ pub fn apply(
 /// Takes the barcodes of read `at`, the `segment`th of its template, and leaves what is to be aligned.
 fn cut(
     wanted: &ReadTags,
-    reads: &mut Reads,
+    reads: &mut ReadBatch,
     at: usize,
     segment: usize,
     barcodes: &mut [Barcode; 3],
@@ -188,7 +188,7 @@ fn keep(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Resu
 }
 
 /// Adds fields to the text, for the next read.
-fn note(fields: &[u8], reads: &mut Reads) -> Result<()> {
+fn note(fields: &[u8], reads: &mut ReadBatch) -> Result<()> {
     let start = reads.text().len();
     let (Ok(from), Ok(to)) = (u32::try_from(start), u32::try_from(start + fields.len())) else {
         return Err(Error::usage("the reads take more memory than there is for a batch"));
@@ -202,8 +202,8 @@ fn note(fields: &[u8], reads: &mut Reads) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn reads(records: &[(&str, &str, &str)]) -> Reads {
-        let mut reads = Reads::new(2, 0);
+    fn reads(records: &[(&str, &str, &str)]) -> ReadBatch {
+        let mut reads = ReadBatch::new(2, 0);
         for (name, comment, bases) in records {
             let [name, comment, bases] = [name, comment, bases].map(|text| text.as_bytes());
             let qualities: Vec<u8> = (b'0'..).take(bases.len()).collect();
@@ -212,7 +212,11 @@ mod tests {
         reads
     }
 
-    fn carried(wanted: &ReadTags, comments: Comments, records: &[(&str, &str, &str)]) -> Result<Reads> {
+    fn carried(
+        wanted: &ReadTags,
+        comments: Comments,
+        records: &[(&str, &str, &str)],
+    ) -> Result<ReadBatch> {
         let mut reads = reads(records);
         apply(wanted, comments, &mut reads, |error, reads, at| {
             error.qname(reads.read(at).name).record(at as u64)

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{Link, Opened};
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::cram;
-use readmill_format::source::{Claim, Opener, Rules, Source};
-use readmill_record::header::{Fate, Names, Renames};
+use readmill_format::source::{Claim, OpenOptions, Opener, Source};
+use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Fields};
-use readmill_record::{Batch, Error, Flags, Header, Read, Reads, RecordRef, Result};
+use readmill_record::{Batch, Error, Flags, Header, Read, ReadBatch, RecordRef, Result};
 
 use super::queue::RawRecords;
 use crate::pipeline::open_input;
@@ -46,9 +46,9 @@ struct UnalignedClaims {
 
 impl Unaligned {
     /// Reads the header.
-    pub fn open(path: &Path, rules: &Rules) -> Result<Self> {
+    pub fn open(path: &Path, rules: &OpenOptions) -> Result<Self> {
         let (input, size) = open_input::open(path)?;
-        let rules = Rules { container: CONTAINER, ..open_input::named(path, rules) };
+        let rules = OpenOptions { container: CONTAINER, ..open_input::named(path, rules) };
         let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
         let (header, setup) = (source.header().clone(), source.setup());
         let claims = Mutex::new(UnalignedClaims { source: Some(source), waiting: None });
@@ -109,7 +109,7 @@ impl Unaligned {
     pub fn first_name(&self) -> Option<Vec<u8>> {
         let claim = self.claim(Chunk::default()).ok()??;
         self.claims().waiting = Some(claim.clone());
-        let (mut opened, mut link) = (Opened::default(), Link::new(RECORD));
+        let (mut opened, mut link) = (Opened::default(), ChunkLinker::new(RECORD));
         self.opener().open(claim, &mut opened).ok()?;
         let linked = [link.link(opened), link.finish(Batch::default())];
         let batch = linked.into_iter().map(|linked| linked.batch).find(|batch| !batch.is_empty())?;
@@ -130,7 +130,7 @@ impl Unaligned {
     }
 
     /// Makes reads of records. Their comments are optional fields, as BAM stores them.
-    pub fn reads(&self, raw: &RawRecords, reads: &mut Reads) -> Result<()> {
+    pub fn reads(&self, raw: &RawRecords, reads: &mut ReadBatch) -> Result<()> {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);
         let mut number = raw.number;
@@ -179,7 +179,7 @@ impl Unaligned {
         }
     }
 
-    fn push(&self, record: RecordRef<'_>, reads: &mut Reads) -> Result<()> {
+    fn push(&self, record: RecordRef<'_>, reads: &mut ReadBatch) -> Result<()> {
         let (mut bases, mut qualities, mut fields) = (Vec::new(), Vec::new(), Vec::new());
         readmill_format::fastq::push_sequenced(record, &mut bases, &mut qualities);
         self.copy_fields(record, &mut fields);
@@ -203,7 +203,7 @@ impl Unaligned {
         let (mut fields, mut at) = (Fields::new(all), 0);
         while let Some(field) = fields.next() {
             let end = all.len() - fields.rest().len();
-            let fate = |names: &Names| match names.fate(field.value) {
+            let fate = |names: &IdRenames| match names.fate(field.value) {
                 Fate::Keep => Some(all[at..end].to_vec()),
                 Fate::Become(id) => Some([&field.tag, &b"Z"[..], id, b"\0"].concat()),
                 Fate::Remove => None,

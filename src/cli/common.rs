@@ -8,11 +8,11 @@ use readmill::limit;
 use readmill::plan::{
     self, CramStyle, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources, Steps, Verbosity,
 };
-use readmill_format::bam::index::Kind;
+use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
 use readmill_format::cram::{Cache, Fasta};
 use readmill_format::spill::Spill;
-use readmill_format::squeeze::SpillCodec;
+use readmill_format::spill_codec::SpillCodec;
 use readmill_record::Result;
 
 use super::hints;
@@ -262,8 +262,8 @@ impl OutputFlags {
         let cram = CramStyle { no_reference, reference, cache, ..CramStyle::default() };
         let index = match self.write_index {
             Some(None) => Index::Wanted,
-            Some(Some(IndexKind::Bai)) => Index::Kind(Kind::Bai),
-            Some(Some(IndexKind::Csi)) => Index::Kind(Kind::Csi),
+            Some(Some(IndexKind::Bai)) => Index::Kind(IndexFormat::Bai),
+            Some(Some(IndexKind::Csi)) => Index::Kind(IndexFormat::Csi),
             None if self.no_index => Index::No,
             None => Index::Auto,
         };

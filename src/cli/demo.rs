@@ -14,7 +14,7 @@ use readmill::plan::{
 };
 use readmill::{limit, sample};
 use readmill_engine::Crew;
-use readmill_format::squeeze::SpillCodec;
+use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Error, Result};
 use readmill_simulate::{Profile, Sample};
 use readmill_sort::Order;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use readmill::Plan;
 use readmill::plan::{ExtraOutput, Fastq, Format, Index, Output, Steps, Tallies};
-use readmill_format::fastq::{Fields, Style};
+use readmill_format::fastq::{FastqStyle, TagSelection};
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, Result};
 use readmill_sort::Order;
@@ -91,14 +91,14 @@ fn parse_tags(text: &str) -> Result<Vec<Tag>> {
 }
 
 impl FastqArgs {
-    fn fields(&self) -> Result<Fields> {
+    fn fields(&self) -> Result<TagSelection> {
         let mut tags = if self.copy_tags { vec![*b"RG", *b"BC", *b"QT"] } else { Vec::new() };
         match self.tags.as_deref() {
-            Some("*") => return Ok(Fields::All),
+            Some("*") => return Ok(TagSelection::All),
             Some(list) => tags.extend(parse_tags(list)?),
             None => {}
         }
-        Ok(Fields::Some(tags))
+        Ok(TagSelection::Some(tags))
     }
 
     /// Refuses what cannot be written, or is probably not meant.
@@ -141,7 +141,7 @@ impl FastqArgs {
         let first = self.first.clone().unwrap_or_else(|| both.clone());
         let last = self.last.clone().unwrap_or(both);
         let named = self.first.is_some() || self.output.is_some();
-        let style = Style {
+        let style = FastqStyle {
             suffix: self.suffix || !(named || self.no_suffix),
             tags: self.fields()?,
             original_qualities: self.use_original_qualities,

@@ -28,7 +28,7 @@ use readmill::Plan;
 use readmill::allocator::{self, Heaps};
 use readmill::console::{Console, log};
 use readmill::pause::{self, Moment};
-use readmill_record::{Error, Kind};
+use readmill_record::{Error, ErrorKind};
 
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
 #[derive(Parser)]
@@ -151,12 +151,12 @@ fn process(plan: &Plan) -> Result<ExitCode, Error> {
 /// Says what went wrong and picks the exit code.
 fn fail(error: &Error) -> ExitCode {
     let code = match error.kind {
-        Kind::Usage => 1,
-        Kind::Input => 2,
-        Kind::Io => 3,
-        Kind::Different => 4,
-        Kind::Bug => 101,
-        Kind::BrokenPipe => return ExitCode::from(141), // the reader has left: nothing to say
+        ErrorKind::Usage => 1,
+        ErrorKind::Input => 2,
+        ErrorKind::Io => 3,
+        ErrorKind::Different => 4,
+        ErrorKind::Bug => 101,
+        ErrorKind::BrokenPipe => return ExitCode::from(141), // the reader has left: nothing to say
     };
     log(&format!("readmill: error: {error}"));
     ExitCode::from(code)

@@ -67,7 +67,7 @@ impl ReadBalance {
 }
 
 fn libraries(header: &Header) -> HashMap<Vec<u8>, Vec<u8>> {
-    let of = |line: &readmill_record::header::Line| {
+    let of = |line: &readmill_record::header::HeaderLine| {
         Some((line.get(b"ID")?.to_vec(), line.get(b"LB").unwrap_or(UNKNOWN_LIBRARY).to_vec()))
     };
     header.lines_of(b"RG").filter_map(of).collect()

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{Link, Opened};
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::cram::{Cache, Fasta};
-use readmill_format::source::{self, Opener, Rules, Source};
+use readmill_format::source::{self, OpenOptions, Opener, Source};
 use readmill_record::{Batch, Error, Header, RecordRef, Result};
 
 /// Bytes a header, or a line of SAM, may take.
@@ -21,7 +21,7 @@ pub struct RecordFile {
     path: PathBuf,
     source: Source,
     opener: Opener,
-    link: Link,
+    link: ChunkLinker,
     /// The records at hand, and how many of them have been given.
     batch: Batch,
     given: usize,
@@ -37,12 +37,12 @@ pub struct RecordFile {
 impl RecordFile {
     /// Opens a file and reads its header; `-` is standard input.
     pub fn open(path: &Path, reference: &Option<Fasta>) -> Result<Self> {
-        let rules = Rules {
+        let rules = OpenOptions {
             most: MOST_HEADER,
             container: MOST_CONTAINER,
             reference: reference.clone(),
             cache: Cache::of_environment(),
-            ..Rules::default()
+            ..OpenOptions::default()
         };
         let source = Source::open(input(path)?, &rules).map_err(|error| error.file(path))?;
         let opener = Opener::new(source.header(), source.setup().as_ref());
@@ -50,7 +50,7 @@ impl RecordFile {
             path: path.to_path_buf(),
             source,
             opener,
-            link: Link::new(i32::MAX as usize),
+            link: ChunkLinker::new(i32::MAX as usize),
             batch: Batch::default(),
             given: 0,
             before: 0,

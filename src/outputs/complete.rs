@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_format::bam::index::{IndexBuilder, Kind, Scheme};
+use readmill_format::bam::index::{IndexBuilder, IndexFormat, Scheme};
 use readmill_record::Result;
 
 use super::files::OutputFiles;
@@ -68,8 +68,8 @@ impl CompleteOutput {
 /// Writes the index of `bam` under its temporary name; also returns its path.
 pub fn write_index(builder: IndexBuilder, scheme: Scheme, bam: &Path) -> Result<(PathBuf, AtomicFile)> {
     let suffix = match scheme.kind() {
-        Kind::Bai => ".bai",
-        Kind::Csi => ".csi",
+        IndexFormat::Bai => ".bai",
+        IndexFormat::Csi => ".csi",
     };
     let path = with_suffix(bam, suffix);
     let mut target = AtomicFile::open(&path)?;

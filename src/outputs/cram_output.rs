@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use readmill_format::cram::{self, Crai, Encoded, References, Writing};
-use readmill_record::header::Line;
+use readmill_format::cram::{self, Crai, Encoded, EncoderOptions, References};
+use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::outputs::atomic_file::{AtomicFile, with_suffix};
@@ -11,7 +11,7 @@ use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
 
 /// An output of CRAM.
 pub struct CramOutput {
-    pub writing: Writing,
+    pub writing: EncoderOptions,
     /// The index, if one is wanted.
     pub crai: Option<Crai>,
     records: u64,
@@ -22,13 +22,13 @@ impl CramOutput {
     pub fn new(output: &Output, header: &Header, indexed: bool, ledger: &Ledger) -> Result<Self> {
         let references = references(&output.cram, header, ledger)?;
         let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
-        let writing = Writing::new(header, output.cram.version, references, level);
+        let writing = EncoderOptions::new(header, output.cram.version, references, level);
         Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
     }
 
     /// Fills the record counters of encoded containers, and adds them to the index.
     pub fn assign_offset(&mut self, encoded: &Encoded, bytes: &mut [u8], records: u64, offset: u64) {
-        encoded.settle(bytes, self.records);
+        encoded.set_record_counters(bytes, self.records);
         self.records += records;
         if let Some(crai) = &mut self.crai {
             encoded.entries().for_each(|(at, entries)| crai.add(entries, offset + at));
@@ -66,7 +66,7 @@ pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result
         }
     };
     let numbers = reference.matches(header)?;
-    let mut lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
+    let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
     for (line, number) in lines.iter_mut().zip(numbers) {
         let Some(number) = number else { continue };
         let md5 = cram::md5(&reference, number)?;
@@ -85,7 +85,7 @@ fn nowhere() -> Error {
         .hint("give the FASTA file of the reads by --reference, or store all bases: -O cram,no-ref")
 }
 
-fn another(line: &Line, told: &[u8], md5: &str) -> Error {
+fn another(line: &HeaderLine, told: &[u8], md5: &str) -> Error {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (contig, told) = (text(line.get(b"SN").unwrap_or_default()), text(told));
     Error::input(format!(

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
 use readmill_engine::Pool;
-use readmill_format::bam::index::{Fragment, IndexBuilder, Kind, Scheme};
+use readmill_format::bam::index::{Fragment, IndexBuilder, IndexFormat, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::bgzf::{self, Codec};
 use readmill_format::{cram, fastq, sam};
@@ -39,7 +39,7 @@ pub struct Sink {
     header: u64,
     codec: Codec,
     level: u8,
-    fastq: fastq::Style,
+    fastq: fastq::FastqStyle,
     cram: Option<CramOutput>,
 }
 
@@ -102,8 +102,8 @@ impl Sink {
             Index::Auto | Index::No => None,
             Index::Wanted if is_cram => None,
             Index::Wanted => Some(Scheme::for_header(header)),
-            Index::Kind(Kind::Bai) => Some(Scheme::bai(header)?),
-            Index::Kind(Kind::Csi) => Some(Scheme::csi(header)),
+            Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
+            Index::Kind(IndexFormat::Csi) => Some(Scheme::csi(header)),
         };
         let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
         let index_is_optional = output.index == Index::Auto;
@@ -297,8 +297,8 @@ pub struct PartWriter<'a> {
     level: u8,
     scheme: Option<Scheme>,
     header: &'a Header,
-    fastq: fastq::Style,
-    cram: Option<cram::Writing>,
+    fastq: fastq::FastqStyle,
+    cram: Option<cram::EncoderOptions>,
     parts: Pool<EncodedPart>,
     /// The files, if they can be written at any offset, and the parts that wait to be written.
     pending: Option<(Vec<PositionedFile>, Mutex<Vec<PlacedPart>>)>,
@@ -354,7 +354,7 @@ pub enum PartEncoder<'a> {
 pub struct TextEncoder<'a> {
     header: &'a Header,
     /// The FASTQ style; `None` for SAM.
-    style: Option<fastq::Style>,
+    style: Option<fastq::FastqStyle>,
     /// The compressor, if the text is compressed.
     codec: Option<Box<Encoder>>,
     text: Vec<u8>,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use readmill_bqsr::suspects::{Pile, Seen};
 use readmill_bqsr::{Counting, Learner, Report, Totals, Training};
 use readmill_engine::{Crew, Pass};
-use readmill_format::sites::{Found, Sites};
+use readmill_format::sites::{SiteCollector, Sites};
 use readmill_markdup::Verdict;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 use readmill_sort::{Merge, Ordered, Partition, Range};
@@ -174,7 +174,7 @@ pub fn find_suspects(
     crew: Crew,
     mut merge: Merge,
     (counter, verdict): (&CovariateCounter, Option<&Verdict>),
-    mut found: Found,
+    mut found: SiteCollector,
     console: &Console,
 ) -> Result<(Sites, u64)> {
     let pass = SuspectPass(CountPass { counter, verdict });

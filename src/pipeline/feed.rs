@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_engine::{Crew, Pool};
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{Link, Linked, Opened};
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::source::{self, Opener};
 use readmill_record::{Batch, Error, Result, Step};
 
@@ -24,7 +24,7 @@ pub struct Feed {
 /// Joins pieces in their order.
 pub struct Linker {
     /// Records to templates.
-    chain: Link,
+    chain: ChunkLinker,
     /// Batches to cohorts, where reads are aligned.
     align: Option<AlignLink>,
 }
@@ -81,7 +81,7 @@ impl Feed {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
         let input = FeedInput { inputs, buffers: Arc::new(FeedBuffers { batches, chunks }) };
         let align = input.inputs.lanes().map(AlignLink::new);
-        Feed { input, link: Linker { chain: Link::new(max_record), align } }
+        Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align } }
     }
 
     /// Returns the factory of readers.

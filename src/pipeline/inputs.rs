@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{Link, Opened};
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::cram;
-pub use readmill_format::source::Rules;
+pub use readmill_format::source::OpenOptions;
 use readmill_format::source::{self, Claim, Opener, Source};
-use readmill_record::{Batch, Charge, Error, Header, Kind, Ledger, Result, Step};
+use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Result, Step};
 
 use crate::aligning::{AlignTask, Lanes};
 use crate::pipeline::open_input::{named, open};
@@ -34,7 +34,7 @@ impl InputFile {
     pub fn named(&self) -> impl Fn(Error) -> Error + '_ {
         |error| {
             let placed = error.place.record.is_some() || error.place.offset.is_some();
-            if placed || error.kind == Kind::Input { error.file(&self.path) } else { error }
+            if placed || error.kind == ErrorKind::Input { error.file(&self.path) } else { error }
         }
     }
 }
@@ -56,7 +56,7 @@ pub struct Inputs {
     at: usize,
     /// Opened sources; `None` for those that have been read, or are opened again later.
     sources: Vec<Option<Source>>,
-    rules: Rules,
+    rules: OpenOptions,
     /// Charge of opening a file again.
     _reopening: Option<Charge>,
     context: Option<InputTask>,
@@ -67,7 +67,7 @@ pub struct Inputs {
 impl Inputs {
     /// Reads all headers and merges them. Files that can be opened again are closed until they are read, so any number
     /// of them can be given.
-    pub fn open(paths: &[PathBuf], rules: Rules) -> Result<Self> {
+    pub fn open(paths: &[PathBuf], rules: OpenOptions) -> Result<Self> {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
             let (input, size) = open(path)?;
@@ -99,7 +99,7 @@ impl Inputs {
         let (path, own, size) = (path.to_path_buf(), header.clone(), lanes.size());
         let input = InputFile { path, header: own, reconcile: None, setup: None, size };
         let list = [input].into();
-        let rules = Rules::default();
+        let rules = OpenOptions::default();
         let lanes = Some((lanes, 0));
         let sources = Vec::new();
         Inputs { list, header, at: 0, sources, rules, _reopening: None, context: None, lanes }
@@ -207,7 +207,7 @@ impl Inputs {
 pub fn first_batch(claim: Claim, input: &InputFile) -> Option<Batch> {
     let mut opened = Opened::reuse(Batch::default());
     Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
-    let mut link = Link::new(usize::MAX);
+    let mut link = ChunkLinker::new(usize::MAX);
     let mut batch = link.link(opened).batch;
     if batch.is_empty() {
         batch = link.finish(Batch::default()).batch; // a piece of a single template
@@ -231,9 +231,9 @@ fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
 }
 
 /// Opens a file again whose header was read before.
-fn reopen(input: &InputFile, rules: &Rules) -> Result<Source> {
+fn reopen(input: &InputFile, rules: &OpenOptions) -> Result<Source> {
     let (file, _) = open(&input.path)?;
-    let rules = Rules { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
+    let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
     let source = Source::open(file, &rules).map_err(input.named())?;
     if *source.header() != input.header {
         return Err(Error::input("the file was changed while others were read").file(&input.path));

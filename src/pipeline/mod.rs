@@ -35,7 +35,7 @@ pub fn apply(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
     for row in steps.chunk_by_mut(|step, next| step.by_record() && next.by_record()) {
         match row {
             [step] => step.apply(batch)?,
-            row => batch.in_stretches(RECORDS_TOGETHER, |few| {
+            row => batch.in_slices(RECORDS_TOGETHER, |few| {
                 row.iter_mut().try_for_each(|step| step.apply(few))
             })?,
         }

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use readmill_format::source::Rules;
+use readmill_format::source::OpenOptions;
 use readmill_format::{cram, ending};
 use readmill_record::{Error, Result};
 
@@ -69,9 +69,9 @@ fn ends(path: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Returns the rules for a file of this name.
-pub fn named(path: &Path, rules: &Rules) -> Rules {
+pub fn named(path: &Path, rules: &OpenOptions) -> OpenOptions {
     let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes().to_vec();
-    Rules { name, ..rules.clone() }
+    OpenOptions { name, ..rules.clone() }
 }
 
 /// Whether any of these files is CRAM; pipes are not looked at.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use readmill_fastq::ReadStructure;
 use readmill_filters::adapter::{AdapterRules, Marker};
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Result};
 
 /// Reads that are not aligned yet, and their aligner.
@@ -114,7 +114,7 @@ pub struct Lane {
     /// Whether the one file is SAM, BAM or CRAM, of reads that are not aligned.
     pub records: bool,
     /// The `@RG` line of its reads.
-    pub group: Option<Line>,
+    pub group: Option<HeaderLine>,
 }
 
 impl Lane {
@@ -135,7 +135,7 @@ impl Lane {
 }
 
 /// Reads an `@RG` line whose tabs may be written as `\t`, as bwa mem takes it by `-R`.
-pub fn read_group(text: &str) -> Result<Line> {
+pub fn read_group(text: &str) -> Result<HeaderLine> {
     let wrong = |what: &str| {
         Err(Error::usage(format!("{text:?} is no read group: {what}"))
             .hint("give a line such as '@RG\\tID:lane1\\tSM:sample\\tLB:library'"))
@@ -150,7 +150,7 @@ pub fn read_group(text: &str) -> Result<Line> {
     if let Err(error) = Header::parse(plain.as_bytes()) {
         return wrong(&error.what);
     }
-    let line = Line::new(plain);
+    let line = HeaderLine::new(plain);
     match line.get(b"ID") {
         None | Some(b"") => wrong("it has no ID"),
         Some(_) => Ok(line),

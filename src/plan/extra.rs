@@ -53,7 +53,7 @@ pub struct Fastq {
     /// Records with any of these flags are left out.
     pub exclude: u16,
     /// How reads are written.
-    pub style: fastq::Style,
+    pub style: fastq::FastqStyle,
     /// Compression level of files that end in .gz.
     pub level: Option<u8>,
     /// Take the reads of a template to stand together, whatever the header says.

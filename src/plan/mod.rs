@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
-use readmill_format::squeeze::SpillCodec;
+use readmill_format::spill_codec::SpillCodec;
 use readmill_format::{cram, fastq};
 use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
@@ -107,7 +107,7 @@ pub struct Output {
     /// Write no @PG line.
     pub no_pg: bool,
     /// How reads become FASTQ, if that is the format.
-    pub fastq: fastq::Style,
+    pub fastq: fastq::FastqStyle,
     /// How they become CRAM, if that is the format.
     pub cram: CramStyle,
 }
@@ -147,7 +147,7 @@ pub enum Index {
     /// As `Auto`, but it is an error if there cannot be one.
     Wanted,
     /// This kind.
-    Kind(index::Kind),
+    Kind(index::IndexFormat),
     /// None.
     No,
 }
@@ -254,7 +254,7 @@ impl Output {
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let (format, codec) = (Format::by_name(&path), Codec::default());
-        let (fastq, cram) = (fastq::Style::default(), CramStyle::default());
+        let (fastq, cram) = (fastq::FastqStyle::default(), CramStyle::default());
         let (parts, level, index, no_pg) = (1, None, Index::Auto, false);
         Output { path, parts, format, codec, level, index, no_pg, fastq, cram }
     }

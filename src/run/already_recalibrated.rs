@@ -1,7 +1,7 @@
 //! Detects base qualities that were recalibrated before.
 
 use readmill_format::source::Claim;
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Header, Result, tag};
 
 use crate::pipeline::inputs::first_batch;
@@ -49,7 +49,7 @@ fn program(header: &Header) -> Option<String> {
 
 /// Whether a program gave reads new qualities: ApplyBQSR of GATK 4 under any name, PrintReads of GATK 3 with a table, and
 /// readmill and elPrep by their flags.
-fn recalibrates(line: &Line) -> bool {
+fn recalibrates(line: &HeaderLine) -> bool {
     let text = |key| String::from_utf8_lossy(line.get(key).unwrap_or_default()).to_lowercase();
     let (name, command) = (text(b"ID") + " " + &text(b"PN"), text(b"CL"));
     let mut words = command.split_ascii_whitespace();

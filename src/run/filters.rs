@@ -16,7 +16,7 @@ use readmill_markdup::grouping::Evidence;
 use readmill_record::{Error, Header, Ledger, Prepaid, Result, Step};
 
 use crate::pipeline::inputs::first_batch;
-use crate::pipeline::inputs::{InputTask, Inputs, Rules};
+use crate::pipeline::inputs::{InputTask, Inputs, OpenOptions};
 use crate::pipeline::open_input;
 use crate::plan::{self, Filters, Plan, Sampling, Unmapped};
 use crate::process::console::Console;
@@ -187,11 +187,11 @@ fn optional_fields(wanted: plan::OptionalFields) -> Box<dyn Step> {
 
 fn dictionary(path: &Path, ledger: &Ledger) -> Result<Header> {
     let (file, _) = open_input::open(path)?;
-    let rules = Rules {
+    let rules = OpenOptions {
         allow_missing_eof: true,
         most: MOST_DICTIONARY,
         ledger: ledger.clone(),
-        ..Rules::default()
+        ..OpenOptions::default()
     };
     let source = Source::open(file, &rules).map_err(|e| e.file(path))?;
     Ok(source.header().clone())

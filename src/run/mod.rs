@@ -25,7 +25,7 @@ use readmill_format::bam;
 use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Charge, Error, Header, Kind, Result, Step};
+use readmill_record::{Charge, Error, ErrorKind, Header, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
@@ -37,7 +37,7 @@ use crate::outputs::{extra, signal};
 use crate::pipeline::batch_pipeline::BatchPipeline;
 use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
-use crate::pipeline::inputs::{Inputs, Rules};
+use crate::pipeline::inputs::{Inputs, OpenOptions};
 use crate::pipeline::open_input;
 use crate::pipeline::stream;
 use crate::plan::{Aligning, Format, Plan};
@@ -74,7 +74,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     summary::announce(plan, &memory, console);
     report_files::check(plan)?;
     let most = (memory.room / 8) as usize;
-    let rules = Rules {
+    let rules = OpenOptions {
         allow_missing_eof: plan.resources.allow_missing_eof,
         most,
         container: (memory.room / 4 * 3) as usize,
@@ -116,7 +116,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     };
     console.done();
     let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
-        ([one], Kind::Input) => error.file(one), // what is wrong with all of it, not with a record
+        ([one], ErrorKind::Input) => error.file(one), // what is wrong with all of it, not with a record
         _ => error,
     })?;
     summary::conclude(plan, &ledger, &summary, started, console);
@@ -128,7 +128,7 @@ fn aligned(
     plan: &Plan,
     wanted: &Aligning,
     memory: &Memory,
-    rules: &Rules,
+    rules: &OpenOptions,
     console: &Console,
 ) -> Result<Inputs> {
     let resources = &plan.resources;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use readmill_bqsr as bqsr;
 use readmill_bqsr::{Counting, Training, Writing};
-use readmill_format::sites::Found;
+use readmill_format::sites::SiteCollector;
 use readmill_format::spill::Spill;
 use readmill_markdup::Verdict;
 use readmill_record::{Ledger, Result, Step};
@@ -55,7 +55,7 @@ impl RunState<'_> {
     pub(super) fn recal_bytes(&self, training: Option<&Training>) -> u64 {
         let wanted = self.table_request().zip(training);
         let bootstrap = self.table_request().is_some_and(|wanted| wanted.bootstrap);
-        let found = if bootstrap { Found::bytes(self.header.references().len()) } else { 0 };
+        let found = if bootstrap { SiteCollector::bytes(self.header.references().len()) } else { 0 };
         found + wanted.map_or(0, |(wanted, it)| self.shares(it, &wanted.counting).all)
     }
 
@@ -133,7 +133,8 @@ impl RunState<'_> {
         };
         self.console.stage("comparing", None, false);
         // (Their memory is charged with the counts.)
-        let found = Found::new(self.header.references().len(), &context.spill, &Ledger::unlimited())?;
+        let found =
+            SiteCollector::new(self.header.references().len(), &context.spill, &Ledger::unlimited())?;
         let merge = Merge::new(Arc::clone(sources));
         let (sites, n) =
             count::find_suspects(context.crew, merge, (&counter, verdict), found, self.console)?;

@@ -49,7 +49,7 @@ pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<
 }
 
 /// Simulates the next templates in the memory of `batch`; `None` when there are no more.
-fn simulate(records: &mut readmill_simulate::Records<'_>, mut batch: Batch) -> Option<Batch> {
+fn simulate(records: &mut readmill_simulate::SampleRecords<'_>, mut batch: Batch) -> Option<Batch> {
     batch.clear();
     while batch.bytes.len() < BATCH && records.next(&mut batch.bytes) {}
     (!batch.bytes.is_empty()).then_some(batch)

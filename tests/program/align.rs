@@ -1,4 +1,4 @@
-//! FASTQ in: aligned, prepared, and the same bytes by whatever means; what is wrong with it is told.
+//! FASTQ input: aligned and prepared, with the same bytes for any threads and memory; errors are reported.
 
 mod adapters;
 mod carrying;
@@ -17,7 +17,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use readmill_simulate::{Profile, Sample};
 use support::means::{FEW_MEANS, same_bytes_with};
-use support::{Desk, Outcome, arg, bgzip, column, number, readmill, records};
+use support::{ProgramRun, TestDir, arg, bgzip, column, number, readmill, records};
 
 const PAIRS: u64 = 3000;
 
@@ -35,24 +35,24 @@ fn reads() -> &'static [Vec<u8>; 2] {
 
 /// Its reference, with the index that `readmill index` makes.
 fn reference() -> &'static str {
-    static REFERENCE: OnceLock<(Desk, String)> = OnceLock::new();
+    static REFERENCE: OnceLock<(TestDir, String)> = OnceLock::new();
     let (_, path) = REFERENCE.get_or_init(|| {
-        let desk = Desk::new();
+        let dir = TestDir::new();
         let mut fasta = Vec::new();
         Sample::new(Profile::small()).write_fasta(&mut fasta).expect("bytes in memory");
-        let path = arg(&desk.file("ref.fa", fasta));
+        let path = arg(&dir.file("ref.fa", fasta));
         let done = readmill(["index", &path]);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
-        (desk, path)
+        (dir, path)
     });
     path
 }
 
-fn align(args: &[&str]) -> Outcome {
+fn align(args: &[&str]) -> ProgramRun {
     readmill(["align", reference(), "-q", "-K", "200000"].iter().chain(args))
 }
 
-/// Lines of SAM that come of these files.
+/// The SAM lines that these files give.
 #[track_caller]
 fn lines(args: &[&str]) -> String {
     let done = align(&[args, &["-O", "sam"]].concat());
@@ -60,11 +60,11 @@ fn lines(args: &[&str]) -> String {
     String::from_utf8(done.stdout).expect("SAM is text")
 }
 
-fn desk() -> (Desk, [PathBuf; 2]) {
-    let desk = Desk::new();
+fn dir() -> (TestDir, [PathBuf; 2]) {
+    let dir = TestDir::new();
     let [one, two] = reads();
-    let files = [desk.file("1.fq", one), desk.file("2.fq", two)];
-    (desk, files)
+    let files = [dir.file("1.fq", one), dir.file("2.fq", two)];
+    (dir, files)
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -84,7 +84,7 @@ fn bytes_depend_on_the_reads_alone() {
 
 #[test]
 fn every_read_is_there_once_and_most_where_they_came_from() {
-    let (_desk, files) = desk();
+    let (_desk, files) = dir();
     let [one, two] = files.each_ref().map(|path| arg(path));
     let text = lines(&[&one, &two, "-R", "@RG\\tID:a\\tSM:s"]);
     let primary: Vec<&str> =
@@ -106,13 +106,13 @@ fn every_read_is_there_once_and_most_where_they_came_from() {
 
 #[test]
 fn it_does_not_matter_how_text_is_packed() {
-    let (desk, files) = desk();
+    let (dir, files) = dir();
     let [one, two] = files.each_ref().map(|path| arg(path));
     let plain = lines(&[&one, &two]);
     let half = reads()[0].len() / 2;
     let members = [gzip(&reads()[0][..half]), gzip(&reads()[0][half..])].concat();
-    let packed = arg(&desk.file("1.gz", members));
-    let blocks = arg(&desk.file("2.gz", bgzip(&reads()[1])));
+    let packed = arg(&dir.file("1.gz", members));
+    let blocks = arg(&dir.file("2.gz", bgzip(&reads()[1])));
     assert!(plain == lines(&[&packed, &blocks]), "gzip and BGZF");
     assert!(plain == lines(&[&packed, &two, "-@", "7", "-m", "3G"]), "gzip and plain text");
     let mut both = Vec::new();
@@ -121,19 +121,19 @@ fn it_does_not_matter_how_text_is_packed() {
     for (first, last) in one.chunks(4).zip(two.chunks(4)) {
         [first, last].concat().iter().for_each(|line| both.extend([line.as_bytes(), b"\n"].concat()));
     }
-    let both = arg(&desk.file("both.fq", both));
+    let both = arg(&dir.file("both.fq", both));
     assert!(plain == lines(&["-p", &both]), "one file for both");
 }
 
 #[test]
 fn lanes_follow_each_other_each_for_itself() {
-    let (desk, files) = desk();
+    let (dir, files) = dir();
     let [one, two] = files.each_ref().map(|path| arg(path));
     let part = |bytes: &[u8]| {
         let end = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(4 * 700 - 1);
         bytes[..=end.expect("as many reads").0].to_vec()
     };
-    let short = [0, 1].map(|at| arg(&desk.file(&format!("short.{at}"), part(&reads()[at]))));
+    let short = [0, 1].map(|at| arg(&dir.file(&format!("short.{at}"), part(&reads()[at]))));
     let groups = ["-R", "@RG\\tID:a\\tSM:s", "-R", "@RG\\tID:b\\tSM:s"];
     let four: [&str; 4] = [&one, &two, &short[0], &short[1]];
     let all = lines(&[&four[..], &groups].concat());
@@ -147,7 +147,7 @@ fn lanes_follow_each_other_each_for_itself() {
 
 #[test]
 fn single_reads_have_no_mates() {
-    let (_desk, files) = desk();
+    let (_desk, files) = dir();
     let text = lines(&[&arg(&files[0])]);
     let primary = records(&text).into_iter().filter(|line| number(line, 1) & 0x900 == 0).count();
     assert_eq!(primary as u64, PAIRS);
@@ -156,7 +156,7 @@ fn single_reads_have_no_mates() {
 
 #[test]
 fn what_is_wrong_is_told_and_nothing_is_left() {
-    let (desk, files) = desk();
+    let (dir, files) = dir();
     let [one, two] = files.each_ref().map(|path| arg(path));
     let [first, last] = reads();
     let cut = |bytes: &[u8], n: usize| bytes[..bytes.len() - n].to_vec();
@@ -169,21 +169,21 @@ fn what_is_wrong_is_told_and_nothing_is_left() {
         ("shifted.fq", short, "record"),
         ("cut.gz", cut(&gzip(last), 100), "cut.gz"),
     ];
-    let output = arg(&desk.path("out.bam"));
+    let output = arg(&dir.path("out.bam"));
     for (name, bytes, told) in cases {
-        let bad = arg(&desk.file(name, bytes));
+        let bad = arg(&dir.file(name, bytes));
         let done = align(&[&one, &bad, "-o", &output]);
         assert_eq!(done.code, Some(2), "{name}: {}", done.stderr);
         assert!(done.stderr.contains(told) && done.stderr.contains(name), "{name}: {}", done.stderr);
-        assert!(!desk.path("out.bam").exists(), "{name}");
+        assert!(!dir.path("out.bam").exists(), "{name}");
     }
-    let other = arg(&desk.file("bam.fq", "BAM\x01"));
+    let other = arg(&dir.file("bam.fq", "BAM\x01"));
     let done = align(&[&one, &other, "-o", &output]);
     assert!(done.code == Some(1) && done.stderr.contains("bam.fq"), "{}", done.stderr);
-    let fewer = arg(&desk.file("fewer.fq", lacks));
+    let fewer = arg(&dir.file("fewer.fq", lacks));
     let done = align(&[&fewer, &two, "-o", &output]);
     assert_eq!(done.code, Some(2), "{}", done.stderr);
-    let bare = arg(&desk.file("bare.fa", ">c\nACGT\n"));
+    let bare = arg(&dir.file("bare.fa", ">c\nACGT\n"));
     let done = readmill(["align", &bare, &one, &two, "-o", &output]);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     assert!(done.stderr.contains("readmill index"), "{}", done.stderr);
@@ -196,6 +196,6 @@ fn what_is_wrong_is_told_and_nothing_is_left() {
         let done = align(&[args, &["-o", &output]].concat());
         assert_eq!(done.code, Some(1), "{args:?}: {}", done.stderr);
     }
-    let left: Vec<String> = desk.names().into_iter().filter(|name| name.starts_with("out")).collect();
+    let left: Vec<String> = dir.names().into_iter().filter(|name| name.starts_with("out")).collect();
     assert!(left.is_empty(), "{left:?}");
 }

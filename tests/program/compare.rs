@@ -1,4 +1,4 @@
-//! `readmill compare`: every level, and what keeps it from holding.
+//! `readmill compare`: every level, and the differences that break it.
 #![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn compare(args: &[&str], files: [&Path; 2]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_readmill")).arg("compare").args(args).args(files).output().unwrap()
 }
 
-/// Compares two SAM texts both ways round. Gives the exit code and what was printed of the first.
+/// Compares two SAM texts in both directions. Returns the exit code and output of the first.
 fn run(args: &[&str], a: &str, b: &str) -> (i32, String) {
     let dir = tempfile::tempdir().unwrap();
     let paths: [PathBuf; 2] = ["a.sam", "b.sam"].map(|name| dir.path().join(name));
@@ -45,7 +45,7 @@ fn run(args: &[&str], a: &str, b: &str) -> (i32, String) {
 }
 
 /// The level that is reported with these arguments; every level demanded gives the exit code that
-/// follows from it. Gives what was printed.
+/// follows from it. Returns the output.
 fn level(args: &[&str], a: &str, b: &str, expected: &str) -> String {
     let (_, said) = run(args, a, b);
     let reached = said.lines().next().and_then(|line| line.strip_prefix("level: ")).unwrap_or_default();
@@ -145,7 +145,7 @@ fn bam(text: &str, fields: &[u8]) -> Vec<u8> {
     [block(&bytes), block(b"")].concat()
 }
 
-/// A stored BGZF block; of nothing, one that ends the file.
+/// A stored BGZF block; without data, the EOF block.
 fn block(bytes: &[u8]) -> Vec<u8> {
     if bytes.is_empty() {
         return b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0\x1b\0\x03\0\0\0\0\0\0\0\0\0".to_vec();

@@ -1,4 +1,4 @@
-//! CRAM in and out: nothing is lost, bytes depend on the reads alone, and what is wrong is told.
+//! CRAM input and output: no data is lost, bytes depend only on the reads, and errors are reported.
 
 use crate::support;
 
@@ -7,28 +7,28 @@ use std::process::Command;
 
 use readmill_simulate::{Profile, Sample};
 use support::means::{FEW_MEANS, MEANS, Means, same_bytes_with, sample};
-use support::{Desk, Outcome, arg, bgzip, finish, readmill, split_header};
+use support::{ProgramRun, TestDir, arg, bgzip, finish, readmill, split_header};
 
-/// A desk with the reference of the samples.
-fn desk() -> (Desk, PathBuf) {
-    let desk = Desk::new();
+/// A test directory with the reference of the samples.
+fn dir() -> (TestDir, PathBuf) {
+    let dir = TestDir::new();
     let mut fasta = Vec::new();
     Sample::new(Profile::small()).write_fasta(&mut fasta).expect("bytes in memory");
-    let reference = desk.file("ref.fa", fasta);
-    (desk, reference)
+    let reference = dir.file("ref.fa", fasta);
+    (dir, reference)
 }
 
 /// A CRAM file of a sample in its own order.
-fn cram(desk: &Desk, pairs: u64) -> Vec<u8> {
-    let input = desk.file("input.bam", bgzip(&sample(pairs)));
-    let output = desk.path("input.cram");
-    let [input, output, reference] = [&input, &output, &desk.path("ref.fa")].map(|path| arg(path));
+fn cram(dir: &TestDir, pairs: u64) -> Vec<u8> {
+    let input = dir.file("input.bam", bgzip(&sample(pairs)));
+    let output = dir.path("input.cram");
+    let [input, output, reference] = [&input, &output, &dir.path("ref.fa")].map(|path| arg(path));
     succeeds(&["prep", &input, "-o", &output, "--reference", &reference, "-q"]);
-    std::fs::read(desk.path("input.cram")).expect("the CRAM file")
+    std::fs::read(dir.path("input.cram")).expect("the CRAM file")
 }
 
 #[track_caller]
-fn succeeds(args: &[&str]) -> Outcome {
+fn succeeds(args: &[&str]) -> ProgramRun {
     let done = readmill(args);
     assert_eq!(done.code, Some(0), "{args:?}: {}", done.stderr);
     done
@@ -42,7 +42,7 @@ fn invariant(means: &[Means], input: Vec<u8>, command: &str, reference: &Path, f
 
 #[test]
 fn what_is_written_depends_on_the_reads_alone() {
-    let (_desk, reference) = desk();
+    let (_desk, reference) = dir();
     let input = bgzip(&sample(30_000));
     invariant(&MEANS, input.clone(), "sort", &reference, "cram");
     invariant(&FEW_MEANS, input.clone(), "sort -n", &reference, "cram");
@@ -52,8 +52,8 @@ fn what_is_written_depends_on_the_reads_alone() {
 
 #[test]
 fn what_is_read_of_it_depends_on_nothing_else() {
-    let (desk, reference) = desk();
-    let input = cram(&desk, 30_000);
+    let (dir, reference) = dir();
+    let input = cram(&dir, 30_000);
     invariant(&FEW_MEANS, input.clone(), "sort", &reference, "bam");
     invariant(&FEW_MEANS, input.clone(), "prep --drop-unmapped", &reference, "cram");
     invariant(&FEW_MEANS, input, "markdup --metrics METRICS", &reference, "sam");
@@ -61,15 +61,15 @@ fn what_is_read_of_it_depends_on_nothing_else() {
 
 #[test]
 fn nothing_is_lost_on_the_way() {
-    let (desk, reference) = desk();
-    cram(&desk, 3_000);
+    let (dir, reference) = dir();
+    cram(&dir, 3_000);
     let [bam, file, reference] =
-        [&desk.path("input.bam"), &desk.path("input.cram"), &reference].map(|path| arg(path));
+        [&dir.path("input.bam"), &dir.path("input.cram"), &reference].map(|path| arg(path));
     succeeds(&["compare", "--level", "L1", "--ignore-header", &bam, &file, "--reference", &reference]);
-    let plain = arg(&desk.path("plain.cram"));
+    let plain = arg(&dir.path("plain.cram"));
     succeeds(&["prep", "-q", &bam, "-o", &plain, "-O", "cram,no-ref"]);
     succeeds(&["compare", "--level", "L1", "--ignore-header", &bam, &plain]);
-    let [sorted, again] = ["sorted.cram", "again.bam"].map(|name| arg(&desk.path(name)));
+    let [sorted, again] = ["sorted.cram", "again.bam"].map(|name| arg(&dir.path(name)));
     succeeds(&["sort", "-q", &file, "-o", &sorted, "--reference", &reference]);
     succeeds(&["sort", "-q", &bam, "-o", &again]);
     succeeds(&[
@@ -86,35 +86,35 @@ fn nothing_is_lost_on_the_way() {
 
 #[test]
 fn a_sorted_file_has_an_index_and_m5() {
-    let (desk, reference) = desk();
-    cram(&desk, 500);
-    desk.file("x.cram.bai", "of an older file");
+    let (dir, reference) = dir();
+    cram(&dir, 500);
+    dir.file("x.cram.bai", "of an older file");
     let [input, output, reference] =
-        [&desk.path("input.cram"), &desk.path("x.cram"), &reference].map(|path| arg(path));
+        [&dir.path("input.cram"), &dir.path("x.cram"), &reference].map(|path| arg(path));
     succeeds(&["sort", "-q", &input, "-o", &output, "--reference", &reference]);
-    let names = desk.names();
+    let names = dir.names();
     assert!(names.contains(&"x.cram.crai".into()) && !names.contains(&"x.cram.bai".into()), "{names:?}");
     let shown = succeeds(&["prep", "-q", &output, "-O", "sam", "--reference", &reference]);
     let text = String::from_utf8(shown.stdout).expect("text");
     let contigs = split_header(&text).0.lines().filter(|line| line.starts_with("@SQ"));
     assert!(contigs.clone().count() > 0 && contigs.clone().all(|line| line.contains("\tM5:")));
-    // Contigs of which no file is given lie under their MD5, if the user keeps them so.
-    std::fs::remove_file(desk.path("x.cram.crai")).expect("the index");
+    // Contigs without a given file are found by their MD5, if the user stores them so.
+    std::fs::remove_file(dir.path("x.cram.crai")).expect("the index");
     succeeds(&["sort", "-q", "--no-index", &input, "-o", &output, "--reference", &reference]);
-    assert!(!desk.names().contains(&"x.cram.crai".into()));
+    assert!(!dir.names().contains(&"x.cram.crai".into()));
 }
 
 #[test]
 fn a_reference_with_other_bases_than_the_header_says_is_refused() {
-    let (desk, reference) = desk();
-    cram(&desk, 200);
-    let [bam, file, output] = ["input.bam", "input.cram", "x.cram"].map(|name| arg(&desk.path(name)));
+    let (dir, reference) = dir();
+    cram(&dir, 200);
+    let [bam, file, output] = ["input.bam", "input.cram", "x.cram"].map(|name| arg(&dir.path(name)));
     let mut text = std::fs::read_to_string(&reference).expect("the reference");
     let at = text.len() - 2;
     let base = if &text[at..=at] == "A" { "C" } else { "A" };
     text.replace_range(at..=at, base);
-    desk.file("other.fa", text);
-    let other = arg(&desk.path("other.fa"));
+    dir.file("other.fa", text);
+    let other = arg(&dir.path("other.fa"));
     // The header of the CRAM file has M5, that of the BAM file has none.
     succeeds(&["prep", "-q", &bam, "-o", &output, "--reference", &other]);
     let done = readmill(["prep", "-q", &file, "-o", &output, "--reference", &other]);
@@ -124,16 +124,16 @@ fn a_reference_with_other_bases_than_the_header_says_is_refused() {
 
 #[test]
 fn requests_that_cannot_be_met() {
-    let (desk, reference) = desk();
-    cram(&desk, 200);
+    let (dir, reference) = dir();
+    cram(&dir, 200);
     let [bam, file, output, reference] =
-        [&desk.path("input.bam"), &desk.path("input.cram"), &desk.path("o.cram"), &reference]
+        [&dir.path("input.bam"), &dir.path("input.cram"), &dir.path("o.cram"), &reference]
             .map(|path| arg(path));
     let refused = |args: &[&str], code: i32, words: &[&str]| {
         let done = readmill(args);
         assert_eq!(done.code, Some(code), "{args:?}: {}", done.stderr);
         words.iter().for_each(|word| assert!(done.stderr.contains(word), "{args:?}: {}", done.stderr));
-        assert!(!desk.names().iter().any(|name| name.starts_with("o.cram")), "{args:?}");
+        assert!(!dir.names().iter().any(|name| name.starts_with("o.cram")), "{args:?}");
     };
     refused(&["sort", &bam, "-o", &output], 1, &["--reference", "no-ref"]);
     refused(&["sort", &bam, "-O", "cram,version=3.1"], 1, &["3.1 is read, but not written"]);
@@ -166,21 +166,21 @@ fn with_a_short_first_container(text: &str) -> Vec<u8> {
 
 #[test]
 fn the_first_container_of_htsjdk_is_as_long_as_its_block() {
-    let (desk, text) = (Desk::new(), "@HD\tVN:1.6\n@SQ\tSN:c\tLN:9\n");
+    let (dir, text) = (TestDir::new(), "@HD\tVN:1.6\n@SQ\tSN:c\tLN:9\n");
     let whole = with_a_short_first_container(text);
-    let input = arg(&desk.file("x.cram", &whole));
+    let input = arg(&dir.file("x.cram", &whole));
     let shown = succeeds(&["prep", "-q", "--no-PG", &input, "-O", "sam"]);
     assert_eq!(String::from_utf8_lossy(&shown.stdout), text);
-    let cut = arg(&desk.file("x.cram", &whole[..500]));
+    let cut = arg(&dir.file("x.cram", &whole[..500]));
     let done = readmill(["prep", "-q", "--allow-missing-eof", &cut, "-O", "sam"]);
     assert_eq!(done.code, Some(2), "{}", done.stderr);
     assert!(done.stderr.contains("truncated"), "{}", done.stderr);
 }
 
 /// Bases of a contig, and a file of them alone.
-fn contig(desk: &Desk, name: &str, n: usize) -> (String, String) {
+fn contig(dir: &TestDir, name: &str, n: usize) -> (String, String) {
     let bases: String = (0..n).map(|i| b"ACGT"[(i * i * 31 + i * 7) / 5 % 4] as char).collect();
-    let path = desk.file(name, format!(">c\n{bases}\n"));
+    let path = dir.file(name, format!(">c\n{bases}\n"));
     (bases, arg(&path))
 }
 
@@ -195,12 +195,11 @@ fn reads_at(bases: &str, places: &[usize]) -> String {
 
 #[test]
 fn a_contig_of_another_length_is_read_where_its_bases_are_proved() {
-    let desk = Desk::new();
-    let (bases, full) = contig(&desk, "full.fa", 200);
-    let [(_, short), (_, long)] =
-        [("short.fa", 100), ("long.fa", 203)].map(|(f, n)| contig(&desk, f, n));
+    let dir = TestDir::new();
+    let (bases, full) = contig(&dir, "full.fa", 200);
+    let [(_, short), (_, long)] = [("short.fa", 100), ("long.fa", 203)].map(|(f, n)| contig(&dir, f, n));
     for (name, places) in [("inside", &[5, 50][..]), ("beyond", &[5, 150])] {
-        let [sam, cram] = [".sam", ".cram"].map(|end| arg(&desk.path(&format!("{name}{end}"))));
+        let [sam, cram] = [".sam", ".cram"].map(|end| arg(&dir.path(&format!("{name}{end}"))));
         std::fs::write(&sam, reads_at(&bases, places)).expect("a file");
         succeeds(&["prep", "-q", &sam, "-o", &cram, "--reference", &full]);
         let read =
@@ -219,7 +218,7 @@ fn a_contig_of_another_length_is_read_where_its_bases_are_proved() {
                 assert_eq!(done.stdout, expected.stdout);
             }
             let done =
-                readmill(["prep", "-q", &sam, "-o", &arg(&desk.path("o.cram")), "--reference", fasta]);
+                readmill(["prep", "-q", &sam, "-o", &arg(&dir.path("o.cram")), "--reference", fasta]);
             assert_eq!(done.code, Some(2), "CRAM would say M5 of bases that are not those of LN");
         }
     }
@@ -227,10 +226,10 @@ fn a_contig_of_another_length_is_read_where_its_bases_are_proved() {
 
 #[test]
 fn bases_under_their_m5_do_for_writing() {
-    let desk = Desk::new();
-    let (bases, full) = contig(&desk, "full.fa", 200);
+    let dir = TestDir::new();
+    let (bases, full) = contig(&dir, "full.fa", 200);
     let [sam, with_fasta, bam, output] =
-        ["x.sam", "x.cram", "x.bam", "o.cram"].map(|name| arg(&desk.path(name)));
+        ["x.sam", "x.cram", "x.bam", "o.cram"].map(|name| arg(&dir.path(name)));
     std::fs::write(&sam, reads_at(&bases, &[5, 150])).expect("a file");
     let prep = |args: &[&str], path: Option<&Path>| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
@@ -245,8 +244,8 @@ fn bases_under_their_m5_do_for_writing() {
     assert_eq!(prep(&[&with_fasta, "-o", &bam, "--reference", &full], None).code, Some(0)); // has M5
     let shown = String::from_utf8(prep(&[&bam, "-O", "sam"], None).stdout).expect("text");
     let md5 = shown.split("M5:").nth(1).and_then(|rest| rest.get(..32)).expect("M5");
-    std::fs::create_dir(desk.path("cache")).expect("a directory");
-    std::fs::write(desk.path("cache").join(md5), &bases).expect("a file");
+    std::fs::create_dir(dir.path("cache")).expect("a directory");
+    std::fs::write(dir.path("cache").join(md5), &bases).expect("a file");
     let refused = |input: &str, path: Option<&Path>, code: i32, word: &str| {
         let done = prep(&[input, "-o", &output], path);
         assert_eq!(done.code, Some(code), "{}", done.stderr);
@@ -255,9 +254,9 @@ fn bases_under_their_m5_do_for_writing() {
             "{}",
             done.stderr
         );
-        assert!(!desk.names().contains(&"o.cram".into()));
+        assert!(!dir.names().contains(&"o.cram".into()));
     };
-    let (cache, elsewhere) = (desk.path("cache"), desk.path("elsewhere"));
+    let (cache, elsewhere) = (dir.path("cache"), dir.path("elsewhere"));
     refused(&bam, None, 1, "REF_CACHE or REF_PATH");
     refused(&bam, Some(&elsewhere), 2, "no contig of the header has bases under its M5");
     refused(&sam, Some(&cache), 2, "no contig of the header has bases under its M5");
@@ -269,19 +268,19 @@ fn bases_under_their_m5_do_for_writing() {
 
 #[test]
 fn damage_is_told_and_leaves_nothing() {
-    let (desk, reference) = desk();
-    let whole = cram(&desk, 300);
+    let (dir, reference) = dir();
+    let whole = cram(&dir, 300);
     let reference = arg(&reference);
-    let output = arg(&desk.path("o.bam"));
+    let output = arg(&dir.path("o.bam"));
     let refused = |bytes: &[u8], what: &str| {
-        let input = arg(&desk.file("bad.cram", bytes));
+        let input = arg(&dir.file("bad.cram", bytes));
         for threads in ["1", "3"] {
             for command in ["sort", "prep"] {
                 let done =
                     readmill([command, &input, "-o", &output, "--reference", &reference, "-@", threads]);
                 assert_eq!(done.code, Some(2), "{what}, {command}: {}", done.stderr);
                 assert!(done.stderr.contains("bad.cram"), "{what}: {}", done.stderr);
-                assert!(!desk.names().iter().any(|name| name.starts_with("o.bam")), "{what}");
+                assert!(!dir.names().iter().any(|name| name.starts_with("o.bam")), "{what}");
             }
         }
     };

@@ -1,4 +1,4 @@
-//! The script `./dev` on machines made of fakes: which packages it installs, by which commands, and what it says.
+//! The script `./dev` on fake machines: which packages it installs, with which commands, and its messages.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::support::Desk;
+use crate::support::TestDir;
 
 /// The programs of every Unix that the script uses.
 const TOOLS: [&str; 18] = [
@@ -26,33 +26,33 @@ const COMPARED: [&str; 6] = ["make", "samtools", "bwa", "java", "mvn", "pip3"];
 /// The program of util-linux that gives a command a terminal.
 const SCRIPT: &str = "/usr/bin/script";
 
-/// A machine with a new enough Rust, where root works; nothing else is there.
-struct Machine(Desk);
+/// A machine with a new enough Rust, root as the user, and no other programs.
+struct Machine(TestDir);
 
 /// The result of a run of the script.
-struct Outcome {
+struct ScriptRun {
     code: Option<i32>,
     said: String,
-    /// The commands that changed something, or that it was all for.
+    /// The commands that changed something, and the final command.
     ran: Vec<String>,
 }
 
 impl Machine {
     fn new() -> Self {
-        let desk = Desk::new();
+        let dir = TestDir::new();
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         for name in ["dev", "Cargo.toml"] {
-            std::fs::copy(root.join(name), desk.path(name)).unwrap();
+            std::fs::copy(root.join(name), dir.path(name)).unwrap();
         }
         for directory in ["bin", "spare", "tools", "target/debug"] {
-            std::fs::create_dir_all(desk.path(directory)).unwrap();
+            std::fs::create_dir_all(dir.path(directory)).unwrap();
         }
         let path = std::env::var_os("PATH").unwrap();
         for tool in TOOLS.iter().chain(&["cp"]) {
             let real = std::env::split_paths(&path).map(|at| at.join(tool)).find(|at| at.exists());
-            symlink(real.expect(tool), desk.path("tools").join(tool)).unwrap();
+            symlink(real.expect(tool), dir.path("tools").join(tool)).unwrap();
         }
-        let machine = Machine(desk);
+        let machine = Machine(dir);
         machine.rust("1.95.0");
         machine.program("bin/id", "echo 0");
         machine.program("spare/cc", COMPILER);
@@ -60,7 +60,7 @@ impl Machine {
         machine
     }
 
-    /// A machine that lacks nothing to build.
+    /// A machine with everything that a build needs.
     fn complete() -> Self {
         let machine = Machine::new();
         machine.program("bin/cc", "true");
@@ -73,7 +73,7 @@ impl Machine {
         std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
     }
 
-    /// A program that notes how it is called.
+    /// A program that records its calls.
     fn noted(&self, name: &str, body: &str) {
         self.program(&format!("bin/{name}"), &format!("printf '%s\\n' \"{name} $*\" >>ran\n{body}"));
     }
@@ -95,17 +95,17 @@ impl Machine {
         command
     }
 
-    fn dev(&self, words: &str) -> Outcome {
+    fn dev(&self, words: &str) -> ScriptRun {
         let mut command = self.command("./dev");
         command.args(words.split_whitespace());
         self.outcome(command)
     }
 
-    fn outcome(&self, mut command: Command) -> Outcome {
+    fn outcome(&self, mut command: Command) -> ScriptRun {
         let output = command.output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         let ran = std::fs::read_to_string(self.0.path("ran")).unwrap_or_default();
-        Outcome {
+        ScriptRun {
             code: output.status.code(),
             said: String::from_utf8(said).unwrap(),
             ran: ran.lines().filter(|line| !asks(line)).map(str::to_owned).collect(),
@@ -113,7 +113,7 @@ impl Machine {
     }
 }
 
-/// Whether a command asks a package manager only.
+/// Whether a command only queries a package manager.
 fn asks(line: &str) -> bool {
     ["policy", "repoquery", "search", "info", "rustup run"].iter().any(|word| line.contains(word))
 }
@@ -311,7 +311,7 @@ fn rustup_installs_a_rust_that_is_then_used() {
     let done = machine.dev("demo --yes");
     let install = "rustup toolchain install 1.95 --profile minimal -c rustfmt -c clippy";
     assert_eq!(done.ran, [install, "cargo run --locked -- demo by 1.95"], "{}", done.said);
-    // Now it is there, beside a default that is too old.
+    // Now it is installed, in addition to a default that is too old.
     let done = machine.dev("demo");
     assert_eq!(done.ran[2..], ["cargo run --locked -- demo by 1.95"], "{}", done.said);
 }

@@ -1,5 +1,5 @@
-//! Reads that go elsewhere than into one main output: chosen, split, or turned into FASTQ. The same bytes for any number
-//! of threads and any memory, and not a read more or less.
+//! Reads that go to other outputs: selected, split, or as FASTQ. The bytes are the same for any number
+//! of threads and any memory, and no read is lost or doubled.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use support::means::number_after;
-use support::{Desk, Outcome, arg, bgzip, means, number, readmill, records};
+use support::{ProgramRun, TestDir, arg, bgzip, means, number, readmill, records};
 
-/// Threads, and memory; nothing stands for the least.
+/// Threads and memory; `None` is the least.
 const MEANS: [(usize, Option<&str>); 4] = [(1, Some("1G")), (2, None), (3, Some("200M")), (8, None)];
 
-/// Runs a command in which `IN` and `OUT` stand for files, by all means, and gives the files it writes, which must be
-/// the same each time.
-fn same_files(input: &[u8], command: &str) -> (BTreeMap<String, Vec<u8>>, Outcome) {
-    let desk = Desk::new();
-    let file = arg(&desk.file("in.bam", input));
-    let mut first: Option<(BTreeMap<String, Vec<u8>>, Outcome)> = None;
+/// Runs a command (`IN` and `OUT` stand for files) with all threads and memory; returns the files it writes, which
+/// must be the same each time.
+fn same_files(input: &[u8], command: &str) -> (BTreeMap<String, Vec<u8>>, ProgramRun) {
+    let dir = TestDir::new();
+    let file = arg(&dir.file("in.bam", input));
+    let mut first: Option<(BTreeMap<String, Vec<u8>>, ProgramRun)> = None;
     for (threads, memory) in MEANS {
-        let command = command.replace("IN", &file).replace("OUT", &arg(&desk.path("out")));
+        let command = command.replace("IN", &file).replace("OUT", &arg(&dir.path("out")));
         let mut words = means::words(&format!("{command} -@ {threads}"));
         let memory = memory.map_or_else(|| means::least_memory(&words), str::to_string);
         words.extend(["-m".to_string(), memory.clone()]);
@@ -29,11 +29,11 @@ fn same_files(input: &[u8], command: &str) -> (BTreeMap<String, Vec<u8>>, Outcom
         let limit = readmill::plan::parse_size(&memory).unwrap() >> 20;
         let peak = number_after(&done, &["peak", "memory"]);
         assert!(peak <= limit as usize, "{words:?}: {peak} MiB");
-        let names = desk.names().into_iter().filter(|name| name.starts_with("out"));
+        let names = dir.names().into_iter().filter(|name| name.starts_with("out"));
         let files: BTreeMap<_, _> = names
             .map(|name| {
-                let bytes = fs::read(desk.path(&name)).unwrap();
-                fs::remove_file(desk.path(&name)).unwrap();
+                let bytes = fs::read(dir.path(&name)).unwrap();
+                fs::remove_file(dir.path(&name)).unwrap();
                 (name, bytes)
             })
             .collect();
@@ -49,10 +49,10 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The records that `command` leaves as SAM in `out.sam`.
+/// The records that `command` writes as SAM to `out.sam`.
 fn all_records(input: &[u8], command: &str) -> Vec<String> {
-    let desk = Desk::new();
-    let (file, out) = (arg(&desk.file("in.bam", input)), arg(&desk.path("out.sam")));
+    let dir = TestDir::new();
+    let (file, out) = (arg(&dir.file("in.bam", input)), arg(&dir.path("out.sam")));
     let done = readmill(means::words(&command.replace("IN", &file).replace("OUT", &out)));
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     records(&fs::read_to_string(out).unwrap()).iter().map(|line| line.to_string()).collect()
@@ -121,9 +121,9 @@ fn splits_by_number_keep_templates_whole() {
 #[test]
 fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
     let input = bgzip(&means::sample(3000));
-    let desk = Desk::new();
-    let sorted = desk.path("sorted.bam");
-    let words = format!("sort {} -o {} -q", arg(&desk.file("in.bam", &input)), arg(&sorted));
+    let dir = TestDir::new();
+    let sorted = dir.path("sorted.bam");
+    let words = format!("sort {} -o {} -q", arg(&dir.file("in.bam", &input)), arg(&sorted));
     assert_eq!(readmill(means::words(&words)).code, Some(0));
     let sorted = fs::read(sorted).unwrap();
     let command = "fastq IN -1 OUT.1.fq -2 OUT.2.fq -0 OUT.0.fq -s OUT.s.fq";
@@ -155,13 +155,13 @@ fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
     assert!(done.stderr.contains("1 reads are paired"), "{}", done.stderr);
 }
 
-/// The last line said "0 written" where reads went elsewhere than into a main output.
+/// The last line said "0 written" if reads went to other outputs than the main one.
 #[test]
 fn the_last_line_counts_reads_wherever_they_were_written() {
     let input = bgzip(&means::sample(500));
-    let desk = Desk::new();
-    let file = arg(&desk.file("in.bam", &input));
-    let out = arg(&desk.path("out"));
+    let dir = TestDir::new();
+    let file = arg(&dir.file("in.bam", &input));
+    let out = arg(&dir.path("out"));
     let all = all_records(&input, "prep IN -o OUT").len();
     let last = |command: &str| {
         let command = command.replace("IN", &file).replace("OUT", &out);
@@ -176,7 +176,7 @@ fn the_last_line_counts_reads_wherever_they_were_written() {
         let command = format!("fastq IN -1 OUT.1.fq -2 OUT.2.fq -0 OUT.0.fq{grouped}");
         let said = last(&command);
         let lines: usize = ["out.0.fq", "out.1.fq", "out.2.fq"]
-            .map(|name| fs::read_to_string(desk.path(name)).unwrap().lines().count())
+            .map(|name| fs::read_to_string(dir.path(name)).unwrap().lines().count())
             .iter()
             .sum();
         assert!(lines > 0);
@@ -188,8 +188,8 @@ fn the_last_line_counts_reads_wherever_they_were_written() {
 }
 
 fn header_of(input: &[u8]) -> String {
-    let desk = Desk::new();
-    let (file, out) = (arg(&desk.file("in.bam", input)), arg(&desk.path("out.sam")));
+    let dir = TestDir::new();
+    let (file, out) = (arg(&dir.file("in.bam", input)), arg(&dir.path("out.sam")));
     assert_eq!(readmill(["filter", &file, "-o", &out, "--quiet", "--no-PG"]).code, Some(0));
     fs::read_to_string(out).unwrap()
 }
@@ -209,16 +209,16 @@ fn text_in_blocks_is_the_text() {
 /// Every member of a gzip file, one after the other.
 fn flate2_of(bytes: &[u8]) -> impl std::io::Read + '_ {
     let blocks = readmill_format::bgzf::BlockReader::new(bytes, false);
-    readmill_format::bgzf::Stream::new(blocks)
+    readmill_format::bgzf::InflateReader::new(blocks)
 }
 
 #[test]
 fn what_cannot_be_is_refused_and_nothing_is_left() {
-    let desk = Desk::new();
-    let file = arg(&desk.file("in.bam", bgzip(&means::sample(600))));
-    let out = arg(&desk.path("out"));
-    let fasta = arg(&desk.file("ref.fa", ">c\nACGT\n"));
-    let list = arg(&desk.file("list", "a\n"));
+    let dir = TestDir::new();
+    let file = arg(&dir.file("in.bam", bgzip(&means::sample(600))));
+    let out = arg(&dir.path("out"));
+    let fasta = arg(&dir.file("ref.fa", ">c\nACGT\n"));
+    let list = arg(&dir.file("list", "a\n"));
     for (command, told) in [
         (format!("split {file} -o {out} --by records=1"), "more than 500 files"),
         (format!("split {file} --by read-group"), "needs a prefix"),
@@ -247,26 +247,26 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         let done = readmill(means::words(&command));
         assert_eq!(done.code, Some(1), "{command}: {}", done.stderr);
         assert!(done.stderr.contains(told), "{command}: {}", done.stderr);
-        assert_eq!(desk.names(), ["in.bam", "list", "ref.fa"], "{command}");
+        assert_eq!(dir.names(), ["in.bam", "list", "ref.fa"], "{command}");
     }
 }
 
 #[test]
 fn no_output_has_its_name_if_one_cannot_be_completed() {
-    let desk = Desk::new();
-    let file = arg(&desk.file("in.bam", bgzip(&means::sample(600))));
-    fs::create_dir(desk.path("out.bam.bai")).unwrap();
-    let out = arg(&desk.path("out"));
+    let dir = TestDir::new();
+    let file = arg(&dir.file("in.bam", bgzip(&means::sample(600))));
+    fs::create_dir(dir.path("out.bam.bai")).unwrap();
+    let out = arg(&dir.path("out"));
     let done = readmill(means::words(&format!("sort {file} -o {out}.bam --copy-to {out}.sam=unmapped")));
     assert_ne!(done.code, Some(0));
-    assert_eq!(desk.names(), ["in.bam", "out.bam.bai"], "{}", done.stderr);
+    assert_eq!(dir.names(), ["in.bam", "out.bam.bai"], "{}", done.stderr);
 }
 
 #[test]
 fn what_is_thrown_away_may_go_to_one_place_and_an_index_may_be_asked_for() {
-    let desk = Desk::new();
-    let file = arg(&desk.file("in.bam", bgzip(&means::sample(600))));
-    let out = arg(&desk.path("out"));
+    let dir = TestDir::new();
+    let file = arg(&dir.file("in.bam", bgzip(&means::sample(600))));
+    let out = arg(&dir.path("out"));
     for command in [
         format!("fastq {file} -1 {out}.1.fq -2 {out}.2.fq -0 /dev/null -s /dev/null"),
         format!("sort {file} -o {out}.bam --write-index=csi --copy-to {out}.sam=unmapped"),
@@ -274,7 +274,7 @@ fn what_is_thrown_away_may_go_to_one_place_and_an_index_may_be_asked_for() {
         let done = readmill(means::words(&command));
         assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
     }
-    assert_eq!(desk.names(), ["in.bam", "out.1.fq", "out.2.fq", "out.bam", "out.bam.csi", "out.sam"]);
+    assert_eq!(dir.names(), ["in.bam", "out.1.fq", "out.2.fq", "out.bam", "out.bam.csi", "out.sam"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Filters and edits in a run: their order, and what comes behind duplicates.
+//! Filters and edits in a run: their order, and those after duplicates.
 
 use crate::support;
 
@@ -6,26 +6,26 @@ use readmill::plan::{DuplicateMode, Duplicates, Filters, OptionalFields, Samplin
 use readmill_filters::FlagRules;
 use readmill_filters::fix_mates::Rules;
 use readmill_sort::Order;
-use support::{Desk, arg, readmill};
+use support::{TestDir, arg, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:100\n@SQ\tSN:2\tLN:200\n\
                       @RG\tID:x\tLB:l\n@RG\tID:y\tLB:m\n";
 
-fn run(desk: &Desk, steps: Steps, given: &[&str]) -> String {
+fn run(dir: &TestDir, steps: Steps, given: &[&str]) -> String {
     let text = support::with_header(HEADER, given);
-    desk.run(&support::bam(&text), steps, 2).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    dir.run(&support::bam(&text), steps, 2).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 #[test]
 fn reads_are_judged_as_they_are_in_the_input_and_then_changed() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let filters = Filters {
         min_mapq: Some(20),
         exact_mapping: true,
-        overlap: Some(desk.file("regions.bed", "1\t90\t100\n2\t0\t10\n")),
-        rename_contigs: Some(desk.file("names", "1\tchr1\n2\tchr2\n")),
+        overlap: Some(dir.file("regions.bed", "1\t90\t100\n2\t0\t10\n")),
+        rename_contigs: Some(dir.file("names", "1\tchr1\n2\tchr2\n")),
         clean_sam: true,
-        dictionary: Some(desk.file("new.dict", "@SQ\tSN:chr1\tLN:100\n")),
+        dictionary: Some(dir.file("new.dict", "@SQ\tSN:chr1\tLN:100\n")),
         read_group: Some("ID:z".to_string()),
         optional_fields: Some(OptionalFields::Remove(vec![*b"NM"])),
         ..Filters::default()
@@ -37,7 +37,7 @@ fn reads_are_judged_as_they_are_in_the_input_and_then_changed() {
         "gap\t0\t1\t95\t60\t2M1D2M\t*\t0\t0\tACGT\tIIII",
         "dropped\t0\t2\t5\t60\t4M\t*\t0\t0\tACGT\tIIII",
     ];
-    let left = run(&desk, Steps { filters, ..Steps::default() }, &given);
+    let left = run(&dir, Steps { filters, ..Steps::default() }, &given);
     assert_eq!(
         left,
         "@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:100\n@RG\tID:z\n\
@@ -57,7 +57,7 @@ fn optional_fields_go_when_duplicates_no_longer_need_them() {
         let filters =
             Filters { optional_fields: Some(OptionalFields::Keep(vec![*b"NM"])), ..Filters::default() };
         let steps = Steps { filters, sort, duplicates: Some(duplicates.clone()), ..Steps::default() };
-        let left = run(&Desk::new(), steps, &given);
+        let left = run(&TestDir::new(), steps, &given);
         let read = |name: char| {
             let flags = if name == 'c' { 0x400 } else { 0 };
             end(&name.to_string(), flags, "x").replace("\tRG:Z:x", "")
@@ -68,7 +68,7 @@ fn optional_fields_go_when_duplicates_no_longer_need_them() {
 
 #[test]
 fn sorted_reads_that_leave_early_are_changed_like_others() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let filters =
         Filters { optional_fields: Some(OptionalFields::Keep(Vec::new())), ..Filters::default() };
     let reads: Vec<String> =
@@ -76,7 +76,7 @@ fn sorted_reads_that_leave_early_are_changed_like_others() {
     let given: Vec<String> = reads.iter().map(|read| format!("{read}\tNM:i:0\tRG:Z:x")).collect();
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     let steps = Steps { filters, sort: Some(Order::Coordinate), ..Steps::default() };
-    assert_eq!(support::records(&run(&desk, steps, &given)), reads);
+    assert_eq!(support::records(&run(&dir, steps, &given)), reads);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn mates_are_fixed_before_a_sort_and_refused_where_they_do_not_stand_together() 
     let given = [read("a", 65, 50), read("a", 129, 10), read("b", 0, 20)];
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     assert_eq!(
-        support::records(&run(&Desk::new(), sorted.clone(), &given)),
+        support::records(&run(&TestDir::new(), sorted.clone(), &given)),
         [
             "a\t129\t1\t10\t60\t4M\t=\t50\t41\tACGT\tIIII\tMQ:i:60\tMC:Z:4M",
             "b\t0\t1\t20\t60\t4M\t*\t0\t0\tACGT\tIIII",
@@ -115,7 +115,7 @@ fn mates_are_fixed_before_a_sort_and_refused_where_they_do_not_stand_together() 
     );
     let refused = |steps: &Steps, header: &str, given: &[&str]| {
         let text = support::with_header(header, given);
-        Desk::new().run(&support::bam(&text), steps.clone(), 2).expect_err("refused").what
+        TestDir::new().run(&support::bam(&text), steps.clone(), 2).expect_err("refused").what
     };
     let scattered = [given[0], given[2], given[1]];
     for steps in [&sorted, &Steps { sort: None, ..sorted.clone() }] {
@@ -131,10 +131,10 @@ fn mates_are_fixed_before_a_sort_and_refused_where_they_do_not_stand_together() 
 #[test]
 fn lone_templates_of_any_number_are_fixed_with_a_warning() {
     let run = |lines: &[String], rules: &str| {
-        let desk = Desk::new();
+        let dir = TestDir::new();
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         let header = HEADER.replace("VN:1.6", "VN:1.6\tSO:queryname");
-        let input = desk.file("in.sam", support::with_header(&header, &lines));
+        let input = dir.file("in.sam", support::with_header(&header, &lines));
         let flags = ["filter", "--quiet", "-O", "sam", "--fix-mates", rules];
         support::readmill(flags.into_iter().map(String::from).chain([support::arg(&input)]))
     };
@@ -149,7 +149,7 @@ fn lone_templates_of_any_number_are_fixed_with_a_warning() {
         let whole: Vec<String> = ["a", "b"].iter().flat_map(|n| [line(n, 65), line(n, 129)]).collect();
         let done = run(&[&whole[..], &lone[..1]].concat(), rules);
         assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "less than half are no matter");
-        // Two records of one end stand together, and the two of the other end elsewhere.
+        // Two records of one end are adjacent, and the two of the other end are somewhere else.
         let doubled =
             ["a", "b"].map(|name| line(name, 65)).into_iter().flat_map(|line| [line.clone(), line]);
         let last =
@@ -172,7 +172,7 @@ fn reads_are_sampled_before_duplicates_are_marked_or_after() {
             duplicates: Some(Duplicates::marked(DuplicateMode::Coordinate)),
             ..Steps::default()
         };
-        let left = run(&Desk::new(), steps, &given);
+        let left = run(&TestDir::new(), steps, &given);
         let records = support::records(&left);
         let unmarked = records.iter().filter(|line| support::number(line, 1) == 0).count();
         (records.len(), unmarked)
@@ -200,14 +200,14 @@ fn later_filters_are_said_of_the_program_too() {
     );
 }
 
-/// Every read would be gone with nothing said but a count.
+/// Every read would be dropped, with only a count as the message.
 #[test]
 fn regions_of_which_there_are_none_are_told() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let text = support::with_header(HEADER, &["r\t0\t1\t9\t60\t4M\t*\t0\t0\tACGT\tIIII"]);
-    let input = arg(&desk.file("in.sam", text));
+    let input = arg(&dir.file("in.sam", text));
     for (name, content) in [("none.bed", ""), ("comment.bed", "# of no place\n")] {
-        let regions = arg(&desk.file(name, content));
+        let regions = arg(&dir.file(name, content));
         let done = readmill(["filter", "--quiet", "-L", &regions, &input, "-O", "sam"]);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
         let said =
@@ -216,6 +216,6 @@ fn regions_of_which_there_are_none_are_told() {
         let kept = String::from_utf8(done.stdout).expect("text");
         assert_eq!(support::records(&kept), [""; 0], "as samtools view -L has it");
     }
-    let regions = arg(&desk.file("one.bed", "1\t5\t20\n"));
+    let regions = arg(&dir.file("one.bed", "1\t5\t20\n"));
     assert_eq!(readmill(["filter", "--quiet", "-L", &regions, &input, "-O", "sam"]).stderr, "");
 }

@@ -1,6 +1,6 @@
-//! Which mode `auto` takes: by the content, and by the header where the content does not tell.
+//! The mode that `auto` takes: by the content, or by the header if the content is inconclusive.
 
-use crate::support::{self, Desk, Outcome, arg, column, number, readmill, records};
+use crate::support::{self, ProgramRun, TestDir, arg, column, number, readmill, records};
 
 const REFERENCE: &str = "@SQ\tSN:c\tLN:10000\n@RG\tID:a\tLB:L\tSM:s\n@RG\tID:b\tLB:L\tSM:s\n";
 
@@ -11,16 +11,16 @@ fn read(name: &str, flag: u16, places: [u32; 2], quality: char, group: char) -> 
     format!("{name}\t{flag}\tc\t{pos}\t60\t10M\t=\t{next}\t0\tAAAAAAAAAA\t{quality}\tRG:Z:{group}")
 }
 
-/// SAM text of these reads, under a header that says this of their order.
+/// SAM text of these reads, with a header with this order.
 fn text(order: &str, reads: &[String]) -> String {
     let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
     support::with_header(&format!("@HD\tVN:1.6\t{order}\n{REFERENCE}"), &reads)
 }
 
-/// Marks duplicates; gives what was said, and name and FLAG of each flagged record, without 0x400.
-fn marked(text: &str, flags: &str) -> (Outcome, Vec<String>) {
-    let desk = Desk::new();
-    let input = desk.file("in.sam", text);
+/// Marks duplicates; returns the messages, and name and FLAG (without 0x400) of each flagged record.
+fn marked(text: &str, flags: &str) -> (ProgramRun, Vec<String>) {
+    let dir = TestDir::new();
+    let input = dir.file("in.sam", text);
     let mut args = vec!["markdup".to_string(), "-O".into(), "sam".into(), "-q".into(), arg(&input)];
     args.extend(flags.split_whitespace().map(String::from));
     let done = readmill(args);
@@ -31,7 +31,7 @@ fn marked(text: &str, flags: &str) -> (Outcome, Vec<String>) {
     (done, marks.collect())
 }
 
-/// Each read twice, once of each read group, sorted by coordinate: no two ends of a template stand together.
+/// Each read twice, once in each read group, sorted by coordinate: no two ends of a template are adjacent.
 fn doubled() -> Vec<String> {
     let both = |name, flag, places| ['a', 'b'].map(|group| read(name, flag, places, 'I', group));
     [

@@ -1,13 +1,13 @@
-//! Output, and the error where there is one, depend on the input and the plan: not on threads, not on
-//! memory, not on how often was spilled, nor on what compresses the spill.
+//! The output or the error depends only on the input and the plan: not on threads,
+//! memory, the number of spills, or the codec of the spill.
 
 use crate::support;
 
 use readmill_record::{RecordRef, edit};
 use readmill_simulate::{Profile, Sample};
 use support::means::{FEW_MEANS, least_memory, same_bytes, same_bytes_with, sample, words};
-use support::random::Random;
-use support::{Desk, Outcome, arg, bgzip, readmill};
+use support::random::TestRandom;
+use support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
 #[test]
 fn sorting_is_invariant() {
@@ -18,7 +18,7 @@ fn sorting_is_invariant() {
     }
 }
 
-/// The records of a sample in another order. Each has in MC the CIGAR of its mate, where that is mapped.
+/// The records of a sample in another order. Each has the CIGAR of its mate in MC, if the mate is mapped.
 fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
     let profile = Profile { unmapped_per_mille: unmapped, umi_names: true, ..Profile::small() };
     let sample = Sample::new(profile.with_pairs(pairs));
@@ -51,11 +51,11 @@ fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
         }
         template.clear();
     }
-    Random::new(pairs).shuffle(&mut records);
+    TestRandom::new(pairs).shuffle(&mut records);
     (header, records)
 }
 
-/// An order with few means: it spills with the least memory, and with much it does not.
+/// Tests an order with few resources: it spills with the least memory, and does not with much.
 #[track_caller]
 fn order_is_invariant(flags: &str) {
     let (header, records) = shuffled(36_000, 50);
@@ -93,7 +93,7 @@ fn several(pairs: u64) -> [Vec<u8>; 3] {
     let bytes = |records: &[Vec<u8>]| [header.clone(), records.concat()].concat();
     let (one, rest) = records.split_at(third);
     let (other, last) = rest.split_at(third);
-    let text = Desk::new().run(&bgzip(&bytes(last)), readmill::plan::Steps::default(), 2);
+    let text = TestDir::new().run(&bgzip(&bytes(last)), readmill::plan::Steps::default(), 2);
     let text = text.expect("SAM text").replace("\tSM:SIM1", "\tSM:another");
     [bgzip(&bytes(one)), text.into_bytes(), bgzip(&bytes(other))]
 }
@@ -147,20 +147,20 @@ fn steps_that_hold_nothing_are_invariant() {
     }
 }
 
-/// What is said of a bad file with each number of threads; all must agree, and leave no output.
+/// Returns the message for a bad file. It must be the same with any number of threads, without output.
 fn same_error(inputs: &[&[u8]], command: &str) -> String {
-    let desk = Desk::new();
-    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&desk.file(&format!("in.{i}"), input)));
+    let dir = TestDir::new();
+    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&dir.file(&format!("in.{i}"), input)));
     let inputs: Vec<String> = inputs.collect();
     let mut said: Option<String> = None;
     for threads in [1, 2, 3, 8] {
         let mut args = words(command);
-        args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&desk.path("out.bam"))]));
+        args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&dir.path("out.bam"))]));
         args.extend(["-q".into(), "-@".into(), threads.to_string()]);
         args.extend(["-m".into(), least_memory(&args)]);
-        let Outcome { code, stderr, .. } = readmill(&args);
+        let ProgramRun { code, stderr, .. } = readmill(&args);
         assert_eq!(code, Some(2), "{threads} threads: {stderr}");
-        assert_eq!(desk.names().len(), inputs.len(), "{threads} threads leave something behind");
+        assert_eq!(dir.names().len(), inputs.len(), "{threads} threads leave something behind");
         let said = said.get_or_insert_with(|| stderr.clone());
         assert_eq!(*said, stderr, "{threads} threads");
     }
@@ -205,7 +205,7 @@ fn the_first_bad_record_of_bam_is_reported() {
 
 #[test]
 fn the_first_bad_record_of_text_is_reported() {
-    let good = Desk::new().run(&bgzip(&sample(4_000)), readmill::plan::Steps::default(), 2);
+    let good = TestDir::new().run(&bgzip(&sample(4_000)), readmill::plan::Steps::default(), 2);
     let good = good.expect("SAM text");
     let (header, lines) = (support::split_header(&good).0, support::records(&good));
     let last = lines.len() - 1;

@@ -5,9 +5,9 @@ use crate::support;
 
 use support::bgzip;
 use support::means::{Means, same_bytes_with, sample};
-use support::random::Random;
+use support::random::TestRandom;
 
-/// Threads, memory, and what compresses the spill; no memory stands for the least the plan accepts.
+/// Threads, memory (`None` for the least that the plan accepts) and codec of the spill.
 const MEANS: [Means; 7] = [
     (1, None, "lz4"),
     (1, Some("64M"), "none"),
@@ -30,9 +30,9 @@ const HEADER: &str =
     "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:1000000\n@SQ\tSN:c2\tLN:500000\n@RG\tID:a\tLB:L1\n@RG\tID:b\tLB:L2\n";
 
 /// Pairs of the shortest reads there are, with UMIs and places on a flow cell, of which every third has the ends of
-/// another; some single reads. Mates stand together.
+/// another; some single reads. Mates are adjacent.
 fn tiny(pairs: usize) -> Vec<Vec<u8>> {
-    let random = &mut Random::new(pairs as u64);
+    let random = &mut TestRandom::new(pairs as u64);
     let mut templates = Vec::new();
     let mut last = (0, 0);
     for number in 0..pairs {
@@ -103,7 +103,7 @@ fn scattered(templates: &[Vec<u8>]) -> Vec<Vec<u8>> {
             rest = after;
         }
     }
-    Random::new(5).shuffle(&mut records);
+    TestRandom::new(5).shuffle(&mut records);
     records
 }
 

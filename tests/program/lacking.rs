@@ -1,6 +1,6 @@
-//! Optional fields that reads are to be judged or sorted by, and that they lack.
+//! Reads that lack the optional fields for marking or sorting.
 
-use crate::support::{self, Desk, Outcome, arg, readmill};
+use crate::support::{self, ProgramRun, TestDir, arg, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:c\tLN:10000\n@RG\tID:a\tLB:L\tSM:s\n";
 
@@ -16,13 +16,13 @@ fn pairs(fields: &[[&str; 2]]) -> String {
     HEADER.to_string() + &fields.iter().enumerate().map(pair).collect::<String>()
 }
 
-/// Runs `command` on text; gives what was said, and the files that are left.
-fn run(text: &str, command: &str) -> (Outcome, Vec<String>) {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", support::bam(text));
+/// Runs `command` on text; returns its messages, and the files that remain.
+fn run(text: &str, command: &str) -> (ProgramRun, Vec<String>) {
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", support::bam(text));
     let mut args: Vec<String> = command.split_whitespace().map(String::from).collect();
-    args.extend(["-q".into(), arg(&input), "-o".into(), arg(&desk.path("out.bam"))]);
-    (readmill(args), desk.names())
+    args.extend(["-q".into(), arg(&input), "-o".into(), arg(&dir.path("out.bam"))]);
+    (readmill(args), dir.names())
 }
 
 const ASKING: [&str; 4] =
@@ -51,7 +51,7 @@ fn fields_that_some_lack_are_a_warning_with_the_share() {
         assert_eq!(done.code, Some(0), "{asked}: {}", done.stderr);
         assert!(done.stderr.contains("2 of 4 templates (50.0 %) lack UX"), "{asked}: {}", done.stderr);
     }
-    // One mate alone may have it.
+    // It is enough if one mate has it.
     let given = pairs(&[["UX:Z:ACGT", ""], ["UX:Z:ACGT", ""]]);
     for asked in ["--umi tag:UX", "--barcode-tag UX", "--read-one-barcode-tag UX"] {
         let (done, _) = run(&given, &format!("markdup {asked}"));
@@ -70,7 +70,7 @@ fn without_reads_no_field_is_missing() {
     assert_eq!((done.code, done.stderr.as_str()), (Some(0), "")); // there are no second reads
 }
 
-/// samtools 1.24 sorts such reads, too, and says nothing.
+/// samtools 1.24 sorts such reads, too, without a message.
 #[test]
 fn a_sort_by_a_field_that_no_read_has_is_warned_of() {
     let given = pairs(&[["UX:Z:ACGT", ""], ["", ""]]);

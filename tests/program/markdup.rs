@@ -1,9 +1,9 @@
-//! What marking duplicates does beside Picard's rules, through the command line: optical duplicates alone and of
-//! single reads, distances told by instruments, more read names, marks of older runs, metrics, deep sets.
+//! Duplicate marking beyond Picard's rules, from the command line: only optical duplicates, those of
+//! single reads, distances by instrument, more read names, marks of older runs, metrics, deep sets.
 
 use crate::support;
 
-use support::{Desk, Outcome, arg, column, number, readmill, records};
+use support::{ProgramRun, TestDir, arg, column, number, readmill, records};
 
 const HEADER: &str = "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:c1\tLN:100000\n@RG\tID:a\tLB:L\n";
 
@@ -21,15 +21,15 @@ fn single(name: &str, quality: char) -> String {
     format!("{name}\t0\tc1\t100\t60\t4M\t*\t0\t0\tACGT\t{}\tRG:Z:a\n", quality.to_string().repeat(4))
 }
 
-/// Runs `command` on SAM text in a desk; `OUT` stands for a name beside the output.
-fn run(desk: &Desk, text: &str, command: &str) -> (Outcome, String) {
-    let input = desk.file("in.bam", support::bam(text));
+/// Runs `command` on SAM text in a test directory; `OUT` stands for a name next to the output.
+fn run(dir: &TestDir, text: &str, command: &str) -> (ProgramRun, String) {
+    let input = dir.file("in.bam", support::bam(text));
     let mut args: Vec<String> =
-        command.replace("OUT", &arg(&desk.path("x"))).split_whitespace().map(Into::into).collect();
-    args.extend([arg(&input), "-o".into(), arg(&desk.path("out.sam"))]);
+        command.replace("OUT", &arg(&dir.path("x"))).split_whitespace().map(Into::into).collect();
+    args.extend([arg(&input), "-o".into(), arg(&dir.path("out.sam"))]);
     let done = readmill(args);
     assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
-    let output = std::fs::read_to_string(desk.path("out.sam")).expect("the output");
+    let output = std::fs::read_to_string(dir.path("out.sam")).expect("the output");
     (done, output)
 }
 
@@ -46,7 +46,8 @@ fn marks(text: &str, flags: &str) -> Vec<String> {
     };
     let mut both: Vec<Vec<String>> = Vec::new();
     for mode in ["template", "coordinate"] {
-        let (_, output) = run(&Desk::new(), text, &format!("markdup {flags} --duplicate-mode {mode}"));
+        let (_, output) =
+            run(&TestDir::new(), text, &format!("markdup {flags} --duplicate-mode {mode}"));
         let mut marks: Vec<String> = records(&output).into_iter().map(mark).collect();
         marks.dedup(); // mates have the same
         both.push(marks);
@@ -60,7 +61,7 @@ fn at(x: i32, y: i32) -> String {
     format!("M:1:F:1:1101:{x}:{y}")
 }
 
-/// One that stays, one near it, one far from it.
+/// One that stays unmarked, one near it, one far from it.
 fn three_pairs() -> String {
     let names = [at(1000, 1000), at(1050, 1000), at(9000, 1000)];
     [HEADER, &pair(&names[0], 'I', ""), &pair(&names[1], '5', ""), &pair(&names[2], '5', "")].concat()
@@ -110,9 +111,9 @@ fn the_instrument_tells_the_distance() {
         let kind = if is_optical { "SQ" } else { "LB" };
         let flags = "--tag-duplicates all --optical-distance auto";
         assert_eq!(marks(&text, flags), [one.clone(), format!("{other} flagged {kind}")]);
-        let (done, _) = run(&Desk::new(), &text, &format!("markdup {flags}"));
+        let (done, _) = run(&TestDir::new(), &text, &format!("markdup {flags}"));
         assert!(done.stderr.contains(distance), "{}", done.stderr);
-        let (done, _) = run(&Desk::new(), &text, "markdup --tag-duplicates all");
+        let (done, _) = run(&TestDir::new(), &text, "markdup --tag-duplicates all");
         assert!(!done.stderr.contains("pixels"), "{}", done.stderr);
     }
 }
@@ -155,8 +156,8 @@ fn marks_of_an_older_run_are_taken_away() {
 }
 
 /// The table in a file of metrics.
-fn table(desk: &Desk) -> Vec<String> {
-    let text = std::fs::read_to_string(desk.path("x.txt")).expect("metrics");
+fn table(dir: &TestDir) -> Vec<String> {
+    let text = std::fs::read_to_string(dir.path("x.txt")).expect("metrics");
     text.lines().skip_while(|line| !line.starts_with("LIBRARY")).map(str::to_string).collect()
 }
 
@@ -165,21 +166,21 @@ fn metrics_are_of_the_reads_that_are_left() {
     let unmapped = "u\t77\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\tRG:Z:a\nu\t141\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\tRG:Z:a\n";
     let half = "h\t73\tc1\t100\t60\t4M\t=\t100\t0\tACGT\tIIII\tRG:Z:a\nh\t133\tc1\t100\t0\t*\t=\t100\t0\tACGT\tIIII\tRG:Z:a\n";
     let text = [&three_pairs(), unmapped, half].concat();
-    let desk = Desk::new();
-    run(&desk, &text, "markdup --metrics OUT.txt");
-    assert!(table(&desk)[1].starts_with("L\t1\t3\t0\t3\t1\t2\t1\t"), "{:?}", table(&desk));
+    let dir = TestDir::new();
+    run(&dir, &text, "markdup --metrics OUT.txt");
+    assert!(table(&dir)[1].starts_with("L\t1\t3\t0\t3\t1\t2\t1\t"), "{:?}", table(&dir));
     for dropping in ["--drop-unmapped", "--drop-unmapped-strict"] {
         run(
-            &desk,
+            &dir,
             &text,
             &format!("prep --mark-duplicates {dropping} --metrics OUT.txt --metrics-json OUT.json"),
         );
-        let given = table(&desk);
+        let given = table(&dir);
         assert!(given[1].starts_with("L\t1\t3\t0\t0\t1\t2\t1\t"), "{given:?}");
-        let (_, left) = run(&desk, &text, &format!("prep {dropping}"));
-        run(&desk, &left, "markdup --metrics OUT.txt");
-        assert_eq!(table(&desk), given, "as of a file from which they were dropped before");
-        assert!(desk.names().contains(&"x.json".to_string()));
+        let (_, left) = run(&dir, &text, &format!("prep {dropping}"));
+        run(&dir, &left, "markdup --metrics OUT.txt");
+        assert_eq!(table(&dir), given, "as of a file from which they were dropped before");
+        assert!(dir.names().contains(&"x.json".to_string()));
     }
 }
 
@@ -206,8 +207,8 @@ fn a_deep_set_is_told_with_its_place() {
         (deep_single(100_000), "", Some("100,000 templates, at c1:5000")),
         (deep_pairs(100_000), "--tag-duplicate-set-members", Some("100,000 templates, at c1:699")),
     ] {
-        let desk = Desk::new();
-        let (done, _) = run(&desk, &text, &format!("markdup -q {flags}"));
+        let dir = TestDir::new();
+        let (done, _) = run(&dir, &text, &format!("markdup -q {flags}"));
         match said {
             Some(said) => assert!(done.stderr.contains(said), "{flags}: {}", done.stderr),
             None => assert!(!done.stderr.contains("largest"), "{flags}: {}", done.stderr),
@@ -218,7 +219,7 @@ fn a_deep_set_is_told_with_its_place() {
 #[test]
 fn many_molecules_at_one_place_are_no_deep_set() {
     let text = with_umis(&deep_pairs(100_000));
-    let (done, _) = run(&Desk::new(), &text, "markdup --umi name:p --umi-edits 0");
+    let (done, _) = run(&TestDir::new(), &text, "markdup --umi name:p --umi-edits 0");
     assert!(done.stderr.contains("0 pairs and 0 single reads are duplicates"), "{}", done.stderr);
     assert!(!done.stderr.contains("largest"), "{}", done.stderr);
 }

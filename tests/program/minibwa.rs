@@ -1,22 +1,22 @@
-//! `--kernel minibwa`: its index, its options, and the same bytes by whatever means.
+//! `--kernel minibwa`: its index, its options, and the same bytes for any threads and memory.
 
 use crate::support;
 
 use readmill_simulate::{Profile, Sample};
 use support::means::{FEW_MEANS, same_bytes_with};
-use support::{Desk, arg, number, readmill, records};
+use support::{TestDir, arg, number, readmill, records};
 
 const PAIRS: u64 = 2000;
 
 #[test]
 fn reads_are_aligned_by_minibwa_and_bytes_depend_on_them_alone() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let sample = Sample::new(Profile { single_per_mille: 0, ..Profile::small().with_pairs(PAIRS) });
     let (mut fasta, mut one, mut two) = (Vec::new(), Vec::new(), Vec::new());
     sample.write_fasta(&mut fasta).expect("bytes in memory");
     sample.write_fastq(&mut one, &mut two).expect("bytes in memory");
-    let reference = arg(&desk.file("ref.fa", fasta));
-    let files = [("1.fq", &one), ("2.fq", &two)].map(|(name, bytes)| arg(&desk.file(name, bytes)));
+    let reference = arg(&dir.file("ref.fa", fasta));
+    let files = [("1.fq", &one), ("2.fq", &two)].map(|(name, bytes)| arg(&dir.file(name, bytes)));
 
     let done = readmill(["align", "--kernel", "minibwa", &reference, &files[0], &files[1]]);
     assert_eq!(done.code, Some(1));

@@ -10,21 +10,21 @@ use flate2::read::MultiGzDecoder;
 use readmill_format::bam;
 use readmill_format::bgzf::EOF_BLOCK;
 use support::means::{FEW_MEANS, least_memory, same_bytes_with, sample, words};
-use support::{Desk, Outcome, arg, bgzip, readmill};
+use support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
 /// A file's name and bytes.
 type File = (String, Vec<u8>);
 
-/// Runs `command` on `input`, and gives what it says, and the files it leaves.
+/// Runs `command` on `input`; returns its messages and its output files.
 fn files_with(input: &Path, command: &str, more: &[&str]) -> (String, Vec<File>) {
-    let desk = Desk::new();
-    let output = arg(&desk.path("out.bam"));
+    let dir = TestDir::new();
+    let output = arg(&dir.path("out.bam"));
     let args = words(command).into_iter().chain([arg(input), "-o".into(), output]);
     let args = args.chain(more.iter().map(|word| word.to_string()));
-    let Outcome { code, stderr, .. } = readmill(args);
+    let ProgramRun { code, stderr, .. } = readmill(args);
     assert_eq!(code, Some(0), "{command}: {stderr}");
-    let file = |name: String| (name.clone(), std::fs::read(desk.path(&name)).unwrap());
-    (stderr, desk.names().into_iter().map(file).collect())
+    let file = |name: String| (name.clone(), std::fs::read(dir.path(&name)).unwrap());
+    (stderr, dir.names().into_iter().map(file).collect())
 }
 
 /// The parts, and the other files.
@@ -45,7 +45,7 @@ fn inflated(mut bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The number of records that `bytes` are, which must be whole.
+/// The number of records in `bytes`, which must be complete.
 fn records(mut bytes: &[u8]) -> usize {
     let mut n = 0;
     while let Some((size, rest)) = bytes.split_first_chunk::<4>() {
@@ -55,7 +55,8 @@ fn records(mut bytes: &[u8]) -> usize {
     n
 }
 
-/// Joined, the parts are `whole`; each is made of whole blocks and whole records. Gives the records of each.
+/// Asserts that the joined parts are `whole` and that each part has complete blocks and records. Returns the records
+/// of each.
 fn check(whole: &[u8], parts: &[Vec<u8>]) -> Vec<usize> {
     assert!(parts.concat() == whole, "{} parts joined differ", parts.len());
     let (last, others) = parts.split_last().expect("a part");
@@ -66,7 +67,8 @@ fn check(whole: &[u8], parts: &[Vec<u8>]) -> Vec<usize> {
     parts.iter().enumerate().map(|(number, part)| records(&inflated(part)[skip(number)..])).collect()
 }
 
-/// A command with 2, 3 and 7 parts on an input of many partitions gives the file that it gives with none, and its index.
+/// Asserts that a command with 2, 3 and 7 parts, on an input of many partitions, gives the same file and index as
+/// without parts.
 fn parts_join(input: &Path, command: &str) {
     let (_, whole) = files_with(input, command, &["-l", "1", "-@", "2"]);
     let whole_bytes = &whole.iter().find(|(name, _)| name == "out.bam").unwrap().1;
@@ -91,8 +93,8 @@ fn parts_join(input: &Path, command: &str) {
 
 #[test]
 fn parts_joined_are_the_file() {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", bgzip(&sample(30_000)));
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", bgzip(&sample(30_000)));
     for command in [
         "sort",
         "sort -n",
@@ -104,12 +106,12 @@ fn parts_joined_are_the_file() {
     }
 }
 
-/// Where what leaves is less than what waits, parts are still whole, and the same with any means.
+/// If fewer reads are written than were stored, parts are still complete, and the same with any threads and memory.
 #[test]
 fn reads_that_are_dropped_as_they_leave() {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", bgzip(&sample(30_000)));
-    let aside = arg(&desk.path("aside.bam"));
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", bgzip(&sample(30_000)));
+    let aside = arg(&dir.path("aside.bam"));
     let command = format!("sort --move-to {aside}=pos<150000");
     let (_, whole) = files_with(&input, &command, &[]);
     let (parts, _) = parts_of(files_with(&input, &format!("{command} --out-parts 3"), &[]).1);
@@ -125,13 +127,13 @@ fn parts_are_invariant() {
     }
 }
 
-/// Reads that come sorted leave early, but not in parts.
+/// Sorted input goes straight through, but not in parts.
 #[test]
 fn input_that_is_sorted() {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", bgzip(&sample(36_000)));
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", bgzip(&sample(36_000)));
     let (_, sorted) = files_with(&input, "sort", &["--no-index", "-l", "1"]);
-    let input = desk.file("sorted.bam", &sorted[0].1);
+    let input = dir.file("sorted.bam", &sorted[0].1);
     let least = least_memory(&words(&format!("sort {} -o out.bam -@ 2", arg(&input))));
     let means = ["-@", "2", "-l", "1", "-m", &least];
     let (_, whole) = files_with(&input, "sort", &means);
@@ -142,12 +144,12 @@ fn input_that_is_sorted() {
 
 #[test]
 fn more_parts_than_records() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let header = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:1000\n";
     let line = |i: usize| format!("r{i}\t0\ta\t{}\t9\t3M\t*\t0\t0\tACG\tIII\n", 90 - i);
     for n in [0, 1, 5] {
         let text = header.to_string() + &(0..n).map(line).collect::<String>();
-        let input = desk.file("in.sam", text);
+        let input = dir.file("in.sam", text);
         let (_, whole) = files_with(&input, "sort", &[]);
         let (parts, others) = parts_of(files_with(&input, "sort --out-parts 7", &[]).1);
         assert_eq!(check(&whole[0].1, &parts), [n, 0, 0, 0, 0, 0, 0]);
@@ -160,11 +162,11 @@ fn more_parts_than_records() {
 /// Records that are larger than a partition.
 #[test]
 fn large_records() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let header = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:1000\n";
     let filler = "x".repeat(1_500_000);
     let line = |i: usize| format!("r{i}\t0\ta\t{}\t9\t3M\t*\t0\t0\tACG\tIII\tXX:Z:{filler}\n", 90 - i);
-    let input = desk.file("in.sam", header.to_string() + &(0..8).map(line).collect::<String>());
+    let input = dir.file("in.sam", header.to_string() + &(0..8).map(line).collect::<String>());
     let (_, whole) = files_with(&input, "sort", &["-l", "1"]);
     let (parts, _) = parts_of(files_with(&input, "sort --out-parts 4", &["-l", "1"]).1);
     assert_eq!(check(&whole[0].1, &parts), [2, 2, 2, 2]);

@@ -1,27 +1,27 @@
-//! Input that comes sorted is not spilled; where it turns out not to be sorted after all, nobody can tell.
+//! Sorted input is not spilled. If it turns out to be unsorted later, the output is the same.
 
 use crate::support;
 
 use std::fmt::Write;
 
-use support::random::Random;
-use support::{Desk, Outcome, arg, bam, readmill};
+use support::random::TestRandom;
+use support::{ProgramRun, TestDir, arg, bam, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:2000000\n@SQ\tSN:b\tLN:2000000\n";
 
 /// Enough reads, at 400 bytes each, to fill the least memory several times.
 const READS: usize = 100_000;
 
-/// Places of reads that come in order.
+/// Positions of reads that are in order.
 fn in_order() -> Vec<(char, usize)> {
     (0..READS).map(|i| if i < READS / 2 { ('a', i / 2 + 9) } else { ('b', i + 1) }).collect()
 }
 
 fn file(places: &[(char, usize)], words: usize) -> Vec<u8> {
     let mut text = HEADER.to_string();
-    let mut random = Random::new(1);
+    let mut random = TestRandom::new(1);
     for (i, (rname, pos)) in places.iter().enumerate() {
-        // Hardly compressed when it is spilled, so that the number of MiB tells what was.
+        // Hardly compressible, so that the spilled MiB show how much was spilled.
         let filler: String = (0..words).map(|_| format!("{:08x}", random.below(1 << 32))).collect();
         writeln!(text, "read:{i}\t0\t{rname}\t{pos}\t9\t3M\t*\t0\t0\tACG\tIII\tXX:Z:{filler}")
             .expect("text grows");
@@ -36,14 +36,14 @@ fn sorted(places: &[(char, usize)], order: &str) -> (u64, u64) {
 }
 
 fn sorted_file(file: Vec<u8>, order: &str) -> (u64, u64) {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", file);
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", file);
     let mut spilled = (0, 0);
     let mut outputs = Vec::new();
     for memory in ["1G", "50M"] {
-        let output = desk.path("out.bam");
+        let output = dir.path("out.bam");
         let args = ["sort", &arg(&input), "-o", &arg(&output), "-@", "2", "-l", "1", "-m", memory];
-        let Outcome { code, stderr, .. } = readmill(args.into_iter().chain(order.split_whitespace()));
+        let ProgramRun { code, stderr, .. } = readmill(args.into_iter().chain(order.split_whitespace()));
         assert_eq!(code, Some(0), "{stderr}");
         let words: Vec<&str> = stderr.lines().last().expect("a summary").split_whitespace().collect();
         let number = |word: &str, before: usize| {
@@ -51,7 +51,7 @@ fn sorted_file(file: Vec<u8>, order: &str) -> (u64, u64) {
             words[at - before].parse().expect("a number")
         };
         spilled = (number("spilled", 2), number("runs", 1));
-        let index = std::fs::read(desk.path("out.bam.bai")).ok();
+        let index = std::fs::read(dir.path("out.bam.bai")).ok();
         outputs.push((std::fs::read(output).expect("the output"), index));
     }
     assert!(outputs[0] == outputs[1], "{order}");
@@ -106,7 +106,7 @@ fn sorted_then_unsorted_then_from_the_start() {
     sorted(&places, "");
 }
 
-/// Sorted again after a run: that run belongs before what is in memory.
+/// Sorted again after a run: that run must come before the reads in memory.
 #[test]
 fn sorted_stretches_with_unsorted_ones_between() {
     let mut places = in_order();

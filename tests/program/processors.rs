@@ -1,4 +1,4 @@
-//! Processors older than most, as qemu-x86_64 plays them: whatever needs no newer one runs there, and gives the same bytes.
+//! Old processors, emulated by qemu-x86_64: everything that needs no newer one runs there and gives the same bytes.
 //!
 //! Static initialisers of C++ code run before `main`, so these tests mean most in a release build:
 //! `cargo test --release -p readmill --test program -- --ignored processors::`.
@@ -7,15 +7,15 @@ use std::process::Command;
 
 use readmill_simulate::{Profile, Sample};
 
-use crate::support::{Desk, Outcome, arg, readmill};
+use crate::support::{ProgramRun, TestDir, arg, readmill};
 
-/// Runs the program on that processor; None is the one that there is.
-fn on(processor: Option<&str>, args: &[&str]) -> Outcome {
+/// Runs the program on that processor; `None` is the real one.
+fn on(processor: Option<&str>, args: &[&str]) -> ProgramRun {
     let Some(processor) = processor else { return readmill(args) };
     let mut command = Command::new("qemu-x86_64");
     let done = command.args(["-cpu", processor, env!("CARGO_BIN_EXE_readmill")]).args(args).output();
     let done = done.expect("qemu-x86_64 starts: its package is qemu-user");
-    Outcome {
+    ProgramRun {
         code: done.status.code(),
         stdout: done.stdout,
         stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
@@ -23,30 +23,30 @@ fn on(processor: Option<&str>, args: &[&str]) -> Outcome {
 }
 
 /// A sample with its files.
-struct Scene {
-    desk: Desk,
+struct ProcessorSample {
+    dir: TestDir,
     reference: String,
     known: String,
     reads: [String; 2],
     sam: String,
 }
 
-impl Scene {
+impl ProcessorSample {
     fn new() -> Self {
         let sample = Sample::new(Profile { single_per_mille: 0, ..Profile::small().with_pairs(300) });
-        let desk = Desk::new();
+        let dir = TestDir::new();
         let (mut fasta, mut fai, mut known) = (Vec::new(), Vec::new(), Vec::new());
         let (mut one, mut two) = (Vec::new(), Vec::new());
         sample.write_fasta(&mut fasta).expect("bytes in memory");
         sample.write_fai(&mut fai).expect("bytes in memory");
         sample.write_known_sites(&mut known).expect("bytes in memory");
         sample.write_fastq(&mut one, &mut two).expect("bytes in memory");
-        let reference = arg(&desk.file("ref.fa", fasta));
-        desk.file("ref.fa.fai", fai);
-        let known = arg(&desk.file("known.vcf", known));
-        let reads = [("1.fq", one), ("2.fq", two)].map(|(name, bytes)| arg(&desk.file(name, bytes)));
-        let sam = arg(&desk.path("aligned.sam"));
-        let scene = Scene { desk, reference, known, reads, sam };
+        let reference = arg(&dir.file("ref.fa", fasta));
+        dir.file("ref.fa.fai", fai);
+        let known = arg(&dir.file("known.vcf", known));
+        let reads = [("1.fq", one), ("2.fq", two)].map(|(name, bytes)| arg(&dir.file(name, bytes)));
+        let sam = arg(&dir.path("aligned.sam"));
+        let scene = ProcessorSample { dir, reference, known, reads, sam };
         scene.done(None, &["index", &scene.reference, "-q"]);
         let [one, two] = &scene.reads;
         let group = "@RG\\tID:a\\tSM:s\\tPL:ILLUMINA";
@@ -62,7 +62,7 @@ impl Scene {
         done.stdout
     }
 
-    /// Runs where a newer processor gives the same bytes.
+    /// Asserts that the command gives the same bytes as on the real processor.
     #[track_caller]
     fn same(&self, processor: &str, args: &[&str]) {
         let args = [args, &["-q", "-@", "2"]].concat();
@@ -70,14 +70,14 @@ impl Scene {
         assert!(!here.is_empty() && here == there, "{processor} {args:?}");
     }
 
-    /// All that does not align.
+    /// All commands that do not align.
     fn preparing(&self, processor: &str) {
         let version = self.done(Some(processor), &["--version"]);
         assert!(version.starts_with(b"readmill "), "{processor}");
         self.same(processor, &["sort", &self.sam, "-O", "bam"]);
         self.same(processor, &["sort", &self.sam, "-O", "cram", "--reference", &self.reference]);
         self.same(processor, &["markdup", &self.sam, "-O", "bam", "--codec", "zlib"]);
-        let table = arg(&self.desk.path("table"));
+        let table = arg(&self.dir.path("table"));
         let training = ["--reference", &self.reference[..], "--known-sites", &self.known];
         self.done(
             Some(processor),
@@ -93,7 +93,7 @@ impl Scene {
 #[test]
 #[ignore = "slow, and needs qemu-x86_64: a part of the nightly tests"]
 fn without_avx2_all_but_aligning_is_done() {
-    let scene = Scene::new();
+    let scene = ProcessorSample::new();
     let [one, two] = scene.reads.each_ref().map(String::as_str);
     for processor in ["Nehalem", "SandyBridge", "qemu64"] {
         scene.preparing(processor);
@@ -106,7 +106,7 @@ fn without_avx2_all_but_aligning_is_done() {
 #[test]
 #[ignore = "slow, and needs qemu-x86_64: a part of the nightly tests"]
 fn with_avx2_pairs_are_aligned_as_here() {
-    let scene = Scene::new();
+    let scene = ProcessorSample::new();
     let [one, two] = scene.reads.each_ref().map(String::as_str);
     scene.same("Haswell", &["align", &scene.reference, one, two]);
 }

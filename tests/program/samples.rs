@@ -1,10 +1,10 @@
-//! The name that metrics give the sample: report tools join by it what is known of one sample.
+//! The name of the sample in metrics, by which report tools join the reports of one sample.
 
 use crate::support;
 
 use std::path::Path;
 
-use support::{Desk, arg, readmill};
+use support::{TestDir, arg, readmill};
 
 /// Two pairs, one a duplicate of the other, in read groups of these samples.
 fn pairs(samples: &[&str]) -> String {
@@ -20,11 +20,11 @@ fn pairs(samples: &[&str]) -> String {
     header.into_iter().chain(groups).chain(records).collect()
 }
 
-/// The name of the sample in both kinds of metrics. `line` is a command line; names with a dot are files of the desk.
-fn names(desk: &Desk, line: &str) -> [String; 2] {
-    let file = |word: &str| if word.contains('.') { arg(&desk.path(word)) } else { word.to_owned() };
+/// The name of the sample in both kinds of metrics. `line` is a command line; names with a dot are files of the test directory.
+fn names(dir: &TestDir, line: &str) -> [String; 2] {
+    let file = |word: &str| if word.contains('.') { arg(&dir.path(word)) } else { word.to_owned() };
     let mut words: Vec<String> = line.split(' ').map(file).collect();
-    let [text, json] = ["m.txt", "m.json"].map(|name| desk.path(name));
+    let [text, json] = ["m.txt", "m.json"].map(|name| dir.path(name));
     words.extend(["--metrics".into(), arg(&text), "--metrics-json".into(), arg(&json)]);
     let done = readmill(&words);
     assert_eq!(done.code, Some(0), "{line}: {}", done.stderr);
@@ -39,9 +39,9 @@ fn between(path: &Path, before: &str, behind: &str) -> String {
 
 #[test]
 fn metrics_are_named_after_the_output_and_not_the_first_input() {
-    let desk = Desk::new();
-    desk.file("lane1.sam", pairs(&["s1"]));
-    desk.file("lane2.sam", pairs(&["s2"]));
+    let dir = TestDir::new();
+    dir.file("lane1.sam", pairs(&["s1"]));
+    dir.file("lane2.sam", pairs(&["s2"]));
     for (line, name) in [
         ("markdup lane1.sam lane2.sam -o NA12878.bam", "NA12878"),
         ("markdup lane1.sam -o NA12878.sorted.sam.gz", "NA12878.sorted"),
@@ -51,18 +51,18 @@ fn metrics_are_named_after_the_output_and_not_the_first_input() {
         ("prep --mark-duplicates --sort coordinate --out-parts 2 lane1.sam -o parts.bam", "parts"),
         ("markdup lane1.sam -o x.bam --sample NA1-2", "NA1-2"),
     ] {
-        assert_eq!(names(&desk, line), [name, name], "{line}");
+        assert_eq!(names(&dir, line), [name, name], "{line}");
     }
 }
 
 #[test]
 fn samples_of_pipes_have_their_own_names() {
-    let desk = Desk::new();
-    desk.file("s1.sam", pairs(&["NA1"]));
-    desk.file("same.sam", pairs(&["NA2", "NA2"]));
-    desk.file("blank.sam", pairs(&["NA 3/a"]));
-    desk.file("two.sam", pairs(&["NA3", "NA4"]));
-    desk.file("none.sam", pairs(&[]).replace("\tRG:Z:0", ""));
+    let dir = TestDir::new();
+    dir.file("s1.sam", pairs(&["NA1"]));
+    dir.file("same.sam", pairs(&["NA2", "NA2"]));
+    dir.file("blank.sam", pairs(&["NA 3/a"]));
+    dir.file("two.sam", pairs(&["NA3", "NA4"]));
+    dir.file("none.sam", pairs(&[]).replace("\tRG:Z:0", ""));
     for (line, name) in [
         ("markdup s1.sam -o -", "NA1"),
         ("markdup s1.sam -o /dev/null", "NA1"),
@@ -73,15 +73,15 @@ fn samples_of_pipes_have_their_own_names() {
         ("prep --mark-duplicates --read-group ID:g\\tSM:new two.sam", "new"),
         ("markdup s1.sam --sample other", "other"),
     ] {
-        assert_eq!(names(&desk, line), [name, name], "{line}");
+        assert_eq!(names(&dir, line), [name, name], "{line}");
     }
 }
 
 #[test]
 fn a_name_that_no_report_takes_is_refused() {
-    let desk = Desk::new();
-    let input = arg(&desk.file("s1.sam", pairs(&["NA1"])));
-    let metrics = arg(&desk.path("m.txt"));
+    let dir = TestDir::new();
+    let input = arg(&dir.file("s1.sam", pairs(&["NA1"])));
+    let metrics = arg(&dir.path("m.txt"));
     for (words, said) in [
         (
             &["prep", "--mark-duplicates", "--sample", "a"][..],
@@ -94,6 +94,6 @@ fn a_name_that_no_report_takes_is_refused() {
         let done = readmill(words.iter().copied().chain([input.as_str(), "-o", "/dev/null"]));
         assert_eq!(done.code, Some(1), "{words:?}: {}", done.stderr);
         assert!(done.stderr.contains(said), "{words:?}: {}", done.stderr);
-        assert_eq!(desk.names(), ["s1.sam"]);
+        assert_eq!(dir.names(), ["s1.sam"]);
     }
 }

@@ -1,13 +1,13 @@
 //! Orders from end to end. That by coordinate is a stable sort by (reference sequence, none last; POS;
-//! strand), and nothing else. For the others one example states what samtools 1.24 and Picard 3.4.0 answered;
+//! strand), and nothing else. For the others one example has the results of samtools 1.24 and Picard 3.4.0;
 //! `cargo xtask parity` compares with the tools themselves.
 
 use crate::support;
 
 use readmill::plan::Steps;
 use readmill_sort::Order;
-use support::Desk;
-use support::random::Random;
+use support::TestDir;
+use support::random::TestRandom;
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:b\tLN:1000\n@SQ\tSN:a\tLN:2147483647\n@SQ\tSN:c\tLN:5\n";
 
@@ -15,9 +15,9 @@ fn by_coordinate() -> Steps {
     Steps { sort: Some(Order::Coordinate), ..Steps::default() }
 }
 
-/// Reads at few places: mapped, placed but unmapped, unplaced, on either strand; with POS but no
+/// Reads at few positions: mapped, placed but unmapped, unplaced, on either strand; with POS but no
 /// RNAME, and with RNAME but POS 0.
-fn reads(random: &mut Random) -> String {
+fn reads(random: &mut TestRandom) -> String {
     let mut text = HEADER.to_string();
     for i in 0..random.below(60) {
         let (rname, cigar) =
@@ -33,10 +33,10 @@ fn reads(random: &mut Random) -> String {
 
 #[test]
 fn random_reads_are_sorted_as_the_standard_library_sorts_them() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for seed in 0..1000 {
-        let text = reads(&mut Random::new(seed));
-        let sorted = desk.run(&support::bam(&text), by_coordinate(), 1 + seed as usize % 3);
+        let text = reads(&mut TestRandom::new(seed));
+        let sorted = dir.run(&support::bam(&text), by_coordinate(), 1 + seed as usize % 3);
         let expected = support::coordinate_sorted(&text);
         let (sorted, expected) =
             (sorted.expect("a sorted file"), support::records(&expected).join("\n"));
@@ -45,12 +45,12 @@ fn random_reads_are_sorted_as_the_standard_library_sorts_them() {
     }
 }
 
-/// A place at POS 0 is none for the reader of text, as it is for htslib's, which settles the order.
+/// The reader of text, like htslib's, treats POS 0 as unplaced, and that decides the order.
 #[test]
 fn from_text_reads_at_position_zero_are_unplaced() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for seed in 0..300 {
-        let text = reads(&mut Random::new(seed));
+        let text = reads(&mut TestRandom::new(seed));
         let unplaced = |line: &str| {
             let mut columns: Vec<&str> = line.split('\t').collect();
             if columns[3] == "0" {
@@ -61,7 +61,7 @@ fn from_text_reads_at_position_zero_are_unplaced() {
         let seen: Vec<String> = support::records(&text).into_iter().map(unplaced).collect();
         let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
         let expected = support::coordinate_sorted(&support::with_header(HEADER, &seen));
-        let sorted = desk.run(text.as_bytes(), by_coordinate(), 2).expect("a sorted file");
+        let sorted = dir.run(text.as_bytes(), by_coordinate(), 2).expect("a sorted file");
         let names = |text: &str| {
             let name = |line: &str| support::column(line, 0).to_string();
             support::records(text).into_iter().map(name).collect::<Vec<_>>()
@@ -87,7 +87,7 @@ fn unplaced_reads_come_last_by_position_and_strand() {
     ];
     let text: String =
         given.iter().map(|&(name, flag, rname, pos)| read(name, flag, rname, pos)).collect();
-    let sorted = Desk::new().run((HEADER.to_string() + &text).as_bytes(), by_coordinate(), 2);
+    let sorted = TestDir::new().run((HEADER.to_string() + &text).as_bytes(), by_coordinate(), 2);
     let sorted = sorted.expect("a sorted file");
     let names: Vec<&str> =
         support::records(&sorted).iter().map(|line| support::column(line, 0)).collect();
@@ -125,7 +125,7 @@ const EXAMPLE_HEADER: &str = "@SQ\tSN:a\tLN:900\n@SQ\tSN:b\tLN:900\n@RG\tID:g\tL
 
 #[test]
 fn each_order_is_the_one_that_samtools_and_picard_gave() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let text =
         support::with_header(&format!("@HD\tVN:1.5\tSO:unsorted\tGO:query\n{EXAMPLE_HEADER}"), &EXAMPLE);
     for (order, first_line, expected) in [
@@ -144,7 +144,7 @@ fn each_order_is_the_one_that_samtools_and_picard_gave() {
         ("minhash", "SO:coordinate SS:coordinate:minhash", "EAHCMDBKLFGJI"),
     ] {
         let sort = Order::parse(order).expect("an order");
-        let sorted = desk.run(text.as_bytes(), Steps { sort: Some(sort), ..Steps::default() }, 2);
+        let sorted = dir.run(text.as_bytes(), Steps { sort: Some(sort), ..Steps::default() }, 2);
         let sorted = sorted.unwrap_or_else(|error| panic!("{order}: {error}"));
         let header = format!("@HD\tVN:1.5\t{}\n{EXAMPLE_HEADER}", first_line.replace(' ', "\t"));
         assert_eq!(support::split_header(&sorted).0, header, "{order}");

@@ -1,25 +1,25 @@
-//! The steps that drop or change reads: stated answers, and random reads against a line-by-line answer.
+//! The steps that drop or change reads: fixed examples, and random reads compared with a line-by-line version.
 
 use crate::support;
 
 use readmill::plan::{Filters, Steps, Unmapped};
-use support::Desk;
-use support::random::Random;
+use support::TestDir;
+use support::random::TestRandom;
 
 const HEADER: &str = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:100\n@SQ\tSN:b\tLN:200\n@SQ\tSN:c\tLN:300\n\
                       @RG\tID:x\tLB:l\n@RG\tID:y\tLB:l\n@CO\tkept\n";
 
 fn run(text: &str, steps: Steps) -> String {
-    Desk::new().run(&support::bam(text), steps, 2).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    TestDir::new().run(&support::bam(text), steps, 2).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// What leaves when `given` comes in, header apart.
+/// Asserts that the steps turn the records `given` into `expected`.
 fn t(steps: Steps, given: &[&str], expected: &[&str]) {
     let left = run(&support::with_header(HEADER, given), steps);
     assert_eq!(support::records(&left), expected);
 }
 
-fn random_read(random: &mut Random, i: usize) -> String {
+fn random_read(random: &mut TestRandom, i: usize) -> String {
     let rname = random.pick(&["a", "b", "c", "*"]);
     let rnext = random.pick(&["a", "b", "c", "*"]);
     let rnext = if rnext == rname && rnext != "*" { "=" } else { rnext };
@@ -32,10 +32,10 @@ fn random_read(random: &mut Random, i: usize) -> String {
     format!("r{i}\t{flag}\t{rname}\t{pos}\t9\t4M\t{rnext}\t{pnext}\t{tlen}\tACGT\tIIII{fields}")
 }
 
-/// Random reads, changed one by one by `change` (nothing: dropped) as by the steps.
+/// Asserts that the steps change random reads as `change` does, one by one (`None`: dropped).
 fn each(steps: &Steps, change: impl Fn(&str) -> Option<String>) {
     for seed in 0..100 {
-        let mut random = Random::new(seed);
+        let mut random = TestRandom::new(seed);
         let given: Vec<String> = (0..random.below(40)).map(|i| random_read(&mut random, i)).collect();
         let expected: Vec<String> = given.iter().filter_map(|line| change(line)).collect();
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
@@ -93,17 +93,17 @@ fn every_read_is_put_into_the_read_group() {
 }
 
 /// The step, with `c` before `a` and without `b`; the file it reads.
-fn dictionary(desk: &Desk) -> Steps {
+fn dictionary(dir: &TestDir) -> Steps {
     let path =
-        desk.file("new.dict", "@HD\tVN:1.6\n@SQ\tSN:c\tLN:300\n@SQ\tSN:new\tLN:5\n@SQ\tSN:a\tLN:100\n");
+        dir.file("new.dict", "@HD\tVN:1.6\n@SQ\tSN:c\tLN:300\n@SQ\tSN:new\tLN:5\n@SQ\tSN:a\tLN:100\n");
     filters(Filters { dictionary: Some(path), ..Filters::default() })
 }
 
 #[test]
 fn reads_on_a_dropped_sequence_go_and_their_mates_are_told() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     t(
-        dictionary(&desk),
+        dictionary(&dir),
         &[
             "here\t97\ta\t1\t9\t4M\tc\t5\t30\tACGT\tIIII\tMC:Z:4M",
             "here\t145\tc\t5\t9\t4M\ta\t1\t-30\tACGT\tIIII\tMC:Z:4M",
@@ -123,8 +123,8 @@ fn reads_on_a_dropped_sequence_go_and_their_mates_are_told() {
 
 #[test]
 fn random_reads_follow_the_dictionary() {
-    let desk = Desk::new();
-    each(&dictionary(&desk), |line| {
+    let dir = TestDir::new();
+    each(&dictionary(&dir), |line| {
         let mut fields: Vec<String> = line.split('\t').map(str::to_string).collect();
         if fields[2] == "b" {
             return None;
@@ -143,8 +143,8 @@ fn random_reads_follow_the_dictionary() {
 
 #[test]
 fn the_header_takes_the_dictionary_and_no_longer_claims_an_order_it_lost() {
-    let desk = Desk::new();
-    let left = run(HEADER, dictionary(&desk));
+    let dir = TestDir::new();
+    let left = run(HEADER, dictionary(&dir));
     let expected = HEADER
         .replace("SO:coordinate", "SO:unknown")
         .replace("@SQ\tSN:a\tLN:100\n@SQ\tSN:b\tLN:200\n@SQ\tSN:c\tLN:300\n", "")
@@ -154,9 +154,9 @@ fn the_header_takes_the_dictionary_and_no_longer_claims_an_order_it_lost() {
 
 #[test]
 fn a_dictionary_of_another_reference_is_refused() {
-    let desk = Desk::new();
-    let path = desk.file("other.dict", "@SQ\tSN:a\tLN:101\n");
+    let dir = TestDir::new();
+    let path = dir.file("other.dict", "@SQ\tSN:a\tLN:101\n");
     let steps = filters(Filters { dictionary: Some(path), ..Filters::default() });
-    let error = desk.run(HEADER.as_bytes(), steps, 1).expect_err("another length");
+    let error = dir.run(HEADER.as_bytes(), steps, 1).expect_err("another length");
     assert!(error.what.contains("100 bases in the input and 101 in the dictionary"), "{error}");
 }

@@ -1,5 +1,5 @@
-//! `--verify` in front of faults that are injected by a step which does not say what it does: a read dropped, doubled,
-//! exchanged or altered in any of its parts, as it comes or as it leaves, in runs that hold reads and that do not.
+//! `--verify` with faults that a step injects without announcing them: a read dropped, doubled, exchanged or altered
+//! in any of its parts, before or after the sort, in runs that store reads and in runs that do not.
 #![allow(clippy::unwrap_used)]
 
 use crate::support;
@@ -9,17 +9,17 @@ use std::path::Path;
 use readmill::console::Console;
 use readmill::plan::{DuplicateMode, Duplicates, Plan, Verbosity};
 use readmill::{Additions, Summary};
-use readmill_record::{Batch, Changes, Error, Kind, RecordRef, Step, edit};
+use readmill_record::{Batch, Changes, Error, ErrorKind, RecordRef, Step, edit};
 use readmill_sort::Order;
-use support::{Desk, arg, bgzip, means, readmill, records};
+use support::{TestDir, arg, bgzip, means, readmill, records};
 
-/// What goes wrong with one read.
+/// The fault of one read.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Nothing,
     Dropped,
     Doubled,
-    /// The read is there twice, and the one before it is gone: the number is right.
+    /// The read occurs twice, and the one before it is missing: the number is right.
     Exchanged,
     Flag,
     Position,
@@ -49,14 +49,14 @@ const FAULTS: [(Fault, &str); 13] = [
     (Fault::TagGone, "in: tags;"),
 ];
 
-/// The read that is hit, by its number in the input.
+/// The number of the faulty read in the input.
 const HIT: u64 = 777;
 
-/// Does it, and says that it does nothing.
+/// Injects the fault, and announces no change.
 #[derive(Clone)]
-struct Break(Fault);
+struct FaultyStep(Fault);
 
-impl Step for Break {
+impl Step for FaultyStep {
     fn name(&self) -> &'static str {
         "break"
     }
@@ -128,7 +128,7 @@ fn plan(input: &Path, output: &Path, holds: bool) -> Plan {
 }
 
 fn run(plan: &Plan, fault: Fault, late: bool) -> Result<Summary, Error> {
-    let make = move |_: &mut _| Ok(Box::new(Break(fault)) as Box<dyn Step>);
+    let make = move |_: &mut _| Ok(Box::new(FaultyStep(fault)) as Box<dyn Step>);
     let none = Additions::default();
     let additions = if late { none.late_step(make) } else { none.step(make) };
     readmill::run_with(plan, additions, &Console::new(Verbosity::Quiet))
@@ -136,37 +136,37 @@ fn run(plan: &Plan, fault: Fault, late: bool) -> Result<Summary, Error> {
 
 #[test]
 fn every_fault_is_caught_and_nothing_is_written() {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", bgzip(&means::sample(2000)));
-    let output = desk.path("out.bam");
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", bgzip(&means::sample(2000)));
+    let output = dir.path("out.bam");
     for holds in [true, false] {
         let plan = plan(&input, &output, holds);
         for late in [true, false] {
             for (fault, told) in FAULTS {
                 let error = run(&plan, fault, late).unwrap_err();
                 let case = format!("{fault:?}, late: {late}, held: {holds}: {error}");
-                assert_eq!(error.kind, Kind::Different, "{case}");
+                assert_eq!(error.kind, ErrorKind::Different, "{case}");
                 assert!(error.to_string().contains(told), "{case}");
-                assert_eq!(desk.names(), ["in.bam"], "{case}");
+                assert_eq!(dir.names(), ["in.bam"], "{case}");
             }
         }
     }
     for late in [true, false] {
         run(&plan(&input, &output, true), Fault::Nothing, late).unwrap();
     }
-    assert_eq!(desk.names(), ["in.bam", "out.bam", "out.bam.bai"]);
+    assert_eq!(dir.names(), ["in.bam", "out.bam", "out.bam.bai"]);
 }
 
-/// What steps say they change is what they change: nothing is told of a run in which all is well.
+/// Steps change only what they announce: a run without a fault gives no message.
 #[test]
 fn runs_in_which_all_is_well_are_verified() {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", bgzip(&means::sample(1500)));
-    let sorted = desk.path("sorted.bam");
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", bgzip(&means::sample(1500)));
+    let sorted = dir.path("sorted.bam");
     let names = readmill(["idxstats", "-q", &arg(&input)]).stdout;
     let names = String::from_utf8(names).unwrap();
     let first = names.split('\t').next().unwrap();
-    let table = desk.file("table", format!("{first}\tanother\n"));
+    let table = dir.file("table", format!("{first}\tanother\n"));
     for steps in [
         "--sort coordinate",
         "--sort coordinate -m 49M --spill-codec none",
@@ -185,8 +185,8 @@ fn runs_in_which_all_is_well_are_verified() {
         "--keep-optional-fields none --sort coordinate --mark-duplicates",
         "--exact-mapping --copy-to COPY=unmapped --move-to MOVED=discordant",
     ] {
-        let steps = &steps.replace("TABLE", &arg(&table)).replace("COPY", &arg(&desk.path("copy.sam")));
-        let steps = &steps.replace("MOVED", &arg(&desk.path("moved.bam")));
+        let steps = &steps.replace("TABLE", &arg(&table)).replace("COPY", &arg(&dir.path("copy.sam")));
+        let steps = &steps.replace("MOVED", &arg(&dir.path("moved.bam")));
         let words = format!("prep {} -o {} --verify {steps}", arg(&input), arg(&sorted));
         let done = readmill(words.split_whitespace());
         assert_eq!(done.code, Some(0), "{steps}: {}", done.stderr);
@@ -196,8 +196,8 @@ fn runs_in_which_all_is_well_are_verified() {
 
 #[test]
 fn files_of_other_orders_and_formats_have_the_same_checksums() {
-    let desk = Desk::new();
-    let input = desk.file("in.bam", bgzip(&means::sample(1500)));
+    let dir = TestDir::new();
+    let input = dir.file("in.bam", bgzip(&means::sample(1500)));
     let sums = |path: &Path| {
         let done = readmill(["checksum", "-q", &arg(path)]);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
@@ -205,8 +205,8 @@ fn files_of_other_orders_and_formats_have_the_same_checksums() {
     };
     let before = sums(&input);
     assert_eq!(before.lines().count(), 7);
-    let output = desk.path("marked.sam");
-    let beside = desk.path("sums");
+    let output = dir.path("marked.sam");
+    let beside = dir.path("sums");
     let words = format!(
         "prep {} -o {} --sort coordinate --mark-duplicates --checksum {}",
         arg(&input),
@@ -218,8 +218,7 @@ fn files_of_other_orders_and_formats_have_the_same_checksums() {
     assert_eq!(std::fs::read_to_string(&beside).unwrap(), before);
     let text = std::fs::read_to_string(&output).unwrap();
     let line = records(&text)[5];
-    let altered =
-        desk.file("altered.sam", text.replacen(line, &line.replacen("\t60\t", "\t59\t", 1), 1));
+    let altered = dir.file("altered.sam", text.replacen(line, &line.replacen("\t60\t", "\t59\t", 1), 1));
     let differing: Vec<_> = before.lines().zip(sums(&altered).lines().map(str::to_string)).collect();
     let differing = differing.iter().filter(|(a, b)| a != b);
     assert!(differing.map(|(a, _)| a.split('\t').next()).eq([Some("alignment")]));

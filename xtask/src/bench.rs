@@ -1,4 +1,4 @@
-//! Time and memory of whole processes, beside the peers and beside the codec floor.
+//! Time and memory of whole processes, compared with the peers and the codec floor.
 //!
 //! All contenders of a table are measured in one run, in turns (A B C A B C …), so that what else happens on
 //! the machine hits them alike. This process stays small, because Linux counts a parent's memory for its
@@ -39,7 +39,7 @@ use anyhow::Result;
 use options::Options;
 use work::Work;
 
-/// What is measured.
+/// Options of `bench`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -51,8 +51,8 @@ enum Bench {
     /// Sort, mark duplicates, drop unmapped reads, replace read groups and the dictionary: readmill, elPrep,
     /// samtools, Picard and the codec floor
     FiveSteps(Options),
-    /// Sort, mark PCR and optical duplicates, count errors, recalibrate base qualities: readmill with and without the last
-    /// steps, elPrep, GATK and the codec floor
+    /// Sort, mark PCR and optical duplicates, count errors, recalibrate base qualities: readmill with and without the
+    /// last steps, elPrep, GATK and the codec floor
     FourSteps(recalibrators::Args),
     /// Recalibrate reads that are sorted and marked: readmill and GATK, the counting alone and the rest alone
     BqsrAlone(recalibrators::Args),
@@ -60,17 +60,18 @@ enum Bench {
     Filters(Options),
     /// Sort in any order: readmill, samtools, fgumi, sambamba, elPrep, Picard and the codec floor
     Sort(Options),
-    /// Sort BAM into CRAM with its reference, on 1 and on 2 threads: readmill and samtools, by CRAM 3.0 and by its own version
+    /// Sort BAM into CRAM with its reference, on 1 and on 2 threads: readmill and samtools, by CRAM 3.0 and by its
+    /// own version
     Cram(cram::Args),
-    /// Sort and mark duplicates: readmill with and without marking, samtools, dupblaster and fgumi, samblaster, sambamba,
-    /// bamsormadup, elPrep, Picard and the codec floor
+    /// Sort and mark duplicates: readmill with and without marking, samtools, dupblaster and fgumi, samblaster,
+    /// sambamba, bamsormadup, elPrep, Picard and the codec floor
     Duplicates(Options),
     /// Mark duplicates of reads sorted by coordinate: readmill, samtools, sambamba, Picard and the codec floor
     DuplicatesSorted(Options),
-    /// From FASTQ to aligned, sorted, marked and indexed reads: readmill, its kernel alone and the codec floor, bwa-mem2 and
-    /// bwa before samtools
+    /// From FASTQ to aligned, sorted, marked and indexed reads: readmill, its kernel alone and the codec floor,
+    /// bwa-mem2 and bwa before samtools
     Align(align::Args),
-    /// What it costs that all reads lie in one place, or all copies of a molecule on one tile: readmill, samtools, Picard
+    /// Cost of all reads at one position, and of all copies of a molecule on one tile: readmill, samtools, Picard
     Piles(piles::Args),
     /// readmill's sort beside its codec floor alone, without and with the codec of what it spills
     Floor(Options),

@@ -1,8 +1,9 @@
-//! The gate on bytes: what the working tree writes, beside what a base revision writes, over many command lines, each with
-//! several numbers of threads and amounts of memory.
+//! The gate on bytes: compares the outputs of the working tree with those of a base revision, for many command lines,
+//! each with several numbers of threads and amounts of memory.
 //!
-//! Both trees are built in the dev profile with their version masked, in copies below `target/bytes` that are kept for
-//! the next call. Equal bytes are equal hashes, and a hash of what BGZF inflates to tells other blocks from other records.
+//! Both trees are built in the dev profile with their version masked, in copies below `target/bytes` that are kept
+//! for the next call. Equal bytes have equal hashes. A hash of the inflated BGZF data distinguishes other blocks from
+//! other records.
 
 mod digest;
 mod inputs;
@@ -18,12 +19,12 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 use digest::Digest;
-use jobs::{Job, MEANS, Means};
-use lines::Line;
+use jobs::{Job, RESOURCES, Resources};
+use lines::CommandLine;
 use trees::Tree;
-use verdict::{Judgement, Outcome, Verdict};
+use verdict::{Judgement, LineVerdict, RunResult};
 
-/// The base, and which command lines.
+/// Options of `bytes`: the base, and the command lines.
 #[derive(clap::Args)]
 pub struct Args {
     /// The revision whose bytes must come out again
@@ -51,9 +52,10 @@ pub struct Args {
 
 /// Builds both trees, runs the command lines, and prints what differs.
 pub fn run(args: Args) -> Result<()> {
-    let is_wanted =
-        |line: &Line| args.only.is_empty() || args.only.iter().any(|text| line.text.contains(text));
-    let mut lines: Vec<Line> = lines::all()?.into_iter().filter(is_wanted).collect();
+    let is_wanted = |line: &CommandLine| {
+        args.only.is_empty() || args.only.iter().any(|text| line.text.contains(text))
+    };
+    let mut lines: Vec<CommandLine> = lines::all()?.into_iter().filter(is_wanted).collect();
     let Some(revision) = args.base.as_deref().filter(|_| !args.list) else {
         lines.iter().for_each(|line| println!("{}", line.text));
         return Ok(());
@@ -69,7 +71,7 @@ pub fn run(args: Args) -> Result<()> {
     };
     let home = target.join("bytes");
     std::fs::create_dir_all(&home).with_context(|| format!("cannot make {}", home.display()))?;
-    // Another call in this directory is waited for: its trees and inputs are the same files.
+    // Waits for another call in this directory, because its trees and inputs are the same files.
     let lock = std::fs::File::create(home.join("lock"))?;
     lock.lock().context("cannot lock target/bytes/lock")?;
     let (base, here) = build(root, &target, &home, revision, &args.features)?;
@@ -115,7 +117,7 @@ fn build(
     Ok((base.build(features)?, here_program))
 }
 
-/// The hash of a program without what tells where it was built, if `strip` is there to remove that.
+/// The hash of a program without the directory of its build, if `strip` is available to remove that.
 fn program_hash(program: &Path) -> Result<String> {
     let stripped = tempfile::NamedTempFile::new()?;
     let arguments = ["--strip-all", "--remove-section=.note.gnu.build-id", "-o"];
@@ -129,9 +131,10 @@ fn knows_minibwa(program: &Path) -> Result<bool> {
     Ok(String::from_utf8_lossy(&help.stdout).contains("--minibwa <"))
 }
 
-/// Runs every line with all means in both revisions, and prints each verdict that is not the best as it is known.
+/// Runs every line with all resources in both revisions, and prints each verdict that is not "same" as soon as it is
+/// known.
 fn compare(
-    lines: &[Line],
+    lines: &[CommandLine],
     programs: [&Path; 2],
     runs: &Path,
     inputs: &Path,
@@ -139,13 +142,13 @@ fn compare(
 ) -> Result<Sum> {
     let (mut jobs, mut ends) = (Vec::new(), Vec::new());
     for line in lines {
-        let means = means_of(line);
+        let resources = resources_of(line);
         for program in programs {
-            jobs.extend(means.iter().map(|&means| Job { program, line, means }));
+            jobs.extend(resources.iter().map(|&resources| Job { program, line, resources }));
         }
         ends.push(jobs.len());
     }
-    let mut outcomes: Vec<Option<Result<Outcome>>> = Vec::new();
+    let mut outcomes: Vec<Option<Result<RunResult>>> = Vec::new();
     outcomes.resize_with(jobs.len(), || None);
     let state = Mutex::new((outcomes, Sum { runs: jobs.len(), ..Sum::default() }, None));
     jobs::run_all(&jobs, at_once, runs, inputs, |number, outcome| {
@@ -158,7 +161,7 @@ fn compare(
         if of_line.iter().any(Option::is_none) {
             return;
         }
-        match of_line.iter_mut().filter_map(Option::take).collect::<Result<Vec<Outcome>>>() {
+        match of_line.iter_mut().filter_map(Option::take).collect::<Result<Vec<RunResult>>>() {
             Ok(outcomes) => sum.add(&lines[which], &outcomes),
             Err(error) => *failed = failed.take().or(Some(error)),
         }
@@ -170,12 +173,12 @@ fn compare(
     failed.map_or(Ok(sum), Err)
 }
 
-/// The means of a line: one is enough where it takes none.
-fn means_of(line: &Line) -> &'static [Means] {
-    if line.takes_means() { &MEANS } else { &MEANS[..1] }
+/// The resources of a line: one entry is enough if it has no such flags.
+fn resources_of(line: &CommandLine) -> &'static [Resources] {
+    if line.takes_resources() { &RESOURCES } else { &RESOURCES[..1] }
 }
 
-/// How many command lines have which verdict, and what is wrong with those that are not the same.
+/// The number of command lines with each verdict, and the reasons for those that are not the same.
 #[derive(Default)]
 struct Sum {
     runs: usize,
@@ -184,12 +187,12 @@ struct Sum {
 
 impl Sum {
     /// Judges a line by its outcomes, those of the base first.
-    fn add(&mut self, line: &Line, outcomes: &[Outcome]) {
-        let means = means_of(line);
-        let (base, here) = outcomes.split_at(means.len());
-        let names: Vec<String> = means.iter().map(|means| means.words()).collect();
+    fn add(&mut self, line: &CommandLine, outcomes: &[RunResult]) {
+        let resources = resources_of(line);
+        let (base, here) = outcomes.split_at(resources.len());
+        let names: Vec<String> = resources.iter().map(|resources| resources.words()).collect();
         let judgement = verdict::judge(&names, line.code, base, here);
-        if judgement.verdict != Verdict::Same {
+        if judgement.verdict != LineVerdict::Same {
             println!("{}: {}", judgement.verdict.words(), line.text);
             judgement.reasons.iter().for_each(|reason| println!("    {reason}"));
         }
@@ -200,19 +203,24 @@ impl Sum {
         self.found.len()
     }
 
-    fn count(&self, verdict: Verdict) -> usize {
+    fn count(&self, verdict: LineVerdict) -> usize {
         self.found.iter().filter(|(_, judgement)| judgement.verdict == verdict).count()
     }
 
     fn is_bad(&self, allow_blocks: bool) -> bool {
-        let blocks = if allow_blocks { 0 } else { self.count(Verdict::OtherBlocks) };
-        blocks + self.count(Verdict::Differs) + self.count(Verdict::NotInvariant) > 0
+        let blocks = if allow_blocks { 0 } else { self.count(LineVerdict::OtherBlocks) };
+        blocks + self.count(LineVerdict::Differs) + self.count(LineVerdict::NotInvariant) > 0
     }
 
     fn line(&self) -> String {
         let mut line = format!("{} command lines, {} runs:", self.judged(), self.runs);
-        let verdicts =
-            [Verdict::Same, Verdict::OtherBlocks, Verdict::Differs, Verdict::NotInvariant, Verdict::New];
+        let verdicts = [
+            LineVerdict::Same,
+            LineVerdict::OtherBlocks,
+            LineVerdict::Differs,
+            LineVerdict::NotInvariant,
+            LineVerdict::New,
+        ];
         let counts = verdicts.map(|verdict| format!(" {} {}", verdict.words(), self.count(verdict)));
         line.push_str(&counts.join(","));
         line

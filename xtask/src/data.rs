@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use readmill_engine::Crew;
 use readmill_simulate::{Flowcell, Profile, Qualities, Sample};
 
-/// What data to make, and where.
+/// Options of `data`: the sample, and the directory for its files.
 #[derive(clap::Args)]
 pub struct Args {
     /// Read pairs; 1 million make about 210 MB of BAM
@@ -18,9 +18,9 @@ pub struct Args {
     /// Seed of every random decision
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// What the sample looks like
+    /// Profile of the sample
     #[arg(long, default_value = "demo")]
-    profile: Look,
+    profile: ProfileName,
     /// Write r1.fastq and r2.fastq, too
     #[arg(long)]
     fastq: bool,
@@ -34,7 +34,7 @@ pub struct Args {
 
 /// Named looks of a sample.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Look {
+pub enum ProfileName {
     /// 2 Mb of genome, forty quality levels
     Small,
     /// 8 Mb of genome, forty quality levels
@@ -51,22 +51,22 @@ pub enum Look {
     Amplicon,
 }
 
-impl Look {
+impl ProfileName {
     fn profile(self) -> Profile {
         let demo = Profile::demo();
         match self {
-            Look::Small => Profile::small(),
-            Look::Middle => {
+            ProfileName::Small => Profile::small(),
+            ProfileName::Middle => {
                 let part = |(name, length): (String, u32)| (name, (length * 2 / 5).max(16_569));
                 Profile { contigs: demo.contigs.into_iter().map(part).collect(), ..Profile::demo() }
             }
-            Look::Demo => demo,
-            Look::Binned => Profile { qualities: Qualities::Binned, ..demo },
-            Look::Patterned => {
+            ProfileName::Demo => demo,
+            ProfileName::Binned => Profile { qualities: Qualities::Binned, ..demo },
+            ProfileName::Patterned => {
                 Profile { qualities: Qualities::Binned, flowcell: Flowcell::Patterned, ..demo }
             }
-            Look::Amplicon => Profile { qualities: Qualities::Binned, amplicons: 200, ..demo },
-            Look::Umi => Profile { umi_names: true, ..demo },
+            ProfileName::Amplicon => Profile { qualities: Qualities::Binned, amplicons: 200, ..demo },
+            ProfileName::Umi => Profile { umi_names: true, ..demo },
         }
     }
 }

@@ -24,7 +24,7 @@ enum Task {
     Parity(parity::Args),
     /// Compare every byte that is written with those of another revision
     Bytes(bytes::Args),
-    /// Measure time and memory beside the peers
+    /// Measure time and memory, compared with the peers
     Bench(bench::Args),
     /// Make simulated reads
     Data(data::Args),

@@ -2,7 +2,7 @@
 //!
 //! Each sample gets a directory of its own, in which readmill and the peers are run on the same
 //! files; each comparison is one line, `ok` or `FAIL`. What is compared, against what and why some
-//! differences are accepted is told in docs/parity.md.
+//! differences are accepted is in docs/parity.md.
 
 mod align;
 mod beside;
@@ -38,11 +38,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use crate::peers::Peers;
-use commands::{Commands, Place};
+use commands::{Commands, SampleDir};
 use ledger::{FULL_RUN, Ledger};
 use samples::Sample;
 
-/// What to compare.
+/// Options of `parity`.
 #[derive(clap::Args)]
 pub struct Args {
     /// A BAM file to compare on as well; may be given again
@@ -66,10 +66,10 @@ pub struct Args {
     readmill: Option<PathBuf>,
     /// Compare these parts alone
     #[arg(long, value_name = "PART", value_delimiter = ',')]
-    only: Vec<Part>,
+    only: Vec<ParityPart>,
     /// Compare all parts but these
     #[arg(long, value_name = "PART", value_delimiter = ',', conflicts_with = "only")]
-    except: Vec<Part>,
+    except: Vec<ParityPart>,
     /// Compare on all SAM, BAM and CRAM files below this directory, and on nothing else
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
@@ -83,7 +83,7 @@ pub struct Args {
 
 /// A part of the comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
+enum ParityPart {
     /// Records as no aligner writes them
     Odd,
     /// Small random inputs in every order
@@ -94,7 +94,7 @@ enum Part {
     Indexes,
     /// Duplicate metrics, of one library and of several, and MultiQC on them
     Metrics,
-    /// Molecules told by UMIs, beside umi_tools and fgumi
+    /// Molecules by UMIs, compared with umi_tools and fgumi
     Umi,
     /// Recalibrated base qualities, beside GATK
     Bqsr,
@@ -111,7 +111,7 @@ enum Part {
 }
 
 impl Args {
-    fn has(&self, part: Part) -> bool {
+    fn has(&self, part: ParityPart) -> bool {
         let is_asked_for = self.only.is_empty() || self.only.contains(&part);
         is_asked_for && !self.except.contains(&part)
     }
@@ -128,7 +128,7 @@ pub fn run(args: Args) -> Result<()> {
     let mut ledger = Ledger::default();
     if let Some(corpus) = &args.corpus {
         corpus::compare(
-            &Place::new(&commands, &root.join("corpus"))?,
+            &SampleDir::new(&commands, &root.join("corpus"))?,
             &corpus.canonicalize()?,
             args.report.as_deref(),
             &mut ledger,
@@ -139,20 +139,20 @@ pub fn run(args: Args) -> Result<()> {
         small(&args, &commands, &peers, &root, &mut ledger)?;
     }
     for sample in samples(&args)? {
-        let place = Place::new(&commands, &root.join(&sample.name))?;
-        sample.make(&place)?;
+        let dir = SampleDir::new(&commands, &root.join(&sample.name))?;
+        sample.make(&dir)?;
         ledger.title(&sample.name, sample.about);
-        if args.has(Part::Samples) {
-            compare(&place, &sample, args.quick, &mut ledger);
+        if args.has(ParityPart::Samples) {
+            compare(&dir, &sample, args.quick, &mut ledger);
         }
-        if args.has(Part::Bqsr) && sample.is_given() {
-            bqsr::sample(&place, &peers, &sample, args.quick, &mut ledger);
+        if args.has(ParityPart::Bqsr) && sample.is_given() {
+            bqsr::sample(&dir, &peers, &sample, args.quick, &mut ledger);
         }
-        if args.has(Part::Orders) && is_ordered(&args, &sample) {
-            orders::compare(&place, sample.is_deep, !args.quick, &mut ledger);
+        if args.has(ParityPart::Orders) && is_ordered(&args, &sample) {
+            orders::compare(&dir, sample.is_deep, !args.quick, &mut ledger);
         }
         if args.keep.is_none() {
-            std::fs::remove_dir_all(place.directory())?;
+            std::fs::remove_dir_all(dir.directory())?;
         }
     }
     conclude(&ledger)
@@ -173,7 +173,7 @@ fn conclude(ledger: &Ledger) -> Result<()> {
     }
 }
 
-/// What needs no sample.
+/// Runs the comparisons that need no sample.
 fn small(
     args: &Args,
     commands: &Commands,
@@ -182,41 +182,41 @@ fn small(
     ledger: &mut Ledger,
 ) -> Result<()> {
     let number = |quick, all| args.cases.unwrap_or(if args.quick { quick } else { all });
-    let place = |name| Place::new(commands, &root.join(name));
-    if args.has(Part::Odd) {
-        odd::compare(&place("odd")?, ledger);
+    let dir = |name| SampleDir::new(commands, &root.join(name));
+    if args.has(ParityPart::Odd) {
+        odd::compare(&dir("odd")?, ledger);
     }
-    if args.has(Part::Cases) {
-        cases::compare(&place("cases")?, number(300, 1_000), ledger);
+    if args.has(ParityPart::Cases) {
+        cases::compare(&dir("cases")?, number(300, 1_000), ledger);
     }
-    if args.has(Part::Several) {
-        several::compare(&place("several")?, number(100, 1_000), ledger);
+    if args.has(ParityPart::Several) {
+        several::compare(&dir("several")?, number(100, 1_000), ledger);
     }
-    if args.has(Part::Indexes) {
-        indexes::odd(&place("indexes")?, number(40, 300), ledger);
+    if args.has(ParityPart::Indexes) {
+        indexes::odd(&dir("indexes")?, number(40, 300), ledger);
     }
-    if args.has(Part::Metrics) {
+    if args.has(ParityPart::Metrics) {
         metrics::all(commands, peers, root, args.pairs.unwrap_or(20_000), !args.quick, ledger)?;
     }
-    if args.has(Part::Umi) && args.quick {
+    if args.has(ParityPart::Umi) && args.quick {
         ledger.left_out("umi: beside umi_tools and fgumi", FULL_RUN);
-    } else if args.has(Part::Umi) {
-        umi::compare(&place("molecules")?, peers, args.cases.unwrap_or(1_000), ledger);
+    } else if args.has(ParityPart::Umi) {
+        umi::compare(&dir("molecules")?, peers, args.cases.unwrap_or(1_000), ledger);
     }
-    if args.has(Part::Filters) {
+    if args.has(ParityPart::Filters) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
-        filters::compare(&place("filters")?, peers, pairs, !args.quick, ledger)?;
+        filters::compare(&dir("filters")?, peers, pairs, !args.quick, ledger)?;
     }
-    if args.has(Part::Beside) {
+    if args.has(ParityPart::Beside) {
         let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
-        beside::compare(&place("beside")?, pairs, ledger)?;
+        beside::compare(&dir("beside")?, pairs, ledger)?;
     }
-    if args.has(Part::Align) {
+    if args.has(ParityPart::Align) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });
-        align::compare(&place("align")?, peers, pairs, !args.quick, ledger)?;
+        align::compare(&dir("align")?, peers, pairs, !args.quick, ledger)?;
     }
-    if args.has(Part::Bqsr) {
-        bqsr::simulated(&place("bases")?, &place("bases.simulated")?, peers, args.quick, ledger);
+    if args.has(ParityPart::Bqsr) {
+        bqsr::simulated(&dir("bases")?, &dir("bases.simulated")?, peers, args.quick, ledger);
     }
     Ok(())
 }
@@ -229,8 +229,10 @@ fn samples(args: &Args) -> Result<Vec<Sample>> {
         samples.push(Sample::file(path)?);
     }
     samples.retain(|sample| {
-        let is_recalibrated = args.has(Part::Bqsr) && sample.is_given();
-        args.has(Part::Samples) || is_recalibrated || args.has(Part::Orders) && is_ordered(args, sample)
+        let is_recalibrated = args.has(ParityPart::Bqsr) && sample.is_given();
+        args.has(ParityPart::Samples)
+            || is_recalibrated
+            || args.has(ParityPart::Orders) && is_ordered(args, sample)
     });
     Ok(samples)
 }
@@ -241,27 +243,27 @@ fn is_ordered(args: &Args, sample: &Sample) -> bool {
 }
 
 /// All comparisons on one sample. Later ones use the files of earlier ones.
-fn compare(place: &Place<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger) {
+fn compare(dir: &SampleDir<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger) {
     let every = !quick;
-    sort::compare(place, sample.is_deep, ledger);
+    sort::compare(dir, sample.is_deep, ledger);
     if sample.is_deep {
-        indexes::compare(place, "sorted.bam", quick, ledger);
-        duplicates::spilled(place, ledger);
-        return memory::compare(place, ledger);
+        indexes::compare(dir, "sorted.bam", quick, ledger);
+        duplicates::spilled(dir, ledger);
+        return memory::compare(dir, ledger);
     }
-    duplicates::coordinate(place, every || sample.has_ties, ledger);
-    duplicates::coordinate_tags(place, sample.has_umis, ledger);
+    duplicates::coordinate(dir, every || sample.has_ties, ledger);
+    duplicates::coordinate_tags(dir, sample.has_umis, ledger);
     if sample.is_grouped {
-        duplicates::template(place, every || sample.has_ties, ledger);
-        duplicates::template_tags(place, sample.has_umis, ledger);
-        files::written_by_htsjdk(place, ledger);
+        duplicates::template(dir, every || sample.has_ties, ledger);
+        duplicates::template_tags(dir, sample.has_umis, ledger);
+        files::written_by_htsjdk(dir, ledger);
     }
     if sample.is_grouped && (every || sample.is_first) {
-        pipeline::compare(place, ledger);
+        pipeline::compare(dir, ledger);
     }
-    indexes::compare(place, "coordinate.bam", quick, ledger);
+    indexes::compare(dir, "coordinate.bam", quick, ledger);
     if every || sample.is_first {
-        files::validate(place, ledger);
+        files::validate(dir, ledger);
     }
-    memory::compare(place, ledger);
+    memory::compare(dir, ledger);
 }

@@ -1,11 +1,11 @@
 //! The programs readmill is compared with: found on this machine, or installed by their ordinary
 //! package clients (apt, Maven, Go, Cargo, pip), by name. They are run as processes, never linked.
 //!
-//! samtools, sambamba, samblaster, bwa and bamsormadup (of biobambam2) come from the PATH, or from `apt-get` when this
-//! process is root. The others come at one fixed version each into `target/peers` (below `CARGO_TARGET_DIR` where that is set), so
-//! that they are fetched once and go with `cargo clean`. Nothing is fetched before a tool is asked for.
-//! An install that is cut short starts again from its beginning; one that is under way in another
-//! process is waited for.
+//! samtools, sambamba, samblaster, bwa and bamsormadup (of biobambam2) come from the PATH, or from `apt-get` when
+//! this process is root. The others come at one fixed version each into `target/peers` (below `CARGO_TARGET_DIR`
+//! where that is set), so that they are fetched once and go with `cargo clean`. Nothing is fetched before a tool is
+//! asked for. An install that is cut short starts again from its beginning; one that is under way in another process
+//! is waited for.
 
 mod bwa_mem2;
 mod clients;
@@ -147,7 +147,7 @@ impl Peers {
         multiqc::install(&self.cache)
     }
 
-    /// Waits until nobody else, in this process or another, installs this peer, and keeps others
+    /// Waits until no other thread or process installs this peer, and keeps others
     /// waiting until the answer is dropped. The system ends the wait of others if this process dies.
     fn installing(&self, name: &str) -> Result<File> {
         let path = self.cache.join(format!("{name}.lock"));

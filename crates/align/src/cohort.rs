@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use readmill_record::Reads;
+use readmill_record::ReadBatch;
 
 /// Cuts a stream of batches into cohorts, as `bwa mem -K` does: a cohort ends with the first template after which it
 /// holds an even number of reads and at least so many bases (bwa 0.7.17, `bseq_read`).
@@ -21,8 +21,8 @@ impl Cohorts {
 
     /// The templates of the next batch that belong to the present cohort, from number `from` of the batch on, and
     /// whether they end it. Call it again with the end of the range until the batch is used up; a range may be all
-    /// that is left of a batch, and [`Reads::slice`] makes a batch of one that is not.
-    pub fn take(&mut self, reads: &Reads, from: usize) -> (Range<usize>, bool) {
+    /// that is left of a batch, and [`ReadBatch::slice`] makes a batch of one that is not.
+    pub fn take(&mut self, reads: &ReadBatch, from: usize) -> (Range<usize>, bool) {
         let segments = reads.segments().max(1);
         for template in from..reads.templates() {
             let spans = &reads.spans()[template * segments..][..segments];
@@ -47,8 +47,8 @@ mod tests {
     use super::*;
     use readmill_record::Read;
 
-    fn batch(segments: usize, lengths: &[usize]) -> Reads {
-        let mut reads = Reads::new(segments, 0);
+    fn batch(segments: usize, lengths: &[usize]) -> ReadBatch {
+        let mut reads = ReadBatch::new(segments, 0);
         for &length in lengths {
             let bases = vec![b'A'; length];
             reads.push(Read { name: b"r", comment: b"", bases: &bases, qualities: None });

@@ -32,16 +32,16 @@ fn kind_of_reads(start: &[u8]) -> Option<&'static str> {
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// What a line of a FASTA file is.
-pub(crate) enum Line<'a> {
-    /// A sequence begins: its name, and what follows the blank behind it, if anything.
+/// The kind of a line in a FASTA file.
+pub(crate) enum FastaLine<'a> {
+    /// A sequence begins: its name, and the text after the blank that follows it, if any.
     Head { name: &'a [u8], comment: Option<&'a [u8]> },
     /// More of its letters.
     Letters(&'a [u8]),
 }
 
 /// Gives each line of a file that may be gzipped to `take`, a head before any letters.
-pub(crate) fn lines(file: &Path, mut take: impl FnMut(Line<'_>) -> Result<()>) -> Result<()> {
+pub(crate) fn lines(file: &Path, mut take: impl FnMut(FastaLine<'_>) -> Result<()>) -> Result<()> {
     let failed = |error: std::io::Error| Error::io("reading it", &error).file(file);
     let open = File::open(file).map_err(|error| Error::io("cannot be opened", &error).file(file))?;
     let mut plain = BufReader::with_capacity(1 << 18, open);
@@ -72,7 +72,7 @@ pub(crate) fn lines(file: &Path, mut take: impl FnMut(Line<'_>) -> Result<()>) -
             }
             [b'@' | b'+', ..] => return wrong("a reference is FASTA, not FASTQ or SAM"),
             _ if !begun => return wrong("a FASTA file begins with `>`"),
-            letters => take(Line::Letters(letters)).map_err(|error| error.file(file))?,
+            letters => take(FastaLine::Letters(letters)).map_err(|error| error.file(file))?,
         }
     }
 }
@@ -89,12 +89,12 @@ fn not_a_reference(kind: &str, file: &Path) -> Error {
     error.hint("the index of a BAM or CRAM file is written beside sorted output: readmill sort IN.bam -o OUT.bam --write-index")
 }
 
-fn head_of(head: &[u8]) -> Line<'_> {
+fn head_of(head: &[u8]) -> FastaLine<'_> {
     match head.iter().position(u8::is_ascii_whitespace) {
-        Some(end) => Line::Head {
+        Some(end) => FastaLine::Head {
             name: &head[..end],
             comment: Some(&head[end + 1..]).filter(|text| !text.is_empty()),
         },
-        None => Line::Head { name: head, comment: None },
+        None => FastaLine::Head { name: head, comment: None },
     }
 }

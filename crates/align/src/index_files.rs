@@ -1,26 +1,26 @@
-//! The files of an index, whichever aligner it is for: where they are looked for, and what they say.
+//! The files of an index of any aligner: how they are found, opened and described.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
 use crate::Contig;
 use crate::fasta;
-use crate::prefix::named;
 
-/// What an aligner calls the files of its index, and how they are read.
+/// The names of an aligner's index files, and how to read them.
 pub struct IndexFiles {
     /// The aligner, for messages.
     pub(crate) aligner: &'static str,
-    /// The files that are needed, behind the prefix.
+    /// The endings of the needed files.
     pub(crate) suffixes: &'static [&'static str],
-    /// What makes them.
+    /// The command that makes them.
     pub(crate) hint: &'static str,
     /// Reads what describes an index of that prefix, and holds its files against it.
     pub(crate) check: fn(&Path) -> Result<Described>,
 }
 
-/// What the files of an index say.
+/// The content of the index files.
 pub(crate) struct Described {
     pub(crate) contigs: Vec<Contig>,
     /// Bytes it takes in memory.
@@ -88,4 +88,11 @@ impl IndexFiles {
     pub fn bytes(&self, prefix: &Path) -> Result<u64> {
         (self.check)(prefix).map(|described| described.bytes)
     }
+}
+
+/// Appends `suffix` to the path `prefix`.
+pub(crate) fn named(prefix: &Path, suffix: &str) -> PathBuf {
+    let mut name = prefix.as_os_str().to_owned();
+    name.push(OsStr::new(suffix));
+    PathBuf::from(name)
 }

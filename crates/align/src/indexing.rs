@@ -1,4 +1,4 @@
-//! What making an index takes, whichever aligner it is for.
+//! The memory and the stages of making an index, for any aligner.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use readmill_record::{Error, Result};
 
 use crate::suffixes;
 
-/// What an index is being made of, for whoever watches.
+/// A stage of making an index, for progress reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The reference is read.

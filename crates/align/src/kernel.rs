@@ -1,9 +1,9 @@
-//! What an aligner is to the rest of the program.
+//! The interface of aligners to the rest of the program.
 
 use std::any::Any;
 use std::sync::Arc;
 
-use readmill_record::{Error, Reads, Result};
+use readmill_record::{Error, ReadBatch, Result};
 
 /// Where records go, one a call: which read of the batch it is of, 0-based, and its bytes, `block_size` included.
 pub type Sink<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
@@ -21,10 +21,10 @@ pub struct Contig {
 
 /// An aligner with its index in memory, shared by all threads.
 pub trait Kernel: Send + Sync {
-    /// What `@PG` calls the program.
+    /// The name of the program in `@PG`.
     fn name(&self) -> &str;
 
-    /// What its command line calls aligning, for `@PG`.
+    /// The aligner's own command for aligning, for `@PG`.
     fn command(&self) -> &str;
 
     /// The version, for `@PG`.
@@ -43,7 +43,7 @@ pub trait Kernel: Send + Sync {
     /// Bytes that the index takes, threads aside.
     fn index_bytes(&self) -> u64;
 
-    /// Bytes that a thread's aligner comes to take, and keeps, while reads are no longer than `bases`.
+    /// Bytes that a thread's aligner takes, and keeps, while reads are no longer than `bases`.
     fn scratch_bytes(&self, bases: usize) -> u64;
 
     /// Bytes that it takes besides while it looks at a read of so many bases, or writes its records. Reads that are longer
@@ -51,25 +51,25 @@ pub trait Kernel: Send + Sync {
     fn long_read_bytes(&self, bases: usize) -> u64;
 
     /// A bound of what [`Seeded::bytes`] says for these reads, as a rule: it was measured, not proven.
-    fn seeded_bytes(&self, reads: &Reads) -> u64;
+    fn seeded_bytes(&self, reads: &ReadBatch) -> u64;
 
     /// An aligner for one thread.
     fn aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>>;
 
-    /// What a cohort says of insert sizes: all its batches, in the order of the input.
+    /// Insert sizes of a cohort, from all its batches in the order of the input.
     fn infer(&self, cohort: &[&Seeded]) -> Result<Model>;
 }
 
-/// What a thread aligns with.
+/// The aligner of one thread.
 pub trait Aligner: Send {
-    /// Finds where each read could come from.
-    fn seed(&mut self, reads: &Reads) -> Result<Seeded>;
+    /// Finds candidate positions of each read.
+    fn seed(&mut self, reads: &ReadBatch) -> Result<Seeded>;
 
     /// Writes the records of `reads` in their order, the first segment of a template before the last, those of a read in
     /// the order that the aligner has them in. `group` is the ID of the `@RG` line they belong to.
     fn emit(
         &mut self,
-        reads: &Reads,
+        reads: &ReadBatch,
         seeded: Seeded,
         model: &Model,
         group: Option<&[u8]>,
@@ -94,7 +94,7 @@ impl Seeded {
         self.bytes
     }
 
-    /// What the kernel put in.
+    /// The kernel's own data.
     pub fn get<T: Any>(&self) -> Result<&T> {
         self.inner.downcast_ref().ok_or_else(mixed)
     }
@@ -105,7 +105,7 @@ impl Seeded {
     }
 }
 
-/// What a cohort says of all its templates.
+/// The insert-size model of a cohort, from all its templates.
 pub struct Model(Box<dyn Any + Send + Sync>);
 
 impl Model {
@@ -114,7 +114,7 @@ impl Model {
         Model(Box::new(inner))
     }
 
-    /// What the kernel put in.
+    /// The kernel's own data.
     pub fn get<T: Any>(&self) -> Result<&T> {
         self.0.downcast_ref().ok_or_else(mixed)
     }

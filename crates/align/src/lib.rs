@@ -1,15 +1,15 @@
-//! Where reads come from a reference.
+//! Alignment of reads to a reference.
 //!
 //! A [`Kernel`] is an aligner with its index loaded; threads share it. Each thread has an [`Aligner`] of its own, which
-//! turns [`Reads`](readmill_record::Reads) into raw BAM records in two parts, because aligners of pairs want to know how
+//! turns [`ReadBatch`](readmill_record::ReadBatch) into raw BAM records in two parts, because aligners of pairs want to know how
 //! long templates usually are before they choose between places:
 //!
 //! 1. [`Aligner::seed`] finds the candidates of each read, batch by batch, in any order, on any thread.
-//! 2. [`Kernel::infer`] learns the insert sizes from all batches of a *cohort*, once.
+//! 2. [`Kernel::infer`] estimates the insert sizes from all batches of a *cohort*, once.
 //! 3. [`Aligner::emit`] chooses, rescues mates, and writes the records of a batch, again on any thread.
 //!
-//! What comes out depends on the reads, the cohorts and the options: not on batches, threads or timing. Where a
-//! cohort ends is [`Cohorts`]' to say. Nothing here starts a thread or knows of other crates than `record`.
+//! The output depends only on the reads, the cohorts and the options: not on batches, threads or timing. [`Cohorts`]
+//! decides where a cohort ends. This crate starts no threads and uses no other crate of the workspace than `record`.
 //!
 //! # Kernels and their licences
 //!
@@ -34,7 +34,7 @@
 //!
 //! # What is trusted
 //!
-//! An index is held against itself in the memory that C code reads, before that looks anything up: damage is an error.
+//! An index is checked in memory before C code uses it: damage is an error.
 //! An index that was forged so that all counts add up may still give wrong records, or keep a thread busy without end.
 //! Nothing may change the files while they are loaded.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -57,7 +57,6 @@ pub mod minibwa;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod partial;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-mod prefix;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod processor;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]

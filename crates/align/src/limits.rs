@@ -1,6 +1,6 @@
 //! Which reads can be aligned.
 
-use readmill_record::{Error, Reads, Result};
+use readmill_record::{Error, ReadBatch, Result};
 
 /// Longest read name that BAM stores, in bytes.
 const LONGEST_NAME: usize = 254;
@@ -9,7 +9,7 @@ const LONGEST_NAME: usize = 254;
 pub(crate) const LONGEST_READ: u32 = 200_000;
 
 /// Refuses reads over which C code would end the process, or that no record can hold.
-pub(crate) fn check(reads: &Reads) -> Result<()> {
+pub(crate) fn check(reads: &ReadBatch) -> Result<()> {
     for (at, read) in reads.iter().enumerate() {
         let what = if read.name.len() > LONGEST_NAME {
             "its name is longer than 254 bytes, which is all that BAM stores"

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
+use crate::index_files::named;
 use crate::indexing::Stage;
-use crate::prefix::named;
 
-/// A file being written beside the place it is meant for; it is removed unless it is kept.
+/// A temporary file next to its final path; it is removed on drop unless it is kept.
 pub(crate) struct Partial {
     place: PathBuf,
     partial: PathBuf,
@@ -17,7 +17,7 @@ pub(crate) struct Partial {
     kept: bool,
 }
 
-/// What the files that are to become `prefix` with these suffixes are called meanwhile.
+/// The temporary names of the files that will become `prefix` with these suffixes.
 pub(crate) fn meanwhile(prefix: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     suffixes.iter().map(|suffix| in_work(&named(prefix, suffix))).collect()
 }

@@ -1,21 +1,23 @@
-//! The bookkeeping of a pass: which ticket stands where, and what can be done next. Plain data; the lock is around it.
+//! The bookkeeping of a pass: the state of every ticket, and the job to do next. Plain data; [`super::pass`] puts a
+//! lock around it.
 //!
 //! *What bounds it.* `claimed - committed` never exceeds `in_flight`, and no queue here holds more than that many values.
 //!
-//! *How it stops, how errors travel.* One number says both: `end`, the first ticket that is not to be carried through. It is
-//! infinite at first, and only ever moves down: to the ticket whose claim found nothing, and to each ticket that fails. Nothing
-//! is begun at or after `end`, all before it goes on, and the pass is over when `committed` reaches it. The values of abandoned
-//! tickets stay where they are until the pass is over, so that no destructor of the user's runs under the lock.
+//! *How it stops, how errors travel.* One number does both: `end`, the first ticket that is not carried through. It
+//! is infinite at first and only moves down: to the ticket whose claim returned `None`, and to each ticket that
+//! fails. No job starts at or after `end`, all earlier tickets go on, and the pass is over when `committed` reaches
+//! `end`. The values of abandoned tickets stay here until the pass is over, so that no destructor of the user's
+//! runs under the lock.
 //!
-//! *The oldest ticket can always go on.* Its predecessors are committed, so it is first in line at each gate, nobody else holds
-//! the turn there, and it is at the front of the queue for work.
+//! *The oldest ticket can always go on.* Its predecessors are committed, so it is next at each gate, no other
+//! thread is in that phase, and it is first in the queue for work.
 
 use std::any::Any;
 use std::collections::VecDeque;
 
 use super::phases::{Pass, Ticket};
 
-/// What a panic carries.
+/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
 type Outcome<P, T> = Result<T, <P as Pass>::Error>;
@@ -23,7 +25,8 @@ type Claim<'a, P> = dyn FnMut(Ticket) -> Outcome<P, Option<<P as Pass>::Input>> 
 type Link<'a, P> = dyn FnMut(Ticket, <P as Pass>::Opened) -> Outcome<P, <P as Pass>::Linked> + Send + 'a;
 type Commit<'a, P> = dyn FnMut(Ticket, <P as Pass>::Output) -> Outcome<P, ()> + Send + 'a;
 
-/// Something a thread can do. Whoever has the closure of a serial phase has its turn.
+/// A unit of work for one thread. The thread that holds the closure of a serial phase is the only one in that
+/// phase.
 pub(crate) enum Job<'a, P: Pass> {
     Claim(Ticket, &'a mut Claim<'a, P>),
     Open(Ticket, P::Input),
@@ -32,8 +35,8 @@ pub(crate) enum Job<'a, P: Pass> {
     Commit(Ticket, &'a mut Commit<'a, P>, P::Output),
 }
 
-/// A job's result, and the turn that goes back with it.
-pub(crate) enum Done<'a, P: Pass> {
+/// The result of a job, with the closure to put back.
+pub(crate) enum JobResult<'a, P: Pass> {
     Claim(Ticket, &'a mut Claim<'a, P>, Outcome<P, Option<P::Input>>),
     Open(Ticket, Outcome<P, P::Opened>),
     Link(Ticket, &'a mut Link<'a, P>, Outcome<P, P::Linked>),
@@ -43,33 +46,33 @@ pub(crate) enum Done<'a, P: Pass> {
 
 impl<'a, P: Pass> Job<'a, P> {
     /// Runs the user's code.
-    pub(crate) fn perform(self, pass: &P, worker: &mut P::Worker) -> Done<'a, P> {
+    pub(crate) fn perform(self, pass: &P, worker: &mut P::Worker) -> JobResult<'a, P> {
         match self {
             Job::Claim(ticket, claim) => {
                 let outcome = claim(ticket);
-                Done::Claim(ticket, claim, outcome)
+                JobResult::Claim(ticket, claim, outcome)
             }
-            Job::Open(ticket, input) => Done::Open(ticket, pass.open(worker, input)),
+            Job::Open(ticket, input) => JobResult::Open(ticket, pass.open(worker, input)),
             Job::Link(ticket, link, opened) => {
                 let outcome = link(ticket, opened);
-                Done::Link(ticket, link, outcome)
+                JobResult::Link(ticket, link, outcome)
             }
-            Job::Work(ticket, linked) => Done::Work(ticket, pass.work(worker, linked)),
+            Job::Work(ticket, linked) => JobResult::Work(ticket, pass.work(worker, linked)),
             Job::Commit(ticket, commit, output) => {
                 let outcome = commit(ticket, output);
-                Done::Commit(ticket, commit, outcome)
+                JobResult::Commit(ticket, commit, outcome)
             }
         }
     }
 }
 
-/// The entrance to a serial phase: values arrive in any order, and go in one at a time in ticket order.
+/// The entrance to a serial phase: values arrive in any order and enter one at a time, in ticket order.
 struct Gate<F, T> {
-    /// What to call; gone while a thread is at it.
+    /// The closure of the phase; `None` while a thread runs it.
     turn: Option<F>,
-    /// The ticket that goes in next.
+    /// The next ticket to enter.
     next: Ticket,
-    /// Who has arrived; the front place is that of `next`.
+    /// The values that have arrived; the first place is that of `next`.
     ready: VecDeque<Option<T>>,
 }
 
@@ -101,23 +104,24 @@ impl<F, T> Gate<F, T> {
     }
 }
 
-/// Where every ticket stands.
+/// The state of all tickets.
 pub(crate) struct Board<'a, P: Pass> {
     in_flight: u64,
     claim: Option<&'a mut Claim<'a, P>>,
-    /// Tickets claimed, the one being claimed included: the number of the next.
+    /// Number of tickets claimed, including the one that is being claimed. This is also the number of the next
+    /// ticket.
     claimed: Ticket,
     links: Gate<&'a mut Link<'a, P>, P::Opened>,
-    /// Ready for work, oldest first: links end in ticket order.
+    /// Tickets ready for work, oldest first, because links end in ticket order.
     linked: VecDeque<(Ticket, P::Linked)>,
     commits: Gate<&'a mut Commit<'a, P>, P::Output>,
-    /// Tickets committed, the one being committed not included.
+    /// Number of tickets committed, without the one that is being committed.
     committed: Ticket,
     /// The first ticket that is not carried through.
     end: Ticket,
     errors: Vec<(Ticket, P::Error)>,
     pub(crate) panics: Vec<Payload>,
-    /// Threads that found nothing to do.
+    /// Threads that wait for a job.
     pub(crate) sleepers: usize,
 }
 
@@ -147,7 +151,7 @@ impl<'a, P: Pass> Board<'a, P> {
         self.committed >= self.end || !self.panics.is_empty()
     }
 
-    /// Whether [`Self::take_job`] would give one.
+    /// Whether [`Self::take_job`] would return a job.
     pub(crate) fn has_job(&self) -> bool {
         self.links.is_open(self.end)
             || self.commits.is_open(self.end)
@@ -155,9 +159,9 @@ impl<'a, P: Pass> Board<'a, P> {
             || self.can_claim()
     }
 
-    /// What is best done next. Links come first because they are short and make work for others; commits next because they
-    /// free memory. Whoever comes out of a gate thus finds the next in line before anybody else, and so drains it. A new
-    /// ticket is claimed only when nothing can be done for the ones in hand.
+    /// The best job to do next. Links come first because they are short and give work to others; commits next
+    /// because they free memory. A thread that leaves a gate takes the next value there before any other thread
+    /// does, so it drains the gate. A new ticket is claimed only if nothing can be done for those in flight.
     pub(crate) fn take_job(&mut self) -> Option<Job<'a, P>> {
         if let Some((ticket, link, opened)) = self.links.enter(self.end) {
             return Some(Job::Link(ticket, link, opened));
@@ -176,10 +180,10 @@ impl<'a, P: Pass> Board<'a, P> {
         None
     }
 
-    /// Notes a result. A fresh input is given back at once as the job to open it: it is warm in this thread's cache.
-    pub(crate) fn settle(&mut self, done: Done<'a, P>) -> Option<Job<'a, P>> {
+    /// Records a result. A new input is returned at once as the job to open it: it is warm in this thread's cache.
+    pub(crate) fn complete(&mut self, done: JobResult<'a, P>) -> Option<Job<'a, P>> {
         match done {
-            Done::Claim(ticket, claim, outcome) => {
+            JobResult::Claim(ticket, claim, outcome) => {
                 self.claim = Some(claim);
                 match outcome {
                     Ok(Some(input)) => return Some(Job::Open(ticket, input)),
@@ -187,29 +191,31 @@ impl<'a, P: Pass> Board<'a, P> {
                     Err(error) => self.fail(ticket, error),
                 }
             }
-            Done::Open(ticket, Ok(opened)) => self.links.arrive(ticket, opened),
-            Done::Link(ticket, link, outcome) => {
+            JobResult::Open(ticket, Ok(opened)) => self.links.arrive(ticket, opened),
+            JobResult::Link(ticket, link, outcome) => {
                 self.links.turn = Some(link);
                 match outcome {
                     Ok(linked) => self.linked.push_back((ticket, linked)),
                     Err(error) => self.fail(ticket, error),
                 }
             }
-            Done::Work(ticket, Ok(output)) => self.commits.arrive(ticket, output),
-            Done::Commit(ticket, commit, outcome) => {
+            JobResult::Work(ticket, Ok(output)) => self.commits.arrive(ticket, output),
+            JobResult::Commit(ticket, commit, outcome) => {
                 self.commits.turn = Some(commit);
                 match outcome {
                     Ok(()) => self.committed += 1,
                     Err(error) => self.fail(ticket, error),
                 }
             }
-            Done::Open(ticket, Err(error)) | Done::Work(ticket, Err(error)) => self.fail(ticket, error),
+            JobResult::Open(ticket, Err(error)) | JobResult::Work(ticket, Err(error)) => {
+                self.fail(ticket, error)
+            }
         }
         None
     }
 
-    /// How the pass ended: a panic, the error of the first ticket that failed, or neither.
-    pub(crate) fn verdict(self) -> Result<Option<P::Error>, Payload> {
+    /// The end of the pass: a panic, the error of the first ticket that failed, or `Ok(None)`.
+    pub(crate) fn into_result(self) -> Result<Option<P::Error>, Payload> {
         match self.panics.into_iter().next() {
             Some(payload) => Err(payload),
             None => {
@@ -226,7 +232,7 @@ impl<'a, P: Pass> Board<'a, P> {
         self.claim.is_some() && self.claimed < self.end && self.claimed - self.committed < self.in_flight
     }
 
-    /// Errors of later tickets are kept too: dropping one is the user's code.
+    /// Keeps the errors of later tickets, too: dropping one runs the user's code.
     fn fail(&mut self, ticket: Ticket, error: P::Error) {
         self.end = self.end.min(ticket);
         self.errors.push((ticket, error));

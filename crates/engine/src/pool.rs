@@ -1,13 +1,13 @@
-//! Buffers that go round.
+//! Buffers that are used again.
 //!
-//! Bounded by `limit` idle values; never waits, so there is nothing to stop; has no errors. The lock is held for a push or a
-//! pop, never while a value is made or dropped.
+//! Holds at most `limit` idle values; never waits, so there is nothing to stop; has no errors. The lock is held for
+//! a push or a pop, never while a value is made or dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Recycles buffers: what one ticket is done with, the next takes.
+/// Recycles buffers: a new ticket takes those of a finished one.
 ///
-/// The last one put is the first one taken, as it is the likeliest to be in a cache.
+/// The value that was put last is taken first, because it is the most likely to be in a cache.
 #[derive(Debug)]
 pub struct Pool<T> {
     limit: usize,
@@ -20,12 +20,12 @@ impl<T: Send> Pool<T> {
         Pool { limit, idle: Mutex::new(Vec::new()) }
     }
 
-    /// A value that was put here, if there is one; the caller makes its own otherwise.
+    /// Takes an idle value; `None` if there is none, and the caller makes its own.
     pub fn take(&self) -> Option<T> {
         self.idle().pop()
     }
 
-    /// Keeps a value for the next who needs one, or drops it when the pool is full.
+    /// Keeps a value for the next [`Self::take`], or drops it if the pool is full.
     pub fn put(&self, value: T) {
         let mut idle = self.idle();
         if idle.len() < self.limit {

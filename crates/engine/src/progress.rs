@@ -1,10 +1,10 @@
-//! How far a pass has come, for a display on another thread to look at. The engine itself never prints.
+//! The progress of a pass, for a display on another thread. The engine itself never prints.
 //!
 //! Two atomic counters: nothing to bound, to stop or to fail.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// `total` while nobody knows it.
+/// The value of `total` while it is not known.
 const UNKNOWN: u64 = u64::MAX;
 
 /// Counters that a display may poll, in whatever unit the caller adds.
@@ -15,7 +15,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing done, and no total known.
+    /// No work done, and no total known.
     pub fn new() -> Self {
         Progress { done: AtomicU64::new(0), total: AtomicU64::new(UNKNOWN) }
     }
@@ -25,23 +25,23 @@ impl Progress {
         self.done.fetch_add(n, Relaxed);
     }
 
-    /// What has been done so far.
+    /// The work done so far.
     pub fn done(&self) -> u64 {
         self.done.load(Relaxed)
     }
 
-    /// Begins anew with `total` to do, if that is known.
+    /// Starts again from zero, with a new total if it is known.
     pub fn restart(&self, total: Option<u64>) {
         self.done.store(0, Relaxed);
         self.set_total(total);
     }
 
-    /// Says how much there is to do, if that is known.
+    /// Sets the total, if it is known.
     pub fn set_total(&self, total: Option<u64>) {
         self.total.store(total.unwrap_or(UNKNOWN), Relaxed);
     }
 
-    /// How much there is to do, if that is known.
+    /// The total, if it is known.
     pub fn total(&self) -> Option<u64> {
         Some(self.total.load(Relaxed)).filter(|total| *total != UNKNOWN)
     }

@@ -1,4 +1,5 @@
-//! What it costs to read FASTQ: nanoseconds of CPU for each read, from the file to spans of names, bases and qualities.
+//! Measures the cost of reading FASTQ: nanoseconds of CPU for each read, from the file to spans of names, bases and
+//! qualities.
 //!
 //! `cargo run --release -p readmill-fastq --example cost -- DIRECTORY [PAIRS]` writes 2x151 reads of PAIRS templates to the
 //! directory and reads them by batches of 32 that are scanned byte by byte (B-parsing of Langmead et al. 2018), and as this
@@ -11,11 +12,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use readmill_fastq::{Claims, Input, Layout, Options, Order};
+use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
-use readmill_record::{Reads, Result};
+use readmill_record::{ReadBatch, Result};
 
-/// Nanoseconds for which this thread has had a CPU.
+/// CPU time of this thread in nanoseconds.
 fn cpu() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split(' ').next().unwrap().parse().unwrap()
@@ -91,7 +92,7 @@ impl Bytes {
     }
 }
 
-/// Where name, bases and qualities of the record that starts at `at` are, and where the next one starts.
+/// The spans of name, bases and qualities of the record that starts at `at`, and the start of the next one.
 fn split(text: &[u8], at: usize) -> ([usize; 3], usize) {
     let (mut starts, mut at) = ([0; 3], at);
     for line in 0..4 {
@@ -107,7 +108,8 @@ fn split(text: &[u8], at: usize) -> ([usize; 3], usize) {
     (starts, at)
 }
 
-/// Batches of 32 templates, scanned byte by byte; gives what the scan alone took, which is where the lock is held.
+/// Batches of 32 templates, scanned byte by byte; returns the time of the scan alone, during which the lock is
+/// held.
 fn by_bytes(paths: &[&Path; 2]) -> (u64, u64) {
     let mut files = paths.map(Bytes::open);
     let (mut texts, mut reads, mut scanned) = ([Vec::new(), Vec::new()], 0, 0);
@@ -134,11 +136,12 @@ fn by_bytes(paths: &[&Path; 2]) -> (u64, u64) {
     }
 }
 
-/// Batches of this crate; gives what linking alone took, which is what happens serially.
+/// Batches of this crate; returns the time of linking alone, which is serial.
 fn by_claims(paths: &[&Path; 2], block_bytes: usize, is_unusual: bool) -> Result<(u64, u64)> {
-    let layout = Layout::Paired(Input::from(paths[0]), Input::from(paths[1]));
+    let layout = Layout::Paired(FastqInput::from(paths[0]), FastqInput::from(paths[1]));
     let claims = Arc::new(Claims::open(layout, Options { block_bytes, ..Options::default() })?);
-    let (mut order, mut reads, mut total, mut serial) = (Order::new(&claims), Reads::default(), 0, 0);
+    let (mut order, mut reads, mut total, mut serial) =
+        (BatchLinker::new(&claims), ReadBatch::default(), 0, 0);
     for ticket in 0.. {
         let taken = claims.take(ticket, &mut reads);
         let start = Instant::now();
@@ -177,7 +180,7 @@ fn main() -> Result<()> {
         write_reads(file, pairs, number as u8 + 1);
         pack(file, &packed("gz")[number], false);
         pack(file, &packed("bgz")[number], true);
-        // A blank line at the start, so that no record is where it should be, and all are read serially.
+        // A blank line at the start shifts every record, so that all are read serially.
         std::fs::write(&packed("blank")[number], [b"\n", &std::fs::read(file).unwrap()[..]].concat())
             .unwrap();
     }

@@ -2,32 +2,32 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use readmill_record::{Reads, Result};
+use readmill_record::{ReadBatch, Result};
 
 use crate::general::MOST_TEXT;
 use crate::layout::{self, Doubt};
 use crate::reach::Reach;
-use crate::source::{Input, Packing};
+use crate::source::{FastqInput, Packing};
 use crate::strict;
-use crate::text::{Position, Rules, Text};
+use crate::text::{Position, Text, TextOptions};
 
-/// In which files the reads of a template are.
+/// The files that hold the reads of a template.
 pub enum Layout {
     /// One read each, in one file.
-    Single(Input),
+    Single(FastqInput),
     /// Two reads each, in two files.
-    Paired(Input, Input),
+    Paired(FastqInput, FastqInput),
     /// Two reads each, one after the other in one file.
-    Interleaved(Input),
+    Interleaved(FastqInput),
 }
 
-/// How reads are taken.
+/// Options of reading batches.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Templates of a batch. Batches depend on this, on `batch_bytes` and on the text alone.
     pub templates: usize,
-    /// Bytes of text with which a batch ends, even if it has fewer templates; it may have a template more than that. From
-    /// the first such batch on, batches are read one after the other.
+    /// Bytes of text at which a batch ends, even with fewer templates; it may exceed them by one template. From the
+    /// first such batch on, batches are read serially.
     pub batch_bytes: usize,
     /// Bytes of text that are read at a time.
     pub block_bytes: usize,
@@ -37,10 +37,10 @@ pub struct Options {
     pub record_bytes: usize,
     /// Accept BGZF files without the empty block that ends them.
     pub allow_missing_eof: bool,
-    /// The largest window that unpacking a file of zstd may take, as a power of two: 27 is what zstd itself allows, and 23
-    /// is enough for files made without --long and --ultra.
+    /// The largest window of zstd, as a power of two: 27 is the default limit of zstd itself, and 23 is enough for
+    /// files made without --long and --ultra.
     pub zstd_window_log: u32,
-    /// How often a thread looks whether another one has read what it needs, before it reads that itself.
+    /// Number of checks whether another thread has read the needed text, before this thread reads it itself.
     pub patience: u32,
 }
 
@@ -59,42 +59,42 @@ impl Default for Options {
     }
 }
 
-/// Text of a record for which the blocks of all batches in flight have room: two reads of 2x250 have less. Where records
-/// are longer, batches that find no room are read one after the other.
+/// Bytes of a record for which the blocks of all batches in flight have room: two reads of 2x250 have less. Batches
+/// of longer records that find no room are read serially.
 const RECORD_TEXT: usize = 768;
 
-/// The reads of a sequencing run, to be taken in batches.
+/// The reads of a sequencing run, which threads take in batches.
 pub struct Claims {
     pub(crate) files: Vec<Text>,
     pub(crate) segments: usize,
     pub(crate) options: Options,
-    /// Whether batches are no longer where lines are counted to be, so that they are read one after the other.
+    /// Whether batches are no longer where the count of lines puts them, so that they are read serially.
     pub(crate) serial: AtomicBool,
     pub(crate) ended: AtomicBool,
 }
 
-/// A batch that was taken, for [`crate::Order`] to judge.
+/// A taken batch, for [`crate::BatchLinker`] to check.
 #[derive(Debug)]
-pub struct Taken {
+pub struct TakenBatch {
     pub(crate) ticket: u64,
-    pub(crate) found: Found,
+    pub(crate) found: BatchState,
 }
 
-/// What was found where a batch should be if every record before has four lines.
+/// The content at the place where a batch should be if every earlier record has four lines.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum BatchState {
     /// A full batch of records of four lines, which ends here.
     Batch(Vec<Position>),
-    /// The last records, of four lines; maybe none.
+    /// The last records, of four lines; there may be none.
     Last,
-    /// Something else, or it was not looked at.
+    /// Anything else, or not examined.
     Unusual,
 }
 
-impl Taken {
-    /// Whether it is a batch as it should be, as far as can be told before others are judged.
+impl TakenBatch {
+    /// Whether it is a regular batch, as far as is known before earlier ones are checked.
     pub fn is_whole(&self) -> bool {
-        self.found != Found::Unusual
+        self.found != BatchState::Unusual
     }
 }
 
@@ -108,7 +108,7 @@ impl Claims {
         };
         let templates = options.templates.max(1);
         let records = templates * segments / inputs.len();
-        let rules = Rules {
+        let rules = TextOptions {
             block_bytes: options.block_bytes,
             window_bytes: options.in_flight.max(1) * records * RECORD_TEXT,
             packing: Packing {
@@ -123,14 +123,14 @@ impl Claims {
         Ok(Claims { files, segments, options, serial: false.into(), ended: false.into() })
     }
 
-    /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, and none waits for a
-    /// ticket to be linked. What is taken means nothing before [`crate::Order::link`] has judged it.
-    pub fn take(&self, ticket: u64, reads: &mut Reads) -> Taken {
+    /// Takes batch `ticket`, numbered from 0, into `reads`. Any thread may do this for any ticket, without waiting
+    /// for linking. The reads are valid only after [`crate::BatchLinker::link`] has checked them.
+    pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> TakenBatch {
         reads.reset(self.segments, ticket * self.options.templates as u64);
-        Taken { ticket, found: self.find(ticket, reads) }
+        TakenBatch { ticket, found: self.find(ticket, reads) }
     }
 
-    /// The doubt that the first records raise about the way the files were given.
+    /// The doubt that the first records cast on the layout of the files.
     pub fn doubt(&self) -> Option<Doubt> {
         match &self.files[..] {
             [one, two] => layout::of_pair([one.name(), two.name()], [one.first(), two.first()]),
@@ -145,25 +145,26 @@ impl Claims {
         self.segments
     }
 
-    /// Whether the last batch has been linked, so that no ticket needs to be taken any more.
+    /// Whether the last batch has been linked, so that no more tickets are needed.
     pub fn ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Bytes of the files that have been read, and that there are in all, if that is known; as they lie in the files.
+    /// Bytes of the files that have been read, and in all if known, as stored in the files.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let each = self.files.iter().map(Text::progress);
         each.fold((0, Some(0)), |(read, all), (r, a)| (read + r, all.zip(a).map(|(all, a)| all + a)))
     }
 
-    /// Blocks that a thread filled in the place of another one that was slow, and that one, too.
+    /// Number of blocks that a thread filled in place of a slower one, which also filled them.
     pub fn refilled(&self) -> u64 {
         self.files.iter().map(Text::refilled).sum()
     }
 
-    /// Most bytes of text kept for `threads` threads at once, beside the batches themselves. For plain files this is, each,
-    /// (⌈`in_flight` · records · 768 / `block_bytes`⌉ + 4 + threads) · `block_bytes`, where `records` are those of a batch in
-    /// that file; for BGZF `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB more.
+    /// The most bytes of text for `threads` threads at once, besides the batches themselves. For each plain file
+    /// this is (⌈`in_flight` · records · 768 / `block_bytes`⌉ + 4 + threads) · `block_bytes`, where `records` are
+    /// those of a batch in that file; for BGZF `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB
+    /// more.
     pub fn most_bytes(&self, threads: usize) -> usize {
         self.files.iter().map(|text| text.most_bytes(threads)).sum()
     }
@@ -173,22 +174,22 @@ impl Claims {
         (4 * self.options.templates * self.segments / self.files.len()) as u64
     }
 
-    fn find(&self, ticket: u64, reads: &mut Reads) -> Found {
+    fn find(&self, ticket: u64, reads: &mut ReadBatch) -> BatchState {
         if self.serial.load(Ordering::Relaxed) || self.ended() {
-            return Found::Unusual;
+            return BatchState::Unusual;
         }
         let (from, to) = (ticket * self.lines(), (ticket + 1) * self.lines());
         let mut reach = vec![Reach::Full; self.files.len()];
         for turn in 0..self.files.len() {
-            // Threads start with different files, so that they do not all wait for one.
+            // Threads start with different files, so that they do not all wait for the same one.
             let file = (turn + ticket as usize) % self.files.len();
             reach[file] = self.files[file].reach(to);
             if reach[file] == Reach::Full {
-                return Found::Unusual;
+                return BatchState::Unusual;
             }
         }
         if reach.iter().any(|other| *other != reach[0]) {
-            return Found::Unusual;
+            return BatchState::Unusual;
         }
         let full = reach[0] == Reach::Enough;
         let mut text = std::mem::take(reads.text_mut());
@@ -200,15 +201,15 @@ impl Claims {
         *reads.text_mut() = text;
         match places {
             Some((_, ends)) if clean && full && reads.templates() == self.options.templates => {
-                Found::Batch(ends)
+                BatchState::Batch(ends)
             }
-            Some(_) if clean && !full => Found::Last,
-            _ => Found::Unusual,
+            Some(_) if clean && !full => BatchState::Last,
+            _ => BatchState::Unusual,
         }
     }
 
-    /// Appends the lines behind line `from` up to line `to`, or to the end, of each file, if that is no more than a batch
-    /// may have; says where each file's end in `out`, and in the file.
+    /// Appends the lines after line `from` up to line `to`, or to the end, of each file, unless they are more than
+    /// a batch may have. Returns the end of each file's lines in `out` and in the file.
     fn copy(
         &self,
         from: u64,
@@ -237,15 +238,15 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::Order;
+    use crate::BatchLinker;
     use crate::reach::Supply;
     use crate::ring::Claim;
 
-    fn file(directory: &tempfile::TempDir, records: usize) -> Input {
+    fn file(directory: &tempfile::TempDir, records: usize) -> FastqInput {
         let path = directory.path().join("R.fastq");
         let text: Vec<String> = (0..records).map(|i| format!("@{i}\nACGT\n+\nIIII\n")).collect();
         std::fs::write(&path, text.concat()).unwrap();
-        Input::Path(path)
+        FastqInput::Path(path)
     }
 
     #[test]
@@ -253,9 +254,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let options = Options { templates: 10, block_bytes: 50, patience: 3, ..Options::default() };
         let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
-        let (mut order, mut reads, mut vanished) = (Order::new(&claims), Reads::default(), 0);
+        let (mut order, mut reads, mut vanished) = (BatchLinker::new(&claims), ReadBatch::default(), 0);
         for ticket in 0..100 {
-            // Each of these has claimed a block, and is never heard of again.
+            // Each of these claims a block and never fills it.
             for _ in 0..ticket % 4 {
                 vanished += u64::from(matches!(claims.files[0].ring().claim(), Claim::Block(_)));
             }
@@ -273,11 +274,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let options = Options { templates: 7, block_bytes: 100, in_flight: 5, ..Options::default() };
         let claims = Arc::new(Claims::open(Layout::Single(file(&directory, 1000)), options).unwrap());
-        let mut order = Order::new(&claims);
+        let mut order = BatchLinker::new(&claims);
         let mut total = 0;
         for window in 0..29 {
             let take = |ticket| {
-                let mut reads = Reads::default();
+                let mut reads = ReadBatch::default();
                 (claims.take(ticket, &mut reads), reads)
             };
             let last_first: Vec<_> = (window * 5..window * 5 + 5).rev().map(take).collect();
@@ -293,7 +294,7 @@ mod tests {
 
     /// A zstd frame of one uncompressed block with this window size, as a power of two.
     fn zstd(text: &[u8], window_log: u8) -> Vec<u8> {
-        let block = (text.len() as u32) << 3 | 1; // the last one, not compressed
+        let block = (text.len() as u32) << 3 | 1; // the last block, not compressed
         let head = [&b"\x28\xb5\x2f\xfd\0"[..], &[(window_log - 10) << 3], &block.to_le_bytes()[..3]];
         [&head.concat(), text].concat()
     }
@@ -302,16 +303,16 @@ mod tests {
     fn a_zstd_window_that_does_not_fit_is_refused_before_it_is_taken() {
         let read = |window_log| {
             let packed = std::io::Cursor::new(zstd(b"@r\nACGT\n+\nIIII\n", window_log));
-            let input = Input::Stream("r.fastq.zst".into(), Box::new(packed));
+            let input = FastqInput::Stream("r.fastq.zst".into(), Box::new(packed));
             let options = Options { zstd_window_log: 22, ..Options::default() };
             let claims = Arc::new(Claims::open(Layout::Single(input), options).unwrap());
-            let mut reads = Reads::default();
+            let mut reads = ReadBatch::default();
             let taken = claims.take(0, &mut reads);
-            Order::new(&claims).link(taken, &mut reads).map(|_| reads.len())
+            BatchLinker::new(&claims).link(taken, &mut reads).map(|_| reads.len())
         };
         assert_eq!(read(22).unwrap(), 1);
         let error = read(23).unwrap_err();
-        assert_eq!(error.kind, readmill_record::Kind::Usage);
+        assert_eq!(error.kind, readmill_record::ErrorKind::Usage);
         let said = error.to_string();
         assert!(said.contains("r.fastq.zst") && said.contains("raise -m"), "{said}");
     }

@@ -1,54 +1,55 @@
-//! Records of any number of lines, read from front to back, and what is wrong with those that are none.
+//! Parses records of any number of lines from front to back, and describes faults.
 //!
-//! The grammar is that of kseq (klib), which bwa and minimap2 read by: `@` or `>`, the name and what follows it on the line;
-//! bases on any number of lines until one starts with `+`, `@` or `>`; behind a `+`, qualities on as many lines as it takes
-//! to have one for each base, and at least on one. Blank lines between records are passed over. Unlike kseq, which drops
-//! what it does not understand, everything else is an error; so are records that start with `@` and have no qualities.
+//! The grammar is that of kseq (klib), which bwa and minimap2 use: `@` or `>`, the name and the rest of the line;
+//! bases on any number of lines until one starts with `+`, `@` or `>`; after a `+`, qualities on as many lines as
+//! needed to have one for each base, and at least on one. Blank lines between records are skipped. Unlike kseq,
+//! which drops what it cannot parse, everything else is an error; so are records that start with `@` and have no
+//! qualities.
 
 use std::sync::Arc;
 
 use readmill_record::{Error, ReadSpan, Result};
 
-use crate::block::Block;
+use crate::block::TextBlock;
 use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name};
 use crate::text::{Position, Text};
 
-/// Says to get a file again that ends in the middle.
+/// The remedy for a file that ends in the middle.
 const TRUNCATED: &str = "the file is truncated: get it again";
 
-/// Bytes that the text of a batch may have, as spans point at it by 32 bits.
+/// The most bytes of text in a batch, because spans have 32 bits.
 pub(crate) const MOST_TEXT: usize = u32::MAX as usize - 1;
 
-/// Reads the records of one file.
+/// Parses the records of one file.
 pub(crate) struct Parser<'a> {
     text: &'a Text,
-    block: Option<Arc<Block>>,
+    block: Option<Arc<TextBlock>>,
     at: Position,
-    /// Records read, all that were read elsewhere included.
+    /// Number of records read, including those read elsewhere.
     records: u64,
     /// The most bytes of a record.
     most: usize,
-    /// The length of the name of the record that is being read, once that is known.
+    /// The length of the name of the current record, when it is known.
     name: Option<usize>,
 }
 
 impl<'a> Parser<'a> {
-    /// A parser that goes on at a place behind which record `records`, 0-based, starts.
+    /// A parser that starts at a position, with record `records`, 0-based.
     pub fn new(text: &'a Text, at: Position, records: u64, most: usize) -> Self {
         Parser { text, block: None, at, records, most, name: None }
     }
 
-    /// Where it has come to.
+    /// The current position.
     pub fn position(&self) -> Position {
         self.at
     }
 
-    /// Adds to an error that it is about a record that has been read: the last one, or the one before.
+    /// Adds to an error the number of a record that was read: the last one, or the one before.
     pub fn blame(&self, error: Error, before: u64) -> Error {
         error.file(self.text.name()).record(self.records - 1 - before)
     }
 
-    /// Appends the parts of the next record to `out`; nothing at the end of the file.
+    /// Appends the parts of the next record to `out`; `None` at the end of the file.
     pub fn record(&mut self, out: &mut Vec<u8>) -> Result<Option<ReadSpan>> {
         let start = out.len();
         self.name = None;
@@ -61,7 +62,7 @@ impl<'a> Parser<'a> {
         Ok(span)
     }
 
-    /// The error of a record that has no mate because the other file is over.
+    /// The error for a record without a mate because the other file has ended.
     pub fn without_mate(&self, span: &ReadSpan, out: &[u8], other: &Text) -> Error {
         let name = &out[span.name as usize..][..span.name_len as usize];
         let what = match std::ptr::eq(self.text, other) {
@@ -116,7 +117,7 @@ impl<'a> Parser<'a> {
         Ok(Some(span))
     }
 
-    /// Passes over blank lines and takes the character that starts a record; nothing at the end of the file.
+    /// Skips blank lines and takes the character that starts a record; `None` at the end of the file.
     fn marker(&mut self, out: &mut Vec<u8>) -> Result<Option<u8>> {
         loop {
             let start = out.len();
@@ -168,7 +169,7 @@ impl<'a> Parser<'a> {
         Ok(from as u32)
     }
 
-    /// The next byte; nothing at the end of the file.
+    /// The next byte; `None` at the end of the file.
     fn peek(&mut self) -> Result<Option<u8>> {
         loop {
             let Some(block) = &self.block else {
@@ -191,7 +192,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Appends the rest of the line, without what ends it, to the record in `out` that begins at `start`.
+    /// Appends the rest of the line, without its line end, to the record in `out` that begins at `start`.
     fn line(&mut self, out: &mut Vec<u8>, start: usize) -> Result<()> {
         let begun = out.len();
         let mut ended = false;
@@ -227,14 +228,14 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// The error of a line that should start a record.
+/// The error for a line that should start a record.
 fn no_start(line: &[u8]) -> Error {
     let shown = String::from_utf8_lossy(&line[..line.len().min(20)]).into_owned();
     Error::input(format!("a record starts with {shown:?} where @ is expected"))
         .hint("the record before may have more or fewer lines than four, or this is not FASTQ")
 }
 
-/// The error of two reads that should be of one template.
+/// The error for two reads that should belong to one template.
 pub(crate) fn different_names(one: &[u8], other: &[u8], other_file: &str) -> Error {
     let shown = |name: &[u8]| String::from_utf8_lossy(template_name(name)).into_owned();
     Error::input(format!("its mate{other_file} is called {}", shown(other))).qname(one).hint(

@@ -1,5 +1,5 @@
-//! The way files were given, judged by their first records: whether mates alternate in one file, and which
-//! of two files has the first reads.
+//! Checks the layout of files by their first records: whether mates alternate in one file, and which of two files
+//! has the first reads.
 
 use std::path::Path;
 
@@ -7,10 +7,11 @@ use readmill_record::Error;
 
 use crate::line::{fault_of_name, name_and_comment, template_name, without_return};
 
-/// Records of each file that are looked at.
+/// Number of records of each file to examine.
 const RECORDS: usize = 64;
 
-/// Records without numbers that prove as much as one with a number: no two reads in turn are alike so often by chance.
+/// Number of records without read numbers that prove as much as one with a number: this many pairs of equal names
+/// are not chance.
 const MANY: usize = 16;
 
 const TAKE_ANYHOW: &str =
@@ -30,16 +31,16 @@ pub(crate) struct FirstRead {
     bases: Vec<u8>,
 }
 
-/// A mistake in the way files were given.
+/// A probable mistake in the layout of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// The files cannot be meant so.
+    /// The layout is certainly wrong.
     Certain(Error),
-    /// The files are probably not meant so: a warning.
+    /// The layout is probably wrong: a warning.
     Likely(String),
 }
 
-/// Reads the first records of text that may end anywhere, as long as they have four lines.
+/// Parses the first records of text that may end anywhere, as long as they have four lines.
 pub(crate) fn first_reads(text: &[u8]) -> Vec<FirstRead> {
     let mut lines =
         text.split_inclusive(|&byte| byte == b'\n').map_while(|line| line.strip_suffix(b"\n"));
@@ -62,7 +63,8 @@ pub(crate) fn first_reads(text: &[u8]) -> Vec<FirstRead> {
     reads
 }
 
-/// Which read of its template a read is: by `/1` or `/2` behind its name, or by a comment such as `1:N:0:ACGT`. None
+/// The number of a read in its template: from `/1` or `/2` after its name, or from a comment such as `1:N:0:ACGT`.
+/// `None` if the two differ.
 /// where the two differ.
 fn number(name: &[u8], comment: &[u8]) -> Option<u8> {
     let digit = |byte: u8| matches!(byte, b'1' | b'2').then(|| byte - b'0');
@@ -80,7 +82,7 @@ fn number(name: &[u8], comment: &[u8]) -> Option<u8> {
     }
 }
 
-/// Judges one file of single reads.
+/// Checks one file of single reads.
 pub(crate) fn of_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     let (pairs, mates) = (reads.len() / 2, mates(reads));
     if interleaved(reads) {
@@ -97,7 +99,7 @@ say -p if they are pairs"
     })
 }
 
-/// Judges one file of pairs.
+/// Checks one file of pairs.
 pub(crate) fn of_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     let mut pairs = reads.chunks_exact(2).peekable();
     pairs.peek()?;
@@ -116,7 +118,7 @@ pub(crate) fn of_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> 
     }
 }
 
-/// Judges two files: of first reads, and of last ones.
+/// Checks two files: of first reads, and of last ones.
 pub(crate) fn of_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<Doubt> {
     let certain = |what: String, hint| Some(Doubt::Certain(Error::input(what).hint(hint)));
     for (file, reads) in files.into_iter().zip(reads) {
@@ -175,18 +177,18 @@ numbered 1; {one} is taken for R1, and {two} for R2",
     })
 }
 
-/// Whether two reads have one name, and not one number.
+/// Whether two reads have the same name and different numbers.
 fn same_template(two: &[FirstRead]) -> bool {
     let [one, two] = two else { return false };
     one.name == two.name && (one.number.is_none() || one.number != two.number)
 }
 
-/// Pairs of reads, as they follow each other from the front, that are mates.
+/// Number of pairs of consecutive reads, from the first on, that are mates.
 fn mates(reads: &[FirstRead]) -> usize {
     reads.chunks_exact(2).filter(|two| same_template(two)).count()
 }
 
-/// Whether all reads are followed by their mates: as their numbers say, or because there are so many.
+/// Whether all reads are followed by their mates: by their numbers, or because there are enough of them.
 fn interleaved(reads: &[FirstRead]) -> bool {
     let pairs = reads.len() / 2;
     let numbered = reads[..2 * pairs].iter().all(|read| read.number.is_some());

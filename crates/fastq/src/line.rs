@@ -1,4 +1,4 @@
-//! What stands on the lines of a record, and what may not.
+//! The rules for the lines of a record.
 
 /// Longest name of a template that BAM can store (SAM specification, section 4.2: `l_read_name` is a byte).
 pub(crate) const MOST_NAME: usize = 254;
@@ -21,14 +21,14 @@ pub(crate) fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Bytes of the name at the start of a line, and where what follows the blanks behind it starts.
+/// Length of the name at the start of a line, and the start of the comment after the blanks that follow it.
 pub(crate) fn name_and_comment(line: &[u8]) -> (usize, usize) {
     let Some(name) = memchr::memchr2(b' ', b'\t', line) else { return (line.len(), line.len()) };
     let blanks = line[name..].iter().take_while(|&&b| b == b' ' || b == b'\t').count();
     (name, name + blanks)
 }
 
-/// What is wrong with a name.
+/// Describes the fault of a name, if it has one.
 pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
         Some("the read has no name")
@@ -41,10 +41,10 @@ pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether all are printable and none is a blank: `!` to `~`, which is what bases and qualities are written in.
+/// Whether all characters are printable and none is a blank: `!` to `~`, the alphabet of bases and qualities.
 pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
-    // The greatest of all, and no early exit: this way sixteen bytes are looked at at a time. The last piece overlaps the
-    // one before.
+    // The maximum of all, without an early exit: this way sixteen bytes are checked at a time. The last piece
+    // overlaps the one before.
     let greatest = |piece: &[u8]| piece.iter().fold(0, |most: u8, b| most.max(b.wrapping_sub(b'!')));
     let (pieces, rest) = bytes.as_chunks::<32>();
     let last = bytes.last_chunk::<32>().map_or(rest, |last| last);

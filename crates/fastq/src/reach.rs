@@ -1,49 +1,50 @@
-//! How a thread gets the text it needs: by summing up what is there, waiting for what others are about to bring, doing
-//! their work if that takes long, and claiming what nobody has claimed.
+//! Provides the text that a thread needs: sums up present blocks, waits for blocks that other threads are about to
+//! fill, fills them itself if that takes long, and claims free blocks.
 //!
-//! Nobody waits for ever. The block that is to be summed up next has been published, or claimed, or neither. What has been
-//! published can be summed up by anybody; what has been claimed is done again by whoever has lost patience, where the kind
-//! of file allows that, and else comes from a thread that holds the file's lock and waits for nothing but the file; what
-//! has not been claimed is claimed, unless all slots are taken, and then the caller is told.
+//! No thread waits forever. The next block to sum up is published, claimed, or free. Any thread can sum up a
+//! published block. A claimed block is filled again by a thread that has lost patience, if the kind of file allows
+//! that; otherwise it comes from a thread that holds the file's lock and waits only for the file. A free block is
+//! claimed, unless all slots are taken, and then the caller gets [`Reach::Full`].
 
 use super::ring::Ring;
 use super::sync::{spin_loop, yield_now};
 
-/// How far the text could be brought in.
+/// The result of asking for text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// As far as was asked for.
+    /// The text is there.
     Enough,
-    /// Up to its end, before that.
+    /// The text ends before.
     End,
-    /// No further before earlier text is released.
+    /// The slots are full until earlier text is released.
     Full,
 }
 
-/// Where blocks come from.
+/// A source of blocks.
 pub(crate) trait Supply {
-    /// What a block holds.
+    /// The content of a block.
     type Content: Clone;
 
     /// The blocks.
     fn ring(&self) -> &Ring<Self::Content>;
 
-    /// Brings in the next block, unless block `wanted` has been claimed by now; false if it has not, and there is no slot.
+    /// Claims and fills the next block, unless block `wanted` has been claimed meanwhile; false if it has not, and
+    /// there is no slot.
     fn claim(&self, wanted: u64) -> bool;
 
-    /// How many lines a block may have, while none is known.
+    /// A guess of the number of lines in a block, while none is known.
     fn guess(&self) -> u64;
 
-    /// Does the work of whoever claimed block `number`, or waits for that to be done.
+    /// Fills block `number`, which another thread claimed, or waits until that is done.
     fn help(&self, number: u64);
 }
 
-/// How much text is needed.
+/// The amount of text that is needed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
-    /// So many lines have to end in it.
+    /// This many lines must end in it.
     Lines(u64),
-    /// So many blocks.
+    /// This many blocks.
     Blocks(u64),
 }
 
@@ -55,8 +56,8 @@ impl Goal {
         }
     }
 
-    /// Whether more has to be claimed than `claimed` blocks, of which the first `blocks` have `lines` lines and the others
-    /// about as many each. Without an inkling a block has `guess`.
+    /// Whether more blocks are needed than `claimed`; the first `blocks` of them have `lines` lines and the others
+    /// about as many each. Without any count a block has `guess` lines.
     fn needs_more(self, claimed: u64, blocks: u64, lines: u64, guess: u64) -> bool {
         match self {
             Goal::Blocks(wanted) => claimed < wanted,
@@ -68,8 +69,8 @@ impl Goal {
     }
 }
 
-/// Brings in text until there is enough. Looks `patience` times whether another thread has brought what is needed, before
-/// it does that one's work.
+/// Fills blocks until the goal is reached. Checks `patience` times whether another thread has filled the needed
+/// block, before it fills that block itself.
 pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
     loop {
         let (blocks, lines) = supply.ring().summed();
@@ -85,9 +86,10 @@ pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
     }
 }
 
-/// Has block `number`, before which `before` lines end, summed up; false if there is no slot for it.
+/// Sums up block `number`, before which `before` lines end; false if there is no slot for it.
 ///
-/// While others bring it, the blocks behind it are claimed, as far as the goal needs them: many threads read at once.
+/// While other threads fill it, this one claims the blocks after it, as far as the goal needs them: many threads
+/// read at once.
 fn bring(supply: &impl Supply, patience: u32, goal: Goal, number: u64, before: u64) -> bool {
     let ring = supply.ring();
     let mut left = patience;

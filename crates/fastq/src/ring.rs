@@ -1,15 +1,15 @@
 //! Blocks of a text, numbered from 0: claimed by any thread, their lines summed up without a lock, released in order.
 //!
-//! A block goes through *claimed*, *counted* (its own lines are known), *summed* (the lines of all blocks up to it are
-//! known) and *released*. Slot `b mod slots` belongs to block `b`; its word says in one piece whose it is, how far that
-//! block has come, and the number.
+//! A block goes through *claimed*, *counted* (its own lines are known), *summed* (the lines of all blocks up to it
+//! are known) and *released*. Slot `b mod slots` belongs to block `b`; its word holds, in one atomic value, the
+//! round of the ring, the state of the block, and the number of lines.
 //!
-//! *Who may do what.* Any thread may claim, publish and sum up. One thread at a time releases, and only blocks that are
-//! summed. So the slot of the last summed block stays as it is until another block is summed, and whoever reads a word of
-//! another block than he asked for knows that his has been released.
+//! *Permissions.* Any thread may claim, publish and sum up. One thread at a time releases, and only blocks that are
+//! summed. So the slot of the last summed block stays unchanged until another block is summed, and a thread that
+//! finds another block's word knows that its own block has been released.
 //!
-//! *Publishing twice is harmless.* What a block holds is a function of the input alone. A thread that waits may fill and
-//! publish the block in the claimer's place: the first to come is kept, and the claimer's own is handed back to him.
+//! *Publishing twice is harmless.* The content of a block depends on the input alone. A waiting thread may fill and
+//! publish the block in place of its claimer: the first one is kept, and the other is returned to its thread.
 //!
 //! *Locks.* The lock of a slot is held to move a pointer in or out, never while a block is read, inflated, counted or parsed.
 
@@ -17,31 +17,31 @@ use std::sync::PoisonError;
 
 use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
-/// Stands for "not known yet" where the number of blocks is asked for.
+/// The number of blocks while it is not known.
 const UNKNOWN: u64 = u64::MAX;
 
 /// Bits of a word that hold the number of lines; two above hold the state, the rest the round of the ring.
 const LINES_BITS: u32 = 46;
 
-/// What became of a wish to claim.
+/// The result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// This block is the caller's to fill.
+    /// The caller must fill this block.
     Block(u64),
-    /// All slots are taken: nothing can be claimed before something is released.
+    /// All slots are taken: a block must be released first.
     Full,
     /// There are no more blocks.
     End,
 }
 
-/// How far the block of a slot has come.
+/// The state of a slot's block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// The slot has another block, or none.
     Absent,
-    /// So many lines end in the block.
+    /// This many lines end in the block.
     Counted(u64),
-    /// So many lines end in the block and in all before it.
+    /// This many lines end in the block and in all before it.
     Summed(u64),
 }
 
@@ -51,13 +51,13 @@ struct Slot<T> {
 }
 
 struct Held<T> {
-    /// The block that may be published here next.
+    /// The next block that may be published here.
     expected: u64,
-    /// What was published last, until it is released.
+    /// The block published last, until it is released.
     block: Option<T>,
 }
 
-/// The blocks of one text that are under way.
+/// The blocks of one text in flight.
 pub(crate) struct Ring<T> {
     slots: Box<[Slot<T>]>,
     /// Blocks claimed so far.
@@ -71,7 +71,7 @@ pub(crate) struct Ring<T> {
 }
 
 impl<T: Clone> Ring<T> {
-    /// A ring of so many slots, at least two, for a text of `blocks` blocks, if that is known.
+    /// A ring of `slots` slots, at least two, for a text of `blocks` blocks, if that is known.
     pub fn new(slots: usize, blocks: Option<u64>) -> Self {
         let slot = |expected| Slot {
             word: AtomicU64::new(0),
@@ -110,18 +110,18 @@ impl<T: Clone> Ring<T> {
         self.claimed.load(Ordering::Acquire)
     }
 
-    /// Says that there are `blocks` blocks and no more.
+    /// Sets the number of blocks to `blocks`.
     pub fn end_at(&self, blocks: u64) {
         self.end.fetch_min(blocks, Ordering::AcqRel);
     }
 
-    /// Whether there are just `blocks` blocks.
+    /// Whether there are at most `blocks` blocks.
     pub fn ends_at(&self, blocks: u64) -> bool {
         self.end.load(Ordering::Acquire) <= blocks
     }
 
-    /// Says what block `number` holds, and how many lines end in it; gives the block back if somebody else has said so
-    /// before.
+    /// Publishes block `number` and the number of lines that end in it; returns the block if another thread has
+    /// published it before.
     pub fn publish(&self, number: u64, lines: u64, block: T) -> Option<T> {
         let slot = self.slot(number);
         let mut held = lock(&slot.held);
@@ -141,11 +141,12 @@ impl<T: Clone> Ring<T> {
             let Some(last) = blocks.checked_sub(1) else { return (0, 0) };
             if let Some(lines) = self.lines_through(last) {
                 return (blocks, lines);
-            } // else others are far ahead by now
+            } // otherwise others are far ahead by now
         }
     }
 
-    /// How many lines end in the blocks up to `number`, itself included; nothing if it is not summed up, or released.
+    /// Number of lines that end in the blocks up to and including `number`; `None` if it is not summed up, or
+    /// released.
     pub fn lines_through(&self, number: u64) -> Option<u64> {
         match self.state(number) {
             State::Summed(lines) => Some(lines),
@@ -153,8 +154,8 @@ impl<T: Clone> Ring<T> {
         }
     }
 
-    /// Sums up block `number`, before which `before` lines end, and says whether that could be done: not if nobody has
-    /// published the block, or all have done with it.
+    /// Sums up block `number`, before which `before` lines end. Returns false if the block has not been published,
+    /// or has been released.
     pub fn sum(&self, number: u64, before: u64) -> bool {
         match self.state(number) {
             State::Absent => return false,
@@ -162,7 +163,7 @@ impl<T: Clone> Ring<T> {
             State::Counted(lines) => {
                 let counted = self.word(number, State::Counted(lines));
                 let summed = self.word(number, State::Summed(before + lines));
-                // Whoever else did this wrote the same number.
+                // If another thread did this, it wrote the same number.
                 let _ = self.slot(number).word.compare_exchange(
                     counted,
                     summed,
@@ -180,15 +181,15 @@ impl<T: Clone> Ring<T> {
         lock(&self.slot(number).held).expected > number
     }
 
-    /// What block `number` holds; nothing if it has not been published, or has been released.
+    /// The content of block `number`; `None` if it has not been published, or has been released.
     pub fn get(&self, number: u64) -> Option<T> {
         let held = lock(&self.slot(number).held);
         let is_here = held.expected == number + self.slots.len() as u64;
         held.block.as_ref().filter(|_| is_here).cloned()
     }
 
-    /// Releases all blocks below `number`, in order, to `keep`. Block `number` itself must be summed up: the slot of the
-    /// last one that is, says how many lines there are. One thread at a time may do this.
+    /// Releases all blocks below `number`, in order, to `keep`. Block `number` itself must be summed up: the slot
+    /// of the last summed block holds the number of lines. One thread at a time may do this.
     pub fn release_below(&self, number: u64, mut keep: impl FnMut(T)) {
         let first = self.released.load(Ordering::Relaxed);
         debug_assert!(number <= first || number < self.summed.load(Ordering::Relaxed));
@@ -208,8 +209,8 @@ impl<T: Clone> Ring<T> {
             State::Counted(lines) => (1, lines),
             State::Summed(lines) => (2, lines),
         };
-        // Modulo 2^16: a thread would have to sleep through 65,536 rounds to take one block for another, while what it
-        // is there for keeps all but the first of them from being claimed.
+        // Modulo 2^16: a thread would have to sleep through 65,536 rounds to mistake one block for another, while
+        // its own ticket keeps all but the first of them from being claimed.
         let round = number / self.slots.len() as u64;
         round << (LINES_BITS + 2) | kind << LINES_BITS | lines
     }

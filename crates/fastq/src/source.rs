@@ -1,4 +1,4 @@
-//! Where the text of a FASTQ file comes from. The format is told by content, never by name.
+//! The sources of FASTQ text. The content decides the format, never the name.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use readmill_format::bgzf::BlockReader;
-use readmill_record::{Error, Kind, Result};
+use readmill_record::{Error, ErrorKind, Result};
 
 use crate::layout::{FirstRead, first_reads};
 use crate::twins::twins;
 
-/// Bytes looked at to tell the format: enough for one BGZF block.
+/// Bytes read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
 
 /// Compressed bytes read at a time.
@@ -22,43 +22,43 @@ const READ_SIZE: usize = 256 << 10;
 /// A stream of bytes.
 pub type Bytes = Box<dyn Read + Send>;
 
-/// What is to be read.
-pub enum Input {
+/// An input to read.
+pub enum FastqInput {
     /// A file, a named pipe or, as `-`, the standard input.
     Path(PathBuf),
-    /// Any stream, with the name that errors call it by.
+    /// Any stream, with its name for errors.
     Stream(PathBuf, Bytes),
 }
 
-impl From<&Path> for Input {
+impl From<&Path> for FastqInput {
     fn from(path: &Path) -> Self {
-        Input::Path(path.to_path_buf())
+        FastqInput::Path(path.to_path_buf())
     }
 }
 
-/// An input that is open.
-pub(crate) enum Source {
-    /// A file of text, which anybody may read anywhere, with its bytes.
+/// An open input.
+pub(crate) enum TextSource {
+    /// A file of text, readable at any position, with its size in bytes.
     Plain(File, u64),
-    /// Compressed blocks, which anybody may inflate.
+    /// Compressed blocks, which any thread may inflate.
     Blocks(Box<BlockReader<Bytes>>),
     /// A stream that can only be read from front to back.
-    Stream(Stream),
+    Stream(ByteStream),
 }
 
-/// An input that is open, and what was seen of it.
+/// An open input, with its first records.
 pub(crate) struct Opened {
     /// Its name in errors.
     pub name: PathBuf,
-    /// Where its text comes from.
-    pub source: Source,
+    /// The source of its text.
+    pub source: TextSource,
     /// How much of it has been read.
     pub meter: Meter,
     /// Its first records.
     pub first: Vec<FirstRead>,
 }
 
-/// How much of an input has been read.
+/// Progress of reading an input.
 #[derive(Clone, Default)]
 pub(crate) struct Meter {
     read: Arc<AtomicU64>,
@@ -73,7 +73,7 @@ impl Meter {
     }
 }
 
-/// Counts what is read through it.
+/// Counts the bytes read through it.
 struct Metered(Bytes, Meter);
 
 impl Read for Metered {
@@ -84,7 +84,7 @@ impl Read for Metered {
     }
 }
 
-/// How files may be packed.
+/// Options for packed files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packing {
     /// Whether BGZF may lack the empty block that ends it.
@@ -101,15 +101,15 @@ impl Packing {
     }
 }
 
-/// What a path or a stream turned out to be, before anything is read from it.
+/// A path or stream before anything is read from it.
 enum Handle {
     Regular(File, u64),
     Pipe(File),
     Other(Bytes),
 }
 
-/// Opens inputs, all of them before anything is read.
-pub(crate) fn open(inputs: Vec<Input>, packing: Packing) -> Result<Vec<Opened>> {
+/// Opens all inputs before anything is read.
+pub(crate) fn open(inputs: Vec<FastqInput>, packing: Packing) -> Result<Vec<Opened>> {
     let handles = inputs.into_iter().map(handle).collect::<Result<Vec<_>>>()?;
     let handles = match <[_; 2]>::try_from(handles) {
         Ok([(one, Handle::Pipe(first)), (two, Handle::Pipe(second))]) => {
@@ -122,13 +122,13 @@ pub(crate) fn open(inputs: Vec<Input>, packing: Packing) -> Result<Vec<Opened>> 
     handles.into_iter().map(|(name, handle)| source(name, handle, packing)).collect()
 }
 
-fn handle(input: Input) -> Result<(PathBuf, Handle)> {
+fn handle(input: FastqInput) -> Result<(PathBuf, Handle)> {
     let path = match input {
-        Input::Stream(name, bytes) => return Ok((name, Handle::Other(bytes))),
-        Input::Path(path) if path.as_os_str() == "-" => {
+        FastqInput::Stream(name, bytes) => return Ok((name, Handle::Other(bytes))),
+        FastqInput::Path(path) if path.as_os_str() == "-" => {
             return Ok((path, Handle::Other(Box::new(io::stdin()))));
         }
-        Input::Path(path) => path,
+        FastqInput::Path(path) => path,
     };
     let failed = |e| Error::io("cannot be opened", &e).file(&path);
     let file = File::open(&path).map_err(failed)?;
@@ -159,25 +159,25 @@ fn source(name: PathBuf, handle: Handle, packing: Packing) -> Result<Opened> {
     let whole: Bytes = Box::new(Metered(Box::new(Cursor::new(peek).chain(bytes)), meter.clone()));
     let buffered = |whole| BufReader::with_capacity(READ_SIZE, whole);
     let source = match (format, file) {
-        (Format::Text, Some((len, file))) => Source::Plain(file, len),
-        (Format::Text, None) => Source::Stream(Stream(whole)),
+        (Format::Text, Some((len, file))) => TextSource::Plain(file, len),
+        (Format::Text, None) => TextSource::Stream(ByteStream(whole)),
         (Format::Bgzf, _) => {
-            Source::Blocks(Box::new(BlockReader::new(whole, packing.allow_missing_eof)))
+            TextSource::Blocks(Box::new(BlockReader::new(whole, packing.allow_missing_eof)))
         }
         (Format::Gzip, _) => {
             let gzip = flate2::bufread::MultiGzDecoder::new(buffered(whole));
-            Source::Stream(Stream(Box::new(gzip)))
+            TextSource::Stream(ByteStream(Box::new(gzip)))
         }
         (Format::Zstd, _) => {
             let zstd = packing.zstd(buffered(whole));
             let zstd = zstd.map_err(|e| Error::io("reading failed", &e).file(&name))?;
-            Source::Stream(Stream(Box::new(zstd)))
+            TextSource::Stream(ByteStream(Box::new(zstd)))
         }
     };
     Ok(Opened { name, source, meter, first })
 }
 
-/// How the text is packed.
+/// The packing of the text.
 enum Format {
     Text,
     Bgzf,
@@ -191,7 +191,7 @@ impl Format {
         let format = match peek {
             [0x1f, 0x8b, 8, flags, ..] => {
                 let mut start = Vec::new();
-                // Whatever is wrong with the data is found, and named, when it is read.
+                // Damage is found and reported when the data are read.
                 let _ = flate2::read::GzDecoder::new(peek).take(16).read_to_end(&mut start);
                 refuse_reads_of_other_kinds(&start)?;
                 if flags & 4 != 0 && has_block_size(peek) { Format::Bgzf } else { Format::Gzip }
@@ -220,7 +220,7 @@ impl Format {
             },
         };
         let mut text = Vec::new();
-        // The start ends anywhere, and damage is found, and named, when all is read.
+        // The start may be cut anywhere; damage is found and reported when all is read.
         let _ = unpacked.take(4 * PEEK as u64).read_to_end(&mut text);
         Cow::Owned(text)
     }
@@ -234,7 +234,7 @@ fn refuse_reads_of_other_kinds(start: &[u8]) -> Result<()> {
     }
 }
 
-/// What else has reads and starts so.
+/// Other formats of reads, recognised by their first bytes.
 fn other_kind(start: &[u8]) -> Option<&'static str> {
     let kinds: [(&[u8], &str); 6] = [
         (b"BAM\x01", "BAM"),
@@ -252,7 +252,7 @@ pub fn holds_records(path: &Path) -> bool {
     let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
     let Some(Ok(file)) = is_file.then(|| File::open(path)) else { return false };
     let mut peek = Vec::new();
-    let _ = file.take(PEEK as u64).read_to_end(&mut peek); // whoever reads it all reports what is wrong
+    let _ = file.take(PEEK as u64).read_to_end(&mut peek); // the real reader reports errors
     let mut start = Vec::new();
     if peek.starts_with(&[0x1f, 0x8b]) {
         let _ = flate2::read::GzDecoder::new(&peek[..]).take(16).read_to_end(&mut start);
@@ -276,11 +276,11 @@ fn has_block_size(member: &[u8]) -> bool {
     false
 }
 
-/// Text that comes from front to back.
-pub(crate) struct Stream(Bytes);
+/// Text that can only be read from front to back.
+pub(crate) struct ByteStream(Bytes);
 
-impl Stream {
-    /// Fills `into` as far as the text goes, and says how far that is, and what is wrong behind it, if anything.
+impl ByteStream {
+    /// Fills `into`; returns the number of bytes, and the fault after them, if any.
     pub fn fill(&mut self, into: &mut [u8]) -> (usize, Option<Error>) {
         let mut filled = 0;
         while filled < into.len() {
@@ -298,7 +298,7 @@ impl Stream {
 /// Part of zstd's message about a window that is larger than allowed.
 const TOO_LARGE_WINDOW: &str = "requires too much memory";
 
-/// Decoders report damage as errors of their own making, the system as errors with a number.
+/// Decoders report damage as errors of their own, the system as errors with a number.
 fn fault(error: &io::Error) -> Error {
     const GET_AGAIN: &str = "get the file again";
     if error.raw_os_error().is_some() {
@@ -315,6 +315,6 @@ fn fault(error: &io::Error) -> Error {
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::Other => {
             Error::input(format!("the compressed data is damaged: {error}")).hint(GET_AGAIN)
         }
-        _ => Error { kind: Kind::Io, ..Error::io("reading failed", error) },
+        _ => Error { kind: ErrorKind::Io, ..Error::io("reading failed", error) },
     }
 }

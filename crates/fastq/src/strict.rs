@@ -1,31 +1,32 @@
 //! Records of four lines, which is what nearly all FASTQ is.
 //!
-//! Everything here says no rather than why: whoever is told no asks `general.rs`, which reads more and explains. What is
-//! accepted here, `general.rs` would read the same.
+//! This parser only accepts or refuses: a refused batch goes to `general.rs`, which accepts more and explains
+//! faults. Both read accepted records the same.
 
 use std::ops::Range;
 
-use readmill_record::{ReadSpan, Reads};
+use readmill_record::{ReadBatch, ReadSpan};
 
 use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name, without_return};
 
 /// Records one after the other.
-struct Records<'a> {
+struct StrictRecords<'a> {
     text: &'a [u8],
     at: usize,
-    /// Characters on the last line of bases, as they mostly are on the next.
+    /// Number of characters on the last line of bases; the next line usually has as many.
     guess: usize,
 }
 
-/// Adds the reads whose records are in `text` to `reads`: those of two files in turn, if `second` is a part of the text,
-/// too. Returns whether that is all there is in both parts, nothing is unusual, and mates have the same name.
+/// Adds the reads whose records are in `text` to `reads`: those of two files alternately, if `second` is a part of
+/// the text, too. Returns whether both parts are read completely, nothing is unusual, and mates have the same name.
 pub(crate) fn parse(
     text: &[u8],
     first: Range<usize>,
     second: Option<Range<usize>>,
-    reads: &mut Reads,
+    reads: &mut ReadBatch,
 ) -> bool {
-    let start = |range: &Range<usize>| Records { text: &text[..range.end], at: range.start, guess: 0 };
+    let start =
+        |range: &Range<usize>| StrictRecords { text: &text[..range.end], at: range.start, guess: 0 };
     let (mut files, paired) =
         ([start(&first), start(&second.clone().unwrap_or(0..0))], reads.segments() == 2);
     let mate = usize::from(second.is_some());
@@ -45,7 +46,7 @@ pub(crate) fn parse(
     files[1].at == files[1].text.len()
 }
 
-impl Records<'_> {
+impl StrictRecords<'_> {
     fn record(&mut self) -> Option<ReadSpan> {
         let at = self.at;
         if self.text.get(at) != Some(&b'@') {
@@ -87,17 +88,17 @@ impl Records<'_> {
         })
     }
 
-    /// Where the newline of the line is that starts at `at`, or the end of the text.
+    /// The position of the newline of the line that starts at `at`, or the end of the text.
     fn end_of_line(&self, at: usize) -> usize {
         memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |n| at + n)
     }
 
-    /// The same of a line of bases or qualities, which is tried first where the last one was as long as this. Nothing if
-    /// there is no such line, or not all on it can be printed.
+    /// The same for a line of bases or qualities, for which the length of the last one is tried first. `None` if
+    /// there is no such line, or not all of it is printable.
     fn end_of_guessed(&self, at: usize) -> Option<usize> {
         let is_fine = |end| is_graphic(without_return(&self.text[at..end]));
         let guess = at + self.guess;
-        // A newline cannot be printed, so this line has no other one before.
+        // A newline is not printable, so this line has no earlier one.
         if self.text.get(guess) == Some(&b'\n') && is_fine(guess) {
             return Some(guess);
         }
@@ -113,7 +114,7 @@ mod tests {
     type Owned = [Vec<u8>; 4];
 
     fn records(text: &[u8]) -> Option<Vec<Owned>> {
-        let mut reads = Reads::new(1, 0);
+        let mut reads = ReadBatch::new(1, 0);
         let clean = parse(text, 0..text.len(), None, &mut reads);
         reads.text_mut().extend_from_slice(text);
         let owned = reads.iter().map(|read| {

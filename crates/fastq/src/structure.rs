@@ -1,4 +1,4 @@
-//! Which bases of a read are of the template, and what the others are for.
+//! Read structures: which bases of a read belong to the template, and the purpose of the others.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use readmill_record::{Error, Result};
 
-/// What bases are for, by the letters of fgbio ("Read Structures" in its wiki; fgumi has `C`, too).
+/// The purpose of bases, by the letters of fgbio ("Read Structures" in its wiki; fgumi has `C`, too).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// `T`: of the template, to be aligned.
@@ -17,7 +17,7 @@ pub enum Purpose {
     Sample,
     /// `C`: a barcode of the cell.
     Cell,
-    /// `S`: nothing.
+    /// `S`: to be skipped.
     Skipped,
 }
 
@@ -29,23 +29,23 @@ const LETTERS: [(u8, Purpose); 5] = [
     (b'S', Purpose::Skipped),
 ];
 
-/// A stretch of bases of one purpose.
+/// Consecutive bases with one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Piece {
-    /// Number of bases; nothing for all that are left, which may be none.
+struct ReadSegment {
+    /// Number of bases; `None` for all that remain, which may be none.
     bases: Option<usize>,
     purpose: Purpose,
 }
 
-/// What the bases of a read are for, from the first to the last: `8M3S+T` is a UMI of eight bases, three that are skipped,
-/// and the template. Bases behind the last piece are skipped.
+/// The purposes of a read's bases, from the first to the last: `8M3S+T` is a UMI of eight bases, three that are
+/// skipped, and the template. Bases after the last segment are skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadStructure(Vec<Piece>);
+pub struct ReadStructure(Vec<ReadSegment>);
 
 impl FromStr for ReadStructure {
     type Err = Error;
 
-    /// Reads pairs of a number, or at the end `+`, and a letter. One of them is `T`.
+    /// Parses pairs of a number, or at the end `+`, and a letter. One of them is `T`.
     fn from_str(text: &str) -> Result<Self> {
         let refused = |what: &str| {
             Err(Error::usage(format!("{text:?} is no structure of a read: {what}")).hint(
@@ -66,7 +66,7 @@ impl FromStr for ReadStructure {
                 (_, Ok(bases @ 1..)) if !digits.contains('+') => Some(bases as usize),
                 _ => return refused("each letter needs a number of bases before it, or +"),
             };
-            pieces.push(Piece { bases, purpose });
+            pieces.push(ReadSegment { bases, purpose });
             digits.clear();
         }
         let open = pieces.iter().position(|piece| piece.bases.is_none());
@@ -96,7 +96,7 @@ impl fmt::Display for ReadStructure {
 }
 
 impl ReadStructure {
-    /// Fewest bases of a read that has it.
+    /// The fewest bases of a read with this structure.
     pub fn least_bases(&self) -> usize {
         self.0.iter().filter_map(|piece| piece.bases).sum()
     }
@@ -106,7 +106,7 @@ impl ReadStructure {
         self.0.iter().any(|piece| piece.purpose == purpose)
     }
 
-    /// The pieces of a read of `len` bases, which are at least [`ReadStructure::least_bases`].
+    /// The segments of a read of `len` bases, at least [`ReadStructure::least_bases`].
     pub fn pieces(&self, len: usize) -> impl Iterator<Item = (Purpose, Range<usize>)> {
         let mut at = 0;
         self.0.iter().map(move |piece| {

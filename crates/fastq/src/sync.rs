@@ -1,6 +1,7 @@
-//! Where `ring.rs` takes its atomics and locks from.
+//! The atomics and locks of `ring.rs`.
 //!
-//! `tests/fastq/model.rs` compiles the very same file against a simulated scheduler by putting another module in this one's place.
+//! `tests/fastq/model.rs` compiles the very same file against a simulated scheduler, with another module in this
+//! one's place.
 
 pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) use std::sync::{Mutex, MutexGuard};

@@ -1,4 +1,4 @@
-//! The text of one file as blocks with their lines counted, brought in by whoever needs them.
+//! The text of one file as blocks with their lines counted, filled by the threads that need them.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -9,98 +9,98 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater, frame};
 use readmill_record::{Error, Result};
 
-use crate::block::{Block, Shelf};
+use crate::block::{Shelf, TextBlock};
 use crate::layout::FirstRead;
 use crate::reach::{Goal, Reach, Supply, reach};
 use crate::ring::{Claim, Ring};
-use crate::source::{self, Bytes, Input, Meter, Opened, Packing, Source, Stream};
+use crate::source::{self, ByteStream, Bytes, FastqInput, Meter, Opened, Packing, TextSource};
 
-/// Bytes of a line, about, where reads are of 150 bases.
+/// Approximate bytes of a line for reads of 150 bases.
 const USUAL_LINE: u64 = 92;
 
-/// A place between two bytes of the text.
+/// A position between two bytes of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// The block that ends or goes on here, 0-based.
+    /// The block before or around this position, 0-based.
     pub block: u64,
-    /// Bytes of that block before the place.
+    /// Bytes of that block before the position.
     pub offset: usize,
-    /// Lines that end before the place.
+    /// Lines that end before the position.
     pub lines: u64,
 }
 
-/// How blocks are made, and how patiently one waits for what another thread is about to bring.
+/// Sizes of blocks, and the patience for blocks that other threads fill.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct TextOptions {
     /// Bytes of a block, decompressed.
     pub block_bytes: usize,
-    /// Bytes of text that the tickets under way are expected to need.
+    /// Expected bytes of text for the tickets in flight.
     pub window_bytes: usize,
-    /// How files may be packed.
+    /// Options for packed files.
     pub packing: Packing,
-    /// How often a thread looks whether another one is done before it does that one's work.
+    /// Number of checks whether another thread is done before its work is done again.
     pub patience: u32,
 }
 
-/// Blocks that are inflated together, and what is wrong behind them, if anything.
+/// Blocks that are inflated together, and the fault after them, if any.
 type Compressed = (Chunk, Option<Error>);
 
-/// What its claimer inflates, and others may.
+/// Compressed blocks that their claimer inflates, and other threads may.
 type Handed = Mutex<Option<(u64, Arc<Compressed>)>>;
 
-enum Kind {
+enum BlockSource {
     Plain(File, u64),
     Blocks { reader: Mutex<BlockReader<Bytes>>, handed: Box<[Handed]>, spare: Mutex<Vec<Chunk>> },
-    Stream(Mutex<Stream>),
+    Stream(Mutex<ByteStream>),
 }
 
 /// The text of one file.
 pub(crate) struct Text {
     name: PathBuf,
     first: Vec<FirstRead>,
-    kind: Kind,
-    ring: Ring<Arc<Block>>,
+    kind: BlockSource,
+    ring: Ring<Arc<TextBlock>>,
     slots: usize,
     shelf: Shelf,
     meter: Meter,
-    rules: Rules,
-    /// Blocks that more than one thread filled.
+    rules: TextOptions,
+    /// Number of blocks that more than one thread filled.
     refilled: AtomicU64,
 }
 
 impl Text {
     /// Opens files.
-    pub fn open(inputs: Vec<Input>, rules: Rules) -> Result<Vec<Self>> {
+    pub fn open(inputs: Vec<FastqInput>, rules: TextOptions) -> Result<Vec<Self>> {
         let opened = source::open(inputs, rules.packing)?;
         Ok(opened.into_iter().map(|opened| Text::new(opened, rules)).collect())
     }
 
-    fn new(opened: Opened, rules: Rules) -> Self {
+    fn new(opened: Opened, rules: TextOptions) -> Self {
         let Opened { name, source, meter, first } = opened;
         let block_bytes = match source {
-            Source::Blocks(_) => frame::MAX_CHUNK,
-            Source::Plain(..) | Source::Stream(_) => rules.block_bytes.max(1),
+            TextSource::Blocks(_) => frame::MAX_CHUNK,
+            TextSource::Plain(..) | TextSource::Stream(_) => rules.block_bytes.max(1),
         };
         let slots = rules.window_bytes.div_ceil(block_bytes) + 4;
         let mut blocks = None;
         let kind = match source {
-            Source::Plain(file, len) => {
+            TextSource::Plain(file, len) => {
                 blocks = Some(len.div_ceil(block_bytes as u64));
-                Kind::Plain(file, len)
+                BlockSource::Plain(file, len)
             }
-            Source::Blocks(reader) => Kind::Blocks {
+            TextSource::Blocks(reader) => BlockSource::Blocks {
                 reader: Mutex::new(*reader),
                 handed: (0..slots).map(|_| Mutex::default()).collect(),
                 spare: Mutex::default(),
             },
-            Source::Stream(stream) => Kind::Stream(Mutex::new(stream)),
+            TextSource::Stream(stream) => BlockSource::Stream(Mutex::new(stream)),
         };
-        let rules = Rules { block_bytes, ..rules };
+        let rules = TextOptions { block_bytes, ..rules };
         let (ring, shelf) = (Ring::new(slots, blocks), Shelf::default());
         Text { name, first, kind, ring, slots, shelf, meter, rules, refilled: AtomicU64::new(0) }
     }
 
-    /// What errors call the file.
+    /// The name of the file in errors.
     pub fn name(&self) -> &Path {
         &self.name
     }
@@ -110,36 +110,39 @@ impl Text {
         &self.first
     }
 
-    /// Bytes of the file that have been read, and that there are, if that is known; as they lie in the file.
+    /// Bytes of the file that have been read, and in all if known, as stored in the file.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let read = match &self.kind {
-            Kind::Plain(_, len) => (self.ring.claimed() * self.rules.block_bytes as u64).min(*len),
-            Kind::Blocks { .. } | Kind::Stream(_) => self.meter.bytes(),
+            BlockSource::Plain(_, len) => {
+                (self.ring.claimed() * self.rules.block_bytes as u64).min(*len)
+            }
+            BlockSource::Blocks { .. } | BlockSource::Stream(_) => self.meter.bytes(),
         };
         (read, self.meter.total)
     }
 
-    /// Blocks that more than one thread has filled.
+    /// Number of blocks that more than one thread has filled.
     pub fn refilled(&self) -> u64 {
         self.refilled.load(Ordering::Relaxed)
     }
 
-    /// Most bytes that blocks can take at once: a block in each slot, and one in the hands of each of `threads`.
+    /// The most bytes that blocks can take at once: a block in each slot, and one for each of `threads`.
     pub fn most_bytes(&self, threads: usize) -> usize {
         let compressed = match self.kind {
-            Kind::Blocks { .. } => 1 << 20,
-            Kind::Plain(..) | Kind::Stream(_) => 0,
+            BlockSource::Blocks { .. } => 1 << 20,
+            BlockSource::Plain(..) | BlockSource::Stream(_) => 0,
         };
         (self.slots + threads) * (self.rules.block_bytes + compressed)
     }
 
-    /// Brings in text until `lines` lines have ended.
+    /// Fills blocks until `lines` lines have ended.
     pub fn reach(&self, lines: u64) -> Reach {
         reach(self, self.rules.patience, Goal::Lines(lines))
     }
 
-    /// Block `number`; nothing behind the last. Only for him who releases, of what he has not released.
-    pub fn block(&self, number: u64) -> Result<Option<Arc<Block>>> {
+    /// Block `number`; `None` after the last. Only for the thread that releases, and for blocks it has not
+    /// released.
+    pub fn block(&self, number: u64) -> Result<Option<Arc<TextBlock>>> {
         match reach(self, self.rules.patience, Goal::Blocks(number + 1)) {
             Reach::Enough => {
                 let lost = || Error::bug("a block of text was released too early");
@@ -150,7 +153,7 @@ impl Text {
         }
     }
 
-    /// The place behind line `number`, from 1; nothing if that has not been brought in, or was released.
+    /// The position after line `number`, from 1; `None` if it is not filled yet, or released.
     pub fn end_of_line(&self, number: u64) -> Option<Position> {
         let Some(line) = number.checked_sub(1) else { return Some(Position::default()) };
         let (blocks, mut through) = self.ring.summed();
@@ -170,8 +173,8 @@ impl Text {
         None
     }
 
-    /// Appends the text between two places to `out`, or to the end of the text; false if that has been released, or
-    /// cannot be read, or would make `out` longer than `most`.
+    /// Appends the text between two positions to `out`, or to the end of the text; false if it has been released,
+    /// or cannot be read, or would make `out` longer than `most`.
     pub fn copy(&self, from: Position, to: Option<Position>, out: &mut Vec<u8>, most: usize) -> bool {
         let last = to.map_or_else(|| self.ring.summed().0, |to| to.block + 1);
         for number in from.block..last {
@@ -189,12 +192,12 @@ impl Text {
         true
     }
 
-    /// Releases all blocks before `number`, which must have been brought in. One thread at a time may do this.
+    /// Releases all blocks before `number`, which must have been filled. One thread at a time may do this.
     pub fn release_below(&self, number: u64) {
         self.ring.release_below(number, |block| self.keep(block));
     }
 
-    fn publish(&self, number: u64, block: Block) {
+    fn publish(&self, number: u64, block: TextBlock) {
         if block.fault().is_some() {
             self.ring.end_at(number + 1);
         }
@@ -205,37 +208,37 @@ impl Text {
         }
     }
 
-    fn read(&self, file: &File, len: u64, number: u64) -> Block {
+    fn read(&self, file: &File, len: u64, number: u64) -> TextBlock {
         let start = number * self.rules.block_bytes as u64;
         let n = (len - start).min(self.rules.block_bytes as u64) as usize;
         let mut bytes = self.room();
         match file.read_exact_at(&mut bytes[..n], start) {
-            Ok(()) => Block::new(bytes, n, None),
+            Ok(()) => TextBlock::new(bytes, n, None),
             Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
-                Block::new(bytes, 0, Some(Error::input("the file became shorter while it was read")))
+                TextBlock::new(bytes, 0, Some(Error::input("the file became shorter while it was read")))
             }
-            Err(e) => Block::new(bytes, 0, Some(Error::io("reading failed", &e))),
+            Err(e) => TextBlock::new(bytes, 0, Some(Error::io("reading failed", &e))),
         }
     }
 
-    fn fill(&self, stream: &mut Stream) -> Block {
+    fn fill(&self, stream: &mut ByteStream) -> TextBlock {
         let mut bytes = self.room();
         let (n, fault) = stream.fill(&mut bytes);
-        Block::new(bytes, n, fault)
+        TextBlock::new(bytes, n, fault)
     }
 
-    fn inflate(&self, (chunk, behind): &Compressed) -> Block {
+    fn inflate(&self, (chunk, behind): &Compressed) -> TextBlock {
         let mut bytes = self.shelf.take();
         bytes.clear();
         let Err(error) = Inflater::default().chunk(chunk, &mut bytes) else {
             let len = bytes.len();
-            return Block::new(bytes, len, behind.clone());
+            return TextBlock::new(bytes, len, behind.clone());
         };
-        // What comes before the damaged block is text.
+        // Blocks before the damaged one are text.
         let damaged = error.place.offset.unwrap_or_default() - chunk.offset;
         let sound = chunk.blocks.iter().take_while(|block| u64::from(block.start) < damaged);
         let len = sound.map(|block| block.inflated as usize).sum();
-        Block::new(bytes, len, Some(error))
+        TextBlock::new(bytes, len, Some(error))
     }
 
     /// A buffer as long as a block.
@@ -245,7 +248,7 @@ impl Text {
         bytes
     }
 
-    fn keep(&self, block: Arc<Block>) {
+    fn keep(&self, block: Arc<TextBlock>) {
         if let Some(block) = Arc::into_inner(block) {
             self.shelf.put(block.into_bytes());
         }
@@ -268,20 +271,20 @@ impl Text {
 }
 
 impl Supply for Text {
-    type Content = Arc<Block>;
+    type Content = Arc<TextBlock>;
 
-    fn ring(&self) -> &Ring<Arc<Block>> {
+    fn ring(&self) -> &Ring<Arc<TextBlock>> {
         &self.ring
     }
 
     fn claim(&self, wanted: u64) -> bool {
         match &self.kind {
-            Kind::Plain(file, len) => match self.ring.claim() {
+            BlockSource::Plain(file, len) => match self.ring.claim() {
                 Claim::Block(number) => self.publish(number, self.read(file, *len, number)),
                 Claim::Full => return self.ring.claimed() > wanted,
                 Claim::End => {}
             },
-            Kind::Stream(stream) => {
+            BlockSource::Stream(stream) => {
                 let mut stream = lock(stream);
                 if self.ring.claimed() <= wanted {
                     let Claim::Block(number) = self.ring.claim() else { return false };
@@ -292,7 +295,7 @@ impl Supply for Text {
                     self.publish(number, block);
                 }
             }
-            Kind::Blocks { reader, handed, spare } => {
+            BlockSource::Blocks { reader, handed, spare } => {
                 let mut reader = lock(reader);
                 if self.ring.claimed() > wanted {
                     return true;
@@ -319,9 +322,9 @@ impl Supply for Text {
 
     fn help(&self, number: u64) {
         match &self.kind {
-            Kind::Plain(file, len) => self.publish(number, self.read(file, *len, number)),
-            Kind::Stream(stream) => drop(lock(stream)), // it is published before its claimer leaves the lock
-            Kind::Blocks { reader, handed, .. } => {
+            BlockSource::Plain(file, len) => self.publish(number, self.read(file, *len, number)),
+            BlockSource::Stream(stream) => drop(lock(stream)), // it is published before its claimer leaves the lock
+            BlockSource::Blocks { reader, handed, .. } => {
                 let handed = lock(&handed[number as usize % self.slots]).clone();
                 match handed.filter(|(of, _)| *of == number) {
                     Some((_, chunk)) => self.publish(number, self.inflate(&chunk)),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Charge, Header, Prepaid, RecordRef, Result, Step, make_room};
 
 /// Keeps the reads of the read groups that are named (`--in-read-group`, samtools view's `-r` and `-R`), or
@@ -28,8 +28,8 @@ impl InReadGroups {
     /// that go.
     pub fn new(mut ids: Vec<Vec<u8>>, keep: bool, header: &mut Header) -> Result<Self> {
         ids.sort_unstable();
-        let stays = |line: &&Line| line.get(b"ID").is_none_or(|id| contains(&ids, id) == keep);
-        let lines: Vec<Line> = header.lines_of(b"RG").filter(stays).cloned().collect();
+        let stays = |line: &&HeaderLine| line.get(b"ID").is_none_or(|id| contains(&ids, id) == keep);
+        let lines: Vec<HeaderLine> = header.lines_of(b"RG").filter(stays).cloned().collect();
         header.replace(b"RG", lines, &[b"PG", b"CO"])?;
         Ok(InReadGroups { ids: ids.into(), keep, keep_ungrouped: true, dropped: 0, _charge: None })
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use readmill_record::header::{Fate, Names, Renames};
+use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Batch, Changes, RecordRef, Result, Step, edit};
 
@@ -20,7 +20,7 @@ pub struct Reconcile {
     /// The new index of each reference sequence.
     ref_ids: Option<Arc<[i32]>>,
     /// The tags whose IDs may change.
-    names: Arc<[(Tag, Names)]>,
+    names: Arc<[(Tag, IdRenames)]>,
     removed: u64,
 }
 
@@ -44,7 +44,7 @@ impl Reconcile {
 /// Shows the IDs that a record gives in the tags of `names`: which tag, the ID, and where the field
 /// stands among the optional fields. Of fields that share a tag, which should not be, the first counts.
 fn each_id<'a>(
-    names: &[(Tag, Names)],
+    names: &[(Tag, IdRenames)],
     record: RecordRef<'a>,
     mut show: impl FnMut(usize, &'a [u8], Range<usize>),
 ) {
@@ -77,7 +77,7 @@ fn renumber(batch: &mut Batch, new_ids: &[i32]) {
 }
 
 /// Whether all IDs of all records stay.
-fn all_stay(batch: &Batch, names: &[(Tag, Names)]) -> bool {
+fn all_stay(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
     let mut last: [&[u8]; 2] = [b"", b""]; // neighbours mostly name the same groups
     batch.records().all(|(_, record)| {
         let mut stays = true;
@@ -92,7 +92,7 @@ fn all_stay(batch: &Batch, names: &[(Tag, Names)]) -> bool {
 }
 
 /// Appends the record with its new IDs. Returns how many fields it lost.
-fn rename(record: RecordRef<'_>, names: &[(Tag, Names)], out: &mut Vec<u8>) -> u64 {
+fn rename(record: RecordRef<'_>, names: &[(Tag, IdRenames)], out: &mut Vec<u8>) -> u64 {
     let (raw, fields, start) = (record.raw(), record.fields_start(), out.len());
     let (mut copied, mut removed) = (0, 0);
     each_id(names, record, |which, id, place| {

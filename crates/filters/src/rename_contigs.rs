@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_format::text::Lines;
-use readmill_record::header::Line;
+use readmill_format::text::LineReader;
+use readmill_record::header::HeaderLine;
 use readmill_record::tag::{Field, Fields, Tag, TagSet};
 use readmill_record::{
     Batch, Changes, Charge, Error, Header, Ledger, Prepaid, RecordRef, Result, Step, edit,
@@ -47,7 +47,7 @@ impl RenameContigs {
     /// sequences of `header`. Lines about sequences that the header lacks count for nothing, if another one does.
     /// The table is charged to `ledger`.
     pub fn open(path: &Path, header: &mut Header, ledger: &Ledger) -> Result<Self> {
-        let (mut lines, mut table) = (Lines::open(path, ledger)?, HashMap::new());
+        let (mut lines, mut table) = (LineReader::open(path, ledger)?, HashMap::new());
         let mut prepaid = Prepaid::new(ledger.empty("new names of contigs"));
         while lines.advance()? {
             let words: Vec<&[u8]> = words(lines.line()).take(3).collect();
@@ -158,7 +158,7 @@ fn is_name(name: &[u8]) -> bool {
 }
 
 /// An `@SQ` line with its new name.
-fn rename_line(line: &Line, table: &HashMap<Vec<u8>, Vec<u8>>) -> Line {
+fn rename_line(line: &HeaderLine, table: &HashMap<Vec<u8>, Vec<u8>>) -> HeaderLine {
     let mut line = line.clone();
     let Some(new) = line.get(b"SN").and_then(|old| table.get(old)) else { return line };
     line.set(b"SN", new);

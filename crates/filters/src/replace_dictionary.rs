@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit, tag};
 
 /// Takes another dictionary (elPrep's `--replace-reference-sequences`): reads on sequences it lacks
@@ -20,8 +20,8 @@ impl ReplaceDictionary {
     /// Replaces the `@SQ` lines of `header` by those of `dictionary`.
     pub fn new(dictionary: &Header, header: &mut Header) -> Result<Self> {
         let mut new_ids = Vec::new();
-        let old_lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
-        let new_lines: Vec<Line> = dictionary.lines_of(b"SQ").cloned().collect();
+        let old_lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
+        let new_lines: Vec<HeaderLine> = dictionary.lines_of(b"SQ").cloned().collect();
         for (old, line) in header.references().iter().zip(&old_lines) {
             let id = dictionary.reference_id(&old.name);
             if let Some(id) = id {

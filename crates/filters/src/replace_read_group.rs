@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Header, Result, Step, edit, tag};
 
 /// Puts every read into one read group (elPrep's `--replace-read-group`, Picard's
@@ -16,7 +16,7 @@ impl ReplaceReadGroup {
     /// Reads the group from `ID:g1 LB:l1 …` or from a header line with real or written tabs
     /// (`@RG\tID:g1\tLB:l1`), and puts it into the header.
     pub fn new(group: &str, header: &mut Header) -> Result<Self> {
-        let line = Line::new(canonical(group)?);
+        let line = HeaderLine::new(canonical(group)?);
         let id = line.get(b"ID").unwrap_or_default().into();
         header.replace(b"RG", vec![line], &[b"PG", b"CO"])?;
         Ok(ReplaceReadGroup { id })

@@ -1,6 +1,6 @@
 //! Keeps a fraction of templates.
 
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Header, RecordRef, Result, Step};
 
 /// Keeps a fraction of read names, and all reads of each: those that `samtools view --subsample` (1.24) keeps
@@ -35,9 +35,9 @@ impl Subsample {
     /// Says in the header what was kept, by the comment of samtools. It also gives the next sample that is drawn
     /// without a seed another one.
     pub fn note(&self, header: &mut Header) -> Result<()> {
-        let mut lines: Vec<Line> = header.lines_of(b"CO").cloned().collect();
+        let mut lines: Vec<HeaderLine> = header.lines_of(b"CO").cloned().collect();
         let (fraction, seed) = (self.fraction, self.seed);
-        lines.push(Line::new(format!("@CO\tSub-sampled fraction={fraction} seed={seed}")));
+        lines.push(HeaderLine::new(format!("@CO\tSub-sampled fraction={fraction} seed={seed}")));
         header.replace(b"CO", lines, &[])
     }
 

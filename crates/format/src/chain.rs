@@ -1,35 +1,35 @@
-//! From inflated chunks to whole records: the chain that leads from each record to the next.
+//! From inflated chunks to whole records, by following the chain of record lengths.
 //!
-//! A record may start anywhere and reach over any number of chunks. [`Opened::guess`] runs in parallel: it
-//! guesses where the first record of its chunk starts (htslib begins blocks with a record, htsjdk does
-//! not) and hops from there. [`Link`] runs serially, in order: one comparison tells whether the guess
-//! was right; a wrong one is hopped again. The record that straddles the border, and the records of
-//! the last name (their template may go on in the next chunk), move to the front of the next batch.
-//! They are few, so linking costs microseconds a chunk.
+//! A record may start anywhere and span any number of chunks. [`Opened::guess`] runs in parallel: it guesses where
+//! the first record of its chunk starts (htslib begins blocks with a record, htsjdk does not) and follows the chain
+//! from there. [`ChunkLinker`] runs serially, in order: one comparison shows whether the guess was right; after a
+//! wrong one the chain is followed again. The record across the border, and the records of the last name (whose
+//! template may continue in the next chunk), move to the start of the next batch. They are few, so linking costs
+//! microseconds a chunk.
 
 use readmill_record::view::FIXED;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp, batch::Span};
 
-/// A template may keep this many bytes waiting for its end; then it is cut, and the input does not
-/// count as grouped by name.
+/// The most bytes of a template that may wait for its end. A longer template is cut, and the input does not count
+/// as grouped by name.
 const MAX_WAITING: usize = 1 << 20;
 
-/// Larger buffers are given back rather than used again.
+/// Larger buffers are freed rather than reused.
 const MOST_REUSED: usize = 3 << 19;
 
-/// How many records in a row must look right for a guess. (A wrong guess costs time, never truth.)
+/// Number of consecutive records that must look right for a guess. (A wrong guess costs only time.)
 const CHAIN: usize = 4;
 
 /// A chunk of inflated bytes with the records that start in it.
 #[derive(Default)]
 pub struct Opened {
-    /// The chunk's bytes, and where whole records stand in them, from the first on.
+    /// The bytes of the chunk, and the positions of its whole records, from the first on.
     batch: Batch,
     /// Where the first record starts: a guess for BAM, certain for text.
     first: usize,
-    /// Where the record after the last whole one starts.
+    /// The end of the last whole record.
     exit: usize,
-    /// What stopped the hopping, if it was not the end of the chunk.
+    /// The error at which the chain ended, if it was not the end of the chunk.
     fault: Option<Error>,
 }
 
@@ -37,18 +37,18 @@ impl Opened {
     /// An empty chunk in the memory of `batch`.
     pub fn reuse(mut batch: Batch) -> Self {
         if batch.bytes.capacity() > MOST_REUSED {
-            batch = Batch::default(); // one large record must not be paid for until the end
+            batch = Batch::default(); // free the memory of one large record
         }
         batch.clear();
         Opened { batch, ..Opened::default() }
     }
 
-    /// The bytes, to be filled.
+    /// The bytes, to fill.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.batch.bytes
     }
 
-    /// Guesses where the first record starts, and hops from there to the end.
+    /// Guesses where the first record starts, and follows the chain from there.
     pub fn guess(&mut self, n_ref: i32) {
         let bytes = &self.batch.bytes;
         let at = (0..bytes.len()).find(|&at| looks_like_records(&bytes[at..], n_ref));
@@ -56,7 +56,7 @@ impl Opened {
         self.hop(first);
     }
 
-    /// Notes the whole records from `first` on.
+    /// Finds the whole records from `first` on.
     fn hop(&mut self, first: usize) {
         let Batch { bytes, spans, .. } = &mut self.batch;
         spans.clear();
@@ -82,12 +82,12 @@ impl Opened {
         }
     }
 
-    /// Notes a whole record that was just appended to the bytes (for text, where nothing is guessed).
+    /// Adds a whole record that was just appended to the bytes (for text, which needs no guess).
     pub fn push(&mut self, start: usize) {
         self.push_sized(start, self.batch.bytes.len() - start);
     }
 
-    /// Notes a whole record of `len` bytes that starts at `start`, behind those noted before.
+    /// Adds a whole record of `len` bytes at `start`, after those added before.
     pub fn push_sized(&mut self, start: usize, len: usize) {
         match Span::new(start, len, Stamp::default()) {
             Ok(span) if self.fault.is_none() => {
@@ -109,12 +109,12 @@ impl Opened {
         self.batch.bytes.is_empty()
     }
 
-    /// Whole records noted so far.
+    /// Number of whole records found so far.
     pub fn records(&self) -> usize {
         self.batch.len()
     }
 
-    /// Stops here: the record after the last one noted is bad.
+    /// Ends the chunk with an error in the record after the last one.
     pub fn fail(&mut self, error: Error) {
         self.fault = Some(error);
     }
@@ -132,7 +132,7 @@ fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
     let mut rest = bytes;
     for _ in 0..CHAIN {
         if rest.len() < FIXED {
-            return true; // the chunk ends here; what came before looked right
+            return true; // the chunk ends here; all records before looked right
         }
         if !RecordRef::plausible(rest, n_ref) {
             return false;
@@ -144,12 +144,12 @@ fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
 }
 
 /// Joins chunks into batches that hold whole templates, and numbers the records.
-pub struct Link {
+pub struct ChunkLinker {
     /// Bytes of the records that wait for the rest of their template, then of a partial record.
     waiting: Vec<u8>,
     /// Lengths of the waiting records.
     lengths: Vec<u32>,
-    /// Number of the next record that leaves in a batch, over all inputs.
+    /// Number of the next record, over all inputs.
     next: u64,
     /// Number of the first record of this input.
     base: u64,
@@ -160,7 +160,7 @@ pub struct Link {
     max_record: usize,
 }
 
-/// Records linked to whole templates, and their first number.
+/// The records of complete templates, and the number of the first.
 pub struct Linked {
     /// The records, not yet checked or stamped.
     pub batch: Batch,
@@ -168,39 +168,39 @@ pub struct Linked {
     pub first: u64,
     /// Its number in its own input.
     pub number: u64,
-    /// Why there are no more records after these, if it is not the end of the input.
+    /// The error that ends the input after these records; `None` if it goes on or ends well.
     pub fault: Option<Error>,
 }
 
-impl Link {
-    /// A link that refuses records of more than `max_record` bytes.
+impl ChunkLinker {
+    /// A linker that refuses records of more than `max_record` bytes.
     pub fn new(max_record: usize) -> Self {
         let (waiting, lengths, spare) = Default::default();
-        Link { waiting, lengths, next: 0, base: 0, cut: false, spare, max_record }
+        ChunkLinker { waiting, lengths, next: 0, base: 0, cut: false, spare, max_record }
     }
 
-    /// Whether some template was too long to be kept together.
+    /// Whether some template was too long to stay together.
     pub fn was_cut(&self) -> bool {
         self.cut
     }
 
-    /// Records linked so far.
+    /// Number of records linked so far.
     pub fn records(&self) -> u64 {
         self.next
     }
 
-    /// Bytes of records held back.
+    /// Bytes of records that wait.
     pub fn waiting_bytes(&self) -> u64 {
         self.waiting.len() as u64
     }
 
-    /// Takes the next chunk and gives the batch of all records whose templates are complete.
+    /// Takes the next chunk and returns the records whose templates are complete.
     pub fn link(&mut self, mut opened: Opened) -> Linked {
         let border = opened.batch.bytes.len();
         let entry = match self.complete_straddler(&opened.batch.bytes) {
             Ok(Some(entry)) => entry,
             Ok(None) => {
-                self.waiting.reserve_exact(opened.batch.bytes.len()); // a long record; twice of it is too much
+                self.waiting.reserve_exact(opened.batch.bytes.len()); // a long record; twice its size would be too much
                 self.waiting.extend_from_slice(&opened.batch.bytes);
                 opened.batch.spans.clear();
                 return self.give(opened.batch, 0, None);
@@ -227,7 +227,7 @@ impl Link {
         self.give(batch, keep, fault)
     }
 
-    /// Ends the input: the last templates, and a fault when a record is cut short. Another input may follow.
+    /// Ends the input: returns the last templates, and an error if a record is cut. Another input may follow.
     pub fn finish(&mut self, mut batch: Batch) -> Linked {
         batch.clear();
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
@@ -247,13 +247,13 @@ impl Link {
         linked
     }
 
-    /// Gives no records, in the memory of `batch`: nothing has come.
+    /// Returns no records, in the memory of `batch`: there is no input yet.
     pub fn pause(&mut self, mut batch: Batch) -> Linked {
         batch.clear();
         self.give(batch, 0, None)
     }
 
-    /// What waited goes behind the chunk's own bytes, and before its records in order.
+    /// Puts the waiting bytes after the chunk's own, and the waiting records before the chunk's in order.
     fn put_waiting_first(&mut self, batch: &mut Batch, border: usize) -> Result<()> {
         let mut spans = std::mem::take(&mut self.spare);
         let mut at = border;
@@ -272,7 +272,7 @@ impl Link {
     fn fail(&mut self, fault: Error, mut batch: Batch) -> Linked {
         let fault = fault.record(self.next - self.base + self.lengths.len() as u64);
         batch.clear();
-        // What does not fit into a batch goes with the fault, which is as early as that.
+        // If they do not fit into a batch, the error is enough: it comes as early as theirs.
         let _ = self.put_waiting_first(&mut batch, 0);
         let keep = batch.len();
         self.give(batch, keep, Some(fault))
@@ -285,8 +285,8 @@ impl Link {
         Linked { batch, first, number: first - self.base, fault }
     }
 
-    /// Completes the partial record behind the whole waiting ones from the front of `chunk`, and says
-    /// where the chunk's own first record starts; nothing when the chunk does not reach that far.
+    /// Completes the waiting partial record with the start of `chunk`. Returns where the first record of the chunk
+    /// itself starts; `None` if the chunk ends before the partial record does.
     fn complete_straddler(&mut self, chunk: &[u8]) -> Result<Option<usize>> {
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
         let partial = self.waiting.len() - whole;
@@ -314,7 +314,7 @@ impl Link {
         Ok(Some(missing))
     }
 
-    /// How many of the batch's records belong to templates that cannot go on in the next chunk.
+    /// Number of the batch's records whose templates cannot continue in the next chunk.
     fn complete_templates(&mut self, batch: &Batch) -> usize {
         let name = |span: &Span| {
             let raw = &batch.bytes[span.start as usize..][..span.len as usize];
@@ -360,9 +360,9 @@ mod tests {
     /// Ordinals and bytes of a batch's records.
     type Taken = Vec<(u64, Vec<u8>)>;
 
-    /// Feeds `bytes` in pieces of `size`; gives the records of each batch, or the fault.
+    /// Feeds `bytes` in pieces of `size`; returns the records of each batch, or the error.
     fn feed(bytes: &[u8], size: usize) -> Result<Vec<Taken>> {
-        let (mut link, mut batches) = (Link::new(1 << 20), Vec::new());
+        let (mut link, mut batches) = (ChunkLinker::new(1 << 20), Vec::new());
         let mut take = |linked: Linked| {
             let mut batch = linked.batch;
             batch.stamp(linked.first);
@@ -397,7 +397,7 @@ mod tests {
         }
     }
 
-    /// Offsets were cut to 32 bits.
+    /// Guards against a former defect: offsets were cut to 32 bits.
     #[test]
     fn a_record_beyond_four_gigabytes_of_a_chunk_is_a_fault() {
         let mut opened = Opened::reuse(Batch::default());

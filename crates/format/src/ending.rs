@@ -1,14 +1,14 @@
-//! How a whole file ends, told by its first and last bytes before the rest is read.
+//! Checks how a file ends, from its first and last bytes, before the rest is read.
 
 use readmill_record::{Error, Result};
 
 use crate::bgzf::EOF_BLOCK;
 use crate::{cram, text};
 
-/// Bytes to look at, at the start and at the end of a file.
+/// Bytes to read at the start and at the end of a file.
 pub const LOOK: usize = 64;
 
-/// Refuses a BGZF or CRAM file that lacks what every whole one ends with; of other formats nothing can be told.
+/// Refuses a BGZF or CRAM file without its end-of-file marker; other formats have none to check.
 pub fn check(start: &[u8], end: &[u8]) -> Result<()> {
     let what = if text::is_bgzf(start) && !end.ends_with(&EOF_BLOCK) {
         "the BGZF EOF block is missing at its end, so the file is truncated"
@@ -32,7 +32,7 @@ mod tests {
         let cram =
             |major, minor, end: &[u8]| check(&[b'C', b'R', b'A', b'M', major, minor, 0], end).is_ok();
         assert!(cram(3, 0, &cram::EOF) && cram(3, 1, &cram::EOF) && !cram(3, 0, &cram::EOF[..37]));
-        // What htslib and htsjdk write; the fourth byte of the contig may be either.
+        // The marker that htslib and htsjdk write; they differ in the fourth byte of the contig.
         let old =
             b"\x0b\0\0\0\xff\xff\xff\xff\xff\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
         assert!(cram(2, 1, old) && !cram(2, 1, &old[..29]) && !cram(2, 1, &cram::EOF));

@@ -1,53 +1,53 @@
-//! FASTQ as it is written of alignments: four lines a read, in the direction of sequencing.
+//! FASTQ made from alignments: four lines a read, in the direction of sequencing.
 
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{RecordRef, tag};
 
 use crate::sam;
 
-/// How reads become FASTQ.
+/// Options of writing reads as FASTQ.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Style {
+pub struct FastqStyle {
     /// Append /1 or /2 to names.
     pub suffix: bool,
-    /// Optional fields that go behind the name, as SAM writes them.
-    pub tags: Fields,
-    /// Take the qualities from OQ, where a read has it.
+    /// Optional fields to write after the name, in SAM's form.
+    pub tags: TagSelection,
+    /// Take the qualities from OQ if a read has it.
     pub original_qualities: bool,
     /// Quality of reads that have none, Phred.
     pub default_quality: u8,
 }
 
-/// Optional fields that are written.
+/// Optional fields to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fields {
+pub enum TagSelection {
     /// These.
     Some(Vec<Tag>),
     /// All.
     All,
 }
 
-impl Default for Style {
+impl Default for FastqStyle {
     fn default() -> Self {
-        Style {
+        FastqStyle {
             suffix: false,
-            tags: Fields::Some(Vec::new()),
+            tags: TagSelection::Some(Vec::new()),
             original_qualities: false,
-            default_quality: 33, // what samtools writes, whatever its -v says
+            default_quality: 33, // as samtools writes, whatever its -v says
         }
     }
 }
 
-impl Style {
+impl FastqStyle {
     fn writes(&self, field: &Field<'_>) -> bool {
         match &self.tags {
-            Fields::All => true,
-            Fields::Some(tags) => tags.contains(&field.tag),
+            TagSelection::All => true,
+            TagSelection::Some(tags) => tags.contains(&field.tag),
         }
     }
 }
 
-/// Which end of a template a read is; nothing if its flags name both ends, or none.
+/// The end of its template that a read is, 1 or 2; `None` if its flags name both ends or none.
 pub fn segment(record: RecordRef<'_>) -> Option<u8> {
     let flags = record.flags();
     match (flags.is_first(), flags.is_last()) {
@@ -62,7 +62,7 @@ const LETTERS: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 const COMPLEMENTS: &[u8; 16] = b"=TGKCYSBAWRDMHVN";
 
 /// Appends `record` as four lines.
-pub fn write_record(style: &Style, record: RecordRef<'_>, out: &mut Vec<u8>) {
+pub fn write_record(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>) {
     out.push(b'@');
     out.extend_from_slice(record.qname());
     if let Some(segment) = segment(record).filter(|_| style.suffix) {
@@ -78,10 +78,10 @@ pub fn write_record(style: &Style, record: RecordRef<'_>, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Appends bases and qualities (Phred + 33) as they were sequenced, 5' to 3'.
+/// Appends bases and qualities (Phred + 33) in the direction of sequencing, 5' to 3'.
 pub fn push_sequenced(record: RecordRef<'_>, bases: &mut Vec<u8>, qualities: &mut Vec<u8>) {
     push_bases(record, bases);
-    push_qualities(&Style::default(), record, qualities);
+    push_qualities(&FastqStyle::default(), record, qualities);
 }
 
 fn push_bases(record: RecordRef<'_>, out: &mut Vec<u8>) {
@@ -94,7 +94,7 @@ fn push_bases(record: RecordRef<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn push_qualities(style: &Style, record: RecordRef<'_>, out: &mut Vec<u8>) {
+fn push_qualities(style: &FastqStyle, record: RecordRef<'_>, out: &mut Vec<u8>) {
     let (start, qual) = (out.len(), record.qual());
     let original = style.original_qualities.then(|| record.field(tag::OQ)).flatten();
     match original.filter(|field| field.kind == b'Z' && field.value.len() == qual.len()) {
@@ -121,7 +121,7 @@ mod tests {
         raw
     }
 
-    fn text(style: &Style, line: &str) -> String {
+    fn text(style: &FastqStyle, line: &str) -> String {
         let (raw, mut out) = (raw(line), Vec::new());
         write_record(style, RecordRef::new(&raw), &mut out);
         String::from_utf8(out).unwrap()
@@ -129,23 +129,23 @@ mod tests {
 
     #[test]
     fn reads_are_written_as_they_were_sequenced() {
-        let plain = Style::default();
+        let plain = FastqStyle::default();
         let forward = "r\t67\tc\t1\t9\t4M\t=\t9\t0\tACGN\tABCD\tRG:Z:g\tXI:i:7\tOQ:Z:wxyz";
         let reverse = "r\t147\tc\t1\t9\t4M\t=\t9\t0\tACGN\tABCD\tOQ:Z:wxyz";
         assert_eq!(text(&plain, forward), "@r\nACGN\n+\nABCD\n");
         assert_eq!(text(&plain, reverse), "@r\nNCGT\n+\nDCBA\n");
-        let named = Style { suffix: true, original_qualities: true, ..plain.clone() };
+        let named = FastqStyle { suffix: true, original_qualities: true, ..plain.clone() };
         assert_eq!(text(&named, forward), "@r/1\nACGN\n+\nwxyz\n");
         assert_eq!(text(&named, reverse), "@r/2\nNCGT\n+\nzyxw\n");
-        let tags = Style { tags: Fields::Some(vec![*b"RG", *b"XI"]), ..plain.clone() };
+        let tags = FastqStyle { tags: TagSelection::Some(vec![*b"RG", *b"XI"]), ..plain.clone() };
         assert_eq!(text(&tags, forward), "@r\tRG:Z:g\tXI:i:7\nACGN\n+\nABCD\n");
-        let all = Style { tags: Fields::All, ..plain };
+        let all = FastqStyle { tags: TagSelection::All, ..plain };
         assert_eq!(text(&all, reverse), "@r\tOQ:Z:wxyz\nNCGT\n+\nDCBA\n");
     }
 
     #[test]
     fn reads_without_qualities_or_bases_are_whole_records_too() {
-        let style = Style { suffix: true, ..Style::default() };
+        let style = FastqStyle { suffix: true, ..FastqStyle::default() };
         assert_eq!(text(&style, "r\t4\t*\t0\t0\t*\t*\t0\t0\tAC\t*"), "@r\nAC\n+\nBB\n");
         assert_eq!(text(&style, "r\t196\t*\t0\t0\t*\t*\t0\t0\t*\t*"), "@r\n\n+\n\n");
         let mut odd = raw("r\t4\t*\t0\t0\t*\t*\t0\t0\tA\tI");

@@ -1,4 +1,4 @@
-//! What a file is.
+//! File formats: BAM, SAM and CRAM, and the files of references, variants and intervals.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -16,5 +16,5 @@ pub mod sam;
 pub mod sites;
 pub mod source;
 pub mod spill;
-pub mod squeeze;
+pub mod spill_codec;
 pub mod text;

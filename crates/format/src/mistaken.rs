@@ -1,8 +1,8 @@
-//! Kinds of files that are given for files of reads by mistake, told by how they begin.
+//! Recognises files of other kinds that are given instead of files of reads, by their first bytes.
 
 use readmill_record::Error;
 
-/// How files of other kinds begin, what they are, and what to do with them.
+/// First bytes of other kinds of files, their names, and the remedy.
 const KINDS: [(&[u8], &str, &str); 11] = [
     (b"\x1f\x8b", "it is packed by gzip twice", "unpack it once: gunzip -c FILE"),
     (b"\x28\xb5\x2f\xfd", "it is packed by zstd", "unpack it: zstd -dc FILE"),

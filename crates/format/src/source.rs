@@ -1,7 +1,7 @@
-//! One input, whatever its format: its header, then chunks to be opened in parallel.
+//! An input of any format: its header, then chunks to open in parallel.
 //!
-//! The format is told by content, never by name. [`Source::claim`] is serial and cheap; an [`Opener`]
-//! (one a thread) turns what was claimed into records.
+//! The content decides the format, never the name. [`Source::claim`] is serial and cheap; an [`Opener`] (one for
+//! each thread) turns claimed chunks into records.
 
 use std::io::{Cursor, Read};
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use readmill_record::{Error, Header, Ledger, RecordRef, Result, make_room};
 
 use crate::bam::header as bam_header;
-use crate::bgzf::{BlockReader, Chunk, Inflater, Stream, frame};
+use crate::bgzf::{BlockReader, Chunk, InflateReader, Inflater, frame};
 use crate::chain::Opened;
 use crate::cram;
 use crate::mistaken;
@@ -19,45 +19,45 @@ use crate::sam::LineParser;
 /// Bytes of SAM text opened together.
 const TEXT_CHUNK: usize = 1 << 19;
 
-/// Bytes looked at to tell the format: enough for one BGZF block.
+/// Bytes read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
 
 type Input = Box<dyn Read + Send>;
 
-enum Kind {
+enum Format {
     Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
     Sam { text: Input, rest: Vec<u8>, ended: bool, most: usize },
     Cram(Box<cram::Reader>),
 }
 
-/// How an input is opened.
+/// Options of opening an input.
 #[derive(Clone, Default)]
-pub struct Rules {
+pub struct OpenOptions {
     /// Accept a BGZF file without its EOF block, and a CRAM file without its last container.
     pub allow_missing_eof: bool,
-    /// Bytes that the header, or any line of SAM, may take.
+    /// The most bytes that the header, or a line of SAM, may take.
     pub most: usize,
-    /// What the header is charged to.
+    /// The ledger that pays for the header.
     pub ledger: Ledger,
-    /// Bytes that a container of CRAM may take, with what comes of it.
+    /// The most bytes that a container of CRAM may take, including its records.
     pub container: usize,
     /// The reference that the reads were aligned to, where CRAM needs it.
     pub reference: Option<cram::Fasta>,
-    /// Where else the bases of contigs may lie.
+    /// Other places with the bases of contigs.
     pub cache: cram::Cache,
-    /// The name of the file, of which htslib makes names of reads that CRAM has none of.
+    /// The name of the file. htslib names reads after it if CRAM stores no names.
     pub name: Vec<u8>,
 }
 
 /// An input being read.
 pub struct Source {
     header: Header,
-    kind: Kind,
-    /// What decodes CRAM.
+    kind: Format,
+    /// The setup of CRAM decoders.
     setup: Option<Arc<cram::Setup>>,
 }
 
-/// What one ticket takes from the input.
+/// A part of the input, taken by one ticket.
 #[derive(Clone)]
 pub enum Claim {
     /// Compressed blocks of a BAM file.
@@ -71,19 +71,19 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Upper bound of the bytes the claim's records take as BAM.
+    /// Upper bound of the bytes of the claim's records as BAM.
     pub fn bound(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.inflated,
             Claim::Bytes(bytes) => bytes.len(),
-            // The worst a SAM byte can become: two characters of a B:i array are four bytes; the
-            // fixed fields of a minimal line of 22 characters are 38.
+            // The worst growth of SAM text: two characters of a B:i array become four bytes; a minimal line of 22
+            // characters has fixed fields of 38 bytes.
             Claim::Text(text) => 2 * text.len() + 64,
             Claim::Container(container) => container.bound(),
         }
     }
 
-    /// Upper bound of the number of its records, where it is known without looking.
+    /// Upper bound of the number of records, if it is known without decoding.
     pub fn most_records(&self) -> Option<usize> {
         match self {
             Claim::Container(container) => Some(container.header.records),
@@ -91,8 +91,8 @@ impl Claim {
         }
     }
 
-    /// What opening it takes beyond the usual, while its records are not yet where they wait: a container of CRAM is
-    /// larger than a chunk of BAM, and its blocks are in memory beside what comes of them.
+    /// Additional bytes that opening takes until the records are in place: a container of CRAM is larger than a
+    /// chunk of BAM, and its blocks are in memory together with its records.
     pub fn working(&self) -> usize {
         match self {
             Claim::Container(container) => container.working().saturating_add(container.bound()),
@@ -100,7 +100,7 @@ impl Claim {
         }
     }
 
-    /// Bytes of the input this claim stands for, as they lie in the file.
+    /// Bytes of the claim in the input file.
     pub fn read_bytes(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.compressed.len(),
@@ -111,12 +111,12 @@ impl Claim {
     }
 }
 
-/// Most bytes of records one claim gives, for planning memory.
+/// The most bytes of records in one claim of BAM, for planning memory.
 pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
 
 impl Source {
-    /// Reads the header of `input`.
-    pub fn open(mut input: Input, rules: &Rules) -> Result<Self> {
+    /// Opens `input` and reads its header.
+    pub fn open(mut input: Input, options: &OpenOptions) -> Result<Self> {
         let mut peek = Vec::new();
         let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
@@ -125,22 +125,22 @@ impl Source {
         }
         let whole: Input = Box::new(Cursor::new(peek.clone()).chain(input));
         if peek.starts_with(cram::MAGIC) {
-            return Self::cram(whole, rules);
+            return Self::cram(whole, options);
         }
         if peek.starts_with(bam_header::MAGIC) {
             return Err(Error::input("this is BAM without its BGZF layer")
                 .hint("compress it: bgzip, or samtools view -b"));
         }
         if !peek.starts_with(&[0x1f, 0x8b]) {
-            return Self::sam(whole, Vec::new(), rules);
+            return Self::sam(whole, Vec::new(), options);
         }
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
-            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new(), rules);
+            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new(), options);
         }
-        Self::bgzf(BlockReader::new(whole, rules.allow_missing_eof), rules)
+        Self::bgzf(BlockReader::new(whole, options.allow_missing_eof), options)
     }
 
-    /// Bytes that opening a file takes whose header is known.
+    /// Bytes that opening a file takes if its header is known.
     pub fn opening_bytes(header: &Header) -> u64 {
         bam_header::bytes(header) / 2 * 3 + MAX_CLAIM as u64 + header.heap_bytes()
     }
@@ -150,53 +150,55 @@ impl Source {
         &self.header
     }
 
-    /// Bytes of BAM records per byte of the input, as far as it has been read; unknown for SAM and CRAM.
+    /// Bytes of BAM records for each byte of the input read so far; `None` for SAM and CRAM.
     pub fn expansion(&self) -> Option<f64> {
         match &self.kind {
-            Kind::Bam { blocks, .. } => {
+            Format::Bam { blocks, .. } => {
                 let (compressed, inflated) = blocks.sizes();
                 Some(inflated as f64 / compressed.max(1) as f64)
             }
-            Kind::Sam { .. } | Kind::Cram(_) => None,
+            Format::Sam { .. } | Format::Cram(_) => None,
         }
     }
 
-    /// Refuses containers of CRAM that take more than `bytes`, with what comes of them, from here on.
+    /// Refuses containers of CRAM that take more than `bytes`, including their records, from here on.
     pub fn limit_containers(&mut self, bytes: usize) {
-        if let Kind::Cram(reader) = &mut self.kind {
+        if let Format::Cram(reader) = &mut self.kind {
             reader.limit(bytes);
         }
     }
 
-    /// What an [`Opener`] needs beside the header.
+    /// The setup that an [`Opener`] needs for CRAM.
     pub fn setup(&self) -> Option<Arc<cram::Setup>> {
         self.setup.clone()
     }
 
-    fn cram(input: Input, rules: &Rules) -> Result<Self> {
-        let ledger = &rules.ledger;
-        let mut reader = cram::Reader::open(input, rules.allow_missing_eof, rules.container, ledger)?;
+    fn cram(input: Input, options: &OpenOptions) -> Result<Self> {
+        let ledger = &options.ledger;
+        let mut reader =
+            cram::Reader::open(input, options.allow_missing_eof, options.container, ledger)?;
         let header = reader.header().clone();
-        let reference = rules.reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
-        let references = cram::References::new(&header, reference.as_ref(), &rules.cache, ledger)?;
-        let setup = cram::Setup::new(reader.version(), &header, references, &rules.name)?;
-        reader.set_beside(setup.most_beside());
-        Ok(Source { header, kind: Kind::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
+        let reference = options.reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
+        let references = cram::References::new(&header, reference.as_ref(), &options.cache, ledger)?;
+        let setup = cram::Setup::new(reader.version(), &header, references, &options.name)?;
+        reader.set_implied_bytes(setup.most_implied_bytes());
+        Ok(Source { header, kind: Format::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
     }
 
-    fn bgzf(mut blocks: BlockReader<Input>, rules: &Rules) -> Result<Self> {
+    fn bgzf(mut blocks: BlockReader<Input>, options: &OpenOptions) -> Result<Self> {
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
-        let (mut outline, mut charge) = (bam_header::Outline::default(), rules.ledger.empty("headers"));
+        let (mut outline, mut charge) =
+            (bam_header::Outline::default(), options.ledger.empty("headers"));
         let mut ended = false;
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
                 drop(charge);
-                return Self::sam(Box::new(Stream::new(blocks)), bytes, rules);
+                return Self::sam(Box::new(InflateReader::new(blocks)), bytes, options);
             }
             if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
-                let (header, taken) = outline.parse(&bytes, &rules.ledger)?;
+                let (header, taken) = outline.parse(&bytes, &options.ledger)?;
                 let rest = bytes.split_off(taken);
-                return Ok(Source { header, kind: Kind::Bam { blocks, rest }, setup: None });
+                return Ok(Source { header, kind: Format::Bam { blocks, rest }, setup: None });
             }
             if ended {
                 return Err(Error::input("the file ends inside its header").hint("get the file again"));
@@ -209,8 +211,8 @@ impl Source {
         }
     }
 
-    fn sam(mut text: Input, mut rest: Vec<u8>, rules: &Rules) -> Result<Self> {
-        let mut charge = rules.ledger.charge("headers", rest.capacity() as u64)?;
+    fn sam(mut text: Input, mut rest: Vec<u8>, options: &OpenOptions) -> Result<Self> {
+        let mut charge = options.ledger.charge("headers", rest.capacity() as u64)?;
         let (mut ended, mut complete, mut searched, mut end) = (false, 0, 0, 0);
         // The header is every leading line that starts with '@'.
         loop {
@@ -229,35 +231,35 @@ impl Source {
         }
         let mut lines = rest[end..].split(|&b| b == b'\n');
         let first = lines.next().unwrap_or_default();
-        let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // of a long line, the start
+        let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // a cut line has only its start
         if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
             return Err(mistaken::not_reads(&rest));
         }
-        let header = Header::parse_within(&rest[..end], &rules.ledger)?;
+        let header = Header::parse_within(&rest[..end], &options.ledger)?;
         let rest = rest.split_off(end);
-        let most = rules.most;
-        Ok(Source { header, kind: Kind::Sam { text, rest, ended, most }, setup: None })
+        let most = options.most;
+        Ok(Source { header, kind: Format::Sam { text, rest, ended, most }, setup: None })
     }
 
-    /// Takes the next piece of the input, in the memory of `reuse` where it can; nothing at the end.
+    /// Takes the next part of the input, reusing the memory of `reuse`; `None` at the end.
     pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
         match &mut self.kind {
-            Kind::Bam { rest, .. } if !rest.is_empty() => {
+            Format::Bam { rest, .. } if !rest.is_empty() => {
                 let all = std::mem::take(rest);
                 let cut = all.len().min(MAX_CLAIM);
                 let mut piece = all;
                 *rest = piece.split_off(cut);
                 Ok(Some(Claim::Bytes(piece)))
             }
-            Kind::Bam { blocks, .. } => {
+            Format::Bam { blocks, .. } => {
                 let mut chunk = reuse;
                 Ok(blocks.next_chunk(&mut chunk)?.then_some(Claim::Blocks(chunk)))
             }
-            Kind::Cram(reader) => {
+            Format::Cram(reader) => {
                 let container = reader.claim(reuse.compressed)?;
                 Ok(container.map(|container| Claim::Container(Box::new(container))))
             }
-            Kind::Sam { text, rest, ended, most } => {
+            Format::Sam { text, rest, ended, most } => {
                 let mut searched = 0;
                 loop {
                     if !*ended && rest.len() < TEXT_CHUNK {
@@ -287,7 +289,7 @@ fn too_long(what: &str, most: usize) -> Error {
         .hint("raise -m")
 }
 
-/// Appends `n` bytes, fewer only at the end; says whether that was reached.
+/// Appends `n` bytes, or fewer at the end; returns whether the end was reached.
 fn fill(input: &mut Input, into: &mut Vec<u8>, n: usize) -> Result<bool> {
     let got = input.take(n as u64).read_to_end(into).map_err(|e| match e.get_ref() {
         Some(inner) if inner.is::<Error>() => {
@@ -307,7 +309,7 @@ fn fill(input: &mut Input, into: &mut Vec<u8>, n: usize) -> Result<bool> {
     Ok(got < n)
 }
 
-/// One thread's means to open claims.
+/// Opens claims, one for each thread.
 pub struct Opener {
     inflater: Inflater,
     lines: LineParser,
@@ -316,14 +318,14 @@ pub struct Opener {
 }
 
 impl Opener {
-    /// An opener for inputs with this header, and what [`Source::setup`] gives.
+    /// An opener for inputs with this header and the [`Source::setup`] of the input.
     pub fn new(header: &Header, setup: Option<&Arc<cram::Setup>>) -> Self {
         let cram = setup.map(|setup| Box::new(cram::Decoder::new(Arc::clone(setup))));
         let (inflater, lines) = (Inflater::default(), LineParser::new(header));
         Opener { inflater, lines, n_ref: header.n_ref(), cram }
     }
 
-    /// Turns a claim into records, in `opened`; what memory the claim leaves is given back.
+    /// Turns a claim into records in `opened`; returns the memory of the claim for reuse.
     pub fn open(&mut self, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
         match claim {
             Claim::Blocks(chunk) => {

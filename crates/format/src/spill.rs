@@ -1,6 +1,6 @@
-//! What does not fit in memory: one file per temporary directory, deleted the moment it is made, so
-//! that nothing is left behind however the program ends. Everything spilled is an extent of it; there
-//! is no limit on open files because there is one.
+//! The spill: data that does not fit in memory, in one file for each temporary directory. The file is deleted as
+//! soon as it is made, so that nothing is left behind however the program ends. All spilled data are extents of it,
+//! so there is no limit of open files.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ pub struct Spill {
     written: AtomicU64,
 }
 
-/// A stretch of one of the files.
+/// A range of one of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     file: usize,
@@ -41,7 +41,7 @@ impl Spill {
         Ok(self.files.get_or_init(|| made))
     }
 
-    /// Fails if a file cannot be made in one of the directories.
+    /// Fails if a file cannot be created in one of the directories.
     pub fn check(&self) -> Result<()> {
         self.files().map(drop)
     }
@@ -57,7 +57,7 @@ impl Spill {
     }
 
     /// Bytes that the file systems of the directories have free for this user: the least of them times their
-    /// number, because runs go to each in turn. Nothing where a system does not say.
+    /// number, because runs go to each in turn. `None` if a system does not report it.
     pub fn available(&self) -> Option<u64> {
         let free = |dir: &PathBuf| {
             let system = rustix::fs::statvfs(dir).ok()?;
@@ -67,7 +67,7 @@ impl Spill {
         free?.into_iter().min().map(|least| least.saturating_mul(self.dirs.len() as u64))
     }
 
-    /// An empty extent at the end of the file that is `turn`'s.
+    /// An empty extent at the end of a file; `turn` selects the file.
     pub fn begin(&self, turn: usize) -> Result<Extent> {
         let files = self.files()?;
         let file = turn % files.len();
@@ -75,7 +75,7 @@ impl Spill {
         Ok(Extent { file, start: meta.len(), end: meta.len() })
     }
 
-    /// Appends to an extent that was begun last in its file.
+    /// Appends to an extent, which must be the last one begun in its file.
     pub fn append(&self, extent: &mut Extent, bytes: &[u8]) -> Result<()> {
         let file = &self.files()?[extent.file];
         file.write_all_at(bytes, extent.end).map_err(|e| self.error(extent.file, "spilling", &e))?;
@@ -84,7 +84,7 @@ impl Spill {
         Ok(())
     }
 
-    /// Gives the disk space of an extent back, where the file system can do that.
+    /// Frees the disk space of an extent, if the file system can.
     pub fn free(&self, extent: &Extent) {
         use rustix::fs::{FallocateFlags, fallocate};
         let Some(file) = self.files.get().and_then(|files| files.get(extent.file)) else { return };
@@ -92,7 +92,7 @@ impl Spill {
         let _ = fallocate(file, hole, extent.start, extent.end - extent.start);
     }
 
-    /// Reads from `at` on into `into`, which must lie in the extent.
+    /// Fills `into` from position `at`; all of it must lie in the extent.
     pub fn read(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
         debug_assert!(at >= extent.start && at + into.len() as u64 <= extent.end);
         let file = &self.files()?[extent.file];
@@ -106,7 +106,7 @@ impl Spill {
     }
 }
 
-/// `O_TMPFILE` where the file system has it; else a file under a random name, unlinked at once.
+/// `O_TMPFILE` if the file system has it; otherwise a file with a random name, unlinked at once.
 fn unlinked_file(dir: &Path) -> Result<File> {
     if dir.metadata().is_ok_and(|meta| !meta.is_dir()) {
         let what =

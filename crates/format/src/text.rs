@@ -1,4 +1,4 @@
-//! A text file by lines, whether it is plain, gzip or BGZF, which its content tells.
+//! Text files read line by line: plain, gzip or BGZF, detected from the content.
 
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -7,44 +7,44 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
-use crate::bgzf::{BlockReader, Stream};
+use crate::bgzf::{BlockReader, InflateReader};
 
-/// Bytes asked of the file at a time.
+/// Bytes read from the file at a time.
 const READ_SIZE: usize = 256 << 10;
 
-/// The longest line that is read: a VCF of a hundred thousand samples has lines of megabytes.
+/// The longest line accepted: a VCF of a hundred thousand samples has lines of megabytes.
 const MAX_LINE: usize = 256 << 20;
 
-/// Most memory that a chunk of BGZF takes, compressed and inflated, each of which may have grown by doubling.
+/// The most memory of a chunk of BGZF, compressed and inflated; both may have grown by doubling.
 pub(crate) const BGZF_BYTES: usize = 4 * crate::bgzf::frame::MAX_CHUNK;
 
-/// What inflating gzip takes: its window, tables, and a buffer.
+/// Memory for inflating gzip: its window, tables, and a buffer.
 const GZIP_BYTES: usize = 96 << 10;
 
-/// What is read, and the charge of the memory that reading takes.
-pub struct Input {
+/// An open, inflated input, and the charge for the memory of reading it.
+pub struct TextInput {
     from: Box<dyn Read + Send>,
     charge: Charge,
 }
 
-impl Input {
-    /// What is not compressed; what becomes of it is charged to `ledger`.
+impl TextInput {
+    /// An input that is not compressed; later memory is charged to `ledger`.
     pub fn plain(from: impl Read + Send + 'static, ledger: &Ledger) -> Self {
-        Input { from: Box::new(from), charge: ledger.empty(READING) }
+        TextInput { from: Box::new(from), charge: ledger.empty(READING) }
     }
 
-    /// What reading is charged to.
+    /// The ledger that reading is charged to.
     pub fn ledger(&self) -> &Ledger {
         self.charge.ledger()
     }
 
-    /// Puts bytes that were taken off the start back.
+    /// Puts `start`, which was taken off the start, back.
     #[must_use]
     pub fn behind(self, start: Vec<u8>) -> Self {
-        Input { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
+        TextInput { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
     }
 
-    /// Fills `into`; says how many bytes there were, which are fewer only at the end.
+    /// Fills `into`; returns the number of bytes, which is smaller only at the end.
     pub fn fill(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let mut n = 0;
         while n < into.len() {
@@ -58,11 +58,11 @@ impl Input {
         Ok(n)
     }
 
-    /// Appends the next `n` bytes to `bytes`, or those up to the end if they are fewer, and pays for them by `charge`. A
-    /// number that is not true takes no memory.
+    /// Appends the next `n` bytes to `bytes`, or fewer at the end, and pays for them with `charge`. A false number
+    /// takes no memory.
     ///
     /// # Errors
-    /// Reading fails, or the memory is not free; neither names the file.
+    /// Reading fails, or the memory is not free; the error does not name the file.
     pub fn append(&mut self, n: u64, bytes: &mut Vec<u8>, charge: &mut Charge) -> Result<u64> {
         let mut read = 0;
         while read < n {
@@ -81,40 +81,40 @@ impl Input {
     }
 }
 
-impl Read for Input {
+impl Read for TextInput {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         self.from.read(into)
     }
 }
 
-/// Opens a file that may be compressed. What it reads is inflated.
-pub fn open(path: &Path, ledger: &Ledger) -> Result<Input> {
+/// Opens a file that may be compressed; it is inflated while it is read.
+pub fn open(path: &Path, ledger: &Ledger) -> Result<TextInput> {
     let opening = |e| Error::io("it cannot be opened", &e).file(path);
     let (from, bytes) = inflated(File::open(path).map_err(opening)?).map_err(opening)?;
     let charge = ledger.charge(READING, bytes as u64).map_err(|e| e.file(path))?;
-    Ok(Input { from, charge })
+    Ok(TextInput { from, charge })
 }
 
-/// What reads inflated bytes, and the bytes of memory that this takes.
+/// A reader of inflated bytes, and its bytes of memory.
 type Inflated<'a> = (Box<dyn Read + Send + 'a>, usize);
 
-/// Returns what `packed` holds, inflated if it is compressed, and the bytes that reading it takes.
+/// Returns a reader of `packed`, which inflates compressed input, and its bytes of memory.
 ///
 /// # Errors
-/// If the first bytes cannot be read.
+/// The first bytes cannot be read.
 pub fn inflated<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflated<'a>> {
     let mut start = Vec::new();
     (&mut packed).take(18).read_to_end(&mut start)?;
     let (gzip, bgzf) = (start.starts_with(&[0x1f, 0x8b]), is_bgzf(&start));
     let whole = Cursor::new(start).chain(packed);
     Ok(match (gzip, bgzf) {
-        (_, true) => (Box::new(Stream::new(BlockReader::new(whole, false))), BGZF_BYTES),
+        (_, true) => (Box::new(InflateReader::new(BlockReader::new(whole, false))), BGZF_BYTES),
         (true, _) => (Box::new(flate2::read::MultiGzDecoder::new(whole)), GZIP_BYTES),
         (false, _) => (Box::new(whole), 0),
     })
 }
 
-/// Reads all of a file that may be compressed, and pays for its bytes by `charge`.
+/// Reads all of a file that may be compressed, and pays for its bytes with `charge`.
 pub fn read_all(path: &Path, charge: &mut Charge) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut input = open(path, charge.ledger())?;
@@ -127,7 +127,7 @@ pub fn is_bgzf(start: &[u8]) -> bool {
     start.len() >= 14 && start[..3] == [0x1f, 0x8b, 8] && start[3] & 4 != 0 && start[12..14] == *b"BC"
 }
 
-/// What went wrong when a file that [`open`] opened was read.
+/// The error for a failed read of a file that [`open`] opened.
 pub fn reading(error: &std::io::Error, path: &Path) -> Error {
     failure(error).file(path)
 }
@@ -145,35 +145,35 @@ fn failure(error: &std::io::Error) -> Error {
     })
 }
 
-/// What reading is called in a list of what takes memory.
+/// The name of the memory of reading in the ledger.
 const READING: &str = "files being read";
 
-/// The lines of a file.
-pub struct Lines {
+/// Reads a file line by line.
+pub struct LineReader {
     path: PathBuf,
-    input: Input,
+    input: TextInput,
     bytes: Vec<u8>,
-    /// Where the current line lies in `bytes`.
+    /// The current line in `bytes`.
     line: Range<usize>,
-    /// Where the next line starts in `bytes`.
+    /// The start of the next line in `bytes`.
     at: usize,
     /// Number of the current line, from 1.
     number: u64,
     ended: bool,
-    /// Of `bytes`.
+    /// The charge for `bytes`.
     charge: Charge,
 }
 
-impl Lines {
+impl LineReader {
     /// The lines of the file at `path`.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Ok(Self::new(path, open(path, ledger)?))
     }
 
     /// The lines of `input`; `path` is for messages.
-    pub fn new(path: &Path, input: Input) -> Self {
+    pub fn new(path: &Path, input: TextInput) -> Self {
         let (path, charge) = (path.to_path_buf(), input.charge.ledger().empty("a line of text"));
-        Lines { path, input, bytes: Vec::new(), line: 0..0, at: 0, number: 0, ended: false, charge }
+        LineReader { path, input, bytes: Vec::new(), line: 0..0, at: 0, number: 0, ended: false, charge }
     }
 
     /// Goes to the next line; false at the end of the file.
@@ -209,7 +209,7 @@ impl Lines {
         self.number -= 1;
     }
 
-    /// Moves the rest to the start, which makes room for more.
+    /// Moves the unread bytes to the start, which makes room for more.
     fn read_more(&mut self) -> Result<()> {
         self.bytes.drain(..self.at);
         self.at = 0;
@@ -224,7 +224,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The error for a line that does not fit into the memory, the rest of which is passed over to see what it needs.
+    /// The error for a line that does not fit into memory; skips the rest of the line to measure it.
     fn measure(&mut self) -> Result<Error> {
         let mut length = self.bytes.len();
         let mut piece = std::mem::take(&mut self.bytes);
@@ -241,7 +241,7 @@ impl Lines {
                 break;
             }
         }
-        let needed = (length + 2 * READ_SIZE) as u64; // as much as is read at a time lies behind it, and before it
+        let needed = (length + 2 * READ_SIZE) as u64; // before and after the line there may be one read of bytes each
         let mut error =
             self.charge.ledger().shortage("a line of text", needed.saturating_sub(self.charge.bytes()));
         error.what = format!("line {}: {}", self.number + 1, error.what);
@@ -274,7 +274,7 @@ mod tests {
     fn lines(bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
-        let mut lines = Lines::open(file.path(), &Ledger::unlimited())?;
+        let mut lines = LineReader::open(file.path(), &Ledger::unlimited())?;
         let mut all = Vec::new();
         while lines.advance()? {
             if all.len() == 2 {

@@ -1,9 +1,9 @@
-//! The one block of memory in which records wait to be sorted.
+//! An arena: one block of memory that holds records while they wait to be sorted.
 //!
-//! Filling: any thread allocates from a shared [`Arena`] by moving one atomic cursor; it gets a
-//! slice nobody else has. Reading: [`Arena::seal`] takes the arena by value, so no such slice can
-//! be alive any more, and the records become plain shared bytes. Dropping it gives all memory back at
-//! once. There is no allocation, lock or free per record.
+//! Filling: any thread allocates from a shared [`Arena`] by moving one atomic cursor, and gets a slice that no
+//! other thread has. Reading: [`Arena::seal`] takes the arena by value, so no such slice can be alive any more, and
+//! the records become plain shared bytes. Dropping it frees all memory at once. There is no allocation, lock or
+//! free per record.
 #![allow(unsafe_code, reason = "hands out parts of one mapping to many threads")]
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -12,14 +12,14 @@ use memmap2::{MmapMut, MmapOptions};
 
 use crate::ledger::audit;
 
-/// An arena of so many bytes has pages of 2 MiB; the last of them, which is hardly used, is little beside it.
+/// From this size on an arena has pages of 2 MiB: the last of them, mostly unused, is small compared to the arena.
 const LARGE: usize = 64 << 20;
 
 /// Memory being filled.
 pub struct Arena {
     map: Option<MmapMut>,
-    /// Where the map starts, and its bytes. The map itself is not asked: its slice would be one of all bytes, those of
-    /// others included.
+    /// Start of the map, and its size. The slice of the map itself is not used: it would overlap the slices of
+    /// other threads.
     start: *mut u8,
     capacity: usize,
     used: Used,
@@ -40,7 +40,7 @@ unsafe impl Send for Arena {}
 // SAFETY: as above; `alloc` is the only way to the bytes and never gives out the same one twice.
 unsafe impl Sync for Arena {}
 
-/// Memory that is full and may be read by everyone.
+/// Memory that is full and can be read by all threads.
 pub struct Sealed {
     map: Option<MmapMut>,
     used: Used,
@@ -78,7 +78,7 @@ impl Arena {
         Arena { map, start, capacity, used: Used(AtomicUsize::new(0)) }
     }
 
-    /// Bytes the arena can hold.
+    /// Capacity in bytes.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -88,8 +88,8 @@ impl Arena {
         self.used.0.load(Relaxed)
     }
 
-    /// Takes `len` bytes: their offset and the bytes themselves. Nothing when the arena is full.
-    #[allow(clippy::mut_from_ref)] // each call gives out other bytes
+    /// Takes `len` bytes: their offset and the bytes themselves; `None` if they do not fit.
+    #[allow(clippy::mut_from_ref)] // each call returns other bytes
     pub fn alloc(&self, len: usize) -> Option<(usize, &mut [u8])> {
         let fits = |used: usize| used.checked_add(len).filter(|&end| end <= self.capacity());
         if len == 0 {
@@ -103,20 +103,20 @@ impl Arena {
         Some((offset, bytes))
     }
 
-    /// Ends the filling.
+    /// Ends the filling: no more allocations, and all bytes can be read.
     pub fn seal(self) -> Sealed {
         Sealed { used: self.used, map: self.map }
     }
 }
 
 impl Sealed {
-    /// Everything that was allocated.
+    /// All bytes that were allocated.
     pub fn bytes(&self) -> &[u8] {
         self.map.as_ref().map_or(&[], |map| &map[..self.used.0.load(Relaxed)])
     }
 }
 
-/// Tells the processor that the record at `offset` will be needed soon. No effect beyond speed.
+/// Prefetches the record at `offset`. No effect beyond speed.
 #[inline]
 pub fn prefetch(bytes: &[u8], offset: usize) {
     #[cfg(target_arch = "x86_64")]

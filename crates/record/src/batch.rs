@@ -1,13 +1,12 @@
-//! A stretch of records that travels through the pipeline together.
+//! A batch of records that goes through the pipeline together.
 
 use crate::error::{Error, Result};
 use crate::view::RecordRef;
 
-/// What a record remembers of its place in the input: its ordinal, and how many records before it
-/// the first record of its template stands.
+/// The position of a record in the input: its ordinal, and its distance from the first record of its template.
 ///
-/// Ordinals take 40 bits (10^12 records), the distance 24. A template of more records than that is
-/// cut (see `readmill_format::chain`), so the distance never overflows.
+/// Ordinals take 40 bits (10^12 records), the distance 24. A template of more records than that is cut (see
+/// `readmill_format::chain`), so the distance never overflows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(pub u64);
 
@@ -32,14 +31,14 @@ impl Stamp {
     }
 }
 
-/// Where one record of a batch stands.
+/// The position of one record in a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     /// Offset in [`Batch::bytes`].
     pub start: u32,
     /// Bytes, `block_size` included.
     pub len: u32,
-    /// Its place in the input.
+    /// Its position in the input.
     pub stamp: Stamp,
 }
 
@@ -48,19 +47,19 @@ impl Span {
     ///
     /// # Errors
     ///
-    /// Where the record ends beyond 4 GiB, which spans do not reach.
+    /// The record ends beyond 4 GiB, the limit of spans.
     pub fn new(start: usize, len: usize, stamp: Stamp) -> Result<Self> {
         match u32::try_from(start.saturating_add(len)) {
             Ok(end) => Ok(Span { start: end - len as u32, len: len as u32, stamp }),
-            Err(_) => Err(Error::input("records that must be held together take more than 4 GiB")),
+            Err(_) => Err(Error::input("records that must stay together take more than 4 GiB")),
         }
     }
 }
 
-/// Of so many records one at most is changed where the others stay in place.
+/// If at most one record in this many is changed, the others stay in place.
 const FEW: usize = 8;
 
-/// Records and their order. Bytes of dropped records stay where they are until the batch is cleared.
+/// Records and their order. The bytes of dropped records stay until the batch is cleared.
 #[derive(Default)]
 pub struct Batch {
     /// The records' bytes; gaps are allowed, and spans need not be in address order.
@@ -69,7 +68,7 @@ pub struct Batch {
     pub spans: Vec<Span>,
     spare: Vec<u8>,
     spare_spans: Vec<Span>,
-    /// Whether `spans` are some of the records only.
+    /// Whether `spans` holds only some of the records.
     in_part: bool,
 }
 
@@ -79,7 +78,7 @@ impl Batch {
         Batch { bytes: Vec::with_capacity(bytes), ..Batch::default() }
     }
 
-    /// Forgets every record, keeps the memory.
+    /// Removes all records and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.spans.clear();
@@ -105,7 +104,7 @@ impl Batch {
         self.spans.iter().map(|&span| (span.stamp, self.record(span)))
     }
 
-    /// Empties the batch, and keeps no more memory for bytes than `most`.
+    /// Empties the batch and keeps at most `most` bytes of memory for records.
     pub fn clear_to(&mut self, most: usize) {
         self.clear();
         if self.bytes.capacity() > most {
@@ -127,7 +126,7 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// Where the batch would get larger than 4 GiB.
+    /// The batch would become larger than 4 GiB.
     pub fn push(&mut self, raw: &[u8], stamp: Stamp) -> Result<()> {
         self.spans.push(Span::new(self.bytes.len(), raw.len(), stamp)?);
         self.bytes.extend_from_slice(raw);
@@ -142,15 +141,18 @@ impl Batch {
         });
     }
 
-    /// Shows each record for changes that keep its length.
+    /// Calls `change` for each record. The length of a record must not change.
     pub fn edit(&mut self, mut change: impl FnMut(Stamp, &mut [u8])) {
         for span in &self.spans {
             change(span.stamp, &mut self.bytes[span.start as usize..][..span.len as usize]);
         }
     }
 
-    /// Lets `write` append the new form of each record, of whatever length; nothing appended drops it. Not for records
-    /// shown [in stretches](Batch::in_stretches), since the others would be lost.
+    /// Replaces each record by the bytes that `write` appends; a record is dropped if `write` appends none. Not
+    /// allowed inside of [`Batch::in_slices`], because the other records would be lost.
+    ///
+    /// # Errors
+    /// `write` failed, or the batch would become larger than 4 GiB.
     pub fn rewrite(
         &mut self,
         mut write: impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
@@ -180,9 +182,9 @@ impl Batch {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Shows the batch to `work` a few records at a time, so that caches hold them while much is done to them. What it
-    /// does must drop records, change them where they are, or [amend](Batch::amend) them.
-    pub fn in_stretches(
+    /// Calls `work` for a few records at a time, so that they stay in the CPU caches during all steps. `work` may
+    /// drop records, change them in place, or [amend](Batch::amend) them.
+    pub fn in_slices(
         &mut self,
         records: usize,
         mut work: impl FnMut(&mut Batch) -> Result<()>,
@@ -209,7 +211,7 @@ impl Batch {
         outcome
     }
 
-    /// Copies the records together, so that what they were before they were amended takes no memory.
+    /// Copies the records together, so that the old bytes of amended records take no memory.
     fn close_gaps<'a>(&mut self, spans: impl Iterator<Item = &'a mut Span>) -> Result<()> {
         let mut out = std::mem::take(&mut self.spare);
         out.clear();
@@ -222,14 +224,15 @@ impl Batch {
         Ok(())
     }
 
-    /// Where in `spans` the records stand for which `holds` does.
+    /// The indexes in `spans` of the records for which `holds` returns true.
     pub fn positions(&self, mut holds: impl FnMut(RecordRef<'_>) -> bool) -> Vec<u32> {
         let at = self.spans.iter().zip(0..).filter(|&(&span, _)| holds(self.record(span)));
         at.map(|(_, at)| at).collect()
     }
 
-    /// Lets `write` append the new form of the records at these positions, in order; nothing appended drops one. The
-    /// new forms of few are put behind all others, which stay where they are; for many the batch is rewritten.
+    /// Replaces the records at these positions, which are in order, by the bytes that `write` appends; a record is
+    /// dropped if `write` appends none. If they are few, the new bytes go to the end and all other records stay in
+    /// place; if they are many, the batch is rewritten.
     pub fn amend(
         &mut self,
         positions: &[u32],
@@ -258,7 +261,7 @@ impl Batch {
         })
     }
 
-    /// Puts the new form of one record behind all others; tells how many bytes it has.
+    /// Puts the new bytes of one record at the end; returns their number.
     fn replace(
         &mut self,
         at: usize,
@@ -277,8 +280,8 @@ impl Batch {
         Ok(bytes)
     }
 
-    /// Numbers the records `first, first + 1, …` and notes where each template starts: a template is
-    /// a stretch of records of equal name (`*` names nothing, so such a record stands alone).
+    /// Numbers the records `first, first + 1, …` and notes where each template starts. A template is a run of
+    /// records with the same name (`*` means no name, so such a record is a template by itself).
     pub fn stamp(&mut self, first: u64) {
         let (mut lead, mut previous) = (0u32, None::<Span>);
         for i in 0..self.spans.len() {
@@ -299,7 +302,7 @@ mod tests {
     use super::*;
     use crate::{edit, tag};
 
-    /// Lengths were cut to 32 bits, so that spans of other records came out.
+    /// Guards against a former defect: lengths were cut to 32 bits, so that spans pointed at other records.
     #[test]
     fn a_span_beyond_four_gigabytes_is_refused() {
         let most = u32::MAX as usize;
@@ -329,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_are_stretches_of_one_name() {
+    fn templates_are_runs_of_one_name() {
         let mut b = batch(&["a", "a", "a", "b", "*", "*", "a"]);
         b.stamp(100);
         let templates: Vec<u64> = b.spans.iter().map(|s| s.stamp.template()).collect();
@@ -339,13 +342,13 @@ mod tests {
     }
 
     #[test]
-    fn stretches_are_dropped_from_and_changed_in_place() {
+    fn slices_are_dropped_from_and_changed_in_place() {
         let names: Vec<String> = (0..25).map(|i| format!("read{i}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut b = batch(&names);
         for round in 0..2 {
             let mut sizes = Vec::new();
-            b.in_stretches(10, |few| {
+            b.in_slices(10, |few| {
                 sizes.push(few.len());
                 few.retain(|_, record| !record.qname().ends_with(b"7"));
                 few.edit(|_, raw| edit::set_mapq(raw, 30));
@@ -357,19 +360,19 @@ mod tests {
         let left: Vec<_> = b.records().map(|(_, r)| (r.qname(), r.mapq())).collect();
         let expected = names.iter().filter(|name| !name.ends_with('7'));
         assert_eq!(left, expected.map(|name| (name.as_bytes(), 30)).collect::<Vec<_>>());
-        assert!(b.in_stretches(10, |_| Err(Error::input("wrong"))).is_err());
+        assert!(b.in_slices(10, |_| Err(Error::input("wrong"))).is_err());
         let rewriting = |few: &mut Batch| few.rewrite(|_, _, _| Ok(()));
-        assert!(b.in_stretches(10, rewriting).unwrap_err().to_string().contains("rewrites"));
+        assert!(b.in_slices(10, rewriting).unwrap_err().to_string().contains("rewrites"));
         b.rewrite(|_, _, _| Ok(())).unwrap();
         assert!(b.is_empty());
     }
 
     #[test]
-    fn what_is_amended_in_stretches_does_not_pile_up() {
+    fn amended_bytes_in_slices_do_not_accumulate() {
         let names: Vec<String> = (0..1000).map(|i| format!("read{i}")).collect();
         let mut b = batch(&names.iter().map(String::as_str).collect::<Vec<_>>());
         let before = b.bytes.len();
-        b.in_stretches(10, |few| {
+        b.in_slices(10, |few| {
             for tag in [*b"XA", *b"XB", *b"XA"] {
                 let all = few.positions(|record| !record.qname().ends_with(b"5"));
                 few.amend(&all, |_, record, out| {

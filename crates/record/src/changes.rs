@@ -1,8 +1,8 @@
-//! What a step may change.
+//! The kinds of changes that a step may make.
 
 use crate::tag::Tag;
 
-/// What a step may change of reads. Whatever it does not name stays as it is, and `--verify` fails if it does not.
+/// The changes that a step may make to reads. All else must stay the same, and `--verify` fails if it does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Which reads there are: it drops or adds some.
@@ -50,7 +50,7 @@ impl Changes {
         Changes { tags: Tags::Some(tags.to_vec()), ..Changes::default() }
     }
 
-    /// What two steps may change together.
+    /// The changes that two steps together may make.
     pub fn and(mut self, other: &Changes) -> Self {
         self.reads |= other.reads;
         self.flags |= other.flags;

@@ -1,6 +1,6 @@
-//! CIGAR: what an alignment consumes of the read and of the reference.
+//! CIGAR, and which bases of the read and of the reference it consumes.
 
-/// A CIGAR as BAM stores it: one little-endian `u32` an operator, length << 4 | operator.
+/// A CIGAR as BAM stores it: one little-endian `u32` for each operator, length << 4 | operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cigar<'a>(pub &'a [u8]);
 
@@ -25,7 +25,7 @@ pub fn consumes_query(op: u32) -> bool {
 }
 
 impl<'a> Cigar<'a> {
-    /// The operators as (operator, length).
+    /// The operators, each as (operator, length).
     pub fn ops(self) -> impl DoubleEndedIterator<Item = (u32, u32)> + ExactSizeIterator + 'a {
         self.0.chunks_exact(4).map(|c| {
             let v = u32::from_le_bytes([c[0], c[1], c[2], c[3]]);

@@ -1,4 +1,4 @@
-//! Changes to raw records that keep their length, and changes to their optional fields that do not.
+//! Edits of raw records: of fixed fields in place, and of optional fields, which change the length.
 
 use crate::tag::{self, Tag};
 use crate::view::RecordRef;
@@ -7,27 +7,27 @@ fn put(raw: &mut [u8], at: usize, bytes: &[u8]) {
     raw[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
-/// Writes FLAG.
+/// Sets FLAG.
 pub fn set_flags(raw: &mut [u8], flags: u16) {
     put(raw, 18, &flags.to_le_bytes());
 }
 
-/// Writes the reference sequence's index.
+/// Sets the index of the reference sequence.
 pub fn set_ref_id(raw: &mut [u8], ref_id: i32) {
     put(raw, 4, &ref_id.to_le_bytes());
 }
 
-/// Writes the position, 0-based.
+/// Sets the position, 0-based.
 pub fn set_pos(raw: &mut [u8], pos: i32) {
     put(raw, 8, &pos.to_le_bytes());
 }
 
-/// Writes the mapping quality.
+/// Sets the mapping quality.
 pub fn set_mapq(raw: &mut [u8], mapq: u8) {
     raw[13] = mapq;
 }
 
-/// Writes the BAI bin that POS, CIGAR and FLAG make, as htslib and htsjdk do when they change these.
+/// Sets the BAI bin from POS, CIGAR and FLAG, as htslib and htsjdk do when they change these.
 pub fn set_bin(raw: &mut [u8]) {
     let record = RecordRef::new(raw);
     let bin = bin(record.pos(), record.end());
@@ -46,17 +46,17 @@ fn bin(pos: i32, end: i64) -> u16 {
     0
 }
 
-/// Writes the reference sequence's index of the next segment.
+/// Sets the reference sequence of the next segment.
 pub fn set_next_ref_id(raw: &mut [u8], ref_id: i32) {
     put(raw, 24, &ref_id.to_le_bytes());
 }
 
-/// Writes the position of the next segment, 0-based.
+/// Sets the position of the next segment, 0-based.
 pub fn set_next_pos(raw: &mut [u8], pos: i32) {
     put(raw, 28, &pos.to_le_bytes());
 }
 
-/// Writes the template length.
+/// Sets the template length.
 pub fn set_tlen(raw: &mut [u8], tlen: i32) {
     put(raw, 32, &tlen.to_le_bytes());
 }
@@ -77,7 +77,7 @@ pub fn copy_without(record: RecordRef<'_>, tag: Tag, out: &mut Vec<u8>) -> usize
     start
 }
 
-/// Appends a text field to the record that starts at `start` of `out` and reaches its end.
+/// Appends a text field to the last record of `out`, which starts at `start`.
 pub fn append_text(out: &mut Vec<u8>, start: usize, tag: Tag, value: &[u8]) {
     out.extend_from_slice(&tag);
     out.push(b'Z');
@@ -86,8 +86,8 @@ pub fn append_text(out: &mut Vec<u8>, start: usize, tag: Tag, value: &[u8]) {
     close(out, start);
 }
 
-/// Appends an integer field to the record that starts at `start` of `out` and reaches its end, in the smallest
-/// type that holds it.
+/// Appends an integer field to the last record of `out`, which starts at `start`, in the smallest type that holds
+/// the value.
 pub fn append_integer(out: &mut Vec<u8>, start: usize, tag: Tag, value: u32) {
     out.extend_from_slice(&tag);
     if let Ok(value) = u8::try_from(value) {
@@ -102,8 +102,8 @@ pub fn append_integer(out: &mut Vec<u8>, start: usize, tag: Tag, value: u32) {
     close(out, start);
 }
 
-/// Appends `record` to `out` with the text field `tag` set to `value`: in the place of the first
-/// one it has, else at the end.
+/// Appends `record` to `out` with the text field `tag` set to `value`: in place of its first field `tag` if it has
+/// one, otherwise at the end.
 pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut Vec<u8>) {
     let fields = record.field_bytes();
     let Some(found) = tag::locate(fields, tag) else {
@@ -123,8 +123,8 @@ pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut V
     close(out, start);
 }
 
-/// Makes the first optional field called `tag` of the record that starts at `start` of `out`, and reaches its end, say
-/// `typed`, a type letter and the bytes of a value. It is appended where it is missing.
+/// Sets the first field `tag` of the last record of `out`, which starts at `start`, to `typed`: a type letter and
+/// the bytes of a value. Appends the field if it is missing.
 pub fn set_field(out: &mut Vec<u8>, start: usize, tag: Tag, typed: &[u8]) {
     let fields = start + RecordRef::new(&out[start..]).fields_start();
     if let Some(found) = tag::locate(&out[fields..], tag) {
@@ -136,7 +136,7 @@ pub fn set_field(out: &mut Vec<u8>, start: usize, tag: Tag, typed: &[u8]) {
     close(out, start);
 }
 
-/// Removes the optional fields called `tag` from the record that starts at `start` of `out` and reaches its end.
+/// Removes all fields `tag` from the last record of `out`, which starts at `start`.
 pub fn remove(out: &mut Vec<u8>, start: usize, tag: Tag) {
     let fields = start + RecordRef::new(&out[start..]).fields_start();
     while let Some(found) = tag::locate(&out[fields..], tag) {
@@ -145,7 +145,7 @@ pub fn remove(out: &mut Vec<u8>, start: usize, tag: Tag) {
     close(out, start);
 }
 
-/// Makes `block_size` of the record at `start` say that it reaches the end of `out`.
+/// Sets `block_size` of the record at `start`, which reaches to the end of `out`.
 pub fn close(out: &mut [u8], start: usize) {
     let size = (out.len() - start - 4) as u32;
     put(&mut out[start..], 0, &size.to_le_bytes());
@@ -155,7 +155,7 @@ pub fn close(out: &mut [u8], start: usize) {
 mod tests {
     use super::*;
 
-    /// A record called `r`, unplaced, without bases, with these optional fields.
+    /// An unplaced record called `r` without bases, with these optional fields.
     fn with_fields(fields: &[u8]) -> Vec<u8> {
         let mut raw = vec![0u8; 36];
         raw[4..12].fill(0xff);

@@ -1,32 +1,32 @@
-//! One error type for everything that concerns a user's data: what is wrong, where, what to do.
+//! The error type for everything that concerns a user's data: what is wrong, where, and what to do.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What a library function of readmill returns.
+/// The result of a library function of readmill.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Who has to act, which also decides the exit code of the program.
+/// The class of an error, which decides the exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The request cannot be met as it was made (exit code 1).
+pub enum ErrorKind {
+    /// The request cannot be met as the user made it (exit code 1).
     Usage,
-    /// The input is damaged, or not what it was said to be (exit code 2).
+    /// The input is damaged, or is not what the user said it is (exit code 2).
     Input,
     /// Reading or writing failed, or there is no space left (exit code 3).
     Io,
     /// Two things differ that should not (exit code 4).
     Different,
-    /// The reader of a pipe went away (exit code 141, quietly).
+    /// The reader of a pipe closed it (exit code 141, without a message).
     BrokenPipe,
-    /// What cannot be has happened (exit code 101).
+    /// A defect of readmill (exit code 101).
     Bug,
 }
 
-/// Where in the data something went wrong. Unknown parts are left out of the message.
+/// The place in the data where something went wrong. The message leaves out unknown parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ErrorContext {
     /// The file, `-` for a pipe.
     pub file: Option<PathBuf>,
     /// Bytes from the start of the file (compressed bytes for BGZF).
@@ -37,49 +37,49 @@ pub struct Place {
     pub qname: Option<String>,
 }
 
-/// An error that names the file, the record and the way out.
+/// An error that names the file, the record and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// Who has to act.
-    pub kind: Kind,
-    /// What is wrong, in one clause.
+    /// The class of the error.
+    pub kind: ErrorKind,
+    /// The fault, in one clause.
     pub what: String,
-    /// What the user can do about it.
+    /// The remedy: what the user can do.
     pub hint: Option<Cow<'static, str>>,
-    /// Where it is.
-    pub place: Box<Place>,
+    /// The place in the data.
+    pub place: Box<ErrorContext>,
 }
 
 impl Error {
-    fn new(kind: Kind, what: impl Into<String>) -> Self {
+    fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         Error { kind, what: what.into(), hint: None, place: Box::default() }
     }
 
-    /// The input is damaged or not what it claims to be.
+    /// An error in the input: it is damaged, or is not what it claims to be.
     pub fn input(what: impl Into<String>) -> Self {
-        Self::new(Kind::Input, what)
+        Self::new(ErrorKind::Input, what)
     }
 
-    /// The request cannot be met as made.
+    /// An error in the request: it cannot be met as the user made it.
     pub fn usage(what: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, what)
+        Self::new(ErrorKind::Usage, what)
     }
 
-    /// Two things differ that should not.
+    /// A difference between two things that should be equal.
     pub fn different(what: impl Into<String>) -> Self {
-        Self::new(Kind::Different, what)
+        Self::new(ErrorKind::Different, what)
     }
 
-    /// readmill itself is wrong.
+    /// A defect of readmill itself.
     pub fn bug(what: impl Into<String>) -> Self {
-        Self::new(Kind::Bug, what).hint("this is a defect of readmill: please report it")
+        Self::new(ErrorKind::Bug, what).hint("this is a defect of readmill: please report it")
     }
 
-    /// Reading or writing `doing what` failed.
+    /// An I/O error while `doing` something.
     pub fn io(doing: impl fmt::Display, error: &std::io::Error) -> Self {
         let kind = match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Kind::BrokenPipe,
-            _ => Kind::Io,
+            std::io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
+            _ => ErrorKind::Io,
         };
         let mut it = Self::new(kind, format!("{doing}: {}", describe(error)));
         if error.kind() == std::io::ErrorKind::StorageFull {
@@ -95,21 +95,21 @@ impl Error {
         self
     }
 
-    /// Adds the file, unless one is named already.
+    /// Adds the file, unless the error has one.
     #[must_use]
     pub fn file(mut self, file: &Path) -> Self {
         self.place.file.get_or_insert_with(|| file.to_path_buf());
         self
     }
 
-    /// Adds the offset in the file, unless one is known already.
+    /// Adds the offset in the file, unless the error has one.
     #[must_use]
     pub fn offset(mut self, offset: u64) -> Self {
         self.place.offset.get_or_insert(offset);
         self
     }
 
-    /// Adds the record's number in the input, from 0 here and from 1 in the message.
+    /// Adds the number of the record in the input: counted from 0 here, from 1 in the message.
     #[must_use]
     pub fn record(mut self, ordinal: u64) -> Self {
         self.place.record.get_or_insert(ordinal + 1);
@@ -126,7 +126,7 @@ impl Error {
     }
 }
 
-/// An I/O error in the words of the system, without Rust's "(os error 28)".
+/// The system's text of an I/O error, without Rust's "(os error 28)".
 fn describe(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

@@ -67,8 +67,9 @@ const NAMES: [(&str, u16); 12] = [
     ("SUPPLEMENTARY", Flags::SUPPLEMENTARY),
 ];
 
-/// The bits that a text stands for: a number (decimal, `0x` hexadecimal, or octal after a 0) or names in any case,
-/// between commas. Unlike samtools, which takes `P` for `PAIRED` and `4x` for 4, it takes whole ones only.
+/// Parses bits from text: a number (decimal, `0x` hexadecimal, or octal after a 0), or names in any case separated
+/// by commas. Unlike samtools, which takes `P` for `PAIRED` and `4x` for 4, it accepts only whole names and
+/// numbers.
 impl FromStr for Flags {
     type Err = Error;
 

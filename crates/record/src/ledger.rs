@@ -1,7 +1,8 @@
-//! Memory that is asked for before it is taken: a ledger of named charges.
+//! Memory that is charged before it is allocated: a ledger of named charges.
 //!
-//! The program promises to stay within one number (`-m`). So whatever grows with the input (a header, known sites, the
-//! reads themselves) is charged to a [`Ledger`] before it is allocated, under the name by which a user would call it:
+//! The program promises to stay within one number (`-m`). So everything that grows with the input (a header, known
+//! sites, the reads themselves) is charged to a [`Ledger`] before it is allocated, under a name that a user
+//! understands:
 //!
 //! ```
 //! use readmill_record::Ledger;
@@ -15,26 +16,26 @@
 //! ```
 //!
 //! ```text
-//!  Ledger ─ Ledger ─ Ledger      handles of one sum, and of who has how much of it
+//!  Ledger ─ Ledger ─ Ledger      handles of one sum and its users
 //!     │ charge(name, bytes)      refused where that many are not free
 //!     ▼
-//!  Charge                        kept beside what was allocated, as its last field
-//!     │ resize, split, move_to   what was foretold becomes what is
+//!  Charge                        a field next to the memory it pays for, the last one
+//!     │ resize, split, move_to   the bound becomes the true size
 //!     ▼ drop                     the bytes are free again
 //! ```
 //!
-//! A charge is made for a chunk, a file or a table, never for a record. Nobody ever waits here: who is refused decides what
-//! to do (spill, wait for tickets that are under way, or end with the error).
+//! A charge is made for a chunk, a file or a table, never for a record. No thread ever waits here: the caller that
+//! is refused decides what to do (spill, wait for tickets in flight, or end with the error).
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 
-/// What a user of memory is called, in messages and in lists.
+/// The name of a user of memory, for messages and lists.
 pub type Name = &'static str;
 
-/// The memory that a run may use, and who uses how much of it. Handles are cheap to clone.
+/// The memory that a run may use, and how much of it each user has. Clones share one ledger.
 #[derive(Clone)]
 pub struct Ledger {
     book: Arc<Book>,
@@ -48,7 +49,7 @@ struct Book {
 #[derive(Default)]
 struct Sums {
     used: u64,
-    /// Bytes of `used` that are set aside, and not in use yet.
+    /// Bytes of `used` that are reserved and not yet in use.
     idle: u64,
     peak: u64,
     users: Vec<User>,
@@ -58,12 +59,12 @@ struct User {
     name: Name,
     used: u64,
     idle: u64,
-    /// What it used when all of them together used the most.
+    /// Its bytes in use when all users together used the most.
     at_peak: u64,
 }
 
 impl Ledger {
-    /// A ledger of so many bytes, all of them free.
+    /// A ledger of `capacity` bytes, all free.
     pub fn of(capacity: u64) -> Self {
         Ledger { book: Arc::new(Book { capacity, sums: Mutex::default() }) }
     }
@@ -76,7 +77,8 @@ impl Ledger {
     /// Charges `bytes` before they are allocated.
     ///
     /// # Errors
-    /// They are not free: the message says who needs them, what is free, who has most, and which `-m` would do.
+    /// They are not free: the message names the user, the free memory, the largest users, and the `-m` that would
+    /// be enough.
     pub fn charge(&self, name: Name, bytes: u64) -> Result<Charge> {
         self.try_charge(name, bytes).ok_or_else(|| self.shortage(name, bytes))
     }
@@ -88,12 +90,12 @@ impl Ledger {
         charge.try_grow(bytes).then_some(charge)
     }
 
-    /// A charge of no bytes yet.
+    /// An empty charge, to grow later.
     pub fn empty(&self, name: Name) -> Charge {
         Charge { ledger: self.clone(), name, bytes: 0, idle: 0 }
     }
 
-    /// Bytes in all.
+    /// The capacity in bytes.
     pub fn capacity(&self) -> u64 {
         self.book.capacity
     }
@@ -103,22 +105,22 @@ impl Ledger {
         self.sums().used
     }
 
-    /// The most bytes that ever were in use at once: what was set aside counts from when it is used.
+    /// The most bytes that were in use at once; reserved bytes count from when they are used.
     pub fn peak(&self) -> u64 {
         self.sums().peak
     }
 
-    /// Bytes that nobody has charged.
+    /// Bytes that are not charged.
     pub fn free(&self) -> u64 {
         self.capacity().saturating_sub(self.used())
     }
 
-    /// Who used how many bytes when the most were in use, in the order in which they first came.
+    /// The users and their bytes when the most were in use, in the order in which they were first charged.
     pub fn users_at_peak(&self) -> Vec<(Name, u64)> {
         self.sums().users.iter().map(|user| (user.name, user.at_peak)).collect()
     }
 
-    /// The error that says that `bytes` more are not free.
+    /// The error for `bytes` that are not free.
     pub fn shortage(&self, name: Name, bytes: u64) -> Error {
         let sums = self.sums();
         let mut users: Vec<&User> = sums.users.iter().filter(|user| user.used >= 1 << 20).collect();
@@ -188,7 +190,7 @@ impl Sums {
         user.idle = user.idle - before + idle;
     }
 
-    /// Gives back bytes of a charge of which `idle` are not in use: these first.
+    /// Gives back bytes of a charge, idle ones first.
     fn give_back(&mut self, name: Name, bytes: u64, idle: &mut u64) {
         audit::released(bytes);
         self.set_idle(name, *idle, idle.saturating_sub(bytes));
@@ -200,19 +202,19 @@ impl Sums {
     }
 }
 
-/// Bytes that somebody has charged. Dropping it gives them back; whoever owns what was allocated owns it, too, as its
-/// last field, so that the memory is free before the charge is.
+/// Charged bytes, which are given back on drop. The owner of the memory owns the charge, too, as its last field, so
+/// that the memory is freed before the charge is.
 #[must_use = "a charge that is dropped gives its bytes back"]
 pub struct Charge {
     ledger: Ledger,
     name: Name,
     bytes: u64,
-    /// Bytes of them that are set aside, and not in use yet.
+    /// Bytes that are reserved and not yet in use.
     idle: u64,
 }
 
 impl Charge {
-    /// The bytes.
+    /// The number of charged bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -242,17 +244,18 @@ impl Charge {
         fits
     }
 
-    /// Sets aside all that is free, so that nobody else takes it: [`Charge::note_use`] says how much of it is in use.
+    /// Reserves all free bytes, so that no other user takes them; [`Charge::note_use`] sets how many of them are in
+    /// use.
     pub fn set_aside_free(&mut self) {
         let mut sums = self.ledger.sums();
         let more = self.ledger.capacity().saturating_sub(sums.used);
-        sums.set_idle(self.name, 0, more); // before the bytes are taken, for the sake of the peak
+        sums.set_idle(self.name, 0, more); // before the bytes are taken, so that they do not raise the peak
         sums.take(self.name, more);
         self.bytes += more;
         self.idle += more;
     }
 
-    /// Notes that `bytes` are in use now of what was charged.
+    /// Sets how many of the charged bytes are in use.
     pub fn note_use(&mut self, bytes: u64) {
         let idle = self.bytes.saturating_sub(bytes);
         let mut sums = self.ledger.sums();
@@ -261,8 +264,8 @@ impl Charge {
         self.idle = idle;
     }
 
-    /// Sets the bytes to what is in use. More than before is charged even where it is not free, because it is there
-    /// already: whoever can should have charged a bound before.
+    /// Sets the charge to the bytes in use. A larger charge is accepted even if the bytes are not free, because the
+    /// memory is already allocated: where possible, charge an upper bound first.
     pub fn resize(&mut self, bytes: u64) {
         if bytes == self.bytes {
             return;
@@ -275,8 +278,8 @@ impl Charge {
         self.bytes = bytes;
     }
 
-    /// Sets the bytes of `to` to what is in use, and takes what that is more from this charge, as far as it goes. Nobody
-    /// else can take the bytes in between.
+    /// Sets the charge of `to` to the bytes in use, and takes the increase from this charge as far as possible. No
+    /// other user can take the bytes in between.
     pub fn move_to(&mut self, to: &mut Charge, bytes: u64) {
         let mut sums = self.ledger.sums();
         let moved = bytes.saturating_sub(to.bytes).min(self.bytes);
@@ -307,7 +310,7 @@ impl fmt::Debug for Charge {
     }
 }
 
-/// Sums over all ledgers of the process, for the audit that builds with debug assertions make of themselves.
+/// Sums over all ledgers of the process, with which debug builds audit themselves.
 pub mod audit {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -319,7 +322,7 @@ pub mod audit {
         CHARGED.load(Relaxed)
     }
 
-    /// Bytes in use of memory that the system maps for an [`Arena`](crate::Arena), which no allocator sees.
+    /// Bytes in use of memory mapped for an [`Arena`](crate::Arena), which the allocator does not see.
     pub fn sum_mapped() -> u64 {
         MAPPED.load(Relaxed)
     }
@@ -393,7 +396,7 @@ mod tests {
         a.resize(130);
         assert_eq!((ledger.used(), ledger.peak(), ledger.free()), (130, 130, 0));
         assert!(!b.try_grow(1));
-        a.move_to(&mut b, 50); // out of what a has
+        a.move_to(&mut b, 50); // taken from a
         assert_eq!((a.bytes(), b.bytes(), ledger.used()), (80, 50, 130));
         a.move_to(&mut b, 20); // less than before: the rest is free, and a keeps its own
         assert_eq!((a.bytes(), b.bytes(), ledger.used()), (80, 20, 100));
@@ -417,7 +420,7 @@ mod tests {
         assert_eq!((ledger.used(), ledger.peak()), (100, 55));
         assert_eq!(ledger.users_at_peak(), [("a", 35), ("b", 20)]);
         let mut c = ledger.empty("c");
-        a.move_to(&mut c, 50); // out of what is idle
+        a.move_to(&mut c, 50); // taken from the idle bytes
         assert_eq!((a.bytes(), c.bytes(), ledger.free(), ledger.peak()), (30, 50, 0, 85));
         assert_eq!(ledger.users_at_peak(), [("a", 15), ("b", 20), ("c", 50)]);
         drop((a, b, c));

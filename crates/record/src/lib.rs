@@ -1,12 +1,12 @@
-//! What a read is.
+//! The model of a read: records, batches, headers, errors, and the ledger of memory.
 //!
-//! A record here is its bytes as BAM stores them (SAM specification, section 4.2), `block_size`
-//! included. [`RecordRef`] is a view over those bytes; [`Batch`] is a stretch of records that
-//! travels through the pipeline together; [`Arena`] is the one block of memory in which records
-//! wait to be sorted; [`Header`] is the header as lines whose order and unknown parts survive.
+//! A record is its bytes as BAM stores them (SAM specification, section 4.2), `block_size` included. [`RecordRef`]
+//! is a view over those bytes; [`Batch`] is a batch of records that goes through the pipeline together; [`Arena`]
+//! is one block of memory that holds records while they wait to be sorted; [`Header`] is the header as lines, whose
+//! order and unknown parts are kept.
 //!
-//! Coordinates are 0-based inside (`pos`), 1-based only where text is read or written.
-//! Nothing in this crate opens files or starts threads.
+//! Positions are 0-based inside (`pos`), and 1-based only where text is read or written. This crate opens no
+//! files and starts no threads.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -19,7 +19,7 @@ pub mod error;
 pub mod flags;
 pub mod header;
 pub mod ledger;
-pub mod reads;
+pub mod read_batch;
 pub mod realign;
 mod room;
 mod step;
@@ -30,11 +30,11 @@ pub use arena::{Arena, Sealed};
 pub use batch::{Batch, Span, Stamp};
 pub use changes::{Changes, Tags};
 pub use cigar::Cigar;
-pub use error::{Error, Kind, Place, Result};
+pub use error::{Error, ErrorContext, ErrorKind, Result};
 pub use flags::Flags;
 pub use header::Header;
 pub use ledger::{Charge, Ledger};
-pub use reads::{Read, ReadSpan, Reads};
+pub use read_batch::{Read, ReadBatch, ReadSpan};
 pub use room::{Prepaid, make_room};
 pub use step::{Step, Tally};
 pub use view::RecordRef;

@@ -1,4 +1,4 @@
-//! A record with another CIGAR, and CIGARs as the text that `MC` and `SA` hold.
+//! Records with another CIGAR, and the text form of CIGARs in `MC` and `SA`.
 
 use crate::cigar::{OPERATORS, SKIP, SOFT_CLIP, consumes_reference};
 use crate::edit;
@@ -8,10 +8,10 @@ use crate::view::RecordRef;
 /// An operator as BAM stores it: length << 4 | operator.
 pub type Packed = u32;
 
-/// Most operators a record has room for (SAM specification, section 4.2.2).
+/// The most operators that a record can have (SAM specification, section 4.2.2).
 const MOST_STORED: usize = u16::MAX as usize;
 
-/// Reads a CIGAR in text into `ops`, which is cleared before; `*` is none. False if it is no CIGAR.
+/// Parses a CIGAR into `ops`, which is cleared first; `*` gives no operators. False if the text is not a CIGAR.
 pub fn parse(text: &[u8], ops: &mut Vec<Packed>) -> bool {
     ops.clear();
     if text == b"*" {
@@ -61,8 +61,8 @@ pub fn number(mut n: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends `record` to `out` with the CIGAR `ops`, and corrects `block_size` and the bin. Where there are more than
-/// 65,535 operators they go into `CG`, which else goes if it held the CIGAR. Returns where the copy starts.
+/// Appends `record` to `out` with the CIGAR `ops`, and corrects `block_size` and the bin. More than 65,535
+/// operators go into `CG`; with fewer, a `CG` that held the CIGAR is removed. Returns where the copy starts.
 pub fn copy_with_cigar(record: RecordRef<'_>, ops: &[Packed], out: &mut Vec<u8>) -> usize {
     let (raw, start) = (record.raw(), out.len());
     let name_end = crate::view::FIXED + usize::from(raw[12]);

@@ -3,10 +3,10 @@
 use crate::error::Result;
 use crate::ledger::Charge;
 
-/// Bytes that are charged ahead.
+/// Bytes that are charged in advance.
 const AHEAD: u64 = 64 << 10;
 
-/// A charge that grows by a few bytes at a time, which are paid some ahead.
+/// A charge that grows by a few bytes at a time and is paid in advance.
 pub struct Prepaid {
     charge: Charge,
     left: u64,
@@ -39,25 +39,25 @@ impl Prepaid {
         Ok(())
     }
 
-    /// What was paid.
+    /// The charge, with all that was paid.
     pub fn into_charge(self) -> Charge {
         self.charge
     }
 
-    /// The charge, for what is large.
+    /// The charge, to pay for large memory directly.
     pub fn charge(&mut self) -> &mut Charge {
         &mut self.charge
     }
 }
 
-/// Bytes that the allocator takes beside what it gives, at most.
+/// The most bytes that the allocator adds to an allocation.
 const BESIDE: usize = 16;
 
-/// Makes room in `list` for `more` elements, which `charge` pays before they are allocated: for twice as many as there
-/// are where that is free, else for as many as are needed. The charge may be one of several lists.
+/// Makes room in `list` for `more` elements and pays for them with `charge` before the allocation: twice the
+/// present capacity if that is free, otherwise the elements that are needed. Several lists may share a charge.
 ///
 /// # Errors
-/// Not even those are free, as [`Charge::grow`] says.
+/// Even the needed elements are not free, as [`Charge::grow`] says.
 #[inline]
 pub fn make_room<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<()> {
     if list.capacity() - list.len() >= more { Ok(()) } else { grow(list, more, charge) }
@@ -81,7 +81,7 @@ fn try_capacity<T>(list: &mut Vec<T>, capacity: usize, charge: &mut Charge) -> b
     free
 }
 
-/// Bytes that so many elements take more than those for which there is room.
+/// Bytes that a capacity of `capacity` elements costs more than the present one.
 fn cost<T>(list: &Vec<T>, capacity: usize) -> u64 {
     let beside = if list.capacity() == 0 { BESIDE } else { 0 };
     ((capacity - list.capacity()) as u64).saturating_mul(size_of::<T>() as u64) + beside as u64

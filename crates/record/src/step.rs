@@ -1,4 +1,4 @@
-//! What the steps of a pipeline have in common.
+//! The traits of all steps and tallies of a pipeline.
 //!
 //! A [`Step`] changes or drops the reads of a batch; a [`Tally`] counts something of them. Both see one batch at a time, on any
 //! thread, in any order. `examples/` has a program that adds one of each. Within a version 0.x these traits and
@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Changes or drops the reads of a batch.
 pub trait Step: Send + Sync {
-    /// What it does to reads, as its flag is called.
+    /// The name of the step, which is that of its flag.
     fn name(&self) -> &'static str;
 
     /// A thread's private copy, scratch included.
@@ -21,7 +21,7 @@ pub trait Step: Send + Sync {
         0
     }
 
-    /// What it may change. A run that verifies that nothing was lost (`--verify`) holds it to that.
+    /// The changes it may make. `--verify` checks that it makes no others.
     fn changes(&self) -> Changes;
 
     /// Whether it looks at each record by itself, and drops it, changes it where it is, or amends it
@@ -40,22 +40,22 @@ pub trait Step: Send + Sync {
     }
 }
 
-/// Learns from reads without changing them.
+/// Counts something of reads without changing them.
 ///
-/// What each thread learns is merged at the end, in any order: it must be made of whole numbers, so that the result
+/// The counts of all threads are merged at the end, in any order: they must be integers, so that the result
 /// is the same for any number of threads.
 pub trait Tally: Send + Sync {
-    /// What one thread has learnt.
+    /// The counts of one thread.
     type Partial: Send + Default;
-    /// What is learnt from all reads.
+    /// The result for all reads.
     type Total;
 
-    /// Learns from the reads of a batch.
+    /// Counts the reads of a batch.
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()>;
 
-    /// Adds what another thread has learnt.
+    /// Adds the counts of another thread.
     fn merge(&self, into: &mut Self::Partial, from: Self::Partial);
 
-    /// Makes a result of all that was learnt.
+    /// Makes the result from the counts of all threads.
     fn finish(&self, total: Self::Partial) -> Result<Self::Total>;
 }

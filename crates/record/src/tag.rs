@@ -52,19 +52,19 @@ impl Field<'_> {
     }
 }
 
-/// Walks the optional fields of a record.
+/// An iterator over the optional fields of a record.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    /// Fields stored in `bytes`.
+    /// The fields stored in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Fields { rest: bytes }
     }
 
-    /// What is left to walk.
+    /// The bytes not yet read.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -81,7 +81,7 @@ pub const fn width(kind: u8) -> Option<usize> {
     }
 }
 
-/// Bytes of a field, tag and type included, by the letter of its type; 0 where they are not always as many.
+/// Bytes of a field, including tag and type, by its type letter; 0 for types of variable size.
 const LENGTHS: [u8; 256] = {
     let mut lengths = [0; 256];
     let mut kind = 0;
@@ -97,7 +97,8 @@ const LENGTHS: [u8; 256] = {
 /// Bytes of the tag and the type of a field.
 const HEAD: usize = 3;
 
-/// Where the first NUL is. Most texts are short: a few words are looked at before a search is begun that pays on long ones.
+/// The position of the first NUL. Most texts are short, so a few words are checked before the search begins, which
+/// is fast only on long texts.
 #[inline]
 fn nul(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
@@ -114,7 +115,7 @@ fn nul(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[at..]).map(|more| at + more)
 }
 
-/// The same, where less than a word has not been looked at.
+/// The same for a rest of less than one word.
 fn nul_in_rest(bytes: &[u8]) -> Option<usize> {
     let Some(word) = bytes.last_chunk::<8>() else {
         return bytes.iter().position(|&byte| byte == 0);
@@ -123,7 +124,7 @@ fn nul_in_rest(bytes: &[u8]) -> Option<usize> {
     (found != 0).then(|| bytes.len() - 8 + found.trailing_zeros() as usize / 8)
 }
 
-/// The high bit of each byte that is 0, and maybe of some behind the first of them.
+/// A word with the high bit set in each byte that is 0; bytes after the first such byte may be set, too.
 #[inline]
 fn nuls(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
@@ -131,7 +132,7 @@ fn nuls(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & HIGHS
 }
 
-/// Bytes of the array (type `B`) that starts `bytes`, its subtype and count included.
+/// Bytes of the array (type `B`) at the start of `bytes`, including its subtype and count.
 #[cold]
 fn array_length(bytes: &[u8]) -> Option<usize> {
     let head = bytes.first_chunk::<5>()?;
@@ -140,14 +141,14 @@ fn array_length(bytes: &[u8]) -> Option<usize> {
     5usize.checked_add(count.checked_mul(each)?)
 }
 
-/// Bytes of the field that starts `bytes`, its tag and type included, or nothing when it is not whole. Numbers and short
-/// texts, the most of all fields, take few instructions.
+/// Bytes of the field at the start of `bytes`, including its tag and type; `None` if it is cut. Numbers and short
+/// texts, which are most fields, take few instructions.
 #[inline(always)]
 fn field_length(bytes: &[u8]) -> Option<usize> {
     if let Some(&[_, _, kind, ref word @ ..]) = bytes.first_chunk::<{ HEAD + 8 }>() {
         let length = usize::from(LENGTHS[usize::from(kind)]);
         if length != 0 {
-            return Some(length); // 11 bytes at most, which are there
+            return Some(length); // at most 11 bytes, which were just read
         }
         let found = nuls(u64::from_le_bytes(*word));
         if kind == b'Z' && found != 0 {
@@ -157,7 +158,7 @@ fn field_length(bytes: &[u8]) -> Option<usize> {
     any_field_length(bytes)
 }
 
-/// The same of any field.
+/// The same for any field.
 #[inline(never)]
 fn any_field_length(bytes: &[u8]) -> Option<usize> {
     let (&[_, _, kind], body) = bytes.split_first_chunk::<HEAD>()?;
@@ -170,7 +171,7 @@ fn any_field_length(bytes: &[u8]) -> Option<usize> {
     (length <= bytes.len()).then_some(length)
 }
 
-/// The field that `whole` is.
+/// The field stored in exactly `whole`.
 #[inline]
 fn field(whole: &[u8]) -> Option<Field<'_>> {
     let (&[a, b, kind], value) = whole.split_first_chunk::<3>()?;
@@ -204,7 +205,7 @@ pub fn find(bytes: &[u8], tag: Tag) -> Option<Field<'_>> {
     field(&bytes[locate(bytes, tag)?])
 }
 
-/// Where the first field called `tag` stands in `bytes`, its tag and type included.
+/// The range of the first field called `tag` in `bytes`, including its tag and type.
 pub fn locate(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
     let mut at = 0;
     loop {
@@ -218,12 +219,12 @@ pub fn locate(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
     }
 }
 
-/// A set of tags, for a walk that looks for several at once.
+/// A set of tags, to search for several at once.
 #[derive(Clone)]
 pub struct TagSet(Box<[u64; 1024]>);
 
 impl TagSet {
-    /// These tags.
+    /// The set of these tags.
     pub fn of(tags: &[Tag]) -> Self {
         let mut set = TagSet(Box::new([0; 1024]));
         for &tag in tags {
@@ -233,7 +234,7 @@ impl TagSet {
         set
     }
 
-    /// All tags but these.
+    /// The set of all tags except these.
     pub fn all_but(tags: &[Tag]) -> Self {
         let mut set = TagSet::of(tags);
         set.0.iter_mut().for_each(|word| *word = !*word);
@@ -246,14 +247,14 @@ impl TagSet {
         (usize::from(number >> 6), 1 << (number & 63))
     }
 
-    /// Whether this tag is one of them.
+    /// Whether the set contains this tag.
     #[inline]
     pub fn contains(&self, tag: Tag) -> bool {
         let (word, bit) = TagSet::place(tag);
         self.0[word] & bit != 0
     }
 
-    /// Whether a field stored in `bytes` has one of them.
+    /// Whether any field stored in `bytes` has a tag of the set.
     pub fn meets(&self, mut bytes: &[u8]) -> bool {
         while let Some(&[a, b]) = bytes.first_chunk()
             && let Some(length) = field_length(bytes)
@@ -280,7 +281,7 @@ mod tests {
                 bytes[at] = 0;
                 assert_eq!(nul(&bytes), Some(at), "{length}");
                 if at + 1 < length {
-                    bytes[at + 1] = 1; // what a borrow could be taken for
+                    bytes[at + 1] = 1; // a byte that the borrow could set wrongly
                 }
                 assert_eq!(nul(&bytes), Some(at), "{length}");
             }

@@ -7,8 +7,8 @@ use crate::tag::{self, Field, Fields, Tag};
 /// Bytes before the read name: `block_size` and the eleven fixed fields.
 pub const FIXED: usize = 36;
 
-/// A record as BAM stores it, `block_size` included. Made only from bytes that [`RecordRef::check`]
-/// accepted, so its accessors do not fail.
+/// A record as BAM stores it, `block_size` included. It is made only from bytes that [`RecordRef::check`] accepted,
+/// so its accessors do not fail.
 #[derive(Clone, Copy)]
 pub struct RecordRef<'a>(&'a [u8]);
 
@@ -20,7 +20,7 @@ fn i32_at(bytes: &[u8], at: usize) -> i32 {
     i32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// Bytes the fixed part promises before the optional fields, from the start of the record.
+/// Bytes before the optional fields according to the fixed part, counted from the start of the record.
 fn fields_start(raw: &[u8]) -> u64 {
     let l_seq = u64::from(i32_at(raw, 20).cast_unsigned());
     FIXED as u64 + u64::from(raw[12]) + 4 * u64::from(u16_at(raw, 16)) + l_seq.div_ceil(2) + l_seq
@@ -33,8 +33,10 @@ impl<'a> RecordRef<'a> {
         RecordRef(raw)
     }
 
-    /// Says what is wrong with `raw` as a record of a file with `n_ref` reference sequences.
-    /// (SAM specification, section 4.2: the lengths must add up; identifiers must exist.)
+    /// Checks `raw` as a record of a file with `n_ref` reference sequences (SAM specification, section 4.2).
+    ///
+    /// # Errors
+    /// The lengths do not add up, or an identifier does not exist.
     pub fn check(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
         if raw.len() < FIXED || i32_at(raw, 0).cast_unsigned() as usize != raw.len() - 4 {
             return Err("block_size does not match the record");
@@ -58,7 +60,7 @@ impl<'a> RecordRef<'a> {
         if i32_at(raw, 8) < -1 || i32_at(raw, 28) < -1 {
             return Err("the position is negative");
         }
-        // It is one more in text, where 2^31 - 1 is the last.
+        // The text form is one larger, and its maximum is 2^31 - 1.
         if i32_at(raw, 8) == i32::MAX || i32_at(raw, 28) == i32::MAX {
             return Err("the position is beyond 2147483647");
         }
@@ -68,8 +70,8 @@ impl<'a> RecordRef<'a> {
         Ok(())
     }
 
-    /// Whether a record might start at `bytes`: a quick look at its fixed part, used to guess
-    /// where the first record of a chunk is. Needs [`FIXED`] bytes.
+    /// Whether a record may start at `bytes`: a quick check of its fixed part, used to guess where the first record
+    /// of a chunk is. Needs [`FIXED`] bytes.
     pub fn plausible(bytes: &[u8], n_ref: i32) -> bool {
         if bytes.len() < FIXED {
             return false;
@@ -106,7 +108,7 @@ impl<'a> RecordRef<'a> {
         self.0[13]
     }
 
-    /// The BAI bin the writer stored.
+    /// The stored BAI bin.
     pub fn bin(self) -> u16 {
         u16_at(self.0, 14)
     }
@@ -149,12 +151,12 @@ impl<'a> RecordRef<'a> {
         self.name_end() + 4 * usize::from(u16_at(self.0, 16))
     }
 
-    /// The CIGAR in its own place, which for a long one is only the `kSmN` placeholder.
+    /// The stored CIGAR, which for a long CIGAR is only the `kSmN` placeholder.
     pub fn stored_cigar(self) -> Cigar<'a> {
         Cigar(&self.0[self.name_end()..self.seq_start()])
     }
 
-    /// The true CIGAR: that of the `CG` field where the stored one is its placeholder.
+    /// The true CIGAR: that of the `CG` field if the stored one is its placeholder.
     pub fn cigar(self) -> Cigar<'a> {
         let stored = self.stored_cigar();
         if stored.0.len() == 8 {
@@ -163,7 +165,7 @@ impl<'a> RecordRef<'a> {
         stored
     }
 
-    /// The CIGAR in `CG:B,I` when the stored one is `<l_seq>S<reference length>N`.
+    /// The CIGAR in `CG:B,I` if the stored one is `<l_seq>S<reference length>N`.
     pub fn long_cigar(self) -> Option<Cigar<'a>> {
         let mut ops = self.stored_cigar().ops();
         let (first, second) = (ops.next()?, ops.next()?);
@@ -175,19 +177,19 @@ impl<'a> RecordRef<'a> {
         unsigned.then(|| Cigar(&field.value[5..]))
     }
 
-    /// SEQ, two bases a byte, in the alphabet `=ACMGRSVTWYHKDBN`.
+    /// SEQ, two bases in each byte, in the alphabet `=ACMGRSVTWYHKDBN`.
     pub fn seq(self) -> &'a [u8] {
         let start = self.seq_start();
         &self.0[start..start + self.l_seq().div_ceil(2)]
     }
 
-    /// QUAL, one Phred score a byte; all 255 when absent.
+    /// QUAL, one Phred score in each byte; all 255 if absent.
     pub fn qual(self) -> &'a [u8] {
         let start = self.seq_start() + self.l_seq().div_ceil(2);
         &self.0[start..start + self.l_seq()]
     }
 
-    /// Where the optional fields start in [`RecordRef::raw`].
+    /// Start of the optional fields in [`RecordRef::raw`].
     pub fn fields_start(self) -> usize {
         fields_start(self.0) as usize
     }
@@ -223,8 +225,8 @@ impl<'a> RecordRef<'a> {
         }
     }
 
-    /// One past the last reference base, 0-based; a record without reference bases counts as one base
-    /// long, as index formats have it.
+    /// One past the last reference base, 0-based. A record without reference bases counts as one base long, as in
+    /// index formats.
     pub fn end(self) -> i64 {
         let span = if self.flags().is_unmapped() { 0 } else { self.cigar().reference_length() };
         i64::from(self.pos()) + span.max(1)

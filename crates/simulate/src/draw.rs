@@ -3,7 +3,7 @@
 use crate::names::Cluster;
 use crate::rng::Rng;
 use crate::sample::Sample;
-use crate::template::{Kind, Locus, Split, Template};
+use crate::template::{Locus, Split, Template, TemplateKind};
 
 /// Fragments at least this much longer than a read may carry indels.
 const SLACK: u32 = 24;
@@ -63,7 +63,7 @@ impl<'a> Drawer<'a> {
         let nowhere = Locus { contig: 0, five: 0, reverse: false };
         let bits = rng.next();
         let mut template = Template {
-            kind: Kind::Pair,
+            kind: TemplateKind::Pair,
             ends: [nowhere; 2],
             insert: u16::MAX,
             proper: false,
@@ -83,7 +83,7 @@ impl<'a> Drawer<'a> {
     fn shape(&self, rng: &mut Rng, template: &mut Template) {
         let p = &self.sample.profile;
         if rng.per_mille(self.unmapped) {
-            template.kind = Kind::Unmapped;
+            template.kind = TemplateKind::Unmapped;
             return;
         }
         let mut roll = rng.below(1000);
@@ -93,10 +93,10 @@ impl<'a> Drawer<'a> {
             hit
         };
         if falls_in(p.single_per_mille) {
-            template.kind = Kind::Single;
+            template.kind = TemplateKind::Single;
             template.ends[0] = self.lone(rng);
         } else if falls_in(p.half_mapped_per_mille) {
-            template.kind = Kind::Half(u8::from(rng.coin()));
+            template.kind = TemplateKind::Half(u8::from(rng.coin()));
             template.ends = [self.lone(rng); 2];
         } else if falls_in(p.chimeric_per_mille) {
             self.chimera(rng, template);
@@ -108,7 +108,7 @@ impl<'a> Drawer<'a> {
         } else {
             self.facing(rng, template, 40);
         }
-        if template.kind == Kind::Pair && rng.coin() {
+        if template.kind == TemplateKind::Pair && rng.coin() {
             template.ends.swap(0, 1);
         }
     }
@@ -116,7 +116,7 @@ impl<'a> Drawer<'a> {
     /// A PCR copy: possibly read from the other strand, clipped otherwise, or with a mate lost.
     pub(crate) fn copy(&self, rng: &mut Rng, source: &Template, cluster: Cluster) -> Template {
         let mut copy = Template { cluster, ..*source };
-        if copy.kind != Kind::Single && rng.coin() {
+        if copy.kind != TemplateKind::Single && rng.coin() {
             copy.swap();
         }
         if rng.per_mille(250) {
@@ -125,8 +125,8 @@ impl<'a> Drawer<'a> {
         if !rng.per_mille(30) {
             copy.qualities = self.qualities(rng);
         }
-        if copy.kind == Kind::Pair && copy.split.is_none() && rng.per_mille(10) {
-            copy.kind = Kind::Half(u8::from(rng.coin()));
+        if copy.kind == TemplateKind::Pair && copy.split.is_none() && rng.per_mille(10) {
+            copy.kind = TemplateKind::Half(u8::from(rng.coin()));
         }
         copy
     }
@@ -134,7 +134,7 @@ impl<'a> Drawer<'a> {
     /// An optical copy: the same molecule seen again close by, rarely from the other strand.
     pub(crate) fn optical(&self, rng: &mut Rng, source: &Template, cluster: Cluster) -> Template {
         let mut copy = Template { cluster, qualities: self.qualities(rng), ..*source };
-        if copy.kind != Kind::Single && rng.per_mille(50) {
+        if copy.kind != TemplateKind::Single && rng.per_mille(50) {
             copy.swap();
         }
         copy

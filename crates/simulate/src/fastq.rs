@@ -12,7 +12,7 @@ impl Sample {
     /// reads go to `r1` and leave nothing in `r2`.
     ///
     /// # Errors
-    /// What a writer reports.
+    /// The result of a writer.
     pub fn write_fastq(&self, r1: &mut dyn Write, r2: &mut dyn Write) -> io::Result<()> {
         write(self, r1, r2)
     }

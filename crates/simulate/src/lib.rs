@@ -1,7 +1,7 @@
 //! A seeded, fast generator of sequencing data.
 //!
-//! A [`Profile`] says what a sample looks like, a [`Sample`] holds its genome and variants, and
-//! [`Records`] streams its reads as raw BAM records, one template a call, in aligner order and in
+//! A [`Profile`] describes a sample, a [`Sample`] holds its genome and variants, and
+//! [`SampleRecords`] streams its reads as raw BAM records, one template a call, in aligner order and in
 //! constant memory. The same profile gives the same bytes on every platform: all decisions are
 //! integer arithmetic on a small generator of pseudo-random numbers.
 //!
@@ -39,5 +39,5 @@ mod template;
 mod variants;
 
 pub use profile::{Flowcell, Profile, Qualities};
-pub use records::Records;
+pub use records::SampleRecords;
 pub use sample::Sample;

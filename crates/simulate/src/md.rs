@@ -3,7 +3,7 @@
 use crate::names::decimal;
 use crate::place::op;
 
-/// What an alignment amounts to.
+/// The summary of an alignment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     /// Bases of the reference covered.

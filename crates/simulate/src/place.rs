@@ -27,7 +27,7 @@ pub(crate) fn push(cigar: &mut Vec<u32>, length: u32, operator: u32) {
     }
 }
 
-/// What of the sample a read shows.
+/// The part of the sample that a read covers.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     /// The reference.

@@ -1,4 +1,4 @@
-//! What a simulated sample looks like.
+//! The parameters of a simulated sample.
 
 /// Which base qualities the sequencer reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Flowcell {
     Patterned,
 }
 
-/// What to simulate. Shares are per mille of all templates; the same profile always gives the
+/// The parameters of a simulation. Shares are per mille of all templates; the same profile always gives the
 /// same bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
@@ -47,8 +47,8 @@ pub struct Profile {
     pub supplementary_per_mille: u32,
     /// Single-end reads.
     pub single_per_mille: u32,
-    /// Places from which all pairs come whose reads face each other, each with an insert of its own, as
-    /// primers fix them; with 0 they come from anywhere.
+    /// Number of primer sites: all pairs of facing reads start at one of them, each with its own insert size; with
+    /// 0 pairs start anywhere.
     pub amplicons: u32,
     /// Whether reads across certain bases of the contigs skip an intron there, as RNA does.
     pub introns: bool,

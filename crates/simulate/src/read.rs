@@ -7,9 +7,9 @@ use crate::place::{View, op, push};
 use crate::repeats::Repeat;
 use crate::rng::Rng;
 use crate::sample::Sample;
-use crate::template::{Kind, Template};
+use crate::template::{Template, TemplateKind};
 
-/// What is read beyond the end of a short fragment, before bases without a meaning.
+/// The adapter that is read beyond the end of a short fragment, before random bases.
 const ADAPTOR: &[u8] = b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCTCGTATGCCGTCTTCTGCTTG";
 
 /// Bases from one intron to the next, and of the shortest intron.
@@ -18,7 +18,7 @@ const INTRON: usize = 70;
 
 /// A read. Its buffers are used again for the next one.
 #[derive(Default)]
-pub(crate) struct Read {
+pub(crate) struct SimulatedRead {
     pub(crate) bases: Vec<u8>,
     pub(crate) qualities: Vec<u8>,
     pub(crate) cigar: Vec<u32>,
@@ -33,7 +33,7 @@ pub(crate) struct Read {
     pub(crate) second_best: u32,
 }
 
-impl Read {
+impl SimulatedRead {
     /// Makes the read number `end` of a template.
     pub(crate) fn make(
         &mut self,
@@ -46,13 +46,13 @@ impl Read {
         self.cigar.clear();
         self.bases.resize(sample.profile.length(), 0);
         self.mapped = match template.kind {
-            Kind::Pair | Kind::Single => true,
-            Kind::Half(mapped) => usize::from(mapped) == end,
-            Kind::Unmapped => false,
+            TemplateKind::Pair | TemplateKind::Single => true,
+            TemplateKind::Half(mapped) => usize::from(mapped) == end,
+            TemplateKind::Unmapped => false,
         };
         // The aligner gives an unmapped read the strand of its mate.
         self.reverse = match template.kind {
-            Kind::Half(mapped) => template.ends[usize::from(mapped)].reverse,
+            TemplateKind::Half(mapped) => template.ends[usize::from(mapped)].reverse,
             _ => template.ends[end].reverse,
         };
         let qualities = template.qualities[end];

@@ -4,15 +4,15 @@ use crate::draw::Drawer;
 use crate::header::groups;
 use crate::names::{Lane, write_umi};
 use crate::raw::{Record, finish, number_tag, text_tag};
-use crate::read::Read;
+use crate::read::SimulatedRead;
 use crate::reservoir::{Library, Ring};
 use crate::rng::Rng;
 use crate::sample::Sample;
 use crate::split::{Supplementary, write_sa};
-use crate::template::{Kind, Split, Template};
+use crate::template::{Split, Template, TemplateKind};
 
 /// One read group while it is read.
-struct Group {
+struct TemplateGroup {
     id: Vec<u8>,
     library: usize,
     lane: Lane,
@@ -21,33 +21,33 @@ struct Group {
 
 /// The records of a sample in the order of an aligner's output: by cluster, mates adjacent.
 /// Memory does not grow with the number of templates.
-pub struct Records<'a> {
+pub struct SampleRecords<'a> {
     sample: &'a Sample,
     drawer: Drawer<'a>,
     rng: Rng,
     left: u64,
-    groups: Vec<Group>,
+    groups: Vec<TemplateGroup>,
     group: usize,
     run: u32,
     libraries: Vec<Library>,
-    reads: [Read; 2],
+    reads: [SimulatedRead; 2],
     supplementary: Supplementary,
     name: Vec<u8>,
     text: Vec<u8>,
 }
 
-impl<'a> Records<'a> {
+impl<'a> SampleRecords<'a> {
     pub(crate) fn new(sample: &'a Sample) -> Self {
         let profile = &sample.profile;
         let list = groups(profile);
         let count = list.len() as u32;
-        let open = |(i, group): (usize, crate::header::ReadGroup)| Group {
+        let open = |(i, group): (usize, crate::header::ReadGroup)| TemplateGroup {
             id: group.id.into_bytes(),
             library: group.library,
             lane: Lane::new(profile, i as u32, count),
             ring: Ring::default(),
         };
-        let groups: Vec<Group> = list.into_iter().enumerate().map(open).collect();
+        let groups: Vec<TemplateGroup> = list.into_iter().enumerate().map(open).collect();
         let libraries = groups.last().map_or(0, |group| group.library + 1);
         Self {
             sample,
@@ -108,7 +108,7 @@ impl<'a> Records<'a> {
             return copy;
         }
         let template = self.drawer.fresh(rng, cluster);
-        if template.kind != Kind::Unmapped {
+        if template.kind != TemplateKind::Unmapped {
             library.keep(rng, &template);
             group.ring.keep(&template);
         }
@@ -120,11 +120,11 @@ impl<'a> Records<'a> {
         let umi = self.sample.profile.umi_names.then_some(template.umi);
         self.name.clear();
         group.lane.write_name(&template.cluster, umi, &mut self.name);
-        let count = if template.kind == Kind::Single { 1 } else { 2 };
+        let count = if template.kind == TemplateKind::Single { 1 } else { 2 };
         for (end, read) in self.reads.iter_mut().enumerate().take(count) {
             read.make(self.sample, &mut self.rng, template, end, self.group as u32);
         }
-        if let Kind::Half(mapped) = template.kind {
+        if let TemplateKind::Half(mapped) = template.kind {
             let mapped = usize::from(mapped);
             let (contig, start) = (self.reads[mapped].contig, self.reads[mapped].start);
             (self.reads[1 - mapped].contig, self.reads[1 - mapped].start) = (contig, start);
@@ -133,7 +133,7 @@ impl<'a> Records<'a> {
         let roll = self.rng.below(1000);
         let common = match roll {
             0..5 => 0x200,
-            5 if template.kind != Kind::Unmapped => 0x400,
+            5 if template.kind != TemplateKind::Unmapped => 0x400,
             _ => 0,
         };
         for end in 0..count {
@@ -152,7 +152,7 @@ impl<'a> Records<'a> {
         out: &mut Vec<u8>,
     ) {
         let (read, mate) = (&self.reads[end], &self.reads[1 - end]);
-        let paired = template.kind != Kind::Single;
+        let paired = template.kind != TemplateKind::Single;
         let flags = common | pair_flags(template, end, read, mate);
         let (mate_contig, mate_position) = if paired { (mate.contig, mate.start) } else { (-1, -1) };
         let distance = |five: i32, contig: i32, reads_mapped: bool| {
@@ -242,13 +242,13 @@ fn common_tags(group: &[u8], umi: Option<u32>, text: &mut Vec<u8>, out: &mut Vec
 }
 
 /// All flags but the strand of the record itself.
-fn pair_flags(template: &Template, end: usize, read: &Read, mate: &Read) -> u16 {
+fn pair_flags(template: &Template, end: usize, read: &SimulatedRead, mate: &SimulatedRead) -> u16 {
     let unmapped = if read.mapped { 0 } else { 0x4 };
-    if template.kind == Kind::Single {
+    if template.kind == TemplateKind::Single {
         return unmapped;
     }
     let mut flags = 0x1 | unmapped | [0x40, 0x80][end];
-    if template.proper && template.kind == Kind::Pair {
+    if template.proper && template.kind == TemplateKind::Pair {
         flags |= 0x2;
     }
     if !mate.mapped {
@@ -262,7 +262,7 @@ fn pair_flags(template: &Template, end: usize, read: &Read, mate: &Read) -> u16 
 
 impl Sample {
     /// The records from the first template on. Every call starts anew and gives the same.
-    pub fn records(&self) -> Records<'_> {
-        Records::new(self)
+    pub fn records(&self) -> SampleRecords<'_> {
+        SampleRecords::new(self)
     }
 }

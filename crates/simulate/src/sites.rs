@@ -11,7 +11,7 @@ impl Sample {
     /// Writes the reference as FASTA, 60 bases a line.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// The result of the writer.
     pub fn write_fasta(&self, w: &mut dyn Write) -> io::Result<()> {
         write_fasta(self, w)
     }
@@ -19,7 +19,7 @@ impl Sample {
     /// Writes the index of that FASTA file, as `samtools faidx` does.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// The result of the writer.
     pub fn write_fai(&self, w: &mut dyn Write) -> io::Result<()> {
         write_fai(self, w)
     }
@@ -28,7 +28,7 @@ impl Sample {
     /// some that it does not carry.
     ///
     /// # Errors
-    /// What the writer reports.
+    /// The result of the writer.
     pub fn write_known_sites(&self, w: &mut dyn Write) -> io::Result<()> {
         write_known_sites(self, w)
     }

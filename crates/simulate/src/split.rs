@@ -4,7 +4,7 @@ use crate::bases::reverse_complement;
 use crate::md::{Summary, summarize};
 use crate::names::decimal;
 use crate::place::op;
-use crate::read::Read;
+use crate::read::SimulatedRead;
 use crate::sample::Sample;
 use crate::template::Split;
 
@@ -21,7 +21,7 @@ pub(crate) struct Supplementary {
 
 impl Supplementary {
     /// Takes the part aligned elsewhere out of the finished primary read.
-    pub(crate) fn make(&mut self, sample: &Sample, read: &Read, split: &Split) {
+    pub(crate) fn make(&mut self, sample: &Sample, read: &SimulatedRead, split: &Split) {
         let (whole, length) = (read.bases.len(), usize::from(split.length));
         let part = if split.at_five == read.reverse { whole - length..whole } else { 0..length };
         self.bases.clear();

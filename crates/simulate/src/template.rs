@@ -32,10 +32,10 @@ pub(crate) struct Split {
 
 /// Which reads there are and which of them are mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TemplateKind {
     /// Both mapped.
     Pair,
-    /// One mapped, the one with this number; the other is placed beside it.
+    /// One mapped, the one with this number; the other gets its position.
     Half(u8),
     /// None mapped.
     Unmapped,
@@ -47,7 +47,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Template {
     /// Which reads are mapped.
-    pub(crate) kind: Kind,
+    pub(crate) kind: TemplateKind,
     /// First and second read.
     pub(crate) ends: [Locus; 2],
     /// Fragment length if shorter than a read could need, that is, where indels are left out and
@@ -80,7 +80,7 @@ impl Template {
         if let Some(split) = &mut self.split {
             split.end ^= 1;
         }
-        if let Kind::Half(end) = &mut self.kind {
+        if let TemplateKind::Half(end) = &mut self.kind {
             *end ^= 1;
         }
     }

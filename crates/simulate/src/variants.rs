@@ -8,7 +8,7 @@ pub(crate) const LONGEST: u32 = 10;
 /// Bases in one cell of the index.
 const CELL_BITS: u32 = 8;
 
-/// What differs.
+/// The kind of difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// Another base.
@@ -24,7 +24,7 @@ pub(crate) enum Change {
 pub(crate) struct Variant {
     /// 0-based position of the first base concerned.
     pub(crate) position: u32,
-    /// What differs.
+    /// The difference.
     pub(crate) change: Change,
     /// Bit h is set when haplotype h carries it; 0 for a site of other people.
     pub(crate) haplotypes: u8,

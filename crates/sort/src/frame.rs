@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 
 use readmill_format::spill::{Extent, Spill};
-use readmill_format::squeeze::{SpillCodec, Squeezer};
+use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
 use readmill_record::{Charge, Error, Result, Stamp};
 
 use super::key::Key;
@@ -165,15 +165,15 @@ pub struct FrameWriter {
     first: Option<(Key, Box<[u8]>)>,
     previous: Key,
     size: usize,
-    squeezer: Squeezer,
+    compressor: FrameCompressor,
 }
 
 impl FrameWriter {
     /// Frames as `framing` says.
     pub fn new(framing: Framing) -> Self {
         let (column, records, first, previous) = Default::default();
-        let (size, squeezer) = (framing.size, Squeezer::new(framing.codec));
-        FrameWriter { column, records, first, previous, size, squeezer }
+        let (size, compressor) = (framing.size, FrameCompressor::new(framing.codec));
+        FrameWriter { column, records, first, previous, size, compressor }
     }
 
     /// Adds the next record in order; a frame that is full goes to `out`.
@@ -204,7 +204,7 @@ impl FrameWriter {
         let start = out.bytes.len();
         out.bytes.extend_from_slice(&self.column);
         let body = out.bytes.len();
-        self.squeezer.compress(&self.records, &mut out.bytes);
+        self.compressor.compress(&self.records, &mut out.bytes);
         out.index.push(FrameEntry {
             key,
             tail,

@@ -99,8 +99,9 @@ impl Crowd<'_> {
         let end = Instant::now() + scene.time;
         let mut passed = Passed::default();
         let [one, two] = &self.files.plain;
-        let work =
-            |reads: &readmill_record::Reads| (0..reads.len()).for_each(|_| self.work.spend(scene.work));
+        let work = |reads: &readmill_record::ReadBatch| {
+            (0..reads.len()).for_each(|_| self.work.spend(scene.work))
+        };
         while Instant::now() < end {
             let done = ours::run([one, two], scene.threads, work, || Instant::now() < end)?;
             passed.reads += done.reads;

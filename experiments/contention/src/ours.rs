@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use readmill_engine::{Crew, Pass, Pool, Ticket};
-use readmill_fastq::{Claims, Layout, Options, Order, Taken};
-use readmill_record::{Error, Reads, Result};
+use readmill_fastq::{BatchLinker, Claims, Layout, Options, TakenBatch};
+use readmill_record::{Error, ReadBatch, Result};
 
 use crate::clock::{of_process, of_thread};
 use crate::files::Files;
@@ -43,7 +43,7 @@ pub struct Done {
 pub fn run(
     files: [&Path; 2],
     threads: usize,
-    work: impl Fn(&Reads) + Sync,
+    work: impl Fn(&ReadBatch) + Sync,
     go_on: impl Fn() -> bool + Sync,
 ) -> io::Result<Done> {
     let start = of_process();
@@ -52,7 +52,7 @@ pub fn run(
     let options = Options { templates: PAIRS, in_flight, ..Options::default() };
     let claims = Arc::new(Claims::open(Layout::Paired(one, two), options).map_err(io::Error::other)?);
     let taking = Taking { claims: claims.clone(), pool: Pool::new(in_flight), work };
-    let (mut order, mut done) = (Order::new(&claims), Done::default());
+    let (mut order, mut done) = (BatchLinker::new(&claims), Done::default());
     readmill_engine::run(
         Crew { threads, in_flight },
         &taking,
@@ -77,27 +77,27 @@ pub fn run(
 /// Taking batches, and working on them.
 struct Taking<W> {
     claims: Arc<Claims>,
-    pool: Pool<Reads>,
+    pool: Pool<ReadBatch>,
     work: W,
 }
 
-impl<W: Fn(&Reads) + Sync> Pass for Taking<W> {
+impl<W: Fn(&ReadBatch) + Sync> Pass for Taking<W> {
     type Input = Ticket;
-    type Opened = (Taken, Reads);
-    type Linked = Reads;
-    type Output = Reads;
+    type Opened = (TakenBatch, ReadBatch);
+    type Linked = ReadBatch;
+    type Output = ReadBatch;
     type Worker = ();
     type Error = Error;
 
     fn worker(&self) {}
 
-    fn open(&self, (): &mut (), ticket: Ticket) -> Result<(Taken, Reads)> {
+    fn open(&self, (): &mut (), ticket: Ticket) -> Result<(TakenBatch, ReadBatch)> {
         let mut reads = self.pool.take().unwrap_or_default();
         let taken = self.claims.take(ticket, &mut reads);
         Ok((taken, reads))
     }
 
-    fn work(&self, (): &mut (), reads: Reads) -> Result<Reads> {
+    fn work(&self, (): &mut (), reads: ReadBatch) -> Result<ReadBatch> {
         (self.work)(&reads);
         Ok(reads)
     }
@@ -168,7 +168,7 @@ mod tests {
         }
         for threads in [1, 4] {
             let found = Mutex::new(BTreeSet::new());
-            let work = |reads: &Reads| found.lock().unwrap().extend(pairs(reads));
+            let work = |reads: &ReadBatch| found.lock().unwrap().extend(pairs(reads));
             let done = run([&files.plain[0], &files.plain[1]], threads, work, || true).unwrap();
             assert_eq!(done.reads, 5000);
             assert!(found.into_inner().unwrap() == expected);

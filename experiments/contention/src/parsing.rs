@@ -14,7 +14,7 @@ pub use source::Source;
 
 use std::io;
 
-use readmill_record::Reads;
+use readmill_record::ReadBatch;
 
 /// How pairs are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum Way {
 #[derive(Default)]
 pub struct Batch {
     /// The reads, the two of a pair one after the other.
-    pub reads: Reads,
+    pub reads: ReadBatch,
     /// Ends of lines in the text, where they are known; those of the second file follow those of the first.
     ends: Vec<usize>,
     /// Where the text of the second file starts.
@@ -119,7 +119,7 @@ pub(crate) mod tests {
     use std::path::Path;
 
     /// Names, bases and qualities of all pairs of a batch.
-    pub fn pairs(reads: &Reads) -> Vec<String> {
+    pub fn pairs(reads: &ReadBatch) -> Vec<String> {
         let shown = |i: usize| format!("{:?}", reads.read(i));
         (0..reads.len()).step_by(2).map(|i| shown(i) + &shown(i + 1)).collect()
     }

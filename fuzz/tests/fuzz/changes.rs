@@ -1,14 +1,14 @@
 //! Small changes of an input, as libFuzzer makes them.
 
 /// Random numbers (xorshift) that follow from a name.
-pub struct Random(u64);
+pub struct ChangeRng(u64);
 
-impl Random {
+impl ChangeRng {
     pub fn new(name: &str) -> Self {
         let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        Random(seed | 1)
+        ChangeRng(seed | 1)
     }
 
     /// A number below `n`, which is not 0.
@@ -27,7 +27,7 @@ const NUMBERS: [u32; 8] = [0, 1, 0x7f, 0xff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0
 const SIGNS: &[u8] = b"\t\n\r :;,=@#+-.*/()[]\"\\0123456789AZaz";
 
 /// Changes `input` in one to six places; `other` is another input, of which parts are taken.
-pub fn change(input: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Random) {
+pub fn change(input: &mut Vec<u8>, other: &[u8], most: usize, random: &mut ChangeRng) {
     for _ in 0..=random.below(6) {
         let at = random.below(input.len() + 1);
         let n = (1 + random.below(8)).min(input.len() - at);

@@ -10,7 +10,7 @@ mod memory;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use changes::Random;
+use changes::ChangeRng;
 use readmill_fuzz::{MEMORY, TARGETS, Target};
 
 /// The files of a directory, by name; none where there is no directory.
@@ -28,7 +28,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// and what they always have.
 const MOST: usize = 2 * MEMORY + (8 << 20);
 
-/// Runs a target on an input; what fails is named, and told as bytes unless it is in a file.
+/// Runs a target on an input; a failure names the input, and prints its bytes unless it is in a file.
 fn run(target: &Target, input: &[u8], name: &str) {
     let run = || {
         let peak = memory::measure(|| (target.run)(input));
@@ -58,7 +58,7 @@ fn replay(name: &str) {
         run(target, input, name);
     }
     let changes = std::env::var("READMILL_FUZZ_CHANGES").map_or(3000, |n| n.parse().unwrap());
-    let (mut random, mut input) = (Random::new(name), Vec::new());
+    let (mut random, mut input) = (ChangeRng::new(name), Vec::new());
     for number in 0..changes {
         input.clone_from(&inputs[random.below(inputs.len())].1);
         let other = &inputs[random.below(inputs.len())].1;

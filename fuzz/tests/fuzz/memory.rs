@@ -1,4 +1,4 @@
-//! What an input makes its reader allocate.
+//! The memory that an input makes its reader allocate.
 #![allow(unsafe_code, reason = "a test of the system's ways")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

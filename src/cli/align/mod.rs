@@ -16,7 +16,7 @@ use readmill::allocator::Heaps;
 use readmill::plan::{self, Aligning, Lane};
 use readmill::{Plan, memory};
 use readmill_format::cram::Fasta;
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Result};
 
 pub use kernel::KernelName;
@@ -54,7 +54,7 @@ pub struct AlignArgs {
     unaligned: bool,
     /// Read group, such as '@RG\tID:lane1\tSM:sample'; given once for all files, or once for each lane
     #[arg(short = 'R', long = "rg", value_name = "LINE", value_parser = plan::read_group)]
-    groups: Vec<Line>,
+    groups: Vec<HeaderLine>,
     #[command(flatten)]
     output: OutputFlags,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What first and last reads run into, by the kit that most of the sample was made with, and by another.
+/// Adapters of first and last reads: of the kit of most of the sample, and of another one.
 const ADAPTERS: [[&str; 2]; 2] = [
     [
         "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCG",
@@ -14,7 +14,7 @@ const ADAPTERS: [[&str; 2]; 2] = [
     ],
 ];
 
-/// Bases of a template before its reads run into the adapter; nothing if they do not.
+/// Bases of a template before the adapter; `None` if its reads do not reach the adapter.
 fn template_len(template: usize) -> Option<usize> {
     (template % 3 != 1).then_some(20 + template % 100)
 }
@@ -29,7 +29,7 @@ fn short() -> [Vec<u8>; 2] {
             let name = head.split(' ').next().unwrap_or_default();
             let mut read = bases.to_string();
             if let Some(len) = template_len(template).filter(|&len| len < bases.len()) {
-                // Of the other kit there are few, and none is found once enough of the first have been.
+                // There are few of the other kit, and none is found after enough of the first.
                 let kit = usize::from(template % 30 == 0);
                 read = bases[..len].to_string() + ADAPTERS[kit][segment];
                 read.extend(std::iter::repeat_n('G', bases.len()));
@@ -41,8 +41,8 @@ fn short() -> [Vec<u8>; 2] {
     })
 }
 
-fn files(desk: &Desk, reads: &[Vec<u8>; 2]) -> [String; 2] {
-    [0, 1].map(|at| arg(&desk.file(&format!("short.{at}.fq"), &reads[at])))
+fn files(dir: &TestDir, reads: &[Vec<u8>; 2]) -> [String; 2] {
+    [0, 1].map(|at| arg(&dir.file(&format!("short.{at}.fq"), &reads[at])))
 }
 
 fn field<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
@@ -51,8 +51,8 @@ fn field<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
 
 #[test]
 fn records_say_where_the_adapter_starts() {
-    let desk = Desk::new();
-    let [one, two] = files(&desk, &short());
+    let dir = TestDir::new();
+    let [one, two] = files(&dir, &short());
     let plain = lines(&[&one, &two, "-C"]);
     let marked = lines(&[&one, &two, "-C", "--mark-adapters", "--prune-adapters-after", "0"]);
     let (mut found, mut wrong) = (0, 0);
@@ -73,8 +73,8 @@ fn records_say_where_the_adapter_starts() {
 
 #[test]
 fn rare_adapters_are_dropped_by_default() {
-    let desk = Desk::new();
-    let [one, _] = files(&desk, &short());
+    let dir = TestDir::new();
+    let [one, _] = files(&dir, &short());
     let count = |args: &[&str]| {
         let text = lines(&[args, &["--mark-adapters"]].concat());
         records(&text).into_iter().filter(|line| field(line, "XT:i:").is_some()).count()
@@ -91,9 +91,9 @@ fn rare_adapters_are_dropped_by_default() {
 fn bytes_do_not_depend_on_means() {
     let command = format!("align {} -K 200000 -C --mark-adapters", reference());
     same_bytes_with(&FEW_MEANS, &short(), &command, "sam");
-    let desk = Desk::new();
-    let [one, two] = files(&desk, &short());
-    let metrics = arg(&desk.path("metrics.txt"));
+    let dir = TestDir::new();
+    let [one, two] = files(&dir, &short());
+    let metrics = arg(&dir.path("metrics.txt"));
     let text = lines(&[&one, &two, "--mark-adapters", "--adapter-metrics", &metrics]);
     let marked = records(&text).into_iter().filter(|line| number(line, 1) & 0x900 == 0);
     let marked = marked.filter(|line| field(line, "XT:i:").is_some()).count();
@@ -106,9 +106,9 @@ fn bytes_do_not_depend_on_means() {
 
 #[test]
 fn metrics_are_named_after_the_output_and_not_the_first_reads() {
-    let desk = Desk::new();
-    let [one, two] = files(&desk, &short());
-    let [metrics, output] = ["metrics.txt", "NA1.bam"].map(|name| arg(&desk.path(name)));
+    let dir = TestDir::new();
+    let [one, two] = files(&dir, &short());
+    let [metrics, output] = ["metrics.txt", "NA1.bam"].map(|name| arg(&dir.path(name)));
     let words: [&str; 7] = [&one, &two, "--mark-adapters", "--adapter-metrics", &metrics, "-o", &output];
     for (more, name) in [
         (&[][..], "NA1"),
@@ -128,7 +128,7 @@ fn metrics_are_named_after_the_output_and_not_the_first_reads() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let (_desk, files) = desk();
+    let (_desk, files) = dir();
     let files = files.map(|path| arg(&path));
     let inputs = files.each_ref().map(String::as_str);
     for wrong in [

@@ -1,8 +1,8 @@
-//! What reads carry on to their records: fields of comments, UMIs of names, barcodes of bases.
+//! Tests of data that reads pass on to their records: fields of comments, UMIs of names, barcodes of bases.
 
 use super::*;
 
-/// The sample's reads with each record made anew: `change` gets the number of the template, the segment and the lines.
+/// The sample's reads, with each record changed by `change` (template number, segment, lines).
 fn changed(change: impl Fn(usize, usize, [&str; 4]) -> String) -> [Vec<u8>; 2] {
     [0, 1].map(|segment| {
         let text = std::str::from_utf8(&reads()[segment]).expect("FASTQ is text");
@@ -15,8 +15,8 @@ fn changed(change: impl Fn(usize, usize, [&str; 4]) -> String) -> [Vec<u8>; 2] {
     })
 }
 
-fn files(desk: &Desk, name: &str, reads: &[Vec<u8>; 2]) -> [String; 2] {
-    [0, 1].map(|at| arg(&desk.file(&format!("{name}.{at}.fq"), &reads[at])))
+fn files(dir: &TestDir, name: &str, reads: &[Vec<u8>; 2]) -> [String; 2] {
+    [0, 1].map(|at| arg(&dir.file(&format!("{name}.{at}.fq"), &reads[at])))
 }
 
 /// Number of the template and segment that a record is of.
@@ -32,14 +32,14 @@ fn origins(text: &str) -> Vec<(usize, usize)> {
     each.collect()
 }
 
-/// The records of `text`, each with what `fields` gives for its read behind it.
+/// The records of `text`, each followed by the fields that `fields` returns for its read.
 fn with(text: &str, fields: impl Fn(usize, usize) -> String) -> Vec<String> {
     let origins = origins(text);
     let each = records(text).into_iter().zip(origins);
     each.map(|(line, (template, segment))| format!("{line}{}", fields(template, segment))).collect()
 }
 
-/// What the comment of a read says; some have none.
+/// The comment of a read; some have none.
 fn comment(template: usize, segment: usize) -> String {
     match template % 7 {
         3 => String::new(),
@@ -58,8 +58,8 @@ fn commented() -> [Vec<u8>; 2] {
 
 #[test]
 fn comments_are_fields_of_all_records() {
-    let (desk, plain) = desk();
-    let [one, two] = files(&desk, "c", &commented());
+    let (dir, plain) = dir();
+    let [one, two] = files(&dir, "c", &commented());
     let plain = lines(&[&arg(&plain[0]), &arg(&plain[1]), "-R", "@RG\\tID:a"]);
     let wanted = with(&plain, |template, segment| match comment(template, segment) {
         text if text.is_empty() => text,
@@ -69,15 +69,15 @@ fn comments_are_fields_of_all_records() {
     let found = lines(&["-C", &one, &two, "-R", "@RG\\tID:a"]);
     assert!(records(&found) == wanted);
     assert!(records(&lines(&[&one, &two, "-R", "@RG\\tID:a"])) == records(&plain), "not asked for");
-    // A blank line in front has all records read one after the other.
+    // With a blank line at the start, all records are read serially.
     let unusual = commented().map(|bytes| [b"\n".to_vec(), bytes].concat());
-    let [one, two] = files(&desk, "u", &unusual);
+    let [one, two] = files(&dir, "u", &unusual);
     assert!(records(&lines(&["-C", &one, &two, "-R", "@RG\\tID:a"])) == wanted);
 }
 
 #[test]
 fn comments_that_are_no_fields_are_told() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (bad, front) in [("1:N:0:ACGT", ""), ("BC:Z:A\tBC:Z:C", ""), ("XT:i:x", "\n")] {
         let mut reads = changed(|template, segment, [head, bases, plus, qualities]| {
             let name = head.split(' ').next().unwrap_or_default();
@@ -85,19 +85,19 @@ fn comments_that_are_no_fields_are_told() {
             format!("{name} {comment}\n{bases}\n{plus}\n{qualities}\n")
         });
         reads[1].splice(0..0, front.bytes());
-        let [one, two] = files(&desk, "c", &reads);
-        let done = align(&["-C", &one, &two, "-o", &arg(&desk.path("out.bam"))]);
+        let [one, two] = files(&dir, "c", &reads);
+        let done = align(&["-C", &one, &two, "-o", &arg(&dir.path("out.bam"))]);
         assert_eq!(done.code, Some(2), "{bad}: {}", done.stderr);
         assert!(
             done.stderr.contains("c.1.fq") && done.stderr.contains("2501"),
             "{bad}: {}",
             done.stderr
         );
-        assert!(!desk.path("out.bam").exists());
+        assert!(!dir.path("out.bam").exists());
     }
 }
 
-/// A UMI of so many bases; a few templates share one.
+/// A UMI with this number of bases; a few templates share one.
 fn umi(template: usize, bases: usize) -> String {
     let mut code = (template % 300 + 7) * 2_654_435_761;
     let mut base = || {
@@ -109,12 +109,12 @@ fn umi(template: usize, bases: usize) -> String {
 
 #[test]
 fn umis_of_names_are_fields_and_tell_duplicates_apart() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let named = changed(|template, segment, [_, bases, plus, qualities]| {
         let umi = format!("{}+{}", umi(template, 4), umi(template + 1, 5));
         format!("@M:1:F:1:1101:{template}:20:{umi}/{}\n{bases}\n{plus}\n{qualities}\n", segment + 1)
     });
-    let [one, two] = files(&desk, "n", &named);
+    let [one, two] = files(&dir, "n", &named);
     let plain = lines(&[&one, &two]);
     let rx = |template, _| format!("\tRX:Z:{}-{}", umi(template, 4), umi(template + 1, 5));
     assert!(records(&lines(&["--umi-from-name", &one, &two])) == with(&plain, rx));
@@ -130,15 +130,15 @@ fn umis_of_names_are_fields_and_tell_duplicates_apart() {
     };
     assert!(without(&by_field) == without(&by_name));
     assert!(by_field.contains("\tMI:Z:") || by_field.contains("\tMI:i:"));
-    let files = files_of_no_umis(&desk);
+    let files = files_of_no_umis(&dir);
     let done = align(&["--umi-from-name", &files[0], &files[1]]);
     assert_eq!(done.code, Some(2), "{}", done.stderr);
     assert!(done.stderr.contains("no UMI") && done.stderr.contains("record 1"), "{}", done.stderr);
 }
 
-fn files_of_no_umis(desk: &Desk) -> [String; 2] {
+fn files_of_no_umis(dir: &TestDir) -> [String; 2] {
     files(
-        desk,
+        dir,
         "none",
         &changed(|template, _, [_, bases, plus, qualities]| {
             format!("@r{template}\n{bases}\n{plus}\n{qualities}\n")
@@ -157,8 +157,8 @@ fn inline() -> [Vec<u8>; 2] {
 
 #[test]
 fn umis_of_bases_are_cut_off_before_the_rest_is_aligned() {
-    let (desk, plain) = desk();
-    let [one, two] = files(&desk, "i", &inline());
+    let (dir, plain) = dir();
+    let [one, two] = files(&dir, "i", &inline());
     let plain = lines(&[&arg(&plain[0]), &arg(&plain[1])]);
     let found = lines(&["--read-structures", "6M2S+T,4M+T", &one, &two]);
     let fields =

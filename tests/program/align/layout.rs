@@ -1,8 +1,8 @@
-//! Files given in the wrong order, or as what they are not.
+//! Files in the wrong order, or with the wrong flags.
 
 use super::*;
 
-/// How reads say which of their template they are.
+/// How names show which read of the template it is.
 #[derive(Clone, Copy)]
 enum Style {
     Slash,
@@ -31,24 +31,24 @@ fn alternating(style: Style, n: usize) -> String {
     (0..n).map(|at| numbered(style, 1, at, 1) + &numbered(style, 2, at, 1)).collect()
 }
 
-/// Refused with exit code 2 and these words, and nothing is left; with `--as-given` it is not.
+/// Asserts a refusal with exit code 2 and these words, without output, and success with `--as-given`.
 #[track_caller]
-fn refused(desk: &Desk, files: &[&str], words: &[&str]) {
-    let output = arg(&desk.path("out.bam"));
+fn refused(dir: &TestDir, files: &[&str], words: &[&str]) {
+    let output = arg(&dir.path("out.bam"));
     let args = [files, &["-o", &output]].concat();
     let done = align(&args);
     assert_eq!(done.code, Some(2), "{files:?}: {}", done.stderr);
     for word in words.iter().chain(&["--as-given"]) {
         assert!(done.stderr.contains(word), "{word}: {}", done.stderr);
     }
-    assert!(!desk.names().iter().any(|name| name.starts_with("out")), "{:?}", desk.names());
+    assert!(!dir.names().iter().any(|name| name.starts_with("out")), "{:?}", dir.names());
     let done = align(&[files, &["--as-given", "-O", "sam"]].concat());
     assert_eq!((done.code, done.stderr.contains("warning")), (Some(0), false), "{}", done.stderr);
 }
 
 #[test]
 fn last_reads_before_first_ones_are_refused() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (name, style) in [("slash", Style::Slash), ("comment", Style::Comment)] {
         for (kind, pack) in [
             ("fq", (|it| it) as fn(Vec<u8>) -> Vec<u8>),
@@ -57,10 +57,10 @@ fn last_reads_before_first_ones_are_refused() {
         ] {
             let file = |segment| {
                 let text = numbered(style, segment, 0, 100);
-                arg(&desk.file(&format!("{name}.{segment}.{kind}"), pack(text.into_bytes())))
+                arg(&dir.file(&format!("{name}.{segment}.{kind}"), pack(text.into_bytes())))
             };
             let (one, two) = (file(1), file(2));
-            refused(&desk, &[&two, &one], &[&one, &two, "last reads (R2)", "another order"]);
+            refused(&dir, &[&two, &one], &[&one, &two, "last reads (R2)", "another order"]);
             lines(&[&one, &two]);
         }
     }
@@ -68,13 +68,13 @@ fn last_reads_before_first_ones_are_refused() {
 
 #[test]
 fn lanes_are_judged_each_for_itself() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let file = |lane: usize, segment| {
         let text = numbered(Style::Comment, segment, lane * 50, 50);
-        arg(&desk.file(&format!("lane{lane}.{segment}.fq"), text))
+        arg(&dir.file(&format!("lane{lane}.{segment}.fq"), text))
     };
     let [a1, a2, b1, b2] = [file(0, 1), file(0, 2), file(1, 1), file(1, 2)];
-    refused(&desk, &[&a1, &a2, &b2, &b1], &[&b2, &b1, "last reads (R2)"]);
+    refused(&dir, &[&a1, &a2, &b2, &b1], &[&b2, &b1, "last reads (R2)"]);
     let done = align(&[&a1, &b1, &a2, &b2]);
     assert_eq!(done.code, Some(2), "{}", done.stderr);
     for word in ["both have first reads (R1)", &a1, &b1, "lane1_R1 lane1_R2 lane2_R1 lane2_R2"] {
@@ -84,26 +84,26 @@ fn lanes_are_judged_each_for_itself() {
 
 #[test]
 fn pairs_in_one_file_need_their_flag() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (name, style) in [("slash", Style::Slash), ("comment", Style::Comment), ("none", Style::Unsaid)]
     {
-        let both = arg(&desk.file(&format!("{name}.fq"), alternating(style, 40)));
-        refused(&desk, &[&both], &[&both, "followed by its mate", "-p"]);
+        let both = arg(&dir.file(&format!("{name}.fq"), alternating(style, 40)));
+        refused(&dir, &[&both], &[&both, "followed by its mate", "-p"]);
         lines(&["-p", &both]);
     }
-    let ones = arg(&desk.file("ones.fq", numbered(Style::Slash, 1, 0, 40)));
+    let ones = arg(&dir.file("ones.fq", numbered(Style::Slash, 1, 0, 40)));
     let done = align(&["-p", &ones]);
     assert_eq!(done.code, Some(2), "{}", done.stderr);
     assert!(done.stderr.contains("leave -p out"), "{}", done.stderr);
     let turned: String =
         (0..40).map(|at| numbered(Style::Slash, 2, at, 1) + &numbered(Style::Slash, 1, at, 1)).collect();
-    let turned = arg(&desk.file("turned.fq", turned));
-    refused(&desk, &["-p", &turned], &[&turned, "before the first one"]);
+    let turned = arg(&dir.file("turned.fq", turned));
+    refused(&dir, &["-p", &turned], &[&turned, "before the first one"]);
 }
 
 #[test]
 fn what_is_not_certain_is_a_warning() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let warned = |args: &[&str], word: &str| {
         let done = align(&[args, &["-O", "sam"]].concat());
         assert_eq!(done.code, Some(0), "{}", done.stderr);
@@ -113,11 +113,11 @@ fn what_is_not_certain_is_a_warning() {
     };
     let one = numbered(Style::Slash, 1, 0, 60);
     let two = numbered(Style::Slash, 2, 0, 60);
-    let [r1, r2] = [("1.fq", &one), ("2.fq", &two)].map(|(name, text)| arg(&desk.file(name, text)));
-    let both_one = arg(&desk.file("2as1.fq", two.replace("/2\n", "/1\n")));
+    let [r1, r2] = [("1.fq", &one), ("2.fq", &two)].map(|(name, text)| arg(&dir.file(name, text)));
+    let both_one = arg(&dir.file("2as1.fq", two.replace("/2\n", "/1\n")));
     warned(&[&r1, &both_one], "both say that they have first reads (R1)");
     let some = numbered(Style::Slash, 1, 100, 5) + &alternating(Style::Slash, 20);
-    let some = arg(&desk.file("some.fq", some));
+    let some = arg(&dir.file("some.fq", some));
     warned(&[&some], "say -p if they are pairs");
     let quiet = |args: &[&str]| {
         let done = align(&[args, &["-O", "sam"]].concat());
@@ -130,9 +130,9 @@ fn what_is_not_certain_is_a_warning() {
 
 #[test]
 fn the_same_reads_twice_are_refused() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (name, style) in [("slash", Style::Slash), ("none", Style::Unsaid)] {
-        let file = |copy: &str| arg(&desk.file(&format!("{name}.{copy}.fq"), numbered(style, 1, 0, 50)));
+        let file = |copy: &str| arg(&dir.file(&format!("{name}.{copy}.fq"), numbered(style, 1, 0, 50)));
         let (one, copy) = (file("one"), file("copy"));
         let done = align(&[&one, &copy]);
         assert_eq!(done.code, Some(2), "{}", done.stderr);

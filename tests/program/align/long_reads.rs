@@ -1,9 +1,11 @@
-//! Reads longer than those of short-read sequencers: batches end by bytes, and what one read takes is known before.
+//! Reads longer than those of short-read sequencers: batches end by bytes, and the memory of a read is known before
+//! it is aligned.
 
 use super::*;
 use support::means::{least_memory, number_after, words};
 
-/// Bases of the reference with as many unknown ones behind them as make a read of that length, which costs little to align.
+/// Bases of the reference with as many unknown ones behind them as make a read of that length, which costs little to
+/// align.
 fn long_read(at: usize, known: usize, length: usize) -> Vec<u8> {
     let [one, _] = reads();
     let lines = one.split(|&byte| byte == b'\n').skip(1).step_by(4);
@@ -36,11 +38,11 @@ fn mixed(count: usize) -> impl Iterator<Item = usize> {
 
 #[test]
 fn batches_of_long_reads_end_by_bytes() {
-    let desk = Desk::new();
-    let file = arg(&desk.file("long.fq", fastq((0..200).map(|at| 150_000 - at % 3))));
+    let dir = TestDir::new();
+    let file = arg(&dir.file("long.fq", fastq((0..200).map(|at| 150_000 - at % 3))));
     let mut first: Option<Vec<u8>> = None;
     for (threads, memory, bound) in [("1", "700M", 150), ("2", "900M", 220), ("8", "4G", 700)] {
-        let output = desk.path("out.sam");
+        let output = dir.path("out.sam");
         let args = ["align", reference(), &file, "-@", threads, "-m", memory, "-o", &arg(&output)];
         let done = readmill(args);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
@@ -53,16 +55,16 @@ fn batches_of_long_reads_end_by_bytes() {
 
 #[test]
 fn a_read_that_is_too_long_for_the_memory_is_refused_with_what_would_do() {
-    let desk = Desk::new();
-    let file = arg(&desk.file("long.fq", fastq([150, 150_000].into_iter())));
-    let output = arg(&desk.path("out.sam"));
+    let dir = TestDir::new();
+    let file = arg(&dir.file("long.fq", fastq([150, 150_000].into_iter())));
+    let output = arg(&dir.path("out.sam"));
     let command = words(&format!("align {} {file} -@ 2 -o {output}", reference()));
     let with = |memory: &str| readmill(command.iter().map(String::as_str).chain(["-m", memory]));
     let refused = with(&least_memory(&command));
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
     let said = "long.fq: record 2 (read r1): a read of 150000 bases needs 127 MiB while it is aligned";
     assert!(refused.stderr.contains(said), "{}", refused.stderr);
-    assert_eq!(desk.names().iter().filter(|name| name.starts_with("out")).count(), 0);
+    assert_eq!(dir.names().iter().filter(|name| name.starts_with("out")).count(), 0);
     let least = refused.stderr.rsplit("raise -m to ").next().expect("a hint").trim().to_string();
     let done = with(&least);
     assert_eq!(done.code, Some(0), "{least}: {}", done.stderr);
@@ -79,7 +81,7 @@ fn long_and_short_reads_are_the_same_bytes_by_whatever_means() {
 
 #[test]
 fn records_of_long_reads_are_those_of_fastq() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let text = fastq(mixed(300));
     let mut sam = b"@HD\tVN:1.6\tSO:unsorted\n".to_vec();
     let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
@@ -89,7 +91,7 @@ fn records_of_long_reads_are_those_of_fastq() {
         sam.extend(parts.concat());
         sam.push(b'\n');
     }
-    let files = [desk.file("a.fq", text), desk.file("a.sam", sam)].map(|path| arg(&path));
+    let files = [dir.file("a.fq", text), dir.file("a.sam", sam)].map(|path| arg(&path));
     let records = |file: &str| -> Vec<String> {
         let all = lines_of(file);
         all.lines().filter(|line| !line.starts_with('@')).map(str::to_string).collect()
@@ -103,11 +105,11 @@ fn lines_of(file: &str) -> String {
 
 #[test]
 fn what_is_longer_than_any_read_is_told_whatever_the_memory() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for (length, said) in
         [(300_000, "longer than 200,000 bases"), (3_000_000, "more than 2097152 bytes")]
     {
-        let file = arg(&desk.file("long.fq", fastq([150, length].into_iter())));
+        let file = arg(&dir.file("long.fq", fastq([150, length].into_iter())));
         let command = words(&format!("align {} {file} -@ 1 -O sam", reference()));
         let memory = least_memory(&command);
         let done = readmill(command.iter().map(String::as_str).chain(["-m", &memory]));

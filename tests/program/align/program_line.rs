@@ -15,8 +15,8 @@ fn calls(args: &[&str]) -> (String, String) {
     (call("readmill"), call("bwa"))
 }
 
-/// Reads with what all flags below want: a UMI in the name, a comment of fields.
-fn dressed(desk: &Desk) -> [String; 2] {
+/// Reads for all flags below: with a UMI in the name and a comment of SAM fields.
+fn dressed(dir: &TestDir) -> [String; 2] {
     [0, 1].map(|at| {
         let text = std::str::from_utf8(&reads()[at]).expect("FASTQ is text");
         let lines: Vec<&str> = text.lines().take(4 * 50).collect();
@@ -24,14 +24,14 @@ fn dressed(desk: &Desk) -> [String; 2] {
             format!("@M:1:F:1:1:{number}:1:ACGT\tXX:i:{number}\n{}\n+\n{}\n", it[1], it[3])
         };
         let text: String = lines.chunks(4).enumerate().map(record).collect();
-        arg(&desk.file(&format!("{at}.fq"), text))
+        arg(&dir.file(&format!("{at}.fq"), text))
     })
 }
 
 #[test]
 fn whatever_changes_records_is_in_the_command_line() {
-    let desk = Desk::new();
-    let [one, two] = dressed(&desk);
+    let dir = TestDir::new();
+    let [one, two] = dressed(&dir);
     let files = [&one[..], &two];
     let mut seen = HashSet::new();
     for flags in [
@@ -61,8 +61,8 @@ fn whatever_changes_records_is_in_the_command_line() {
 
 #[test]
 fn other_rules_for_adapters_are_in_the_command_line() {
-    let desk = Desk::new();
-    let [one, two] = dressed(&desk);
+    let dir = TestDir::new();
+    let [one, two] = dressed(&dir);
     let mut seen = HashSet::new();
     for flags in [
         &[][..],
@@ -83,8 +83,8 @@ fn other_rules_for_adapters_are_in_the_command_line() {
 
 #[test]
 fn equal_work_has_equal_bytes() {
-    let desk = Desk::new();
-    let [one, two] = dressed(&desk);
+    let dir = TestDir::new();
+    let [one, two] = dressed(&dir);
     let flags = ["-C", "--mark-adapters", "--bwa", "-k 17"];
     let first = lines(&[&[&one[..], &two], &flags[..]].concat());
     for means in [&["-@", "1"][..], &["-@", "5", "-m", "3G"], &["--as-given"]] {

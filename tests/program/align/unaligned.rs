@@ -1,4 +1,4 @@
-//! Reads of SAM, BAM and CRAM files: aligned as those of FASTQ, with all that their records say of them.
+//! Reads of SAM, BAM and CRAM files: aligned as those of FASTQ, with the fields of their records.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn fields(template: usize, segment: usize) -> String {
     }
 }
 
-/// What of these fields records have, when those of the aligner are taken away.
+/// The fields that remain after removing those of the aligner.
 fn kept(template: usize, segment: usize) -> String {
     fields(template, segment).replace("\tNM:i:9", "")
 }
@@ -30,7 +30,7 @@ fn complement(base: char) -> char {
     }
 }
 
-/// The sample as SAM; some mates stand the other way round, and some reads are reversed.
+/// The sample as SAM; some mates are in reverse order, and some reads are reverse-complemented.
 fn sam() -> String {
     let texts = reads().each_ref().map(|bytes| std::str::from_utf8(bytes).expect("FASTQ is text"));
     let [ones, twos] = texts.map(|text| text.lines().collect::<Vec<_>>());
@@ -60,7 +60,7 @@ fn sam() -> String {
 
 /// Records of the sample's FASTQ, with the fields and flags of these.
 fn wanted() -> Vec<String> {
-    let (_desk, files) = desk();
+    let (_desk, files) = dir();
     let plain = lines(&[&arg(&files[0]), &arg(&files[1])]);
     let mut names: Vec<&str> = Vec::new();
     let each = records(&plain).into_iter().map(|line| {
@@ -79,9 +79,9 @@ fn wanted() -> Vec<String> {
 
 #[test]
 fn records_of_any_format_are_reads_with_their_fields() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let wanted = wanted();
-    let sam = arg(&desk.file("in.sam", sam()));
+    let sam = arg(&dir.file("in.sam", sam()));
     let text = lines(&[&sam]);
     assert!(records(&text) == wanted);
     let header: Vec<&str> = text.lines().filter(|line| line.starts_with('@')).collect();
@@ -91,7 +91,7 @@ fn records_of_any_format_are_reads_with_their_fields() {
     }
     assert!(header.iter().any(|line| line.starts_with("@PG\tID:bwa\t") && line.contains("\tPP:p\t")));
     for format in ["bam", "cram,no-ref"] {
-        let packed = arg(&desk.path(&format!("in.{}", &format[..3])));
+        let packed = arg(&dir.path(&format!("in.{}", &format[..3])));
         let done = readmill(["filter", &sam, "-o", &packed, "-O", format]);
         assert_eq!(done.code, Some(0), "{}", done.stderr);
         assert!(records(&lines(&[&packed])) == wanted, "{format}");
@@ -101,15 +101,15 @@ fn records_of_any_format_are_reads_with_their_fields() {
 
 #[test]
 fn single_records_are_single_reads() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let keep = |line: &&str| line.starts_with('@') || number(line, 1) & 0x40 != 0;
     let text = sam().lines().filter(keep).fold(String::new(), |all, line| {
         let single = |at: usize| format!("\t{}\t", at);
         let flags = if line.starts_with('@') { 0 } else { number(line, 1) };
         all + &line.replacen(&single(flags as usize), &single((flags & !0x49) as usize), 1) + "\n"
     });
-    let single = lines(&[&arg(&desk.file("in.sam", text))]);
-    let (_files_desk, files) = super::desk();
+    let single = lines(&[&arg(&dir.file("in.sam", text))]);
+    let (_files_desk, files) = super::dir();
     let plain = lines(&[&arg(&files[0])]);
     let columns = |text: &str| -> Vec<String> {
         records(text)
@@ -122,9 +122,9 @@ fn single_records_are_single_reads() {
 
 #[test]
 fn lanes_may_have_groups_of_one_name() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let other = sam().replace("@RG\tID:a\tSM:s", "@RG\tID:a\tSM:t");
-    let files = [desk.file("1.sam", sam()), desk.file("2.sam", other)].map(|path| arg(&path));
+    let files = [dir.file("1.sam", sam()), dir.file("2.sam", other)].map(|path| arg(&path));
     let text = lines(&[&files[0], &files[1], "-o", "-"]);
     let wanted = wanted();
     let found = records(&text);
@@ -137,8 +137,8 @@ fn lanes_may_have_groups_of_one_name() {
 
 #[test]
 fn barcodes_are_taken_of_records_too() {
-    let desk = Desk::new();
-    let sam = arg(&desk.file("in.sam", sam()));
+    let dir = TestDir::new();
+    let sam = arg(&dir.file("in.sam", sam()));
     let text = lines(&[&sam, "--read-structures", "5M+T,+T"]);
     let (of_umis, all) =
         (records(&text).iter().filter(|line| line.contains("\tRX:Z:")).count(), records(&text).len());
@@ -156,7 +156,7 @@ fn bytes_do_not_depend_on_means() {
 
 #[test]
 fn what_is_no_read_is_told() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let text = sam();
     let head = text.lines().take_while(|line| line.starts_with('@')).count();
     let with = |at: usize, change: &dyn Fn(&str) -> String| -> String {
@@ -176,9 +176,9 @@ fn what_is_no_read_is_told() {
         (4500, with(4500, &|_| String::new()), "side by side"),
         (5000, with(5000, &|line| line.replacen("\t0\t0\t", "\tx\t0\t", 1) + "\n"), "POS"),
     ];
-    let output = arg(&desk.path("out.bam"));
+    let output = arg(&dir.path("out.bam"));
     for (record, text, told) in cases {
-        let bad = arg(&desk.file("bad.sam", &text));
+        let bad = arg(&dir.file("bad.sam", &text));
         for threads in ["1", "4"] {
             let done = align(&[&bad, "-o", &output, "-@", threads]);
             assert_eq!(done.code, Some(2), "{told}: {}", done.stderr);
@@ -188,13 +188,13 @@ fn what_is_no_read_is_told() {
         }
     }
     let aligned = "@SQ\tSN:c\tLN:9\nr\t0\tc\t1\t9\t4M\t*\t0\t0\tACGT\tIIII\n";
-    let done = align(&[&arg(&desk.file("aligned.sam", aligned)), "-o", &output]);
+    let done = align(&[&arg(&dir.file("aligned.sam", aligned)), "-o", &output]);
     assert!(done.code == Some(2) && done.stderr.contains("samtools reset"), "{}", done.stderr);
-    let (_files_desk, files) = super::desk();
-    let (bad, fastq) = (arg(&desk.file("in.sam", &text)), arg(&files[0]));
+    let (_files_desk, files) = super::dir();
+    let (bad, fastq) = (arg(&dir.file("in.sam", &text)), arg(&files[0]));
     for args in [&[&bad[..], &fastq][..], &[&bad, "-R", "@RG\\tID:x"], &[&bad, "-p"], &[&bad, "-C"]] {
         let done = align(&[args, &["-o", &output]].concat());
         assert_eq!(done.code, Some(1), "{args:?}: {}", done.stderr);
     }
-    assert!(!desk.path("out.bam").exists());
+    assert!(!dir.path("out.bam").exists());
 }

@@ -1,19 +1,19 @@
-//! The cases of `cases.txt`, at whose top their syntax stands, and of `generated.txt`.
+//! Parses the cases of `cases.txt`, which explains their syntax, and of `generated.txt`.
 
 use crate::bqsr::report;
 
-/// Inputs, and what is done with them.
+/// Inputs, and the runs on them.
 #[derive(Debug, Default)]
-pub struct Case {
+pub struct BqsrCase {
     pub name: String,
     /// Names and contents.
     pub files: Vec<(String, String)>,
-    pub runs: Vec<Run>,
+    pub runs: Vec<BqsrRun>,
 }
 
-/// One call of the program, and what comes out.
+/// One call of the program, and the expected result.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct BqsrRun {
     /// `table`, `apply`, `gather` or `plot-data`.
     pub verb: String,
     /// The files it reads and writes, and options.
@@ -25,21 +25,21 @@ pub struct Run {
 }
 
 /// All cases.
-pub fn all() -> Vec<Case> {
+pub fn all() -> Vec<BqsrCase> {
     let mut cases = read(include_str!("cases.txt"));
     cases.extend(read(include_str!("generated.txt")));
     cases
 }
 
-/// What the line that is read belongs to.
+/// The part of a case to which a line belongs.
 enum Heading {
     None,
     File(String, Vec<String>),
     Run,
 }
 
-fn read(text: &str) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
+fn read(text: &str) -> Vec<BqsrCase> {
+    let mut cases: Vec<BqsrCase> = Vec::new();
     let mut heading = Heading::None;
     for line in text.lines().skip_while(|line| !line.starts_with("case:")) {
         if line.starts_with('|') || line.contains('\t') {
@@ -59,15 +59,15 @@ fn read(text: &str) -> Vec<Case> {
     cases
 }
 
-/// Takes a heading, and what stands behind it.
-fn head(cases: &mut Vec<Case>, key: &str, rest: &str) -> Heading {
+/// Takes a heading and the text after it.
+fn head(cases: &mut Vec<BqsrCase>, key: &str, rest: &str) -> Heading {
     match key {
-        "case" => cases.push(Case { name: rest.to_string(), ..Case::default() }),
+        "case" => cases.push(BqsrCase { name: rest.to_string(), ..BqsrCase::default() }),
         "source" | "note" => (),
         "refused" => last_run(cases).refused = true,
         "table" | "apply" | "gather" | "plot-data" => {
             let words = rest.split_whitespace().map(str::to_string).collect();
-            let run = Run { verb: key.to_string(), words, ..Run::default() };
+            let run = BqsrRun { verb: key.to_string(), words, ..BqsrRun::default() };
             cases.last_mut().expect("a case").runs.push(run);
             return Heading::Run;
         }
@@ -90,7 +90,7 @@ fn head(cases: &mut Vec<Case>, key: &str, rest: &str) -> Heading {
 }
 
 /// Adds a line to the last run; `tables as NAME` stands for the tables of an earlier report.
-fn add(case: &mut Case, line: String) {
+fn add(case: &mut BqsrCase, line: String) {
     let (last, earlier) = case.runs.split_last_mut().expect("a run");
     match line.strip_prefix("tables as ") {
         Some(name) => {
@@ -102,12 +102,12 @@ fn add(case: &mut Case, line: String) {
     }
 }
 
-fn last_run(cases: &mut [Case]) -> &mut Run {
+fn last_run(cases: &mut [BqsrCase]) -> &mut BqsrRun {
     cases.last_mut().and_then(|case| case.runs.last_mut()).expect("a run")
 }
 
-/// Puts the file that was read into its case.
-fn end_file(cases: &mut [Case], heading: &mut Heading) {
+/// Adds the last file to its case.
+fn end_file(cases: &mut [BqsrCase], heading: &mut Heading) {
     if let Heading::File(name, lines) = std::mem::replace(heading, Heading::None) {
         let text = content(&name, &lines);
         cases.last_mut().expect("a case").files.push((name, text));

@@ -1,6 +1,6 @@
 //! Recalibrated base qualities as GATK gives them: reports byte for byte, qualities base by base.
 //!
-//! The expected outcomes stand in `cases.txt` and `generated.txt`; the program is run as its users run it.
+//! The expected results are in `cases.txt` and `generated.txt`; the tests run the real program.
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod cases;
@@ -11,11 +11,11 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cases::{Case, Run};
-use support::Desk;
+use cases::{BqsrCase, BqsrRun};
+use support::TestDir;
 
-/// Where we differ from GATK on purpose: case, how the run begins, and the row of `docs/parity.md`. What GATK gives
-/// stands in the file.
+/// Accepted differences from GATK: case, start of the run's words, and row of `docs/parity.md`. GATK's result
+/// is in the file.
 const ACCEPTED: [(&str, &str, u8); 20] = [
     ("a mapped read without CIGAR", "apply t1", 11),
     ("unplaced and half placed reads", "apply t1", 11),
@@ -44,7 +44,7 @@ const ACCEPTED: [(&str, &str, u8); 20] = [
 ];
 
 /// Options that change nothing in GATK 4.6.2 but a row of the table Arguments, and are not ours (row 59); and one whose
-/// reads GATK leaves out before it looks at it (row 54), which is taken away but in the case that is about it.
+/// reads GATK filters before it uses the option (row 54); that is removed except in the case about it.
 const WITHOUT_EFFECT: [&str; 4] = [
     "--mismatches-default-quality",
     "--insertions-default-quality",
@@ -53,7 +53,7 @@ const WITHOUT_EFFECT: [&str; 4] = [
 ];
 
 /// A run's words without those.
-fn effective(case: &Case, words: &[String]) -> Vec<String> {
+fn effective(case: &BqsrCase, words: &[String]) -> Vec<String> {
     let kept = if case.name == "default qualities" { &WITHOUT_EFFECT[..3] } else { &WITHOUT_EFFECT[..] };
     let mut words = words.iter();
     let mut effective = Vec::new();
@@ -67,8 +67,8 @@ fn effective(case: &Case, words: &[String]) -> Vec<String> {
     effective
 }
 
-/// The program's words for a run: its files stand in one directory.
-fn words(case: &Case, run: &Run, desk: &Desk) -> Vec<String> {
+/// The program's arguments for a run: its files are in one directory.
+fn words(case: &BqsrCase, run: &BqsrRun, dir: &TestDir) -> Vec<String> {
     let (mut input, mut reference, mut keep, mut words) = ("in.sam", "ref.fa", false, Vec::new());
     let effective = effective(case, &run.words);
     for word in &effective {
@@ -108,15 +108,15 @@ fn words(case: &Case, run: &Run, desk: &Desk) -> Vec<String> {
     let names = case.files.iter().map(|file| file.0.as_str()).chain(outputs);
     let names: Vec<&str> = names.chain(["out.sam", "out.csv"]).collect();
     let place = |word: String| match names.contains(&word.as_str()) {
-        true => support::arg(&desk.path(&word)),
+        true => support::arg(&dir.path(&word)),
         false => word,
     };
     all.into_iter().map(place).collect()
 }
 
-/// Runs the program; the lines that came out, none if it refuses.
-fn outcome(case: &Case, run: &Run, desk: &Desk) -> Result<Option<Vec<String>>, String> {
-    let outcome = support::readmill(words(case, run, desk));
+/// Runs the program; returns its output lines, or `None` if it refuses.
+fn outcome(case: &BqsrCase, run: &BqsrRun, dir: &TestDir) -> Result<Option<Vec<String>>, String> {
+    let outcome = support::readmill(words(case, run, dir));
     match outcome.code {
         Some(0) => (),
         Some(code) if code != 101 && !outcome.stderr.is_empty() => return Ok(None),
@@ -127,7 +127,7 @@ fn outcome(case: &Case, run: &Run, desk: &Desk) -> Result<Option<Vec<String>>, S
         "plot-data" => "out.csv",
         _ => &run.words[0],
     };
-    let text = std::fs::read_to_string(desk.path(name)).map_err(|error| error.to_string())?;
+    let text = std::fs::read_to_string(dir.path(name)).map_err(|error| error.to_string())?;
     if run.verb == "apply" {
         let input = run.words.iter().find_map(|word| word.strip_prefix("in=")).unwrap_or("in.sam");
         let input = case.files.iter().find(|file| file.0 == input).expect("the input");
@@ -144,7 +144,7 @@ fn is_quality(field: &str) -> bool {
     QUALITIES.iter().any(|tag| field.starts_with(tag))
 }
 
-/// Records as they stand in the cases: QNAME, FLAG, QUAL, and the fields that hold qualities.
+/// Records in the form of the cases: QNAME, FLAG, QUAL, and the fields with qualities.
 fn brief(text: &str) -> Vec<String> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     for record in support::records(text) {
@@ -166,14 +166,14 @@ fn brief(text: &str) -> Vec<String> {
     lines.into_iter().map(brief).collect()
 }
 
-/// Whether records are those of the input, in its order, but for those that are dropped, and for qualities.
+/// Whether records are those of the input, in its order, except dropped records and qualities.
 fn only_qualities_differ(output: &str, input: &str) -> Result<(), String> {
     let rest = |record: &str| {
         let columns: Vec<&str> = record.split('\t').collect();
         let fields = columns.iter().skip(11).filter(|field| !is_quality(field));
         let mut fields: Vec<String> = fields.map(|field| field.to_string()).collect();
         fields.sort();
-        // what BAM does not tell apart
+        // equal in BAM
         let mate = if columns[6] == columns[2] && columns[2] != "*" { "=" } else { columns[6] };
         let bases = columns[9].to_ascii_uppercase().replace('.', "N");
         ([columns[..6].join("\t"), mate.to_string(), columns[7..9].join("\t"), bases], fields)
@@ -190,8 +190,8 @@ fn only_qualities_differ(output: &str, input: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What differs between an outcome and the one expected.
-fn compare(given: Option<Vec<String>>, run: &Run) -> Option<String> {
+/// Describes the difference between a result and the expected one.
+fn compare(given: Option<Vec<String>>, run: &BqsrRun) -> Option<String> {
     let Some(given) = given else {
         return (!run.refused).then(|| "is refused".to_string());
     };
@@ -213,7 +213,7 @@ fn compare(given: Option<Vec<String>>, run: &Run) -> Option<String> {
     (!wrong.is_empty()).then(|| format!("{} of {lines} lines; given and expected:{shown}", wrong.len()))
 }
 
-/// The lines of a report in short form, in which options without effect have their usual values.
+/// The lines of a report in short form; options without effect have their usual values.
 fn with_usual_arguments(lines: &[String]) -> Vec<String> {
     let is_usual = |word: &&str| !word.contains("_default_quality=");
     let usual = |line: &String| match line.strip_prefix("arguments ") {
@@ -226,16 +226,16 @@ fn with_usual_arguments(lines: &[String]) -> Vec<String> {
     lines.iter().map(usual).filter(|line| line != "arguments").collect()
 }
 
-/// Runs a case, and gives what is wrong with each of its runs.
-fn judge(case: &Case) -> Vec<String> {
-    let desk = Desk::new();
+/// Runs a case; returns the errors of its runs.
+fn judge(case: &BqsrCase) -> Vec<String> {
+    let dir = TestDir::new();
     for (name, text) in &case.files {
-        desk.file(name, text);
+        dir.file(name, text);
     }
     let mut wrong = Vec::new();
     for run in &case.runs {
         let title = format!("{} {}", run.verb, run.words.join(" "));
-        let said = match outcome(case, run, &desk) {
+        let said = match outcome(case, run, &dir) {
             Ok(given) => compare(given, run),
             Err(error) => Some(error),
         };
@@ -270,6 +270,6 @@ fn every_case_comes_out_as_from_gatk() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// How many there are, so that none is lost unseen.
+/// The numbers of cases, so that none is lost unnoticed.
 const CASES: usize = 199;
 const RUNS: usize = 698;

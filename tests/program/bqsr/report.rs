@@ -1,4 +1,4 @@
-//! The short form in which reports stand in the cases, and the text of GATK that it stands for.
+//! The short form of reports in the cases, and GATK's text for it.
 
 /// Names and usual values of the arguments.
 const ARGUMENTS: [(&str, &str); 17] = [
@@ -21,9 +21,9 @@ const ARGUMENTS: [(&str, &str); 17] = [
     ("solid_recal_mode", "SET_Q_ZERO"),
 ];
 
-/// A table of the report: its name, description, formats and names of columns; which of these stand to the left where
-/// the case does not say.
-struct Form {
+/// A table of the report: its name, description, formats and names of columns, and which columns are left-aligned if
+/// the case does not specify it.
+struct TableForm {
     name: &'static str,
     about: &'static str,
     formats: &'static str,
@@ -31,36 +31,36 @@ struct Form {
     sides: &'static str,
 }
 
-const FORMS: [Form; 5] = [
-    Form {
+const FORMS: [TableForm; 5] = [
+    TableForm {
         name: "Arguments",
         about: "Recalibration argument collection values used in this run",
         formats: "%s:%s",
         columns: "Argument Value",
         sides: "ll",
     },
-    Form {
+    TableForm {
         name: "Quantized",
         about: "Quality quantization map",
         formats: "%d:%d:%d",
         columns: "QualityScore Count QuantizedScore",
         sides: "rrr",
     },
-    Form {
+    TableForm {
         name: "RecalTable0",
         about: "",
         formats: "%s:%s:%.4f:%.4f:%d:%.2f",
         columns: "ReadGroup EventType EmpiricalQuality EstimatedQReported Observations Errors",
         sides: "llrrrr",
     },
-    Form {
+    TableForm {
         name: "RecalTable1",
         about: "",
         formats: "%s:%d:%s:%.4f:%d:%.2f",
         columns: "ReadGroup QualityScore EventType EmpiricalQuality Observations Errors",
         sides: "lrlrrr",
     },
-    Form {
+    TableForm {
         name: "RecalTable2",
         about: "",
         formats: "%s:%d:%s:%s:%s:%.4f:%d:%.2f",
@@ -69,12 +69,13 @@ const FORMS: [Form; 5] = [
     },
 ];
 
-type Row = Vec<String>;
+type ReportRow = Vec<String>;
 
 /// The report that lines in short form stand for.
 pub fn text(lines: &[String]) -> String {
     let row = |pair: &(&str, &str)| vec![pair.0.to_string(), pair.1.to_string()];
-    let mut rows: [Vec<Row>; 5] = [ARGUMENTS.iter().map(row).collect(), vec![], vec![], vec![], vec![]];
+    let mut rows: [Vec<ReportRow>; 5] =
+        [ARGUMENTS.iter().map(row).collect(), vec![], vec![], vec![], vec![]];
     let mut sides = FORMS.map(|form| form.sides.to_string());
     let mut table = 0;
     for line in lines {
@@ -95,7 +96,7 @@ pub fn text(lines: &[String]) -> String {
     }
     let mut groups: Vec<String> = rows[4].iter().map(|row| row[0].clone()).collect();
     groups.dedup();
-    let group = |row: &Row| groups.iter().position(|it| *it == row[0]);
+    let group = |row: &ReportRow| groups.iter().position(|it| *it == row[0]);
     rows[4].sort_by_key(|row| {
         (group(row), number(&row[1]), row[2].clone(), row[3].clone(), row[4].clone())
     });
@@ -105,14 +106,14 @@ pub fn text(lines: &[String]) -> String {
 }
 
 /// `NAME=VALUE`: another value of an argument.
-fn change(rows: &mut [Row], pair: &str) {
+fn change(rows: &mut [ReportRow], pair: &str) {
     let (name, value) = pair.split_once('=').expect("an argument and its value");
     let row = rows.iter_mut().find(|row| row[0] == name).expect("an argument");
     row[1] = value.to_string();
 }
 
 /// `FROM-TO:COUNT:VALUE`, where `=` is the quality itself.
-fn quantized(part: &str) -> Vec<Row> {
+fn quantized(part: &str) -> Vec<ReportRow> {
     let [range, count, value] = part.split(':').collect::<Vec<_>>()[..] else {
         panic!("a range: {part}")
     };
@@ -122,7 +123,7 @@ fn quantized(part: &str) -> Vec<Row> {
 }
 
 /// Read group, quality, covariate, event, and `VALUE=EMPIRICAL/OBSERVATIONS/ERRORS` apart by spaces.
-fn cells(line: &str) -> Vec<Row> {
+fn cells(line: &str) -> Vec<ReportRow> {
     let [group, quality, covariate, event, cells] = line.split('\t').collect::<Vec<_>>()[..] else {
         panic!("five columns: {line}")
     };
@@ -143,13 +144,13 @@ fn number(text: &str) -> usize {
     text.parse().expect("a number")
 }
 
-impl Form {
-    fn print(&self, rows: &[Row], sides: &str) -> String {
+impl TableForm {
+    fn print(&self, rows: &[ReportRow], sides: &str) -> String {
         let names: Vec<&str> = self.columns.split(' ').collect();
         let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> =
             names.iter().enumerate().map(|(i, it)| it.len().max(width(i))).collect();
-        let Form { name, about, formats, .. } = self;
+        let TableForm { name, about, formats, .. } = self;
         let (columns, count) = (names.len(), rows.len());
         let mut text =
             format!("#:GATKTable:{columns}:{count}:{formats}:;\n#:GATKTable:{name}:{about}\n");

@@ -1,10 +1,10 @@
-//! The cases of `cases.txt`, whose syntax stands at its top.
+//! Parses the cases of `cases.txt`, which explains their syntax.
 
 use std::collections::BTreeSet;
 
 /// A case.
 #[derive(Debug, Default)]
-pub struct Case {
+pub struct DuplicatesCase {
     pub name: String,
     /// The input.
     pub sam: String,
@@ -16,12 +16,12 @@ pub struct Case {
 pub type Marks = BTreeSet<[String; 4]>;
 
 /// All cases.
-pub fn all() -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
+pub fn all() -> Vec<DuplicatesCase> {
+    let mut cases: Vec<DuplicatesCase> = Vec::new();
     let mut heading = "";
     for line in include_str!("cases.txt").lines() {
         if let Some(name) = line.strip_prefix("case: ") {
-            cases.push(Case { name: name.to_string(), ..Case::default() });
+            cases.push(DuplicatesCase { name: name.to_string(), ..DuplicatesCase::default() });
             heading = "";
         } else if let Some(case) = cases.last_mut() {
             if line.contains('\t') {
@@ -34,7 +34,7 @@ pub fn all() -> Vec<Case> {
     cases
 }
 
-impl Case {
+impl DuplicatesCase {
     fn take(&mut self, heading: &str, line: &str) {
         let marks = match heading {
             "sam:" => {
@@ -44,7 +44,7 @@ impl Case {
             }
             "template-duplicates:" => &mut self.template,
             "coordinate-duplicates:" => &mut self.coordinate,
-            // what Picard gives after another sort than samtools' is not asked of us
+            // results of Picard after another sort than samtools' are not compared
             "template-duplicates-after-sortsam:" | "coordinate-duplicates-after-sortsam:" => return,
             other => panic!("{}: unknown heading {other:?}", self.name),
         };

@@ -1,9 +1,9 @@
-//! Every read twice, in two read groups of one library, as files of one sample that were merged twice have them.
+//! Every read twice, in two read groups of one library, as in files of one sample that were merged twice.
 
 use readmill::plan::DuplicateMode::{Auto, Coordinate, Template};
 
 use crate::duplicates::{compare, mark, orders};
-use crate::support::{self, Desk};
+use crate::support::{self, TestDir};
 
 /// The text with each line twice, the second time in read group b, or in a where it was in b.
 fn doubled(text: &str) -> String {
@@ -19,7 +19,7 @@ fn doubled(text: &str) -> String {
     support::with_header(header, &lines)
 }
 
-/// The flagged records, in an order of their own.
+/// The flagged records, sorted.
 fn flagged(text: &str) -> Vec<String> {
     let lines = support::records(text).into_iter();
     let flagged = lines.filter(|line| support::number(line, 1) & 0x400 != 0);
@@ -28,7 +28,7 @@ fn flagged(text: &str) -> Vec<String> {
     flagged
 }
 
-/// Whether the records of some template, which has both ends, stand apart so that their ends show it.
+/// Whether the records of some template with both ends are scattered so that their ends show it.
 fn is_scattered(text: &str) -> bool {
     let lines = support::records(text);
     let stretches = lines.chunk_by(|a, b| support::column(a, 0) == support::column(b, 0));
@@ -44,17 +44,17 @@ fn is_scattered(text: &str) -> bool {
 
 #[test]
 fn doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let (mut marks, mut scattered) = (0, 0);
     for seed in 0..150 {
         let threads = 1 + seed as usize % 3;
         let orders = orders(seed).map(|(order, text)| (order, doubled(&text)));
         for (order, text) in &orders {
-            if let Some(wrong) = compare(&desk, text, Coordinate, false, threads) {
+            if let Some(wrong) = compare(&dir, text, Coordinate, false, threads) {
                 panic!("seed {seed}, {order}:\n{wrong}");
             }
             let run = |text: &str, mode| {
-                flagged(&desk.run(&support::bam(text), mark(mode), threads).expect("marks"))
+                flagged(&dir.run(&support::bam(text), mark(mode), threads).expect("marks"))
             };
             let template = run(text, Template);
             assert_eq!(
@@ -68,7 +68,7 @@ fn doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
                 assert_eq!(run(text, Auto), run(text, Coordinate), "seed {seed}, {order}:\n{text}");
             }
         }
-        let wrong = compare(&desk, &orders[0].1, Template, true, threads);
+        let wrong = compare(&dir, &orders[0].1, Template, true, threads);
         if let Some(wrong) = wrong {
             panic!("seed {seed}, template mode:\n{wrong}");
         }

@@ -1,4 +1,4 @@
-//! Duplicate marks: stated cases, and random inputs against a slow oracle.
+//! Duplicate marks: fixed cases, and random inputs compared with a slow oracle.
 
 mod cases;
 mod doubled;
@@ -8,10 +8,10 @@ pub mod random_reads;
 mod scattered;
 use crate::support;
 
-use cases::{Case, Marks};
+use cases::{DuplicatesCase, Marks};
 use readmill::plan::{DuplicateMode, Duplicates, Steps};
-use support::Desk;
-use support::random::Random;
+use support::TestDir;
+use support::random::TestRandom;
 
 /// Marking in this mode, and nothing else.
 fn mark(mode: DuplicateMode) -> Steps {
@@ -38,19 +38,25 @@ fn forms(sam: &str) -> Vec<(&'static str, Vec<u8>)> {
     forms
 }
 
-/// Where we differ from Picard on purpose: the case, the mode, and why.
+/// Accepted differences from Picard: the case, the mode, and the reason.
 const ACCEPTED: [(&str, DuplicateMode, &str); 1] = [(
     "names and read groups that concatenate to one key",
     DuplicateMode::Coordinate,
     "Picard joins read group and name to one key, so that A + 1x and A1 + x clash; ours do not",
 )];
 
-/// Runs a case in one mode and one order; gives what is wrong.
-fn judge(case: &Case, order: &str, sam: &str, mode: DuplicateMode, expected: &Marks) -> Vec<String> {
-    let desk = Desk::new();
+/// Runs a case in one mode and one order; returns the errors.
+fn judge(
+    case: &DuplicatesCase,
+    order: &str,
+    sam: &str,
+    mode: DuplicateMode,
+    expected: &Marks,
+) -> Vec<String> {
+    let dir = TestDir::new();
     let mut wrong = Vec::new();
     for (form, input) in forms(sam) {
-        let said = match desk.run(&input, mark(mode), 1) {
+        let said = match dir.run(&input, mark(mode), 1) {
             Ok(text) if marks(&text) == *expected => continue,
             Ok(text) => format!("flagged {:?}", marks(&text)),
             Err(error) => error.to_string(),
@@ -84,11 +90,17 @@ fn every_case_is_marked_as_picard_marks_it() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What is wrong with the flags of `text`, which is given as SAM, or as BAM if that is another thing.
-fn compare(desk: &Desk, text: &str, mode: DuplicateMode, whole: bool, threads: usize) -> Option<String> {
+/// Describes what is wrong with the flags of `text`. The input is SAM, or BAM if SAM text is read differently.
+fn compare(
+    dir: &TestDir,
+    text: &str,
+    mode: DuplicateMode,
+    whole: bool,
+    threads: usize,
+) -> Option<String> {
     let expected = oracle::judge(text, whole);
     let input = if support::text_is_read_otherwise(text) { support::bam(text) } else { text.into() };
-    let output = match desk.run(&input, mark(mode), threads) {
+    let output = match dir.run(&input, mark(mode), threads) {
         Ok(output) => output,
         Err(error) => return Some(format!("{error}\n{text}")),
     };
@@ -101,7 +113,7 @@ fn compare(desk: &Desk, text: &str, mode: DuplicateMode, whole: bool, threads: u
 
 /// A random input in three orders: grouped by name, shuffled, sorted by coordinate.
 fn orders(seed: u64) -> [(&'static str, String); 3] {
-    let mut random = Random::new(seed);
+    let mut random = TestRandom::new(seed);
     let grouped = random_reads::grouped(&mut random, seed % 4 == 3, 18);
     let (header, mut lines) = (support::split_header(&grouped).0, support::records(&grouped));
     random.shuffle(&mut lines);
@@ -113,37 +125,37 @@ fn orders(seed: u64) -> [(&'static str, String); 3] {
 #[test]
 fn random_reads_are_marked_as_the_oracle_marks_them() {
     use DuplicateMode::{Coordinate, Template};
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let (mut reads, mut flagged, mut modes_differ) = (0, 0, 0);
     for seed in 0..600 {
         let threads = 1 + seed as usize % 3;
         let orders = orders(seed);
         for (order, text) in &orders {
-            if let Some(wrong) = compare(&desk, text, Coordinate, false, threads) {
+            if let Some(wrong) = compare(&dir, text, Coordinate, false, threads) {
                 panic!("seed {seed}, {order}, coordinate mode:\n{wrong}");
             }
         }
         let grouped = &orders[0].1;
-        if let Some(wrong) = compare(&desk, grouped, Template, true, threads) {
+        if let Some(wrong) = compare(&dir, grouped, Template, true, threads) {
             panic!("seed {seed}, template mode:\n{wrong}");
         }
         let marks = oracle::judge(grouped, true);
         (reads, flagged) = (reads + marks.len(), flagged + marks.iter().filter(|&&mark| mark).count());
         modes_differ += usize::from(marks != oracle::judge(grouped, false));
     }
-    // the inputs must be worth judging
+    // the inputs must have enough duplicates
     assert!(flagged * 10 > reads * 2 && flagged * 10 < reads * 8, "{flagged} of {reads} flagged");
     assert!(modes_differ > 100, "{modes_differ}");
 }
 
-/// Auto is coordinate mode where the input is not grouped, and template mode where that shows.
+/// Auto is coordinate mode if the input is not grouped, and template mode if it is.
 #[test]
 fn the_mode_follows_the_input() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let mut templates = 0;
     for seed in 0..150 {
         for (order, text) in &orders(seed) {
-            let run = |mode| desk.run(&support::bam(text), mark(mode), 2);
+            let run = |mode| dir.run(&support::bam(text), mark(mode), 2);
             let coordinate = run(DuplicateMode::Coordinate).expect("coordinate mode is always possible");
             let auto = run(DuplicateMode::Auto).expect("some mode is always possible");
             match run(DuplicateMode::Template) {
@@ -161,7 +173,7 @@ fn the_mode_follows_the_input() {
 
 #[test]
 fn removing_leaves_out_what_marking_flags() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for seed in 0..50 {
         for (_, text) in &orders(seed) {
             let mode = DuplicateMode::Coordinate;
@@ -169,8 +181,8 @@ fn removing_leaves_out_what_marking_flags() {
             remove.writing.remove = true;
             let remove = Some(remove);
             let removed =
-                desk.run(&support::bam(text), Steps { duplicates: remove, ..Steps::default() }, 1);
-            let marked = desk.run(&support::bam(text), mark(mode), 1).expect("marked reads");
+                dir.run(&support::bam(text), Steps { duplicates: remove, ..Steps::default() }, 1);
+            let marked = dir.run(&support::bam(text), mark(mode), 1).expect("marked reads");
             let mut kept = support::records(&marked);
             kept.retain(|line| support::number(line, 1) & 0x400 == 0);
             assert_eq!(support::records(&removed.expect("the rest")), kept, "seed {seed}");

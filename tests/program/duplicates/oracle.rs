@@ -1,24 +1,24 @@
-//! Duplicates judged slowly and plainly: every record is a line of text, every set is looked for
+//! Marks duplicates in a slow and simple way: every record is a line of text, and every set is searched
 //! among all reads.
 //!
-//! Written from Picard MarkDuplicates' rules alone, with nothing of the program in it. Two rules are
-//! ours where Picard stops with an error: paired reads without a read group belong to the unknown
-//! library, and of two reads that wait for a mate at the same place, the later one is kept waiting.
+//! Written only from the rules of Picard MarkDuplicates, without code of the program. Two rules are
+//! ours, for cases in which Picard stops with an error: paired reads without a read group belong to the unknown
+//! library, and of two reads that wait for a mate at the same position, the later one replaces the earlier.
 
 use std::collections::HashMap;
 
 use crate::support::{column, coordinate_key, number, records, references, split_header};
 
-/// What a read that takes part is judged by.
+/// The properties of a read that decide on duplicates.
 #[derive(Clone, Debug)]
-pub struct End<'a> {
+pub struct TemplateEnd<'a> {
     pub library: &'a str,
     /// Reference sequence, unclipped 5′ position, reverse.
     pub at: (usize, i64, bool),
     score: i64,
     /// Tile, x, y; all -1 without a location.
     location: [i64; 3],
-    /// Where it stands among equals.
+    /// Its rank among equals.
     index: usize,
     /// Its line.
     pub line: usize,
@@ -27,26 +27,26 @@ pub struct End<'a> {
 /// Score, the best first, location, and two numbers that decide between equal ones.
 pub type Rank = (i64, [i64; 3], usize, usize);
 
-impl End<'_> {
+impl TemplateEnd<'_> {
     /// The least of a set of single reads stays.
     pub fn rank(&self) -> Rank {
         (-self.score, self.location, self.index, self.line)
     }
 }
 
-/// What makes a set of pairs: library, reference sequences and 5′ positions, strands.
+/// The key of a set of pairs: library, reference sequences and 5′ positions, strands.
 pub type Set<'a> = (&'a str, [(usize, i64); 2], (bool, bool));
 
-/// Two mates: what makes their set, what makes the representative, their lines.
-pub struct Pair<'a> {
+/// Two mates: the key of their set, their rank in it, their lines.
+pub struct MatePair<'a> {
     pub set: Set<'a>,
     rank: Rank,
     pub lines: [usize; 2],
-    /// The ends in the order in which they were met.
-    pub met: [End<'a>; 2],
+    /// The ends in the order of the reads.
+    pub met: [TemplateEnd<'a>; 2],
 }
 
-impl Pair<'_> {
+impl MatePair<'_> {
     /// The least of a set stays.
     pub fn rank(&self) -> (Rank, [usize; 2]) {
         (self.rank, self.lines)
@@ -54,18 +54,18 @@ impl Pair<'_> {
 }
 
 /// The reads of a text.
-pub struct Reads<'a> {
+pub struct OracleReads<'a> {
     /// Those with a mate somewhere: all single reads at such an end are duplicates.
-    pub ends: Vec<End<'a>>,
-    pub fragments: Vec<End<'a>>,
-    pub pairs: Vec<Pair<'a>>,
-    /// For each line where it counts as standing: in coordinate order, or where its template begins.
+    pub ends: Vec<TemplateEnd<'a>>,
+    pub fragments: Vec<TemplateEnd<'a>>,
+    pub pairs: Vec<MatePair<'a>>,
+    /// For each line its place: in coordinate order, or the place of its template.
     pub index: Vec<usize>,
 }
 
-/// The reads of SAM text. `whole_templates`: the text is grouped by name; else reads are met in coordinate
+/// The reads of SAM text. `whole_templates`: the text is grouped by name; else reads are taken in coordinate
 /// order.
-pub fn read(text: &str, whole_templates: bool) -> Reads<'_> {
+pub fn read(text: &str, whole_templates: bool) -> OracleReads<'_> {
     let lines = records(text);
     let (order, index) = order(text, &lines, whole_templates);
     let (mut ends, mut fragments, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
@@ -89,13 +89,13 @@ pub fn read(text: &str, whole_templates: bool) -> Reads<'_> {
             None => drop(waiting.insert((name, next), end)),
         }
     }
-    Reads { ends, fragments, pairs, index }
+    OracleReads { ends, fragments, pairs, index }
 }
 
 /// For each record of SAM text, whether it is flagged. `whole_templates`: the text is grouped by name
-/// and all records of a template are flagged together; else reads are judged in coordinate order.
+/// and all records of a template are flagged together; else reads are taken in coordinate order.
 pub fn judge(text: &str, whole_templates: bool) -> Vec<bool> {
-    let Reads { ends, fragments, pairs, index } = read(text, whole_templates);
+    let OracleReads { ends, fragments, pairs, index } = read(text, whole_templates);
     let mut flagged = vec![false; index.len()];
     for a in &pairs {
         if pairs.iter().any(|b| a.set == b.set && b.rank() < a.rank()) {
@@ -103,7 +103,7 @@ pub fn judge(text: &str, whole_templates: bool) -> Vec<bool> {
         }
     }
     for a in &fragments {
-        let same = |b: &&End<'_>| a.library == b.library && a.at == b.at;
+        let same = |b: &&TemplateEnd<'_>| a.library == b.library && a.at == b.at;
         let better = fragments.iter().filter(same).any(|b| b.rank() < a.rank());
         flagged[a.line] |= better || ends.iter().any(|b| same(&b));
     }
@@ -113,14 +113,14 @@ pub fn judge(text: &str, whole_templates: bool) -> Vec<bool> {
     flagged
 }
 
-/// What is said of any record of a template is said of all.
+/// Marks all records of a template if one is marked.
 pub fn shared(flagged: &[bool], index: &[usize]) -> Vec<bool> {
     let marked: Vec<usize> = (0..flagged.len()).filter(|&i| flagged[i]).map(|i| index[i]).collect();
     index.iter().map(|first| marked.contains(first)).collect()
 }
 
-/// The order in which reads are met, and for each line where it counts as standing: in coordinate
-/// order, or where its template begins.
+/// The order of the reads, and for each line its place: in coordinate
+/// order, or the place of its template.
 fn order(text: &str, lines: &[&str], whole_templates: bool) -> (Vec<usize>, Vec<usize>) {
     let mut order: Vec<usize> = (0..lines.len()).collect();
     let mut index = vec![0; lines.len()];
@@ -137,7 +137,7 @@ fn order(text: &str, lines: &[&str], whole_templates: bool) -> (Vec<usize>, Vec<
     (order, index)
 }
 
-fn end<'a>(text: &'a str, line: &'a str, index: usize, i: usize) -> End<'a> {
+fn end<'a>(text: &'a str, line: &'a str, index: usize, i: usize) -> TemplateEnd<'a> {
     let place = coordinate_key(line, &references(text)).0;
     let reverse = number(line, 1) & 0x10 != 0;
     let (cigar, pos) = (cigar(column(line, 5)), number(line, 3));
@@ -153,11 +153,11 @@ fn end<'a>(text: &'a str, line: &'a str, index: usize, i: usize) -> End<'a> {
     let score = sum.min(16383) - if number(line, 1) & 0x200 != 0 { 16384 } else { 0 };
     let location = location(column(line, 0));
     let library = library(text, field(line, "RG:Z:"));
-    End { library, at: (place, five_prime, reverse), score, location, index, line: i }
+    TemplateEnd { library, at: (place, five_prime, reverse), score, location, index, line: i }
 }
 
-fn pair<'a>(seen: End<'a>, arriving: End<'a>) -> Pair<'a> {
-    let place = |end: &End<'_>| (end.at.0, end.at.1);
+fn pair<'a>(seen: TemplateEnd<'a>, arriving: TemplateEnd<'a>) -> MatePair<'a> {
+    let place = |end: &TemplateEnd<'_>| (end.at.0, end.at.1);
     let (library, location, score) = (seen.library, seen.location, seen.score + arriving.score);
     let keeps = place(&arriving) >= place(&seen);
     let met = [seen.clone(), arriving.clone()];
@@ -166,7 +166,7 @@ fn pair<'a>(seen: End<'a>, arriving: End<'a>) -> Pair<'a> {
     if place(&one) == place(&two) && strands == (true, false) {
         strands = (false, true);
     }
-    Pair {
+    MatePair {
         set: (library, [place(&one), place(&two)], strands),
         rank: (-score, location, one.index, two.index),
         lines: [one.line, two.line],
@@ -192,7 +192,7 @@ pub fn cigar(text: &str) -> Vec<(i64, char)> {
     ops.filter_map(op).collect()
 }
 
-/// The last three of five or seven fields, in 16 bits; behind a number, other text may follow.
+/// The last three of five or seven fields, in 16 bits; other text can follow a number.
 fn location(name: &str) -> [i64; 3] {
     let fields: Vec<&str> = name.split(':').collect();
     if !matches!(fields.len(), 5 | 7) {

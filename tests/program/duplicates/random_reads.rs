@@ -1,9 +1,9 @@
-//! Small random inputs in which everything that matters to duplicates happens often: few positions, few
+//! Small random inputs in which everything that matters for duplicates is frequent: few positions, few
 //! qualities, few locations, all orientations, clips that lead to the same 5′ end.
 
-use crate::support::random::Random;
+use crate::support::random::TestRandom;
 
-/// What one read of a template is.
+/// One read of a template.
 struct Segment {
     flag: u16,
     rname: &'static str,
@@ -14,13 +14,13 @@ struct Segment {
 const HEADER: &str = "@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@RG\tID:a\tLB:L1\n@RG\tID:b\tLB:L1\n\
                       @RG\tID:c\tLB:L2\n@RG\tID:d\n@RG\tID:e\tLB:Unknown Library\n";
 
-/// SAM text grouped by name, of at most so many templates. `odd`: mapped reads without CIGAR and without position
-/// occur, too.
-pub fn grouped(random: &mut Random, odd: bool, templates: usize) -> String {
+/// SAM text grouped by name, with at most this number of templates. `odd`: mapped reads without CIGAR and without
+/// position occur, too.
+pub fn grouped(random: &mut TestRandom, odd: bool, templates: usize) -> String {
     let mut text = format!("@HD\tVN:1.6\tSO:unsorted\tGO:query\n{HEADER}");
     let mut most = |n| 1 + random.below(n);
     let mut crowd =
-        Crowd { odd, libraries: most(6), spread: most(4), cigars: most(11), qualities: most(5) };
+        ReadVariety { odd, libraries: most(6), spread: most(4), cigars: most(11), qualities: most(5) };
     if random.once_in(2) {
         (crowd.libraries, crowd.spread) = (1, 1);
     }
@@ -30,8 +30,8 @@ pub fn grouped(random: &mut Random, odd: bool, templates: usize) -> String {
     text
 }
 
-/// How much one input's reads differ.
-struct Crowd {
+/// How much the reads of one input differ.
+struct ReadVariety {
     odd: bool,
     libraries: usize,
     spread: usize,
@@ -54,9 +54,9 @@ const CIGARS: [(&str, usize, usize, usize); 11] = [
     ("1M3S", 0, 1, 3),
 ];
 
-impl Crowd {
-    /// A read whose 5′ end is one of a few, by whatever POS and CIGAR.
-    fn segment(&self, random: &mut Random, flag: u16) -> Segment {
+impl ReadVariety {
+    /// A read with one of a few 5′ ends, with any POS and CIGAR.
+    fn segment(&self, random: &mut TestRandom, flag: u16) -> Segment {
         let (mut cigar, before, covered, behind) = CIGARS[random.below(self.cigars)];
         let reverse = 0x10 * u16::from(random.once_in(2));
         let five_prime = 100 + random.below(self.spread);
@@ -74,7 +74,7 @@ impl Crowd {
     }
 
     /// All records of one template, mostly a pair.
-    fn template(&self, random: &mut Random, i: usize, text: &mut String) {
+    fn template(&self, random: &mut TestRandom, i: usize, text: &mut String) {
         let name = match random.below(4) {
             0 => format!("r{i}"),
             1 => format!("M{i}:1:F:1:{}:{}:40000", 1101 + random.below(2), random.below(2)),
@@ -114,7 +114,11 @@ impl Crowd {
         }
     }
 
-    fn pair(&self, random: &mut Random, records: &mut Vec<(Segment, Option<(&'static str, usize)>)>) {
+    fn pair(
+        &self,
+        random: &mut TestRandom,
+        records: &mut Vec<(Segment, Option<(&'static str, usize)>)>,
+    ) {
         let (first, last) = (self.segment(random, 0x41), self.segment(random, 0x81));
         let mut mates = [Some((last.rname, last.pos)), Some((first.rname, first.pos))];
         if random.once_in(20) {
@@ -129,7 +133,7 @@ impl Crowd {
 }
 
 fn line(
-    random: &mut Random,
+    random: &mut TestRandom,
     (name, group): (&str, &str),
     segment: &Segment,
     mate: Option<(&str, usize)>,

@@ -1,29 +1,29 @@
-//! Template mode on input in which the records of a template do not stand together, whether that shows at once or
-//! late: it marks what it would mark if they did.
+//! Template mode on input with scattered records of a template, whether that shows early or
+//! late: it marks the same as if they were adjacent.
 
 use readmill::plan::DuplicateMode;
 
 use crate::duplicates::{mark, marks, orders};
-use crate::support::random::Random;
-use crate::support::{self, Desk};
+use crate::support::random::TestRandom;
+use crate::support::{self, TestDir};
 
 #[test]
 fn template_mode_marks_scattered_input_as_if_it_stood_together() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let mut flagged = 0;
     for seed in 0..400 {
         let shuffled = &orders(seed)[1].1;
         let grouped = support::regrouped(shuffled);
         let expected =
-            marks(&desk.run(grouped.as_bytes(), mark(DuplicateMode::Template), 1).expect("marks"));
-        let text = desk.run(shuffled.as_bytes(), mark(DuplicateMode::Template), 1 + seed as usize % 3);
+            marks(&dir.run(grouped.as_bytes(), mark(DuplicateMode::Template), 1).expect("marks"));
+        let text = dir.run(shuffled.as_bytes(), mark(DuplicateMode::Template), 1 + seed as usize % 3);
         assert_eq!(marks(&text.expect("marks")), expected, "seed {seed}:\n{shuffled}");
         flagged += expected.len();
     }
     assert!(flagged > 1000, "{flagged}");
 }
 
-/// More than a mebibyte of pairs that stand together and are no duplicates, for the contigs of the random reads.
+/// More than a mebibyte of adjacent pairs without duplicates, for the contigs of the random reads.
 fn filler() -> String {
     let (bases, quals) = ("A".repeat(100), "I".repeat(100));
     let pair = |i: usize| {
@@ -40,9 +40,9 @@ fn filler() -> String {
 
 /// The output of marking, as SAM text.
 fn marked(inputs: &[&str], flags: &str) -> String {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let files =
-        inputs.iter().enumerate().map(|(i, text)| desk.file(&format!("in{i}"), support::bam(text)));
+        inputs.iter().enumerate().map(|(i, text)| dir.file(&format!("in{i}"), support::bam(text)));
     let files: Vec<String> = files.map(|path| support::arg(&path)).collect();
     let mut args = vec!["markdup", "-o", "-", "-O", "sam", "-q", "--no-PG"];
     args.extend(flags.split_whitespace());
@@ -53,7 +53,7 @@ fn marked(inputs: &[&str], flags: &str) -> String {
     String::from_utf8(done.stdout).expect("SAM text")
 }
 
-/// Records without the values of DI and MI, which depend on places in the input, in an order of their own.
+/// Records without the values of DI and MI, which depend on positions in the input, sorted.
 fn without_places(text: &str) -> Vec<String> {
     let is_numbered = |field: &str| field.starts_with("DI:i:") || field.starts_with("MI:Z:");
     let kept = |line: &str| {
@@ -75,7 +75,7 @@ fn difference(given: &[String], expected: &[String]) -> Option<String> {
     (given != expected).then(text)
 }
 
-/// Whether a name has more than two primary records: two templates have it, and which reads are mates is told by
+/// Whether a name has more than two primary records: then two templates have it, and the mates are found by
 /// their order (`docs/parity.md`).
 fn has_names_used_twice(text: &str) -> bool {
     let mut primaries = std::collections::HashMap::<&str, usize>::new();
@@ -116,7 +116,7 @@ fn template_mode_marks_several_inputs_as_if_they_were_one_that_stands_together()
         let (first, last) = lines.split_at(lines.len() / 2);
         let cut = first.len() + last.find('\n').map_or(last.len(), |at| at + 1);
         let (first, last) = lines.split_at(cut);
-        // templates lie in both files; one file is grouped by itself, the other one is sorted
+        // both files have records of the same templates; one file is grouped, the other one is sorted
         let one = support::regrouped(&format!("{header}{first}"));
         let one = if seed % 2 == 0 { one } else { format!("{one}{filler}") };
         let other = support::coordinate_sorted(&format!("{header}{last}"));
@@ -131,7 +131,7 @@ fn template_mode_marks_several_inputs_as_if_they_were_one_that_stands_together()
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Input that looked grouped at first is judged in coordinate mode as if it never had.
+/// Input that looked grouped at first is marked in coordinate mode as if it had not.
 #[test]
 fn auto_finds_out_late_that_templates_are_scattered() {
     let (filler, mut wrong) = (filler(), Vec::new());
@@ -142,7 +142,7 @@ fn auto_finds_out_late_that_templates_are_scattered() {
         let last = half.last().map(|line| support::column(line, 0)).unwrap_or_default();
         let together = lines.iter().rposition(|line| support::column(line, 0) == last);
         let scattered = together.map_or(0, |last| last + 1);
-        Random::new(seed).shuffle(&mut lines[scattered..]);
+        TestRandom::new(seed).shuffle(&mut lines[scattered..]);
         let text = support::with_header(&format!("{header}{filler}"), &lines);
         if support::by_name(&text).is_sorted() || has_names_used_twice(&text) {
             continue; // chance has left them together

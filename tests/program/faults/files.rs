@@ -1,4 +1,4 @@
-//! Bytes of inputs, made by hand so that they can be wrong in any way.
+//! Bytes of inputs, built here so that they can have any error.
 
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 

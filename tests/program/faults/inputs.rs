@@ -5,13 +5,13 @@ use std::ffi::OsStr;
 use readmill_format::bgzf::EOF_BLOCK;
 
 use crate::faults::files::{self, HEADER, bam, bam_header, bgzf, block, blocks, gzip, many, record};
-use crate::faults::program::Place;
+use crate::faults::program::TestFolders;
 
 /// Every way to work on a file refuses `bytes` with these words and leaves nothing behind.
 #[track_caller]
 fn refused(name: &str, bytes: &[u8], words: &[&str]) {
-    let place = Place::new();
-    let (input, output) = (place.input(name, bytes), place.out("x.bam"));
+    let folders = TestFolders::new();
+    let (input, output) = (folders.input(name, bytes), folders.out("x.bam"));
     for steps in [&["sort"][..], &["prep"], &["markdup"], &["prep", "--sort", "coordinate"]] {
         for threads in ["1", "3"] {
             let (command, flags) = steps.split_first().unwrap();
@@ -19,9 +19,9 @@ fn refused(name: &str, bytes: &[u8], words: &[&str]) {
                 vec![OsStr::new(command), input.as_os_str(), "-o".as_ref(), output.as_os_str()];
             args.extend(flags.iter().map(OsStr::new));
             args.extend(["-@", threads].map(OsStr::new));
-            let ended = place.readmill(args);
+            let ended = folders.readmill(args);
             ended.fails(2, &[&[name], words].concat());
-            assert_eq!(place.left(), [""; 0], "{steps:?}");
+            assert_eq!(folders.left(), [""; 0], "{steps:?}");
         }
     }
 }
@@ -56,14 +56,14 @@ fn a_file_cut_between_blocks() {
 /// The end of each input is looked at first: what is wrong with the reads of another is not yet known then.
 #[test]
 fn a_file_without_its_end_is_told_before_anything_is_read() {
-    let place = Place::new();
-    let damaged = place.input(
+    let folders = TestFolders::new();
+    let damaged = folders.input(
         "damaged.sam",
         format!("{HEADER}r\t0\tchr1\tx\t60\t4M\t*\t0\t0\tACGT\tIIII\n").as_bytes(),
     );
     let fastq = bgzf(b"@r\nACGT\n+\nIIII\n");
-    let reference = place.input("ref.fa", format!(">chr1\n{}\n", "ACGT".repeat(100)));
-    let index = place.readmill(["index".as_ref(), reference.as_os_str()]);
+    let reference = folders.input("ref.fa", format!(">chr1\n{}\n", "ACGT".repeat(100)));
+    let index = folders.readmill(["index".as_ref(), reference.as_os_str()]);
     index.succeeds();
     let mut cram = b"CRAM\x03\x00".to_vec();
     cram.resize(500, 0);
@@ -74,37 +74,38 @@ fn a_file_without_its_end_is_told_before_anything_is_read() {
         ("x.sam.gz", &bgzf(files::sam().as_bytes())[..100], "EOF block"),
         ("x.cram", &cram, "container that ends a CRAM file"),
     ] {
-        let cut = place.input(name, bytes);
+        let cut = folders.input(name, bytes);
         for command in ["sort", "prep", "markdup", "merge", "flagstat"] {
             let mut args = vec![command.as_ref(), damaged.as_os_str(), cut.as_os_str()];
-            let output = place.out("o.bam");
+            let output = folders.out("o.bam");
             if command != "flagstat" {
                 args.extend(["-o".as_ref(), output.as_os_str()]);
             }
-            let ended = place.readmill(args);
+            let ended = folders.readmill(args);
             ended.fails(
                 2,
                 &[name, word, "is missing", "truncated", "get it again", "--allow-missing-eof"],
             );
             assert!(!ended.stderr.contains("temporary files in"), "nothing was begun");
         }
-        let ended = place.readmill(["compare".as_ref(), damaged.as_os_str(), cut.as_os_str()]);
+        let ended = folders.readmill(["compare".as_ref(), damaged.as_os_str(), cut.as_os_str()]);
         ended.fails(2, &[name, word]);
     }
-    let cut = place.input("x.fq.gz", &fastq[..fastq.len() - 28]);
+    let cut = folders.input("x.fq.gz", &fastq[..fastq.len() - 28]);
     let args = ["align".as_ref(), reference.as_os_str(), cut.as_os_str()];
-    place.readmill(args).fails(2, &["x.fq.gz", "EOF block is missing", "--allow-missing-eof"]);
-    assert_eq!(place.left(), [""; 0]);
+    folders.readmill(args).fails(2, &["x.fq.gz", "EOF block is missing", "--allow-missing-eof"]);
+    assert_eq!(folders.left(), [""; 0]);
 }
 
 #[test]
 fn a_missing_eof_block_can_be_allowed() {
-    let place = Place::new();
+    let folders = TestFolders::new();
     let whole = [bam_header(HEADER), many(10, 100)].concat();
-    let (input, output) = (place.input("x.bam", blocks(&whole, 0xff00).concat()), place.out("x.bam"));
+    let (input, output) =
+        (folders.input("x.bam", blocks(&whole, 0xff00).concat()), folders.out("x.bam"));
     let args = ["sort".as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str()];
-    place.readmill(args.iter().chain([&"--allow-missing-eof".as_ref()])).succeeds();
-    assert_eq!(place.lines(&output).len(), 10);
+    folders.readmill(args.iter().chain([&"--allow-missing-eof".as_ref()])).succeeds();
+    assert_eq!(folders.lines(&output).len(), 10);
 }
 
 #[test]
@@ -164,13 +165,13 @@ fn sam_text_in_gzip_that_is_cut() {
 
 #[test]
 fn an_input_that_cannot_be_opened() {
-    let place = Place::new();
-    let output = place.out("x.bam");
+    let folders = TestFolders::new();
+    let output = folders.out("x.bam");
     let sort =
-        |input: &OsStr| place.readmill(["sort".as_ref(), input, "-o".as_ref(), output.as_os_str()]);
+        |input: &OsStr| folders.readmill(["sort".as_ref(), input, "-o".as_ref(), output.as_os_str()]);
     sort("in/none.bam".as_ref()).fails(3, &["in/none.bam", "No such file"]);
     sort("in".as_ref()).fails(1, &["in is a directory"]);
-    assert_eq!(place.left(), [""; 0]);
+    assert_eq!(folders.left(), [""; 0]);
 }
 
 /// samtools makes such a read unmapped, with a warning: here no read is changed silently.
@@ -189,14 +190,14 @@ fn a_header_without_records_is_a_file_like_any_other() {
     for (name, bytes) in
         [("x.bam", bam(b"")), ("x.sam", HEADER.into()), ("x.sam.gz", gzip(HEADER.as_bytes()))]
     {
-        let place = Place::new();
-        let (input, output) = (place.input(name, bytes), place.out("o.bam"));
+        let folders = TestFolders::new();
+        let (input, output) = (folders.input(name, bytes), folders.out("o.bam"));
         for command in ["sort", "markdup"] {
-            place
+            folders
                 .readmill([command.as_ref(), input.as_os_str(), "-o".as_ref(), output.as_os_str()])
                 .succeeds();
-            assert_eq!(place.lines(&output), [""; 0]);
+            assert_eq!(folders.lines(&output), [""; 0]);
         }
-        assert_eq!(place.left(), ["o.bam"], "the index of an older file is gone");
+        assert_eq!(folders.left(), ["o.bam"], "the index of an older file is gone");
     }
 }

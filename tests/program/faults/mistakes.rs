@@ -1,30 +1,31 @@
-//! Command lines as users of other tools write them: what was meant is done or named, and never something else.
+//! Command lines as users of other tools write them: readmill does or names what was meant, and never does something
+//! else.
 
 use std::os::unix::fs::symlink;
 
 use crate::faults::files::{bam, many};
-use crate::faults::program::Place;
+use crate::faults::program::TestFolders;
 
-/// A place with `in/a.bam` and `in/b.bam`.
-fn place_with_two() -> Place {
-    let place = Place::new();
-    place.input("a.bam", bam(&many(10, 100)));
-    place.input("b.bam", bam(&many(7, 100)));
-    place
+/// Test folders with `in/a.bam` and `in/b.bam`.
+fn place_with_two() -> TestFolders {
+    let folders = TestFolders::new();
+    folders.input("a.bam", bam(&many(10, 100)));
+    folders.input("b.bam", bam(&many(7, 100)));
+    folders
 }
 
-/// The files that are left where `args` are refused with exit code 1 and these words.
+/// Asserts that `args` are refused with exit code 1 and these words; returns the files that remain.
 #[track_caller]
-fn refused(place: &Place, args: &str, words: &[&str]) {
-    let ended = place.readmill(args.split_whitespace());
+fn refused(folders: &TestFolders, args: &str, words: &[&str]) {
+    let ended = folders.readmill(args.split_whitespace());
     ended.fails(1, words);
     assert!(ended.stdout.is_empty(), "{args} writes to standard output");
 }
 
 #[test]
 fn an_output_that_stands_among_the_inputs_is_not_read() {
-    let place = place_with_two();
-    let older = std::fs::read(place.input("out.bam", bam(&many(3, 100)))).unwrap();
+    let folders = place_with_two();
+    let older = std::fs::read(folders.input("out.bam", bam(&many(3, 100)))).unwrap();
     for (line, meant) in [
         ("prep in/a.bam in/out.bam", "readmill prep in/a.bam -o in/out.bam;"),
         ("sort -n in/a.bam in/none.bam -@ 2", "readmill sort -n in/a.bam -o in/none.bam -@ 2;"),
@@ -41,19 +42,19 @@ fn an_output_that_stands_among_the_inputs_is_not_read() {
         ("fastq in/a.bam out/x.fq", "readmill fastq in/a.bam -o out/x.fq;"),
         ("fastq in/a.bam out/1.fq out/2.fq", "readmill fastq in/a.bam -1 out/1.fq -2 out/2.fq;"),
     ] {
-        refused(&place, line, &["inputs and no output", &format!("did you mean: {meant}"), "-o -"]);
+        refused(&folders, line, &["inputs and no output", &format!("did you mean: {meant}"), "-o -"]);
     }
-    refused(&place, "fastq in/a.bam in/b.bam", &["2 inputs and no output;", "-o -"]);
-    assert_eq!(std::fs::read(place.input("../in/out.bam", &older)).unwrap(), older);
-    assert_eq!(place.left(), [""; 0]);
+    refused(&folders, "fastq in/a.bam in/b.bam", &["2 inputs and no output;", "-o -"]);
+    assert_eq!(std::fs::read(folders.input("../in/out.bam", &older)).unwrap(), older);
+    assert_eq!(folders.left(), [""; 0]);
 }
 
 #[test]
 fn several_inputs_go_to_standard_output_where_that_is_said() {
-    let place = place_with_two();
+    let folders = place_with_two();
     let reads = |command: &str| {
         let line = format!("{command} in/a.bam in/b.bam -O sam -o -");
-        let ended = place.readmill(line.split_whitespace());
+        let ended = folders.readmill(line.split_whitespace());
         ended.succeeds();
         let text = String::from_utf8(ended.stdout).unwrap();
         text.lines().filter(|line| !line.starts_with('@')).count()
@@ -61,73 +62,73 @@ fn several_inputs_go_to_standard_output_where_that_is_said() {
     for command in ["prep", "sort", "merge", "filter", "markdup"] {
         assert_eq!(reads(command), 17, "{command}");
     }
-    let ended = place.readmill(["fastq", "in/a.bam", "in/b.bam", "-o", "-"]);
+    let ended = folders.readmill(["fastq", "in/a.bam", "in/b.bam", "-o", "-"]);
     ended.succeeds();
     assert_eq!(ended.stdout.iter().filter(|&&byte| byte == b'\n').count(), 4 * 17);
 }
 
 #[test]
 fn a_file_given_twice_is_refused_unless_allowed() {
-    let place = place_with_two();
-    symlink("a.bam", place.out("../in/link.bam")).unwrap();
-    std::fs::hard_link(place.out("../in/a.bam"), place.out("../in/hard.bam")).unwrap();
+    let folders = place_with_two();
+    symlink("a.bam", folders.out("../in/link.bam")).unwrap();
+    std::fs::hard_link(folders.out("../in/a.bam"), folders.out("../in/hard.bam")).unwrap();
     for other in ["in/a.bam", "in/../in/a.bam", "in/link.bam", "in/hard.bam"] {
         let line = format!("merge in/a.bam in/b.bam {other} -o out/x.bam");
         refused(
-            &place,
+            &folders,
             &line,
             &["in/a.bam", "each of its reads would come twice", "--allow-same-input"],
         );
-        assert_eq!(place.left(), [""; 0], "{other}");
+        assert_eq!(folders.left(), [""; 0], "{other}");
     }
-    refused(&place, "flagstat in/a.bam in/a.bam", &["in/a.bam is given twice"]);
-    place
+    refused(&folders, "flagstat in/a.bam in/a.bam", &["in/a.bam is given twice"]);
+    folders
         .readmill(["flagstat", "in/a.bam", "out/x.txt"])
         .fails(3, &["out/x.txt cannot be read", "by -o"]);
-    refused(&place, "fastq in/a.bam in/a.bam -o out/x.fq", &["in/a.bam is given twice"]);
+    refused(&folders, "fastq in/a.bam in/a.bam -o out/x.fq", &["in/a.bam is given twice"]);
     let allowed = "merge in/a.bam in/b.bam in/link.bam -o out/x.bam --allow-same-input";
-    place.readmill(allowed.split_whitespace()).succeeds();
-    assert_eq!(place.lines(&place.out("x.bam")).len(), 27);
+    folders.readmill(allowed.split_whitespace()).succeeds();
+    assert_eq!(folders.lines(&folders.out("x.bam")).len(), 27);
 }
 
 #[cfg(feature = "bwa")]
 #[test]
 fn reads_to_be_aligned_are_given_once() {
-    let place = Place::new();
+    let folders = TestFolders::new();
     let read = "@r\nACGTACGTACGTACGTACGT\n+\nIIIIIIIIIIIIIIIIIIII\n";
-    place.input("1.fq", read);
-    place.input("2.fq", read);
-    place.input("ref.fa", format!(">chr1\n{}\n", "ACGTTGCATGCCAGTA".repeat(20)));
-    place.readmill(["index", "in/ref.fa"]).succeeds();
+    folders.input("1.fq", read);
+    folders.input("2.fq", read);
+    folders.input("ref.fa", format!(">chr1\n{}\n", "ACGTTGCATGCCAGTA".repeat(20)));
+    folders.readmill(["index", "in/ref.fa"]).succeeds();
     let align = |files: &str| format!("align in/ref.fa {files} -o out/x.sam");
-    refused(&place, &align("in/1.fq in/1.fq"), &["in/1.fq is given twice", "--allow-same-input"]);
-    refused(&place, &align("in/1.fq in/2.fq in/1.fq in/2.fq"), &["in/1.fq is given twice"]);
+    refused(&folders, &align("in/1.fq in/1.fq"), &["in/1.fq is given twice", "--allow-same-input"]);
+    refused(&folders, &align("in/1.fq in/2.fq in/1.fq in/2.fq"), &["in/1.fq is given twice"]);
     let meant = "did you mean: readmill align in/ref.fa in/1.fq in/2.fq -o out/x.bam;";
-    refused(&place, "align in/ref.fa in/1.fq in/2.fq out/x.bam", &["3 inputs and no output", meant]);
-    assert_eq!(place.left(), [""; 0]);
-    place.readmill(align("in/1.fq in/2.fq").split_whitespace()).succeeds();
-    place.readmill(align("in/1.fq in/1.fq --allow-same-input").split_whitespace()).succeeds();
-    place.readmill(["align", "in/ref.fa", "in/1.fq", "in/2.fq", "-O", "sam"]).succeeds();
+    refused(&folders, "align in/ref.fa in/1.fq in/2.fq out/x.bam", &["3 inputs and no output", meant]);
+    assert_eq!(folders.left(), [""; 0]);
+    folders.readmill(align("in/1.fq in/2.fq").split_whitespace()).succeeds();
+    folders.readmill(align("in/1.fq in/1.fq --allow-same-input").split_whitespace()).succeeds();
+    folders.readmill(["align", "in/ref.fa", "in/1.fq", "in/2.fq", "-O", "sam"]).succeeds();
 }
 
 #[test]
 fn a_t_that_is_no_directory_elsewhere_is_refused() {
-    let place = place_with_two();
+    let folders = place_with_two();
     let tags = "fastq in/a.bam -1 out/1.fq -2 out/2.fq -T RX";
-    refused(&place, tags, &["fastq has no -T", "--tags", "--temp-dir"]);
-    refused(&place, "filter in/a.bam -o out/x.cram -T ref.fa", &["filter has no -T", "--reference"]);
-    refused(&place, "filter in/a.bam -o out/x.bam -T tmp", &["filter has no -T", "--temp-dir"]);
-    assert_eq!(place.left(), [""; 0]);
+    refused(&folders, tags, &["fastq has no -T", "--tags", "--temp-dir"]);
+    refused(&folders, "filter in/a.bam -o out/x.cram -T ref.fa", &["filter has no -T", "--reference"]);
+    refused(&folders, "filter in/a.bam -o out/x.bam -T tmp", &["filter has no -T", "--temp-dir"]);
+    assert_eq!(folders.left(), [""; 0]);
     for line in
         ["filter in/a.bam -o out/x.bam --temp-dir tmp", "fastq in/a.bam -o out/x.fq --temp-dir tmp"]
     {
-        place.readmill(line.split_whitespace()).succeeds();
+        folders.readmill(line.split_whitespace()).succeeds();
     }
 }
 
 #[test]
 fn a_temporary_directory_that_is_none_is_refused_at_once() {
-    let place = place_with_two();
+    let folders = place_with_two();
     let lines = [
         "filter in/a.bam -o out/x.bam",
         "prep in/a.bam -o out/x.bam",
@@ -140,7 +141,7 @@ fn a_temporary_directory_that_is_none_is_refused_at_once() {
         "stats in/a.bam",
         "checksum in/a.bam",
     ];
-    // /proc is a directory in which no file can be made, whoever asks.
+    // /proc is a directory in which no user can make a file.
     for (dir, code, words) in [
         ("none", 3, &["none", "No such file", "--temp-dir"][..]),
         ("/proc", 3, &["/proc", "--temp-dir"]),
@@ -148,37 +149,37 @@ fn a_temporary_directory_that_is_none_is_refused_at_once() {
     ] {
         for line in lines {
             let given = format!("{line} --temp-dir {dir}");
-            place.readmill(given.split_whitespace()).fails(code, words);
-            let mut command = place.command();
-            let ended = place.run(command.args(line.split_whitespace()).env("TMPDIR", dir));
+            folders.readmill(given.split_whitespace()).fails(code, words);
+            let mut command = folders.command();
+            let ended = folders.run(command.args(line.split_whitespace()).env("TMPDIR", dir));
             ended.fails(code, &[&["TMPDIR: "], words].concat());
-            assert_eq!(place.left(), [""; 0], "{line}");
+            assert_eq!(folders.left(), [""; 0], "{line}");
         }
     }
 }
 
 #[test]
 fn a_name_of_another_kind_of_file_is_refused() {
-    let place = place_with_two();
+    let folders = place_with_two();
     for name in ["x.txt", "x.sam.bz2", "x.bam.gz", "x.fq", "x.VCF", "x.bam.bai"] {
         let words = [name, "not the name of a SAM, BAM or CRAM file", "-O"];
-        refused(&place, &format!("sort in/a.bam -o out/{name}"), &words);
+        refused(&folders, &format!("sort in/a.bam -o out/{name}"), &words);
         let other = format!("prep in/a.bam -o out/x.bam --copy-to out/{name}=unmapped");
-        refused(&place, &other, &words[..2]);
+        refused(&folders, &other, &words[..2]);
     }
     for name in ["x.fq.zst", "x.fastq.bz2", "x.bam", "x.sam"] {
         let pair = format!("fastq in/a.bam -1 out/{name} -2 out/2.fq");
-        refused(&place, &pair, &[name, "plain text, or .gz", ".fq.gz"]);
-        refused(&place, &format!("fastq in/a.bam -o out/{name}"), &[name]);
+        refused(&folders, &pair, &[name, "plain text, or .gz", ".fq.gz"]);
+        refused(&folders, &format!("fastq in/a.bam -o out/{name}"), &[name]);
     }
-    refused(&place, "sort in/a.bam -o out/x.bam##idx##out/x.bai", &["##idx##", "--write-index"]);
-    refused(&place, "sort in/a.bam##idx##in/a.bai -o out/x.bam", &["##idx##", "never read"]);
-    assert_eq!(place.left(), [""; 0]);
+    refused(&folders, "sort in/a.bam -o out/x.bam##idx##out/x.bai", &["##idx##", "--write-index"]);
+    refused(&folders, "sort in/a.bam##idx##in/a.bai -o out/x.bam", &["##idx##", "never read"]);
+    assert_eq!(folders.left(), [""; 0]);
 }
 
 #[test]
 fn a_name_that_tells_no_format_is_bam() {
-    let place = place_with_two();
+    let folders = place_with_two();
     for (args, warns) in [
         ("-o out/x", false),
         ("-o out/x.bam.tmp", false),
@@ -186,31 +187,31 @@ fn a_name_that_tells_no_format_is_bam() {
         ("-o out/x.sorted -O bam", false),
         ("-o out/x.txt -O bam", false),
     ] {
-        let ended = place.readmill(format!("prep in/a.bam {args}").split_whitespace());
+        let ended = folders.readmill(format!("prep in/a.bam {args}").split_whitespace());
         ended.succeeds();
         assert_eq!(ended.stderr.contains("BAM is written"), warns, "{args}: {}", ended.stderr);
         let name = args.split_whitespace().nth(1).unwrap().trim_start_matches("out/");
-        assert!(std::fs::read(place.out(name)).unwrap().starts_with(&[0x1f, 0x8b]), "{args}");
+        assert!(std::fs::read(folders.out(name)).unwrap().starts_with(&[0x1f, 0x8b]), "{args}");
     }
-    place.readmill("prep in/a.bam -o out/X.SAM".split_whitespace()).succeeds();
-    assert!(std::fs::read(place.out("X.SAM")).unwrap().starts_with(b"@HD"));
+    folders.readmill("prep in/a.bam -o out/X.SAM".split_whitespace()).succeeds();
+    assert!(std::fs::read(folders.out("X.SAM")).unwrap().starts_with(b"@HD"));
 }
 
 #[test]
 fn a_size_without_unit_is_asked_for_one() {
-    let place = place_with_two();
+    let folders = place_with_two();
     for size in ["2", "10", "4096"] {
         let unit = format!("such as {size}G");
-        refused(&place, &format!("sort in/a.bam -o out/x.bam -m {size}"), &[&unit, "bytes"]);
+        refused(&folders, &format!("sort in/a.bam -o out/x.bam -m {size}"), &[&unit, "bytes"]);
     }
-    place.readmill("sort in/a.bam -o out/x.bam -@ 1 -m 268435456".split_whitespace()).succeeds();
+    folders.readmill("sort in/a.bam -o out/x.bam -@ 1 -m 268435456".split_whitespace()).succeeds();
 }
 
 #[test]
 fn files_that_are_no_reads_are_called_what_they_are() {
-    let place = place_with_two();
+    let folders = place_with_two();
     let gzip = crate::faults::files::gzip;
-    let whole = std::fs::read(place.out("../in/a.bam")).unwrap();
+    let whole = std::fs::read(folders.out("../in/a.bam")).unwrap();
     let index = [b"BAI\x01", &[0; 20][..]].concat();
     for (name, bytes, words) in [
         ("x.fq", b"@r\nACGT\n+\nIIII\n".to_vec(), ["it is FASTQ", "readmill align"]),
@@ -220,18 +221,18 @@ fn files_that_are_no_reads_are_called_what_they_are() {
         ("x.bai", index, ["it is an index", "it belongs to"]),
         ("x.bam.gz", gzip(&whole), ["packed by gzip twice", "gunzip"]),
     ] {
-        let path = place.input(name, bytes);
-        let ended = place.readmill(["sort".as_ref(), path.as_os_str()]);
+        let path = folders.input(name, bytes);
+        let ended = folders.readmill(["sort".as_ref(), path.as_os_str()]);
         ended.fails(2, &[&[name, "none of BAM, SAM and CRAM"], &words[..]].concat());
     }
 }
 
 #[test]
 fn more_memory_than_there_is_is_warned_of() {
-    let place = place_with_two();
+    let folders = place_with_two();
     let warning = |memory: &str| {
         let ended =
-            place.readmill(["prep", "in/a.bam", "-o", "out/x.bam", "-q", "-@", "1", "-m", memory]);
+            folders.readmill(["prep", "in/a.bam", "-o", "out/x.bam", "-q", "-@", "1", "-m", memory]);
         ended.succeeds();
         ended.stderr
     };
@@ -242,58 +243,58 @@ fn more_memory_than_there_is_is_warned_of() {
 
 #[test]
 fn an_h_beside_other_arguments_is_not_a_call_for_help() {
-    let place = place_with_two();
+    let folders = place_with_two();
     let filter = "filter -h -F 4 in/a.bam -o out/x.bam";
-    place.readmill(filter.split_whitespace()).succeeds();
-    assert_eq!(place.lines(&place.out("x.bam")).len(), 10);
+    folders.readmill(filter.split_whitespace()).succeeds();
+    assert_eq!(folders.lines(&folders.out("x.bam")).len(), 10);
     for line in
         ["merge -h in/a.bam in/b.bam -o out/y.bam", "split in/a.bam -h h.sam --by contigs -o out/y"]
     {
-        refused(&place, line, &["-h shows help", "leave -h out"]);
+        refused(&folders, line, &["-h shows help", "leave -h out"]);
     }
     for command in ["filter", "merge", "split"] {
-        let ended = place.readmill([command, "-h"]);
+        let ended = folders.readmill([command, "-h"]);
         ended.succeeds();
         assert!(String::from_utf8(ended.stdout).unwrap().contains("Usage:"), "{command}");
     }
-    assert_eq!(place.left(), ["x.bam"]);
+    assert_eq!(folders.left(), ["x.bam"]);
 }
 
 #[test]
 fn flags_are_written_alike_everywhere() {
-    let place = Place::new();
+    let folders = TestFolders::new();
     let line = |name: &str, flag: u16| format!("{name}\t{flag}\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n");
     let text: String =
         ["@HD\tVN:1.6\n".into(), line("a", 4), line("b", 0x204), line("c", 0x404)].concat();
-    place.input("x.sam", &text);
+    folders.input("x.sam", &text);
     for (bits, kept) in
         [("0x600", "a"), ("1536", "a"), ("03000", "a"), ("qcfail,DUP", "a"), ("DUP", "ab")]
     {
         let names =
             |lines: Vec<String>| lines.iter().map(|line| line[..1].to_string()).collect::<String>();
-        place.readmill(["filter", "in/x.sam", "-F", bits, "-o", "out/x.bam"]).succeeds();
-        assert_eq!(names(place.lines(&place.out("x.bam"))), kept, "{bits}");
-        place.readmill(["fastq", "in/x.sam", "-F", bits, "-0", "out/x.fq"]).succeeds();
-        let fastq = std::fs::read_to_string(place.out("x.fq")).unwrap();
+        folders.readmill(["filter", "in/x.sam", "-F", bits, "-o", "out/x.bam"]).succeeds();
+        assert_eq!(names(folders.lines(&folders.out("x.bam"))), kept, "{bits}");
+        folders.readmill(["fastq", "in/x.sam", "-F", bits, "-0", "out/x.fq"]).succeeds();
+        let fastq = std::fs::read_to_string(folders.out("x.fq")).unwrap();
         let headers = fastq.lines().filter_map(|line| line.strip_prefix('@'));
         assert_eq!(headers.collect::<String>(), kept, "{bits}");
-        place.input("y.sam", text.replace("\t516\t", "\t4\t").replace("\t1028\t", "\t4\t"));
-        let same = place.readmill(["compare", "in/x.sam", "in/y.sam", "--ignore-flag", bits]);
+        folders.input("y.sam", text.replace("\t516\t", "\t4\t").replace("\t1028\t", "\t4\t"));
+        let same = folders.readmill(["compare", "in/x.sam", "in/y.sam", "--ignore-flag", bits]);
         assert_eq!(same.status.code(), Some(if kept == "a" { 0 } else { 4 }), "{bits}");
     }
     for command in ["filter in/x.sam -F", "fastq in/x.sam -F", "compare in/x.sam in/x.sam --ignore-flag"]
     {
         for bad in ["unmapped", "4x", "UNMAP,", "65536"] {
-            refused(&place, &format!("{command} {bad}"), &[bad, "UNMAP,SECONDARY,SUPPLEMENTARY"]);
+            refused(&folders, &format!("{command} {bad}"), &[bad, "UNMAP,SECONDARY,SUPPLEMENTARY"]);
         }
     }
 }
 
 #[test]
 fn files_beside_the_main_output_are_named_with_their_reads() {
-    let place = place_with_two();
+    let folders = place_with_two();
     let said = |line: &str| {
-        let ended = place.readmill(line.split_whitespace());
+        let ended = folders.readmill(line.split_whitespace());
         ended.succeeds();
         ended.stderr
     };
@@ -303,7 +304,7 @@ fn files_beside_the_main_output_are_named_with_their_reads() {
     {
         assert!(split.contains(line), "{line}: {split}");
     }
-    place.input("many.bam", bam(&many(90, 100)));
+    folders.input("many.bam", bam(&many(90, 100)));
     let many = said("split in/many.bam -o out/y --by records=3");
     let line = "30 files, out/y.part00001.bam to out/y.part00030.bam, have 3 to 3 reads each";
     assert!(many.contains(line), "{many}");

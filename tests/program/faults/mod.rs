@@ -1,5 +1,5 @@
-//! The program in front of damaged input, impossible requests, full disks and signals: it says what is
-//! wrong, where, and what to do, and it leaves nothing behind. Each test runs the binary in a place of
+//! The program with damaged input, impossible requests, full disks and signals: it says what is
+//! wrong, where, and what to do, and it leaves no files. Each test runs the binary in folders of
 //! its own.
 #![allow(clippy::unwrap_used)]
 

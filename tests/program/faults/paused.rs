@@ -1,4 +1,4 @@
-//! The program, waiting at a named moment of its run, so that a test can do something just then.
+//! Pauses the program at a named moment of its run, so that a test can act at that moment.
 #![allow(unsafe_code, reason = "a test of the system's ways")]
 
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use readmill::pause::Moment;
 
-use crate::faults::program::{Ended, Place, Running};
+use crate::faults::program::{Ended, Running, TestFolders};
 
 /// All signals that stop a run.
 pub const STOPPING: [(i32, &str); 8] = [
@@ -40,29 +40,30 @@ pub struct Paused {
 }
 
 impl Paused {
-    /// Starts the program, and returns when that moment has come for the `time`-th time, from 1. No signal is ignored.
+    /// Starts the program and returns at that moment, when it occurs for the `time`-th time (from 1). No signal is
+    /// ignored.
     pub fn at<S: AsRef<OsStr>>(
-        place: &Place,
+        folders: &TestFolders,
         (moment, time): (Moment, u32),
         args: impl IntoIterator<Item = S>,
     ) -> Self {
-        Self::with(Start::default(), place, (moment, time), args)
+        Self::with(Start::default(), folders, (moment, time), args)
     }
 
-    /// As [`at`](Self::at), but started otherwise.
+    /// As [`at`](Self::at), with other settings at the start.
     pub fn with<S: AsRef<OsStr>>(
         Start { ignored, stderr }: Start,
-        place: &Place,
+        folders: &TestFolders,
         (moment, time): (Moment, u32),
         args: impl IntoIterator<Item = S>,
     ) -> Self {
         let ((said, say), (wait, go_on)) = (pipe().unwrap(), pipe().unwrap());
         let (to_say, to_wait) = (say.as_raw_fd(), wait.as_raw_fd());
-        let mut command = place.command();
+        let mut command = folders.command();
         let paused = format!("{moment:?}#{time}:/dev/fd/{to_say}:/dev/fd/{to_wait}");
         command.args(args).env("READMILL_PAUSE_AT", paused);
         prepare(&mut command, ignored, [to_say, to_wait]);
-        let running = place.start_saying(stderr, &mut command);
+        let running = folders.start_saying(stderr, &mut command);
         drop(command);
         drop((say, wait)); // the program alone has them now, so that its end is seen
         let mut line = String::new();
@@ -73,33 +74,33 @@ impl Paused {
         Paused { running, go_on }
     }
 
-    /// Has the program go on, to its end.
+    /// Continues the program to its end.
     pub fn go_on(self) -> Ended {
         drop(self.go_on);
         self.running.ended()
     }
 
-    /// Sends a signal, then has the program go on, to its end.
+    /// Sends a signal, then continues the program to its end.
     pub fn go_on_with(self, signal: i32) -> Ended {
         self.running.send(signal);
         self.go_on()
     }
 
-    /// Sends a signal that is to end the program where it waits.
+    /// Sends a signal that must end the paused program.
     pub fn stop_by(self, signal: i32) -> Ended {
         self.running.send(signal);
         self.running.ended()
     }
 
-    /// Has the program go on, and leaves it at that.
+    /// Continues the program, and does not wait for it.
     pub fn leave(self) -> Running {
         drop(self.go_on);
         self.running
     }
 }
 
-/// Has signals do what they do by themselves, as a child inherits what its parent ignores, under `nohup` for one; and
-/// has the child inherit two files.
+/// Resets signals to their defaults, because a child inherits signals that its parent ignores (under `nohup`, for
+/// example), and lets the child inherit two files.
 fn prepare(command: &mut Command, ignored: Option<i32>, files: [RawFd; 2]) {
     let set_up = move || {
         for (signal, _) in STOPPING {

@@ -1,4 +1,4 @@
-//! A place to run the binary in, and what can be said about how it ended.
+//! Folders to run the binary in, and assertions on its end.
 #![allow(unsafe_code, reason = "a test of the system's ways")]
 
 use std::ffi::OsStr;
@@ -11,18 +11,18 @@ use tempfile::TempDir;
 
 use crate::support::ending::wait;
 
-/// Folders of one test: `in`, `out` and `tmp` (the program's temporary directory).
-pub struct Place {
+/// The folders of one test: `in`, `out` and `tmp` (the program's temporary directory).
+pub struct TestFolders {
     dir: TempDir,
 }
 
-impl Place {
+impl TestFolders {
     pub fn new() -> Self {
         let dir = TempDir::new().unwrap();
         for name in ["in", "out", "tmp"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Place { dir }
+        TestFolders { dir }
     }
 
     /// A file for the program to read.
@@ -50,7 +50,7 @@ impl Place {
         all
     }
 
-    /// The program, to be started by hand.
+    /// The program as a command, not started.
     pub fn command(&self) -> Command {
         self.prepare(Command::new(env!("CARGO_BIN_EXE_readmill")))
     }
@@ -94,7 +94,7 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// What the file holds, as SAM text without header, by way of the program itself.
+    /// Returns the records of a file as SAM text, read by the program itself.
     pub fn lines(&self, file: &Path) -> Vec<String> {
         let ended = self.readmill(["prep".as_ref(), file.as_os_str(), "-O".as_ref(), "sam".as_ref()]);
         ended.succeeds();

@@ -8,12 +8,12 @@ mod tables;
 mod twice;
 mod wishes;
 
-use crate::faults::program::{Ended, Place};
+use crate::faults::program::{Ended, TestFolders};
 
 /// Names and lengths of the contigs of [`header`].
 const CONTIGS: [(&str, usize); 2] = [("chr1", 400), ("chr2", 200)];
 
-/// What bases are counted against.
+/// The reference and the known sites.
 const AGAINST: &str = "--reference in/ref.fa --known-sites in/known.vcf";
 
 /// Two read groups, of which one has reads.
@@ -29,7 +29,7 @@ fn bases(contig: &str) -> String {
     (0..length).map(letter).collect()
 }
 
-/// The reference, 50 bases a line, with so many bases of each contig.
+/// The reference, 50 bases a line, with this number of bases of each contig.
 fn fasta(contigs: &[(&str, usize)]) -> String {
     let lines = |text: &str| {
         let lines = text.as_bytes().chunks(50).map(|line| String::from_utf8_lossy(line) + "\n");
@@ -63,37 +63,37 @@ fn reads() -> String {
     (0..99).map(line).collect()
 }
 
-/// A place with reads, and this one behind them, a reference, known sites, and a table at `in/table`, which is of the
-/// ninety-nine reads alone.
-fn place_with(line: &str) -> Place {
-    let place = Place::new();
-    place.input("x.sam", header() + &reads());
-    place.input("ref.fa", fasta(&CONTIGS));
-    place.input("known.vcf", vcf(SITES));
-    run(&place, &format!("bqsr table in/x.sam {AGAINST} -o in/table -q")).succeeds();
-    place.input("x.sam", header() + &reads() + line);
-    place
+/// Test folders with reads followed by this one, a reference, known sites, and a table at `in/table` of only the
+/// ninety-nine reads.
+fn folders_with(line: &str) -> TestFolders {
+    let folders = TestFolders::new();
+    folders.input("x.sam", header() + &reads());
+    folders.input("ref.fa", fasta(&CONTIGS));
+    folders.input("known.vcf", vcf(SITES));
+    run(&folders, &format!("bqsr table in/x.sam {AGAINST} -o in/table -q")).succeeds();
+    folders.input("x.sam", header() + &reads() + line);
+    folders
 }
 
-fn place() -> Place {
-    place_with("")
+fn folders() -> TestFolders {
+    folders_with("")
 }
 
-fn run(place: &Place, words: &str) -> Ended {
-    place.readmill(words.split_whitespace())
+fn run(folders: &TestFolders, words: &str) -> Ended {
+    folders.readmill(words.split_whitespace())
 }
 
-/// A run ends with `code` and these words, and leaves nothing.
+/// Asserts that a run ends with `code` and these words, without output.
 #[track_caller]
-fn refused(place: &Place, args: &str, code: i32, words: &[&str]) {
-    run(place, args).fails(code, words);
-    assert_eq!(place.left(), [""; 0], "{args}");
+fn refused(folders: &TestFolders, args: &str, code: i32, words: &[&str]) {
+    run(folders, args).fails(code, words);
+    assert_eq!(folders.left(), [""; 0], "{args}");
 }
 
-/// However bases are counted, it ends with `code` and these words, and leaves nothing. `flags` name the reference and
+/// Asserts that all ways of counting end with `code` and these words, without output. `flags` name the reference and
 /// the sites.
 #[track_caller]
-fn is_not_counted(place: &Place, flags: &str, code: i32, words: &[&str]) {
+fn is_not_counted(folders: &TestFolders, flags: &str, code: i32, words: &[&str]) {
     for way in [
         "bqsr table in/x.sam -o out/table",
         "prep in/x.sam --bqsr --bqsr-table out/table --bqsr-after-table out/after -o out/x.bam",
@@ -101,30 +101,30 @@ fn is_not_counted(place: &Place, flags: &str, code: i32, words: &[&str]) {
         "prep in/x.sam --bqsr --bqsr-table out/table --mark-duplicates --sort coordinate -o out/x.bam",
     ] {
         for threads in [1, 3] {
-            refused(place, &format!("{way} {flags} -@ {threads}"), code, words);
+            refused(folders, &format!("{way} {flags} -@ {threads}"), code, words);
         }
     }
 }
 
-/// However `in/table` is applied, it ends with `code` and these words, and leaves nothing.
+/// Asserts that all ways of applying `in/table` end with `code` and these words, without output.
 #[track_caller]
-fn is_not_applied(place: &Place, flags: &str, code: i32, words: &[&str]) {
+fn is_not_applied(folders: &TestFolders, flags: &str, code: i32, words: &[&str]) {
     for way in [
         "bqsr apply in/x.sam --bqsr-table in/table -o out/x.bam",
         "prep in/x.sam --bqsr-apply in/table --sort coordinate -o out/x.bam",
     ] {
         for threads in [1, 3] {
-            refused(place, &format!("{way} {flags} -@ {threads}"), code, words);
+            refused(folders, &format!("{way} {flags} -@ {threads}"), code, words);
         }
     }
 }
 
 #[test]
 fn nothing_is_wrong_with_what_these_tests_spoil() {
-    let place = place_with(&read("more", "chr2", 60, "\tRG:Z:g2"));
-    run(&place, &format!("bqsr table in/x.sam {AGAINST} -o out/table")).succeeds();
-    std::fs::rename(place.out("table"), place.out("../in/table")).unwrap();
-    run(&place, "bqsr apply in/x.sam --bqsr-table in/table -o out/x.bam").succeeds();
-    assert_eq!(place.left(), ["x.bam"]);
-    assert_eq!(place.lines(&place.out("x.bam")).len(), 100);
+    let folders = folders_with(&read("more", "chr2", 60, "\tRG:Z:g2"));
+    run(&folders, &format!("bqsr table in/x.sam {AGAINST} -o out/table")).succeeds();
+    std::fs::rename(folders.out("table"), folders.out("../in/table")).unwrap();
+    run(&folders, "bqsr apply in/x.sam --bqsr-table in/table -o out/x.bam").succeeds();
+    assert_eq!(folders.left(), ["x.bam"]);
+    assert_eq!(folders.lines(&folders.out("x.bam")).len(), 100);
 }

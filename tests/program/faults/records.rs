@@ -1,29 +1,29 @@
-//! Records that are wrong: the message names the record by its number and the read by its name.
+//! Invalid records: the message gives the number of the record and the name of the read.
 
 use crate::faults::files::{HEADER, bam, many, record};
-use crate::faults::program::Place;
+use crate::faults::program::TestFolders;
 
-/// Sorting and passing through refuse the file with these words, at any number of threads alike.
+/// Asserts that `sort` and `prep` without steps refuse the file with these words, with any number of threads.
 #[track_caller]
 fn refused(name: &str, bytes: &[u8], words: &[&str]) {
-    let place = Place::new();
-    let input = place.input(name, bytes);
+    let folders = TestFolders::new();
+    let input = folders.input(name, bytes);
     let mut said = Vec::new();
     for command in ["sort", "prep", "markdup"] {
         for threads in ["1", "2", "8"] {
-            let output = place.out("x.bam");
+            let output = folders.out("x.bam");
             let args =
                 [command, input.to_str().unwrap(), "-o", output.to_str().unwrap(), "-q", "-@", threads];
-            let ended = place.readmill(args);
+            let ended = folders.readmill(args);
             ended.fails(2, &[&[name], words].concat());
-            assert_eq!(place.left(), [""; 0], "{command}");
+            assert_eq!(folders.left(), [""; 0], "{command}");
             said.push(ended.stderr);
         }
     }
     assert!(said.iter().all(|message| *message == said[0]), "{said:?}");
 }
 
-/// A file in whose middle one record is spoiled.
+/// A file with one damaged record in the middle.
 fn with_bad_record(spoil: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
     let mut bad = record("the.culprit", 0, 77, b"NMC\x05XXZhello\0");
     spoil(&mut bad);
@@ -33,8 +33,8 @@ fn with_bad_record(spoil: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
 #[test]
 fn a_bad_record_is_named_by_number_and_read() {
     let named = "record 10000 (read the.culprit)";
-    type Spoil = fn(&mut Vec<u8>);
-    let cases: [(Spoil, &str); 9] = [
+    type Damage = fn(&mut Vec<u8>);
+    let cases: [(Damage, &str); 9] = [
         (|r| r[4] = 2, "reference sequence is not in the header"),
         (|r| r[4..8].fill(0x80), "reference sequence is not in the header"),
         (|r| r[24] = 9, "reference sequence is not in the header"),

@@ -1,37 +1,37 @@
-//! Files that look odd and are right: every one survives sorting.
+//! Unusual but valid files: all can be sorted.
 
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 
 use crate::faults::files::{HEADER, bam, bam_header, bgzf, block, blocks, many, raw_record, record};
-use crate::faults::program::Place;
+use crate::faults::program::TestFolders;
 
-/// Sorts the file at several numbers of threads; gives the lines, which are the same each time.
+/// Sorts the file with several numbers of threads; returns the lines, which must be the same each time.
 #[track_caller]
 fn sorted(name: &str, bytes: &[u8], memory: &str) -> Vec<String> {
-    let place = Place::new();
-    let input = place.input(name, bytes);
+    let folders = TestFolders::new();
+    let input = folders.input(name, bytes);
     let mut first: Option<Vec<u8>> = None;
     for threads in ["1", "2", "8"] {
-        let output = place.out("x.bam");
+        let output = folders.out("x.bam");
         let args =
             [input.to_str().unwrap(), "-o", output.to_str().unwrap(), "-m", memory, "-@", threads];
-        place.readmill(["sort"].iter().chain(&args)).succeeds();
+        folders.readmill(["sort"].iter().chain(&args)).succeeds();
         let bytes = std::fs::read(&output).unwrap();
         assert!(*first.get_or_insert_with(|| bytes.clone()) == bytes, "{threads} threads");
     }
-    place.lines(&place.out("x.bam"))
+    folders.lines(&folders.out("x.bam"))
 }
 
-/// The same bytes for one, two and 64 threads, each with the least memory that the program admits.
+/// Asserts the same bytes for one, two and 64 threads, each with the least memory that the program accepts.
 #[track_caller]
 fn works_in_the_least_memory(steps: &str) {
-    let place = Place::new();
-    place.input("x.bam", bam(&many(30_000, 1_000)));
+    let folders = TestFolders::new();
+    folders.input("x.bam", bam(&many(30_000, 1_000)));
     let mut outputs = Vec::new();
     for (threads, memory) in [("1", "2G"), ("1", "40M"), ("2", "50M"), ("64", "424M")] {
         let args = ["in/x.bam", "-o", "out/x.bam", "-@", threads, "-m", memory];
-        place.readmill(steps.split(' ').chain(args)).succeeds();
-        outputs.push(std::fs::read(place.out("x.bam")).unwrap());
+        folders.readmill(steps.split(' ').chain(args)).succeeds();
+        outputs.push(std::fs::read(folders.out("x.bam")).unwrap());
     }
     assert!(outputs.iter().all(|bytes| *bytes == outputs[0]));
 }

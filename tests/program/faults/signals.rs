@@ -8,9 +8,9 @@ use std::process::Stdio;
 use readmill::pause::Moment::{self, *};
 
 use crate::faults::files::{HEADER, bam, bam_header, block, blocks, many};
-use crate::faults::outputs::place_with;
+use crate::faults::outputs::folders_with;
 use crate::faults::paused::{Paused, STOPPING, Start};
-use crate::faults::program::Place;
+use crate::faults::program::TestFolders;
 
 /// A job with all its outputs, in the order of their names.
 struct Job {
@@ -23,11 +23,11 @@ struct Job {
 impl Job {
     /// A signal at any of these moments leaves no output.
     #[track_caller]
-    fn leaves_nothing(&self, place: &Place, moments: &[(Moment, u32)]) {
+    fn leaves_nothing(&self, folders: &TestFolders, moments: &[(Moment, u32)]) {
         for &moment in moments {
-            let ended = Paused::at(place, moment, self.args.split(' ')).stop_by(libc::SIGTERM);
+            let ended = Paused::at(folders, moment, self.args.split(' ')).stop_by(libc::SIGTERM);
             assert_eq!(ended.status.code(), Some(143), "{moment:?}: {}", ended.stderr);
-            assert_eq!(place.left(), [""; 0], "{moment:?}");
+            assert_eq!(folders.left(), [""; 0], "{moment:?}");
             let last = ended.stderr.lines().last().unwrap_or_default();
             let said = match moment.0 {
                 Started | InputOpened => last == "readmill: stopped by SIGTERM",
@@ -42,15 +42,15 @@ impl Job {
 
     /// A signal while outputs get their names, and after that, leaves all of them.
     #[track_caller]
-    fn leaves_all(&self, place: &Place, named: u32) {
+    fn leaves_all(&self, folders: &TestFolders, named: u32) {
         let moments = (1..=named).map(|time| (FileNamed, time)).chain([(AllNamed, 1)]);
         for moment in moments {
-            let ended = Paused::at(place, moment, self.args.split(' ')).go_on_with(libc::SIGTERM);
+            let ended = Paused::at(folders, moment, self.args.split(' ')).go_on_with(libc::SIGTERM);
             assert_eq!(ended.status.code(), Some(143), "{moment:?}: {}", ended.stderr);
             let last = ended.stderr.lines().last().unwrap_or_default();
             assert_eq!(last, "readmill: stopped by SIGTERM; all output files are complete");
-            assert_eq!(place.left(), self.outputs, "{moment:?}");
-            self.outputs.iter().for_each(|name| std::fs::remove_file(place.out(name)).unwrap());
+            assert_eq!(folders.left(), self.outputs, "{moment:?}");
+            self.outputs.iter().for_each(|name| std::fs::remove_file(folders.out(name)).unwrap());
         }
     }
 }
@@ -61,13 +61,13 @@ const BEFORE: [(Moment, u32); 5] =
 #[test]
 fn each_signal_stops_the_run_and_is_named() {
     for (signal, name) in STOPPING {
-        let place = place_with(2_000);
-        let paused = Paused::at(&place, (PieceRead, 2), ["sort", "in/x.bam", "-o", "out/x.bam", "-q"]);
-        assert_eq!(place.left(), ["x.bam.partial"]);
+        let folders = folders_with(2_000);
+        let paused = Paused::at(&folders, (PieceRead, 2), ["sort", "in/x.bam", "-o", "out/x.bam", "-q"]);
+        assert_eq!(folders.left(), ["x.bam.partial"]);
         let ended = paused.stop_by(signal);
         assert_eq!(ended.status.code(), Some(128 + signal), "{name}");
         assert_eq!(ended.stderr, format!("readmill: stopped by {name}; out/x.bam was not written\n"));
-        assert_eq!(place.left(), [""; 0], "{name}");
+        assert_eq!(folders.left(), [""; 0], "{name}");
     }
 }
 
@@ -75,23 +75,23 @@ fn each_signal_stops_the_run_and_is_named() {
 #[test]
 fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
     for (signal, name) in STOPPING {
-        let place = place_with(100);
+        let folders = folders_with(100);
         let args = ["sort", "in/x.bam", "-o", "out/x.bam"];
         let start = Start { ignored: Some(signal), ..Start::default() };
-        let ended = Paused::with(start, &place, (PieceRead, 1), args).go_on_with(signal);
+        let ended = Paused::with(start, &folders, (PieceRead, 1), args).go_on_with(signal);
         ended.succeeds();
-        assert_eq!(place.left(), ["x.bam", "x.bam.bai"], "{name}");
+        assert_eq!(folders.left(), ["x.bam", "x.bam.bai"], "{name}");
     }
 }
 
 #[test]
 fn an_older_output_survives_a_signal() {
-    let place = place_with(100);
-    std::fs::write(place.out("x.bam"), "older").unwrap();
+    let folders = folders_with(100);
+    std::fs::write(folders.out("x.bam"), "older").unwrap();
     let args = ["sort", "in/x.bam", "-o", "out/x.bam"];
-    Paused::at(&place, (OutputsComplete, 1), args).stop_by(libc::SIGUSR1);
-    assert_eq!(place.left(), ["x.bam"]);
-    assert_eq!(std::fs::read_to_string(place.out("x.bam")).unwrap(), "older");
+    Paused::at(&folders, (OutputsComplete, 1), args).stop_by(libc::SIGUSR1);
+    assert_eq!(folders.left(), ["x.bam"]);
+    assert_eq!(std::fs::read_to_string(folders.out("x.bam")).unwrap(), "older");
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn while_passing_through() {
         main: "out/x.bam was",
         outputs: &["x.bam"],
     };
-    let place = place_with(2_000);
-    job.leaves_nothing(&place, &BEFORE);
-    job.leaves_all(&place, 1);
+    let folders = folders_with(2_000);
+    job.leaves_nothing(&folders, &BEFORE);
+    job.leaves_all(&folders, 1);
 }
 
 #[test]
@@ -114,9 +114,9 @@ fn with_outputs_beside_the_main_one() {
         main: "out/x.bam and ",
         outputs: &["c.bam", "c.bam.bai", "f.txt", "m.bam", "m.bam.bai", "m.txt", "x.bam", "x.bam.bai"],
     };
-    let place = place_with(2_000);
-    job.leaves_nothing(&place, &BEFORE);
-    job.leaves_all(&place, 8);
+    let folders = folders_with(2_000);
+    job.leaves_nothing(&folders, &BEFORE);
+    job.leaves_all(&folders, 8);
 }
 
 #[test]
@@ -126,9 +126,9 @@ fn while_splitting() {
         main: "out/s.part00001.bam",
         outputs: &["s.part00001.bam", "s.part00002.bam", "s.part00003.bam"],
     };
-    let place = place_with(2_000);
-    job.leaves_nothing(&place, &[(InputOpened, 1), (OutputsComplete, 1)]);
-    job.leaves_all(&place, 3);
+    let folders = folders_with(2_000);
+    job.leaves_nothing(&folders, &[(InputOpened, 1), (OutputsComplete, 1)]);
+    job.leaves_all(&folders, 3);
 }
 
 #[test]
@@ -138,72 +138,72 @@ fn while_writing_fastq() {
         main: "out/0.fq.gz and ",
         outputs: &["0.fq.gz", "1.fq", "2.fq"],
     };
-    let place = place_with(2_000);
-    job.leaves_nothing(&place, &BEFORE);
-    job.leaves_all(&place, 3);
+    let folders = folders_with(2_000);
+    job.leaves_nothing(&folders, &BEFORE);
+    job.leaves_all(&folders, 3);
 }
 
 #[test]
 fn while_counting() {
     let job = Job { args: "flagstat in/x.bam -o out/f.txt", main: "out/f.txt was", outputs: &["f.txt"] };
-    let place = place_with(2_000);
-    job.leaves_nothing(&place, &BEFORE);
-    job.leaves_all(&place, 1);
+    let folders = folders_with(2_000);
+    job.leaves_nothing(&folders, &BEFORE);
+    job.leaves_all(&folders, 1);
 }
 
 #[test]
 fn after_spilling() {
-    let place = Place::new();
-    place.input("x.bam", bam(&many(1_500, 20_000)));
+    let folders = TestFolders::new();
+    folders.input("x.bam", bam(&many(1_500, 20_000)));
     let job = Job {
         args: "markdup in/x.bam -o out/x.bam -m 40M -@ 1 -T tmp",
         main: "out/x.bam was",
         outputs: &["x.bam"],
     };
-    job.leaves_nothing(&place, &[(RunSpilled, 1)]);
+    job.leaves_nothing(&folders, &[(RunSpilled, 1)]);
 }
 
 /// The signal comes before the program reads the pipe or while it waits for it, which is all the same.
 #[test]
 fn while_standard_input_says_nothing() {
-    let place = Place::new();
-    let fifo = place.input("none", "").with_file_name("fifo");
+    let folders = TestFolders::new();
+    let fifo = folders.input("none", "").with_file_name("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     // Open for both, so that the program's opening does not wait, and its reading does.
     let _pipe = std::fs::File::options().read(true).write(true).open(&fifo).unwrap();
-    let running = Paused::at(&place, (Started, 1), ["sort", "in/fifo", "-o", "out/x.bam"]).leave();
+    let running = Paused::at(&folders, (Started, 1), ["sort", "in/fifo", "-o", "out/x.bam"]).leave();
     running.send(libc::SIGTERM);
     let ended = running.ended();
     assert_eq!(ended.status.code(), Some(143));
-    assert_eq!(place.left(), [""; 0]);
+    assert_eq!(folders.left(), [""; 0]);
 }
 
 #[test]
 fn an_input_that_breaks_off_leaves_nothing() {
-    let place = Place::new();
-    let mut command = place.command();
+    let folders = TestFolders::new();
+    let mut command = folders.command();
     command.args(["sort", "-", "-o", "out/x.bam"]).stdin(Stdio::piped());
-    let mut running = place.start(&mut command);
+    let mut running = folders.start(&mut command);
     let mut pipe = running.child.stdin.take().unwrap();
     pipe.write_all(&block(&bam_header(HEADER))).unwrap();
     blocks(&many(60_000, 150), 0xff00).iter().for_each(|block| pipe.write_all(block).unwrap());
     drop(pipe);
     running.ended().fails(2, &["EOF block is missing"]);
-    assert_eq!(place.left(), [""; 0]);
+    assert_eq!(folders.left(), [""; 0]);
 }
 
-/// The run waits for whoever reads its log; the signal does not.
+/// The run waits for the reader of its log; the signal does not.
 #[test]
 fn a_log_that_nobody_reads_keeps_no_signal_waiting() {
-    let place = place_with(100);
+    let folders = folders_with(100);
     let (_unread, log) = std::io::pipe().unwrap();
     fill(&log);
     let start = Start { stderr: Some(log), ..Start::default() };
     let args = ["sort", "in/x.bam", "-o", "out/x.bam"];
-    let running = Paused::with(start, &place, (Started, 1), args).leave();
+    let running = Paused::with(start, &folders, (Started, 1), args).leave();
     running.send(libc::SIGTERM);
     assert_eq!(running.ended().status.code(), Some(143));
-    assert_eq!(place.left(), [""; 0]);
+    assert_eq!(folders.left(), [""; 0]);
 }
 
 /// Fills a pipe.
@@ -225,33 +225,33 @@ mod index {
     const FILES: [&str; 4] = ["x.amb", "x.ann", "x.bwt.2bit.64", "x.pac"];
     const ARGS: [&str; 5] = ["index", "in/ref.fa", "-o", "out/x", "-q"];
 
-    fn place() -> Place {
-        let place = Place::new();
-        place.input("ref.fa", [b">c\n", &b"ACGTTGCATTACAGGACCA".repeat(200)[..], b"\n"].concat());
-        place
+    fn folders() -> TestFolders {
+        let folders = TestFolders::new();
+        folders.input("ref.fa", [b">c\n", &b"ACGTTGCATTACAGGACCA".repeat(200)[..], b"\n"].concat());
+        folders
     }
 
     #[test]
     fn while_making_an_index() {
         for (signal, name) in STOPPING {
-            let place = place();
-            let paused = Paused::at(&place, (IndexBegun, 1), ARGS);
-            let left = place.left();
+            let folders = folders();
+            let paused = Paused::at(&folders, (IndexBegun, 1), ARGS);
+            let left = folders.left();
             assert!(left.len() == 3 && left.iter().all(|name| name.ends_with(".partial")), "{left:?}");
             let ended = paused.stop_by(signal);
             assert_eq!(ended.status.code(), Some(128 + signal));
             let said = format!("readmill: stopped by {name}; the index out/x was not written\n");
             assert_eq!(ended.stderr, said);
-            assert_eq!(place.left(), [""; 0], "{name}");
+            assert_eq!(folders.left(), [""; 0], "{name}");
         }
     }
 
     #[test]
     fn while_its_files_get_their_names() {
-        let place = place();
-        let ended = Paused::at(&place, (IndexComplete, 1), ARGS).go_on_with(libc::SIGTERM);
+        let folders = folders();
+        let ended = Paused::at(&folders, (IndexComplete, 1), ARGS).go_on_with(libc::SIGTERM);
         assert_eq!(ended.status.code(), Some(143));
         assert_eq!(ended.stderr, "readmill: stopped by SIGTERM; all output files are complete\n");
-        assert_eq!(place.left(), FILES);
+        assert_eq!(folders.left(), FILES);
     }
 }

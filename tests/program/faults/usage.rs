@@ -1,16 +1,16 @@
-//! Requests that cannot be met as they are made: exit code 1, and a way out.
+//! Impossible requests: exit code 1, and a message with a way out.
 
 use crate::faults::files::{bam, many};
-use crate::faults::program::Place;
+use crate::faults::program::TestFolders;
 
-/// Refused with exit code 1 and these words; nothing is left. `IN` and `OUT` stand for files.
+/// Asserts a refusal with exit code 1 and these words, without output. `IN` and `OUT` stand for files.
 #[track_caller]
 fn refused(args: &str, words: &[&str]) {
-    let place = Place::new();
-    place.input("x.bam", bam(&many(10, 100)));
+    let folders = TestFolders::new();
+    folders.input("x.bam", bam(&many(10, 100)));
     let args = args.replace("IN", "in/x.bam").replace("OUT", "out/x");
-    place.readmill(args.split_whitespace()).fails(1, words);
-    assert_eq!(place.left(), [""; 0], "{args}");
+    folders.readmill(args.split_whitespace()).fails(1, words);
+    assert_eq!(folders.left(), [""; 0], "{args}");
 }
 
 #[test]
@@ -42,18 +42,18 @@ fn sizes_that_are_none() {
 #[test]
 fn too_little_memory_names_the_least_that_works() {
     for threads in [1, 3, 16] {
-        let place = Place::new();
-        place.input("x.bam", bam(&many(10, 100)));
+        let folders = TestFolders::new();
+        folders.input("x.bam", bam(&many(10, 100)));
         let with = |memory: &str| {
             let args = format!("sort in/x.bam -o out/x.bam -@ {threads} -m {memory}");
-            place.readmill(args.split_whitespace())
+            folders.readmill(args.split_whitespace())
         };
         let ended = with("1M");
         ended.fails(1, &["needs at least -m", "raise -m, or use fewer threads"]);
         let least = ended.stderr.split("at least -m ").nth(1).unwrap();
         let least: u32 = least[..least.find('M').unwrap()].parse().unwrap();
         with(&format!("{}M", least - 1)).fails(1, &["needs at least -m"]);
-        assert_eq!(place.left(), [""; 0]);
+        assert_eq!(folders.left(), [""; 0]);
         with(&format!("{least}M")).succeeds();
     }
 }
@@ -153,15 +153,15 @@ fn how_duplicates_are_marked_where_none_are() {
 
 #[test]
 fn questions_are_answered_on_standard_output() {
-    let place = Place::new();
+    let folders = TestFolders::new();
     for args in ["--help", "-h", "--version", "-V", "sort --help", "prep -h", "markdup --help"] {
-        let ended = place.readmill(args.split_whitespace());
+        let ended = folders.readmill(args.split_whitespace());
         ended.succeeds();
         assert!(!ended.stdout.is_empty() && ended.stderr.is_empty(), "{args}: {}", ended.stderr);
     }
-    let version = place.readmill(["--version"]).stdout;
+    let version = folders.readmill(["--version"]).stdout;
     assert_eq!(version, format!("readmill {}\n", env!("CARGO_PKG_VERSION")).into_bytes());
-    let nothing = place.readmill([""; 0]);
+    let nothing = folders.readmill([""; 0]);
     assert_eq!(nothing.status.code(), Some(1));
     assert!(nothing.stdout.is_empty() && nothing.stderr.contains("Usage"), "{}", nothing.stderr);
 }

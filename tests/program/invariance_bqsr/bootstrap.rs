@@ -1,11 +1,11 @@
-//! Sites that are found in the reads stand in for known ones: judged by a sample whose variants and rates of errors
+//! Sites found in the reads replace known ones: checked with a sample whose variants and error rates
 //! are known.
 
 use readmill_simulate::Sample;
 
 use crate::invariance_bqsr::FEW_MEANS;
-use crate::invariance_bqsr::data::{Reads, World, profile};
-use crate::support::random::Random;
+use crate::invariance_bqsr::data::{BqsrFiles, TemplateReads, profile};
+use crate::support::random::TestRandom;
 
 /// Bases of the genome.
 const GENOME: usize = 40_000;
@@ -18,8 +18,8 @@ const READS: usize = 10_000;
 const QUALITIES: [(u8, usize, usize); 3] = [(12, 1, 10_000), (25, 3, 630), (37, 6, 50)];
 
 /// Files of a sample with variants at one of 500 positions, each on one haplotype or on both.
-fn simulate(world: &World) {
-    let random = &mut Random::new(11);
+fn simulate(world: &BqsrFiles) {
+    let random = &mut TestRandom::new(11);
     let reference: Vec<u8> = (0..GENOME).map(|_| random.pick(b"ACGT")).collect();
     let mut haplotypes = [reference.clone(), reference.clone()];
     let (mut at, mut sites) = (random.below(1_000), String::new());
@@ -50,13 +50,13 @@ fn simulate(world: &World) {
             "r{number}\t{flag}\tg\t{pos}\t60\t{READ}M\t*\t0\t0\t{bases}\t{qualities}\tRG:Z:a\n"
         );
     }
-    world.desk.file("g.sam", text);
-    world.desk.file("g.fa", format!(">g\n{}\n", String::from_utf8_lossy(&reference)));
-    world.desk.file("true.bed", sites);
-    world.desk.file("none.bed", "g\t0\t1\n");
+    world.dir.file("g.sam", text);
+    world.dir.file("g.fa", format!(">g\n{}\n", String::from_utf8_lossy(&reference)));
+    world.dir.file("true.bed", sites);
+    world.dir.file("none.bed", "g\t0\t1\n");
 }
 
-fn other(base: u8, random: &mut Random) -> u8 {
+fn other(base: u8, random: &mut TestRandom) -> u8 {
     let others: Vec<u8> = b"ACGT".iter().copied().filter(|&it| it != base).collect();
     random.pick(&others)
 }
@@ -74,7 +74,7 @@ fn rows(table: &str) -> Vec<(f64, f64)> {
 }
 
 /// The rows with these sites.
-fn counted(world: &World, sites: &str) -> Vec<(f64, f64)> {
+fn counted(world: &BqsrFiles, sites: &str) -> Vec<(f64, f64)> {
     let prep =
         "prep %g.sam --sort coordinate --bqsr --reference %g.fa --bqsr-table %table -o %x.bam -@ 2";
     world.run(&format!("{prep} {sites}"));
@@ -85,7 +85,10 @@ fn counted(world: &World, sites: &str) -> Vec<(f64, f64)> {
 
 #[test]
 fn sites_that_are_found_do_what_known_ones_do() {
-    let world = World::of(&Sample::new(profile()), &Reads::of(&Sample::new(profile().with_pairs(1))));
+    let world = BqsrFiles::of(
+        &Sample::new(profile()),
+        &TemplateReads::of(&Sample::new(profile().with_pairs(1))),
+    );
     simulate(&world);
     let found = counted(&world, "--bqsr-bootstrap");
     let known = counted(&world, "--known-sites %true.bed");
@@ -118,7 +121,7 @@ fn sites_that_are_found_do_what_known_ones_do() {
 #[test]
 fn means_do_not_decide_which_sites_are_found() {
     let sample = Sample::new(profile());
-    let world = World::of(&sample, &Reads::of(&sample).swollen(2_000));
+    let world = BqsrFiles::of(&sample, &TemplateReads::of(&sample).swollen(2_000));
     let prep = "prep %in.bam --sort coordinate --bqsr --bqsr-bootstrap --reference %ref.fa -l 1 -o %out.bam \
                 --bqsr-table %out.table --bqsr-after-table %out.after";
     for marking in ["", "--mark-duplicates"] {

@@ -1,4 +1,4 @@
-//! A simulated sample as files, and runs on them.
+//! A simulated sample as files, and commands on them.
 
 use std::process::{Command, Stdio};
 
@@ -7,9 +7,9 @@ use readmill_record::{Header, edit};
 use readmill_simulate::{Profile, Sample};
 
 use crate::support::means::{least_memory, number_after};
-use crate::support::{Desk, Outcome, arg, bgzip, readmill};
+use crate::support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
-/// Ten times as deep as it is short: 1.2 million bases on a genome of 120,000.
+/// Depth 10: 1.2 million bases on a genome of 120,000.
 pub fn profile() -> Profile {
     let contigs = [("chr1", 90_000), ("chr2", 25_000), ("chrM", 5_000)];
     let contigs = contigs.map(|(name, length)| (name.to_string(), length)).to_vec();
@@ -18,22 +18,22 @@ pub fn profile() -> Profile {
 
 /// Records, template by template, under a header.
 #[derive(Clone)]
-pub struct Reads {
+pub struct TemplateReads {
     header: String,
     templates: Vec<Vec<u8>>,
 }
 
-impl Reads {
-    /// Those of a sample.
+impl TemplateReads {
+    /// The templates of a sample.
     pub fn of(sample: &Sample) -> Self {
         let (mut templates, mut bytes, mut records) = (Vec::new(), Vec::new(), sample.records());
         while records.next(&mut bytes) {
             templates.push(std::mem::take(&mut bytes));
         }
-        Reads { header: sample.header_text(), templates }
+        TemplateReads { header: sample.header_text(), templates }
     }
 
-    /// The same with so many bytes more in each record, so that few records fill the memory.
+    /// The same with this number of additional bytes in each record, so that few records fill the memory.
     pub fn swollen(mut self, bytes: usize) -> Self {
         let text = vec![b'x'; bytes];
         for template in &mut self.templates {
@@ -51,10 +51,12 @@ impl Reads {
         self
     }
 
-    /// The same in so many parts.
-    pub fn parts(&self, n: usize) -> Vec<Reads> {
+    /// The same in this number of parts.
+    pub fn parts(&self, n: usize) -> Vec<TemplateReads> {
         let parts = self.templates.chunks(self.templates.len().div_ceil(n));
-        parts.map(|part| Reads { header: self.header.clone(), templates: part.to_vec() }).collect()
+        parts
+            .map(|part| TemplateReads { header: self.header.clone(), templates: part.to_vec() })
+            .collect()
     }
 
     /// Identifiers of the read groups.
@@ -76,17 +78,17 @@ impl Reads {
 }
 
 /// A directory with reads, the reference and known sites, each in all its forms. `bare` has references without index.
-pub struct World {
-    pub desk: Desk,
+pub struct BqsrFiles {
+    pub dir: TestDir,
 }
 
-impl World {
-    pub fn of(sample: &Sample, reads: &Reads) -> Self {
+impl BqsrFiles {
+    pub fn of(sample: &Sample, reads: &TemplateReads) -> Self {
         Self::with(sample, &reads.bam())
     }
 
     pub fn with(sample: &Sample, input: &[u8]) -> Self {
-        let desk = Desk::new();
+        let dir = TestDir::new();
         let written = |write: &dyn Fn(&mut Vec<u8>) -> std::io::Result<()>| {
             let mut bytes = Vec::new();
             write(&mut bytes).expect("bytes in memory");
@@ -95,31 +97,31 @@ impl World {
         let fasta = written(&|out| sample.write_fasta(out));
         let index = written(&|out| sample.write_fai(out));
         let vcf = written(&|out| sample.write_known_sites(out));
-        std::fs::create_dir(desk.path("bare")).expect("a directory");
+        std::fs::create_dir(dir.path("bare")).expect("a directory");
         for folder in ["", "bare/"] {
-            desk.file(&format!("{folder}ref.fa"), &fasta);
-            desk.file(&format!("{folder}ref.fa.gz"), bgzip(&fasta));
+            dir.file(&format!("{folder}ref.fa"), &fasta);
+            dir.file(&format!("{folder}ref.fa.gz"), bgzip(&fasta));
         }
-        desk.file("ref.fa.fai", &index);
-        desk.file("ref.fa.gz.fai", &index);
-        desk.file("known.vcf.gz", bgzip(&vcf));
-        desk.file("known.bed", bed(&String::from_utf8(vcf.clone()).expect("text")));
-        desk.file("known.vcf", vcf);
-        desk.file("in.bam", input);
-        World { desk }
+        dir.file("ref.fa.fai", &index);
+        dir.file("ref.fa.gz.fai", &index);
+        dir.file("known.vcf.gz", bgzip(&vcf));
+        dir.file("known.bed", bed(&String::from_utf8(vcf.clone()).expect("text")));
+        dir.file("known.vcf", vcf);
+        dir.file("in.bam", input);
+        BqsrFiles { dir }
     }
 
     /// The words of a command line, in which `%` stands for the directory.
     pub fn words(&self, command: &str) -> Vec<String> {
         let word = |word: &str| match word.strip_prefix('%') {
-            Some(name) => arg(&self.desk.path(name)),
+            Some(name) => arg(&self.dir.path(name)),
             None => word.to_string(),
         };
         command.split_whitespace().map(word).collect()
     }
 
     /// Runs a command, which must succeed.
-    pub fn run(&self, command: &str) -> Outcome {
+    pub fn run(&self, command: &str) -> ProgramRun {
         let done = readmill(self.words(command));
         assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
         done
@@ -128,19 +130,20 @@ impl World {
     /// Runs a command, which must succeed, with a file on its standard input, through a pipe.
     pub fn run_with_input(&self, file: &str, command: &str) {
         let mut words = vec!["-c".to_string(), "cat \"$1\" | { shift; \"$0\" \"$@\"; }".to_string()];
-        words.extend([env!("CARGO_BIN_EXE_readmill").to_string(), arg(&self.desk.path(file))]);
+        words.extend([env!("CARGO_BIN_EXE_readmill").to_string(), arg(&self.dir.path(file))]);
         words.extend(self.words(command));
         let done = Command::new("sh").args(words).stdin(Stdio::null()).output().expect("a shell");
         assert!(done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
     }
 
-    /// What a file holds.
+    /// Returns the bytes of a file.
     pub fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.desk.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+        std::fs::read(self.dir.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// Runs commands, each with its memory or the least that its plan accepts, within which they must stay. All files
-    /// whose names begin with `out` must come out the same. Gives the runs spilled at most and at least.
+    /// Runs commands, each with its memory or the least that its plan accepts; they must stay within it. All files
+    /// whose names begin with `out` must be the same each time. Returns the largest and the smallest number of
+    /// spilled runs.
     pub fn same_bytes(&self, commands: &[(String, Option<&str>)]) -> (usize, usize) {
         let mut first: Option<Vec<(String, Vec<u8>)>> = None;
         let (mut most, mut least) = (0, usize::MAX);
@@ -154,9 +157,9 @@ impl World {
             assert!(peak <= limit as usize, "{command}: {peak} MiB with {memory}");
             let runs = number_after(&done, &["spilled", "in"]);
             (most, least) = (most.max(runs), least.min(runs));
-            let names = self.desk.names().into_iter().filter(|name| name.starts_with("out"));
+            let names = self.dir.names().into_iter().filter(|name| name.starts_with("out"));
             let files: Vec<_> = names.map(|name| (name.clone(), self.read(&name))).collect();
-            files.iter().for_each(|(name, _)| std::fs::remove_file(self.desk.path(name)).expect("gone"));
+            files.iter().for_each(|(name, _)| std::fs::remove_file(self.dir.path(name)).expect("gone"));
             assert!(!files.is_empty(), "{command} writes nothing");
             let first = first.get_or_insert_with(|| files.clone());
             let names =
@@ -170,8 +173,8 @@ impl World {
     }
 }
 
-/// Runs with this memory, or as much more as the header of the reads and the known sites turn out to need.
-fn run_with_at_least(memory: &str, args: &mut Vec<String>) -> (String, Outcome) {
+/// Runs with this memory, or with more if the header of the reads and the known sites need it.
+fn run_with_at_least(memory: &str, args: &mut Vec<String>) -> (String, ProgramRun) {
     let mut memory = memory.to_string();
     args.extend(["-m".into(), memory.clone()]);
     loop {

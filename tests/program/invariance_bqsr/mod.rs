@@ -1,5 +1,5 @@
-//! Recalibrated reads and their tables depend on the input and the plan alone: not on threads, memory, what is spilled
-//! how, or on which files say the same; and steps in one run are those steps one after the other.
+//! Recalibrated reads and their tables depend only on the input and the plan: not on threads, memory, spills,
+//! or the format of the files. Steps in one run give the same as those steps one after the other.
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod bootstrap;
@@ -8,15 +8,15 @@ use crate::support;
 mod together;
 
 use readmill_simulate::{Profile, Sample};
-use support::random::Random;
+use support::random::TestRandom;
 
-use data::{Reads, World, profile};
+use data::{BqsrFiles, TemplateReads, profile};
 
-/// What a run is done with: see [`RUNS`].
+/// The settings of a run: see [`RUNS`].
 type Setting = (usize, Option<&'static str>, &'static str, &'static str, &'static str, bool);
 
-/// Threads, memory (nothing stands for the least the plan accepts), what compresses the spill, the known sites, the
-/// reference, and whether its index lies beside it. Any two of these meet in all their values.
+/// Threads, memory (`None` for the least that the plan accepts), codec of the spill, the known sites, the
+/// reference, and whether it has an index. All values of any two of these are combined.
 const RUNS: [Setting; 12] = [
     (1, None, "lz4", "known.vcf", "ref.fa", false),
     (1, Some("1G"), "zstd", "known.vcf.gz", "ref.fa.gz", true),
@@ -32,17 +32,17 @@ const RUNS: [Setting; 12] = [
     (8, Some("1G"), "none", "known.bed", "ref.fa", true),
 ];
 
-/// Both tables, and what they are made against.
+/// The flags of both tables, of the reference and of the known sites.
 const BOTH: &str = "--bqsr --reference %ref.fa --known-sites %known.vcf --bqsr-table %out.table \
                     --bqsr-after-table %out.after";
 
-/// Two or three of what decides how a run proceeds, among them the least memory.
+/// Two or three settings of a run, among them the least memory.
 const FEW_MEANS: [(usize, Option<&str>); 3] = [(1, Some("1G")), (1, None), (3, None)];
 
 #[test]
 fn neither_means_nor_forms_of_files_decide_anything() {
     let sample = Sample::new(profile());
-    let world = World::of(&sample, &Reads::of(&sample).swollen(2_000));
+    let world = BqsrFiles::of(&sample, &TemplateReads::of(&sample).swollen(2_000));
     let commands = RUNS.map(|(threads, memory, codec, sites, reference, indexed)| {
         let folder = if indexed { "" } else { "bare/" };
         let command = format!(
@@ -59,7 +59,7 @@ fn neither_means_nor_forms_of_files_decide_anything() {
 #[test]
 fn other_options_are_invariant_too() {
     let sample = Sample::new(profile());
-    let world = World::of(&sample, &Reads::of(&sample).swollen(2_000));
+    let world = BqsrFiles::of(&sample, &TemplateReads::of(&sample).swollen(2_000));
     let prep = "prep %in.bam --sort queryname -l 1 -o %out.bam";
     let options =
         "--compute-indel-bqsr-tables --emit-original-quals --quantize-quals -1 --bqsr-intervals chr1";
@@ -71,7 +71,7 @@ fn other_options_are_invariant_too() {
 #[test]
 fn the_order_in_which_reads_leave_does_not_decide_what_is_counted() {
     let sample = Sample::new(profile());
-    let world = World::of(&sample, &Reads::of(&sample));
+    let world = BqsrFiles::of(&sample, &TemplateReads::of(&sample));
     let tables = |order: &str| {
         world.run(&format!("prep %in.bam --mark-duplicates {order} {BOTH} -o %out.bam -@ 2"));
         ["out.table", "out.after"].map(|name| world.read(name))
@@ -85,11 +85,11 @@ fn the_order_in_which_reads_leave_does_not_decide_what_is_counted() {
 #[test]
 fn several_inputs_are_as_one() {
     let sample = Sample::new(profile());
-    let reads = Reads::of(&sample);
-    let world = World::of(&sample, &reads);
+    let reads = TemplateReads::of(&sample);
+    let world = BqsrFiles::of(&sample, &reads);
     let parts = reads.parts(3);
     for (n, part) in parts.iter().enumerate() {
-        world.desk.file(&format!("part{n}.bam"), part.bam());
+        world.dir.file(&format!("part{n}.bam"), part.bam());
     }
     let inputs = ["%in.bam", "%part0.bam %part1.bam %part2.bam"];
     for steps in ["--mark-duplicates --sort coordinate", "--sort queryname"] {
@@ -106,8 +106,8 @@ fn several_inputs_are_as_one() {
     assert!(tables[0] == tables[1]);
 }
 
-/// Runs with the memory that the plan accepts at least, and must stay within it.
-fn stays_within_the_memory(world: &World, flags: &str) {
+/// Runs with the least memory that the plan accepts; it must stay within it.
+fn stays_within_the_memory(world: &BqsrFiles, flags: &str) {
     let steps = format!("--sort coordinate -l 1 -o %out.bam {BOTH} {flags}");
     let commands =
         FEW_MEANS.map(|(threads, memory)| (format!("prep %in.bam {steps} -@ {threads}"), memory));
@@ -121,14 +121,14 @@ fn stays_within_the_memory(world: &World, flags: &str) {
 fn many_read_groups_stay_within_the_memory() {
     let sample = Sample::new(Profile { libraries: 199, ..profile() });
     assert_eq!(sample.header_text().matches("@RG\t").count(), 200);
-    let world = World::of(&sample, &Reads::of(&sample).swollen(2_000));
+    let world = BqsrFiles::of(&sample, &TemplateReads::of(&sample).swollen(2_000));
     stays_within_the_memory(&world, "");
 }
 
 #[test]
 fn long_contexts_stay_within_the_memory() {
     let sample = Sample::new(Profile { pairs: 500, ..profile() });
-    let world = World::of(&sample, &Reads::of(&sample).swollen(20_000));
+    let world = BqsrFiles::of(&sample, &TemplateReads::of(&sample).swollen(20_000));
     stays_within_the_memory(&world, "--mismatches-context-size 7");
 }
 
@@ -136,8 +136,8 @@ fn long_contexts_stay_within_the_memory() {
 #[test]
 fn long_reads_stay_within_the_memory() {
     let sample = Sample::new(profile());
-    let random = &mut Random::new(1);
-    let groups = Reads::of(&sample).groups();
+    let random = &mut TestRandom::new(1);
+    let groups = TemplateReads::of(&sample).groups();
     let mut read = |number: usize| {
         let pos = random.below(60_000);
         let mut bases = sample.contig(0)[pos..pos + 20_000].to_vec();
@@ -152,6 +152,6 @@ fn long_reads_stay_within_the_memory() {
         )
     };
     let text = sample.header_text() + &(0..60).map(&mut read).collect::<String>();
-    let world = World::with(&sample, &text.into_bytes());
+    let world = BqsrFiles::with(&sample, &text.into_bytes());
     stays_within_the_memory(&world, "--maximum-cycle-value 20000");
 }

@@ -1,4 +1,4 @@
-//! Recalibration in one run with other steps is recalibration in runs of its own.
+//! Recalibration in one run with other steps gives the same as in separate runs.
 
 use std::io::Read;
 
@@ -7,22 +7,22 @@ use readmill_record::Ledger;
 use readmill_simulate::Sample;
 
 use crate::invariance_bqsr::BOTH;
-use crate::invariance_bqsr::data::{Reads, World, profile};
+use crate::invariance_bqsr::data::{BqsrFiles, TemplateReads, profile};
 use crate::support::{column, records};
 
 const AGAINST: &str = "--reference %ref.fa --known-sites %known.vcf";
 
-fn world() -> (World, Reads) {
+fn world() -> (BqsrFiles, TemplateReads) {
     let sample = Sample::new(profile());
-    let reads = Reads::of(&sample);
-    (World::of(&sample, &reads), reads)
+    let reads = TemplateReads::of(&sample);
+    (BqsrFiles::of(&sample, &reads), reads)
 }
 
-/// Two files are one, byte for byte; BAM files where they are inflated, since sorting cuts blocks elsewhere.
-fn same(world: &World, one: &str, two: &str) {
+/// Asserts that two files are equal byte for byte. BAM files are inflated first, because sorting makes other blocks.
+fn same(world: &BqsrFiles, one: &str, two: &str) {
     let read = |name: &str| {
         let mut bytes = Vec::new();
-        let mut file = text::open(&world.desk.path(name), &Ledger::unlimited()).expect("a file");
+        let mut file = text::open(&world.dir.path(name), &Ledger::unlimited()).expect("a file");
         file.read_to_end(&mut bytes).expect("a file that can be read");
         bytes
     };
@@ -45,7 +45,7 @@ fn one_run_is_three() {
     assert!(world.read("table") != world.read("after"));
 }
 
-/// Duplicates that are flagged already are left out like those that are found.
+/// Duplicates that were flagged before are left out like those that are found.
 #[test]
 fn reads_that_are_marked_and_sorted_are_recalibrated_as_they_come() {
     let (world, _) = world();
@@ -94,7 +94,7 @@ fn a_table_that_is_there_is_applied_in_any_order() {
     }
 }
 
-/// The tables of parts of the reads have the sums of the table of all, and what follows from them. Other numbers may
+/// The tables of parts of the reads add up to the table of all. Other numbers can
 /// differ in their last digit, in GATK too: the mean of the reported qualities is that of rounded ones.
 #[test]
 fn tables_of_parts_are_gathered() {
@@ -102,7 +102,7 @@ fn tables_of_parts_are_gathered() {
     for indels in ["", "--compute-indel-bqsr-tables"] {
         world.run(&format!("bqsr table %in.bam {AGAINST} {indels} -o %whole"));
         for (n, part) in reads.parts(2).iter().enumerate() {
-            world.desk.file("part.bam", part.bam());
+            world.dir.file("part.bam", part.bam());
             world.run(&format!("bqsr table %part.bam {AGAINST} {indels} -o %table{n}"));
         }
         for order in ["%table0 %table1", "%table1 %table0"] {
@@ -120,8 +120,8 @@ fn tables_of_parts_are_gathered() {
     }
 }
 
-/// The rows of a table's read groups, without the columns of qualities that are worked out.
-fn counts(world: &World, table: &str) -> Vec<Vec<String>> {
+/// The rows of a table's read groups, without the computed qualities.
+fn counts(world: &BqsrFiles, table: &str) -> Vec<Vec<String>> {
     let text = String::from_utf8(world.read(table)).expect("text");
     let tables = text.split("#:GATKTable:RecalTable").skip(1);
     let rows = tables.flat_map(|table| {
@@ -158,7 +158,7 @@ fn reads_may_come_through_a_pipe() {
     same(&world, "pipe.bam", "file.bam");
 }
 
-/// Old qualities are kept in OQ, and a table made of them, and applied to them, is the first one.
+/// Old qualities are kept in OQ. A table made from them, and applied to them, gives the first result again.
 #[test]
 fn original_qualities_lead_back() {
     let (world, _) = world();

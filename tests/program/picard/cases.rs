@@ -1,28 +1,28 @@
-//! The cases of `cases.txt`, at whose top their syntax stands, and of `generated.txt`.
+//! Parses the cases of `cases.txt`, which explains their syntax, and of `generated.txt`.
 
 use std::path::Path;
 
-/// One input, and what is done with it.
+/// One input, and the runs on it.
 #[derive(Debug, Default)]
-pub struct Case {
+pub struct PicardCase {
     pub name: String,
     /// The input.
     pub sam: String,
-    pub runs: Vec<Run>,
+    pub runs: Vec<PicardRun>,
 }
 
-/// One set of options, and what comes out.
+/// One set of options, and the expected results.
 #[derive(Debug, Default)]
-pub struct Run {
+pub struct PicardRun {
     /// Keys and values, as Picard calls them.
     pub options: Vec<(String, String)>,
-    pub template: Outcome,
-    pub coordinate: Outcome,
+    pub template: PicardResult,
+    pub coordinate: PicardResult,
 }
 
-/// What comes out in one mode.
+/// The result in one mode.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct PicardResult {
     /// The program stops with an error.
     pub refused: bool,
     /// Each record: QNAME, FLAG, RNAME, POS, and those of [`TAGS`] that it has.
@@ -31,18 +31,18 @@ pub struct Outcome {
     pub metrics: Option<Vec<String>>,
 }
 
-/// The optional fields that are looked at.
+/// The optional fields that are compared.
 pub const TAGS: [&str; 5] = ["DT", "DI", "DS", "MI", "ZZ"];
 
 /// All cases.
-pub fn all() -> Vec<Case> {
+pub fn all() -> Vec<PicardCase> {
     let mut cases = read(include_str!("cases.txt"));
     cases.extend(read(include_str!("generated.txt")));
     cases
 }
 
-fn read(text: &'static str) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
+fn read(text: &'static str) -> Vec<PicardCase> {
+    let mut cases: Vec<PicardCase> = Vec::new();
     let mut heading = ("", "");
     for line in text.lines() {
         if line.starts_with('#') && cases.is_empty() {
@@ -55,7 +55,9 @@ fn read(text: &'static str) -> Vec<Case> {
             heading = line.split_once(':').unwrap_or_else(|| panic!("no heading: {line:?}"));
             heading.1 = heading.1.trim_start();
             match heading {
-                ("case", name) => cases.push(Case { name: name.to_string(), ..Case::default() }),
+                ("case", name) => {
+                    cases.push(PicardCase { name: name.to_string(), ..PicardCase::default() })
+                }
                 _ => cases.last_mut().expect("a case").head(heading.0, heading.1),
             }
         }
@@ -63,11 +65,11 @@ fn read(text: &'static str) -> Vec<Case> {
     cases
 }
 
-impl Case {
-    /// A heading, and what stands behind it.
+impl PicardCase {
+    /// Takes a heading and the text after it.
     fn head(&mut self, heading: &str, rest: &str) {
         if heading == "run" {
-            self.runs.push(Run { options: options(rest), ..Run::default() });
+            self.runs.push(PicardRun { options: options(rest), ..PicardRun::default() });
             return;
         }
         let unknown = || panic!("{}: unknown heading {heading}: {rest}", self.name);
@@ -108,13 +110,13 @@ impl Case {
                 let metrics = self.outcome(mode).metrics.as_mut().expect("metrics");
                 metrics.push(line.strip_prefix('|').expect("a line of metrics").to_string());
             }
-            // what Picard gives, where we want something else
+            // Picard's result, for a case in which we want another one
             Some((_, "picard")) => (),
             _ => panic!("{}: {line:?} below {heading:?}", self.name),
         }
     }
 
-    fn outcome(&mut self, mode: &str) -> &mut Outcome {
+    fn outcome(&mut self, mode: &str) -> &mut PicardResult {
         let run = self.runs.last_mut().expect("a run");
         match mode {
             "template" => &mut run.template,
@@ -133,7 +135,7 @@ fn options(text: &str) -> Vec<(String, String)> {
     text.split(' ').filter(|text| *text != "-").map(option).collect()
 }
 
-/// An input that has a file of its own.
+/// An input in its own file.
 fn file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/picard").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -1,6 +1,6 @@
-//! Duplicates as Picard gives them: flags, optional fields, removal and metrics, option by option.
+//! Duplicates compared with Picard: flags, optional fields, removal and metrics, option by option.
 //!
-//! The expected outcomes stand in `cases.txt` and `generated.txt`; the program is run as its users run it.
+//! The expected results are in `cases.txt` and `generated.txt`; the tests run the real program.
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod cases;
@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cases::{Case, Outcome, Run, TAGS};
-use support::Desk;
+use cases::{PicardCase, PicardResult, PicardRun, TAGS};
+use support::TestDir;
 
-/// Where we differ from Picard on purpose: case, an option of the run, and why. What Picard gives stands in the
+/// Accepted differences from Picard: case, an option of the run, and the reason. Picard's result is in the
 /// file.
 const ACCEPTED: [(&str, &str, &str); 14] = [
     ("a regular expression whose group is too long for 32 bits", "READ_NAME_REGEX", KEPT_GROUP),
@@ -42,10 +42,10 @@ const COLUMNS: &str = "LIBRARY\tUNPAIRED_READS_EXAMINED\tREAD_PAIRS_EXAMINED\tSE
                        UNMAPPED_READS\tUNPAIRED_READ_DUPLICATES\tREAD_PAIR_DUPLICATES\t\
                        READ_PAIR_OPTICAL_DUPLICATES\tPERCENT_DUPLICATION\tESTIMATED_LIBRARY_SIZE";
 
-/// What stands above it.
+/// The line above it.
 const CLASS: &str = "## METRICS CLASS\tpicard.sam.DuplicationMetrics";
 
-/// Records as [`Outcome::records`] has them, in coordinate order, equal ones as they were.
+/// Records as [`PicardResult::records`] has them, in coordinate order, equal ones as they were.
 pub fn sorted(records: &[String], sam: &str) -> Vec<String> {
     let names = support::references(sam);
     let mut records = records.to_vec();
@@ -53,7 +53,7 @@ pub fn sorted(records: &[String], sam: &str) -> Vec<String> {
     records
 }
 
-/// Records of SAM text as [`Outcome::records`] has them.
+/// Records of SAM text as [`PicardResult::records`] has them.
 fn brief(text: &str) -> Vec<String> {
     let brief = |line: &str| {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -64,8 +64,8 @@ fn brief(text: &str) -> Vec<String> {
     support::records(text).into_iter().map(brief).collect()
 }
 
-/// Records with every DI replaced by the order in which it is first seen: which reads have the same
-/// one is left, its value is not.
+/// Records with every DI replaced by its order of first occurrence: the sets of reads with the same
+/// DI remain, its values do not.
 fn renamed(records: &[String]) -> Vec<String> {
     let mut seen = HashMap::new();
     let field = |field: &str, next: &mut HashMap<String, usize>| match field.strip_prefix("DI:i:") {
@@ -119,16 +119,16 @@ fn agree(given: &[String], expected: &[String]) -> bool {
     given.next().is_none()
 }
 
-/// Runs the program; gives what came out.
-fn run(sam: &str, mode: &str, options: &[(String, String)]) -> Result<Outcome, String> {
-    let desk = Desk::new();
-    // in BAM where text says another thing, and in one of the modes, so that both are read
+/// Runs the program; returns its result.
+fn run(sam: &str, mode: &str, options: &[(String, String)]) -> Result<PicardResult, String> {
+    let dir = TestDir::new();
+    // in BAM if text is read differently, and in one of the modes, so that both formats are read
     let input = if mode == "coordinate" || support::text_is_read_otherwise(sam) {
-        desk.file("in.bam", support::bam(sam))
+        dir.file("in.bam", support::bam(sam))
     } else {
-        desk.file("in.sam", sam)
+        dir.file("in.sam", sam)
     };
-    let (output, metrics) = (desk.path("out.sam"), desk.path("metrics.txt"));
+    let (output, metrics) = (dir.path("out.sam"), dir.path("metrics.txt"));
     let mut args =
         vec!["markdup".to_string(), support::arg(&input), "-o".to_string(), support::arg(&output)];
     args.extend(["--duplicate-mode", mode, "--metrics"].map(str::to_string));
@@ -139,17 +139,17 @@ fn run(sam: &str, mode: &str, options: &[(String, String)]) -> Result<Outcome, S
         Some(0) => {
             let read = |path| std::fs::read_to_string(path).map_err(|error| error.to_string());
             let metrics = table(&read(metrics)?).map_err(|error| format!("metrics: {error}"))?;
-            Ok(Outcome { refused: false, records: brief(&read(output)?), metrics })
+            Ok(PicardResult { refused: false, records: brief(&read(output)?), metrics })
         }
         Some(code) if code != 101 && !outcome.stderr.is_empty() => {
-            Ok(Outcome { refused: true, ..Outcome::default() })
+            Ok(PicardResult { refused: true, ..PicardResult::default() })
         }
         code => Err(format!("ended with {code:?}: {}", outcome.stderr)),
     }
 }
 
-/// What differs between an outcome and the one expected.
-fn compare(given: &Outcome, expected: &Outcome) -> Option<String> {
+/// Describes the difference between a result and the expected one.
+fn compare(given: &PicardResult, expected: &PicardResult) -> Option<String> {
     if given.refused != expected.refused {
         let said = |refused| if refused { "an error" } else { "no error" };
         return Some(format!("{}, expected {}", said(given.refused), said(expected.refused)));
@@ -171,21 +171,21 @@ fn compare(given: &Outcome, expected: &Outcome) -> Option<String> {
     (!agreed).then(shown)
 }
 
-/// Runs a case with one set of options in one mode, and gives what is wrong.
-fn judge(case: &Case, nth: usize, run_of: &Run, mode: &str) -> Vec<String> {
+/// Runs a case with one set of options in one mode; returns the errors.
+fn judge(case: &PicardCase, nth: usize, run_of: &PicardRun, mode: &str) -> Vec<String> {
     let expected = if mode == "template" { &run_of.template } else { &run_of.coordinate };
     let in_order = support::coordinate_sorted(&case.sam);
     let mut inputs = vec![("as given", &case.sam)];
     if mode == "coordinate" {
         inputs.insert(0, ("sorted", &in_order));
-        // the order of the input changes nothing in this mode; seen once, it is seen
+        // the order of the input changes nothing in this mode; one check is enough
         inputs.truncate(if nth == 0 { 2 } else { 1 });
     }
     let mut wrong = Vec::new();
     for (order, sam) in inputs {
         let said = match run(sam, mode, &run_of.options) {
             Ok(given) if mode == "coordinate" => {
-                let in_order = |it: &Outcome| Outcome {
+                let in_order = |it: &PicardResult| PicardResult {
                     records: renamed(&sorted(&it.records, &case.sam)),
                     ..it.clone()
                 };
@@ -231,6 +231,6 @@ fn every_case_comes_out_as_from_picard() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// How many there are, so that none is lost unseen.
+/// The numbers of cases, so that none is lost unnoticed.
 const CASES: usize = 307;
 const RUNS: usize = 434;

@@ -1,16 +1,16 @@
-//! Files beside the reads that cost memory.
+//! Other files than reads that cost memory.
 
 use std::io::Write;
 
-use super::{Shape, written};
-use crate::support::Desk;
+use super::{CostlyInput, written};
+use crate::support::TestDir;
 
-pub const SHAPES: &[Shape] = &[
-    Shape {
+pub const SHAPES: &[CostlyInput] = &[
+    CostlyInput {
         name: "half a million regions",
-        make: |desk, scale| {
-            reads(desk);
-            written(desk, "regions.bed", |file| {
+        make: |dir, scale| {
+            reads(dir);
+            written(dir, "regions.bed", |file| {
                 for i in 0..500_000 / scale {
                     let _ = writeln!(file, "c\t{}\t{}", i * 20, i * 20 + 10);
                 }
@@ -18,52 +18,52 @@ pub const SHAPES: &[Shape] = &[
         },
         commands: &["filter -L %regions.bed %in.sam -o %out.bam"],
     },
-    Shape {
+    CostlyInput {
         name: "a line of 60 MB among the regions",
-        make: |desk, scale| {
-            reads(desk);
-            written(desk, "regions.bed", |file| {
+        make: |dir, scale| {
+            reads(dir);
+            written(dir, "regions.bed", |file| {
                 let _ = writeln!(file, "c\t0\t100\t{}", "x".repeat(60_000_000 / scale));
             });
         },
         commands: &["filter -L %regions.bed %in.sam -o %out.bam"],
     },
-    Shape {
+    CostlyInput {
         name: "a line of 60 MB among known sites, inflated from 60 KB",
-        make: |desk, scale| {
-            with_reference(desk);
-            packed(desk, "sites.bed.gz", |file| {
+        make: |dir, scale| {
+            with_reference(dir);
+            packed(dir, "sites.bed.gz", |file| {
                 let _ = write!(file, "c\t0\t100\t");
                 let _ = file.write_all(&vec![b'x'; 60_000_000 / scale]);
             });
         },
         commands: &["bqsr table --reference %ref.fa --known-sites %sites.bed.gz %in.sam -o %out.table"],
     },
-    Shape {
+    CostlyInput {
         name: "a contig of BCF with the number 16,777,215",
-        make: |desk, _| {
-            with_reference(desk);
-            written(desk, "sites.bcf", |file| {
+        make: |dir, _| {
+            with_reference(dir);
+            written(dir, "sites.bcf", |file| {
                 bcf(file, "##contig=<ID=c,IDX=16777215>\n", (16_777_215, 0))
             });
         },
         commands: &["bqsr table --reference %ref.fa --known-sites %sites.bcf %in.sam -o %out.table"],
     },
-    Shape {
+    CostlyInput {
         name: "a record of BCF of 256 MiB",
-        make: |desk, scale| {
-            with_reference(desk);
-            packed(desk, "sites.bcf", |file| {
+        make: |dir, scale| {
+            with_reference(dir);
+            packed(dir, "sites.bcf", |file| {
                 bcf(file, "##contig=<ID=c>\n", (0, (256 << 20) / scale as u32))
             });
         },
         commands: &["bqsr table --reference %ref.fa --known-sites %sites.bcf %in.sam -o %out.table"],
     },
-    Shape {
+    CostlyInput {
         name: "known sites on 400,000 contigs that the reads lack",
-        make: |desk, scale| {
-            with_reference(desk);
-            written(desk, "sites.vcf", |file| {
+        make: |dir, scale| {
+            with_reference(dir);
+            written(dir, "sites.vcf", |file| {
                 let _ = writeln!(file, "##fileformat=VCFv4.2\n##contig=<ID=c>");
                 for i in 0..400_000 / scale {
                     let _ = writeln!(file, "##contig=<ID=a_contig_of_some_assembly_{i}>");
@@ -76,12 +76,12 @@ pub const SHAPES: &[Shape] = &[
         },
         commands: &["bqsr table --reference %ref.fa --known-sites %sites.vcf %in.sam -o %out.table"],
     },
-    Shape {
+    CostlyInput {
         name: "a reference of 400,000 contigs",
-        make: |desk, scale| {
-            with_reference(desk);
+        make: |dir, scale| {
+            with_reference(dir);
             for (name, indexed) in [("ref.fa", false), ("indexed.fa", true)] {
-                contigs(desk, name, 400_000 / scale, indexed);
+                contigs(dir, name, 400_000 / scale, indexed);
             }
         },
         commands: &[
@@ -90,11 +90,11 @@ pub const SHAPES: &[Shape] = &[
             "sort -O cram --reference %indexed.fa %in.sam -o %out.cram",
         ],
     },
-    Shape {
+    CostlyInput {
         name: "2 million regions on a contig of the reads, in no order",
-        make: |desk, scale| {
-            with_reference(desk);
-            written(desk, "regions.bed", |file| {
+        make: |dir, scale| {
+            with_reference(dir);
+            written(dir, "regions.bed", |file| {
                 for i in 0..2_000_000 / scale {
                     let at = i * 7919 % 51_000;
                     let _ = writeln!(file, "c\t{at}\t{}", at + 10);
@@ -106,16 +106,16 @@ pub const SHAPES: &[Shape] = &[
             "bqsr table --reference %ref.fa --known-sites %sites.bed -L %regions.bed %in.sam -o %out.table",
         ],
     },
-    Shape {
+    CostlyInput {
         name: "a header of CRAM of 300 MB, inflated from 1.3 MB",
-        make: |desk, scale| bomb(desk, 300_000_000 / scale),
+        make: |dir, scale| bomb(dir, 300_000_000 / scale),
         commands: &["sort --allow-missing-eof %in.cram -o %out.bam"],
     },
-    Shape {
+    CostlyInput {
         name: "new names for 300,000 contigs that the reads lack",
-        make: |desk, scale| {
-            reads(desk);
-            written(desk, "names.tsv", |file| {
+        make: |dir, scale| {
+            reads(dir);
+            written(dir, "names.tsv", |file| {
                 let _ = writeln!(file, "c\tchrC");
                 for i in 0..300_000 / scale {
                     let _ = writeln!(file, "an_old_name_{i}\ta_new_name_{i}");
@@ -124,11 +124,11 @@ pub const SHAPES: &[Shape] = &[
         },
         commands: &["filter --rename-contigs %names.tsv %in.sam -o %out.bam"],
     },
-    Shape {
+    CostlyInput {
         name: "400,000 read groups to keep",
-        make: |desk, scale| {
-            reads(desk);
-            written(desk, "groups.txt", |file| {
+        make: |dir, scale| {
+            reads(dir);
+            written(dir, "groups.txt", |file| {
                 (0..400_000 / scale).for_each(|i| drop(writeln!(file, "a-read-group-{i}")));
             });
         },
@@ -137,8 +137,8 @@ pub const SHAPES: &[Shape] = &[
 ];
 
 /// A few reads.
-fn reads(desk: &Desk) {
-    written(desk, "in.sam", |file| {
+fn reads(dir: &TestDir) {
+    written(dir, "in.sam", |file| {
         let _ = writeln!(file, "@SQ\tSN:c\tLN:100000000");
         for i in 0..1000 {
             let _ = writeln!(file, "r{i}\t0\tc\t{}\t60\t4M\t*\t0\t0\tACGT\t*", 1 + i * 50);
@@ -147,22 +147,22 @@ fn reads(desk: &Desk) {
 }
 
 /// A few reads on a short contig, its reference, and a known site.
-fn with_reference(desk: &Desk) {
-    written(desk, "in.sam", |file| {
+fn with_reference(dir: &TestDir) {
+    written(dir, "in.sam", |file| {
         let _ = writeln!(file, "@SQ\tSN:c\tLN:52000\n@RG\tID:a\tSM:s\tPL:ILLUMINA");
         for i in 0..1000 {
             let _ = writeln!(file, "r{i}\t0\tc\t{}\t60\t4M\t*\t0\t0\tACGT\tIIII\tRG:Z:a", 1 + i * 50);
         }
     });
-    written(desk, "sites.bed", |file| drop(writeln!(file, "c\t9\t10")));
-    contigs(desk, "ref.fa", 0, false);
+    written(dir, "sites.bed", |file| drop(writeln!(file, "c\t9\t10")));
+    contigs(dir, "ref.fa", 0, false);
 }
 
-/// A reference of the contig of the reads and so many others.
-fn contigs(desk: &Desk, name: &str, others: usize, indexed: bool) {
+/// A reference with the contig of the reads and this number of others.
+fn contigs(dir: &TestDir, name: &str, others: usize, indexed: bool) {
     let (bases, mut at) = ("ACGT".repeat(13_000), 3);
     let mut index = format!("c\t{}\t3\t{}\t{}\n", bases.len(), bases.len(), bases.len() + 1);
-    written(desk, name, |file| {
+    written(dir, name, |file| {
         let _ = writeln!(file, ">c\n{bases}");
         at += bases.len() + 1;
         for i in 0..others {
@@ -174,19 +174,19 @@ fn contigs(desk: &Desk, name: &str, others: usize, indexed: bool) {
         }
     });
     if indexed {
-        desk.file(&format!("{name}.fai"), index);
+        dir.file(&format!("{name}.fai"), index);
     }
 }
 
-/// Writes a file of a desk through gzip.
-fn packed(desk: &Desk, name: &str, write: impl FnOnce(&mut dyn Write)) {
-    let file = std::fs::File::create(desk.path(name)).expect("a file");
+/// Writes a gzip file into the test's directory.
+fn packed(dir: &TestDir, name: &str, write: impl FnOnce(&mut dyn Write)) {
+    let file = std::fs::File::create(dir.path(name)).expect("a file");
     let mut gzip = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
     write(&mut gzip);
     gzip.finish().expect("a file");
 }
 
-/// Known sites as BCF: a record on contig `of`, behind which so many bytes belong to it.
+/// Known sites as BCF: a record on contig `of` with this number of bytes.
 fn bcf(file: &mut dyn Write, header: &str, (of, behind): (u32, u32)) {
     let header = format!("##fileformat=VCFv4.2\n{header}\0");
     let _ = file.write_all(b"BCF\x02\x02");
@@ -198,8 +198,8 @@ fn bcf(file: &mut dyn Write, header: &str, (of, behind): (u32, u32)) {
     let _ = std::io::copy(&mut std::io::Read::take(std::io::repeat(0), behind.into()), file);
 }
 
-/// A file of CRAM 3.0 whose header is a comment of so many bytes, compressed.
-fn bomb(desk: &Desk, size: usize) {
+/// A CRAM 3.0 file whose header is a comment with this number of bytes, compressed.
+fn bomb(dir: &TestDir, size: usize) {
     let text = [&b"@CO\t"[..], &vec![b'x'; size - 5], b"\n"].concat();
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let _ = gzip.write_all(&(size as u32).to_le_bytes());
@@ -214,5 +214,5 @@ fn bomb(desk: &Desk, size: usize) {
     };
     let block = sealed([&[1, 0, 0][..], &number(data.len()), &number(size + 4), &data].concat());
     let head = sealed([&(block.len() as u32).to_le_bytes()[..], &[0, 0, 0, 0, 0, 0, 1, 1, 0]].concat());
-    desk.file("in.cram", [&b"CRAM\x03\x00"[..], &[0; 20], &head, &block].concat());
+    dir.file("in.cram", [&b"CRAM\x03\x00"[..], &[0; 20], &head, &block].concat());
 }

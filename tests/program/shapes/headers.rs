@@ -1,12 +1,12 @@
 //! Headers that cost memory.
 
-use super::{Shape, converted, written};
-use crate::support::Desk;
+use super::{CostlyInput, converted, written};
+use crate::support::TestDir;
 
-pub const SHAPES: &[Shape] = &[
-    Shape {
+pub const SHAPES: &[CostlyInput] = &[
+    CostlyInput {
         name: "a million contigs",
-        make: |desk, scale| contigs(desk, 1_000_000 / scale, 1000),
+        make: |dir, scale| contigs(dir, 1_000_000 / scale, 1000),
         commands: &[
             "sort %in.sam -o %out.bam",
             "markdup %in.sam -o %out.bam",
@@ -16,12 +16,12 @@ pub const SHAPES: &[Shape] = &[
             "idxstats %in.sam -o %out.txt",
         ],
     },
-    Shape {
+    CostlyInput {
         name: "300,000 contigs as BAM and CRAM",
-        make: |desk, scale| {
-            contigs(desk, 300_000 / scale, 1000);
-            converted(&desk.path("in.sam"), &desk.path("in.bam"));
-            converted(&desk.path("in.sam"), &desk.path("in.cram"));
+        make: |dir, scale| {
+            contigs(dir, 300_000 / scale, 1000);
+            converted(&dir.path("in.sam"), &dir.path("in.bam"));
+            converted(&dir.path("in.sam"), &dir.path("in.cram"));
         },
         commands: &[
             "sort %in.bam -o %out.bam",
@@ -29,20 +29,20 @@ pub const SHAPES: &[Shape] = &[
             "filter -O cram,no-ref -q 1 %in.cram -o %out.cram",
         ],
     },
-    Shape {
+    CostlyInput {
         name: "a read on each of 500,000 contigs",
-        make: |desk, scale| contigs(desk, 500_000 / scale, 500_000 / scale),
+        make: |dir, scale| contigs(dir, 500_000 / scale, 500_000 / scale),
         commands: &["sort %in.sam -o %out.bam", "sort --write-index=csi %in.sam -o %out.bam"],
     },
-    Shape {
-        name: "100,000 read groups",
-        make: |desk, scale| groups(desk, 100_000 / scale),
+    CostlyInput {
+        name: "65,000 read groups",
+        make: |dir, scale| groups(dir, 65_000 / scale),
         commands: &["markdup %in.sam -o %out.bam --metrics %out.metrics", "sort %in.sam -o %out.bam"],
     },
-    Shape {
+    CostlyInput {
         name: "half a million programs, a comment of 40 MB",
-        make: |desk, scale| {
-            written(desk, "in.sam", |file| {
+        make: |dir, scale| {
+            written(dir, "in.sam", |file| {
                 let _ = writeln!(file, "@SQ\tSN:c\tLN:1000\n@CO\t{}", "x".repeat(40_000_000 / scale));
                 (0..500_000 / scale).for_each(|i| {
                     let _ = writeln!(file, "@PG\tID:p{i}\tPN:p");
@@ -52,23 +52,23 @@ pub const SHAPES: &[Shape] = &[
         },
         commands: &["sort %in.sam -o %out.bam", "filter -q 1 %in.sam -o %out.sam"],
     },
-    Shape {
+    CostlyInput {
         name: "200 inputs of 5,000 contigs",
-        make: |desk, scale| {
-            contigs(desk, 5000 / scale, 10);
-            converted(&desk.path("in.sam"), &desk.path("in0.bam"));
+        make: |dir, scale| {
+            contigs(dir, 5000 / scale, 10);
+            converted(&dir.path("in.sam"), &dir.path("in0.bam"));
             for i in 1..200 {
-                std::fs::copy(desk.path("in0.bam"), desk.path(&format!("in{i}.bam"))).expect("a copy");
+                std::fs::copy(dir.path("in0.bam"), dir.path(&format!("in{i}.bam"))).expect("a copy");
             }
         },
         commands: &["merge %* -o %out.bam"],
     },
 ];
 
-/// `reads` reads, each on another of `n` contigs, as `in.sam`; `other.sam` has one read group more.
-fn contigs(desk: &Desk, n: usize, reads: usize) {
+/// `reads` reads, each on another of `n` contigs, as `in.sam`; `other.sam` has one more read group.
+fn contigs(dir: &TestDir, n: usize, reads: usize) {
     for (name, group) in [("in.sam", ""), ("other.sam", "@RG\tID:x\n")] {
-        written(desk, name, |file| {
+        written(dir, name, |file| {
             let _ = write!(file, "@HD\tVN:1.6\tSO:unsorted\n{group}");
             for i in 0..n {
                 let _ = writeln!(file, "@SQ\tSN:k{i}\tLN:{}", 200 + i % 1000);
@@ -85,8 +85,8 @@ fn contigs(desk: &Desk, n: usize, reads: usize) {
 }
 
 /// A read for each of `n` read groups, each of a library of its own.
-fn groups(desk: &Desk, n: usize) {
-    written(desk, "in.sam", |file| {
+fn groups(dir: &TestDir, n: usize) {
+    written(dir, "in.sam", |file| {
         let _ = writeln!(file, "@SQ\tSN:c\tLN:1000000");
         for i in 0..n {
             let _ = writeln!(file, "@RG\tID:group{i}\tSM:s\tLB:library{i}\tPL:ILLUMINA");

@@ -5,10 +5,10 @@ use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// A run that takes longer than this hangs: every one ends within seconds, and on a busy machine within a minute.
+/// A run that takes longer than this hangs: all end within seconds, and on a busy machine within a minute.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Waits for the child, without looking at it again and again. Ends it, and fails the test, if it hangs.
+/// Waits for the child without polling. Ends it, and fails the test, if it hangs.
 pub fn wait(mut child: Child, what: &str) -> ExitStatus {
     let pid = child.id();
     let (tell, told) = channel::<()>();

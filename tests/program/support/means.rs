@@ -1,10 +1,10 @@
-//! One command with many means: threads, memory, what compresses the spill.
+//! Runs one command with many resources: threads, memory, codec of the spill.
 
 use readmill_simulate::{Profile, Sample};
 
-use super::{Desk, Outcome, arg, readmill};
+use super::{ProgramRun, TestDir, arg, readmill};
 
-/// Threads, memory, and what compresses the spill; no memory stands for the least the plan accepts.
+/// Threads, memory (`None` for the least that the plan accepts) and codec of the spill.
 pub type Means = (usize, Option<&'static str>, &'static str);
 
 pub const MEANS: [Means; 9] = [
@@ -19,11 +19,11 @@ pub const MEANS: [Means; 9] = [
     (8, Some("2G"), "none"),
 ];
 
-/// Fewer, with which every order is tried.
+/// Fewer, for tests of every order.
 pub const FEW_MEANS: [Means; 5] =
     [(1, Some("2G"), "lz4"), (1, None, "zstd"), (2, None, "none"), (3, None, "lz4"), (8, None, "lz4")];
 
-/// The inflated BAM file of a simulated sample, in which templates stand together.
+/// The inflated BAM file of a simulated sample, with adjacent records of each template.
 pub fn sample(pairs: u64) -> Vec<u8> {
     let sample = Sample::new(Profile { single_per_mille: 20, ..Profile::small().with_pairs(pairs) });
     let mut bytes = Vec::new();
@@ -33,7 +33,7 @@ pub fn sample(pairs: u64) -> Vec<u8> {
     bytes
 }
 
-/// The least memory with which `args` run, as the program itself says.
+/// The least memory with which `args` run, from the program's own message.
 pub fn least_memory(args: &[String]) -> String {
     let refused = readmill(args.iter().map(String::as_str).chain(["-m", "1M"]));
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
@@ -46,30 +46,31 @@ pub fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_string).collect()
 }
 
-/// Runs a command on one input with all the means.
+/// Runs a command on one input with all resources.
 pub fn same_bytes(input: &[u8], command: &str, format: &str) -> (usize, usize) {
     same_bytes_with(&MEANS, &[input.to_vec()], command, format)
 }
 
-/// Runs a command with each of the means, in one format, into a file that must come out the same, index, metrics
-/// and all. `DICT`, `METRICS` and `JSON` stand for files. Gives the number of runs spilled with the least memory and with the most.
+/// Runs a command with all resources, in one format. The file must be the same each time, with its index and metrics.
+/// `DICT`, `METRICS` and `JSON` stand for files. Returns the number of runs spilled with the least memory and with
+/// the most.
 pub fn same_bytes_with(
     means: &[Means],
     inputs: &[Vec<u8>],
     command: &str,
     format: &str,
 ) -> (usize, usize) {
-    let desk = Desk::new();
-    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&desk.file(&format!("in.{i}"), input)));
+    let dir = TestDir::new();
+    let inputs = inputs.iter().enumerate().map(|(i, input)| arg(&dir.file(&format!("in.{i}"), input)));
     let inputs: Vec<String> = inputs.collect();
-    desk.file("new.dict", DICTIONARY);
+    dir.file("new.dict", DICTIONARY);
     let mut first: Option<Vec<Vec<u8>>> = None;
     let (mut most, mut least) = (0, usize::MAX);
     for &(threads, memory, codec) in means {
-        let output = desk.path(&format!("out.{format}"));
+        let output = dir.path(&format!("out.{format}"));
         let mut args = words(command);
         for (name, file) in [("DICT", "new.dict"), ("METRICS", "out.txt"), ("JSON", "out.json")] {
-            args.iter_mut().filter(|word| *word == name).for_each(|word| *word = arg(&desk.path(file)));
+            args.iter_mut().filter(|word| *word == name).for_each(|word| *word = arg(&dir.path(file)));
         }
         args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&output)]));
         if format == "bam" {
@@ -85,9 +86,9 @@ pub fn same_bytes_with(
         assert!(peak <= limit as usize, "{command}, {threads} threads: {peak} MiB with {memory}");
         let runs = number_after(&done, &["spilled", "in"]);
         (most, least) = (most.max(runs), least.min(runs));
-        let names = desk.names();
+        let names = dir.names();
         let written = names.iter().filter(|name| name.starts_with("out"));
-        let files = written.map(|name| std::fs::read(desk.path(name)).expect("the output")).collect();
+        let files = written.map(|name| std::fs::read(dir.path(name)).expect("the output")).collect();
         match &first {
             None => first = Some(files),
             Some(first) => {
@@ -99,12 +100,12 @@ pub fn same_bytes_with(
 }
 
 /// The number that the summary gives after these words.
-pub fn number_after(done: &Outcome, before: &[&str]) -> usize {
+pub fn number_after(done: &ProgramRun, before: &[&str]) -> usize {
     let words: Vec<&str> = done.stderr.split_whitespace().collect();
     let at = words.windows(before.len()).position(|pair| pair == before).expect("a summary");
     words[at + before.len()].parse().expect("a number")
 }
 
-/// Sequences of the sample: one is dropped, the others are turned round.
+/// Sequences of the sample: one is dropped, the others are in reverse order.
 const DICTIONARY: &str = "@SQ\tSN:chrM\tLN:16569\n@SQ\tSN:chr4\tLN:180000\n@SQ\tSN:chr3\tLN:400000\n\
                           @SQ\tSN:chr1\tLN:800000\n";

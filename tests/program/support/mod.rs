@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: inputs written for a test, readmill run on them, output taken apart.
+//! Shared parts of the end-to-end tests: they write inputs, run readmill and parse its output.
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 #![allow(dead_code)] // every test uses its part
 
@@ -18,17 +18,17 @@ use readmill::Plan;
 use readmill::console::Console;
 use readmill::plan::{Format, Index, Output, Resources, Steps, Tallies, Verbosity};
 use readmill_format::bgzf::Codec;
-use readmill_format::squeeze::SpillCodec;
+use readmill_format::spill_codec::SpillCodec;
 use readmill_format::{bam, bgzf, sam};
 use readmill_record::{Header, Result, edit};
 use tempfile::TempDir;
 
-/// A directory for one test's files, gone when the test is over.
-pub struct Desk(TempDir);
+/// A directory for the files of one test, removed at its end.
+pub struct TestDir(TempDir);
 
-impl Desk {
+impl TestDir {
     pub fn new() -> Self {
-        Desk(TempDir::new().expect("a temporary directory"))
+        TestDir(TempDir::new().expect("a temporary directory"))
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -52,7 +52,7 @@ impl Desk {
         names
     }
 
-    /// Does `steps` on `input` (SAM or BAM) and gives the SAM text that leaves, without @PG.
+    /// Does `steps` on `input` (SAM or BAM); returns the output as SAM text, without @PG.
     ///
     /// This runs in the test's own process, because starting one costs many times what a small input
     /// does. The output is a pipe, so nothing is written to disk.
@@ -100,29 +100,29 @@ impl Desk {
     }
 }
 
-/// What a run of the program left.
+/// Exit code and output of a run of the program.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ProgramRun {
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
 
 /// Runs the real program, and ends it if it hangs.
-pub fn readmill<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Outcome {
+pub fn readmill<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> ProgramRun {
     let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
     finish(command.args(args).env_remove("REF_CACHE").env_remove("REF_PATH"))
 }
 
 /// Runs the program of `command`, and ends it if it hangs.
-pub fn finish(command: &mut Command) -> Outcome {
+pub fn finish(command: &mut Command) -> ProgramRun {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("readmill starts");
-    let stdout = read_aside(child.stdout.take().expect("its output"));
-    let stderr = read_aside(child.stderr.take().expect("its messages"));
+    let stdout = read_on_thread(child.stdout.take().expect("its output"));
+    let stderr = read_on_thread(child.stderr.take().expect("its messages"));
     let status = ending::wait(child, &format!("{command:?}"));
     let stderr = stderr.join().expect("its messages");
-    Outcome {
+    ProgramRun {
         code: status.code(),
         stdout: stdout.join().expect("its output"),
         stderr: String::from_utf8(stderr).expect("messages are text"),
@@ -130,7 +130,7 @@ pub fn finish(command: &mut Command) -> Outcome {
 }
 
 /// Reads all there is on another thread.
-fn read_aside(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+fn read_on_thread(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         from.read_to_end(&mut bytes).expect("a pipe that can be read");
@@ -176,7 +176,7 @@ pub fn references(text: &str) -> Vec<&str> {
     lines.filter_map(|line| line.split('\t').find_map(|field| field.strip_prefix("SN:"))).collect()
 }
 
-/// The BAM file that says exactly what SAM text says.
+/// The BAM file with exactly the content of SAM text.
 ///
 /// htslib, and so readmill, makes a mapped record unmapped when it reads it from text without a CIGAR
 /// or with POS 0, and takes RNAME or RNEXT away where the position is 0. In BAM such records exist,
@@ -191,12 +191,12 @@ pub fn bam(text: &str) -> Vec<u8> {
     bgzip(&bytes)
 }
 
-/// Whether reading SAM text changes what some record says.
+/// Whether reading SAM text changes some record.
 pub fn text_is_read_otherwise(text: &str) -> bool {
     raw_records(text).iter().any(|(as_read, verbatim)| as_read != verbatim)
 }
 
-/// Every record as the reader of text makes it, and as its columns have it.
+/// Every record as the reader of text gives it, and as its columns have it.
 fn raw_records(text: &str) -> Vec<(Vec<u8>, Vec<u8>)> {
     let header = Header::parse(split_header(text).0.as_bytes()).expect("a header");
     let id = |name: &str| header.reference_id(name.as_bytes()).unwrap_or(-1);
@@ -231,15 +231,15 @@ pub fn coordinate_sorted(text: &str) -> String {
     with_header(header, &lines)
 }
 
-/// Where a record stands in coordinate order.
+/// The place of a record in coordinate order.
 pub fn coordinate_key(line: &str, references: &[&str]) -> (usize, i64, bool) {
     let rname = column(line, 2);
     let place = references.iter().position(|name| *name == rname).unwrap_or(references.len());
     (place, number(line, 3), number(line, 1) & 0x10 != 0)
 }
 
-/// The numbers of the records of SAM text in an order in which those of one name stand together: names, and the
-/// records of each, in the order in which they come.
+/// The numbers of the records of SAM text, regrouped so that those of one name are adjacent: names, and the
+/// records of each, in the order of the text.
 pub fn by_name(text: &str) -> Vec<usize> {
     let lines = records(text);
     let mut firsts = HashMap::new();
@@ -252,7 +252,7 @@ pub fn by_name(text: &str) -> Vec<usize> {
     keyed.into_iter().map(|(_, number)| number).collect()
 }
 
-/// SAM text whose records of one name stand together, in the order of [`by_name`].
+/// SAM text with adjacent records of one name, in the order of [`by_name`].
 pub fn regrouped(text: &str) -> String {
     let lines = records(text);
     let lines: Vec<&str> = by_name(text).into_iter().map(|number| lines[number]).collect();

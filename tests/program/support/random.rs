@@ -1,11 +1,11 @@
 //! Seeded random numbers, the same on every machine.
 
 /// A generator (SplitMix64).
-pub struct Random(u64);
+pub struct TestRandom(u64);
 
-impl Random {
+impl TestRandom {
     pub fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x5851_f42d_4c95_7f2d)
+        TestRandom(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x5851_f42d_4c95_7f2d)
     }
 
     fn next(&mut self) -> u64 {

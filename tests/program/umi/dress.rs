@@ -1,13 +1,13 @@
-//! UMIs put into random reads: a few molecules, and errors that make their UMIs near one another.
+//! Adds UMIs to random reads: a few molecules, and errors that make their UMIs similar.
 
-use crate::support::random::Random;
+use crate::support::random::TestRandom;
 use crate::support::{column, number, records, split_header, with_header};
 
-/// Where UMIs are put, and how they look.
-pub struct Dress {
+/// The place and form of UMIs.
+pub struct UmiStyle {
     /// As `--umi` has it.
     pub source: &'static str,
-    /// UMIs as they should be, and how many symbols of them may be wrong.
+    /// The correct UMIs, and the number of symbols that can be wrong.
     roots: Vec<String>,
     errors: usize,
 }
@@ -25,9 +25,9 @@ const SOURCES: [&str; 10] = [
     "inline:1+3",
 ];
 
-impl Dress {
+impl UmiStyle {
     /// For the method `paired`, or for another.
-    pub fn new(random: &mut Random, paired: bool) -> Self {
+    pub fn new(random: &mut TestRandom, paired: bool) -> Self {
         let source = random.pick(&SOURCES);
         let halves = paired || random.once_in(3);
         let length = 2 + random.below(3);
@@ -37,11 +37,11 @@ impl Dress {
                 || (0..length).map(|_| random.pick(&['A', 'C', 'G', 'T'])).collect::<String>();
             if halves { format!("{}-{}", half(), half()) } else { half() + &half() }
         });
-        Dress { source, roots: roots.collect(), errors: 1 + random.below(3) }
+        UmiStyle { source, roots: roots.collect(), errors: 1 + random.below(3) }
     }
 
-    /// SAM text with UMIs in it, the same in all records of a template but for some.
-    pub fn dress(&self, random: &mut Random, text: &str) -> String {
+    /// SAM text with UMIs, mostly the same in all records of a template.
+    pub fn dress(&self, random: &mut TestRandom, text: &str) -> String {
         let mut lines = Vec::new();
         let (mut name, mut umi, mut eighth) = ("", String::new(), false);
         for line in records(text) {
@@ -59,7 +59,7 @@ impl Dress {
     }
 
     /// The UMI of a molecule, from one strand or the other, with errors.
-    fn umi(&self, random: &mut Random) -> String {
+    fn umi(&self, random: &mut TestRandom) -> String {
         let mut umi = self.roots[random.below(self.roots.len())].clone();
         if let Some((first, last)) = umi.split_once('-').filter(|_| random.once_in(2)) {
             umi = format!("{last}-{first}");
@@ -76,7 +76,7 @@ impl Dress {
         umi
     }
 
-    fn in_field(&self, random: &mut Random, line: &str, tag: &str, umi: &str) -> String {
+    fn in_field(&self, random: &mut TestRandom, line: &str, tag: &str, umi: &str) -> String {
         match random.below(40) {
             0 => line.to_string(), // this record says nothing
             1 => format!("{line}\t{tag}:Z:"),
@@ -97,7 +97,7 @@ impl Dress {
     }
 }
 
-/// BCL Convert's way with a UMI that it reverse complemented; which ones is told by the UMI itself, so that all
+/// BCL Convert's form of a reverse-complemented UMI; the UMI itself decides which ones, so that all
 /// records of a template have one name.
 fn marked(umi: &str) -> String {
     let part = |part: &str| match part.starts_with('G') {
@@ -117,7 +117,7 @@ fn marked(umi: &str) -> String {
 }
 
 /// The first half at the start of the first segment, the last half at the start of the last one.
-fn in_bases(random: &mut Random, line: &str, umi: &str) -> String {
+fn in_bases(random: &mut TestRandom, line: &str, umi: &str) -> String {
     let flag = number(line, 1);
     let half = match umi.split_once('-') {
         Some((_, last)) if flag & 0x80 != 0 => last,

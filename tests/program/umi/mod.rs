@@ -1,4 +1,4 @@
-//! Molecules told by UMIs: random inputs against a slow oracle, and stated cases through the command line.
+//! Molecules by UMIs: random inputs compared with a slow oracle, and fixed cases on the command line.
 
 mod dress;
 mod oracle;
@@ -7,13 +7,13 @@ use crate::support;
 
 use std::collections::HashMap;
 
-use dress::Dress;
-use oracle::{Expected, Rule};
+use dress::UmiStyle;
+use oracle::{Expected, MoleculeRule};
 use readmill::plan::{DuplicateMode, Duplicates, Steps};
 use readmill_markdup::Coding;
 use readmill_markdup::umi::{Method, Umis};
-use support::random::Random;
-use support::{Desk, number, records};
+use support::random::TestRandom;
+use support::{TestDir, number, records};
 
 const METHODS: [(&str, Method); 5] = [
     ("exact", Method::Exact),
@@ -23,8 +23,8 @@ const METHODS: [(&str, Method); 5] = [
     ("paired", Method::Paired),
 ];
 
-/// The steps that `--umi` and what goes with it ask for.
-fn steps(rule: Rule, mode: DuplicateMode) -> Steps {
+/// The steps that `--umi` and its flags set.
+fn steps(rule: MoleculeRule, mode: DuplicateMode) -> Steps {
     let method = METHODS.iter().find(|method| method.0 == rule.method).expect("a method").1;
     let source = rule.source.parse().expect("a source");
     let umis = Umis { source, method, edits: rule.edits as u32 };
@@ -35,7 +35,7 @@ fn steps(rule: Rule, mode: DuplicateMode) -> Steps {
     Steps { duplicates: Some(duplicates), ..Steps::default() }
 }
 
-/// What differs between records that left and what is expected of them.
+/// Describes the difference between the output and the expected records.
 fn compare(output: &str, expected: &Expected) -> Option<String> {
     let (mut numbers, mut sets) = (HashMap::new(), HashMap::new());
     let lines = records(output);
@@ -73,12 +73,12 @@ fn input(text: &str) -> Vec<u8> {
     if support::text_is_read_otherwise(text) { support::bam(text) } else { text.into() }
 }
 
-/// A random input with UMIs, grouped, shuffled and sorted, and how molecules are told in it.
-fn orders(seed: usize) -> (Rule, [(&'static str, String); 3]) {
-    let mut random = Random::new(seed as u64);
+/// A random input with UMIs, grouped, shuffled and sorted, and the rule for its molecules.
+fn orders(seed: usize) -> (MoleculeRule, [(&'static str, String); 3]) {
+    let mut random = TestRandom::new(seed as u64);
     let method = METHODS[seed % METHODS.len()].0;
-    let dress = Dress::new(&mut random, method == "paired");
-    let rule = Rule { source: dress.source, method, edits: seed / METHODS.len() % 3 };
+    let dress = UmiStyle::new(&mut random, method == "paired");
+    let rule = MoleculeRule { source: dress.source, method, edits: seed / METHODS.len() % 3 };
     let reads = random_reads::grouped(&mut random, seed % 4 == 3, 70);
     let grouped = dress.dress(&mut random, &reads);
     let (header, mut lines) = (support::split_header(&grouped).0, records(&grouped));
@@ -88,8 +88,8 @@ fn orders(seed: usize) -> (Rule, [(&'static str, String); 3]) {
     (rule, [("grouped", grouped), ("shuffled", shuffled), ("sorted", sorted)])
 }
 
-/// What is expected of scattered input in template mode: what is expected of its records once they stand together.
-fn judge_scattered(text: &str, rule: Rule) -> Expected {
+/// Returns the expected result for scattered input in template mode: that of the regrouped records.
+fn judge_scattered(text: &str, rule: MoleculeRule) -> Expected {
     let of = oracle::judge(&support::regrouped(text), true, rule);
     let mut places = vec![0; of.flagged.len()];
     support::by_name(text).into_iter().enumerate().for_each(|(place, number)| places[number] = place);
@@ -103,16 +103,16 @@ fn judge_scattered(text: &str, rule: Rule) -> Expected {
 #[test]
 fn random_reads_are_marked_and_numbered_as_the_oracle_does() {
     use DuplicateMode::{Coordinate, Template};
-    let desk = Desk::new();
+    let dir = TestDir::new();
     let (mut reads, mut flagged, mut joined) = (0, 0, 0);
     for seed in 0..300 {
         let (rule, orders) = orders(seed);
         if rule.is_refused() {
             continue;
         }
-        let mut exact = Rule { method: "exact", ..rule };
+        let mut exact = MoleculeRule { method: "exact", ..rule };
         if rule.method == "paired" {
-            exact = Rule { edits: 0, ..rule };
+            exact = MoleculeRule { edits: 0, ..rule };
         }
         for (order, text) in &orders {
             let modes = if *order == "sorted" { &[Coordinate][..] } else { &[Coordinate, Template] };
@@ -121,7 +121,7 @@ fn random_reads_are_marked_and_numbered_as_the_oracle_does() {
                     Coordinate => oracle::judge(text, false, rule),
                     _ => judge_scattered(text, rule),
                 };
-                let output = desk.run(&input(text), steps(rule, mode), 1 + seed % 3);
+                let output = dir.run(&input(text), steps(rule, mode), 1 + seed % 3);
                 let output = output.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
                 if let Some(wrong) = compare(&output, &expected) {
                     panic!("seed {seed}, {order}, {mode:?}, {rule:?}: {wrong}\nof\n{text}");
@@ -134,22 +134,22 @@ fn random_reads_are_marked_and_numbered_as_the_oracle_does() {
         let marks = oracle::judge(text, false, rule).flagged;
         joined += usize::from(marks != oracle::judge(text, false, exact).flagged);
     }
-    // the inputs must be worth judging
+    // the inputs must have enough duplicates
     assert!(flagged * 10 > reads * 2 && flagged * 10 < reads * 8, "{flagged} of {reads} flagged");
     assert!(joined > 60, "errors matter in {joined} inputs");
 }
 
 #[test]
 fn flags_ask_for_what_the_oracle_judges() {
-    let desk = Desk::new();
+    let dir = TestDir::new();
     for seed in 0..45 {
         let (rule, orders) = orders(seed);
         if rule.is_refused() {
             continue;
         }
         let (order, text) = &orders[seed % 3];
-        let file = desk.file("in.bam", support::bam(text));
-        let output = support::arg(&desk.path("out.sam"));
+        let file = dir.file("in.bam", support::bam(text));
+        let output = support::arg(&dir.path("out.sam"));
         let (mode, expected) = match *order {
             "grouped" => ("template", oracle::judge(text, true, rule)),
             _ => ("coordinate", oracle::judge(text, false, rule)),
@@ -157,7 +157,7 @@ fn flags_ask_for_what_the_oracle_judges() {
         let edits = rule.edits.to_string();
         let mut args = vec!["markdup", file.to_str().expect("a path"), "-o", &output, "-q"];
         args.extend(["--umi", rule.source, "--duplicate-mode", mode]);
-        // what is the default need not be said
+        // the default needs no flag
         if rule.method != "directional" {
             args.extend(["--umi-method", rule.method]);
         }
@@ -183,16 +183,16 @@ fn pair(name: &str, fields: &str) -> String {
     line(99, 100, 300) + &line(147, 300, 100)
 }
 
-/// Runs the program on SAM text; gives its exit code, and the output or what it says.
+/// Runs the program on SAM text; returns its exit code, and the output or the message.
 fn run(text: &str, flags: &str) -> (Option<i32>, String) {
-    let desk = Desk::new();
-    let (input, output) = (desk.file("in.sam", text), desk.path("out.sam"));
+    let dir = TestDir::new();
+    let (input, output) = (dir.file("in.sam", text), dir.path("out.sam"));
     let mut args = vec!["markdup".to_string(), support::arg(&input)];
     args.extend(["-o".to_string(), support::arg(&output), "-q".to_string()]);
     args.extend(flags.split_whitespace().map(str::to_string));
     let done = support::readmill(args);
     if done.code != Some(0) {
-        assert_eq!(desk.names(), ["in.sam"], "{flags}");
+        assert_eq!(dir.names(), ["in.sam"], "{flags}");
         return (done.code, done.stderr);
     }
     (done.code, std::fs::read_to_string(output).expect("the output"))

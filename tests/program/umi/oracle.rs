@@ -1,18 +1,18 @@
-//! Molecules told by UMIs, slowly and plainly: every two UMIs of a position are compared, every set is looked for
-//! among all templates.
+//! Finds molecules by UMIs in a slow and simple way: compares all UMIs of a position with each other, and searches
+//! every set among all templates.
 //!
-//! Written from what the program says it does, with nothing of the program in it. Reads, their ends and their rank are
+//! Written from the program's documentation, without its code. Reads, their ends and their rank are
 //! those of the oracle of duplicates.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
 
 use crate::support::{column, number, records};
-use crate::umi::reads::{self, End, Pair, Reads, cigar, field};
+use crate::umi::reads::{self, MatePair, OracleReads, TemplateEnd, cigar, field};
 
-/// How molecules are told.
+/// The rule for molecules.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct MoleculeRule {
     /// As `--umi` has it.
     pub source: &'static str,
     /// As `--umi-method` has it.
@@ -21,28 +21,28 @@ pub struct Rule {
     pub edits: usize,
 }
 
-impl Rule {
-    /// Whether the program refuses it: a duplex UMI that one end alone has.
+impl MoleculeRule {
+    /// Whether the program refuses it: a duplex UMI on only one end.
     pub fn is_refused(self) -> bool {
         self.method == "paired" && inline(self.source).is_some_and(|[_, last]| last == 0)
     }
 }
 
-/// What is expected of a record: its flag, and its molecule where there is exactly one.
+/// The expected flag of each record, and its molecule if there is exactly one.
 #[derive(Debug, Default)]
 pub struct Expected {
     pub flagged: Vec<bool>,
-    /// Any number of the molecule, and the strand.
+    /// An arbitrary number of the molecule, and the strand.
     pub molecules: Vec<Option<(usize, &'static str)>>,
     /// Records in two sets, of which the program names one.
     pub ambiguous: Vec<bool>,
 }
 
-/// UMIs of a position: how many templates have each, and where the first of them stands.
-type Seen = BTreeMap<String, (usize, usize)>;
+/// UMIs of a position: the number of templates with each, and the place of the first one.
+type UmiCounts = BTreeMap<String, (usize, usize)>;
 
-/// What is found.
-struct Found {
+/// Flags and molecules that the oracle computes.
+struct OracleResult {
     flagged: Vec<bool>,
     /// The molecules of each record.
     molecules: Vec<BTreeSet<(usize, &'static str)>>,
@@ -50,7 +50,7 @@ struct Found {
     numbers: HashMap<String, usize>,
 }
 
-impl Found {
+impl OracleResult {
     /// The number of the molecule with this root at this position.
     fn number(&mut self, position: &impl Debug, root: &str) -> usize {
         let next = self.numbers.len();
@@ -58,16 +58,16 @@ impl Found {
     }
 }
 
-/// Judges SAM text; see `reads::judge`.
-pub fn judge(text: &str, whole: bool, rule: Rule) -> Expected {
+/// Finds the molecules and duplicates of SAM text; see `reads::judge`.
+pub fn judge(text: &str, whole: bool, rule: MoleculeRule) -> Expected {
     let lines = records(text);
     let reads = reads::read(text, whole);
     let (flagged, molecules) = (vec![false; lines.len()], vec![BTreeSet::new(); lines.len()]);
-    let mut found = Found { flagged, molecules, numbers: HashMap::new() };
+    let mut found = OracleResult { flagged, molecules, numbers: HashMap::new() };
     let of_pair: Vec<Template> = reads.pairs.iter().map(|pair| template(&lines, pair, rule)).collect();
     judge_pairs(&reads, &of_pair, rule, &mut found);
     judge_single_reads(&lines, &reads, &of_pair, rule, &mut found);
-    let Found { mut flagged, mut molecules, .. } = found;
+    let OracleResult { mut flagged, mut molecules, .. } = found;
     if whole {
         let index = &reads.index;
         flagged = reads::shared(&flagged, index);
@@ -84,21 +84,26 @@ pub fn judge(text: &str, whole: bool, rule: Rule) -> Expected {
     }
 }
 
-fn judge_pairs(reads: &Reads<'_>, of_pair: &[Template], rule: Rule, found: &mut Found) {
+fn judge_pairs(
+    reads: &OracleReads<'_>,
+    of_pair: &[Template],
+    rule: MoleculeRule,
+    found: &mut OracleResult,
+) {
     let mut positions = BTreeMap::new();
     for (pair, of) in reads.pairs.iter().zip(of_pair) {
         let beside: &mut Vec<_> = positions.entry((pair.set, of.apart)).or_default();
         beside.push((pair, of));
     }
     for (position, beside) in &positions {
-        let mut seen = Seen::new();
+        let mut seen = UmiCounts::new();
         beside.iter().for_each(|(_, of)| count(&mut seen, &of.umi, of.place));
         let roots = roots(&seen, rule);
         for (pair, of) in beside {
             let root = &roots[&of.umi];
             // of each strand of a molecule one template stays
             let strand = suffix(root, of, rule);
-            let better = |(b, of_b): &(&Pair<'_>, &Template)| {
+            let better = |(b, of_b): &(&MatePair<'_>, &Template)| {
                 roots[&of_b.umi] == *root && suffix(root, of_b, rule) == strand && b.rank() < pair.rank()
             };
             let molecule = (found.number(position, root), strand);
@@ -113,10 +118,10 @@ fn judge_pairs(reads: &Reads<'_>, of_pair: &[Template], rule: Rule, found: &mut 
 /// Single reads are duplicates of all pairs that have an end there and the same molecule, else of a better one.
 fn judge_single_reads(
     lines: &[&str],
-    reads: &Reads<'_>,
+    reads: &OracleReads<'_>,
     of_pair: &[Template],
-    rule: Rule,
-    found: &mut Found,
+    rule: MoleculeRule,
+    found: &mut OracleResult,
 ) {
     // a duplex UMI is compared with that of the end itself first
     let own_first = |umi: String, is_last: bool| {
@@ -128,7 +133,7 @@ fn judge_single_reads(
         let umi = |line| own_first(of.as_read.clone(), line != of.place);
         umi_of_end.extend(pair.lines.map(|line| (line, umi(line))));
     }
-    let single = |end: &End<'_>| {
+    let single = |end: &TemplateEnd<'_>| {
         let line = lines[end.line];
         own_first(
             umi_of_single(line, rule),
@@ -143,7 +148,7 @@ fn judge_single_reads(
         let paired = reads.ends.iter().filter(|b| (b.library, b.at) == *position);
         let paired = paired.map(|b| umi_of_end.get(&b.line).map_or_else(|| single(b), Clone::clone));
         let paired: Vec<String> = paired.collect();
-        let mut seen = Seen::new();
+        let mut seen = UmiCounts::new();
         beside.iter().for_each(|(a, umi)| count(&mut seen, umi, a.line));
         paired.iter().for_each(|umi| count(&mut seen, umi, usize::MAX));
         let roots = roots(&seen, rule);
@@ -159,7 +164,7 @@ fn judge_single_reads(
     }
 }
 
-/// What UMIs say of a pair.
+/// The UMIs of a pair.
 struct Template {
     /// The UMI, that of the first segment first.
     as_read: String,
@@ -167,13 +172,13 @@ struct Template {
     umi: String,
     /// Whether the first segment is at the higher end.
     is_b: bool,
-    /// What keeps it apart from templates at the same ends.
+    /// Whether it differs from templates with the same ends for another reason than its UMI.
     apart: bool,
-    /// Where it stands in the input.
+    /// Its place in the input.
     place: usize,
 }
 
-fn template(lines: &[&str], pair: &Pair<'_>, rule: Rule) -> Template {
+fn template(lines: &[&str], pair: &MatePair<'_>, rule: MoleculeRule) -> Template {
     let [first, last] = in_order(lines, &pair.met);
     let (low, high) = ((first.at.0, first.at.1), (last.at.0, last.at.1));
     let is_b = low > high || low == high && first.at.2;
@@ -186,19 +191,22 @@ fn template(lines: &[&str], pair: &Pair<'_>, rule: Rule) -> Template {
 }
 
 /// The first segment, then the last one.
-fn in_order<'a, 'b>(lines: &[&str], [seen, arriving]: &'b [End<'a>; 2]) -> [&'b End<'a>; 2] {
+fn in_order<'a, 'b>(
+    lines: &[&str],
+    [seen, arriving]: &'b [TemplateEnd<'a>; 2],
+) -> [&'b TemplateEnd<'a>; 2] {
     let is_first = number(lines[arriving.line], 1) & 0x40 != 0;
     if is_first { [arriving, seen] } else { [seen, arriving] }
 }
 
-fn umi_of_single(line: &str, rule: Rule) -> String {
+fn umi_of_single(line: &str, rule: MoleculeRule) -> String {
     let umi = umi_of_read(line, rule);
     let is_last = number(line, 1) & 0x81 == 0x81;
     if is_last { joined(String::new(), umi, rule) } else { joined(umi, String::new(), rule) }
 }
 
-/// The UMI of a template, from what its segments say.
-fn joined(first: String, last: String, rule: Rule) -> String {
+/// The UMI of a template, from its segments.
+fn joined(first: String, last: String, rule: MoleculeRule) -> String {
     let [of_first, of_last] = inline(rule.source).unwrap_or_default();
     if of_first > 0 && of_last > 0 && !(first.is_empty() && last.is_empty()) {
         return format!("{first}-{last}");
@@ -213,8 +221,8 @@ fn inline(source: &str) -> Option<[usize; 2]> {
     Some([first, last].map(|length| length.parse().expect("a length")))
 }
 
-/// What one record says: upper case, with a dash between halves.
-fn umi_of_read(line: &str, rule: Rule) -> String {
+/// Returns the UMI of one record: upper case, with a dash between halves.
+fn umi_of_read(line: &str, rule: MoleculeRule) -> String {
     if let Some([first, last]) = inline(rule.source) {
         let is_last = number(line, 1) & 0x81 == 0x81;
         return of_bases(line, if is_last { last } else { first });
@@ -256,7 +264,7 @@ fn complement(base: char) -> char {
     "ACGT".find(base).map_or('N', |at| char::from(b"TGCA"[at]))
 }
 
-fn count(seen: &mut Seen, umi: &str, place: usize) {
+fn count(seen: &mut UmiCounts, umi: &str, place: usize) {
     let (count, first) = seen.entry(umi.to_string()).or_insert((0, usize::MAX));
     (*count, *first) = (*count + 1, place.min(*first));
 }
@@ -274,7 +282,7 @@ fn swapped(umi: &str) -> Option<String> {
 }
 
 /// The strand of a molecule that a template comes from.
-fn suffix(root: &str, of: &Template, rule: Rule) -> &'static str {
+fn suffix(root: &str, of: &Template, rule: MoleculeRule) -> &'static str {
     if rule.method != "paired" {
         return "";
     }
@@ -285,7 +293,7 @@ fn suffix(root: &str, of: &Template, rule: Rule) -> &'static str {
 }
 
 /// The root of the molecule of each UMI of a position.
-fn roots(seen: &Seen, rule: Rule) -> HashMap<String, String> {
+fn roots(seen: &UmiCounts, rule: MoleculeRule) -> HashMap<String, String> {
     let mut all: Vec<&String> = seen.keys().collect();
     all.sort_by_key(|umi| (usize::MAX - seen[*umi].0, umi.as_str()));
     let mut seeds = all.clone();
@@ -329,8 +337,8 @@ fn roots(seen: &Seen, rule: Rule) -> HashMap<String, String> {
     roots
 }
 
-/// As few of the first as are near all.
-fn leads<'a, 'b>(ranked: &'a [&'b String], rule: Rule) -> &'a [&'b String] {
+/// The smallest number of the first UMIs that are near all.
+fn leads<'a, 'b>(ranked: &'a [&'b String], rule: MoleculeRule) -> &'a [&'b String] {
     let near = |a: &str, b: &str| distance(a, b).is_some_and(|distance| distance <= rule.edits);
     let covers = |n: usize| ranked.iter().all(|umi| ranked[..n].iter().any(|lead| near(lead, umi)));
     &ranked[..(1..=ranked.len()).find(|&n| covers(n)).expect("all cover all")]

@@ -1,22 +1,23 @@
-//! From FASTQ to reads that are aligned, sorted, marked and indexed: what one process takes beside the least that it could,
-//! which is the aligner's kernel alone and the codec of the output, and beside chains of an aligner and samtools.
+//! From FASTQ to reads that are aligned, sorted, marked and indexed: what one process takes beside the least that it
+//! could, which is the aligner's kernel alone and the codec of the output, and beside chains of an aligner and
+//! samtools.
 //!
-//! Everyone gets the same reads, the same `-K` and the same read group, and as many threads for each program as the others
-//! have in all. Indexes are made before, by readmill for bwa-mem2 as well.
+//! Everyone gets the same reads, the same `-K` and the same read group, and as many threads for each program as the
+//! others have in all. Indexes are made before, by readmill for bwa-mem2 as well.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
 use super::chains::samtools_marks;
-use super::contender::{Call, Contender, Program, Sample};
+use super::contender::{Call, Contender, Measurement, Program};
 use super::floor;
 use super::options::{Options, Peer};
 use super::sorters::Sorting;
-use super::table::{self, Row};
+use super::table::{self, TableRow};
 use super::work::Work;
 
-/// What is measured, and on which reads.
+/// Options of `bench align`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -148,7 +149,7 @@ impl Aligning<'_> {
         Contender::new(name, work.options.runs, output, vec![vec![call]])
     }
 
-    /// The kernel that readmill has, and nothing else.
+    /// The kernel of readmill alone.
     fn kernel(&self, name: &str, words: &str) -> Contender {
         let (work, [first, last]) = (self.work, &self.reads);
         let (output, Options { threads, runs, .. }) = (work.file("kernel.records"), &work.options);
@@ -175,14 +176,14 @@ impl Aligning<'_> {
 }
 
 /// Prints the table, in which the kernel and the codec together are the floor, and ratios round by round.
-fn show(work: &Work, contenders: &[Contender], mut rows: Vec<Row>) {
-    let find = |rows: &[Row], name: &str| rows.iter().position(|row| row.name == name);
+fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) {
+    let find = |rows: &[TableRow], name: &str| rows.iter().position(|row| row.name == name);
     let mut floors = Vec::new();
     for codec in [floor::NAME, INFLATING] {
         if let (Some(kernel), Some(codec)) = (find(&rows, KERNEL), find(&rows, codec)) {
             let name = format!("{KERNEL} and {}", rows[codec].name);
             floors.push(name.clone());
-            rows.push(Row::together(&name, &[&rows[kernel], &rows[codec]]));
+            rows.push(TableRow::together(&name, &[&rows[kernel], &rows[codec]]));
         }
     }
     let Options { level, limit, .. } = work.options;
@@ -192,7 +193,8 @@ fn show(work: &Work, contenders: &[Contender], mut rows: Vec<Row>) {
     let (own, others) = (&rows[0], &rows[1..]);
     println!("\nRound by round, median (least–most):\n");
     for row in others {
-        let (cpu, wall) = (|s: &Sample| s.cpu.as_secs_f64(), |s: &Sample| s.wall.as_secs_f64());
+        let (cpu, wall) =
+            (|s: &Measurement| s.cpu.as_secs_f64(), |s: &Measurement| s.wall.as_secs_f64());
         if floors.contains(&row.name) {
             let (cpu, wall) = (own.ratio(row, cpu), own.ratio(row, wall));
             println!(

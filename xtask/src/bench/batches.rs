@@ -5,14 +5,14 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use readmill_format::bgzf::Chunk;
-use readmill_format::chain::{Link, Linked, Opened};
-use readmill_format::source::{Opener, Rules, Source};
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
+use readmill_format::source::{OpenOptions, Opener, Source};
 use readmill_record::Batch;
 
 /// A BAM file, its header read.
 pub fn open(file: &Path) -> Result<Source> {
     let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let rules = Rules { most: usize::MAX, ..Rules::default() };
+    let rules = OpenOptions { most: usize::MAX, ..OpenOptions::default() };
     Source::open(Box::new(input), &rules).with_context(|| file.display().to_string())
 }
 
@@ -20,7 +20,8 @@ pub fn open(file: &Path) -> Result<Source> {
 pub fn each(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
     let mut source = open(file)?;
     let mut opener = Opener::new(source.header(), None);
-    let (mut link, mut chunk, mut batch) = (Link::new(1 << 30), Chunk::default(), Batch::default());
+    let (mut link, mut chunk, mut batch) =
+        (ChunkLinker::new(1 << 30), Chunk::default(), Batch::default());
     loop {
         let claim = source.claim(std::mem::take(&mut chunk))?;
         let ended = claim.is_none();

@@ -1,13 +1,13 @@
-//! Five steps: how each program, or chain of programs, is asked for them.
+//! Five steps: the commands of each program or chain of programs.
 //!
-//! Each peer does the job the fast way its manual allows: pipes of uncompressed BAM, its own threads, the same
-//! memory where it can be told. samtools' `-@` and `-m` are given to every program of its chain that has them,
-//! so its pipe may use more than the threads and memory that readmill is given.
+//! Each peer runs in the fastest way that its manual allows: pipes of uncompressed BAM, its own threads, the same
+//! memory if it has an option for it. Every program of samtools' chain gets `-@` and `-m` if it has them, so the pipe
+//! can use more threads and memory than readmill.
 
 use std::path::Path;
 
 use anyhow::Result;
-use readmill_record::header::Line;
+use readmill_record::header::HeaderLine;
 
 use super::contender::{Call, Contender, Program};
 use super::sorters::{Sorting, picard_tool, samtools_sort};
@@ -16,11 +16,11 @@ use super::work::Work;
 /// The read group that replaces all others.
 const GROUP: [&str; 5] = ["ID:bench", "LB:lib1", "PL:ILLUMINA", "PU:unit1", "SM:sample1"];
 
-/// Writes the header with the new dictionary, with and without the old read groups, for whoever needs it whole.
-/// The new dictionary has the old names and one more field.
+/// Writes the header with the new dictionary, with and without the old read groups, for programs that need a whole
+/// header. The new dictionary has the old names and one more field.
 pub fn write_headers(work: &Work) -> Result<()> {
     let mut header = work.header()?;
-    let mut lines: Vec<Line> = header.lines_of(b"SQ").cloned().collect();
+    let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
     lines.iter_mut().for_each(|line| line.set(b"AS", b"bench"));
     header.replace(b"SQ", lines.clone(), &[])?;
     std::fs::write(work.file("header.sam"), header.to_text())?;
@@ -74,7 +74,7 @@ pub fn samtools(work: &Work, program: &Program) -> Contender {
     Contender::new(&format!("{} chain", program.title()), work.options.runs, output, vec![pipe])
 }
 
-/// What follows `fixmate -m` in a pipe of samtools: sort and mark.
+/// The part after `fixmate -m` in a pipe of samtools: sort and mark.
 pub fn samtools_marks(sorting: &Sorting<'_>, program: &Program, output: &Path) -> [Call; 2] {
     let (work, level) = (sorting.work, sorting.level.min(9));
     let marks = format!("markdup -@ {} --output-fmt bam,level={level} -T", work.options.threads);
@@ -94,7 +94,7 @@ pub fn picard_marks(sorting: &Sorting<'_>, program: &Program, sorted: &Path, out
         .named("OUTPUT=", output)
 }
 
-/// MarkDuplicates reads its input twice, so a file stands before it; that file is compressed lightly.
+/// MarkDuplicates reads its input twice, so it needs a file; that file is compressed lightly.
 pub fn picard(work: &Work, program: &Program) -> Contender {
     let (sorted, output) = (work.file("picard.sorted.bam"), work.file("picard.bam"));
     let pipe = "INPUT=/dev/stdin OUTPUT=/dev/stdout COMPRESSION_LEVEL=0";

@@ -1,8 +1,8 @@
-//! Every codec and level on the blocks of BAM files: speed, size, and that what goes in comes out.
+//! Every codec and level on the blocks of BAM files: speed, size, and whether decompression restores the data.
 //!
-//! The blocks are those that readmill cuts, of the reads as they come and sorted. One thread compresses and
-//! decompresses about 1 MiB of them after the other, as readmill does. Speed is that of CPU time, because nobody
-//! waits for anything here and other work on the machine then disturbs less.
+//! The blocks are those that readmill makes, of the reads in input order and sorted. One thread compresses and
+//! decompresses about 1 MiB of them at a time, as readmill does. Speed is by CPU time: no thread waits here, and other
+//! work on the machine affects CPU time less.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use readmill_format::bgzf::{Block, BlockReader, Chunk, Codec, Deflater, Inflater};
-use readmill_format::squeeze::{SpillCodec, Squeezer};
+use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
 
 use super::contender::Call;
 use super::usage;
@@ -22,7 +22,7 @@ const SAMPLE: usize = 24 << 20;
 /// Blocks that are compressed, then decompressed, together.
 const TOGETHER: usize = 16;
 
-/// What the output's codecs are compared with: zlib's level 6 is what htslib and htsjdk write by default.
+/// The base of the ratios for output: zlib's level 6, the default of htslib and htsjdk.
 const OUTPUT_BASE: (Codec, u8) = (Codec::ZlibRs, 6);
 
 /// Prints a table for each order and use.
@@ -38,13 +38,13 @@ pub fn run(work: &Work) -> Result<()> {
         let mut output = Vec::new();
         for &codec in Codec::available() {
             for level in codec.own_levels().filter(|&level| is_measured(codec, level)) {
-                output.push(Row::new(format!("{codec} {level}"), BgzfBlocks::new(codec, level)));
+                output.push(CoderTimes::new(format!("{codec} {level}"), BgzfBlocks::new(codec, level)));
             }
         }
         measure(&mut output, &blocks, work.options.runs)?;
         let base = format!("{} {}", OUTPUT_BASE.0, OUTPUT_BASE.1);
         print(&format!("{title}: codecs for output"), &output, &base, &blocks);
-        let spill = SpillCodec::ALL.map(|codec| Row::new(codec.to_string(), Frames::new(codec)));
+        let spill = SpillCodec::ALL.map(|codec| CoderTimes::new(codec.to_string(), Frames::new(codec)));
         let mut spill = Vec::from(spill);
         measure(&mut spill, &blocks, work.options.runs)?;
         print(
@@ -57,7 +57,7 @@ pub fn run(work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Levels between which nothing happens are left out.
+/// Levels that equal their neighbours are left out.
 fn is_measured(codec: Codec, level: u8) -> bool {
     !matches!((codec, level), (Codec::Libdeflate, 8 | 10 | 11) | (Codec::ZlibRs, 7 | 8))
 }
@@ -102,7 +102,7 @@ fn sample(file: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(kept)
 }
 
-/// What compresses some payloads, keeps that, and decompresses it again.
+/// Compresses payloads, keeps the result, and decompresses it again.
 trait Coder {
     fn compress(&mut self, payloads: &[Vec<u8>]);
     /// Bytes of what was compressed last.
@@ -151,7 +151,7 @@ impl Coder for BgzfBlocks {
 
 /// Frames of the spill.
 struct Frames {
-    squeezer: Squeezer,
+    compressor: FrameCompressor,
     bytes: Vec<u8>,
     /// Bytes of each frame, compressed and raw.
     lengths: Vec<(usize, usize)>,
@@ -159,7 +159,7 @@ struct Frames {
 
 impl Frames {
     fn new(codec: SpillCodec) -> Self {
-        Frames { squeezer: Squeezer::new(codec), bytes: Vec::new(), lengths: Vec::new() }
+        Frames { compressor: FrameCompressor::new(codec), bytes: Vec::new(), lengths: Vec::new() }
     }
 }
 
@@ -169,7 +169,7 @@ impl Coder for Frames {
         self.lengths.clear();
         for payload in payloads {
             let start = self.bytes.len();
-            self.squeezer.compress(payload, &mut self.bytes);
+            self.compressor.compress(payload, &mut self.bytes);
             self.lengths.push((self.bytes.len() - start, payload.len()));
         }
     }
@@ -184,7 +184,7 @@ impl Coder for Frames {
         for &(compressed, raw) in &self.lengths {
             let (frame, after) = rest.split_at(compressed);
             let (into, unfilled) = left.split_at_mut(raw);
-            self.squeezer.codec().decompress(frame, into)?;
+            self.compressor.codec().decompress(frame, into)?;
             (rest, left) = (after, unfilled);
         }
         Ok(())
@@ -192,7 +192,7 @@ impl Coder for Frames {
 }
 
 /// A coder and what it took, round by round.
-struct Row {
+struct CoderTimes {
     name: String,
     coder: Box<dyn Coder>,
     size: usize,
@@ -200,10 +200,10 @@ struct Row {
     decompressing: Vec<Duration>,
 }
 
-impl Row {
+impl CoderTimes {
     fn new(name: String, coder: impl Coder + 'static) -> Self {
         let (compressing, decompressing) = Default::default();
-        Row { name, coder: Box::new(coder), size: 0, compressing, decompressing }
+        CoderTimes { name, coder: Box::new(coder), size: 0, compressing, decompressing }
     }
 
     /// Codes all blocks once.
@@ -238,7 +238,7 @@ fn median(rounds: &[Duration]) -> f64 {
     sorted.get(sorted.len() / 2).map_or(f64::NAN, Duration::as_secs_f64)
 }
 
-fn measure(rows: &mut [Row], blocks: &[Vec<u8>], rounds: usize) -> Result<()> {
+fn measure(rows: &mut [CoderTimes], blocks: &[Vec<u8>], rounds: usize) -> Result<()> {
     for round in 1..=rounds {
         for row in &mut *rows {
             row.round(blocks)?;
@@ -248,7 +248,7 @@ fn measure(rows: &mut [Row], blocks: &[Vec<u8>], rounds: usize) -> Result<()> {
     Ok(())
 }
 
-fn print(title: &str, rows: &[Row], base: &str, blocks: &[Vec<u8>]) {
+fn print(title: &str, rows: &[CoderTimes], base: &str, blocks: &[Vec<u8>]) {
     let raw = blocks.iter().map(Vec::len).sum::<usize>();
     println!("\n#### {title}\n\n{} blocks, {:.1} MB\n", blocks.len(), raw as f64 / 1e6);
     println!("| | compress MB/s | × | decompress MB/s | × | ratio | size × |");
@@ -259,7 +259,7 @@ fn print(title: &str, rows: &[Row], base: &str, blocks: &[Vec<u8>]) {
     }
 }
 
-fn line(row: &Row, base: &Row, raw: usize) -> String {
+fn line(row: &CoderTimes, base: &CoderTimes, raw: usize) -> String {
     let speed = |seconds: f64| format!("{:.0}", raw as f64 / 1e6 / seconds);
     let ((there, back), (base_there, base_back)) = (row.seconds(), base.seconds());
     let bold = if row.name == base.name { "**" } else { "" };
@@ -284,19 +284,19 @@ mod tests {
         let blocks: Vec<Vec<u8>> = (1..40usize)
             .map(|n| (0..n * 997 % 60_000 + 1).map(|i| ((i * n) >> 3) as u8).collect())
             .collect();
-        let mut rows = vec![Row::new("zlib".into(), BgzfBlocks::new(Codec::ZlibRs, 1))];
-        rows.extend(SpillCodec::ALL.map(|codec| Row::new(codec.to_string(), Frames::new(codec))));
+        let mut rows = vec![CoderTimes::new("zlib".into(), BgzfBlocks::new(Codec::ZlibRs, 1))];
+        rows.extend(SpillCodec::ALL.map(|codec| CoderTimes::new(codec.to_string(), Frames::new(codec))));
         measure(&mut rows, &blocks, 1).unwrap();
         assert!(rows.iter().all(|row| row.size > 0 && row.compressing.len() == 1));
     }
 
     #[test]
     fn a_line_has_speeds_sizes_and_ratios() {
-        let row = |name: &str, seconds, size| Row {
+        let row = |name: &str, seconds, size| CoderTimes {
             size,
             compressing: vec![Duration::from_secs(seconds); 3],
             decompressing: vec![Duration::from_secs(1); 3],
-            ..Row::new(name.into(), Frames::new(SpillCodec::None))
+            ..CoderTimes::new(name.into(), Frames::new(SpillCodec::None))
         };
         let (base, other) = (row("base", 4, 5_000_000), row("other", 2, 4_000_000));
         assert_eq!(line(&other, &base, 20_000_000), "| other | 10 | 2.00 | 20 | 1.00 | 5.000 | 0.800 |");

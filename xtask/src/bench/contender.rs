@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::told::Told;
+use super::told::LogSummary;
 use super::usage;
 use crate::peers::Tool;
 
@@ -26,7 +26,7 @@ pub enum Program {
 pub struct Call {
     program: Program,
     arguments: Vec<OsString>,
-    /// What Java is told, besides what all are told.
+    /// Additional options of Java.
     java: String,
     /// Its standard input, where it is not a pipe.
     input: Option<PathBuf>,
@@ -88,7 +88,7 @@ impl Call {
         self
     }
 
-    /// Adds one argument made of a name and a path, such as `INPUT=in.bam`.
+    /// Adds one argument with a name and a path, such as `INPUT=in.bam`.
     pub fn named(self, name: &str, path: &Path) -> Self {
         let mut argument = OsString::from(name);
         argument.push(path);
@@ -110,7 +110,7 @@ impl Call {
         Call { output: Some(file.to_owned()), ..self }
     }
 
-    /// Ends it after so many seconds.
+    /// Ends it after this number of seconds.
     pub fn within(self, seconds: u64) -> Self {
         Call { limit: Some(seconds), ..self }
     }
@@ -154,7 +154,7 @@ impl Call {
         }
     }
 
-    /// The call as one would type it, files by their names alone.
+    /// The call as a command line, with file names without directories.
     fn shown(&self) -> String {
         let mut words = vec![self.shown_program()];
         for argument in &self.arguments {
@@ -185,7 +185,7 @@ fn file_name_alone(word: &str) -> String {
 /// The memory that Java is given. Without a limit it would take a quarter of the machine's.
 const JAVA_OPTIONS: &str = "-Xmx4g";
 
-/// What GATK's own launcher tells Java before what one adds by `--java-options` (the script `gatk` of 4.6.2.0).
+/// Java options that GATK's own launcher sets before those of `--java-options` (the script `gatk` of 4.6.2.0).
 const GATK_OPTIONS: &str = "-Dsamjdk.use_async_io_read_samtools=false -Dsamjdk.use_async_io_write_samtools=true \
     -Dsamjdk.use_async_io_write_tribble=false";
 
@@ -205,19 +205,19 @@ pub struct Contender {
     pub measures_itself: bool,
 }
 
-/// What one run took.
+/// Time, memory and output of one run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
+pub struct Measurement {
     /// From the first start to the last end.
     pub wall: Duration,
     /// User and system time of all processes.
     pub cpu: Duration,
-    /// The largest sum, over the pipes, of the peaks of the processes in one pipe; 0 where it says nothing.
+    /// The largest sum, over the pipes, of the peaks of the processes in one pipe; 0 if unknown.
     pub peak: u64,
     /// Size of the output file.
     pub bytes: u64,
-    /// What readmill says of its run; nothing of others.
-    pub told: Option<Told>,
+    /// The summary in readmill's log; `None` for other programs.
+    pub told: Option<LogSummary>,
 }
 
 impl Contender {
@@ -237,9 +237,9 @@ impl Contender {
         self.stages.iter().map(line).collect()
     }
 
-    /// Does the work once; what the programs say goes to files in `directory`.
-    pub fn measure(&self, directory: &Path) -> Result<Sample> {
-        let mut sample = Sample::default();
+    /// Does the work once; the messages of the programs go to files in `directory`.
+    pub fn measure(&self, directory: &Path) -> Result<Measurement> {
+        let mut sample = Measurement::default();
         let started = Instant::now();
         for stage in &self.stages {
             let (cpu, peak) = run_pipe(stage, directory).with_context(|| self.name.clone())?;
@@ -255,12 +255,12 @@ impl Contender {
             .with_context(|| format!("{} left no {}", self.name, self.output.display()))?
             .len();
         let log = fs::read(directory.join("0.err")).unwrap_or_default();
-        sample.told = Told::of(&String::from_utf8_lossy(&log));
+        sample.told = LogSummary::of(&String::from_utf8_lossy(&log));
         Ok(sample)
     }
 }
 
-/// Runs the calls as one pipe; gives their CPU time and the sum of their peaks.
+/// Runs the calls as one pipe; returns their CPU time and the sum of their peaks.
 fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
     let mut children: Vec<Child> = Vec::new();
     for (i, call) in calls.iter().enumerate() {
@@ -302,7 +302,7 @@ fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
     Ok((cpu, peak))
 }
 
-/// Wall and CPU time that a call said it needed.
+/// Wall and CPU time that a call printed.
 fn own_figures(said: &Path) -> Result<(Duration, Duration)> {
     let text = fs::read_to_string(said)?;
     let mut figures = text.split_whitespace().map(str::parse::<f64>);

@@ -1,7 +1,7 @@
-//! BAM sorted into CRAM with its reference: readmill beside samtools, which is asked for the version that readmill writes,
-//! and for its own. Nobody writes an index.
+//! BAM sorted into CRAM with its reference: readmill beside samtools, which is asked for the version that readmill
+//! writes, and for its own. No program writes an index.
 //!
-//! Each number of threads has a table. Sizes are those of the CRAM files; what is in them `parity --corpus` compares.
+//! Each number of threads has a table. Sizes are those of the CRAM files; `parity --corpus` compares their content.
 
 use anyhow::Result;
 
@@ -9,17 +9,17 @@ use super::contender::{Call, Contender, Program};
 use super::options::{Options, Peer};
 use super::sorters::{Sorting, samtools_sort};
 use super::table;
-use super::truth::{Flags, Truth};
+use super::truth::{BqsrInputs, Flags};
 use super::work::Work;
 
-/// What is measured, with which reference.
+/// Options of `bench cram`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
     truth: Flags,
-    /// Numbers of threads, each with a table of its own, instead of -@
+    /// Numbers of threads, each with its own table, instead of -@
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2")]
     each: Vec<usize>,
 }
@@ -31,7 +31,7 @@ const FORMATS: [(&str, &str); 2] = [("CRAM 3.0", "cram,version=3.0"), ("its CRAM
 pub fn run(args: Args) -> Result<()> {
     let Args { options, truth, each } = args;
     let mut work = Work::prepare(options)?;
-    let truth = Truth::of(&work, &truth)?;
+    let truth = BqsrInputs::of(&work, &truth)?;
     let samtools = work.peer(Peer::Samtools);
     for threads in each {
         work.options.threads = threads;
@@ -46,7 +46,7 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
-fn readmill(work: &Work, truth: &Truth) -> Contender {
+fn readmill(work: &Work, truth: &BqsrInputs) -> Contender {
     let Options { threads, limit, runs, .. } = work.options;
     let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
     let output = work.file("readmill.cram");
@@ -59,7 +59,7 @@ fn readmill(work: &Work, truth: &Truth) -> Contender {
 /// samtools takes its memory for each thread; its threads are counted as in the other tables.
 fn by_samtools(
     work: &Work,
-    truth: &Truth,
+    truth: &BqsrInputs,
     program: &Program,
     (name, format): (&str, &str),
 ) -> Contender {

@@ -17,10 +17,10 @@ use readmill::plan::{Output, Plan, Steps};
 use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::{Chunk, Codec};
-use readmill_format::chain::{Link, Linked, Opened};
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::source::{self, Opener, Source};
 use readmill_format::spill::Spill;
-use readmill_format::squeeze::SpillCodec;
+use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Arena, Batch, Charge, Header, Ledger, RecordRef};
 use readmill_sort as sort;
 use readmill_sort::{
@@ -32,7 +32,7 @@ use super::options::Order;
 use super::phases::{Phases, timed};
 use super::{batches, usage};
 
-/// What is sorted, and how.
+/// Options of `bench serial-once`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The input
@@ -68,7 +68,7 @@ fn plan(memory: u64, threads: usize, level: u8) -> Plan {
 }
 
 /// The sort under way.
-struct Drive {
+struct ClockedSort {
     header: Header,
     order: Order,
     sort: RunSort,
@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<()> {
     let source = batches::open(&args.input)?;
     let header = source.header().clone();
     let directory = args.to.parent().unwrap_or(&args.to);
-    let mut drive = Drive::new(args.divide()?, args.order, header, directory)?;
+    let mut drive = ClockedSort::new(args.divide()?, args.order, header, directory)?;
     let (records, reading, spilling) = drive.read(source)?;
     let file = File::create(&args.to).with_context(|| format!("cannot write {}", args.to.display()))?;
     let merging = drive.merge(file, args.level)?;
@@ -97,10 +97,10 @@ fn cpu() -> Result<std::time::Duration> {
     Ok(usage::own()?.cpu)
 }
 
-impl Drive {
+impl ClockedSort {
     fn new(memory: Memory, order: Order, header: Header, directory: &Path) -> Result<Self> {
         let keys = sort::Order::parse(order.name()).map_err(anyhow::Error::msg)?;
-        Ok(Drive {
+        Ok(ClockedSort {
             sort: RunSort::new(Keyer::new(keys, &header)),
             order,
             spill: Arc::new(Spill::new(&[directory.to_path_buf()])),
@@ -122,10 +122,10 @@ impl Drive {
         Ok(Arena::new(self.memory.room as usize + 4 * source::MAX_CLAIM)?)
     }
 
-    /// Reads everything; gives the number of records, and the phases of reading and of writing runs.
+    /// Reads everything; returns the number of records, and the phases of reading and of writing runs.
     fn read(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
         let (mut reading, mut spilling, before) = (Phases::default(), Phases::default(), cpu()?);
-        let (mut link, mut opener) = (Link::new(1 << 30), Opener::new(&self.header, None));
+        let (mut link, mut opener) = (ChunkLinker::new(1 << 30), Opener::new(&self.header, None));
         let (mut chunk, mut batch) = (Chunk::default(), Batch::default());
         let mut entries = Vec::new();
         self.arena = self.new_arena()?;
@@ -286,7 +286,7 @@ mod tests {
         for mib in [1024, 64] {
             let source = batches::open(&input).unwrap();
             let (header, memory) = (source.header().clone(), Memory::divide(&plan(mib << 20, 2, 1)));
-            let drive = Drive::new(memory.unwrap(), Order::Natural, header, directory.path());
+            let drive = ClockedSort::new(memory.unwrap(), Order::Natural, header, directory.path());
             let mut drive = drive.unwrap();
             let (records, reading, spilling) = drive.read(source).unwrap();
             assert!(records >= 200_000 && reading.cpu > reading.claim && !reading.serial().is_zero());

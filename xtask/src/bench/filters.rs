@@ -1,4 +1,4 @@
-//! What filters cost: the five steps without them and with all that are cheap, which judge and rewrite every read
+//! Measures filters: the five steps without them and with all cheap ones, which check and rewrite every read
 //! and drop none, so that all else is the same work.
 
 use anyhow::Result;
@@ -8,7 +8,7 @@ use super::contender::Contender;
 use super::table;
 use super::work::Work;
 
-/// Filters beside those of the five steps. Each looks at every read.
+/// Filters in addition to those of the five steps. Each checks every read.
 const CHEAP: &str = "--min-mapq 0 --exclude-flags 0x8000 --include mapq>=0 --overlap all.bed \
 --in-read-groups all.groups --rename-contigs same.names --clean-sam --remove-optional-fields XX,YY";
 
@@ -23,7 +23,7 @@ pub fn run(work: &Work) -> Result<()> {
     table::measure("Filters in five steps", work, &contenders)
 }
 
-/// The five steps with these filters, files of which lie in the work directory.
+/// The five steps with these filters, whose files are in the work directory.
 fn filtered(work: &Work, name: &str, flags: &str) -> Contender {
     let mut contender = chains::prep(work);
     let call = &mut contender.stages[0][0];

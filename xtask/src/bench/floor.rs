@@ -17,11 +17,11 @@ use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Infl
 
 use super::contender::Contender;
 use super::spill::Spill;
-use super::told::Told;
+use super::told::LogSummary;
 use super::usage;
 use super::work::Work;
 
-/// What the floor is measured on.
+/// Options of `bench floor-once`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The file whose blocks are inflated; - for none
@@ -63,14 +63,14 @@ pub fn contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> 
 }
 
 /// Runs a contender once for its output, and keeps that.
-pub fn keep(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<Told>)> {
+pub fn keep(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<LogSummary>)> {
     let kept = work.file("floor-source.bam");
     let told = contender.measure(&work.directory)?.told;
     std::fs::rename(&contender.output, &kept)?;
     Ok((kept, told))
 }
 
-/// A floor that inflates one file, or nothing where that is `-`, and deflates what is in another.
+/// A floor that inflates one file (none for `-`) and deflates the content of another.
 pub fn of(work: &Work, name: &str, inflated: &Path, deflated: &Path) -> Contender {
     let output = work.file("floor.bam");
     let call = work.own_call("bench floor-once").arg(inflated).arg(deflated).arg(&output);
@@ -85,7 +85,7 @@ struct Inflated {
     lengths: Vec<u32>,
 }
 
-/// Measures once and says wall seconds and CPU seconds.
+/// Measures once and prints wall seconds and CPU seconds.
 pub fn run(args: &Args) -> Result<()> {
     let crew = Crew { threads: args.threads, in_flight: 2 * args.threads };
     let blocks = load(&args.output)?;

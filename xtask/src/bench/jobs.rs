@@ -1,4 +1,4 @@
-//! What is measured: for each job, who does it and how the table is called.
+//! The measured jobs: for each the contenders and the title of its table.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::options::{Options, Order, Peer};
 use super::recalibrators::Recalibrating;
 use super::sorters::Sorting;
 use super::table::measure;
-use super::truth::{Flags, Truth};
+use super::truth::{BqsrInputs, Flags};
 use super::work::Work;
 use super::{chains, floor};
 
@@ -49,7 +49,7 @@ pub fn five_steps(work: &Work) -> Result<()> {
 
 /// Four steps, the last two of which recalibrate, in one table; and what they cost readmill.
 pub fn four_steps(work: &Work, flags: &Flags) -> Result<()> {
-    let truth = Truth::of(work, flags)?;
+    let truth = BqsrInputs::of(work, flags)?;
     let job = Recalibrating { sorting: Sorting::of(work), truth: &truth };
     let mut contenders = vec![
         job.readmill("readmill"),
@@ -74,7 +74,7 @@ pub fn four_steps(work: &Work, flags: &Flags) -> Result<()> {
 
 /// Recalibration of reads that are sorted and marked: the counting in one table, the rest in another.
 pub fn bqsr_alone(work: &mut Work, flags: &Flags) -> Result<()> {
-    let truth = Truth::of(work, flags)?;
+    let truth = BqsrInputs::of(work, flags)?;
     let sorted = work.file("sorted.bam");
     Marking(Sorting::of(work)).readmill("preparation", "").measure(&work.directory)?;
     std::fs::rename(work.file("readmill.bam"), &sorted)?;
@@ -155,7 +155,7 @@ pub fn duplicates_sorted(work: &mut Work) -> Result<()> {
     Ok(std::fs::remove_file(sorted)?)
 }
 
-/// The sort beside its floors.
+/// The sort and its floors.
 pub fn floor(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let mut contenders = vec![Sorting::of(work).readmill("readmill")];
@@ -182,7 +182,7 @@ pub fn input(work: &Work) -> Result<()> {
     measure(&title("The same reads from two writers", work), work, &contenders)
 }
 
-/// Reads that are in order already: sorting them beside copying them, with room for all and without.
+/// Sorted input: sorting it compared with copying it, with enough memory for all reads and with less.
 pub fn sorted(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let (work, data) = (&*work, sort_first(work)?);
@@ -219,7 +219,7 @@ fn tight_memory(work: &Work, data: &Path) -> Result<u64> {
     Ok(work.options.limit.unwrap_or(size).max(least))
 }
 
-/// The order by both ends needs to know where the mate ends, which aligners do not say by themselves.
+/// Template-coordinate order needs the end of the mate (MC), which aligners do not write by default.
 pub fn bring_mate_cigars(work: &mut Work) -> Result<()> {
     if work.options.order != Order::TemplateCoordinate || work.options.data.is_some() {
         return Ok(());
@@ -235,12 +235,12 @@ pub fn bring_mate_cigars(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-/// What the sort is called in titles.
+/// Returns the name of the sort in titles.
 pub fn sort_by(work: &Work) -> String {
     format!("Sort, {}", work.options.order.name())
 }
 
-/// A title with what the flags say.
+/// A title with the values of the flags.
 fn title(what: &str, work: &Work) -> String {
     let Options { level, limit, .. } = work.options;
     let memory = limit.map_or("each one's default memory".into(), |memory| format!("{memory} MiB"));

@@ -1,8 +1,8 @@
-//! The aligner's kernel with nothing around it: reads that lie in memory are aligned, and their records thrown away.
+//! The aligner's kernel alone: aligns reads that are in memory, and drops their records.
 //!
-//! Reads are parsed and the index is loaded before the clock starts. Batches and cohorts are those of `readmill align`, the
-//! threads as many; each has its own aligner, takes the next batch that nobody has, and rests where a cohort has to be
-//! whole. The C library's allocator is left as it is, unless it is asked for as readmill sets it.
+//! Reads are parsed and the index is loaded before the clock starts. Batches and cohorts are those of `readmill
+//! align`, the same number of threads. Each has its own aligner, takes the next free batch, and waits where a cohort
+//! has to be complete. The C library's allocator keeps its defaults, unless a flag asks for readmill's settings.
 #![allow(clippy::disallowed_methods, reason = "the bare kernel has threads of its own")]
 
 use std::path::PathBuf;
@@ -15,12 +15,12 @@ use anyhow::{Context, Result, anyhow};
 use readmill::allocator::{self, Heaps};
 use readmill_align::bwa::{self, BwaKernel, BwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
-use readmill_fastq::{Claims, Input, Layout, Options, Order};
-use readmill_record::Reads;
+use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
+use readmill_record::ReadBatch;
 
 use super::usage;
 
-/// What is aligned, and how.
+/// Options of `bench kernel-once`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The reference, its index beside it
@@ -43,7 +43,7 @@ pub struct Args {
     settled: bool,
 }
 
-/// Measures once and says wall seconds and CPU seconds.
+/// Measures once and prints wall seconds and CPU seconds.
 pub fn run(args: &Args) -> Result<()> {
     if args.settled {
         allocator::configure(Heaps::Aligning(args.threads));
@@ -67,12 +67,12 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 /// All batches of both files, as `readmill align` takes them.
-fn read(args: &Args) -> Result<Vec<Reads>> {
-    let [first, last] = [&args.first, &args.last].map(|file| Input::Path(file.clone()));
+fn read(args: &Args) -> Result<Vec<ReadBatch>> {
+    let [first, last] = [&args.first, &args.last].map(|file| FastqInput::Path(file.clone()));
     let claims = Arc::new(Claims::open(Layout::Paired(first, last), Options::default())?);
-    let (mut order, mut batches) = (Order::new(&claims), Vec::new());
+    let (mut order, mut batches) = (BatchLinker::new(&claims), Vec::new());
     while !claims.ended() {
-        let mut reads = Reads::default();
+        let mut reads = ReadBatch::default();
         let taken = claims.take(batches.len() as u64, &mut reads);
         order.link(taken, &mut reads)?;
         batches.push(reads);
@@ -81,7 +81,7 @@ fn read(args: &Args) -> Result<Vec<Reads>> {
 }
 
 /// The batches of each cohort; one that a border cuts is cut there.
-fn cohorts(kernel: &dyn Kernel, batches: Vec<Reads>) -> Vec<Vec<Reads>> {
+fn cohorts(kernel: &dyn Kernel, batches: Vec<ReadBatch>) -> Vec<Vec<ReadBatch>> {
     let mut cutter = Cohorts::new(kernel.cohort_bases(2).unwrap_or(u64::MAX));
     let (mut cohorts, mut present) = (Vec::new(), Vec::new());
     for batch in batches {
@@ -99,11 +99,11 @@ fn cohorts(kernel: &dyn Kernel, batches: Vec<Reads>) -> Vec<Vec<Reads>> {
     cohorts
 }
 
-/// Aligns the reads of a cohort; gives the number of records.
+/// Aligns the reads of a cohort; returns the number of records.
 fn align(
     kernel: &dyn Kernel,
     crew: &mut [Box<dyn Aligner>],
-    cohort: &[Reads],
+    cohort: &[ReadBatch],
     group: Option<&[u8]>,
 ) -> Result<u64> {
     let seeded = each(crew, cohort.len(), |aligner, at| Ok(aligner.seed(&cohort[at])?))?;
@@ -121,7 +121,7 @@ fn align(
     Ok(records.into_iter().sum())
 }
 
-/// Does `work` for each batch, on all threads; what comes of it is in the order of batches.
+/// Does `work` for each batch, on all threads; the results are in the order of batches.
 fn each<T: Send>(
     crew: &mut [Box<dyn Aligner>],
     batches: usize,

@@ -1,8 +1,8 @@
-//! Sort and mark duplicates: how each program, or chain of programs, is asked for both.
+//! Sort and mark duplicates: the commands of each program or chain of programs.
 //!
-//! As in [`super::sorters`], everyone does it the fast way its manual allows: uncompressed pipes where there are
-//! pipes, a lightly compressed file where the input is read twice, and nothing that is not asked for, such as
-//! dupblaster's count of what the sequencer doubled.
+//! As in [`super::sorters`], every program runs in the fastest way that its manual allows: uncompressed pipes if
+//! there are pipes, a lightly compressed file if the input is read twice, and no unnecessary work, such as
+//! dupblaster's count of sequencing duplicates.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::contender::{Call, Contender, Program};
 use super::options::Options;
 use super::sorters::{Sorting, samtools_sort};
 
-/// The job: what is sorted and marked, and with which means.
+/// The job: the reads to sort and mark, with threads and memory.
 #[derive(Clone, Copy)]
 pub struct Marking<'a>(pub Sorting<'a>);
 
@@ -32,7 +32,7 @@ impl Marking<'_> {
         self.contender(name, "readmill.bam", vec![vec![call.words(words)]])
     }
 
-    /// readmill sorts, marks and counts, where it can count.
+    /// readmill sorts, marks and writes metrics.
     pub fn readmill_with_metrics(&self, name: &str) -> Option<Contender> {
         let call = self.0.work.metrics()?;
         let mut contender = self.readmill(name, "");
@@ -40,7 +40,7 @@ impl Marking<'_> {
         Some(contender)
     }
 
-    /// readmill marks what is sorted.
+    /// readmill marks sorted reads.
     pub fn readmill_on_sorted(&self, name: &str) -> Contender {
         let output = self.0.work.file("readmill.bam");
         let call =
@@ -48,14 +48,14 @@ impl Marking<'_> {
         self.contender(name, "readmill.bam", vec![vec![self.0.means(call).words("--no-index")]])
     }
 
-    /// samtools, from what is grouped by name.
+    /// samtools, from reads grouped by name.
     pub fn samtools(&self, program: &Program) -> Contender {
         let name = format!("{} fixmate, sort, markdup", program.title());
         let first = Call::new(program).words(&self.fixmate()).arg(self.0.data).arg("-");
         self.samtools_behind(&name, program, vec![first])
     }
 
-    /// samtools, from what is sorted by coordinate: mates are brought together first.
+    /// samtools, from reads sorted by coordinate: mates are collated first.
     pub fn samtools_on_sorted(&self, program: &Program) -> Contender {
         let name = format!("{} collate, fixmate, sort, markdup", program.title());
         let collate = format!("collate -@ {} -O -u", self.options().threads);
@@ -98,7 +98,7 @@ impl Marking<'_> {
         self.contender(&name, "samblaster.bam", vec![pipe])
     }
 
-    /// sambamba sorts into a file and marks what is in it.
+    /// sambamba sorts into a file and marks that.
     pub fn sambamba(&self, program: &Program) -> Option<Contender> {
         let mut contender = Sorting { level: 1, ..self.0 }.sambamba(program)?;
         let marked = self.0.work.file("sambamba.marked.bam");
@@ -108,7 +108,7 @@ impl Marking<'_> {
         Some(contender)
     }
 
-    /// sambamba marks what is sorted.
+    /// sambamba marks sorted reads.
     pub fn sambamba_on_sorted(&self, program: &Program) -> Contender {
         let marked = self.0.work.file("sambamba.marked.bam");
         let call = self.sambamba_marks(program, self.0.data, &marked);
@@ -141,7 +141,7 @@ impl Marking<'_> {
         Some(contender)
     }
 
-    /// Picard sorts into a file and marks what is in it.
+    /// Picard sorts into a file and marks that.
     pub fn picard(&self, program: &Program) -> Option<Contender> {
         let mut contender = Sorting { level: 1, ..self.0 }.picard(program)?;
         let marked = self.0.work.file("picard.marked.bam");
@@ -151,7 +151,7 @@ impl Marking<'_> {
         Some(contender)
     }
 
-    /// Picard marks what is sorted.
+    /// Picard marks sorted reads.
     pub fn picard_on_sorted(&self, program: &Program) -> Contender {
         let marked = self.0.work.file("picard.marked.bam");
         let call = picard_marks(&self.0, program, self.0.data, &marked);

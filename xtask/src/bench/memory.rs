@@ -1,4 +1,4 @@
-//! What `-m` does: peak, spill and time from the least memory that readmill takes to 4 GiB, and whether the
+//! Measures `-m`: peak, spill and time from the least memory that readmill accepts to 4 GiB, and whether the
 //! output is the same.
 
 use std::fs::{self, File};
@@ -10,14 +10,14 @@ use anyhow::{Context, Result, ensure};
 use super::contender::Contender;
 use super::jobs::{bring_mate_cigars, sort_by};
 use super::sorters::Sorting;
-use super::table::{self, Row, median};
-use super::told::Told;
+use super::table::{self, TableRow, median};
+use super::told::LogSummary;
 use super::work::Work;
 
 /// The most memory that is given, in MiB.
 const MOST: u64 = 4096;
 
-/// Measures, prints the table, and fails if a peak was above its limit or an output was another.
+/// Measures, prints the table, and fails if a peak was above its limit or an output differed.
 pub fn run(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let work = &*work;
@@ -48,7 +48,7 @@ pub fn run(work: &mut Work) -> Result<()> {
     println!("|---|---|---|---|---|---|---|---|");
     let mut peaks = Vec::new();
     for ((limit, row), same) in limits.iter().zip(&rows).zip(&same) {
-        let figures = Figures::of(row)?;
+        let figures = MemoryFigures::of(row)?;
         println!("{}", figures.line(*limit, row, *same));
         peaks.push(figures.told.peak);
     }
@@ -73,30 +73,30 @@ fn index_of(bam: &Path) -> PathBuf {
     bam.with_extension("bam.bai")
 }
 
-struct Figures {
+struct MemoryFigures {
     walls: Vec<f64>,
     cpu: f64,
-    told: Told,
+    told: LogSummary,
 }
 
-impl Figures {
-    fn of(row: &Row) -> Result<Self> {
-        let sorted = |figure: fn(&super::contender::Sample) -> f64| {
+impl MemoryFigures {
+    fn of(row: &TableRow) -> Result<Self> {
+        let sorted = |figure: fn(&super::contender::Measurement) -> f64| {
             let mut values: Vec<f64> = row.samples.iter().map(figure).collect();
             values.sort_by(f64::total_cmp);
             values
         };
-        let told: Option<Vec<Told>> = row.samples.iter().map(|sample| sample.told).collect();
+        let told: Option<Vec<LogSummary>> = row.samples.iter().map(|sample| sample.told).collect();
         let told = told.context("readmill did not say its peak memory")?;
-        let middle = |figure: fn(&Told) -> u64| {
+        let middle = |figure: fn(&LogSummary) -> u64| {
             let mut values: Vec<f64> = told.iter().map(|told| figure(told) as f64).collect();
             values.sort_by(f64::total_cmp);
             median(&values).round() as u64
         };
-        Ok(Figures {
+        Ok(MemoryFigures {
             walls: sorted(|sample| sample.wall.as_secs_f64()),
             cpu: median(&sorted(|sample| sample.cpu.as_secs_f64())),
-            told: Told {
+            told: LogSummary {
                 peak: told.iter().map(|told| told.peak).max().unwrap_or(0),
                 spilled: middle(|told| told.spilled),
                 runs: middle(|told| told.runs),
@@ -104,8 +104,8 @@ impl Figures {
         })
     }
 
-    fn line(&self, limit: u64, row: &Row, same: bool) -> String {
-        let Figures { walls, cpu, told } = self;
+    fn line(&self, limit: u64, row: &TableRow, same: bool) -> String {
+        let MemoryFigures { walls, cpu, told } = self;
         let least_and_most = walls.first().zip(walls.last());
         let (least, most) = least_and_most.map_or((0.0, 0.0), |(least, most)| (*least, *most));
         format!(
@@ -120,7 +120,7 @@ impl Figures {
     }
 }
 
-/// Whether two files hold the same bytes; little of them is in memory at a time.
+/// Whether two files have the same bytes; reads them piece by piece.
 fn are_equal(a: &Path, b: &Path) -> Result<bool> {
     let open = |path: &Path| File::open(path).with_context(|| format!("cannot read {}", path.display()));
     let (mut a, mut b) = (open(a)?, open(b)?);

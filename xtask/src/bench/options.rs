@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-/// What all measurements share.
+/// Options that all measurements share.
 #[derive(clap::Args, Clone)]
 pub struct Options {
     /// Reads as an aligner leaves them; simulated if not given. --order template-coordinate needs MC fields
@@ -30,13 +30,14 @@ pub struct Options {
     /// The order of the output, where the sort alone is measured
     #[arg(long, value_name = "ORDER", default_value = "coordinate")]
     pub order: Order,
-    /// Memory in all, for those that can be told, in M or G (2^20 or 2^30 bytes); each one's default if not given
+    /// Total memory, for programs with such an option, in M or G (2^20 or 2^30 bytes); each program's default if not
+    /// given
     #[arg(short = 'm', long = "memory", value_name = "SIZE", value_parser = mebibytes)]
     pub limit: Option<u64>,
-    /// MiB for what is only prepared, not measured.
+    /// MiB for preparations that are not measured.
     #[arg(skip = 1024u64)]
     pub memory: u64,
-    /// Compression level of the output, for those that can be told
+    /// Compression level of the output, for programs with such an option
     #[arg(short, long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=12))]
     pub level: u8,
     /// Threads
@@ -50,7 +51,7 @@ pub struct Options {
     pub directory: Option<PathBuf>,
 }
 
-/// A program readmill is measured beside.
+/// A program that readmill is compared with.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Peer {
     Samtools,
@@ -72,7 +73,7 @@ pub enum Peer {
     Minibwa,
 }
 
-/// An order that peers have, too.
+/// An order that peers also have.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Order {
     /// By position
@@ -86,7 +87,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The name by which readmill is asked for it.
+    /// Its name in readmill's `--sort`.
     pub fn name(self) -> &'static str {
         match self {
             Order::Coordinate => "coordinate",

@@ -1,4 +1,4 @@
-//! How long the serial phases of a pass take, and all of it.
+//! Times of the serial phases of a pass, and of the whole pass.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use anyhow::{Context, Error, Result};
 /// Times of one pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// Tickets carried through.
+    /// Number of tickets.
     pub tickets: u64,
     /// Time in the claims.
     pub claim: Duration,
@@ -27,7 +27,7 @@ impl Phases {
         self.claim + self.link + self.commit
     }
 
-    /// Two passes whose tickets are claimed, linked and committed by the same hands.
+    /// The sum of two passes whose tickets are claimed, linked and committed by the same code.
     pub fn with(self, other: Phases) -> Phases {
         Phases {
             tickets: self.tickets + other.tickets,

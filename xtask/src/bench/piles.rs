@@ -1,8 +1,8 @@
-//! Piles: as many pairs in one place as elsewhere are spread out, and as many copies of one molecule on one tile as
-//! elsewhere on all tiles. What a program takes for the one over what it takes for the other says whether it
-//! slows down where reads crowd.
+//! Piles: pairs at one position compared with as many that are spread out, and copies of one molecule on one tile
+//! compared with as many on all tiles. The ratio of a program's times shows whether it slows down if many reads have
+//! the same position.
 //!
-//! Only marking is measured: everyone reads the same file, which samtools has sorted and given the fields
+//! Only marking is measured: all programs read the same file, which samtools has sorted and given the fields
 //! that its own marking needs. readmill is measured from reads grouped by name, too, sort included.
 
 mod reads;
@@ -14,14 +14,14 @@ use std::process::Stdio;
 use anyhow::{Context, Result, bail};
 
 use super::chains::{picard_marks, samtools_marks};
-use super::contender::{Call, Contender, Program, Sample, TooLong};
+use super::contender::{Call, Contender, Measurement, Program, TooLong};
 use super::options::{Options, Peer};
 use super::sorters::Sorting;
 use super::table::{median, print_commands};
 use super::work::Work;
-use reads::Crowd;
+use reads::Pile;
 
-/// What is measured.
+/// Options of `bench piles`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -38,20 +38,20 @@ pub struct Args {
 }
 
 /// Reads that are measured: their name, and what they are.
-type Reads = (&'static str, Crowd);
+type NamedPile = (&'static str, Pile);
 
 /// Measures, and prints the table.
 pub fn run(args: Args) -> Result<()> {
     let Args { options, pile: pairs, copies, time_limit: limit } = args;
-    // Nothing is simulated but what is made here.
+    // Only the reads made here are simulated.
     let work = Work::prepare(Options { pairs: 1, ..options })?;
-    let spread = Crowd { pairs, one_place: false, one_tile: false };
-    let copies = Crowd { pairs: copies, one_place: true, one_tile: false };
-    let crowds: [Reads; 4] = [
+    let spread = Pile { pairs, one_place: false, one_tile: false };
+    let copies = Pile { pairs: copies, one_place: true, one_tile: false };
+    let crowds: [NamedPile; 4] = [
         ("spread", spread),
-        ("pile", Crowd { one_place: true, ..spread }),
+        ("pile", Pile { one_place: true, ..spread }),
         ("tiles", copies),
-        ("tile", Crowd { one_tile: true, ..copies }),
+        ("tile", Pile { one_tile: true, ..copies }),
     ];
     let mut columns = Vec::new();
     for (name, crowd) in crowds {
@@ -72,7 +72,7 @@ fn sorted(work: &Work, name: &str) -> PathBuf {
 }
 
 /// Writes the reads, grouped by name and sorted.
-fn make(work: &Work, name: &str, crowd: &Crowd) -> Result<()> {
+fn make(work: &Work, name: &str, crowd: &Pile) -> Result<()> {
     let samtools = work.peer(Peer::Samtools).context("samtools is needed to write the reads")?;
     let (grouped, sorted) = (grouped(work, name), sorted(work, name));
     let call = Call::new(&samtools).words("view --no-PG -b -1 -o").arg(&grouped).arg("-");
@@ -93,7 +93,7 @@ fn make(work: &Work, name: &str, crowd: &Crowd) -> Result<()> {
     Contender::new("preparation", 1, sorted, vec![pipe]).measure(&work.directory).map(drop)
 }
 
-/// Everyone, on the reads of that name.
+/// All programs, on the reads of that name.
 fn contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contender>> {
     let (grouped, sorted) = (grouped(work, name), sorted(work, name));
     let at = |data| Sorting { data, ..Sorting::of(work) };
@@ -134,10 +134,10 @@ fn samtools(work: &Work, program: &Program, words: &str) -> Call {
     Call::new(program).words(&words).arg(work.file("samtools.markdup"))
 }
 
-/// What a contender took in each of its runs, or that it took too long.
-type Runs = Result<Vec<Sample>, TooLong>;
+/// The runs of a contender, or the one that took too long.
+type Runs = Result<Vec<Measurement>, TooLong>;
 
-/// Measures everyone on everything, in turns: for each contender, one cell for each of the columns.
+/// Measures all contenders on all columns, in turns; returns one cell for each column of each contender.
 fn measure(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
     let contenders = columns.first().map_or(0, Vec::len);
     let empty = || columns.iter().map(|_| Ok(Vec::new())).collect();
@@ -181,13 +181,13 @@ fn print(work: &Work, columns: &[Vec<Contender>], rows: &[Vec<Runs>], [pairs, co
     print_commands(all);
 }
 
-fn figure(samples: &[Sample], of: fn(&Sample) -> f64) -> f64 {
+fn figure(samples: &[Measurement], of: fn(&Measurement) -> f64) -> f64 {
     let mut values: Vec<f64> = samples.iter().map(of).collect();
     values.sort_by(f64::total_cmp);
     median(&values)
 }
 
-fn cpu(samples: &[Sample]) -> f64 {
+fn cpu(samples: &[Measurement]) -> f64 {
     figure(samples, |sample| sample.cpu.as_secs_f64())
 }
 
@@ -220,10 +220,10 @@ mod tests {
 
     #[test]
     fn what_takes_too_long_is_told_as_such() {
-        let sample = |s| Sample {
+        let sample = |s| Measurement {
             wall: Duration::from_secs(s),
             cpu: Duration::from_secs(2 * s),
-            ..Sample::default()
+            ..Measurement::default()
         };
         let (spread, pile) = (Ok(vec![sample(2), sample(3), sample(9)]), Ok(vec![sample(6)]));
         assert_eq!(cell(&spread), "6.00 (3.00)");

@@ -1,9 +1,10 @@
-//! Sort, mark PCR and optical duplicates, count errors, give new qualities: how each program, or chain of programs, is
-//! asked for all four, and for the last two alone.
+//! Sort, mark PCR and optical duplicates, count errors, give new qualities: the commands of each program or chain of
+//! programs for all four, and for the last two alone.
 //!
 //! GATK's chain is the fast one that its manuals allow: duplicates are marked first, of reads grouped by name, so
-//! that nothing is sorted by name; what is read once is not compressed, what is read twice is compressed lightly.
-//! It is no pipe, because GATK says what a tool returned on standard output, behind the BAM file that is there.
+//! that no sort by name is needed. Files that are read once are not compressed; files that are read twice are
+//! compressed lightly. It is not a pipe, because GATK prints a tool's return value on standard output, after the BAM
+//! data.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +15,10 @@ use super::contender::{Call, Contender, Program};
 use super::markers::Marking;
 use super::options::Options;
 use super::sorters::Sorting;
-use super::truth::{Flags, Truth};
+use super::truth::{BqsrInputs, Flags};
 use super::work::Work;
 
-/// What is measured, on which truth.
+/// Options: the data, the reference and the known sites.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -26,12 +27,12 @@ pub struct Args {
     pub truth: Flags,
 }
 
-/// The job: what is prepared against which truth, and with which means.
+/// The job: the reads, the reference and the known sites, with threads and memory.
 pub struct Recalibrating<'a> {
-    /// Reads and means.
+    /// The reads, and threads and memory.
     pub sorting: Sorting<'a>,
-    /// What they are compared with.
-    pub truth: &'a Truth,
+    /// The reference and the known sites.
+    pub truth: &'a BqsrInputs,
 }
 
 impl Recalibrating<'_> {
@@ -52,7 +53,7 @@ impl Recalibrating<'_> {
         self.work().file(&format!("{program}.table"))
     }
 
-    /// Says in how many lines others' tables differ from readmill's, as the last runs left them.
+    /// Prints in how many lines the tables of the last runs differ from readmill's.
     pub fn compare_tables(&self, others: &[&str]) -> Result<()> {
         let read = |program: &str| {
             let table = self.table(program);
@@ -79,7 +80,7 @@ impl Recalibrating<'_> {
         self.readmill_with(name, "--bqsr")
     }
 
-    /// readmill, which counts but changes no quality.
+    /// readmill, which counts but does not change qualities.
     pub fn readmill_table(&self, name: &str) -> Contender {
         self.readmill_with(name, "--bqsr-table-only")
     }
@@ -100,8 +101,8 @@ impl Recalibrating<'_> {
         contender
     }
 
-    /// elPrep does all at once, in memory, on what was converted for it. Its level cannot be set.
-    pub fn elprep(&self, program: &Program, converted: &Truth) -> Option<Contender> {
+    /// elPrep does all at once, in memory, with converted files. Its level cannot be set.
+    pub fn elprep(&self, program: &Program, converted: &BqsrInputs) -> Option<Contender> {
         let mut contender = self.sorting.elprep(program)?;
         let sites: Vec<_> = converted.known_sites.iter().map(|file| file.to_string_lossy()).collect();
         let call = contender.stages[0][0].clone().words("--mark-duplicates --mark-optical-duplicates");
@@ -183,7 +184,8 @@ impl Recalibrating<'_> {
         call.arg("--reference").arg(&self.truth.reference).words("--create-output-bam-index false")
     }
 
-    /// A GATK tool that makes one BAM file of another. Not all of them have a flag for the level, so Java is told.
+    /// A GATK tool that makes one BAM file from another. Not all of them have a flag for the level, so a Java option
+    /// sets it.
     fn gatk_tool(&self, program: &Program, tool: &str, from: &Path, to: &Path, level: u8) -> Call {
         let call = Call::new(program).java(&format!("-Dsamjdk.compression_level={level}"));
         call.arg(tool).arg("-I").arg(from).arg("-O").arg(to)

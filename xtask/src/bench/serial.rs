@@ -1,4 +1,4 @@
-//! What the serial phases cost, and what they allow: how long a sort takes at least on any number of cores.
+//! Measures the serial phases of a sort and computes from them its least time on any number of cores.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const LEVELS: [u8; 2] = [1, 6];
 const CORES: [u32; 4] = [2, 16, 64, 128];
 
 /// One sort on one thread, as [`super::drive`] measures it.
-struct Driven {
+struct ClockedRun {
     records: u64,
     reading: Phases,
     spilling: Phases,
@@ -36,7 +36,7 @@ struct Level {
     seconds: Vec<(f64, f64)>,
     /// The call that drives a sort.
     drive: Call,
-    driven: Vec<Driven>,
+    driven: Vec<ClockedRun>,
 }
 
 /// Measures both levels in turns, and prints the phases and the projection.
@@ -53,7 +53,7 @@ pub fn run(work: &mut Work) -> Result<()> {
     }
     std::fs::remove_file(output)?;
     println!("### Serial phases: {}\n\n{}\n", sort_by(work), work.describe());
-    let all: Vec<&Driven> = levels.iter().flat_map(|level| &level.driven).collect();
+    let all: Vec<&ClockedRun> = levels.iter().flat_map(|level| &level.driven).collect();
     print_phases(&all);
     print_projection(&levels, &all);
     print_check(&levels, work);
@@ -77,7 +77,7 @@ impl Level {
     }
 
     fn measure(&mut self, work: &Work) -> Result<()> {
-        self.driven.push(Driven::parse(&work.do_once(self.drive.clone())?)?);
+        self.driven.push(ClockedRun::parse(&work.do_once(self.drive.clone())?)?);
         let sample = self.whole.measure(&work.directory)?;
         std::fs::remove_file(&self.whole.output)?;
         self.seconds.push((sample.wall.as_secs_f64(), sample.cpu.as_secs_f64()));
@@ -86,15 +86,16 @@ impl Level {
 
     /// CPU nanoseconds per record of reading, runs that are written while reading included, and of merging.
     fn cpu(&self) -> [f64; 2] {
-        let cpu = |of: fn(&Driven) -> Duration| middle(&self.driven, |driven| driven.each(of(driven)));
+        let cpu =
+            |of: fn(&ClockedRun) -> Duration| middle(&self.driven, |driven| driven.each(of(driven)));
         [cpu(|driven| driven.reading.with(driven.spilling).cpu), cpu(|driven| driven.merging.cpu)]
     }
 }
 
-impl Driven {
+impl ClockedRun {
     fn parse(said: &str) -> Result<Self> {
         match said.lines().collect::<Vec<_>>()[..] {
-            [records, reading, spilling, merging] => Ok(Driven {
+            [records, reading, spilling, merging] => Ok(ClockedRun {
                 records: records.parse()?,
                 reading: reading.parse()?,
                 spilling: spilling.parse()?,
@@ -111,18 +112,24 @@ impl Driven {
 }
 
 /// The median of a figure.
-fn middle<'a>(all: impl IntoIterator<Item = &'a Driven>, figure: impl Fn(&Driven) -> f64) -> f64 {
+fn middle<'a>(
+    all: impl IntoIterator<Item = &'a ClockedRun>,
+    figure: impl Fn(&ClockedRun) -> f64,
+) -> f64 {
     median(&sorted(all, figure))
 }
 
-fn sorted<'a>(all: impl IntoIterator<Item = &'a Driven>, figure: impl Fn(&Driven) -> f64) -> Vec<f64> {
+fn sorted<'a>(
+    all: impl IntoIterator<Item = &'a ClockedRun>,
+    figure: impl Fn(&ClockedRun) -> f64,
+) -> Vec<f64> {
     let mut values: Vec<f64> = all.into_iter().map(figure).collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
 /// A pass of a sort.
-type Pass = fn(&Driven) -> Phases;
+type Pass = fn(&ClockedRun) -> Phases;
 
 /// A phase of a pass.
 type Phase = fn(&Phases) -> Duration;
@@ -140,7 +147,7 @@ const PHASES: [(&str, Phase); 4] = [
     ("sum", Phases::serial),
 ];
 
-fn print_phases(all: &[&Driven]) {
+fn print_phases(all: &[&ClockedRun]) {
     println!("| pass | phase | tickets | µs per ticket | ns per record (least–most) |");
     println!("|---|---|---|---|---|");
     for (pass_name, pass) in PASSES {
@@ -170,7 +177,7 @@ fn print_phases(all: &[&Driven]) {
 }
 
 /// The largest serial phase of reading, runs included, and of merging: its name and nanoseconds per record.
-fn bounds(all: &[&Driven]) -> [(&'static str, f64); 2] {
+fn bounds(all: &[&ClockedRun]) -> [(&'static str, f64); 2] {
     let largest = |pass: Pass| {
         let phases = PHASES[..3].iter().map(|&(name, phase)| {
             (name, middle(all.iter().copied(), |driven| driven.each(phase(&pass(driven)))))
@@ -180,13 +187,13 @@ fn bounds(all: &[&Driven]) -> [(&'static str, f64); 2] {
     [largest(|driven| driven.reading.with(driven.spilling)), largest(|driven| driven.merging)]
 }
 
-/// What bounds a pass that takes `cpu` on so many cores, and the time: nanoseconds per record.
+/// Returns what limits a pass of `cpu` on this number of cores, and its time in nanoseconds per record.
 fn projected(cpu: f64, cores: u32, (phase, serial): (&'static str, f64)) -> (&'static str, f64) {
     let shared = cpu / f64::from(cores);
     if shared >= serial { ("cores", shared) } else { (phase, serial) }
 }
 
-fn print_projection(levels: &[Level], all: &[&Driven]) {
+fn print_projection(levels: &[Level], all: &[&ClockedRun]) {
     let bounds = bounds(all);
     println!(
         "Projected for 10^6 records: each pass takes its CPU time shared by the cores, or its largest serial phase if that is longer.\n"
@@ -216,7 +223,7 @@ fn print_projection(levels: &[Level], all: &[&Driven]) {
     }
 }
 
-/// readmill itself beside the sum of the passes, to see that the clocked sort does its work.
+/// readmill itself and the sum of the passes, to check that the clocked sort does the same work.
 fn print_check(levels: &[Level], work: &Work) {
     println!(
         "\n| level | readmill, {} threads: wall ms per 10^6 records | CPU ms | CPU ms of the clocked sort |",
@@ -247,11 +254,12 @@ mod tests {
     #[test]
     fn the_longer_of_work_and_serial_phase_bounds_a_pass() {
         let driven =
-            Driven::parse("1000\n10 5000 7000 1000 900000\n0 0 0 0 0\n9 1 2 30000 6000000\n").unwrap();
+            ClockedRun::parse("1000\n10 5000 7000 1000 900000\n0 0 0 0 0\n9 1 2 30000 6000000\n")
+                .unwrap();
         let bounds = bounds(&[&driven]);
         assert_eq!(bounds, [("link", 7.0), ("commit", 30.0)]);
         assert_eq!(projected(900.0, 2, bounds[0]), ("cores", 450.0));
         assert_eq!(projected(900.0, 256, bounds[0]), ("link", 7.0));
-        assert!(Driven::parse("1000\n").is_err());
+        assert!(ClockedRun::parse("1000\n").is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! The sort alone: how each program is asked for it.
+//! The sort alone: the commands of each program.
 //!
-//! Every peer runs as fast as its manual allows on so many threads, with the memory that the others have or with
-//! its default. What does not fit goes to the same directory for all. Nobody writes
-//! an index but sambamba, which cannot be told not to.
+//! Every peer runs as fast as its manual allows on this number of threads, with the same memory as the others or with
+//! its default. All spill to the same directory. No program writes
+//! an index except sambamba, which has no option against it.
 
 use std::path::Path;
 
@@ -10,21 +10,21 @@ use super::contender::{Call, Contender, Program};
 use super::options::{Options, Order, Peer};
 use super::work::Work;
 
-/// One job for all: what is sorted, and with how much memory.
+/// One job for all programs: the reads to sort, and the memory.
 #[derive(Clone, Copy)]
 pub struct Sorting<'a> {
     /// Everything else.
     pub work: &'a Work,
     /// The input.
     pub data: &'a Path,
-    /// MiB in all; nothing leaves each program its default.
+    /// Total MiB; `None` for each program's default.
     pub memory: Option<u64>,
     /// Compression level of the output.
     pub level: u8,
 }
 
 impl<'a> Sorting<'a> {
-    /// What the flags say.
+    /// The job that the flags describe.
     pub fn of(work: &'a Work) -> Self {
         let Options { limit: memory, level, .. } = work.options;
         Sorting { work, data: &work.data, memory, level }
@@ -43,7 +43,7 @@ impl<'a> Sorting<'a> {
         self.readmill_with(name, "--no-index")
     }
 
-    /// readmill with an index where the order has one.
+    /// readmill with an index, if the order has one.
     pub fn readmill_indexed(&self, name: &str) -> Contender {
         self.readmill_with(name, "")
     }
@@ -81,7 +81,7 @@ impl<'a> Sorting<'a> {
             Peer::Sambamba => self.sambamba(program),
             Peer::Elprep => self.elprep(program),
             Peer::Picard => self.picard(program),
-            // They do not sort alone, or as Picard does, or not at all.
+            // These programs do not only sort, or sort as Picard does, or do not sort.
             Peer::Dupblaster | Peer::Samblaster | Peer::Bamsormadup | Peer::Gatk => None,
             Peer::BwaMem2 | Peer::Bwa | Peer::Minibwa => None,
         }
@@ -165,14 +165,14 @@ impl<'a> Sorting<'a> {
     }
 }
 
-/// `samtools sort` with its means; order, level and files are left to add.
+/// `samtools sort` with its threads and memory; order, level and files are added later.
 pub fn samtools_sort(work: &Work, program: &Program, memory: Option<u64>) -> Call {
     let threads = work.options.threads;
     let memory = memory.map(|memory| format!("-m {}M", each(memory, threads))).unwrap_or_default();
     Call::new(program).words(&format!("sort -@ {threads} {memory} -T")).arg(work.file("samtools.tmp"))
 }
 
-/// A Picard tool; validation is off because nobody else does it.
+/// A Picard tool; validation is off because no other program does it.
 pub fn picard_tool(program: &Program, tool: &str) -> Call {
     Call::new(program).arg(tool).words("VALIDATION_STRINGENCY=SILENT QUIET=true")
 }

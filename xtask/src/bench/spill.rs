@@ -1,10 +1,10 @@
-//! What spilling costs at least: as many bytes as were spilled, compressed and decompressed by the codec of the
-//! spill, written to a file and read back; and nothing else.
+//! The least cost of spilling: compresses as many bytes as were spilled with the codec of the spill, writes them to
+//! a file, reads them back and decompresses them.
 //!
-//! What was in the runs is not known, but what they were like: each holds a share of the final order. So the
-//! records of the output are dealt out like cards (by twos, so that mates that stand together still do), to as
-//! many hands as there were runs and one more, which stays in memory. Frames of the hands are compressed until
-//! as many compressed bytes have come out as readmill spilled.
+//! The content of the real runs is unknown, but each held a share of the final order. So the records of the output
+//! are distributed at random (in pairs, so that adjacent mates stay adjacent) over as many lists as there were
+//! runs, and one more that stays in memory. Frames of the lists are compressed until
+//! they make as many compressed bytes as readmill spilled.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use anyhow::{Context, Result, ensure};
 use readmill_engine::{Crew, Pass, Pool};
-use readmill_format::squeeze::{SpillCodec, Squeezer};
+use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
 use readmill_record::{Error, Stamp};
 
 use super::batches;
@@ -31,7 +31,7 @@ pub struct Spill {
     directory: PathBuf,
 }
 
-/// Where a frame stands in the file: its offset, its bytes there, and its bytes in memory.
+/// The place of a frame in the file: its offset, its bytes there, and its bytes in memory.
 type Packed = (u64, usize, usize);
 
 impl Spill {
@@ -41,7 +41,7 @@ impl Spill {
         let (mut frames, mut number) = (Vec::new(), 0u64);
         batches::each(sorted, |batch| {
             for (_, record) in batch.records() {
-                // Stamps stand for places in the input, which are as good as random here.
+                // Stamps replace places in the input, which are as good as random here.
                 let stamp = Stamp::new(number.wrapping_mul(0x9e37_79b9) & 0x07ff_ffff, 0);
                 let turn = (number / 2 % (hands.len() as u64 + 1)) as usize;
                 number += 1;
@@ -58,7 +58,7 @@ impl Spill {
         Ok(Spill { frames, bytes, directory: directory.to_path_buf() })
     }
 
-    /// Compresses, writes, reads and decompresses; gives the bytes before and after compression.
+    /// Compresses, writes, reads and decompresses; returns the bytes before and after compression.
     pub fn pass(&self, crew: Crew) -> Result<(u64, u64)> {
         let failed = || format!("spilling to {}", self.directory.display());
         let mut file = tempfile::tempfile_in(&self.directory).with_context(failed)?;
@@ -101,21 +101,25 @@ impl<'a> Pass for Pack<'a> {
     type Opened = &'a Vec<u8>;
     type Linked = &'a Vec<u8>;
     type Output = (Vec<u8>, usize);
-    type Worker = Squeezer;
+    type Worker = FrameCompressor;
     type Error = io::Error;
 
-    fn worker(&self) -> Squeezer {
-        Squeezer::new(SpillCodec::default())
+    fn worker(&self) -> FrameCompressor {
+        FrameCompressor::new(SpillCodec::default())
     }
 
-    fn open(&self, _: &mut Squeezer, frame: &'a Vec<u8>) -> io::Result<&'a Vec<u8>> {
+    fn open(&self, _: &mut FrameCompressor, frame: &'a Vec<u8>) -> io::Result<&'a Vec<u8>> {
         Ok(frame)
     }
 
-    fn work(&self, squeezer: &mut Squeezer, frame: &'a Vec<u8>) -> io::Result<(Vec<u8>, usize)> {
+    fn work(
+        &self,
+        compressor: &mut FrameCompressor,
+        frame: &'a Vec<u8>,
+    ) -> io::Result<(Vec<u8>, usize)> {
         let mut bytes = self.buffers.take().unwrap_or_default();
         bytes.clear();
-        squeezer.compress(frame, &mut bytes);
+        compressor.compress(frame, &mut bytes);
         Ok((bytes, frame.len()))
     }
 }
@@ -130,7 +134,7 @@ impl Pass for Unpack<'_> {
     type Opened = Packed;
     type Linked = Packed;
     type Output = ();
-    /// A frame as it stands in the file, and as it was.
+    /// A frame as it is in the file, and decompressed.
     type Worker = (Vec<u8>, Vec<u8>);
     type Error = Error;
 

@@ -4,37 +4,39 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::contender::{Contender, Sample};
+use super::contender::{Contender, Measurement};
 use super::floor;
 use super::work::Work;
 
 /// A contender's figures.
-pub struct Row {
+pub struct TableRow {
     /// The contender's.
     pub name: String,
     /// One for each time it was measured.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<Measurement>,
     /// Records and duplicates in its output.
     pub holds: String,
 }
 
-impl Row {
-    /// What nobody measured: all of these one after the other, round by round.
-    pub fn together(name: &str, parts: &[&Row]) -> Self {
+impl TableRow {
+    /// A row that was not measured itself: the sum of these rows, round by round.
+    pub fn together(name: &str, parts: &[&TableRow]) -> Self {
         let rounds = parts.iter().map(|part| part.samples.len()).min().unwrap_or(0);
         let round = |i: usize| {
-            parts.iter().map(|part| part.samples[i]).fold(Sample::default(), |sum, sample| Sample {
-                wall: sum.wall + sample.wall,
-                cpu: sum.cpu + sample.cpu,
-                bytes: sum.bytes.max(sample.bytes),
-                ..sum
+            parts.iter().map(|part| part.samples[i]).fold(Measurement::default(), |sum, sample| {
+                Measurement {
+                    wall: sum.wall + sample.wall,
+                    cpu: sum.cpu + sample.cpu,
+                    bytes: sum.bytes.max(sample.bytes),
+                    ..sum
+                }
             })
         };
-        Row { name: name.into(), samples: (0..rounds).map(round).collect(), holds: "–".into() }
+        TableRow { name: name.into(), samples: (0..rounds).map(round).collect(), holds: "–".into() }
     }
 
     /// This row's figure by the other's, round by round: the median, the least and the most.
-    pub fn ratio(&self, other: &Row, figure: fn(&Sample) -> f64) -> String {
+    pub fn ratio(&self, other: &TableRow, figure: fn(&Measurement) -> f64) -> String {
         let both = self.samples.iter().zip(&other.samples);
         let mut ratios: Vec<f64> = both.map(|(one, other)| figure(one) / figure(other)).collect();
         ratios.sort_by(f64::total_cmp);
@@ -46,7 +48,7 @@ impl Row {
     }
 }
 
-/// Measures all contenders in turns and prints the table; the first one is what the others are compared with,
+/// Measures all contenders in turns and prints the table. The others are compared with the first one
 /// and the floor.
 pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()> {
     let rows = rounds(work, contenders, |row, output| {
@@ -60,7 +62,7 @@ pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()>
 }
 
 /// Prints the table; `floor` is the name of the row that is the floor.
-pub fn print(title: &str, work: &Work, rows: &[Row], floor: &str) {
+pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
     println!("### {title}\n\n{}\n", work.describe());
     println!(
         "| | n | wall s (least–most) | × | × floor | CPU s | × | × floor | peak MB | × | GBh | × | output MB | MiB spilled, runs | records, duplicates |"
@@ -76,15 +78,15 @@ pub fn print(title: &str, work: &Work, rows: &[Row], floor: &str) {
     println!("\nMedians; × is the ratio to the first row, × floor that to the {floor}.");
 }
 
-/// Measures all contenders in turns. In the first round `look` may look at each output before it is removed.
+/// Measures all contenders in turns. In the first round `look` can inspect each output before it is removed.
 pub fn rounds(
     work: &Work,
     contenders: &[Contender],
-    mut look: impl FnMut(&mut Row, &Path) -> Result<()>,
-) -> Result<Vec<Row>> {
-    let mut rows: Vec<Row> = contenders
+    mut look: impl FnMut(&mut TableRow, &Path) -> Result<()>,
+) -> Result<Vec<TableRow>> {
+    let mut rows: Vec<TableRow> = contenders
         .iter()
-        .map(|it| Row { name: it.name.clone(), samples: Vec::new(), holds: String::new() })
+        .map(|it| TableRow { name: it.name.clone(), samples: Vec::new(), holds: String::new() })
         .collect();
     let rounds = contenders.iter().map(|contender| contender.runs).max().unwrap_or(0);
     for round in 0..rounds {
@@ -96,18 +98,18 @@ pub fn rounds(
             if round == 0 {
                 look(row, &contender.output)?;
             }
-            // What is not on disk yet never has to go there.
+            // Outputs that are removed early need not be written to disk.
             std::fs::remove_file(&contender.output)?;
         }
     }
     Ok(rows)
 }
 
-/// What the first contender is above each floor, and above other work of readmill's.
-fn say_ratios(rows: &[Row]) {
+/// Prints the ratio of the first contender to each floor, and to other runs of readmill.
+fn say_ratios(rows: &[TableRow]) {
     let Some((first, others)) = rows.split_first() else { return };
     let own = Figures::of(first);
-    let is_own = |row: &&Row| [floor::NAME, "readmill"].iter().any(|own| row.name.starts_with(own));
+    let is_own = |row: &&TableRow| [floor::NAME, "readmill"].iter().any(|own| row.name.starts_with(own));
     for floor in others.iter().filter(is_own) {
         let figures = Figures::of(floor);
         println!(
@@ -150,8 +152,8 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(row: &Row) -> Self {
-        let all = |figure: fn(&Sample) -> f64| {
+    fn of(row: &TableRow) -> Self {
+        let all = |figure: fn(&Measurement) -> f64| {
             let mut values: Vec<f64> = row.samples.iter().map(figure).collect();
             values.sort_by(f64::total_cmp);
             values
@@ -168,7 +170,7 @@ impl Figures {
         }
     }
 
-    fn line(&self, row: &Row, base: &Figures, floor: &Figures) -> String {
+    fn line(&self, row: &TableRow, base: &Figures, floor: &Figures) -> String {
         let or_dash = |value: f64, shown: String| if value > 0.0 { shown } else { "–".into() };
         let cells = [
             row.name.clone(),
@@ -191,8 +193,8 @@ impl Figures {
     }
 }
 
-/// What the first run says that it spilled. (How much it is may depend on how the threads were timed.)
-fn spilled(row: &Row) -> String {
+/// Returns the spill of the first run. (It can depend on the timing of threads.)
+fn spilled(row: &TableRow) -> String {
     let told = row.samples.first().and_then(|sample| sample.told);
     told.map_or("–".into(), |told| format!("{}, {}", told.spilled, told.runs))
 }
@@ -209,26 +211,26 @@ pub fn median(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::told::Told;
+    use crate::bench::told::LogSummary;
     use std::time::Duration;
 
-    fn row(name: &str, walls: &[u64], peak: u64) -> Row {
-        let sample = |&wall| Sample {
+    fn row(name: &str, walls: &[u64], peak: u64) -> TableRow {
+        let sample = |&wall| Measurement {
             wall: Duration::from_secs(wall),
             cpu: Duration::from_secs(2 * wall),
             peak,
             bytes: 5_000_000,
-            told: Some(Told { peak: 242, spilled: 7, runs: 2 }).filter(|_| name == "readmill"),
+            told: Some(LogSummary { peak: 242, spilled: 7, runs: 2 }).filter(|_| name == "readmill"),
         };
-        Row { name: name.into(), samples: walls.iter().map(sample).collect(), holds: "9, 1".into() }
+        TableRow { name: name.into(), samples: walls.iter().map(sample).collect(), holds: "9, 1".into() }
     }
 
     #[test]
     fn rounds_are_compared_one_by_one() {
         let (one, other) = (row("a", &[30, 44, 36], 9), row("b", &[10, 11, 12], 5));
-        let wall = |sample: &Sample| sample.wall.as_secs_f64();
+        let wall = |sample: &Measurement| sample.wall.as_secs_f64();
         assert_eq!(one.ratio(&other, wall), "3.000 (3.000–4.000)");
-        let both = Row::together("both", &[&one, &other]);
+        let both = TableRow::together("both", &[&one, &other]);
         assert_eq!(both.ratio(&other, wall), "4.000 (4.000–5.000)");
         assert_eq!(row("c", &[], 1).ratio(&other, wall), "–");
     }

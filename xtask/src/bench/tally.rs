@@ -1,4 +1,4 @@
-//! Counts what an output holds, to see that all contenders did the same work.
+//! Counts the records of an output, to check that all contenders did the same work.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! The experiment of Langmead et al. 2018: ways of reading, locks, and what both allow on more cores than there are here.
+//! The experiment of Langmead et al. 2018: ways of reading, locks, and a simulation of both on more cores than this
+//! machine has.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use readmill_contention::experiment::{self, Options};
 
 use super::machine;
 
-/// What is run.
+/// Options of `bench threads`.
 #[derive(clap::Args)]
 pub struct Args {
     /// A small run, to see that all of it works

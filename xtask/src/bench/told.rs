@@ -1,10 +1,10 @@
-//! What readmill says of its own run in the last line of its log.
+//! Parses the last line of readmill's log.
 
 use anyhow::{Context, Result};
 
 /// Figures of the last line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct LogSummary {
     /// Peak resident memory (VmHWM) in MiB, rounded up.
     pub peak: u64,
     /// MiB spilled.
@@ -13,8 +13,8 @@ pub struct Told {
     pub runs: u64,
 }
 
-impl Told {
-    /// Finds the figures in a log; nothing if it is not readmill's.
+impl LogSummary {
+    /// Finds the figures in a log; `None` if it is not readmill's.
     pub fn of(log: &str) -> Option<Self> {
         let line =
             log.lines().rfind(|line| line.starts_with("readmill: ") && line.contains("peak memory"))?;
@@ -23,7 +23,7 @@ impl Told {
             let word = if behind { after.split(' ').next() } else { before.rsplit(' ').next() };
             word?.parse().ok()
         };
-        Some(Told {
+        Some(LogSummary {
             peak: number("peak memory ", true)?,
             spilled: number(" MiB spilled in ", false)?,
             runs: number(" MiB spilled in ", true)?,
@@ -31,7 +31,7 @@ impl Told {
     }
 }
 
-/// The least memory, in MiB, that readmill asks for when it is given too little.
+/// The least memory, in MiB, from readmill's message for too little memory.
 pub fn least_memory(log: &str) -> Result<u64> {
     let word = log.split_once("at least -m ").and_then(|(_, rest)| rest.split('M').next());
     word.and_then(|word| word.parse().ok()).with_context(|| format!("no least memory in: {log}"))
@@ -45,8 +45,8 @@ mod tests {
     fn the_last_line_is_read() {
         let log = "readmill 0.1.0 sort: a -> b; 512 MiB of memory in total\nreadmill: 601449 records read, \
                    601449 written in 1.3 s; peak memory 242 MiB; 17 MiB spilled in 3 runs\n";
-        assert_eq!(Told::of(log), Some(Told { peak: 242, spilled: 17, runs: 3 }));
-        assert_eq!(Told::of("[bam_sort_core] merging from 3 files"), None);
+        assert_eq!(LogSummary::of(log), Some(LogSummary { peak: 242, spilled: 17, runs: 3 }));
+        assert_eq!(LogSummary::of("[bam_sort_core] merging from 3 files"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! What recalibration compares reads with: the reference and the known sites, as each program reads them.
+//! The reference and the known sites for recalibration, in the formats that each program reads.
 //!
-//! GATK wants a dictionary and indexes beside the files, elPrep files in a form of its own. All of that is made once
+//! GATK needs a dictionary and indexes next to the files, elPrep files in its own format. All of that is made once
 //! and stays; none of it is measured. readmill takes the files as they are.
 
 use std::path::{Path, PathBuf};
@@ -13,7 +13,8 @@ use super::work::Work;
 /// Where the truth comes from, for reads that are not simulated.
 #[derive(clap::Args)]
 pub struct Flags {
-    /// Reference of the reads in --data, with its .fai beside it; what GATK and elPrep need besides is made beside it, too
+    /// Reference of the reads in --data, with its .fai beside it; what GATK and elPrep need besides is made beside
+    /// it, too
     #[arg(long, value_name = "FASTA", requires = "data")]
     reference: Option<PathBuf>,
     /// Known sites of --data (VCF), which GATK's index and elPrep's form of them are made beside; may be given again
@@ -22,25 +23,28 @@ pub struct Flags {
 }
 
 /// A reference and known sites.
-pub struct Truth {
+pub struct BqsrInputs {
     /// The reference.
     pub reference: PathBuf,
     /// The known sites.
     pub known_sites: Vec<PathBuf>,
 }
 
-impl Truth {
-    /// What was given, or what lies beside simulated reads.
+impl BqsrInputs {
+    /// Takes the files of the flags, or those that belong to simulated reads.
     pub fn of(work: &Work, flags: &Flags) -> Result<Self> {
         if work.options.data.is_none() {
             let reference = work.data.with_file_name("reference.fa");
-            return Ok(Truth { reference, known_sites: vec![work.data.with_file_name("known.vcf")] });
+            return Ok(BqsrInputs {
+                reference,
+                known_sites: vec![work.data.with_file_name("known.vcf")],
+            });
         }
         let canonical = |file: &PathBuf| {
             file.canonicalize().with_context(|| format!("cannot read {}", file.display()))
         };
         let reference = flags.reference.as_ref().context("--data needs its --reference, too")?;
-        Ok(Truth {
+        Ok(BqsrInputs {
             reference: canonical(reference)?,
             known_sites: flags.known_sites.iter().map(canonical).collect::<Result<_>>()?,
         })
@@ -62,14 +66,14 @@ impl Truth {
     }
 
     /// The same as elPrep reads it.
-    pub fn for_elprep(&self, work: &Work, program: &Program) -> Result<Truth> {
+    pub fn for_elprep(&self, work: &Work, program: &Program) -> Result<BqsrInputs> {
         let convert = |how: &str, from: &PathBuf, end: &str| {
             let made = with_end(from, end);
             make(work, from, &made, |to| Call::new(program).arg(how).arg(from).arg(to))?;
             Ok(made)
         };
         let sites = |from| convert("vcf-to-elsites", from, "elsites");
-        Ok(Truth {
+        Ok(BqsrInputs {
             reference: convert("fasta-to-elfasta", &self.reference, "elfasta")?,
             known_sites: self.known_sites.iter().map(sites).collect::<Result<_>>()?,
         })
@@ -90,10 +94,10 @@ fn make(work: &Work, from: &Path, to: &Path, call: impl FnOnce(&Path) -> Call) -
     if written(to).is_some_and(|made| Some(made) >= written(from)) {
         return Ok(());
     }
-    // The end of the name stays, because it may say what is to be made.
+    // The end of the name stays, because it can decide the format.
     let name = to.file_name().with_context(|| format!("{} has no name", to.display()))?;
     let partial = to.with_file_name(format!("partial-{}", name.to_string_lossy()));
-    // Nobody writes over what a run that was cut short left.
+    // The programs do not overwrite files of an interrupted run.
     let _ = std::fs::remove_file(&partial);
     work.do_once(call(&partial))?;
     std::fs::rename(&partial, to).with_context(|| format!("cannot write {}", to.display()))

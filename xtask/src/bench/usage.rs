@@ -1,4 +1,4 @@
-//! What processes used, as the kernel counts it. `unsafe` because the standard library does not show it.
+//! Resource usage of processes, as the kernel counts it. `unsafe` because the standard library lacks it.
 #![allow(unsafe_code, reason = "asks the system for a child's usage")]
 
 use std::io;
@@ -19,7 +19,7 @@ pub struct Usage {
     pub peak: u64,
 }
 
-/// Waits for a child and tells what it used.
+/// Waits for a child and returns its resource usage.
 pub fn wait(child: Child) -> io::Result<(ExitStatus, Usage)> {
     let (mut status, mut usage) = (0, MaybeUninit::zeroed());
     loop {
@@ -37,7 +37,7 @@ pub fn wait(child: Child) -> io::Result<(ExitStatus, Usage)> {
     Ok((ExitStatus::from_raw(status), Usage::from(unsafe { usage.assume_init() })))
 }
 
-/// What this process has used so far.
+/// Returns the resources that this process has used so far.
 pub fn own() -> io::Result<Usage> {
     let mut usage = MaybeUninit::zeroed();
     // SAFETY: the pointer is to a live variable of the type that getrusage fills in.

@@ -1,4 +1,4 @@
-//! What is prepared before anything is measured: the data, the release build, the directory, the peers.
+//! Prepares a measurement: the data, the release build, the directory, the peers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct Work {
     pub directory: PathBuf,
     /// The input.
     pub data: PathBuf,
-    /// What tables say of the input, where its name does not say enough.
+    /// Description of the input in tables, if its name is not enough.
     pub about: Option<String>,
     /// The readmill that is measured.
     pub readmill: Program,
@@ -95,7 +95,7 @@ impl Work {
         self.directory.join(name)
     }
 
-    /// A peer, unless it is not asked for or cannot be had here; then a line says so.
+    /// A peer; `None` if it is not selected or not available here, which a line reports.
     pub fn peer(&self, peer: Peer) -> Option<Program> {
         let is_slow = matches!(peer, Peer::Picard | Peer::Gatk | Peer::Bwa);
         let is_wanted =
@@ -130,7 +130,7 @@ impl Work {
         Call::new(&self.own).words(words)
     }
 
-    /// Runs a call that is not measured; gives what it says.
+    /// Runs a call that is not measured; returns its output.
     pub fn do_once(&self, call: Call) -> Result<String> {
         let mut command = call.command();
         let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
@@ -140,7 +140,7 @@ impl Work {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Records and duplicates of a BAM file; nothing of others.
+    /// Records and duplicates of a BAM file; `None` for other files.
     pub fn tally(&self, file: &Path) -> Result<String> {
         if file.extension().is_none_or(|end| end != "bam") {
             return Ok("–".into());

@@ -26,7 +26,7 @@ impl Digest {
         Self::of_parts(&[bytes])
     }
 
-    /// The hashes of a file in parts. Where the parts are cut tells in the first hash alone.
+    /// The hashes of a file in parts. The borders of the parts affect only the first hash.
     fn of_parts(parts: &[&[u8]]) -> Self {
         let mut all = Sha256::new();
         let mut inflated = Some(Sha256::new());

@@ -1,4 +1,5 @@
-//! The inputs of the command lines: simulated reads of a small genome in every form. Both revisions read the same files.
+//! The inputs of the command lines: simulated reads of a small genome in every form. Both revisions read the same
+//! files.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -107,7 +108,7 @@ fn derive(directory: &Path) -> Result<()> {
     Ok(write("other.dict", &lines.concat())?)
 }
 
-/// The records in an order that has nothing to do with them.
+/// The records in an arbitrary order.
 fn shuffled(sam: &str) -> String {
     let (header, mut records): (Vec<&str>, Vec<&str>) =
         sam.lines().partition(|line| line.starts_with('@'));

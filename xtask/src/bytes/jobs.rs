@@ -1,4 +1,4 @@
-//! Runs of command lines: one line, by one revision, with so many threads and so much memory.
+//! Runs of command lines: one line, by one revision, with some threads and memory.
 #![allow(clippy::disallowed_methods, reason = "programs are run beside each other")]
 
 use std::fs::{self, File};
@@ -10,30 +10,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::{Context, Result};
 
 use super::digest::outputs;
-use super::lines::{Line, Stage};
-use super::verdict::Outcome;
+use super::lines::{CommandLine, Stage};
+use super::verdict::RunResult;
 
 /// Threads and memory of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Means {
+pub struct Resources {
     /// Threads.
     pub threads: usize,
     /// Memory; `None` for the least that the program accepts.
     pub memory: Option<&'static str>,
 }
 
-/// All means.
-pub const MEANS: [Means; 6] = [
-    Means { threads: 1, memory: Some("4G") },
-    Means { threads: 1, memory: None },
-    Means { threads: 2, memory: Some("4G") },
-    Means { threads: 2, memory: None },
-    Means { threads: 8, memory: Some("4G") },
-    Means { threads: 8, memory: None },
+/// All resources.
+pub const RESOURCES: [Resources; 6] = [
+    Resources { threads: 1, memory: Some("4G") },
+    Resources { threads: 1, memory: None },
+    Resources { threads: 2, memory: Some("4G") },
+    Resources { threads: 2, memory: None },
+    Resources { threads: 8, memory: Some("4G") },
+    Resources { threads: 8, memory: None },
 ];
 
-impl Means {
-    /// The means in words.
+impl Resources {
+    /// The resources in words.
     pub fn words(self) -> String {
         format!("-@ {} -m {}", self.threads, self.memory.unwrap_or("least"))
     }
@@ -44,25 +44,25 @@ pub struct Job<'a> {
     /// The program of one revision.
     pub program: &'a Path,
     /// The command line.
-    pub line: &'a Line,
+    pub line: &'a CommandLine,
     /// Threads and memory.
-    pub means: Means,
+    pub resources: Resources,
 }
 
-/// Does all jobs, so many at a time, below a directory. `done` hears of each by its number.
+/// Does all jobs, `at_once` at a time, below a directory. Calls `done` with the number and result of each.
 pub fn run_all(
     jobs: &[Job<'_>],
     at_once: usize,
     below: &Path,
     inputs: &Path,
-    done: impl Fn(usize, Result<Outcome>) + Sync,
+    done: impl Fn(usize, Result<RunResult>) + Sync,
 ) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for worker in 0..at_once {
             let (next, done) = (&next, &done);
             scope.spawn(move || {
-                let place = Place { directory: below.join(worker.to_string()), inputs };
+                let place = WorkerDir { directory: below.join(worker.to_string()), inputs };
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(number) else { return };
@@ -75,17 +75,17 @@ pub fn run_all(
 }
 
 /// The directory of one worker. File names are the same in every run, so no path gets into an output.
-struct Place<'a> {
+struct WorkerDir<'a> {
     directory: PathBuf,
     inputs: &'a Path,
 }
 
-impl Place<'_> {
+impl WorkerDir<'_> {
     fn scratch(&self) -> PathBuf {
         self.directory.join("scratch")
     }
 
-    /// Leaves nothing in the scratch directory but the link to the inputs.
+    /// Empties the scratch directory, except the link to the inputs.
     fn clear(&self) -> Result<()> {
         if self.directory.exists() {
             fs::remove_dir_all(&self.directory)?;
@@ -94,7 +94,7 @@ impl Place<'_> {
         Ok(std::os::unix::fs::symlink(self.inputs, self.scratch().join("in"))?)
     }
 
-    fn run(&self, job: &Job<'_>) -> Result<Outcome> {
+    fn run(&self, job: &Job<'_>) -> Result<RunResult> {
         let memory = job.line.stages.iter().map(|stage| self.memory(job, stage));
         let memory: Vec<String> = memory.collect::<Result<_>>()?;
         self.clear()?;
@@ -116,13 +116,13 @@ impl Place<'_> {
         last.context("no standard output")?.read_to_end(&mut stdout)?;
         let mut code = 0;
         for child in &mut children {
-            // A program that a signal ended has no code of its own.
+            // A program that a signal ended has no exit code.
             let own = child.wait()?.code().unwrap_or(-1);
             code = if own == 0 { code } else { own };
         }
         let errors = fs::read_to_string(self.directory.join("errors"))?;
         let outputs = outputs(&self.scratch(), &stdout)?;
-        Ok(Outcome {
+        Ok(RunResult {
             code,
             is_unknown: code == 1 && is_unknown(&errors),
             said: error_of(&errors),
@@ -133,18 +133,18 @@ impl Place<'_> {
     fn command(&self, job: &Job<'_>, stage: &Stage, memory: &str) -> Command {
         let mut command = Command::new(job.program);
         command.current_dir(self.scratch()).env_remove("TMPDIR").args(&stage.words);
-        if stage.takes_means {
-            command.args(["-@", &job.means.threads.to_string(), "-m", memory]);
+        if stage.takes_resources {
+            command.args(["-@", &job.resources.threads.to_string(), "-m", memory]);
         }
         command
     }
 
     /// The memory of one program: where it is to be the least, what the program's refusal names.
     fn memory(&self, job: &Job<'_>, stage: &Stage) -> Result<String> {
-        if let Some(given) = job.means.memory {
+        if let Some(given) = job.resources.memory {
             return Ok(given.to_owned());
         }
-        if !stage.takes_means {
+        if !stage.takes_resources {
             return Ok(String::new());
         }
         self.clear()?;
@@ -161,14 +161,14 @@ fn least(refusal: &str) -> Option<&str> {
     refusal.split("needs at least -m ").nth(1)?.split_whitespace().next()
 }
 
-/// Whether a program says that it does not know what it was told.
+/// Whether a program's message says that it does not know a flag or command.
 fn is_unknown(errors: &str) -> bool {
     let unknown =
         ["error: unexpected argument", "error: unrecognized subcommand", "error: invalid value"];
     errors.lines().any(|line| unknown.iter().any(|start| line.starts_with(start)))
 }
 
-/// The line that says why a program failed.
+/// The line with the reason why a program failed.
 fn error_of(errors: &str) -> String {
     errors.lines().find(|line| line.contains("error: ")).unwrap_or_default().to_owned()
 }
@@ -201,17 +201,17 @@ mod tests {
         let inputs = home.path().join("inputs");
         fs::create_dir(&inputs).unwrap();
         fs::write(inputs.join("a"), "text").unwrap();
-        let stage = |words: &str, takes_means| Stage {
+        let stage = |words: &str, takes_resources| Stage {
             words: words.split(' ').map(str::to_owned).collect(),
-            takes_means,
+            takes_resources,
         };
-        let line = Line {
+        let line = CommandLine {
             text: String::new(),
             code: 0,
             stdin: Some("in/a".into()),
             stages: vec![stage("one 0", true), stage("two 3", false)],
         };
-        let job = Job { program: &program, line: &line, means: MEANS[4] };
+        let job = Job { program: &program, line: &line, resources: RESOURCES[4] };
         let found = std::sync::Mutex::new(Vec::new());
         run_all(&[job], 2, &home.path().join("runs"), &inputs, |number, outcome| {
             found.lock().unwrap().push((number, outcome.unwrap()));

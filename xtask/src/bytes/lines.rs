@@ -6,11 +6,11 @@ use anyhow::{Context, Result, bail, ensure};
 const LINES: &str = include_str!("lines.txt");
 
 /// Commands that take neither `-@` nor `-m`: they run once.
-const WITHOUT_MEANS: [&str; 5] = ["index", "compare", "demo", "bqsr gather", "bqsr plot-data"];
+const WITHOUT_RESOURCES: [&str; 5] = ["index", "compare", "demo", "bqsr gather", "bqsr plot-data"];
 
 /// One command line: a program, or several that are joined by pipes.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct CommandLine {
     /// The line as the file has it.
     pub text: String,
     /// The exit code it must have.
@@ -27,13 +27,13 @@ pub struct Stage {
     /// The words behind `readmill`.
     pub words: Vec<String>,
     /// Whether it takes threads and memory.
-    pub takes_means: bool,
+    pub takes_resources: bool,
 }
 
-impl Line {
+impl CommandLine {
     /// Whether any of its programs takes threads and memory.
-    pub fn takes_means(&self) -> bool {
-        self.stages.iter().any(|stage| stage.takes_means)
+    pub fn takes_resources(&self) -> bool {
+        self.stages.iter().any(|stage| stage.takes_resources)
     }
 
     /// Whether a program runs this command, `bqsr table` or `sort`.
@@ -45,12 +45,12 @@ impl Line {
 }
 
 /// All command lines.
-pub fn all() -> Result<Vec<Line>> {
+pub fn all() -> Result<Vec<CommandLine>> {
     let lines = LINES.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| parse(line).with_context(|| format!("xtask/src/bytes/lines.txt: {line}"))).collect()
 }
 
-fn parse(text: &str) -> Result<Line> {
+fn parse(text: &str) -> Result<CommandLine> {
     let mut words = split(text)?;
     let mut code = 0;
     if words.first().is_some_and(|word| word == "exits") {
@@ -65,10 +65,11 @@ fn parse(text: &str) -> Result<Line> {
     let stages = words.split(|word| word == "|").map(|words| {
         let command: Vec<&str> = words.iter().take(2).map(String::as_str).collect();
         let Some(first) = command.first() else { bail!("no command between two pipes") };
-        let takes_means = !WITHOUT_MEANS.iter().any(|name| name == first || *name == command.join(" "));
-        Ok(Stage { words: words.to_vec(), takes_means })
+        let takes_resources =
+            !WITHOUT_RESOURCES.iter().any(|name| name == first || *name == command.join(" "));
+        Ok(Stage { words: words.to_vec(), takes_resources })
     });
-    Ok(Line { text: text.to_owned(), code, stdin, stages: stages.collect::<Result<_>>()? })
+    Ok(CommandLine { text: text.to_owned(), code, stdin, stages: stages.collect::<Result<_>>()? })
 }
 
 /// The words of a line. Single quotes hold words with blanks in them.
@@ -101,9 +102,9 @@ mod tests {
         assert_eq!((line.code, line.stdin.as_deref()), (4, Some("in/a.bam")));
         let words: Vec<_> = line.stages.iter().map(|stage| stage.words.join("_")).collect();
         assert_eq!(words, ["sort_-n_-_-o_-", "filter_-e_a b_-"]);
-        assert!(line.takes_means());
-        assert!(!parse("bqsr gather a").unwrap().takes_means());
-        assert!(parse("bqsr table a").unwrap().takes_means());
+        assert!(line.takes_resources());
+        assert!(!parse("bqsr gather a").unwrap().takes_resources());
+        assert!(parse("bqsr table a").unwrap().takes_resources());
         assert!(parse("sort 'a").is_err());
         assert!(parse("sort a | ").is_err());
     }

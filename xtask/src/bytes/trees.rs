@@ -1,4 +1,4 @@
-//! The two trees that are built: the base revision, and the working tree as it is, each in a copy of its own.
+//! The two trees that are built: the base revision, and the working tree as it is, each in its own copy.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree that lies in this directory.
+    /// The tree in this directory.
     pub fn at(directory: &Path) -> Self {
         Self { source: directory.join("source"), target: directory.join("target") }
     }
@@ -77,20 +77,20 @@ impl Tree {
         Ok(())
     }
 
-    /// Whether nothing was built here yet.
+    /// Whether this tree was never built.
     fn is_cold(&self) -> bool {
         !self.target.join("debug/.fingerprint").is_dir()
     }
 
-    /// Begins with what another build has made of the same dependencies, unless there is something already. Its
-    /// crates of the workspace lie elsewhere and are built anew.
+    /// Copies the built dependencies of another tree, unless this one has some. The
+    /// crates of the workspace have other paths and are built again.
     pub fn begin_with(&self, other: &Path) -> Result<()> {
         if !self.is_cold() || !other.join("debug/.fingerprint").is_dir() {
             return Ok(());
         }
         let debug = self.target.join("debug");
         fs::create_dir_all(&debug)?;
-        // The fingerprints come last: without them, Cargo takes nothing for built.
+        // The fingerprints come last: without them, Cargo builds everything again.
         for part in ["deps", "build", ".fingerprint"] {
             let mut copied = Command::new("cp");
             copied.args(["-a", "--"]).arg(other.join("debug").join(part)).arg(&debug);

@@ -1,10 +1,10 @@
-//! The verdict on one command line: whether two revisions write the same, and each of them the same by whatever means.
+//! The verdict on one command line: whether two revisions write the same, and each the same with all resources.
 
 use super::digest::{Digest, Outputs};
 
 /// The result of one run of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct RunResult {
     /// The exit code of the last program that failed, 0 if none did.
     pub code: i32,
     /// Whether the program does not know a flag or a command of the line.
@@ -17,7 +17,7 @@ pub struct Outcome {
 
 /// The verdict on one command line, or on two runs of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum LineVerdict {
     /// All bytes are the same.
     Same,
     /// The base does not know the command line.
@@ -30,15 +30,15 @@ pub enum Verdict {
     NotInvariant,
 }
 
-impl Verdict {
+impl LineVerdict {
     /// The verdict in words.
     pub fn words(self) -> &'static str {
         match self {
-            Verdict::Same => "same",
-            Verdict::New => "new",
-            Verdict::OtherBlocks => "other blocks",
-            Verdict::Differs => "differ",
-            Verdict::NotInvariant => "not invariant",
+            LineVerdict::Same => "same",
+            LineVerdict::New => "new",
+            LineVerdict::OtherBlocks => "other blocks",
+            LineVerdict::Differs => "differ",
+            LineVerdict::NotInvariant => "not invariant",
         }
     }
 }
@@ -47,30 +47,31 @@ impl Verdict {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: LineVerdict,
     /// The differences, in words.
     pub reasons: Vec<String>,
 }
 
-/// Judges one command line, which must end with `code`, by its runs with all means, in both revisions. `means` names
-/// the means.
-pub fn judge(means: &[String], code: i32, base: &[Outcome], here: &[Outcome]) -> Judgement {
-    let mut judgement = Judgement { verdict: Verdict::Same, reasons: Vec::new() };
+/// Returns the verdict on a command line, which must end with `code`, from its runs in both revisions. `resources`
+/// names the resources.
+pub fn judge(resources: &[String], code: i32, base: &[RunResult], here: &[RunResult]) -> Judgement {
+    let mut judgement = Judgement { verdict: LineVerdict::Same, reasons: Vec::new() };
     let is_new = base.iter().all(|outcome| outcome.is_unknown);
     let revisions = [("the base", base), ("the working tree", here)];
     for (revision, outcomes) in revisions.into_iter().skip(usize::from(is_new)) {
-        for (mean, outcome) in means.iter().zip(outcomes).skip(1) {
-            let between = format!("{revision}, {} against {mean}", means[0]);
+        for (name, outcome) in resources.iter().zip(outcomes).skip(1) {
+            let between = format!("{revision}, {} against {name}", resources[0]);
             let found = differences(&outcomes[0], outcome);
-            judgement.add(&between, found.into_iter().map(|(_, what)| (Verdict::NotInvariant, what)));
+            judgement
+                .add(&between, found.into_iter().map(|(_, what)| (LineVerdict::NotInvariant, what)));
         }
     }
     if is_new {
-        judgement.verdict = judgement.verdict.max(Verdict::New);
+        judgement.verdict = judgement.verdict.max(LineVerdict::New);
     }
-    for (mean, outcome) in means.iter().zip(here).filter(|(_, outcome)| outcome.code != code) {
+    for (name, outcome) in resources.iter().zip(here).filter(|(_, outcome)| outcome.code != code) {
         let what = format!("exit code {}, and {code} was expected: {}", outcome.code, outcome.said);
-        judgement.add(mean, [(Verdict::Differs, what)]);
+        judgement.add(name, [(LineVerdict::Differs, what)]);
     }
     if is_new {
         return judgement;
@@ -80,14 +81,14 @@ pub fn judge(means: &[String], code: i32, base: &[Outcome], here: &[Outcome]) ->
         judgement.add("every run", found.swap_remove(0));
         return judgement;
     }
-    for (mean, found) in means.iter().zip(found) {
-        judgement.add(mean, found);
+    for (name, found) in resources.iter().zip(found) {
+        judgement.add(name, found);
     }
     judgement
 }
 
 impl Judgement {
-    fn add(&mut self, between: &str, found: impl IntoIterator<Item = (Verdict, String)>) {
+    fn add(&mut self, between: &str, found: impl IntoIterator<Item = (LineVerdict, String)>) {
         for (verdict, what) in found {
             self.verdict = self.verdict.max(verdict);
             self.reasons.push(format!("{between}: {what}"));
@@ -96,29 +97,29 @@ impl Judgement {
 }
 
 /// The differences between two runs.
-fn differences(one: &Outcome, other: &Outcome) -> Vec<(Verdict, String)> {
+fn differences(one: &RunResult, other: &RunResult) -> Vec<(LineVerdict, String)> {
     let mut found = Vec::new();
     if one.code != other.code {
-        found.push((Verdict::Differs, format!("exit code {} became {}", one.code, other.code)));
+        found.push((LineVerdict::Differs, format!("exit code {} became {}", one.code, other.code)));
     }
     for (name, digest) in &one.outputs {
         match other.outputs.get(name) {
-            None => found.push((Verdict::Differs, format!("{name} is not written"))),
+            None => found.push((LineVerdict::Differs, format!("{name} is not written"))),
             Some(now) if now == digest => {}
             Some(now) if has_other_blocks(digest, now) => {
                 found.push((
-                    Verdict::OtherBlocks,
+                    LineVerdict::OtherBlocks,
                     format!("{name} has the same records in other blocks"),
                 ));
             }
             Some(_) if indexes_other_blocks(name, one, other) => {
-                found.push((Verdict::OtherBlocks, format!("{name} is the index of other blocks")));
+                found.push((LineVerdict::OtherBlocks, format!("{name} is the index of other blocks")));
             }
-            Some(_) => found.push((Verdict::Differs, format!("{name} differs"))),
+            Some(_) => found.push((LineVerdict::Differs, format!("{name} differs"))),
         }
     }
     let added = other.outputs.keys().filter(|name| !one.outputs.contains_key(*name));
-    found.extend(added.map(|name| (Verdict::Differs, format!("{name} is written anew"))));
+    found.extend(added.map(|name| (LineVerdict::Differs, format!("{name} is written anew"))));
     found
 }
 
@@ -128,7 +129,7 @@ fn has_other_blocks(one: &Digest, other: &Digest) -> bool {
 }
 
 /// Whether it is the index of a file in other blocks: an index holds the offsets of blocks.
-fn indexes_other_blocks(name: &str, one: &Outcome, other: &Outcome) -> bool {
+fn indexes_other_blocks(name: &str, one: &RunResult, other: &RunResult) -> bool {
     let file = [".bai", ".csi"].iter().find_map(|end| name.strip_suffix(end));
     let Some(file) = file else { return false };
     [file.to_owned(), format!("{file}.part-*")].iter().any(|file| {
@@ -145,14 +146,14 @@ mod tests {
         Digest { bytes: bytes.into(), inflated: inflated.map(str::to_owned) }
     }
 
-    fn outcome(outputs: &[(&str, &str, Option<&str>)]) -> Outcome {
+    fn outcome(outputs: &[(&str, &str, Option<&str>)]) -> RunResult {
         let outputs = outputs.iter().map(|(name, bytes, text)| ((*name).into(), digest(bytes, *text)));
-        Outcome { code: 0, is_unknown: false, said: String::new(), outputs: outputs.collect() }
+        RunResult { code: 0, is_unknown: false, said: String::new(), outputs: outputs.collect() }
     }
 
-    fn verdict(base: &[Outcome], here: &[Outcome]) -> (Verdict, Vec<String>) {
-        let means = ["1 thread".to_owned(), "8 threads".to_owned()];
-        let Judgement { verdict, reasons } = judge(&means, 0, base, here);
+    fn verdict(base: &[RunResult], here: &[RunResult]) -> (LineVerdict, Vec<String>) {
+        let resources = ["1 thread".to_owned(), "8 threads".to_owned()];
+        let Judgement { verdict, reasons } = judge(&resources, 0, base, here);
         (verdict, reasons)
     }
 
@@ -160,7 +161,7 @@ mod tests {
     fn equal_outputs_are_the_same() {
         let run = outcome(&[("o.bam", "1", Some("a")), ("o.txt", "2", None)]);
         let runs = [run.clone(), run];
-        assert_eq!(verdict(&runs, &runs), (Verdict::Same, vec![]));
+        assert_eq!(verdict(&runs, &runs), (LineVerdict::Same, vec![]));
     }
 
     #[test]
@@ -168,19 +169,19 @@ mod tests {
         let base = outcome(&[("o.bam", "1", Some("a")), ("o.bam.bai", "2", None)]);
         let blocks = outcome(&[("o.bam", "3", Some("a")), ("o.bam.bai", "4", None)]);
         let (found, reasons) = verdict(&[base.clone(), base.clone()], &[blocks.clone(), blocks]);
-        assert_eq!(found, Verdict::OtherBlocks);
+        assert_eq!(found, LineVerdict::OtherBlocks);
         assert_eq!(reasons[0], "every run: o.bam has the same records in other blocks");
         assert_eq!(reasons[1], "every run: o.bam.bai is the index of other blocks");
         assert_eq!(reasons.len(), 2);
 
         let records = outcome(&[("o.bam", "3", Some("b")), ("o.bam.bai", "4", None)]);
         let (found, reasons) = verdict(&[base.clone(), base.clone()], &[records.clone(), records]);
-        assert_eq!(found, Verdict::Differs);
+        assert_eq!(found, LineVerdict::Differs);
         assert_eq!(reasons[..2], ["every run: o.bam differs", "every run: o.bam.bai differs"]);
 
         let index = outcome(&[("o.bam", "1", Some("a")), ("o.bam.bai", "4", None)]);
         let (found, reasons) = verdict(&[base.clone(), base], &[index.clone(), index]);
-        assert_eq!(found, Verdict::Differs);
+        assert_eq!(found, LineVerdict::Differs);
         assert_eq!(reasons[0], "every run: o.bam.bai differs");
     }
 
@@ -189,15 +190,15 @@ mod tests {
         let base = outcome(&[("o.bam.part-*", "1", Some("a")), ("o.bam.csi", "2", Some("c"))]);
         let here = outcome(&[("o.bam.part-*", "3", Some("a")), ("o.bam.csi", "4", Some("d"))]);
         let found = verdict(&[base.clone(), base], &[here.clone(), here]);
-        assert_eq!(found.0, Verdict::OtherBlocks);
+        assert_eq!(found.0, LineVerdict::OtherBlocks);
     }
 
     #[test]
     fn files_and_exit_codes_that_come_or_go_differ() {
         let base = outcome(&[("a", "1", None)]);
-        let here = Outcome { code: 2, said: "why".into(), ..outcome(&[("b", "1", None)]) };
+        let here = RunResult { code: 2, said: "why".into(), ..outcome(&[("b", "1", None)]) };
         let (found, reasons) = verdict(&[base], &[here]);
-        assert_eq!(found, Verdict::Differs);
+        assert_eq!(found, LineVerdict::Differs);
         let said = [
             "exit code 2, and 0 was expected: why",
             "exit code 0 became 2",
@@ -212,21 +213,21 @@ mod tests {
         let one = outcome(&[("o.bam", "1", Some("a"))]);
         let other = outcome(&[("o.bam", "2", Some("a"))]);
         let (found, reasons) = verdict(&[one.clone(), one.clone()], &[one.clone(), other.clone()]);
-        assert_eq!(found, Verdict::NotInvariant);
+        assert_eq!(found, LineVerdict::NotInvariant);
         let first =
             "the working tree, 1 thread against 8 threads: o.bam has the same records in other blocks";
         assert_eq!(reasons[0], first);
         assert_eq!(reasons.len(), 2);
         let (found, _) = verdict(&[one.clone(), other.clone()], &[one, other]);
-        assert_eq!(found, Verdict::NotInvariant);
+        assert_eq!(found, LineVerdict::NotInvariant);
     }
 
     #[test]
     fn a_line_that_the_base_does_not_know_is_new_and_must_be_invariant() {
-        let unknown = Outcome { code: 1, is_unknown: true, ..outcome(&[]) };
+        let unknown = RunResult { code: 1, is_unknown: true, ..outcome(&[]) };
         let (one, other) = (outcome(&[("o", "1", None)]), outcome(&[("o", "2", None)]));
         let base = [unknown.clone(), unknown];
-        assert_eq!(verdict(&base, &[one.clone(), one.clone()]), (Verdict::New, vec![]));
-        assert_eq!(verdict(&base, &[one, other]).0, Verdict::NotInvariant);
+        assert_eq!(verdict(&base, &[one.clone(), one.clone()]), (LineVerdict::New, vec![]));
+        assert_eq!(verdict(&base, &[one, other]).0, LineVerdict::NotInvariant);
     }
 }

@@ -8,24 +8,9 @@ use anyhow::{Context, Result};
 /// Directories with Rust source, below the root of the workspace.
 pub const PLACES: [&str; 7] = ["src", "tests", "crates", "experiments", "examples", "xtask", "fuzz"];
 
-/// The leaf files in which `unsafe` may stand; tests may use it anywhere, with their reasons.
-const UNSAFE: [&str; 15] = [
-    "crates/align/src/bwa/failure.rs",
-    "crates/align/src/bwa/ffi.rs",
-    "crates/align/src/bwa/initialisers.rs",
-    "crates/align/src/bwa/memory.rs",
-    "crates/align/src/bwa/quiet.rs",
-    "crates/align/src/bwa/settings.rs",
-    "crates/align/src/bwa/shared_tests.rs",
-    "crates/align/src/minibwa/ffi.rs",
-    "crates/align/src/minibwa/hits.rs",
-    "crates/align/src/minibwa/memory.rs",
-    "crates/format/src/bgzf/codec/igzip.rs",
-    "crates/record/src/arena.rs",
-    "src/process/allocator.rs",
-    "src/run/audit.rs",
-    "xtask/src/bench/usage.rs",
-];
+/// Lines of a file that are not blank; tests may have more.
+const MOST_LINES: usize = 500;
+const MOST_TEST_LINES: usize = 800;
 
 /// Adds the Rust files below a directory, without those of builds.
 pub fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
@@ -46,37 +31,15 @@ pub fn is_test(path: &Path) -> bool {
     path.iter().any(|part| part == "tests" || part == "tests.rs")
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The finding that a file is too long.
+pub fn check_length(path: &Path) -> Result<Option<String>> {
+    let text = read(path)?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+    let most = if is_test(path) { MOST_TEST_LINES } else { MOST_LINES };
+    Ok((lines > most).then(|| format!("{}: {lines} lines, {most} at most: divide it", path.display())))
+}
 
-    fn count(path: &str, text: &str) -> usize {
-        check(&Source::new(path.into(), text.into())).len()
-    }
-
-    #[test]
-    fn long_files_and_functions_are_found() {
-        assert_eq!(count("src/a.rs", &"use a;\n\n".repeat(500)), 0);
-        assert_eq!(count("src/a.rs", &"use a;\n".repeat(501)), 1);
-        assert_eq!(count("tests/a.rs", &"use a;\n".repeat(501)), 0);
-        let body = |n| format!("fn f() {{\n{}}}\n", "g();\n".repeat(n));
-        assert_eq!(count("src/a.rs", &body(98)), 0);
-        assert_eq!(count("src/a.rs", &body(99)), 1);
-    }
-
-    #[test]
-    fn unsafe_has_its_files_and_its_reasons() {
-        let bare = "fn f() { unsafe { g() } }\n";
-        let reasoned = "// SAFETY: g is sound.\nfn f() { unsafe { g() } }\n";
-        assert_eq!(count("src/run/mod.rs", reasoned), 1);
-        assert_eq!(count("src/process/allocator.rs", reasoned), 0);
-        assert_eq!(count("src/process/allocator.rs", bare), 1);
-        let asking = "/// # Safety\n///\n/// `p` is not null.\nunsafe fn f(p: *const u8) {}\n";
-        assert_eq!(count("src/process/allocator.rs", asking), 0);
-    }
-
-    #[test]
-    fn unfinished_work_is_found_in_code_alone() {
-        assert_eq!(count("src/a.rs", "fn f() { todo!() } // dbg!\n"), 1);
-    }
+/// The text of a file.
+pub fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }

@@ -1,7 +1,7 @@
-//! Whole records of `readmill align` beside `bwa mem`, adapters beside Picard, and the index beside that of bwa-mem2; in
-//! `minibwa.rs` the same of the other kernel.
+//! Compares whole records of `readmill align` with `bwa mem`, adapters with Picard, and the index with that of
+//! bwa-mem2; `minibwa.rs` does the same for the other kernel.
 //!
-//! Both get the same options and the same `-K`. bwa is that of the system, of which 0.7.17 is the claim; later ones write
+//! Both get the same options and the same `-K`. bwa is the system's. The claim is for 0.7.17; later versions write
 //! MQ, which is left out of the comparison (row 103 of docs/parity.md).
 
 mod adapters;
@@ -15,12 +15,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use readmill_simulate::{Profile, Sample};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::{Normal, Printed, same, same_bytes};
-use super::random::Random;
+use super::random::SeededRandom;
 use crate::peers::{Peers, Tool};
-use case::{COHORTS, Case, PAIRS, not_of_the_program};
+use case::{AlignCase, COHORTS, PAIRS, not_of_the_program};
 
 /// Sets of options, each of which makes other records; tried on pairs, in cohorts whose borders cut batches.
 const OPTIONS: [&str; 21] = [
@@ -48,22 +48,27 @@ const OPTIONS: [&str; 21] = [
 ];
 
 /// Other layouts, cohorts and references.
-const LAYOUTS: [Case; 12] = [
-    Case { reference: "ref", files: PAIRS, flags: "", options: "-K 100000000" },
-    Case { reference: "ref", files: PAIRS, flags: "", options: "-K 10000" },
-    Case { reference: "ref", files: "1.fq.gz 2.fq.gz", flags: COHORTS, options: "" },
-    Case { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "" },
-    Case { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "-a -Y" },
-    Case { reference: "ref", files: "1.fq", flags: COHORTS, options: "" },
-    Case { reference: "ref", files: "1.fq", flags: COHORTS, options: "-a" },
-    Case { reference: "ref", files: PAIRS, flags: r"-K 100000 -R @RG\tID:a.1\tSM:s\tLB:l", options: "" },
-    Case { reference: "alt", files: PAIRS, flags: COHORTS, options: "" },
-    Case { reference: "alt", files: PAIRS, flags: COHORTS, options: "-a" },
-    Case { reference: "alt", files: "1.fq", flags: COHORTS, options: "" },
-    Case { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000 -Y -M", options: "" },
+const LAYOUTS: [AlignCase; 12] = [
+    AlignCase { reference: "ref", files: PAIRS, flags: "", options: "-K 100000000" },
+    AlignCase { reference: "ref", files: PAIRS, flags: "", options: "-K 10000" },
+    AlignCase { reference: "ref", files: "1.fq.gz 2.fq.gz", flags: COHORTS, options: "" },
+    AlignCase { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "" },
+    AlignCase { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "-a -Y" },
+    AlignCase { reference: "ref", files: "1.fq", flags: COHORTS, options: "" },
+    AlignCase { reference: "ref", files: "1.fq", flags: COHORTS, options: "-a" },
+    AlignCase {
+        reference: "ref",
+        files: PAIRS,
+        flags: r"-K 100000 -R @RG\tID:a.1\tSM:s\tLB:l",
+        options: "",
+    },
+    AlignCase { reference: "alt", files: PAIRS, flags: COHORTS, options: "" },
+    AlignCase { reference: "alt", files: PAIRS, flags: COHORTS, options: "-a" },
+    AlignCase { reference: "alt", files: "1.fq", flags: COHORTS, options: "" },
+    AlignCase { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000 -Y -M", options: "" },
 ];
 
-/// What is refused: the reads, the options, and a word of what is said (rows 104 to 106).
+/// Calls that must be refused: the reads, the options, and part of the message (rows 104 to 106).
 const REFUSED: [(&str, &str, &str); 10] = [
     (PAIRS, "-V", "cannot be had"),
     (PAIRS, "-j", "cannot be had"),
@@ -77,55 +82,55 @@ const REFUSED: [(&str, &str, &str); 10] = [
     ("long-name.fq", "", "254"),
 ];
 
-/// Compares on so many pairs; in a full run indexes and the kernel minibwa, too, whose peers are built from source.
+/// Compares this number of pairs; in a full run also indexes and the kernel minibwa, whose peers are built from source.
 pub fn compare(
-    place: &Place<'_>,
+    dir: &SampleDir<'_>,
     peers: &Peers,
     pairs: u64,
     full: bool,
     ledger: &mut Ledger,
 ) -> Result<()> {
     ledger.title("align", "whole records beside bwa mem, and minibwa map");
-    make(place, pairs)?;
+    make(dir, pairs)?;
     match peers.bwa() {
-        Ok(bwa) => compare_with(place, &bwa, ledger),
+        Ok(bwa) => compare_with(dir, &bwa, ledger),
         Err(error) => ledger.check("align: bwa", || Err(error)),
     }
-    adapters::compare(place, 2 * pairs, ledger);
+    adapters::compare(dir, 2 * pairs, ledger);
     if full {
         match peers.bwa_mem2() {
-            Ok(tool) => same_indexes(place, &tool, ledger),
+            Ok(tool) => same_indexes(dir, &tool, ledger),
             Err(error) => ledger.check("align: bwa-mem2", || Err(error)),
         }
-        minibwa::compare(place, peers, ledger);
+        minibwa::compare(dir, peers, ledger);
     }
     Ok(())
 }
 
 /// Compares with bwa.
-fn compare_with(place: &Place<'_>, bwa: &Tool, ledger: &mut Ledger) {
-    ledger.check("align: indexes of three references", || make_indexes(place, bwa));
+fn compare_with(dir: &SampleDir<'_>, bwa: &Tool, ledger: &mut Ledger) {
+    ledger.check("align: indexes of three references", || make_indexes(dir, bwa));
     let normal = rule(&bwa.version);
     let options =
-        OPTIONS.map(|options| Case { reference: "ref", files: PAIRS, flags: COHORTS, options });
+        OPTIONS.map(|options| AlignCase { reference: "ref", files: PAIRS, flags: COHORTS, options });
     for (number, case) in options.iter().chain(&LAYOUTS).enumerate() {
-        let Case { reference, files, flags, options } = case;
+        let AlignCase { reference, files, flags, options } = case;
         let what = format!("align: as bwa {} mem {flags} {options} {reference} {files}", bwa.version);
-        ledger.check(&what, || case.same(place, bwa, normal, 1 + number % 3));
+        ledger.check(&what, || case.same(dir, bwa, normal, 1 + number % 3));
     }
     for (files, options, word) in REFUSED {
         ledger.check(&format!("align: {files} {options} is refused"), || {
-            refused(place, files, options, word)
+            refused(dir, files, options, word)
         });
     }
 }
 
 /// Writes references and reads.
-fn make(place: &Place<'_>, pairs: u64) -> Result<()> {
+fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let write = |name: &str, text: &[u8]| {
-        fs::write(place.path(name), text).with_context(|| format!("cannot write {name}"))
+        fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
     };
-    let random = &mut Random::new(pairs);
+    let random = &mut SeededRandom::new(pairs);
     let genome = reads::genome(random);
     let files = reads::pairs(random, &genome, pairs);
     for name in ["ref.fa", "alt.fa"] {
@@ -144,8 +149,8 @@ fn make(place: &Place<'_>, pairs: u64) -> Result<()> {
     for (name, text) in [("1.fq", first), ("2.fq", last), ("both.fq", files.both)] {
         write(name, text.as_bytes())?;
         let mut gzip = Command::new("gzip");
-        gzip.current_dir(place.directory()).args(["-k", "-f", "-1", name]);
-        place.finish(gzip)?;
+        gzip.current_dir(dir.directory()).args(["-k", "-f", "-1", name]);
+        dir.finish(gzip)?;
     }
     let sample = Sample::new(Profile::small().with_pairs(pairs));
     let (mut fasta, mut first, mut last) = (Vec::new(), Vec::new(), Vec::new());
@@ -158,48 +163,48 @@ fn make(place: &Place<'_>, pairs: u64) -> Result<()> {
 }
 
 /// Makes the indexes of both.
-fn make_indexes(place: &Place<'_>, bwa: &Tool) -> Result<String> {
+fn make_indexes(dir: &SampleDir<'_>, bwa: &Tool) -> Result<String> {
     for name in ["ref", "alt", "simulated"] {
-        place.readmill(&format!("index --unpacked {name}.fa"))?;
-        place.peer(bwa, &format!("index -p bwa.{name} {name}.fa"))?;
+        dir.readmill(&format!("index --unpacked {name}.fa"))?;
+        dir.peer(bwa, &format!("index -p bwa.{name} {name}.fa"))?;
     }
     Ok(String::new())
 }
 
-impl Case {
+impl AlignCase {
     /// Compares headers and records as SAM text, in their order.
-    fn same(&self, place: &Place<'_>, bwa: &Tool, normal: Normal, threads: usize) -> Result<String> {
-        let Case { reference, files, flags, options } = self;
+    fn same(&self, dir: &SampleDir<'_>, bwa: &Tool, normal: Normal, threads: usize) -> Result<String> {
+        let AlignCase { reference, files, flags, options } = self;
         let words = format!("align {reference}.fa {files} -o ours.bam -@ {threads} {flags}");
-        let mut ours = place.readmill_command(&words);
+        let mut ours = dir.readmill_command(&words);
         ours.arg("--bwa").arg(options);
-        place.finish(ours)?;
+        dir.finish(ours)?;
         let words = format!("mem -t 1 {flags} {options} bwa.{reference} {files}");
-        let mut theirs = place.peer_command(bwa, &words);
-        theirs.stderr(File::create(place.path("bwa.err"))?);
-        let ours = Printed::newest(place, "view -h --no-PG ours.bam")?;
+        let mut theirs = dir.peer_command(bwa, &words);
+        theirs.stderr(File::create(dir.path("bwa.err"))?);
+        let ours = Printed::newest(dir, "view -h --no-PG ours.bam")?;
         let lines = same(ours, Printed::by(theirs)?, normal)?;
-        let reads = self.reads(place)?;
+        let reads = self.reads(dir)?;
         ensure!(lines > reads, "{lines} lines of {reads} reads were compared");
         Ok(format!("{lines} lines"))
     }
 
     /// Reads in the files.
-    fn reads(&self, place: &Place<'_>) -> Result<u64> {
+    fn reads(&self, dir: &SampleDir<'_>) -> Result<u64> {
         let count = |name: &str| -> Result<u64> {
-            let text = fs::read(place.path(name.trim_end_matches(".gz")))?;
+            let text = fs::read(dir.path(name.trim_end_matches(".gz")))?;
             Ok(text.iter().filter(|&&byte| byte == b'\n').count() as u64 / 4)
         };
         self.files.split(' ').map(count).sum()
     }
 }
 
-/// What is compared with a bwa of this version.
+/// Returns the form of lines that is compared with this version of bwa.
 fn rule(version: &str) -> Normal {
     if version.starts_with("0.7.17") { compared } else { compared_without_mate_qualities }
 }
 
-/// All lines but `@HD`, which bwa 0.7.17 does not write, and `@PG`; `pa` as a number (row 102).
+/// All lines except `@HD`, which bwa 0.7.17 does not write, and `@PG`; `pa` as a number (row 102).
 fn compared(line: &mut Vec<u8>) -> bool {
     normal(line, |_| true)
 }
@@ -223,26 +228,26 @@ fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
     true
 }
 
-/// Checks that readmill says what is wrong, and leaves no output.
-fn refused(place: &Place<'_>, files: &str, options: &str, word: &str) -> Result<String> {
-    let mut command = place.readmill_command(&format!("align ref.fa {files} -o refused.bam"));
+/// Checks that readmill reports the mistake and leaves no output.
+fn refused(dir: &SampleDir<'_>, files: &str, options: &str, word: &str) -> Result<String> {
+    let mut command = dir.readmill_command(&format!("align ref.fa {files} -o refused.bam"));
     command.arg("--bwa").arg(options).stdin(Stdio::null());
     let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(!output.status.success(), "it is taken");
     ensure!(said.contains(word), "{word} is not in: {said}");
-    ensure!(!place.path("refused.bam").exists(), "an output is left behind");
+    ensure!(!dir.path("refused.bam").exists(), "an output is left behind");
     Ok(String::new())
 }
 
-/// The files of each index, byte for byte.
-fn same_indexes(place: &Place<'_>, tool: &Tool, ledger: &mut Ledger) {
+/// Compares the files of each index byte for byte.
+fn same_indexes(dir: &SampleDir<'_>, tool: &Tool, ledger: &mut Ledger) {
     for name in ["ref", "simulated"] {
         ledger.check(&format!("index: {name}.fa, as bwa-mem2 {} index", tool.version), || {
-            place.peer(tool, &format!("index -p mem2.{name} {name}.fa"))?;
+            dir.peer(tool, &format!("index -p mem2.{name} {name}.fa"))?;
             let mut bytes = 0;
             for end in ["amb", "ann", "pac", "bwt.2bit.64", "0123"] {
-                bytes += same_bytes(place, &format!("{name}.fa.{end}"), &format!("mem2.{name}.{end}"))?;
+                bytes += same_bytes(dir, &format!("{name}.fa.{end}"), &format!("mem2.{name}.{end}"))?;
             }
             Ok(format!("{bytes} bytes"))
         });

@@ -1,6 +1,6 @@
-//! Recalibrated base qualities, beside GATK: reports as text, records with all their fields.
+//! Compares recalibrated base qualities with GATK: reports as text, records with all their fields.
 //!
-//! GATK reads what readmill sorted and marked; that this is as it should be is for other parts to show.
+//! GATK reads the file that readmill sorted and marked; other parts check that this file is right.
 
 mod gatk;
 mod reads;
@@ -9,98 +9,100 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::{Printed, same, same_bytes, same_records};
-use super::samples::{self, Known, Sample};
+use super::samples::{self, Sample, SampleFiles};
 use crate::peers::Peers;
 use gatk::Gatk;
 
-/// A run of BaseRecalibrator, or of ApplyBQSR, and how both are told the same.
-struct Case {
+/// A run of BaseRecalibrator or ApplyBQSR: the options of GATK and of readmill.
+struct GatkCase {
     name: &'static str,
     about: &'static str,
     options: &'static str,
 }
 
-const TABLES: [Case; 3] = [
-    Case { name: "plain", about: "as it is", options: "" },
-    Case {
+const TABLES: [GatkCase; 3] = [
+    GatkCase { name: "plain", about: "as it is", options: "" },
+    GatkCase {
         name: "indels",
         about: "insertions and deletions, other contexts, tails, levels and least quality",
         options: "--compute-indel-bqsr-tables --mismatches-context-size 3 --indels-context-size 4 \
                   --low-quality-tail 12 --quantizing-levels 4 --preserve-qscores-less-than 3",
     },
-    Case { name: "original", about: "original qualities", options: "--use-original-qualities" },
+    GatkCase { name: "original", about: "original qualities", options: "--use-original-qualities" },
 ];
 
-const APPLIED: [Case; 4] = [
-    Case { name: "plain", about: "as it is", options: "" },
-    Case {
+const APPLIED: [GatkCase; 4] = [
+    GatkCase { name: "plain", about: "as it is", options: "" },
+    GatkCase {
         name: "static",
         about: "fixed levels, OQ written",
         options: "--static-quantized-quals 10 --static-quantized-quals 20 --static-quantized-quals 30 \
                   --static-quantized-quals 40 --emit-original-quals",
     },
-    Case {
+    GatkCase {
         name: "down",
         about: "fixed levels, rounded down, original qualities",
         options: "--static-quantized-quals 2 --static-quantized-quals 23 --static-quantized-quals 37 \
                   --round-down-quantized --use-original-qualities",
     },
-    Case {
+    GatkCase {
         name: "levels",
         about: "eight levels, one prior for all",
         options: "--quantize-quals 8 --global-qscore-prior 25 --preserve-qscores-less-than 12",
     },
 ];
 
-/// On odd reads, of which every rule is frequent, and on simulated ones.
-pub fn simulated(odd: &Place<'_>, place: &Place<'_>, peers: &Peers, quick: bool, ledger: &mut Ledger) {
+/// Compares on unusual reads, for which every rule matters often, and on simulated ones.
+pub fn simulated(
+    odd: &SampleDir<'_>,
+    dir: &SampleDir<'_>,
+    peers: &Peers,
+    quick: bool,
+    ledger: &mut Ledger,
+) {
     let (reads, pairs) = if quick { (10_000, 4_000) } else { (100_000, 50_000) };
     ledger.title("bases", "base qualities of odd reads");
     ledger.check("base qualities: odd reads", || {
         reads::make(odd, reads)?;
         Ok(format!("{reads} reads"))
     });
-    all(odd, peers, &Known::of("ref.fasta", "known.vcf"), quick, ledger);
+    all(odd, peers, &SampleFiles::of("ref.fasta", "known.vcf"), quick, ledger);
     let reads = samples::of_libraries(2, pairs);
     ledger.title("bases.simulated", "base qualities of simulated reads");
     ledger.check("base qualities: simulated reads", || {
-        reads.make(place)?;
+        reads.make(dir)?;
         Ok(format!("{pairs} templates"))
     });
-    sample(place, peers, &reads, quick, ledger);
+    sample(dir, peers, &reads, quick, ledger);
 }
 
-/// On a sample, where its reference and known sites are there.
-pub fn sample(place: &Place<'_>, peers: &Peers, sample: &Sample, quick: bool, ledger: &mut Ledger) {
-    match sample.known(place) {
-        Ok(Some(known)) => all(place, peers, &known, quick, ledger),
+/// Compares on a sample, if its reference and known sites exist.
+pub fn sample(dir: &SampleDir<'_>, peers: &Peers, sample: &Sample, quick: bool, ledger: &mut Ledger) {
+    match sample.known(dir) {
+        Ok(Some(known)) => all(dir, peers, &known, quick, ledger),
         Ok(None) => println!("      base qualities: no ref.fasta.gz and known.vcf.gz beside the file"),
         Err(error) => ledger.check("base qualities: reference and known sites", || Err(error)),
     }
 }
 
 /// All comparisons.
-fn all(place: &Place<'_>, peers: &Peers, known: &Known, quick: bool, ledger: &mut Ledger) {
+fn all(dir: &SampleDir<'_>, peers: &Peers, known: &SampleFiles, quick: bool, ledger: &mut Ledger) {
     let (tables, applied) =
         if quick { (&TABLES[..2], &APPLIED[..2]) } else { (&TABLES[..], &APPLIED[..]) };
-    let it = Recalibrated { place, known };
+    let it = Recalibrated { dir, known };
     ledger.check("base qualities: GATK's own", || {
         it.prepare()?;
         let gatk = Gatk::find(peers)?;
-        gatk.each(place, &it.calls(tables, applied)?)?;
+        gatk.each(dir, &it.calls(tables, applied)?)?;
         Ok(format!("GATK {}", gatk.version()))
     });
     for case in tables {
         ledger.check(&format!("base qualities: table, {}", case.about), || {
             it.table("marked.bam", &format!("ours.{}.table", case.name), case.options)?;
-            same_text(
-                place,
-                &format!("ours.{0}.table", case.name),
-                &format!("gatk.{0}.table", case.name),
-            )
+            same_text(dir, &format!("ours.{0}.table", case.name), &format!("gatk.{0}.table", case.name))
         });
     }
     for case in applied {
@@ -114,29 +116,29 @@ fn all(place: &Place<'_>, peers: &Peers, known: &Known, quick: bool, ledger: &mu
     ledger.check("base qualities: tables of parts, and gathered", || it.gathered());
     ledger.check("base qualities: the data of plots", || {
         let tables = "--before gatk.plain.table --after gatk.after.table --table gatk.gathered.table";
-        place.readmill(&format!("bqsr plot-data {tables} -o ours.csv"))?;
-        same_text(place, "ours.csv", "gatk.csv")
+        dir.readmill(&format!("bqsr plot-data {tables} -o ours.csv"))?;
+        same_text(dir, "ours.csv", "gatk.csv")
     });
 }
 
 /// One input, its reference and its known sites.
 struct Recalibrated<'a> {
-    place: &'a Place<'a>,
-    known: &'a Known,
+    dir: &'a SampleDir<'a>,
+    known: &'a SampleFiles,
 }
 
 impl Recalibrated<'_> {
-    /// What GATK reads: `in.bam` sorted and marked, indexes, a dictionary.
+    /// Makes the files that GATK reads: `in.bam` sorted and marked, indexes, a dictionary.
     fn prepare(&self) -> Result<()> {
-        let Known { reference, dictionary, .. } = self.known;
-        self.place.readmill("prep in.bam --sort coordinate --mark-duplicates -o marked.bam -m 1G")?;
-        self.place.samtools("index marked.bam")?;
-        self.place.samtools(&format!("faidx {reference}"))?;
-        self.place.samtools(&format!("dict -o {dictionary} {reference}")).map(drop)
+        let SampleFiles { reference, dictionary, .. } = self.known;
+        self.dir.readmill("prep in.bam --sort coordinate --mark-duplicates -o marked.bam -m 1G")?;
+        self.dir.samtools("index marked.bam")?;
+        self.dir.samtools(&format!("faidx {reference}"))?;
+        self.dir.samtools(&format!("dict -o {dictionary} {reference}")).map(drop)
     }
 
-    fn calls(&self, tables: &[Case], applied: &[Case]) -> Result<Vec<String>> {
-        let Known { reference, sites, .. } = self.known;
+    fn calls(&self, tables: &[GatkCase], applied: &[GatkCase]) -> Result<Vec<String>> {
+        let SampleFiles { reference, sites, .. } = self.known;
         let train = |input: &str, output: &str, more: &str| {
             let files = format!("-I {input} -R {reference} --known-sites {sites} -O {output}");
             format!("walkers.bqsr.BaseRecalibrator {files} {more}")
@@ -145,10 +147,10 @@ impl Recalibrated<'_> {
         if !sites.ends_with(".gz") {
             calls.push(format!("IndexFeatureFile -I {sites}"));
         }
-        for Case { name, options, .. } in tables {
+        for GatkCase { name, options, .. } in tables {
             calls.push(train("marked.bam", &format!("gatk.{name}.table"), options));
         }
-        for Case { name, options, .. } in applied {
+        for GatkCase { name, options, .. } in applied {
             let files = format!("-I marked.bam -bqsr gatk.plain.table -O gatk.{name}.bam");
             calls.push(format!("walkers.bqsr.ApplyBQSR {files} {options}"));
         }
@@ -166,7 +168,7 @@ impl Recalibrated<'_> {
 
     /// The first contig, and all others, as options.
     fn parts(&self) -> Result<[String; 2]> {
-        let header = Printed::samtools(self.place, "view -H marked.bam")?.text()?;
+        let header = Printed::samtools(self.dir, "view -H marked.bam")?.text()?;
         let name = |line: &str| {
             let fields = line.strip_prefix("@SQ\t")?;
             fields
@@ -180,45 +182,45 @@ impl Recalibrated<'_> {
     }
 
     fn table(&self, input: &str, output: &str, options: &str) -> Result<()> {
-        let Known { reference, sites, .. } = self.known;
+        let SampleFiles { reference, sites, .. } = self.known;
         let files = format!("--reference {reference} --known-sites {sites} -o {output}");
-        self.place.readmill(&format!("bqsr table {input} {files} {options}")).map(drop)
+        self.dir.readmill(&format!("bqsr table {input} {files} {options}")).map(drop)
     }
 
     fn apply(&self, table: &str, output: &str, options: &str) -> Result<()> {
         let files = format!("bqsr apply marked.bam --bqsr-table {table} -o {output}");
-        self.place.readmill(&format!("{files} {options}")).map(drop)
+        self.dir.readmill(&format!("{files} {options}")).map(drop)
     }
 
     /// GATK's table applied, as GATK does.
-    fn applied(&self, case: &Case) -> Result<String> {
-        let Case { name, options, .. } = case;
+    fn applied(&self, case: &GatkCase) -> Result<String> {
+        let GatkCase { name, options, .. } = case;
         let output = format!("ours.{name}.bam");
         self.apply("gatk.plain.table", &output, &format!("--gatk-drop-malformed {options}"))?;
-        let ours = Printed::samtools(self.place, &format!("view {output}"))?;
-        let theirs = Printed::samtools(self.place, &format!("view gatk.{name}.bam"))?;
+        let ours = Printed::samtools(self.dir, &format!("view {output}"))?;
+        let theirs = Printed::samtools(self.dir, &format!("view gatk.{name}.bam"))?;
         Ok(format!("{} records", same(ours, theirs, fields_in_order)?))
     }
 
     fn with_our_table(&self) -> Result<String> {
         self.apply("ours.plain.table", "again.bam", "--gatk-drop-malformed")?;
-        Ok(format!("{} bytes", same_records(self.place, "again.bam", "ours.plain.bam")?))
+        Ok(format!("{} bytes", same_records(self.dir, "again.bam", "ours.plain.bam")?))
     }
 
-    /// Marking, sorting and recalibrating in one command: GATK's table, and the records that the single steps give.
+    /// Marks, sorts and recalibrates in one command; expects GATK's table and the records of the single steps.
     fn in_one_command(&self) -> Result<String> {
         self.prep("prep.table", "prep.bam", "-m 1G")?;
-        let rows = same_text(self.place, "prep.table", "gatk.plain.table")?;
+        let rows = same_text(self.dir, "prep.table", "gatk.plain.table")?;
         self.apply("gatk.plain.table", "kept.bam", "")?;
-        Ok(format!("{rows}; {} bytes", same_records(self.place, "prep.bam", "kept.bam")?))
+        Ok(format!("{rows}; {} bytes", same_records(self.dir, "prep.bam", "kept.bam")?))
     }
 
     fn prep(&self, table: &str, output: &str, means: &str) -> Result<()> {
-        self.place.readmill(&format!("{} {means}", self.prep_words(table, output))).map(drop)
+        self.dir.readmill(&format!("{} {means}", self.prep_words(table, output))).map(drop)
     }
 
     fn prep_words(&self, table: &str, output: &str) -> String {
-        let Known { reference, sites, .. } = self.known;
+        let SampleFiles { reference, sites, .. } = self.known;
         let steps = "prep in.bam --sort coordinate --mark-duplicates --bqsr";
         let files = format!("--reference {reference} --known-sites {sites} --bqsr-table {table}");
         format!("{steps} {files} -o {output}")
@@ -226,12 +228,12 @@ impl Recalibrated<'_> {
 
     fn means(&self) -> Result<String> {
         let least =
-            self.place.least_memory(&format!("{} -@ 1", self.prep_words("other.table", "other.bam")))?;
+            self.dir.least_memory(&format!("{} -@ 1", self.prep_words("other.table", "other.bam")))?;
         let mut bytes = 0;
         for means in [format!("-@ 1 -m {least}"), "-@ 2 -m 1G".to_owned(), "-@ 8 -m 1G".to_owned()] {
             self.prep("other.table", "other.bam", &means)?;
-            same_bytes(self.place, "other.table", "prep.table").with_context(|| means.clone())?;
-            bytes = same_records(self.place, "other.bam", "prep.bam").with_context(|| means)?;
+            same_bytes(self.dir, "other.table", "prep.table").with_context(|| means.clone())?;
+            bytes = same_records(self.dir, "other.bam", "prep.bam").with_context(|| means)?;
         }
         Ok(format!("-m {least}, {bytes} bytes"))
     }
@@ -239,10 +241,10 @@ impl Recalibrated<'_> {
     fn gathered(&self) -> Result<String> {
         for (nth, contigs) in self.parts()?.iter().enumerate() {
             self.table("marked.bam", &format!("ours.part{nth}.table"), contigs)?;
-            same_text(self.place, &format!("ours.part{nth}.table"), &format!("gatk.part{nth}.table"))?;
+            same_text(self.dir, &format!("ours.part{nth}.table"), &format!("gatk.part{nth}.table"))?;
         }
-        self.place.readmill("bqsr gather ours.part0.table ours.part1.table -o ours.gathered.table")?;
-        same_text(self.place, "ours.gathered.table", "gatk.gathered.table")
+        self.dir.readmill("bqsr gather ours.part0.table ours.part1.table -o ours.gathered.table")?;
+        same_text(self.dir, "ours.gathered.table", "gatk.gathered.table")
     }
 }
 
@@ -256,9 +258,9 @@ fn fields_in_order(line: &mut Vec<u8>) -> bool {
 }
 
 /// Whether two texts are equal, byte for byte.
-fn same_text(place: &Place<'_>, ours: &str, theirs: &str) -> Result<String> {
+fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     let [ours, theirs] =
-        [ours, theirs].map(|name| fs::read(place.path(name)).with_context(|| format!("no {name}")));
+        [ours, theirs].map(|name| fs::read(dir.path(name)).with_context(|| format!("no {name}")));
     let (ours, theirs) = (ours?, theirs?);
     let mut lines = 0;
     for (a, b) in ours.split(|&b| b == b'\n').zip(theirs.split(|&b| b == b'\n')) {

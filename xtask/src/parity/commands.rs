@@ -1,5 +1,5 @@
-//! Running readmill and the peers. A command is one line of words, as it stands in docs/parity.md, and
-//! runs in the directory of its sample, so that file names are short and hold no spaces.
+//! Runs readmill and the peers. A command is one line of words, as in docs/parity.md. It
+//! runs in the directory of its sample, so that file names are short and have no spaces.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -13,12 +13,12 @@ use crate::peers::{Peers, Tool};
 /// Files here are small, so Java starts fast rather than running fast.
 const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
-/// A run of readmill that takes five minutes, or 12 GiB of addresses, does not end; it fails here before it
-/// takes the machine with it.
+/// A run of readmill that takes five minutes or 12 GiB of addresses hangs; it fails here before it
+/// stops the whole machine.
 const LIMITED: &str = "ulimit -v 12582912; exec timeout 300 \"$@\"";
 
-/// The shell of the script engine that Picard brings along, and a script for it: it calls one tool after
-/// the other, by the lines of a file, and prints their exit codes, -1 and what was thrown for those that throw.
+/// The shell of the script engine that Picard brings along, and a script for it: it calls one tool after the other,
+/// by the lines of a file, and prints their exit codes. For a tool that throws it prints -1 and the exception.
 const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
 const EACH: &str = r#"
 var lines = new java.util.Scanner(new java.io.File(arguments[0]));
@@ -54,7 +54,7 @@ impl Commands {
         Ok(Commands { readmill, samtools, newest, picard: peers.picard()? })
     }
 
-    /// One line that says what is compared.
+    /// One line with the versions that are compared.
     pub fn versions(&self) -> Result<String> {
         let own = Command::new(&self.readmill).arg("--version").output()?;
         let own = String::from_utf8_lossy(&own.stdout).trim().to_owned();
@@ -79,19 +79,19 @@ fn build() -> Result<PathBuf> {
 }
 
 /// The directory of one sample, in which the programs are run.
-pub struct Place<'a> {
+pub struct SampleDir<'a> {
     commands: &'a Commands,
     directory: PathBuf,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SampleDir<'a> {
     /// Makes the directory.
     pub fn new(commands: &'a Commands, directory: &Path) -> Result<Self> {
         fs::create_dir_all(directory)?;
-        Ok(Place { commands, directory: directory.canonicalize()? })
+        Ok(SampleDir { commands, directory: directory.canonicalize()? })
     }
 
-    /// One line that says what is compared.
+    /// One line with the versions that are compared.
     pub fn versions(&self) -> Result<String> {
         self.commands.versions()
     }
@@ -106,7 +106,7 @@ impl<'a> Place<'a> {
         self.directory.join(name)
     }
 
-    /// Runs readmill; returns what it said on standard error.
+    /// Runs readmill; returns its standard error.
     pub fn readmill(&self, words: &str) -> Result<String> {
         self.finish(self.readmill_command(words))
     }
@@ -118,7 +118,7 @@ impl<'a> Place<'a> {
         self.words(command, words)
     }
 
-    /// The least memory readmill accepts for a command, such as `38M`, as its refusal of less says.
+    /// The least memory that readmill accepts for a command, such as `38M`, from its message for less.
     pub fn least_memory(&self, words: &str) -> Result<String> {
         let output = self.readmill_command(&format!("{words} -m 1M")).output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -176,7 +176,7 @@ impl<'a> Place<'a> {
         Ok(ends.into_iter().map(|(code, _)| code).collect())
     }
 
-    /// As [`Self::picard_each`], with what each call threw.
+    /// As [`Self::picard_each`], with the exception of each call.
     pub fn picard_each_said(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
         let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
         fs::write(self.path("picard.calls"), lines)?;
@@ -220,7 +220,7 @@ impl<'a> Place<'a> {
         command
     }
 
-    /// Runs a command; returns what it said on standard error.
+    /// Runs a command; returns its standard error.
     pub fn finish(&self, command: Command) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.output(command)?.stderr).into_owned())
     }

@@ -15,15 +15,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use file::File;
 use references::References;
-use verdict::{COMPARISONS, OURS, READ, Row, THEIRS};
+use verdict::{COMPARISONS, CorpusRow, OURS, READ, THEIRS};
 
 /// Reads and writes all files below `root`; the tables go to the file `report`.
 pub fn compare(
-    place: &Place<'_>,
+    dir: &SampleDir<'_>,
     root: &Path,
     report: Option<&Path>,
     ledger: &mut Ledger,
@@ -31,29 +31,29 @@ pub fn compare(
     let mut paths = Vec::new();
     collect(root, &mut paths)?;
     paths.sort();
-    let references = References::below(root, place)?;
+    let references = References::below(root, dir)?;
     let (mut files, mut rows) = (Vec::new(), Vec::new());
     for (number, path) in paths.iter().enumerate() {
-        let file = File { place, path, number, reference: references.of(place, path)? };
+        let file = File { dir, path, number, reference: references.of(dir, path)? };
         let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
         rows.push(row(&file, shown, kind(path).unwrap_or_default())?);
         files.push(file);
     }
-    htsjdk::compare(place, &files, &mut rows)?;
+    htsjdk::compare(dir, &files, &mut rows)?;
     for (at, comparison) in COMPARISONS.iter().enumerate() {
         ledger.check(comparison, || judged(&rows, at));
     }
     if let Some(report) = report {
-        let tables = report::markdown(&rows, &place.versions()?);
+        let tables = report::markdown(&rows, &dir.versions()?);
         fs::write(report, tables).with_context(|| report.display().to_string())?;
     }
     Ok(())
 }
 
-/// What comes of a file without htsjdk.
-fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<Row> {
+/// Makes all comparisons of a file that need no htsjdk.
+fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<CorpusRow> {
     let (ours, theirs) = (file.readmill(file.path, "")?, file.samtools(file.path)?);
-    let mut row = Row { shown, kind, verdicts: Default::default() };
+    let mut row = CorpusRow { shown, kind, verdicts: Default::default() };
     row.verdicts[READ] = rules::reading(file, kind, &ours, &theirs)?;
     if let (Ok(ours), true) = (ours, theirs.is_ok()) {
         row.verdicts[OURS] = file.write(&ours)?;
@@ -62,8 +62,8 @@ fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<Row> {
     Ok(row)
 }
 
-/// Tells what is not the same; an error if anything is a defect.
-fn judged(rows: &[Row], comparison: usize) -> Result<String> {
+/// Prints the files that are not the same; returns an error if there is a defect.
+fn judged(rows: &[CorpusRow], comparison: usize) -> Result<String> {
     for row in rows {
         let verdict = &row.verdicts[comparison];
         if let Some(why) = verdict.reason() {
@@ -89,7 +89,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// What the name of a file says it is.
+/// Returns the format that the name of a file gives.
 fn kind(path: &Path) -> Option<&'static str> {
     match path.extension()?.to_str()? {
         "sam" => Some("SAM"),

@@ -5,7 +5,7 @@
 
 use anyhow::{Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::{Printed, same, same_bytes, without_marks};
 use super::marks::Marks;
@@ -15,72 +15,72 @@ use super::{metrics, tags, ties};
 const MARK: &str = "--mark-duplicates --duplicate-mode";
 
 /// Coordinate mode. Leaves `coordinate.bam` (ours, sorted and marked) and `picard.coordinate.bam`.
-pub fn coordinate(place: &Place<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
+pub fn coordinate(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("coordinate mode: as MarkDuplicates on the file of samtools sort", || {
-        oracle(place, "samtools.bam", "picard.coordinate.bam", "coordinate", ALL_TAGS)?;
+        oracle(dir, "samtools.bam", "picard.coordinate.bam", "coordinate", ALL_TAGS)?;
         let arguments =
             format!("prep in.bam --sort coordinate {MARK} coordinate -o coordinate.bam -m 1G");
-        place.readmill(&arguments)?;
-        Marks::of(place, "coordinate.bam")?.same(&Marks::of(place, "picard.coordinate.bam")?)
+        dir.readmill(&arguments)?;
+        Marks::of(dir, "coordinate.bam")?.same(&Marks::of(dir, "picard.coordinate.bam")?)
     });
     ledger.check("coordinate mode: chosen by itself on sorted input, the same marks", || {
-        let said = place.readmill("markdup samtools.bam -o auto.bam -m 1G")?;
+        let said = dir.readmill("markdup samtools.bam -o auto.bam -m 1G")?;
         ensure!(said.contains("duplicate mode coordinate"), "it said: {said}");
-        Marks::of(place, "auto.bam")?.same(&Marks::of(place, "picard.coordinate.bam")?)
+        Marks::of(dir, "auto.bam")?.same(&Marks::of(dir, "picard.coordinate.bam")?)
     });
-    ledger.check("coordinate mode: nothing but 0x400 changes", || unchanged(place, "coordinate.bam"));
+    ledger.check("coordinate mode: nothing but 0x400 changes", || unchanged(dir, "coordinate.bam"));
     ledger.check("coordinate mode: removal leaves exactly what is not marked", || {
         let arguments = "--remove-duplicates --duplicate-mode coordinate -o removed.bam -m 1G";
-        place.readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
-        removed(place, "coordinate.bam")
+        dir.readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
+        removed(dir, "coordinate.bam")
     });
     if with_sort_sam {
         ledger.check("coordinate mode: as SortSam and MarkDuplicates on the file of SortSam", || {
-            place.picard("SortSam I=in.bam O=sortsam.bam SORT_ORDER=coordinate")?;
-            mark_duplicates(place, "sortsam.bam", "picard.sortsam.bam", "coordinate")?;
-            place.readmill("markdup sortsam.bam -o auto.bam -m 1G")?;
-            Marks::of(place, "auto.bam")?.same(&Marks::of(place, "picard.sortsam.bam")?)
+            dir.picard("SortSam I=in.bam O=sortsam.bam SORT_ORDER=coordinate")?;
+            mark_duplicates(dir, "sortsam.bam", "picard.sortsam.bam", "coordinate")?;
+            dir.readmill("markdup sortsam.bam -o auto.bam -m 1G")?;
+            Marks::of(dir, "auto.bam")?.same(&Marks::of(dir, "picard.sortsam.bam")?)
         });
         ledger.check("coordinate mode: SortSam's order changes full ties alone", || {
-            tied(place, "coordinate.bam", "picard.sortsam.bam")
+            tied(dir, "coordinate.bam", "picard.sortsam.bam")
         });
     }
 }
 
 /// Template mode, on input grouped by name. Leaves `picard.template.bam`.
-pub fn template(place: &Place<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
+pub fn template(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("template mode: chosen by itself on grouped input, as MarkDuplicates", || {
-        oracle(place, "in.bam", "picard.template.bam", "queryname", ALL_TAGS)?;
-        let said = place.readmill("markdup in.bam -o template.bam -m 1G")?;
+        oracle(dir, "in.bam", "picard.template.bam", "queryname", ALL_TAGS)?;
+        let said = dir.readmill("markdup in.bam -o template.bam -m 1G")?;
         ensure!(said.contains("duplicate mode template"), "it said: {said}");
-        Marks::of(place, "template.bam")?.same(&Marks::of(place, "picard.template.bam")?)
+        Marks::of(dir, "template.bam")?.same(&Marks::of(dir, "picard.template.bam")?)
     });
     ledger.check("template mode: the same marks when sorted by coordinate", || {
         let arguments = format!("{MARK} template -o template.sorted.bam -m 1G");
-        place.readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
-        Marks::of(place, "template.sorted.bam")?.same(&Marks::of(place, "picard.template.bam")?)
+        dir.readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
+        Marks::of(dir, "template.sorted.bam")?.same(&Marks::of(dir, "picard.template.bam")?)
     });
-    ledger.check("template mode: nothing but 0x400 changes", || unchanged(place, "template.sorted.bam"));
+    ledger.check("template mode: nothing but 0x400 changes", || unchanged(dir, "template.sorted.bam"));
     ledger.check("template mode: removal leaves exactly what is not marked", || {
         let arguments = "--remove-duplicates --duplicate-mode template -o removed.bam -m 1G";
-        place.readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
-        removed(place, "template.sorted.bam")
+        dir.readmill(&format!("prep in.bam --sort coordinate {arguments}"))?;
+        removed(dir, "template.sorted.bam")
     });
     if with_sort_sam {
         ledger.check("template mode: as SortSam and MarkDuplicates on the file of SortSam", || {
-            place.picard("SortSam I=in.bam O=sortsam.bam SORT_ORDER=queryname")?;
-            mark_duplicates(place, "sortsam.bam", "picard.sortsam.bam", "queryname")?;
-            let said = place.readmill("markdup sortsam.bam -o auto.bam -m 1G")?;
+            dir.picard("SortSam I=in.bam O=sortsam.bam SORT_ORDER=queryname")?;
+            mark_duplicates(dir, "sortsam.bam", "picard.sortsam.bam", "queryname")?;
+            let said = dir.readmill("markdup sortsam.bam -o auto.bam -m 1G")?;
             ensure!(said.contains("duplicate mode template"), "it said: {said}");
-            Marks::of(place, "auto.bam")?.same(&Marks::of(place, "picard.sortsam.bam")?)
+            Marks::of(dir, "auto.bam")?.same(&Marks::of(dir, "picard.sortsam.bam")?)
         });
         ledger.check("template mode: SortSam's order changes full ties alone", || {
-            tied(place, "template.bam", "picard.sortsam.bam")
+            tied(dir, "template.bam", "picard.sortsam.bam")
         });
     }
 }
 
-/// What MarkDuplicates says beside the marks, which do not depend on it.
+/// Options for all fields that MarkDuplicates can write; the marks do not depend on them.
 const ALL_TAGS: &str = "TAGGING_POLICY=All TAG_DUPLICATE_SET_MEMBERS=true";
 
 /// Other rules, by the names that Picard and readmill have for them.
@@ -94,20 +94,20 @@ const RULES: [(&str, &str); 3] = [
 const UMI_RULE: (&str, &str) = ("BARCODE_TAG", "RX");
 
 /// How all that MarkDuplicates says is asked for in one mode, and compared.
-struct Asked {
+struct TagComparison {
     /// The mode.
     mode: &'static str,
-    /// What readmill is called with, but for the output.
+    /// The arguments of readmill, without the output.
     readmill: &'static str,
-    /// What MarkDuplicates reads, and the order it is told that this has.
+    /// The input of MarkDuplicates, and its `ASSUME_SORT_ORDER`.
     input: &'static str,
     order: &'static str,
-    /// What MarkDuplicates made of it without other rules.
+    /// The output of MarkDuplicates with default rules.
     marked: &'static str,
     sets: Sets,
 }
 
-const COORDINATE: Asked = Asked {
+const COORDINATE: TagComparison = TagComparison {
     mode: "coordinate",
     readmill: "prep in.bam --sort coordinate --mark-duplicates --duplicate-mode coordinate",
     input: "samtools.bam",
@@ -117,7 +117,7 @@ const COORDINATE: Asked = Asked {
     sets: Sets::Renamed,
 };
 
-const TEMPLATE: Asked = Asked {
+const TEMPLATE: TagComparison = TagComparison {
     mode: "template",
     readmill: "markdup in.bam --duplicate-mode template",
     input: "in.bam",
@@ -127,60 +127,60 @@ const TEMPLATE: Asked = Asked {
 };
 
 /// Metrics, DT, DS and DI in coordinate mode, which [`coordinate`] asked the oracle for.
-pub fn coordinate_tags(place: &Place<'_>, has_umis: bool, ledger: &mut Ledger) {
-    COORDINATE.compare(place, has_umis, ledger);
+pub fn coordinate_tags(dir: &SampleDir<'_>, has_umis: bool, ledger: &mut Ledger) {
+    COORDINATE.compare(dir, has_umis, ledger);
 }
 
-/// Metrics, DT, DS and DI in template mode, which [`template`] asked the oracle for.
-pub fn template_tags(place: &Place<'_>, has_umis: bool, ledger: &mut Ledger) {
-    TEMPLATE.compare(place, has_umis, ledger);
+/// Compares metrics, DT, DS and DI in template mode with the oracle's output from [`template`].
+pub fn template_tags(dir: &SampleDir<'_>, has_umis: bool, ledger: &mut Ledger) {
+    TEMPLATE.compare(dir, has_umis, ledger);
 }
 
-/// Metrics, DT, DS and DI of a sample that does not fit into the least memory.
-pub fn spilled(place: &Place<'_>, ledger: &mut Ledger) {
+/// Compares metrics, DT, DS and DI of a sample that does not fit into the least memory.
+pub fn spilled(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     for asked in [COORDINATE, TEMPLATE] {
         let what = "metrics, DT, DS and DI are the same with the least memory";
-        ledger.check(&format!("{} mode: {what}", asked.mode), || asked.least(place));
+        ledger.check(&format!("{} mode: {what}", asked.mode), || asked.least(dir));
     }
 }
 
-impl Asked {
-    fn least(&self, place: &Place<'_>) -> Result<String> {
-        self.readmill(place, "said", "-m 1G")?;
-        let least = place.least_memory(&format!("{} -@ 1", self.words("least")))?;
-        self.readmill(place, "least", &format!("-@ 1 -m {least}"))?;
-        metrics::same(place, "least.metrics", "said.metrics")?;
-        Ok(format!("-m {least}, {} bytes", same_bytes(place, "least.bam", "said.bam")?))
+impl TagComparison {
+    fn least(&self, dir: &SampleDir<'_>) -> Result<String> {
+        self.readmill(dir, "said", "-m 1G")?;
+        let least = dir.least_memory(&format!("{} -@ 1", self.words("least")))?;
+        self.readmill(dir, "least", &format!("-@ 1 -m {least}"))?;
+        metrics::same(dir, "least.metrics", "said.metrics")?;
+        Ok(format!("-m {least}, {} bytes", same_bytes(dir, "least.bam", "said.bam")?))
     }
 
-    fn compare(&self, place: &Place<'_>, has_umis: bool, ledger: &mut Ledger) {
-        let Asked { mode, marked, .. } = self;
+    fn compare(&self, dir: &SampleDir<'_>, has_umis: bool, ledger: &mut Ledger) {
+        let TagComparison { mode, marked, .. } = self;
         ledger.check(&format!("{mode} mode: the metrics of MarkDuplicates"), || {
-            self.readmill(place, "said", "-m 1G")?;
-            metrics::same(place, "said.metrics", &format!("{marked}.metrics"))
+            self.readmill(dir, "said", "-m 1G")?;
+            metrics::same(dir, "said.metrics", &format!("{marked}.metrics"))
         });
         ledger.check(&format!("{mode} mode: DT, DS and DI of MarkDuplicates"), || {
-            tags::same(place, "said.bam", &format!("{marked}.bam"), self.sets)
+            tags::same(dir, "said.bam", &format!("{marked}.bam"), self.sets)
         });
         let rules = || RULES.into_iter().chain(has_umis.then_some(UMI_RULE)).enumerate();
         ledger.check(&format!("{mode} mode: MarkDuplicates with other rules"), || {
             let calls: Vec<String> = rules().map(|(i, rule)| self.picard(i, rule)).collect();
-            let codes = place.picard_each(&calls)?;
+            let codes = dir.picard_each(&calls)?;
             ensure!(codes.iter().all(|code| *code == 0), "exit codes {codes:?}");
             Ok(format!("{} times", codes.len()))
         });
         for (i, (rule, value)) in rules() {
             ledger.check(&format!("{mode} mode: {rule}={value}, metrics, marks and fields"), || {
-                self.readmill(place, "ruled", &format!("-m 1G --{rule} {value}"))?;
-                metrics::same(place, "ruled.metrics", &format!("{mode}.{i}.metrics"))?;
-                tags::same(place, "ruled.bam", &format!("{mode}.{i}.bam"), self.sets)
+                self.readmill(dir, "ruled", &format!("-m 1G --{rule} {value}"))?;
+                metrics::same(dir, "ruled.metrics", &format!("{mode}.{i}.metrics"))?;
+                tags::same(dir, "ruled.bam", &format!("{mode}.{i}.bam"), self.sets)
             });
         }
     }
 
-    /// Has readmill say everything, in a BAM file and a metrics file of that name.
-    fn readmill(&self, place: &Place<'_>, name: &str, more: &str) -> Result<()> {
-        place.readmill(&format!("{} {more}", self.words(name))).map(drop)
+    /// Runs readmill with all fields, into a BAM file and a metrics file of that name.
+    fn readmill(&self, dir: &SampleDir<'_>, name: &str, more: &str) -> Result<()> {
+        dir.readmill(&format!("{} {more}", self.words(name))).map(drop)
     }
 
     fn words(&self, name: &str) -> String {
@@ -189,7 +189,7 @@ impl Asked {
     }
 
     fn picard(&self, number: usize, (rule, value): (&str, &str)) -> String {
-        let Asked { mode, input, order, .. } = self;
+        let TagComparison { mode, input, order, .. } = self;
         let output = format!("{mode}.{number}");
         let files = format!("I={input} O={output}.bam M={output}.metrics COMPRESSION_LEVEL=1");
         format!(
@@ -199,30 +199,30 @@ impl Asked {
 }
 
 /// Marks by the oracle.
-pub fn mark_duplicates(place: &Place<'_>, input: &str, output: &str, order: &str) -> Result<()> {
-    oracle(place, input, output, order, "")
+pub fn mark_duplicates(dir: &SampleDir<'_>, input: &str, output: &str, order: &str) -> Result<()> {
+    oracle(dir, input, output, order, "")
 }
 
-/// Runs the oracle, whose metrics go beside its output.
-fn oracle(place: &Place<'_>, input: &str, output: &str, order: &str, rules: &str) -> Result<()> {
+/// Runs the oracle, with its metrics next to its output.
+fn oracle(dir: &SampleDir<'_>, input: &str, output: &str, order: &str, rules: &str) -> Result<()> {
     let files = format!("I={input} O={output} M={}", output.replace(".bam", ".metrics"));
     let mode = format!("ASSUME_SORT_ORDER={order} VALIDATION_STRINGENCY=SILENT");
-    place.picard(&format!("MarkDuplicates {files} {mode} {rules}")).map(drop)
+    dir.picard(&format!("MarkDuplicates {files} {mode} {rules}")).map(drop)
 }
 
-fn unchanged(place: &Place<'_>, file: &str) -> Result<String> {
-    let ours = Printed::samtools(place, &format!("view {file}"))?;
-    let theirs = Printed::samtools(place, "view samtools.bam")?;
+fn unchanged(dir: &SampleDir<'_>, file: &str) -> Result<String> {
+    let ours = Printed::samtools(dir, &format!("view {file}"))?;
+    let theirs = Printed::samtools(dir, "view samtools.bam")?;
     Ok(format!("{} records", same(ours, theirs, without_marks)?))
 }
 
-fn removed(place: &Place<'_>, marked: &str) -> Result<String> {
-    let ours = Printed::samtools(place, "view removed.bam")?;
-    let theirs = Printed::samtools(place, &format!("view -F 0x400 {marked}"))?;
+fn removed(dir: &SampleDir<'_>, marked: &str) -> Result<String> {
+    let ours = Printed::samtools(dir, "view removed.bam")?;
+    let theirs = Printed::samtools(dir, &format!("view -F 0x400 {marked}"))?;
     Ok(format!("{} records", same(ours, theirs, |_| true)?))
 }
 
-fn tied(place: &Place<'_>, ours: &str, theirs: &str) -> Result<String> {
-    let differences = Marks::of(place, ours)?.differences(&Marks::of(place, theirs)?)?;
-    ties::only(place, "in.bam", &differences)
+fn tied(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
+    let differences = Marks::of(dir, ours)?.differences(&Marks::of(dir, theirs)?)?;
+    ties::only(dir, "in.bam", &differences)
 }

@@ -1,4 +1,4 @@
-//! Files as others write and read them.
+//! Compares files that other programs write and read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,44 +6,44 @@ use std::process::Stdio;
 
 use anyhow::{Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::same_bytes;
 
 /// The same reads in htsjdk's blocks and in htslib's.
-pub fn written_by_htsjdk(place: &Place<'_>, ledger: &mut Ledger) {
+pub fn written_by_htsjdk(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("input: the same bytes from blocks of htsjdk and of htslib", || {
-        place.samtools("view --no-PG -b -o htslib.bam picard.template.bam")?;
+        dir.samtools("view --no-PG -b -o htslib.bam picard.template.bam")?;
         let arguments = "--sort coordinate --mark-duplicates -m 1G";
-        place.readmill(&format!("prep picard.template.bam -o from-htsjdk.bam {arguments}"))?;
-        place.readmill(&format!("prep htslib.bam -o from-htslib.bam {arguments}"))?;
-        let bytes = same_bytes(place, "from-htsjdk.bam", "from-htslib.bam")?;
-        same_bytes(place, "from-htsjdk.bam.bai", "from-htslib.bam.bai")?;
+        dir.readmill(&format!("prep picard.template.bam -o from-htsjdk.bam {arguments}"))?;
+        dir.readmill(&format!("prep htslib.bam -o from-htslib.bam {arguments}"))?;
+        let bytes = same_bytes(dir, "from-htsjdk.bam", "from-htslib.bam")?;
+        same_bytes(dir, "from-htsjdk.bam.bai", "from-htslib.bam.bai")?;
         Ok(format!("{bytes} bytes"))
     });
 }
 
-/// Picard's validation of our outputs and of their sources: nothing may be wrong that was right.
-pub fn validate(place: &Place<'_>, ledger: &mut Ledger) {
+/// Validates our outputs and their sources with Picard: an output must not have new errors.
+pub fn validate(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("output: ValidateSamFile finds nothing that samtools sort's file has not", || {
-        let (ours, theirs) = (findings(place, "coordinate.bam")?, findings(place, "samtools.bam")?);
+        let (ours, theirs) = (findings(dir, "coordinate.bam")?, findings(dir, "samtools.bam")?);
         no_worse(&ours, &theirs)
     });
-    if place.path("five.bam").exists() {
+    if dir.path("five.bam").exists() {
         ledger.check("five steps: ValidateSamFile finds nothing that the chain's file has not", || {
-            let (ours, theirs) = (findings(place, "five.bam")?, findings(place, "chain.bam")?);
+            let (ours, theirs) = (findings(dir, "five.bam")?, findings(dir, "chain.bam")?);
             no_worse(&ours, &theirs)
         });
     }
 }
 
-/// How often each kind of error and warning was found.
-fn findings(place: &Place<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
-    let report = place.path("validation.txt");
+/// The number of each kind of error and warning.
+fn findings(dir: &SampleDir<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
+    let report = dir.path("validation.txt");
     let _ = fs::remove_file(&report);
     // Its exit code only repeats that something was found.
     let words = format!("ValidateSamFile I={file} O=validation.txt MODE=SUMMARY");
-    place.picard_command(&words).stderr(Stdio::null()).stdout(Stdio::null()).status()?;
+    dir.picard_command(&words).stderr(Stdio::null()).stdout(Stdio::null()).status()?;
     let text = fs::read_to_string(report)?;
     ensure!(text.contains("No errors found") || text.contains("Error Type"), "no summary: {text}");
     let found = text.lines().filter_map(|line| line.split_once('\t'));

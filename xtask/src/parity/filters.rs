@@ -1,4 +1,4 @@
-//! Filters and edits, each beside the tool that has it: samtools view, elPrep, Picard.
+//! Compares filters and edits with the tools that have them: samtools view, elPrep, Picard.
 
 mod dictionary;
 mod differences;
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 
 use dictionary::sequences;
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::{FULL_RUN, Ledger};
 use super::lines::{Printed, same, tags_in_order};
 use super::samples;
@@ -20,10 +20,10 @@ use crate::peers::{Peers, Tool};
 /// Regions on the sequences of the edges and, written over them, of the sample.
 const REGIONS: &str = "regions.bed";
 
-/// Compares on a simulated sample with all kinds of templates, and on reads at the edges of what there may be; beside
-/// elPrep, too, in a full run.
+/// Compares on a simulated sample with all kinds of templates, and on reads at the ends of sequences; in a full run
+/// also with elPrep.
 pub fn compare(
-    place: &Place<'_>,
+    dir: &SampleDir<'_>,
     peers: &Peers,
     pairs: u64,
     full: bool,
@@ -32,16 +32,16 @@ pub fn compare(
     ledger
         .title("filters", "filters and edits, on simulated reads and on reads at the ends of sequences");
     let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
-    sample.context("a sample with all kinds of templates")?.make(place)?;
-    fs::write(place.path("edges.sam"), edges::text(5_000))?;
-    place.newest("view --no-PG -b -o edges.bam edges.sam")?;
+    sample.context("a sample with all kinds of templates")?.make(dir)?;
+    fs::write(dir.path("edges.sam"), edges::text(5_000))?;
+    dir.newest("view --no-PG -b -o edges.bam edges.sam")?;
     let elprep = if full { Some(peers.elprep()?) } else { None };
     if !full {
         ledger.left_out("filters: beside elPrep", FULL_RUN);
     }
     for input in ["in.bam", "edges.bam"] {
-        write_regions(place, input)?;
-        let pair = Pair { place, input };
+        write_regions(dir, input)?;
+        let pair = FilterInput { dir, input };
         pair.samtools(ledger);
         if let Some(elprep) = &elprep {
             pair.elprep(elprep, ledger);
@@ -49,15 +49,15 @@ pub fn compare(
         pair.picard(ledger);
         pair.names(ledger);
     }
-    mates::compare(place, ledger);
-    differences::compare(place, pairs, ledger);
+    mates::compare(dir, ledger);
+    differences::compare(dir, pairs, ledger);
     Ok(())
 }
 
 /// Regions all over the sequences of an input, some of which touch, overlap or have no base.
-fn write_regions(place: &Place<'_>, input: &str) -> Result<()> {
-    let header = Printed::newest(place, &format!("view -H --no-PG {input}"))?.text()?;
-    let mut random = super::random::Random::new(7);
+fn write_regions(dir: &SampleDir<'_>, input: &str) -> Result<()> {
+    let header = Printed::newest(dir, &format!("view -H --no-PG {input}"))?.text()?;
+    let mut random = super::random::SeededRandom::new(7);
     let mut bed = String::from("track name=x\n");
     for (name, length) in sequences(&header) {
         for _ in 0..40 {
@@ -69,17 +69,17 @@ fn write_regions(place: &Place<'_>, input: &str) -> Result<()> {
             }
         }
     }
-    fs::write(place.path(REGIONS), bed + "nowhere\t1\t2\n")?;
+    fs::write(dir.path(REGIONS), bed + "nowhere\t1\t2\n")?;
     Ok(())
 }
 
-/// An input, for us and for them.
-struct Pair<'a> {
-    place: &'a Place<'a>,
+/// An input for readmill and the peer.
+struct FilterInput<'a> {
+    dir: &'a SampleDir<'a>,
     input: &'a str,
 }
 
-impl Pair<'_> {
+impl FilterInput<'_> {
     fn samtools(&self, ledger: &mut Ledger) {
         for (ours, theirs) in [
             ("-q 20", "-q 20"),
@@ -101,7 +101,7 @@ impl Pair<'_> {
             let what = format!("{}: filter {ours} as samtools view {theirs}", self.input);
             ledger.check(&what, || {
                 self.filter(ours)?;
-                let printed = Printed::newest(self.place, &format!("view {theirs} {}", self.input))?;
+                let printed = Printed::newest(self.dir, &format!("view {theirs} {}", self.input))?;
                 self.same(printed, |_| true)
             });
         }
@@ -136,21 +136,20 @@ impl Pair<'_> {
         ] {
             let what = format!("{}: elPrep's {}", self.input, words.join(" "));
             ledger.check(&what, || {
-                let mut ours =
-                    self.place.readmill_command(&format!("filter {} -o ours.bam", self.input));
+                let mut ours = self.dir.readmill_command(&format!("filter {} -o ours.bam", self.input));
                 ours.args(words);
-                self.place.finish(ours)?;
+                self.dir.finish(ours)?;
                 let mut theirs = elprep.command();
-                theirs.current_dir(self.place.directory()).args(["filter", self.input, "theirs.sam"]);
+                theirs.current_dir(self.dir.directory()).args(["filter", self.input, "theirs.sam"]);
                 theirs.args(words);
-                self.place.finish(theirs)?;
+                self.dir.finish(theirs)?;
                 self.same_in_any_order("view theirs.sam")
             });
         }
     }
 
     fn picard(&self, ledger: &mut Ledger) {
-        let header = Printed::newest(self.place, &format!("view -H --no-PG {}", self.input));
+        let header = Printed::newest(self.dir, &format!("view -H --no-PG {}", self.input));
         let reversed = header.and_then(Printed::text).map(|header| {
             let mut lines: Vec<&str> = header.lines().filter(|line| line.starts_with("@SQ\t")).collect();
             lines.reverse();
@@ -171,34 +170,34 @@ impl Pair<'_> {
             let what = format!("{}: filter {ours} as Picard's {theirs}", self.input);
             ledger.check(&what, || {
                 let reversed = reversed.as_ref().map_err(|error| anyhow::anyhow!("{error}"))?;
-                fs::write(self.place.path("reversed.dict"), reversed)?;
+                fs::write(self.dir.path("reversed.dict"), reversed)?;
                 self.filter(ours)?;
                 let codes =
-                    self.place.picard_each(&[format!("{theirs} I={} O=theirs.bam", self.input)])?;
+                    self.dir.picard_each(&[format!("{theirs} I={} O=theirs.bam", self.input)])?;
                 ensure!(codes == [0], "Picard ends with {codes:?}");
-                self.same(Printed::newest(self.place, "view theirs.bam")?, tags_in_order)
+                self.same(Printed::newest(self.dir, "view theirs.bam")?, tags_in_order)
             });
         }
     }
 
-    /// New names, beside the header's change by samtools reheader and that of SA by hand.
+    /// Compares new names with a header changed by samtools reheader, and SA changed here.
     fn names(&self, ledger: &mut Ledger) {
         let what =
             format!("{}: filter --rename-contigs as samtools reheader, and SA by hand", self.input);
         ledger.check(&what, || {
             let header =
-                Printed::newest(self.place, &format!("view -H --no-PG {}", self.input))?.text()?;
+                Printed::newest(self.dir, &format!("view -H --no-PG {}", self.input))?.text()?;
             let names: Vec<String> =
                 sequences(&header).into_iter().map(|(name, _)| name.to_owned()).collect();
             let table: String = names.iter().map(|name| format!("{name}\tnew-{name}\n")).collect();
-            fs::write(self.place.path("names.tsv"), table)?;
+            fs::write(self.dir.path("names.tsv"), table)?;
             self.filter("--rename-contigs names.tsv")?;
             let header = header.replace("\tSN:", "\tSN:new-");
-            fs::write(self.place.path("new.header"), header)?;
-            let renamed = self.place.newest_command(&format!("reheader -P new.header {}", self.input));
-            fs::write(self.place.path("theirs.bam"), Printed::by(renamed)?.bytes()?)?;
-            let theirs = Printed::newest(self.place, "view theirs.bam")?.text()?;
-            let ours = Printed::newest(self.place, "view ours.bam")?.text()?;
+            fs::write(self.dir.path("new.header"), header)?;
+            let renamed = self.dir.newest_command(&format!("reheader -P new.header {}", self.input));
+            fs::write(self.dir.path("theirs.bam"), Printed::by(renamed)?.bytes()?)?;
+            let theirs = Printed::newest(self.dir, "view theirs.bam")?.text()?;
+            let ours = Printed::newest(self.dir, "view ours.bam")?.text()?;
             let expected: Vec<String> =
                 theirs.lines().map(|line| with_new_names(line, &names)).collect();
             let differs = ours.lines().zip(&expected).find(|(ours, theirs)| ours != theirs);
@@ -208,13 +207,13 @@ impl Pair<'_> {
     }
 
     fn filter(&self, flags: &str) -> Result<()> {
-        self.place.readmill(&format!("filter {} -o ours.bam {flags}", self.input)).map(drop)
+        self.dir.readmill(&format!("filter {} -o ours.bam {flags}", self.input)).map(drop)
     }
 
-    /// elPrep keeps the order of sorted files alone.
+    /// elPrep keeps only the order of sorted files.
     fn same_in_any_order(&self, theirs: &str) -> Result<String> {
         let lines = |words: &str| -> Result<Vec<Vec<u8>>> {
-            let bytes = Printed::newest(self.place, words)?.bytes()?;
+            let bytes = Printed::newest(self.dir, words)?.bytes()?;
             let mut lines: Vec<Vec<u8>> =
                 bytes.split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
             lines.retain_mut(tags_in_order);
@@ -235,7 +234,7 @@ impl Pair<'_> {
     }
 
     fn same(&self, theirs: Printed, normal: super::lines::Normal) -> Result<String> {
-        let records = same(Printed::newest(self.place, "view ours.bam")?, theirs, normal)?;
+        let records = same(Printed::newest(self.dir, "view ours.bam")?, theirs, normal)?;
         Ok(format!("{records} records"))
     }
 }

@@ -1,10 +1,10 @@
-//! What an index says, BAI or CSI: whatever the order of bins in the file, and without its compression.
+//! The content of an index, BAI or CSI, independent of its compression and of the order of bins.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::lines::Printed;
 
 /// An index.
@@ -12,23 +12,23 @@ use super::lines::Printed;
 pub struct IndexFile {
     /// CSI: bits of the smallest bin, levels, and auxiliary bytes.
     scheme: Option<(u32, u32, Vec<u8>)>,
-    references: Vec<Reference>,
-    /// Reads without a place, where it is said.
+    references: Vec<ContigIndex>,
+    /// Reads without a position, if the index has their number.
     unplaced: Option<u64>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Reference {
-    /// By number: the offset of the first record, which CSI alone gives, and the chunks.
+struct ContigIndex {
+    /// By number: the offset of the first record, which only CSI has, and the chunks.
     bins: BTreeMap<u32, (Option<u64>, Vec<[u64; 2]>)>,
-    /// The offsets of the windows, which BAI alone gives.
+    /// The offsets of the windows, which only BAI has.
     windows: Vec<u64>,
 }
 
-/// Reads little-endian numbers off the front.
-struct Front<'a>(&'a [u8]);
+/// Reads little-endian numbers from the start of a slice.
+struct IndexBytes<'a>(&'a [u8]);
 
-impl<'a> Front<'a> {
+impl<'a> IndexBytes<'a> {
     fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let (head, rest) = self.0.split_at_checked(n).context("the index is cut short")?;
         self.0 = rest;
@@ -46,16 +46,16 @@ impl<'a> Front<'a> {
 
 impl IndexFile {
     /// Reads an index.
-    pub fn read(place: &Place<'_>, name: &str) -> Result<Self> {
-        let mut bytes = std::fs::read(place.path(name)).with_context(|| format!("no {name}"))?;
+    pub fn read(dir: &SampleDir<'_>, name: &str) -> Result<Self> {
+        let mut bytes = std::fs::read(dir.path(name)).with_context(|| format!("no {name}"))?;
         if bytes.starts_with(&[0x1f, 0x8b]) {
-            bytes = Printed::by(place.inflated(name))?.bytes()?;
+            bytes = Printed::by(dir.inflated(name))?.bytes()?;
         }
         Self::parse(&bytes).with_context(|| name.to_owned())
     }
 
     fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut front = Front(bytes);
+        let mut front = IndexBytes(bytes);
         let scheme = match front.take(4)? {
             b"BAI\x01" => None,
             b"CSI\x01" => {
@@ -66,14 +66,14 @@ impl IndexFile {
         };
         let mut references = Vec::new();
         for _ in 0..front.u32()? {
-            references.push(Reference::parse(&mut front, scheme.is_some())?);
+            references.push(ContigIndex::parse(&mut front, scheme.is_some())?);
         }
         let unplaced = if front.0.is_empty() { None } else { Some(front.u64()?) };
         ensure!(front.0.is_empty(), "{} bytes follow the index", front.0.len());
         Ok(IndexFile { scheme, references, unplaced })
     }
 
-    /// How much it holds.
+    /// Describes its size.
     pub fn figures(&self) -> String {
         let bins: usize = self.references.iter().map(|reference| reference.bins.len()).sum();
         let chunks = self.references.iter().flat_map(|reference| reference.bins.values());
@@ -82,7 +82,7 @@ impl IndexFile {
         format!("{bins} bins, {chunks} chunks, {windows} windows")
     }
 
-    /// Checks that this one, ours, says the same as theirs.
+    /// Checks that our index has the same content as theirs.
     pub fn same(&self, theirs: &IndexFile) -> Result<()> {
         ensure!(self.scheme == theirs.scheme, "{:?}, theirs {:?}", self.scheme, theirs.scheme);
         let (one, other) = (self.unplaced, theirs.unplaced);
@@ -106,9 +106,9 @@ impl IndexFile {
     }
 }
 
-impl Reference {
-    fn parse(front: &mut Front<'_>, is_csi: bool) -> Result<Self> {
-        let mut reference = Reference::default();
+impl ContigIndex {
+    fn parse(front: &mut IndexBytes<'_>, is_csi: bool) -> Result<Self> {
+        let mut reference = ContigIndex::default();
         for _ in 0..front.u32()? {
             let number = front.u32()?;
             let offset = if is_csi { Some(front.u64()?) } else { None };

@@ -1,4 +1,4 @@
-//! Our indexes beside those that `samtools index` makes of the same file: what they say, and what is found
+//! Compares our indexes with those of `samtools index` of the same file: their content, and the records found
 //! through them.
 
 use std::fmt::Write as _;
@@ -6,68 +6,70 @@ use std::fs;
 
 use anyhow::{Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::index_file::IndexFile;
 use super::ledger::Ledger;
 use super::lines::{Printed, same};
-use super::random::Random;
-use super::raw::beside;
+use super::random::SeededRandom;
+use super::raw::in_parallel;
 
 /// Random regions of a file.
 const REGIONS: usize = 300;
 
-/// Regions that are also asked for one by one, and this many if time is short.
+/// Regions that are also queried one by one, and their number with `--quick`.
 const SINGLE: usize = 300;
 const SINGLE_QUICK: usize = 30;
 
-/// Both kinds of index of a sample, which is sorted already.
-pub fn compare(place: &Place<'_>, sorted: &str, quick: bool, ledger: &mut Ledger) {
+/// Compares both kinds of index of a sorted sample.
+pub fn compare(dir: &SampleDir<'_>, sorted: &str, quick: bool, ledger: &mut Ledger) {
     ledger.check("output: samtools quickcheck", || {
-        place.newest(&format!("quickcheck -v sorted.bam {sorted}")).map(|_| String::new())
+        dir.newest(&format!("quickcheck -v sorted.bam {sorted}")).map(|_| String::new())
     });
-    for (kind, file) in [(Kind::Bai, sorted), (Kind::Csi, "with-csi.bam")] {
+    for (kind, file) in [(IndexKind::Bai, sorted), (IndexKind::Csi, "with-csi.bam")] {
         let index = format!("{file}.{}", kind.name());
         ledger.check(&format!("{}: says what samtools index says", kind.name()), || {
             if file != sorted {
-                place.readmill(&format!("sort in.bam -o {file} -l 1 -m 64M --write-index=csi"))?;
+                dir.readmill(&format!("sort in.bam -o {file} -l 1 -m 64M --write-index=csi"))?;
             }
-            says_the_same(place, kind, file)
+            says_the_same(dir, kind, file)
         });
         let single = if quick { SINGLE_QUICK } else { SINGLE };
         ledger.check(&format!("{}: idxstats and regions as through samtools' own", kind.name()), || {
-            finds_the_same(place, kind, file, &index, single)
+            finds_the_same(dir, kind, file, &index, single)
         });
     }
 }
 
 /// A contig that BAI cannot hold, and small files with long alignments.
-pub fn odd(place: &Place<'_>, files: u64, ledger: &mut Ledger) {
+pub fn odd(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
     ledger.title("indexes", "long contigs, long alignments, few reads");
     ledger.check("csi: chosen by itself for a contig of more than 512 Mb", || {
-        fs::write(place.path("long.sam"), long_alignments(1, &[600_000_000, 1_000, 2_000_000_000]))?;
-        place.readmill("sort long.sam -o long.bam")?;
-        ensure!(!place.path("long.bam.bai").exists(), "a BAI was written");
-        let says = says_the_same(place, Kind::Csi, "long.bam")?;
-        Ok(format!("{says}; {}", finds_the_same(place, Kind::Csi, "long.bam", "long.bam.csi", SINGLE)?))
+        fs::write(dir.path("long.sam"), long_alignments(1, &[600_000_000, 1_000, 2_000_000_000]))?;
+        dir.readmill("sort long.sam -o long.bam")?;
+        ensure!(!dir.path("long.bam.bai").exists(), "a BAI was written");
+        let says = says_the_same(dir, IndexKind::Csi, "long.bam")?;
+        Ok(format!(
+            "{says}; {}",
+            finds_the_same(dir, IndexKind::Csi, "long.bam", "long.bam.csi", SINGLE)?
+        ))
     });
     ledger.check("bai: refused for it, as by samtools index", || {
-        let left = beside([
-            place.readmill_command("sort long.sam -o refused.bam --write-index=bai"),
-            place.newest_command("index -b -o refused.bai long.bam"),
+        let left = in_parallel([
+            dir.readmill_command("sort long.sam -o refused.bam --write-index=bai"),
+            dir.newest_command("index -b -o refused.bai long.bam"),
         ])?;
         ensure!(left.iter().all(|left| !left.succeeded), "one of them wrote it");
-        ensure!(!place.path("refused.bam").exists(), "refused.bam was left");
+        ensure!(!dir.path("refused.bam").exists(), "refused.bam was left");
         Ok(left[0].said.lines().last().unwrap_or_default().to_owned())
     });
-    for kind in [Kind::Bai, Kind::Csi] {
+    for kind in [IndexKind::Bai, IndexKind::Csi] {
         ledger.check(&format!("{}: small files, says what samtools index says", kind.name()), || {
             for seed in 0..files {
                 let lengths = [[500_000_000, 20_000, 70_000], [5_000, 16_384, 1_000_000]];
-                fs::write(place.path("small.sam"), long_alignments(seed, &lengths[seed as usize % 2]))?;
+                fs::write(dir.path("small.sam"), long_alignments(seed, &lengths[seed as usize % 2]))?;
                 let options = format!("-l {} --write-index={}", seed % 7, kind.name());
-                place.readmill(&format!("sort small.sam -o small.bam {options}"))?;
-                says_the_same(place, kind, "small.bam")
-                    .map_err(|e| e.context(format!("seed {seed}")))?;
+                dir.readmill(&format!("sort small.sam -o small.bam {options}"))?;
+                says_the_same(dir, kind, "small.bam").map_err(|e| e.context(format!("seed {seed}")))?;
             }
             Ok(format!("{files} files"))
         });
@@ -76,51 +78,51 @@ pub fn odd(place: &Place<'_>, files: u64, ledger: &mut Ledger) {
 
 /// A kind of index.
 #[derive(Clone, Copy)]
-enum Kind {
+enum IndexKind {
     Bai,
     Csi,
 }
 
-impl Kind {
+impl IndexKind {
     fn name(self) -> &'static str {
         match self {
-            Kind::Bai => "bai",
-            Kind::Csi => "csi",
+            IndexKind::Bai => "bai",
+            IndexKind::Csi => "csi",
         }
     }
 }
 
 /// Bins, chunks, windows and counts. Leaves samtools' index as `theirs` with its ending.
-fn says_the_same(place: &Place<'_>, kind: Kind, file: &str) -> Result<String> {
+fn says_the_same(dir: &SampleDir<'_>, kind: IndexKind, file: &str) -> Result<String> {
     let (flag, theirs) = match kind {
-        Kind::Bai => ("-b", "theirs.bai"),
-        Kind::Csi => ("-c", "theirs.csi"),
+        IndexKind::Bai => ("-b", "theirs.bai"),
+        IndexKind::Csi => ("-c", "theirs.csi"),
     };
-    place.newest(&format!("index {flag} -o {theirs} {file}"))?;
-    let ours = IndexFile::read(place, &format!("{file}.{}", kind.name()))?;
-    ours.same(&IndexFile::read(place, theirs)?)?;
+    dir.newest(&format!("index {flag} -o {theirs} {file}"))?;
+    let ours = IndexFile::read(dir, &format!("{file}.{}", kind.name()))?;
+    ours.same(&IndexFile::read(dir, theirs)?)?;
     Ok(ours.figures())
 }
 
 fn finds_the_same(
-    place: &Place<'_>,
-    kind: Kind,
+    dir: &SampleDir<'_>,
+    kind: IndexKind,
     file: &str,
     index: &str,
     single: usize,
 ) -> Result<String> {
     let theirs = format!("theirs.{}", kind.name());
     let both = |command: &str, rest: &str| -> Result<u64> {
-        let ours = Printed::newest(place, &format!("{command} -X {file} {index} {rest}"))?;
-        same(ours, Printed::newest(place, &format!("{command} -X {file} {theirs} {rest}"))?, |_| true)
+        let ours = Printed::newest(dir, &format!("{command} -X {file} {index} {rest}"))?;
+        same(ours, Printed::newest(dir, &format!("{command} -X {file} {theirs} {rest}"))?, |_| true)
     };
     both("idxstats", "")?;
-    let regions = regions(place, file)?;
+    let regions = regions(dir, file)?;
     let all = regions.join(" ");
     both("view -c", &all)?;
     let mut records = both("view", &all)?;
     records += both("view -M", &all)?;
-    // One by one, so that what one region lacks cannot be made up for by the next.
+    // One by one, so that a record that one region lacks cannot be hidden by the next.
     for region in regions.iter().take(single) {
         both("view -c", region)?;
     }
@@ -131,10 +133,10 @@ fn finds_the_same(
     ))
 }
 
-/// Contigs as a whole and in part: short and long stretches, around the borders of windows, up to the end
-/// of the contig, and beyond it. And the reads without a place.
-fn regions(place: &Place<'_>, file: &str) -> Result<Vec<String>> {
-    let header = Printed::newest(place, &format!("view -H {file}"))?.text()?;
+/// Whole contigs and parts of them: short and long regions, around the borders of windows, up to the end
+/// of the contig, and beyond it. Also the reads without a position.
+fn regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
+    let header = Printed::newest(dir, &format!("view -H {file}"))?.text()?;
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
     };
@@ -145,7 +147,7 @@ fn regions(place: &Place<'_>, file: &str) -> Result<Vec<String>> {
         .collect();
     let mut regions: Vec<String> = contigs.iter().map(|(name, _)| name.clone()).collect();
     regions.push("*".to_owned());
-    let mut random = Random::new(contigs.len() as u64);
+    let mut random = SeededRandom::new(contigs.len() as u64);
     while regions.len() < REGIONS {
         let (name, length) = &contigs[random.below(contigs.len() as u64) as usize];
         let anywhere = 1 + random.below(*length);
@@ -171,7 +173,7 @@ fn regions(place: &Place<'_>, file: &str) -> Result<Vec<String>> {
 /// Few reads on these contigs: short ones, some that skip far, placed ones without alignment, and unplaced
 /// ones.
 fn long_alignments(seed: u64, lengths: &[u64]) -> String {
-    let mut random = Random::new(seed);
+    let mut random = SeededRandom::new(seed);
     let mut text = String::new();
     for (i, length) in lengths.iter().enumerate() {
         let _ = writeln!(text, "@SQ\tSN:c{i}\tLN:{length}");

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-/// Why peers that are neither packages of the system nor archives of Maven are not asked in CI: making them takes minutes.
-/// (samtools 1.24, whose orders are the reference, is made all the same.)
+/// The reason why CI skips peers that are neither system packages nor Maven archives: building them takes minutes.
+/// (samtools 1.24, whose orders are the reference, is built anyway.)
 pub const FULL_RUN: &str = "its peer is made from source or by pip, for runs without --quick";
 
-/// Counts comparisons and says how each ended.
+/// Counts comparisons and prints the result of each.
 #[derive(Default)]
 pub struct Ledger {
     comparisons: usize,
@@ -20,7 +20,7 @@ impl Ledger {
         println!("-- {name}: {about}");
     }
 
-    /// Makes one comparison. What it returns are its figures; whatever goes wrong, also a program that
+    /// Makes one comparison, which returns its figures. Any error, also of a program that
     /// fails, is a failure of the comparison.
     pub fn check(&mut self, what: &str, comparison: impl FnOnce() -> Result<String>) {
         self.comparisons += 1;
@@ -34,13 +34,13 @@ impl Ledger {
         }
     }
 
-    /// Says of comparisons that they are not made, and why; they are neither `ok` nor `FAIL`.
+    /// Prints that comparisons are left out, and why; they are neither `ok` nor `FAIL`.
     pub fn left_out(&mut self, what: &str, why: &str) {
         self.left_out += 1;
         println!("out   {what} is left out: {why}");
     }
 
-    /// How often comparisons were left out.
+    /// The number of comparisons that were left out.
     pub fn left_outs(&self) -> usize {
         self.left_out
     }

@@ -6,9 +6,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::commands::{Place, shown};
+use super::commands::{SampleDir, shown};
 
-/// What a program prints, as it comes.
+/// The lines of a running program.
 pub struct Printed {
     child: Child,
     reader: BufReader<ChildStdout>,
@@ -25,17 +25,17 @@ impl Printed {
         Ok(Printed { child, reader: BufReader::with_capacity(1 << 18, stdout), shown })
     }
 
-    /// What samtools prints.
-    pub fn samtools(place: &Place<'_>, words: &str) -> Result<Self> {
-        Self::by(place.samtools_command(words))
+    /// Runs the system's samtools.
+    pub fn samtools(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
+        Self::by(dir.samtools_command(words))
     }
 
-    /// What samtools 1.24 prints.
-    pub fn newest(place: &Place<'_>, words: &str) -> Result<Self> {
-        Self::by(place.newest_command(words))
+    /// Runs samtools 1.24.
+    pub fn newest(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
+        Self::by(dir.newest_command(words))
     }
 
-    /// The next line, without its end; false after the last one, where the program must have ended well.
+    /// The next line, without its end; false after the last one. Then the program must have succeeded.
     pub fn line(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         line.clear();
         if self.reader.read_until(b'\n', line)? == 0 {
@@ -73,7 +73,7 @@ impl Printed {
 
 impl Drop for Printed {
     fn drop(&mut self) {
-        // A comparison that ends early leaves a program that would wait for its reader.
+        // After a comparison that ends early, the program would wait for its reader.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -109,7 +109,7 @@ pub fn tags_in_order(line: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Compares what two programs print, line by line; returns the number of lines compared.
+/// Compares the output of two programs line by line; returns the number of lines compared.
 pub fn same(mut ours: Printed, mut theirs: Printed, normal: Normal) -> Result<u64> {
     let (mut one, mut other) = (Vec::new(), Vec::new());
     let next = |printed: &mut Printed, line: &mut Vec<u8>| -> Result<bool> {
@@ -139,16 +139,16 @@ fn show(line: &[u8]) -> String {
 }
 
 /// Compares two files byte for byte.
-pub fn same_bytes(place: &Place<'_>, one: &str, other: &str) -> Result<u64> {
-    let open = |name: &str| File::open(place.path(name)).with_context(|| format!("no {name}"));
+pub fn same_bytes(dir: &SampleDir<'_>, one: &str, other: &str) -> Result<u64> {
+    let open = |name: &str| File::open(dir.path(name)).with_context(|| format!("no {name}"));
     same_streams(&mut BufReader::new(open(one)?), &mut BufReader::new(open(other)?))
         .with_context(|| format!("{one} and {other}"))
 }
 
 /// Compares the records of two BAM files byte for byte, whatever their headers and compression.
-pub fn same_records(place: &Place<'_>, ours: &str, theirs: &str) -> Result<u64> {
-    let mut one = Printed::by(place.inflated(ours))?;
-    let mut other = Printed::by(place.inflated(theirs))?;
+pub fn same_records(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<u64> {
+    let mut one = Printed::by(dir.inflated(ours))?;
+    let mut other = Printed::by(dir.inflated(theirs))?;
     skip_header(&mut one.reader)?;
     skip_header(&mut other.reader)?;
     let bytes = same_streams(&mut one.reader, &mut other.reader)?;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::lines::Printed;
 
-/// What became of one record: its name, flag without 0x400, RNAME and POS, and whether it is marked.
+/// A record (name, flag without 0x400, RNAME and POS) and whether it is marked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Mark {
     /// `QNAME FLAG RNAME POS`, separated by tabs.
@@ -21,17 +21,17 @@ pub struct Marks(Vec<Mark>);
 /// Names of templates that only one of two files marks.
 #[derive(Default)]
 pub struct Differences {
-    /// Marked by us alone.
+    /// Marked only by readmill.
     pub ours: BTreeSet<String>,
-    /// Marked by them alone.
+    /// Marked only by the peer.
     pub theirs: BTreeSet<String>,
     records: usize,
 }
 
 impl Marks {
     /// Reads the marks of a file.
-    pub fn of(place: &Place<'_>, file: &str) -> Result<Self> {
-        let mut printed = Printed::samtools(place, &format!("view {file}"))?;
+    pub fn of(dir: &SampleDir<'_>, file: &str) -> Result<Self> {
+        let mut printed = Printed::samtools(dir, &format!("view {file}"))?;
         let (mut line, mut marks) = (Vec::new(), Vec::new());
         while printed.line(&mut line)? {
             let text = std::str::from_utf8(&line)?;
@@ -52,7 +52,7 @@ impl Marks {
         format!("{} records, {marked} duplicates", self.0.len())
     }
 
-    /// Where these, ours, differ from theirs. Other records in one of them are an error.
+    /// The differences between our marks and theirs. Other records in one of them are an error.
     pub fn differences(&self, theirs: &Marks) -> Result<Differences> {
         if self.0.len() != theirs.0.len() {
             bail!("{} records, theirs has {}", self.0.len(), theirs.0.len());
@@ -72,7 +72,7 @@ impl Marks {
         Ok(differences)
     }
 
-    /// Every record is marked alike; returns the figures.
+    /// Checks that every record is marked alike; returns the figures.
     pub fn same(&self, theirs: &Marks) -> Result<String> {
         let differences = self.differences(theirs)?;
         if differences.records == 0 {

@@ -1,4 +1,4 @@
-//! Inputs for every order, made from a sample: with what some orders need and simulated reads lack, in the
+//! Inputs for every order, made from a sample, with fields that some orders need and simulated reads lack, in the
 //! order of the sample and shuffled.
 //!
 //! Reads get MC, most of them MI and CB. Some alignments get a secondary one with the same place, and
@@ -10,30 +10,30 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::lines::Printed;
-use super::random::Random;
+use super::random::SeededRandom;
 
 /// The reads of `orders.bam` in three files.
 pub const PARTS: [&str; 3] = ["part-1.bam", "part-2.bam", "part-3.bam"];
 
 /// Makes `orders.bam`, its parts, and `shuffled.bam` from `in.bam`. Returns the number of records.
-pub fn make(place: &Place<'_>) -> Result<usize> {
-    let (header, records) = read(place)?;
+pub fn make(dir: &SampleDir<'_>) -> Result<usize> {
+    let (header, records) = read(dir)?;
     let mut records = equipped(records);
-    write(place, "orders.bam", &header, &records)?;
+    write(dir, "orders.bam", &header, &records)?;
     let (first, second) = (records.len() / 5, records.len() / 2);
     let parts = [&records[..first], &records[first..second], &records[second..]];
     for (name, part) in PARTS.iter().zip(parts) {
-        write(place, name, &header, part)?;
+        write(dir, name, &header, part)?;
     }
-    Random::new(records.len() as u64).shuffle(&mut records);
-    write(place, "shuffled.bam", &header, &records)?;
+    SeededRandom::new(records.len() as u64).shuffle(&mut records);
+    write(dir, "shuffled.bam", &header, &records)?;
     Ok(records.len())
 }
 
-fn read(place: &Place<'_>) -> Result<(String, Vec<String>)> {
-    let mut printed = Printed::newest(place, "view -h --no-PG in.bam")?;
+fn read(dir: &SampleDir<'_>) -> Result<(String, Vec<String>)> {
+    let mut printed = Printed::newest(dir, "view -h --no-PG in.bam")?;
     let (mut header, mut records, mut line) = (String::new(), Vec::new(), Vec::new());
     while printed.line(&mut line)? {
         let text = String::from_utf8_lossy(&line).into_owned();
@@ -65,7 +65,7 @@ fn equipped(records: Vec<String>) -> Vec<String> {
             cigars[usize::from(flags & 0x80 != 0)] = column(record, 5).to_owned();
         }
     }
-    let mut random = Random::new(records.len() as u64);
+    let mut random = SeededRandom::new(records.len() as u64);
     let (mut name, mut other_name, mut earlier) = (String::new(), None, String::from("first"));
     let (mut fields, mut equipped) = (String::new(), Vec::new());
     for mut record in records {
@@ -93,7 +93,7 @@ fn equipped(records: Vec<String>) -> Vec<String> {
     equipped
 }
 
-fn molecule_and_cell(random: &mut Random) -> String {
+fn molecule_and_cell(random: &mut SeededRandom) -> String {
     let mut fields = String::new();
     if !random.once_in(4) {
         fields += &format!("\tMI:Z:{}{}", random.below(30), random.pick(&["", "/A", "/B"]));
@@ -111,8 +111,8 @@ fn secondary(record: &str) -> String {
     columns.join("\t")
 }
 
-fn write(place: &Place<'_>, name: &str, header: &str, records: &[String]) -> Result<()> {
-    let mut samtools = place.newest_command(&format!("view --no-PG -1 -o {name} -"));
+fn write(dir: &SampleDir<'_>, name: &str, header: &str, records: &[String]) -> Result<()> {
+    let mut samtools = dir.newest_command(&format!("view --no-PG -1 -o {name} -"));
     let mut samtools = samtools.stdin(Stdio::piped()).spawn().context("samtools does not start")?;
     let pipe = samtools.stdin.take().context("samtools has no input")?;
     let mut pipe = std::io::BufWriter::with_capacity(1 << 18, pipe);

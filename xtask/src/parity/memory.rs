@@ -1,14 +1,14 @@
-//! The same bytes for any number of threads and any memory, and from a pipe; and no more memory than
-//! was given.
+//! Checks that bytes are the same for any number of threads and any memory and from a pipe, and that no more memory
+//! is used than was given.
 
 use anyhow::{Context, Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::same_bytes;
 use super::pipeline;
 
-/// Threads and memory; nothing is the least that readmill accepts.
+/// Threads and memory; `None` is the least that readmill accepts.
 const MEANS: [(u32, Option<&str>); 7] = [
     (1, None),
     (1, Some("64M")),
@@ -19,28 +19,28 @@ const MEANS: [(u32, Option<&str>); 7] = [
     (8, Some("4G")),
 ];
 
-/// All five steps with different means.
-pub fn compare(place: &Place<'_>, ledger: &mut Ledger) {
+/// All five steps with different threads and memory.
+pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check(
         "means: the same bytes for 1, 2, 8 threads, the least memory to 4G, and from a pipe",
         || {
-            let dropped = pipeline::other_dictionary(place)?;
+            let dropped = pipeline::other_dictionary(dir)?;
             let steps = pipeline::five_steps();
             let reference = "-o means.bam -@ 1 -m 1G";
-            place.readmill(&format!("prep in.bam {reference} {steps}"))?;
+            dir.readmill(&format!("prep in.bam {reference} {steps}"))?;
             for (threads, memory) in MEANS {
                 let arguments = format!("prep in.bam -o other.bam -@ {threads} {steps}");
                 let memory = match memory {
                     Some(given) => given.to_owned(),
-                    None => place.least_memory(&arguments)?,
+                    None => dir.least_memory(&arguments)?,
                 };
                 let means = format!("-@ {threads} -m {memory}");
-                let said = place.readmill(&format!("{arguments} -m {memory}"))?;
+                let said = dir.readmill(&format!("{arguments} -m {memory}"))?;
                 within(&said).with_context(|| means.clone())?;
-                equal(place).with_context(|| means)?;
+                equal(dir).with_context(|| means)?;
             }
-            place.readmill_from("in.bam", &format!("prep - -o other.bam -@ 2 -m 64M {steps}"))?;
-            let bytes = equal(place)?;
+            dir.readmill_from("in.bam", &format!("prep - -o other.bam -@ 2 -m 64M {steps}"))?;
+            let bytes = equal(dir)?;
             Ok(format!("{} runs, {bytes} bytes; without {dropped}", MEANS.len() + 2))
         },
     );
@@ -58,7 +58,7 @@ fn within(said: &str) -> Result<()> {
     Ok(())
 }
 
-fn equal(place: &Place<'_>) -> Result<u64> {
-    same_bytes(place, "other.bam.bai", "means.bam.bai")?;
-    same_bytes(place, "other.bam", "means.bam")
+fn equal(dir: &SampleDir<'_>) -> Result<u64> {
+    same_bytes(dir, "other.bam.bai", "means.bam.bai")?;
+    same_bytes(dir, "other.bam", "means.bam")
 }

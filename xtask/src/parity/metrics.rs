@@ -1,17 +1,17 @@
-//! The metrics file, beside that of Picard MarkDuplicates and as MultiQC reads it.
+//! Compares the metrics file with that of Picard MarkDuplicates, as text and as MultiQC reads it.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use super::commands::{Commands, Place};
+use super::commands::{Commands, SampleDir};
 use super::ledger::{FULL_RUN, Ledger};
 use super::samples;
 use crate::peers::Peers;
 
-/// How Picard and readmill are told the same.
-struct Case {
+/// The same options for Picard and readmill.
+struct MetricsCase {
     about: &'static str,
     input: &'static str,
     order: &'static str,
@@ -19,17 +19,23 @@ struct Case {
     ours: &'static str,
 }
 
-const CASES: [Case; 4] = [
-    Case { about: "template mode", input: "in.bam", order: "queryname", picard: "", ours: "" },
-    Case { about: "coordinate mode", input: "sorted.bam", order: "coordinate", picard: "", ours: "" },
-    Case {
+const CASES: [MetricsCase; 4] = [
+    MetricsCase { about: "template mode", input: "in.bam", order: "queryname", picard: "", ours: "" },
+    MetricsCase {
+        about: "coordinate mode",
+        input: "sorted.bam",
+        order: "coordinate",
+        picard: "",
+        ours: "",
+    },
+    MetricsCase {
         about: "a distance of 2,500 pixels",
         input: "in.bam",
         order: "queryname",
         picard: "OPTICAL_DUPLICATE_PIXEL_DISTANCE=2500",
         ours: "--optical-distance 2500",
     },
-    Case {
+    MetricsCase {
         about: "no locations",
         input: "in.bam",
         order: "queryname",
@@ -38,8 +44,8 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// Metrics of one library and of several, each of so many templates, and MultiQC on those of one: of several
-/// libraries, it reports the first alone (release 1.35, of Picard's file, too).
+/// Compares metrics of one library and of several, each with this number of templates, and MultiQC on those of one:
+/// of several libraries it reports only the first (release 1.35, also for Picard's file).
 pub fn all(
     commands: &Commands,
     peers: &Peers,
@@ -50,12 +56,12 @@ pub fn all(
 ) -> Result<()> {
     for libraries in [1, 3] {
         let sample = samples::of_libraries(libraries, pairs);
-        let place = Place::new(commands, &root.join(&sample.name))?;
-        sample.make(&place)?;
+        let dir = SampleDir::new(commands, &root.join(&sample.name))?;
+        sample.make(&dir)?;
         ledger.title(&sample.name, sample.about);
-        compare(&place, ledger);
+        compare(&dir, ledger);
         match (libraries, full) {
-            (1, true) => read_by_multiqc(&place, peers, ledger),
+            (1, true) => read_by_multiqc(&dir, peers, ledger),
             (1, false) => ledger.left_out("metrics: MultiQC", FULL_RUN),
             _ => {}
         }
@@ -63,26 +69,26 @@ pub fn all(
     Ok(())
 }
 
-/// The sample's metrics in several ways, as Picard has them.
-fn compare(place: &Place<'_>, ledger: &mut Ledger) {
+/// Compares the sample's metrics with Picard's, with several options.
+fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     for case in CASES {
         ledger.check(&format!("metrics, {}: the file of MarkDuplicates", case.about), || {
-            if !place.path(case.input).exists() {
-                place.samtools(&format!("sort -o {} in.bam", case.input))?;
+            if !dir.path(case.input).exists() {
+                dir.samtools(&format!("sort -o {} in.bam", case.input))?;
             }
-            let Case { input, order, picard, ours, .. } = case;
+            let MetricsCase { input, order, picard, ours, .. } = case;
             let rules = format!("ASSUME_SORT_ORDER={order} VALIDATION_STRINGENCY=SILENT {picard}");
-            place.picard(&format!("MarkDuplicates I={input} O=picard.bam M=picard.txt {rules}"))?;
-            place.readmill(&format!("markdup {input} -o ours.bam --metrics ours.txt {ours} -m 1G"))?;
-            same(place, "ours.txt", "picard.txt")
+            dir.picard(&format!("MarkDuplicates I={input} O=picard.bam M=picard.txt {rules}"))?;
+            dir.readmill(&format!("markdup {input} -o ours.bam --metrics ours.txt {ours} -m 1G"))?;
+            same(dir, "ours.txt", "picard.txt")
         });
     }
 }
 
-/// Whether two metrics files are equal but for the command line and the date; the figures are those of
+/// Whether two metrics files are equal except the command line and the date; the figures are those of
 /// the table, a library each.
-pub fn same(place: &Place<'_>, ours: &str, theirs: &str) -> Result<String> {
-    let [ours, theirs] = [ours, theirs].map(|file| fs::read_to_string(place.path(file)));
+pub fn same(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
+    let [ours, theirs] = [ours, theirs].map(|file| fs::read_to_string(dir.path(file)));
     let (ours, theirs) = (ours?, theirs?);
     let mut lines = 0;
     let (mut left, mut right) = (ours.split('\n'), theirs.split('\n'));
@@ -104,18 +110,18 @@ pub fn same(place: &Place<'_>, ours: &str, theirs: &str) -> Result<String> {
 }
 
 /// MultiQC finds the metrics of one library, takes the output for the sample, and reads every number as it is.
-fn read_by_multiqc(place: &Place<'_>, peers: &Peers, ledger: &mut Ledger) {
+fn read_by_multiqc(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     ledger.check("metrics: MultiQC reads the sample and all numbers", || {
         let multiqc = peers.multiqc()?;
-        place.readmill("markdup in.bam -o ours.bam --metrics sample.metrics.txt -m 1G")?;
+        dir.readmill("markdup in.bam -o ours.bam --metrics sample.metrics.txt -m 1G")?;
         let mut command = multiqc.command();
-        command.current_dir(place.directory());
+        command.current_dir(dir.directory());
         command.args("--quiet --force --no-report --module picard --outdir multiqc".split(' '));
         let output = command.arg("sample.metrics.txt").output().context("MultiQC does not start")?;
         ensure!(output.status.success(), "MultiQC failed: {}", String::from_utf8_lossy(&output.stderr));
-        let read = fs::read_to_string(place.path("multiqc/multiqc_data/multiqc_picard_dups.txt"))
+        let read = fs::read_to_string(dir.path("multiqc/multiqc_data/multiqc_picard_dups.txt"))
             .context("MultiQC found no metrics")?;
-        let ours = fs::read_to_string(place.path("sample.metrics.txt"))?;
+        let ours = fs::read_to_string(dir.path("sample.metrics.txt"))?;
         let [names, values] = rows(table(&ours))?;
         let [read_names, read_values] = rows(read.lines())?;
         ensure!(read_names[1..] == names[..], "columns {read_names:?}");
@@ -135,11 +141,11 @@ fn read_by_multiqc(place: &Place<'_>, peers: &Peers, ledger: &mut Ledger) {
             )
         };
         // One is named after the output, one by the flag, where the output is a pipe.
-        place.readmill(&format!("prep --mark-duplicates in.bam -o NA1.bam {}", reports("NA1")))?;
+        dir.readmill(&format!("prep --mark-duplicates in.bam -o NA1.bam {}", reports("NA1")))?;
         let named = format!("prep --mark-duplicates in.bam -o /dev/null --sample NA2 {}", reports("NA2"));
-        place.readmill(&named)?;
+        dir.readmill(&named)?;
         let mut command = multiqc.command();
-        command.current_dir(place.directory());
+        command.current_dir(dir.directory());
         command.args("--quiet --force --no-report --outdir joined".split(' '));
         for end in ["metrics.txt", "flagstat", "stats.txt", "idxstats"] {
             command.args(["NA1", "NA2"].map(|name| format!("{name}.bam.{end}")));
@@ -148,7 +154,7 @@ fn read_by_multiqc(place: &Place<'_>, peers: &Peers, ledger: &mut Ledger) {
         ensure!(output.status.success(), "MultiQC failed: {}", String::from_utf8_lossy(&output.stderr));
         let files = ["picard_dups", "samtools_flagstat", "samtools_stats", "samtools_idxstats", "general_stats"];
         for file in files {
-            let path = place.path(&format!("joined/multiqc_data/multiqc_{file}.txt"));
+            let path = dir.path(&format!("joined/multiqc_data/multiqc_{file}.txt"));
             let text = fs::read_to_string(path).with_context(|| format!("MultiQC found no {file}"))?;
             let samples: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split('\t').next()).collect();
             ensure!(samples == ["NA1", "NA2"], "{file} has {samples:?}");

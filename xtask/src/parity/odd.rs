@@ -1,9 +1,9 @@
-//! Records as no aligner writes them, sorted beside samtools sort.
+//! Compares the sort with samtools sort, on records that no aligner writes.
 
 use std::fmt::Write as _;
 use std::fs;
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::{Printed, same, same_records, without_programs};
 
@@ -20,7 +20,7 @@ const HEADER: &str = "\
 @PG\tID:samtools\tPN:another
 ";
 
-/// All types of tags at their limits, a tag given twice, odd bases, qualities and positions.
+/// All types of tags at their limits, a repeated tag, unusual bases, qualities and positions.
 const RECORDS: &str = "\
 tags\t0\tc1\t100\t60\t4M\t*\t0\t0\tACGT\tIIII\tXA:A:!\tXi:i:-1\tXj:i:4294967295\tXk:i:-2147483648\tXf:f:3.14159\tXz:Z:\tXh:H:1AE3\tXb:B:c,-1,2\tXB:B:C,255\tXs:B:s,-300\tXS:B:S,65535\tXl:B:i,-70000\tXL:B:I,4000000000\tXF:B:f,1.5,-2e10,1e-9\tXE:B:c\tXQ:f:1e+20\tXR:f:-0\tXT:f:123456789
 twice\t0\tc1\t100\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:1\tNM:i:2
@@ -40,18 +40,18 @@ zero-length\t1\tc1\t3\t60\t0M3M\t*\t0\t0\tACG\tIII
 ";
 
 /// Sorts them as SAM and as BAM.
-pub fn compare(place: &Place<'_>, ledger: &mut Ledger) {
+pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.title("odd", "records as no aligner writes them");
     for input in ["odd.sam", "odd.bam"] {
         ledger.check(&format!("sort: {input} as samtools sort, as text and byte for byte"), || {
-            fs::write(place.path("odd.sam"), text())?;
-            place.samtools("view --no-PG -b -o odd.bam odd.sam")?;
-            place.samtools(&format!("sort -o theirs.bam {input}"))?;
-            place.readmill(&format!("sort {input} -o ours.bam"))?;
-            let ours = Printed::samtools(place, "view -h --no-PG ours.bam")?;
-            let theirs = Printed::samtools(place, "view -h --no-PG theirs.bam")?;
+            fs::write(dir.path("odd.sam"), text())?;
+            dir.samtools("view --no-PG -b -o odd.bam odd.sam")?;
+            dir.samtools(&format!("sort -o theirs.bam {input}"))?;
+            dir.readmill(&format!("sort {input} -o ours.bam"))?;
+            let ours = Printed::samtools(dir, "view -h --no-PG ours.bam")?;
+            let theirs = Printed::samtools(dir, "view -h --no-PG theirs.bam")?;
             let lines = same(ours, theirs, without_programs)?;
-            same_records(place, "ours.bam", "theirs.bam")?;
+            same_records(dir, "ours.bam", "theirs.bam")?;
             Ok(format!("{lines} lines"))
         });
     }
@@ -65,7 +65,7 @@ pub fn text() -> String {
         let (cigar, bases) = ("1M".repeat(operators), "A".repeat(operators));
         let _ = writeln!(text, "long-{operators}\t0\tc1\t7\t60\t{cigar}\t*\t0\t0\t{bases}\t*");
     }
-    // The longest name there may be.
+    // The longest name that is allowed.
     let _ = writeln!(text, "{}\t0\tc1\t3\t60\t3M\t*\t0\t0\tACG\tIII", "n".repeat(254));
     text
 }

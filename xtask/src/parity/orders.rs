@@ -1,29 +1,29 @@
-//! Every order beside the tool whose order it is, on samples as aligners leave them and shuffled.
+//! Compares every order with the tool that defines it, on samples in aligner order and shuffled.
 
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::{Printed, same, same_bytes, same_records, without_programs};
 use super::mates;
-use super::raw::beside;
+use super::raw::in_parallel;
 
-/// An order, as readmill and as the other tool are asked for it.
+/// An order, with the flags of readmill and of the other tool.
 #[derive(Clone, Copy)]
-pub struct Asked {
-    /// What it is called here.
+pub struct OrderComparison {
+    /// Its name in this comparison.
     pub name: &'static str,
     /// Flags of `readmill sort`.
     own: &'static str,
     /// The tool and its flags.
-    pub of: Of,
+    pub of: OrderTool,
 }
 
-/// Whose order it is.
+/// The tool that defines an order.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum OrderTool {
     /// `samtools sort` of 1.24, with these flags.
     Newest(&'static str),
     /// `samtools sort` of the system.
@@ -32,13 +32,13 @@ pub enum Of {
     Picard,
 }
 
-const fn newest(name: &'static str, flags: &'static str) -> Asked {
-    Asked { name, own: flags, of: Of::Newest(flags) }
+const fn newest(name: &'static str, flags: &'static str) -> OrderComparison {
+    OrderComparison { name, own: flags, of: OrderTool::Newest(flags) }
 }
 
 /// All orders. TAG stands for a field.
-pub const ORDERS: [Asked; 10] = [
-    Asked { name: "coordinate", own: "", of: Of::System },
+pub const ORDERS: [OrderComparison; 10] = [
+    OrderComparison { name: "coordinate", own: "", of: OrderTool::System },
     newest("coordinate", ""),
     newest("natural", "-n"),
     newest("lexicographic", "-N"),
@@ -47,16 +47,16 @@ pub const ORDERS: [Asked; 10] = [
     newest("tag, then lexicographic", "-t TAG -N"),
     newest("template-coordinate", "--template-coordinate"),
     newest("minhash", "-M"),
-    Asked { name: "queryname", own: "--sort queryname", of: Of::Picard },
+    OrderComparison { name: "queryname", own: "--sort queryname", of: OrderTool::Picard },
 ];
 
-impl Asked {
-    /// What is compared, in words.
+impl OrderComparison {
+    /// Describes the comparison in words.
     pub fn title(&self, tag: &str) -> String {
         let whose = match self.of {
-            Of::Newest(flags) => format!("samtools 1.24 sort {}", flags.replace("TAG", tag)),
-            Of::System => "the system's samtools sort".to_owned(),
-            Of::Picard => "SortSam".to_owned(),
+            OrderTool::Newest(flags) => format!("samtools 1.24 sort {}", flags.replace("TAG", tag)),
+            OrderTool::System => "the system's samtools sort".to_owned(),
+            OrderTool::Picard => "SortSam".to_owned(),
         };
         format!("{} as {}", self.name, whose.trim())
     }
@@ -67,31 +67,31 @@ impl Asked {
     }
 
     /// readmill's command; `rest` is options and files.
-    pub fn readmill(&self, place: &Place<'_>, tag: &str, rest: &str) -> Command {
-        place.readmill_command(&format!("sort {} {rest}", self.flags(tag)))
+    pub fn readmill(&self, dir: &SampleDir<'_>, tag: &str, rest: &str) -> Command {
+        dir.readmill_command(&format!("sort {} {rest}", self.flags(tag)))
     }
 
-    /// The command of samtools, where the order is one of its.
-    pub fn samtools(&self, place: &Place<'_>, tag: &str, rest: &str) -> Option<Command> {
+    /// The command of samtools, if it has the order.
+    pub fn samtools(&self, dir: &SampleDir<'_>, tag: &str, rest: &str) -> Option<Command> {
         match self.of {
-            Of::Newest(flags) => {
-                Some(place.newest_command(&format!("sort {} {rest}", flags.replace("TAG", tag))))
+            OrderTool::Newest(flags) => {
+                Some(dir.newest_command(&format!("sort {} {rest}", flags.replace("TAG", tag))))
             }
-            Of::System => Some(place.samtools_command(&format!("sort {rest}"))),
-            Of::Picard => None,
+            OrderTool::System => Some(dir.samtools_command(&format!("sort {rest}"))),
+            OrderTool::Picard => None,
         }
     }
 }
 
-/// The files of a sample, and the field by which each is sorted: a number that all records have, and text
+/// The files of a sample, and the field by which each is sorted: a number that all records have, and a text
 /// that half of them lack.
 const FILES: [(&str, &str); 2] = [("orders.bam", "AS"), ("shuffled.bam", "CB")];
 
-/// Compares every order on one sample. A deep sample is sorted with the least memory, too; if time is short,
+/// Compares every order on one sample. A deep sample is sorted with the least memory, too; with `--quick`
 /// it is compared only once in each order.
-pub fn compare(place: &Place<'_>, is_deep: bool, every: bool, ledger: &mut Ledger) {
+pub fn compare(dir: &SampleDir<'_>, is_deep: bool, every: bool, ledger: &mut Ledger) {
     ledger.check("orders: inputs with MC, MI, CB, secondary alignments and repeated names", || {
-        let records = mates::make(place)?;
+        let records = mates::make(dir)?;
         Ok(format!("{records} records"))
     });
     for (number, asked) in ORDERS.into_iter().enumerate() {
@@ -101,16 +101,16 @@ pub fn compare(place: &Place<'_>, is_deep: bool, every: bool, ledger: &mut Ledge
                 continue;
             }
             ledger.check(&format!("orders: {input}, {}", asked.title(tag)), || {
-                let figures = beside_its_tool(place, asked, input, tag)?;
-                let from_parts = if is_in_order { in_parts(place, asked, tag)? } else { "" };
+                let figures = compare_with_its_tool(dir, asked, input, tag)?;
+                let from_parts = if is_in_order { in_parts(dir, asked, tag)? } else { "" };
                 Ok(figures + from_parts)
             });
-            if is_deep && asked.of != Of::System {
+            if is_deep && asked.of != OrderTool::System {
                 let codecs = ["lz4", "zstd", "none"];
                 let codecs = if every { &codecs[..] } else { &codecs[number % 3..][..1] };
                 ledger
                     .check(&format!("orders: {input}, {}, spilled, the same bytes", asked.name), || {
-                        spilled(place, asked, input, tag, codecs)
+                        spilled(dir, asked, input, tag, codecs)
                     });
             }
         }
@@ -118,50 +118,65 @@ pub fn compare(place: &Place<'_>, is_deep: bool, every: bool, ledger: &mut Ledge
 }
 
 /// Leaves `ours.bam`.
-fn beside_its_tool(place: &Place<'_>, asked: Asked, input: &str, tag: &str) -> Result<String> {
-    let ours = asked.readmill(place, tag, &format!("{input} -o ours.bam -u --no-index -m 1G"));
-    let theirs = asked.samtools(place, tag, &format!("{input} -o theirs.bam -u"));
-    for left in beside([ours].into_iter().chain(theirs))? {
+fn compare_with_its_tool(
+    dir: &SampleDir<'_>,
+    asked: OrderComparison,
+    input: &str,
+    tag: &str,
+) -> Result<String> {
+    let ours = asked.readmill(dir, tag, &format!("{input} -o ours.bam -u --no-index -m 1G"));
+    let theirs = asked.samtools(dir, tag, &format!("{input} -o theirs.bam -u"));
+    for left in in_parallel([ours].into_iter().chain(theirs))? {
         ensure!(left.succeeded, "{} failed: {}", left.shown, left.said);
     }
-    if asked.of == Of::Picard { beside_picard(place, input) } else { beside_samtools(place, asked) }
+    if asked.of == OrderTool::Picard {
+        compare_with_picard(dir, input)
+    } else {
+        compare_with_samtools(dir, asked)
+    }
 }
 
 /// The same reads from three files.
-fn in_parts(place: &Place<'_>, asked: Asked, tag: &str) -> Result<&'static str> {
+fn in_parts(dir: &SampleDir<'_>, asked: OrderComparison, tag: &str) -> Result<&'static str> {
     let (flags, files) = (asked.flags(tag), mates::PARTS.join(" "));
-    place.readmill(&format!("sort {flags} {files} -o from-parts.bam -u --no-index -m 1G"))?;
-    same_bytes(place, "from-parts.bam", "ours.bam")?;
+    dir.readmill(&format!("sort {flags} {files} -o from-parts.bam -u --no-index -m 1G"))?;
+    same_bytes(dir, "from-parts.bam", "ours.bam")?;
     Ok("; the same bytes from three files")
 }
 
 /// Header and records of `ours.bam` beside `theirs.bam`.
-fn beside_samtools(place: &Place<'_>, asked: Asked) -> Result<String> {
-    let header = |file: &str| Printed::newest(place, &format!("view -H --no-PG {file}"));
+fn compare_with_samtools(dir: &SampleDir<'_>, asked: OrderComparison) -> Result<String> {
+    let header = |file: &str| Printed::newest(dir, &format!("view -H --no-PG {file}"));
     let lines = same(header("ours.bam")?, header("theirs.bam")?, without_programs)
         .with_context(|| format!("the header, {}", asked.name))?;
-    let bytes = same_records(place, "ours.bam", "theirs.bam")?;
+    let bytes = same_records(dir, "ours.bam", "theirs.bam")?;
     Ok(format!("{lines} lines of header, {bytes} bytes of records"))
 }
 
 /// Records as text: htsjdk computes bins anew.
-fn beside_picard(place: &Place<'_>, input: &str) -> Result<String> {
-    place.picard(&format!(
+fn compare_with_picard(dir: &SampleDir<'_>, input: &str) -> Result<String> {
+    dir.picard(&format!(
         "SortSam I={input} O=theirs.bam SORT_ORDER=queryname COMPRESSION_LEVEL=0 VALIDATION_STRINGENCY=SILENT"
     ))?;
-    let view = |file: &str| Printed::newest(place, &format!("view {file}"));
+    let view = |file: &str| Printed::newest(dir, &format!("view {file}"));
     let records = same(view("ours.bam")?, view("theirs.bam")?, |_| true)?;
     Ok(format!("{records} records"))
 }
 
 /// `ours.bam` again, with the least memory.
-fn spilled(place: &Place<'_>, asked: Asked, input: &str, tag: &str, codecs: &[&str]) -> Result<String> {
+fn spilled(
+    dir: &SampleDir<'_>,
+    asked: OrderComparison,
+    input: &str,
+    tag: &str,
+    codecs: &[&str],
+) -> Result<String> {
     let arguments = format!("sort {} {input} -o spilled.bam -u --no-index -@ 1", asked.flags(tag));
-    let least = place.least_memory(&arguments)?;
+    let least = dir.least_memory(&arguments)?;
     let mut done = Vec::new();
     for codec in codecs {
-        let said = place.readmill(&format!("{arguments} -m {least} --spill-codec {codec}"))?;
-        same_bytes(place, "spilled.bam", "ours.bam").with_context(|| codec.to_string())?;
+        let said = dir.readmill(&format!("{arguments} -m {least} --spill-codec {codec}"))?;
+        same_bytes(dir, "spilled.bam", "ours.bam").with_context(|| codec.to_string())?;
         let spilled = said.lines().last().and_then(|line| line.rsplit("; ").next()).unwrap_or_default();
         ensure!(!spilled.ends_with(" in 0 runs"), "nothing was spilled: {said}");
         done.push(format!("{codec} {spilled}"));

@@ -1,10 +1,10 @@
-//! The five steps in one pass, beside a chain of samtools and Picard that does the same.
+//! Compares the five steps in one pass with a chain of samtools and Picard that does the same.
 
 use std::fs;
 
 use anyhow::{Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::duplicates::mark_duplicates;
 use super::ledger::Ledger;
 use super::lines::{Printed, same, tags_in_order};
@@ -23,56 +23,56 @@ pub fn five_steps() -> String {
 }
 
 /// Leaves `five.bam` (ours) and `chain.bam` (theirs).
-pub fn compare(place: &Place<'_>, ledger: &mut Ledger) {
+pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("five steps: records as the chain's, field by field", || {
-        let dropped = other_dictionary(place)?;
-        place.readmill(&format!("prep in.bam -o five.bam -m 1G {}", five_steps()))?;
-        chain(place)?;
-        let ours = Printed::samtools(place, "view five.bam")?;
-        let theirs = Printed::samtools(place, "view chain.bam")?;
+        let dropped = other_dictionary(dir)?;
+        dir.readmill(&format!("prep in.bam -o five.bam -m 1G {}", five_steps()))?;
+        chain(dir)?;
+        let ours = Printed::samtools(dir, "view five.bam")?;
+        let theirs = Printed::samtools(dir, "view chain.bam")?;
         let records = same(ours, theirs, tags_in_order)?;
         Ok(format!("{records} records; contig {dropped} dropped, the others in reverse order"))
     });
     ledger.check("five steps: @HD, @SQ and @RG as the chain's", || {
-        let (ours, theirs) = (header(place, "five.bam")?, header(place, "chain.bam")?);
+        let (ours, theirs) = (header(dir, "five.bam")?, header(dir, "chain.bam")?);
         ensure!(ours == theirs, "ours {ours:?}, theirs {theirs:?}");
         Ok(format!("{} lines", ours.len()))
     });
 }
 
 /// Writes a dictionary in reverse order without the second sequence, whose name is returned.
-pub fn other_dictionary(place: &Place<'_>) -> Result<String> {
-    let header = Printed::samtools(place, "view -H --no-PG in.bam")?.text()?;
+pub fn other_dictionary(dir: &SampleDir<'_>) -> Result<String> {
+    let header = Printed::samtools(dir, "view -H --no-PG in.bam")?.text()?;
     let mut sequences: Vec<&str> = header.lines().filter(|line| line.starts_with("@SQ\t")).collect();
     ensure!(sequences.len() > 1, "the input has one reference sequence only");
     let dropped = sequences.remove(1);
     sequences.reverse();
-    fs::write(place.path("other.dict"), format!("@HD\tVN:1.6\n{}\n", sequences.join("\n")))?;
+    fs::write(dir.path("other.dict"), format!("@HD\tVN:1.6\n{}\n", sequences.join("\n")))?;
     let name = dropped.split('\t').find_map(|field| field.strip_prefix("SN:"));
     Ok(name.unwrap_or_default().to_owned())
 }
 
 /// The same steps, one program after the other. Reads on the dropped contig become unmapped in ReorderSam
 /// and are dropped after it.
-fn chain(place: &Place<'_>) -> Result<()> {
-    place.samtools("view -b -F 4 -o chain.1.bam in.bam")?;
+fn chain(dir: &SampleDir<'_>) -> Result<()> {
+    dir.samtools("view -b -F 4 -o chain.1.bam in.bam")?;
     let rules = "ALLOW_INCOMPLETE_DICT_CONCORDANCE=true VALIDATION_STRINGENCY=SILENT";
-    place.picard(&format!("ReorderSam I=chain.1.bam O=chain.2.bam SD=other.dict {rules}"))?;
-    place.samtools("view -b -F 4 -o chain.3.bam chain.2.bam")?;
+    dir.picard(&format!("ReorderSam I=chain.1.bam O=chain.2.bam SD=other.dict {rules}"))?;
+    dir.samtools("view -b -F 4 -o chain.3.bam chain.2.bam")?;
     let group: Vec<String> = GROUP.iter().map(|(key, value)| format!("RG{key}={value}")).collect();
     let rules = format!("{} VALIDATION_STRINGENCY=SILENT", group.join(" "));
-    place.picard(&format!("AddOrReplaceReadGroups I=chain.3.bam O=chain.4.bam {rules}"))?;
-    mark_duplicates(place, "chain.4.bam", "chain.5.bam", "queryname")?;
-    place.samtools("sort -o chain.bam chain.5.bam")?;
+    dir.picard(&format!("AddOrReplaceReadGroups I=chain.3.bam O=chain.4.bam {rules}"))?;
+    mark_duplicates(dir, "chain.4.bam", "chain.5.bam", "queryname")?;
+    dir.samtools("sort -o chain.bam chain.5.bam")?;
     for number in 1..=5 {
-        fs::remove_file(place.path(&format!("chain.{number}.bam")))?;
+        fs::remove_file(dir.path(&format!("chain.{number}.bam")))?;
     }
     Ok(())
 }
 
 /// The header without `@PG`, and each line's fields in the order of the alphabet.
-fn header(place: &Place<'_>, file: &str) -> Result<Vec<String>> {
-    let text = Printed::samtools(place, &format!("view -H --no-PG {file}"))?.text()?;
+fn header(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
+    let text = Printed::samtools(dir, &format!("view -H --no-PG {file}"))?.text()?;
     let lines = text.lines().filter(|line| !line.starts_with("@PG\t")).map(|line| {
         let mut fields: Vec<&str> = line.split('\t').collect();
         fields[1..].sort_unstable();

@@ -1,12 +1,12 @@
 //! Seeded random numbers, the same on every machine.
 
 /// A generator (SplitMix64).
-pub struct Random(u64);
+pub struct SeededRandom(u64);
 
-impl Random {
+impl SeededRandom {
     /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
-        Random(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x2545_f491_4f6c_dd1d)
+        SeededRandom(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x2545_f491_4f6c_dd1d)
     }
 
     fn next(&mut self) -> u64 {

@@ -1,4 +1,4 @@
-//! Small outputs whole in memory: the header as text, and the records as their bytes.
+//! Small outputs in memory: the header as text, and the records as their bytes.
 
 use std::process::{Command, Stdio};
 
@@ -8,20 +8,20 @@ use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 
 use super::commands::shown;
 
-/// What a program left, however it ended.
-pub struct Left {
+/// The output and messages of a program, whether it succeeded or not.
+pub struct ProgramOutput {
     /// The command, as it may be typed.
     pub shown: String,
     /// Standard output.
     pub output: Vec<u8>,
     /// Standard error.
     pub said: String,
-    /// Whether it ended well.
+    /// Whether it succeeded.
     pub succeeded: bool,
 }
 
-/// Runs programs beside each other.
-pub fn beside(commands: impl IntoIterator<Item = Command>) -> Result<Vec<Left>> {
+/// Runs programs in parallel.
+pub fn in_parallel(commands: impl IntoIterator<Item = Command>) -> Result<Vec<ProgramOutput>> {
     let start = |mut command: Command| {
         let shown = shown(&command);
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -32,29 +32,29 @@ pub fn beside(commands: impl IntoIterator<Item = Command>) -> Result<Vec<Left>> 
     let end = |(shown, child): (String, std::process::Child)| {
         let output = child.wait_with_output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Ok(Left { shown, output: output.stdout, said, succeeded: output.status.success() })
+        Ok(ProgramOutput { shown, output: output.stdout, said, succeeded: output.status.success() })
     };
     children?.into_iter().map(end).collect()
 }
 
-impl Left {
-    /// The output of a program that ended well.
-    pub fn reads(&self) -> Result<Reads> {
+impl ProgramOutput {
+    /// The output of a program that succeeded.
+    pub fn reads(&self) -> Result<ReadsFile> {
         ensure!(self.succeeded, "{} failed: {}", self.shown, self.said.trim());
-        Reads::of(&self.output).with_context(|| self.shown.clone())
+        ReadsFile::of(&self.output).with_context(|| self.shown.clone())
     }
 }
 
 /// A file of reads.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Reads {
+pub struct ReadsFile {
     /// The lines of the header.
     pub header: Vec<String>,
     /// Each record: a line of SAM, or the bytes of BAM.
     pub records: Vec<Vec<u8>>,
 }
 
-impl Reads {
+impl ReadsFile {
     /// The reads in the bytes of a file, SAM or BAM.
     pub fn of(file: &[u8]) -> Result<Self> {
         if file.starts_with(&[0x1f, 0x8b]) { Self::bam(file) } else { Ok(Self::sam(file)) }
@@ -66,7 +66,7 @@ impl Reads {
         while let Some(line) = lines.next_if(|line| line.starts_with(b"@")) {
             header.push(String::from_utf8_lossy(line).into_owned());
         }
-        Reads { header, records: lines.map(<[u8]>::to_vec).collect() }
+        ReadsFile { header, records: lines.map(<[u8]>::to_vec).collect() }
     }
 
     fn bam(file: &[u8]) -> Result<Self> {
@@ -83,7 +83,7 @@ impl Reads {
             records.push(bytes.get(at..end).context("a record is cut short")?.to_vec());
             at = end;
         }
-        Ok(Reads { header, records })
+        Ok(ReadsFile { header, records })
     }
 
     /// The records of BAM with their bins cleared, which htsjdk computes anew.
@@ -92,9 +92,9 @@ impl Reads {
         self
     }
 
-    /// Checks that these, ours, are the same as theirs in all but `@PG` lines, and in the same order.
-    pub fn same(&self, theirs: &Reads) -> Result<()> {
-        let lines = |reads: &Reads| -> Vec<String> {
+    /// Checks that our reads are the same as theirs, except `@PG` lines, and in the same order.
+    pub fn same(&self, theirs: &ReadsFile) -> Result<()> {
+        let lines = |reads: &ReadsFile| -> Vec<String> {
             reads.header.iter().filter(|line| !line.starts_with("@PG\t")).cloned().collect()
         };
         let (one, other) = (lines(self), lines(theirs));
@@ -103,7 +103,7 @@ impl Reads {
     }
 
     /// Checks that the records are the same, and in the same order.
-    pub fn same_records(&self, theirs: &Reads) -> Result<()> {
+    pub fn same_records(&self, theirs: &ReadsFile) -> Result<()> {
         for (i, (one, other)) in self.records.iter().zip(&theirs.records).enumerate() {
             if one != other {
                 let show = |record: &[u8]| String::from_utf8_lossy(record).escape_debug().to_string();

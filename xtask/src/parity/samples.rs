@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use readmill_simulate::{Flowcell, Profile, Qualities};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 
 /// Where the reads of a sample come from.
-enum Reads {
+enum ReadOrigin {
     Simulated(Profile),
     File(PathBuf),
 }
@@ -20,9 +20,9 @@ enum Reads {
 pub struct Sample {
     /// Its name, also that of its directory.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub about: &'static str,
-    /// The one on which everything is compared, also if time is short.
+    /// Whether everything is compared on it, also with `--quick`.
     pub is_first: bool,
     /// Whether ties of equal score and location are frequent.
     pub has_ties: bool,
@@ -30,22 +30,22 @@ pub struct Sample {
     pub has_umis: bool,
     /// Whether unplaced, half-mapped and split templates are frequent.
     pub has_all_kinds: bool,
-    /// Whether the records of a template stand together.
+    /// Whether the records of a template are adjacent.
     pub is_grouped: bool,
-    /// Too large for the least memory, and compared only with samtools and with itself.
+    /// Whether it is too large for the least memory; it is compared only with samtools and with itself.
     pub is_deep: bool,
-    reads: Reads,
+    reads: ReadOrigin,
 }
 
-impl Known {
-    /// Files of these names; the dictionary is called as GATK wants it.
+impl SampleFiles {
+    /// Files with these names; the dictionary has the name that GATK expects.
     pub fn of(reference: &str, sites: &str) -> Self {
         let (reference, sites) = (reference.to_owned(), sites.to_owned());
-        Known { reference, dictionary: "ref.dict".to_owned(), sites }
+        SampleFiles { reference, dictionary: "ref.dict".to_owned(), sites }
     }
 }
 
-/// The simulated samples, each with so many templates; the deep one has five times as many, and enough to spill.
+/// The simulated samples, each with this number of templates; the deep one has five times as many, enough to spill.
 pub fn simulated(pairs: u64) -> Vec<Sample> {
     let base = Profile::small().with_pairs(pairs);
     let sample = |seed, name: &str, about, change: fn(&mut Profile)| {
@@ -60,7 +60,7 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
             has_all_kinds: profile.unmapped_per_mille > base.unmapped_per_mille,
             is_grouped: true,
             is_deep: false,
-            reads: Reads::Simulated(profile),
+            reads: ReadOrigin::Simulated(profile),
         }
     };
     let deep = sample(6, "deep", "most templates, so that little memory spills", |profile| {
@@ -110,7 +110,7 @@ pub fn simulated(pairs: u64) -> Vec<Sample> {
     ]
 }
 
-/// A sample of so many libraries with all that metrics count, and so many templates.
+/// A sample with these numbers of libraries and templates, and with everything that metrics count.
 pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
     let profile = Profile {
         libraries,
@@ -130,34 +130,34 @@ pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
         has_all_kinds: true,
         is_grouped: true,
         is_deep: false,
-        reads: Reads::Simulated(profile),
+        reads: ReadOrigin::Simulated(profile),
     }
 }
 
 /// Files of a sample besides its reads.
-pub struct Known {
+pub struct SampleFiles {
     /// The reference, FASTA.
     pub reference: String,
-    /// The place of its dictionary, which may not be there.
+    /// The path of its dictionary, which need not exist.
     pub dictionary: String,
     /// Known sites, VCF.
     pub sites: String,
 }
 
 impl Sample {
-    /// Puts the reference and the known sites into the directory of the sample, where there are some: a given file
-    /// has them beside it as `ref.fasta.gz` and `known.vcf.gz`, with the index of the latter.
-    pub fn known(&self, place: &Place<'_>) -> Result<Option<Known>> {
+    /// Puts the reference and the known sites into the directory of the sample, if there are any: a user's file
+    /// has them next to it as `ref.fasta.gz` and `known.vcf.gz`, with the index of the latter.
+    pub fn known(&self, dir: &SampleDir<'_>) -> Result<Option<SampleFiles>> {
         match &self.reads {
-            Reads::Simulated(profile) => {
+            ReadOrigin::Simulated(profile) => {
                 let sample = readmill_simulate::Sample::new(profile.clone());
-                sample.write_fasta(&mut BufWriter::new(File::create(place.path("ref.fasta"))?))?;
-                sample.write_known_sites(&mut BufWriter::new(File::create(place.path("known.vcf"))?))?;
-                Ok(Some(Known::of("ref.fasta", "known.vcf")))
+                sample.write_fasta(&mut BufWriter::new(File::create(dir.path("ref.fasta"))?))?;
+                sample.write_known_sites(&mut BufWriter::new(File::create(dir.path("known.vcf"))?))?;
+                Ok(Some(SampleFiles::of("ref.fasta", "known.vcf")))
             }
-            Reads::File(path) => {
+            ReadOrigin::File(path) => {
                 for name in ["ref.fasta.gz", "known.vcf.gz", "known.vcf.gz.tbi"] {
-                    let (source, target) = (path.with_file_name(name), place.path(name));
+                    let (source, target) = (path.with_file_name(name), dir.path(name));
                     if !source.exists() {
                         return Ok(None);
                     }
@@ -165,12 +165,12 @@ impl Sample {
                         std::os::unix::fs::symlink(source, target)?;
                     }
                 }
-                Ok(Some(Known::of("ref.fasta.gz", "known.vcf.gz")))
+                Ok(Some(SampleFiles::of("ref.fasta.gz", "known.vcf.gz")))
             }
         }
     }
 
-    /// A file of the user's; whether it is grouped by name is told by its header.
+    /// A user's file; its header says whether it is grouped by name.
     pub fn file(path: &Path) -> Result<Self> {
         let path = path.canonicalize().with_context(|| format!("no {}", path.display()))?;
         let header = Command::new("samtools").args(["view", "-H"]).arg(&path).output()?;
@@ -189,31 +189,31 @@ impl Sample {
             has_all_kinds: true,
             is_grouped: !is_sorted,
             is_deep: false,
-            reads: Reads::File(path),
+            reads: ReadOrigin::File(path),
         })
     }
 
-    /// Whether it is a file of the user's.
+    /// Whether it is a user's file.
     pub fn is_given(&self) -> bool {
-        matches!(self.reads, Reads::File(_))
+        matches!(self.reads, ReadOrigin::File(_))
     }
 
     /// Puts the reads into `in.bam`, as samtools writes them.
-    pub fn make(&self, place: &Place<'_>) -> Result<()> {
-        let target = place.path("in.bam");
+    pub fn make(&self, dir: &SampleDir<'_>) -> Result<()> {
+        let target = dir.path("in.bam");
         if target.exists() {
             std::fs::remove_file(&target)?;
         }
         match &self.reads {
-            Reads::File(path) => Ok(std::os::unix::fs::symlink(path, target)?),
-            Reads::Simulated(profile) => write(place, profile.clone()),
+            ReadOrigin::File(path) => Ok(std::os::unix::fs::symlink(path, target)?),
+            ReadOrigin::Simulated(profile) => write(dir, profile.clone()),
         }
     }
 }
 
-fn write(place: &Place<'_>, profile: Profile) -> Result<()> {
+fn write(dir: &SampleDir<'_>, profile: Profile) -> Result<()> {
     let sample = readmill_simulate::Sample::new(profile);
-    let mut samtools = place.samtools_command("view --no-PG -b -o in.bam -");
+    let mut samtools = dir.samtools_command("view --no-PG -b -o in.bam -");
     let mut samtools = samtools.stdin(Stdio::piped()).spawn().context("samtools does not start")?;
     let mut pipe = samtools.stdin.take().context("samtools has no input")?;
     let mut bytes = Vec::new();

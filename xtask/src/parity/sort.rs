@@ -1,56 +1,56 @@
-//! The sort, beside samtools sort.
+//! Compares the sort with samtools sort.
 
 use anyhow::{Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::{Printed, same, same_bytes, same_records, without_programs};
 
 /// Leaves `sorted.bam` (ours) and `samtools.bam` (theirs).
-pub fn compare(place: &Place<'_>, must_spill: bool, ledger: &mut Ledger) {
+pub fn compare(dir: &SampleDir<'_>, must_spill: bool, ledger: &mut Ledger) {
     ledger.check("sort: header and records as samtools sort, as text", || {
-        place.samtools("sort -o samtools.bam in.bam")?;
-        place.readmill("sort in.bam -o sorted.bam -@ 2 -m 1G")?;
-        let lines = same(view(place, "sorted.bam")?, view(place, "samtools.bam")?, without_programs)?;
+        dir.samtools("sort -o samtools.bam in.bam")?;
+        dir.readmill("sort in.bam -o sorted.bam -@ 2 -m 1G")?;
+        let lines = same(view(dir, "sorted.bam")?, view(dir, "samtools.bam")?, without_programs)?;
         Ok(format!("{lines} lines"))
     });
     ledger.check("sort: records as samtools sort, byte for byte", || {
-        let bytes = same_records(place, "sorted.bam", "samtools.bam")?;
+        let bytes = same_records(dir, "sorted.bam", "samtools.bam")?;
         Ok(format!("{bytes} bytes"))
     });
     ledger.check("sort: the @PG lines of the input are kept, one is added to each chain", || {
-        let (ours, theirs) = (programs(place, "sorted.bam")?, programs(place, "samtools.bam")?);
+        let (ours, theirs) = (programs(dir, "sorted.bam")?, programs(dir, "samtools.bam")?);
         ensure!(ours == theirs, "ours {ours:?}, theirs {theirs:?}");
         Ok(format!("{} lines", ours.len()))
     });
     ledger.check("sort: SAM text as input", || {
-        place.samtools("view -h --no-PG -o in.sam in.bam")?;
-        place.samtools("sort -o samtools.from-sam.bam in.sam")?;
-        place.readmill("sort in.sam -o sorted.from-sam.bam -@ 2 -m 1G")?;
+        dir.samtools("view -h --no-PG -o in.sam in.bam")?;
+        dir.samtools("sort -o samtools.from-sam.bam in.sam")?;
+        dir.readmill("sort in.sam -o sorted.from-sam.bam -@ 2 -m 1G")?;
         let (ours, theirs) = ("sorted.from-sam.bam", "samtools.from-sam.bam");
-        let lines = same(view(place, ours)?, view(place, theirs)?, without_programs)?;
-        std::fs::remove_file(place.path("in.sam"))?;
+        let lines = same(view(dir, ours)?, view(dir, theirs)?, without_programs)?;
+        std::fs::remove_file(dir.path("in.sam"))?;
         Ok(format!("{lines} lines"))
     });
     ledger.check("sort: the least memory, the same bytes", || {
         let arguments = "sort in.bam -o spilled.bam -@ 1";
-        let least = place.least_memory(arguments)?;
-        let said = place.readmill(&format!("{arguments} -m {least}"))?;
-        same_bytes(place, "spilled.bam", "sorted.bam")?;
+        let least = dir.least_memory(arguments)?;
+        let said = dir.readmill(&format!("{arguments} -m {least}"))?;
+        same_bytes(dir, "spilled.bam", "sorted.bam")?;
         let spilled = spilled(&said);
         ensure!(!must_spill || !spilled.ends_with(" in 0 runs"), "nothing was spilled: {said}");
         Ok(format!("-m {least}, {spilled}"))
     });
 }
 
-fn view(place: &Place<'_>, file: &str) -> Result<Printed> {
-    Printed::samtools(place, &format!("view -h --no-PG {file}"))
+fn view(dir: &SampleDir<'_>, file: &str) -> Result<Printed> {
+    Printed::samtools(dir, &format!("view -h --no-PG {file}"))
 }
 
 /// The `@PG` lines; of those that are not in the input, only what PP names.
-fn programs(place: &Place<'_>, file: &str) -> Result<Vec<String>> {
+fn programs(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     let lines = |file: &str| -> Result<Vec<String>> {
-        let header = Printed::samtools(place, &format!("view -H --no-PG {file}"))?.text()?;
+        let header = Printed::samtools(dir, &format!("view -H --no-PG {file}"))?.text()?;
         Ok(header.lines().filter(|line| line.starts_with("@PG")).map(str::to_owned).collect())
     };
     let input = lines("in.bam")?;

@@ -1,13 +1,13 @@
-//! What is said of each record: its flags, and DT, DS and DI. Two files are compared record by record.
+//! Compares flags, DT, DS and DI of two files, record by record.
 
 use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::lines::Printed;
 
-/// What the numbers of duplicate sets (DI) have to say.
+/// How the numbers of duplicate sets (DI) are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Sets {
     /// The same number.
@@ -16,9 +16,9 @@ pub enum Sets {
     Renamed,
 }
 
-/// What is said of a record.
+/// The compared fields of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Said<'a> {
+struct RecordTags<'a> {
     name: &'a str,
     flags: u32,
     dt: Option<&'a str>,
@@ -26,12 +26,12 @@ struct Said<'a> {
     di: Option<&'a str>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> RecordTags<'a> {
     fn of(line: &'a [u8]) -> Result<Self> {
         let mut fields = std::str::from_utf8(line)?.split('\t');
         let name = fields.next().context("a short line")?;
         let flags = fields.next().context("a short line")?.parse()?;
-        let mut said = Said { name, flags, ..Said::default() };
+        let mut said = RecordTags { name, flags, ..RecordTags::default() };
         for field in fields.skip(9) {
             for (tag, value) in
                 [("DT:Z:", &mut said.dt), ("DS:i:", &mut said.ds), ("DI:i:", &mut said.di)]
@@ -45,9 +45,9 @@ impl<'a> Said<'a> {
     }
 }
 
-/// What was seen in all.
+/// Totals over all records.
 #[derive(Default)]
-struct Counts {
+struct TagCounts {
     records: u64,
     marked: u64,
     optical: u64,
@@ -56,13 +56,13 @@ struct Counts {
     sets: [HashMap<String, String>; 2],
 }
 
-impl Counts {
-    fn add(&mut self, ours: &Said<'_>, theirs: &Said<'_>, sets: Sets) -> Result<()> {
+impl TagCounts {
+    fn add(&mut self, ours: &RecordTags<'_>, theirs: &RecordTags<'_>, sets: Sets) -> Result<()> {
         let names_match = match sets {
             Sets::Numbered => ours.di == theirs.di,
             Sets::Renamed => ours.di.is_some() == theirs.di.is_some() && self.is_same_set(ours, theirs),
         };
-        if !names_match || *ours != (Said { di: ours.di, ..*theirs }) {
+        if !names_match || *ours != (RecordTags { di: ours.di, ..*theirs }) {
             bail!("record {}\n   ours: {ours:?}\n theirs: {theirs:?}", self.records + 1);
         }
         self.records += 1;
@@ -72,7 +72,7 @@ impl Counts {
         Ok(())
     }
 
-    fn is_same_set(&mut self, ours: &Said<'_>, theirs: &Said<'_>) -> bool {
+    fn is_same_set(&mut self, ours: &RecordTags<'_>, theirs: &RecordTags<'_>) -> bool {
         let (Some(one), Some(other)) = (ours.di, theirs.di) else { return true };
         let mut knows = |side: usize, from: &str, to: &str| match self.sets[side].get(from) {
             Some(known) => known == to,
@@ -82,19 +82,19 @@ impl Counts {
     }
 }
 
-/// Checks that both files say the same of every record; returns the figures.
-pub fn same(place: &Place<'_>, ours: &str, theirs: &str, sets: Sets) -> Result<String> {
-    let mut one = Printed::samtools(place, &format!("view {ours}"))?;
-    let mut other = Printed::samtools(place, &format!("view {theirs}"))?;
-    let (mut a, mut b, mut counts) = (Vec::new(), Vec::new(), Counts::default());
+/// Checks that both files agree on every record; returns the figures.
+pub fn same(dir: &SampleDir<'_>, ours: &str, theirs: &str, sets: Sets) -> Result<String> {
+    let mut one = Printed::samtools(dir, &format!("view {ours}"))?;
+    let mut other = Printed::samtools(dir, &format!("view {theirs}"))?;
+    let (mut a, mut b, mut counts) = (Vec::new(), Vec::new(), TagCounts::default());
     loop {
         match (one.line(&mut a)?, other.line(&mut b)?) {
-            (true, true) => counts.add(&Said::of(&a)?, &Said::of(&b)?, sets)?,
+            (true, true) => counts.add(&RecordTags::of(&a)?, &RecordTags::of(&b)?, sets)?,
             (false, false) => break,
             _ => bail!("one has more than {} records, the other not", counts.records),
         }
     }
-    let Counts { records, marked, optical, in_sets, .. } = counts;
+    let TagCounts { records, marked, optical, in_sets, .. } = counts;
     Ok(format!("{records} records, {marked} duplicates, {optical} of them optical, {in_sets} in sets"))
 }
 
@@ -107,9 +107,13 @@ mod tests {
     }
 
     fn compare(pairs: &[(&str, &str)], sets: Sets) -> Result<()> {
-        let mut counts = Counts::default();
+        let mut counts = TagCounts::default();
         for (ours, theirs) in pairs {
-            counts.add(&Said::of(&line("n", 99, ours))?, &Said::of(&line("n", 99, theirs))?, sets)?;
+            counts.add(
+                &RecordTags::of(&line("n", 99, ours))?,
+                &RecordTags::of(&line("n", 99, theirs))?,
+                sets,
+            )?;
         }
         Ok(())
     }
@@ -124,10 +128,10 @@ mod tests {
             assert!(compare(&[(all, other)], Sets::Numbered).is_err(), "{other}");
         }
         let marked = line("n", 99 | 0x400, all);
-        let said = Said::of(&marked).unwrap();
+        let said = RecordTags::of(&marked).unwrap();
         assert!(
-            Counts::default()
-                .add(&said, &Said::of(&line("n", 99, all)).unwrap(), Sets::Renamed)
+            TagCounts::default()
+                .add(&said, &RecordTags::of(&line("n", 99, all)).unwrap(), Sets::Renamed)
                 .is_err()
         );
     }

@@ -1,4 +1,4 @@
-//! Whether different choices are mere ties: row 8 of docs/parity.md.
+//! Checks that different choices are only ties: row 8 of docs/parity.md.
 //!
 //! Two templates tie fully if library, ends, score and location are equal. Then only the order of the
 //! file decides, and a file sorted by Picard has another order than its source.
@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::lines::Printed;
 use super::marks::Differences;
 
-/// All of a template that decides whether it is a duplicate and which of a set is kept.
+/// Everything of a template that decides whether it is a duplicate and which of a set is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Portrait {
+struct TieKey {
     library: String,
     /// Contig, unclipped 5' position and strand of each end.
     ends: Vec<(String, i64, bool)>,
@@ -22,15 +22,15 @@ struct Portrait {
     location: Option<[i16; 3]>,
 }
 
-/// Checks that what only one side marks has its equal on the other side.
-pub fn only(place: &Place<'_>, input: &str, differences: &Differences) -> Result<String> {
+/// Checks that each template that only one side marks has an equal one on the other side.
+pub fn only(dir: &SampleDir<'_>, input: &str, differences: &Differences) -> Result<String> {
     let names: BTreeSet<&String> = differences.ours.union(&differences.theirs).collect();
     if names.is_empty() {
         return Ok("no template differs".to_owned());
     }
-    let portraits = portraits(place, input, &names)?;
+    let portraits = portraits(dir, input, &names)?;
     let side = |names: &BTreeSet<String>| {
-        let mut side: Vec<&Portrait> = names.iter().filter_map(|name| portraits.get(name)).collect();
+        let mut side: Vec<&TieKey> = names.iter().filter_map(|name| portraits.get(name)).collect();
         side.sort();
         side
     };
@@ -43,13 +43,13 @@ pub fn only(place: &Place<'_>, input: &str, differences: &Differences) -> Result
 }
 
 fn portraits(
-    place: &Place<'_>,
+    dir: &SampleDir<'_>,
     input: &str,
     names: &BTreeSet<&String>,
-) -> Result<BTreeMap<String, Portrait>> {
-    let libraries = libraries(place, input)?;
-    let mut portraits: BTreeMap<String, Portrait> = BTreeMap::new();
-    let mut printed = Printed::samtools(place, &format!("view -F 0x904 {input}"))?;
+) -> Result<BTreeMap<String, TieKey>> {
+    let libraries = libraries(dir, input)?;
+    let mut portraits: BTreeMap<String, TieKey> = BTreeMap::new();
+    let mut printed = Printed::samtools(dir, &format!("view -F 0x904 {input}"))?;
     let mut line = Vec::new();
     while printed.line(&mut line)? {
         let text = std::str::from_utf8(&line)?;
@@ -69,8 +69,8 @@ fn portraits(
     Ok(portraits)
 }
 
-fn libraries(place: &Place<'_>, input: &str) -> Result<BTreeMap<String, String>> {
-    let header = Printed::samtools(place, &format!("view -H {input}"))?.text()?;
+fn libraries(dir: &SampleDir<'_>, input: &str) -> Result<BTreeMap<String, String>> {
+    let header = Printed::samtools(dir, &format!("view -H {input}"))?.text()?;
     let field = |line: &str, key: &str| {
         line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
     };

@@ -1,7 +1,6 @@
-//! Molecules told by UMIs, beside umi_tools and, for duplex molecules, fgumi.
+//! Compares molecules by UMIs with umi_tools and, for duplex molecules, with fgumi.
 //!
-//! What is compared is which templates are one molecule: numbers and names of molecules are each
-//! tool's own.
+//! Only the sets of templates are compared: each tool has its own numbers and names of molecules.
 
 mod families;
 
@@ -10,11 +9,11 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
-use super::commands::Place;
+use super::commands::SampleDir;
 use super::ledger::Ledger;
 use super::lines::Printed;
-use super::random::Random;
-use super::raw::beside;
+use super::random::SeededRandom;
+use super::raw::in_parallel;
 use crate::peers::{Peers, Tool};
 
 /// The molecule of each template, by the template's name.
@@ -29,19 +28,19 @@ const METHODS: [(&str, &str, u32); 5] = [
     ("cluster", "cluster", 1),
 ];
 
-/// Compares on molecules at so many positions.
-pub fn compare(place: &Place<'_>, peers: &Peers, positions: u64, ledger: &mut Ledger) {
+/// Compares molecules at this number of positions.
+pub fn compare(dir: &SampleDir<'_>, peers: &Peers, positions: u64, ledger: &mut Ledger) {
     ledger.title("umi", "molecules told by UMIs");
     for (name, duplex) in [("single", false), ("duplex", true)] {
-        ledger.check(&format!("umi: input {name}.bam"), || make(place, name, positions, duplex));
+        ledger.check(&format!("umi: input {name}.bam"), || make(dir, name, positions, duplex));
     }
     match peers.umi_tools() {
         Ok(umi_tools) => {
             for (ours, theirs, edits) in METHODS {
                 let what = format!("umi: {ours}, {edits} edits, as umi_tools group --method {theirs}");
                 ledger.check(&what, || {
-                    let ours = by_readmill(place, "single", ours, edits)?;
-                    same(&ours, &by_umi_tools(place, &umi_tools, theirs, edits)?)
+                    let ours = by_readmill(dir, "single", ours, edits)?;
+                    same(&ours, &by_umi_tools(dir, &umi_tools, theirs, edits)?)
                 });
             }
         }
@@ -52,8 +51,8 @@ pub fn compare(place: &Place<'_>, peers: &Peers, positions: u64, ledger: &mut Le
             for edits in 0..3 {
                 let what = format!("umi: paired, {edits} edits, as fgumi group --strategy paired");
                 ledger.check(&what, || {
-                    let ours = by_readmill(place, "duplex", "paired", edits)?;
-                    let theirs = by_fgumi(place, &fgumi, edits)?;
+                    let ours = by_readmill(dir, "duplex", "paired", edits)?;
+                    let theirs = by_fgumi(dir, &fgumi, edits)?;
                     same_strands(&ours, &theirs)?;
                     same(&without_strands(ours), &without_strands(theirs))
                 });
@@ -64,23 +63,23 @@ pub fn compare(place: &Place<'_>, peers: &Peers, positions: u64, ledger: &mut Le
 }
 
 /// Writes the reads in coordinate order with an index, and in template-coordinate order.
-fn make(place: &Place<'_>, name: &str, positions: u64, duplex: bool) -> Result<String> {
-    let mut random = Random::new(2 * positions + u64::from(duplex));
+fn make(dir: &SampleDir<'_>, name: &str, positions: u64, duplex: bool) -> Result<String> {
+    let mut random = SeededRandom::new(2 * positions + u64::from(duplex));
     let (text, molecules) = families::families(&mut random, positions, duplex);
-    fs::write(place.path(&format!("{name}.sam")), &text)?;
-    place.newest(&format!("sort --no-PG -O bam -o {name}.bam {name}.sam"))?;
-    place.newest(&format!("index {name}.bam"))?;
-    place.newest(&format!("sort --no-PG --template-coordinate -o {name}.templates.bam {name}.sam"))?;
+    fs::write(dir.path(&format!("{name}.sam")), &text)?;
+    dir.newest(&format!("sort --no-PG -O bam -o {name}.bam {name}.sam"))?;
+    dir.newest(&format!("index {name}.bam"))?;
+    dir.newest(&format!("sort --no-PG --template-coordinate -o {name}.templates.bam {name}.sam"))?;
     let templates = text.lines().filter(|line| !line.starts_with('@')).count() / 2;
     Ok(format!("{positions} positions, {molecules} molecules, {templates} templates"))
 }
 
 /// The molecules as readmill marks them in MI. Both reads of a template must have the same, and of
 /// each molecule just one template must not be a duplicate.
-fn by_readmill(place: &Place<'_>, name: &str, method: &str, edits: u32) -> Result<Molecules> {
+fn by_readmill(dir: &SampleDir<'_>, name: &str, method: &str, edits: u32) -> Result<Molecules> {
     let command =
         format!("markdup {name}.bam -O sam --umi tag:RX --umi-method {method} --umi-edits {edits}");
-    let left = beside([place.readmill_command(&(command + " --molecule-tag MI"))])?;
+    let left = in_parallel([dir.readmill_command(&(command + " --molecule-tag MI"))])?;
     let (mut molecules, mut kept) = (Molecules::new(), HashMap::new());
     for record in left[0].reads()?.records {
         let record = String::from_utf8_lossy(&record).into_owned();
@@ -108,12 +107,12 @@ fn name_and_molecule(record: &str) -> Result<(String, String)> {
 }
 
 /// The molecules as umi_tools groups first segments.
-fn by_umi_tools(place: &Place<'_>, umi_tools: &Tool, method: &str, edits: u32) -> Result<Molecules> {
+fn by_umi_tools(dir: &SampleDir<'_>, umi_tools: &Tool, method: &str, edits: u32) -> Result<Molecules> {
     let files = "-I single.bam --group-out groups.tsv -L umi_tools.log";
     let rules = format!("--paired --method {method} --edit-distance-threshold {edits}");
     let source = "--extract-umi-method tag --umi-tag RX";
-    place.peer(umi_tools, &format!("group {files} {source} {rules}"))?;
-    let text = fs::read_to_string(place.path("groups.tsv"))?;
+    dir.peer(umi_tools, &format!("group {files} {source} {rules}"))?;
+    let text = fs::read_to_string(dir.path("groups.tsv"))?;
     let group = |line: &str| {
         let (first, last) = (line.split('\t').next()?, line.split('\t').next_back()?);
         Some((first.to_owned(), last.to_owned()))
@@ -122,12 +121,12 @@ fn by_umi_tools(place: &Place<'_>, umi_tools: &Tool, method: &str, edits: u32) -
 }
 
 /// The molecules as fgumi marks them in MI.
-fn by_fgumi(place: &Place<'_>, fgumi: &Tool, edits: u32) -> Result<Molecules> {
-    place.peer(
+fn by_fgumi(dir: &SampleDir<'_>, fgumi: &Tool, edits: u32) -> Result<Molecules> {
+    dir.peer(
         fgumi,
         &format!("group -i duplex.templates.bam -o fgumi.bam --strategy paired --edits {edits}"),
     )?;
-    let text = Printed::newest(place, "view fgumi.bam")?.text()?;
+    let text = Printed::newest(dir, "view fgumi.bam")?.text()?;
     text.lines().map(name_and_molecule).collect()
 }
 

@@ -1,7 +1,7 @@
 //! bwa-mem2 from its source, which the crate bwa-mem2-sys carries.
 //!
-//! Its own Makefile builds it, for the processor of this machine, as the launcher of its releases chooses for it. The crate's library
-//! is not built: it is not the program.
+//! Its own Makefile builds it, for the processor of this machine, as the launcher of its releases chooses for it. The
+//! crate's library is not built: it is not the program.
 
 use std::fs;
 use std::path::Path;

@@ -35,13 +35,13 @@ pub fn header_or_apt(compiler: &Path, header: &str, package: &str) -> Result<()>
     Ok(())
 }
 
-/// Installs a package of the system, or says what the user can do about `lack`.
+/// Installs a system package, or returns an error that says what the user can do about `lack`.
 fn apt(lack: &str, package: &str) -> Result<()> {
     if !is_root() || on_path("apt-get").is_none() {
         bail!("{lack}; install it, for instance with: sudo apt-get install {package}");
     }
     eprintln!("peers: apt-get install {package}");
-    // A stale list still serves often enough; the install says what is wrong if not.
+    // An old list often works; if not, the install reports the error.
     let _ = run(Command::new("apt-get").args(["-q", "update"]));
     run(Command::new("apt-get")
         .env("DEBIAN_FRONTEND", "noninteractive")
@@ -83,7 +83,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// Puts the sources of a crate into `build/vendor`, by a package that depends on it.
 pub fn vendored(build: &Path, name: &str, version: &str) -> Result<()> {
-    // A workspace of its own, or Cargo takes it for a part of readmill's.
+    // Its own workspace, so that Cargo does not count it as a part of readmill's.
     let manifest = format!(
         "[package]\nname = \"peer\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n\
          [dependencies]\n{name} = \"={version}\"\n[workspace]\n"
@@ -100,7 +100,7 @@ pub fn make(directory: &Path, arguments: &[&str]) -> Result<()> {
     run(Command::new(make).current_dir(directory).arg(format!("-j{jobs}")).args(arguments))
 }
 
-/// What a command prints, stdout and stderr together, however it ends.
+/// Returns stdout and stderr of a command together, whether it succeeds or not.
 pub fn output_of(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}");
     let output =
@@ -116,7 +116,7 @@ pub fn word_after(text: &str, mark: &str) -> Option<String> {
     words.find(|word| word.starts_with(|first: char| first.is_ascii_digit())).map(str::to_owned)
 }
 
-/// A directory with nothing in it; what an install that was cut short left there goes.
+/// An empty directory; removes files of an interrupted install.
 pub fn fresh_directory(path: &Path) -> Result<()> {
     if path.exists() {
         fs::remove_dir_all(path).with_context(|| format!("cannot clear {}", path.display()))?;

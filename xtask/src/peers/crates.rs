@@ -17,7 +17,7 @@ pub struct Crate {
     pub version: &'static str,
 }
 
-/// Sorts BAM files. It needs a newer compiler than readmill, 1.93; Cargo says so where that is not there.
+/// Sorts BAM files. It needs a newer compiler than readmill, 1.93; if that is missing, Cargo reports it.
 pub const FGUMI: Crate = Crate { name: "fgumi", version: "0.9.0" };
 
 /// Marks duplicates in the pipe behind an aligner.

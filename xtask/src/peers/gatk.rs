@@ -15,7 +15,7 @@ pub const VERSION: &str = "4.6.2.0";
 
 const MAIN: &str = "org.broadinstitute.hellbender.Main";
 
-/// What GATK needs, group, name and version, so that its tools for base qualities run: 43 of the 367 archives it asks for
+/// Archives (group, name, version) that GATK's tools for base qualities need: 43 of the 367 that it declares
 /// (77 of 440 MB; without these it does not start). The last six are the script engine that Picard has, too.
 const ARCHIVES: &str = "
     org.broadinstitute:gatk:4.6.2.0
@@ -102,7 +102,7 @@ pub fn install(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
-/// A project that depends on the archives and on nothing that these ask for.
+/// A project that depends on the archives, without their own dependencies.
 fn project() -> String {
     let dependencies: String = ARCHIVES.lines().filter_map(|line| dependency(line.trim())).collect();
     format!(

@@ -72,7 +72,7 @@ fn fetch_source(build: &Path) -> Result<()> {
 /// Puts `include` and `lib` of libdeflate into `directory`, through the crate that carries its source.
 fn build_libdeflate(directory: &Path, version: &str) -> Result<()> {
     fs::create_dir_all(directory)?;
-    // A workspace of its own, or Cargo takes it for a part of readmill's.
+    // Its own workspace, so that Cargo does not count it as a part of readmill's.
     let manifest = format!(
         "[package]\nname = \"libdeflate\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\
          [lib]\npath = \"lib.rs\"\n[dependencies]\nlibdeflate-sys = \"={version}\"\n[workspace]\n"
@@ -126,7 +126,7 @@ fn build_samtools(directory: &Path) -> Result<()> {
     make(directory, &["samtools"])
 }
 
-/// What `samtools version` says of the build.
+/// The configuration that `samtools version` prints.
 const CONFIG: &str = r#"#define SAMTOOLS_CC "cc"
 #define SAMTOOLS_CPPFLAGS ""
 #define SAMTOOLS_CFLAGS "-g -Wall -O2"

@@ -12,14 +12,14 @@ pub struct Tool {
     /// The version the tool itself states (Picard: that of its jar).
     pub version: String,
     program: PathBuf,
-    /// What stands before the arguments of a call.
+    /// Arguments before those of a call.
     pub arguments: Vec<OsString>,
-    /// What the tool finds in its environment besides ours.
+    /// Additional environment variables.
     pub environment: Vec<(&'static str, OsString)>,
 }
 
 impl Tool {
-    /// A tool that needs nothing but its program.
+    /// A tool that needs only its program.
     pub fn plain(name: &'static str, program: PathBuf, version: String) -> Self {
         Tool { name, version, program, arguments: Vec::new(), environment: Vec::new() }
     }

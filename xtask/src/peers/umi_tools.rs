@@ -1,4 +1,4 @@
-//! umi_tools by pip, in an environment of its own.
+//! umi_tools by pip, in its own virtual environment.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ use super::tool::Tool;
 /// The release whose groups of UMIs are the reference.
 pub const VERSION: &str = "1.1.6";
 
-/// What its build needs, and does not ask for by itself. Newer setuptools lack `pkg_resources`,
-/// without which the build tries to fetch setuptools 10 from where it no longer is.
+/// Packages that its build needs but does not declare. Newer setuptools lack `pkg_resources`;
+/// without it the build tries to download setuptools 10 from a place that no longer exists.
 const BUILD: [&str; 4] = ["setuptools<81", "wheel", "cython", "numpy"];
 
 /// umi_tools at [`VERSION`], below `cache`.

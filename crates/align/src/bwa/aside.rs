@@ -11,7 +11,7 @@ use readmill_record::{Error, Result};
 use tempfile::TempDir;
 
 use super::files::SUFFIXES;
-use crate::prefix::named;
+use crate::index_files::named;
 
 /// The files of an index under a name that nothing else has, for as long as this lives.
 pub(super) struct Aside {

@@ -1,4 +1,4 @@
-//! What the C code does not say of its failures.
+//! Errors of the C code.
 #![allow(unsafe_code, reason = "calls C++")]
 
 use std::ffi::CStr;

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
 use bwa_mem3_sys as sys;
-use readmill_record::{Read, Reads, Result};
+use readmill_record::{Read, ReadBatch, Result};
 
 use super::failure::failed;
 use super::memory::Index;
@@ -109,7 +109,7 @@ pub(super) fn seed(
     index: &Index,
     settings: &Settings,
     scratch: &mut Scratch,
-    reads: &Reads,
+    reads: &ReadBatch,
 ) -> Result<Regions> {
     let (mut pairs, mut singles) = (Vec::new(), Vec::new());
     if reads.segments() == 2 {
@@ -150,7 +150,7 @@ pub(super) fn infer(index: &Index, settings: &Settings, cohort: &[&Regions]) -> 
     if status == 0 { Ok(inserts) } else { Err(failed("inferring insert sizes")) }
 }
 
-/// What a record is given to: the number of its template in the batch, and its bytes without `block_size`.
+/// The receiver of a record: the number of its template in the batch, and its bytes without `block_size`.
 type Take<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 
 struct Taking<'a, 'b> {

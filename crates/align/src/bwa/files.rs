@@ -4,15 +4,15 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use readmill_record::{Error, Reads, Result};
+use readmill_record::{Error, ReadBatch, Result};
 
 use crate::Contig;
+use crate::index_files::named;
 use crate::index_files::{Described, IndexFiles};
 use crate::limits::LONGEST_READ;
-use crate::prefix::named;
 use crate::text::Fault;
 
-/// What bwa-mem2 calls the files that are needed, behind the prefix. (Its `.0123`, the bases one a byte, is not.)
+/// The endings of the needed files in bwa-mem2. (Its `.0123`, the bases one a byte, is not needed.)
 pub(super) const SUFFIXES: [&str; 4] = [".amb", ".ann", ".pac", ".bwt.2bit.64"];
 
 /// The files of an index of bwa-mem2.
@@ -111,7 +111,7 @@ fn annotations(file: &Path) -> Result<(Vec<Contig>, u64)> {
     Ok((contigs, bases))
 }
 
-/// The numbers of a line that is nothing else, as the C++ code reads it.
+/// Parses the numbers of a line with nothing else, as the C++ code does.
 fn numbers<const N: usize>(line: Option<&str>) -> Option<[u64; N]> {
     let words: Vec<&str> = line?.split_ascii_whitespace().collect();
     let words: [&str; N] = words.try_into().ok()?;
@@ -202,7 +202,7 @@ fn words<const N: usize>(file: &mut File) -> Option<[u64; N]> {
     Some(words)
 }
 
-/// Bytes that a thread's buffers come to. Measured: 16 MB for reads of 50 bases, 22 for 151, 29 for 250, 54 for 600.
+/// Bytes of a thread's buffers. Measured: 16 MB for reads of 50 bases, 22 for 151, 29 for 250, 54 for 600.
 pub fn scratch_bytes(bases: usize) -> u64 {
     (24 << 20) + ((bases as u64) << 16)
 }
@@ -217,6 +217,6 @@ pub(super) fn long_read_bytes(bases: usize) -> u64 {
 
 /// Bytes that the candidates of reads come to. Measured, in a genome a third of which is repeats: 1,539 for a read of 50
 /// bases, 2,186 for 151, 3,767 for 250, 7,875 for 600.
-pub(super) fn seeded_bytes(reads: &Reads) -> u64 {
+pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
     reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.bases()
 }

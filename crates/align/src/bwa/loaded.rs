@@ -1,4 +1,4 @@
-//! An index as it lies in memory, held against itself before the C++ code uses it.
+//! Checks an index in memory before the C++ code uses it.
 //!
 //! The C++ code looks up rows and places without asking whether they exist. What it relies on is checked here, in the
 //! memory that it reads:
@@ -15,7 +15,7 @@ use crate::text::{self, Fault, Transform};
 /// the highest bit (`CP_OCC` of bwa-mem3).
 #[repr(C)]
 #[derive(Clone)]
-pub(super) struct Block {
+pub(super) struct CheckpointBlock {
     pub(super) counts: [u64; 4],
     pub(super) masks: [u64; 4],
 }
@@ -32,7 +32,7 @@ pub(super) struct Loaded<'a> {
     /// The row whose suffix is the whole text.
     pub(super) whole: u64,
     /// All rows.
-    pub(super) blocks: &'a [Block],
+    pub(super) blocks: &'a [CheckpointBlock],
     /// The power of 2 of which the rows are multiples that say where their suffixes start.
     pub(super) shift: u32,
     /// Where they start: the bits from 32 on, and those below.
@@ -132,11 +132,11 @@ mod tests {
 
     /// The parts of an index.
     #[derive(Clone)]
-    struct Parts {
+    struct TransformParts {
         bases: u64,
         firsts: [u64; 5],
         whole: u64,
-        blocks: Vec<Block>,
+        blocks: Vec<CheckpointBlock>,
         high: Vec<i8>,
         low: Vec<u32>,
         packed: Vec<u8>,
@@ -145,7 +145,7 @@ mod tests {
     /// Of how many rows, as a power of 2, one is sampled.
     const SHIFT: u32 = 2;
 
-    impl Parts {
+    impl TransformParts {
         fn of(forward: &[u8]) -> Self {
             let text: Vec<u8> =
                 forward.iter().copied().chain(forward.iter().rev().map(|base| 3 - base)).collect();
@@ -161,7 +161,7 @@ mod tests {
                         _ => masks[usize::from(text[start - 1])] |= 1 << (63 - at),
                     }
                 }
-                blocks.push(Block { counts, masks });
+                blocks.push(CheckpointBlock { counts, masks });
                 counts
                     .iter_mut()
                     .zip(masks)
@@ -173,7 +173,7 @@ mod tests {
                 packed[at / 4] |= base << (2 * (3 - at % 4));
             }
             let low: Vec<u32> = starts.iter().step_by(1 << SHIFT).map(|&start| start as u32).collect();
-            Parts {
+            TransformParts {
                 bases: forward.len() as u64,
                 firsts: [0, 1, 2, 3, 4].map(first),
                 whole,
@@ -184,7 +184,7 @@ mod tests {
             }
         }
 
-        /// The verdict on them, when so many bases are read back.
+        /// The result for this many bases read back.
         fn check(&self, most: u64) -> Result<(), Fault> {
             let (bases, firsts, whole, shift) = (self.bases, self.firsts, self.whole, SHIFT);
             let (blocks, packed) = (&self.blocks[..], &self.packed[..]);
@@ -200,9 +200,9 @@ mod tests {
         }
     }
 
-    fn parts() -> Parts {
+    fn parts() -> TransformParts {
         let forward: Vec<u8> = (0..130u32).map(|at| (at * at % 23 + at / 7) as u8 & 3).collect();
-        Parts::of(&forward)
+        TransformParts::of(&forward)
     }
 
     #[test]
@@ -210,8 +210,8 @@ mod tests {
         for most in [1, 16, 259, 260, 1000] {
             assert_eq!(parts().check(most), Ok(()), "{most}");
         }
-        assert_eq!(Parts::of(&[0; 33]).check(1000), Ok(()));
-        assert_eq!(Parts::of(&[2]).check(1000), Ok(()));
+        assert_eq!(TransformParts::of(&[0; 33]).check(1000), Ok(()));
+        assert_eq!(TransformParts::of(&[2]).check(1000), Ok(()));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use readmill_record::{Error, Result};
 
 use super::aside::Aside;
 use super::failure::failed;
-use super::loaded::{Block, Loaded};
+use super::loaded::{CheckpointBlock, Loaded};
 
 /// An index in memory. Nothing changes it once it is loaded: it is of this process alone.
 pub(super) struct Index(*mut sys::BwaIndex);
@@ -23,7 +23,7 @@ unsafe impl Sync for Index {}
 impl Index {
     /// Reads the index, whose files must have been checked before: the C++ code ends the process over damaged ones.
     ///
-    /// It must be held against itself ([`Index::loaded`]) before anything is aligned.
+    /// It must be checked ([`Index::loaded`]) before anything is aligned.
     pub(super) fn load(prefix: &Path) -> Result<Self> {
         super::quiet::chatter();
         // SAFETY: a plain setter of a global number: nothing below the level of errors is to be said on stderr.
@@ -120,7 +120,7 @@ struct Handle {
     with_sequences: *const WithSequences,
 }
 
-/// `BwaShimIndex`, as far as it is looked at.
+/// `BwaShimIndex`, the fields that are used here.
 #[repr(C)]
 struct WithSequences {
     search: *const Search,
@@ -129,7 +129,7 @@ struct WithSequences {
 /// `FMI_search` of bwa-mem3 0.9.0, behind its base class `indexEle`.
 #[repr(C)]
 struct Search {
-    files: *const Files,
+    files: *const IndexText,
     rows: u64,
     whole: u64,
     shift: u64,
@@ -138,29 +138,29 @@ struct Search {
     firsts: [u64; 5],
     low: *const u32,
     high: *const i8,
-    blocks: *const Block,
+    blocks: *const CheckpointBlock,
     shared: *const u8,
 }
 
-/// `bwaidx_fm_t`, as far as it is looked at.
+/// `bwaidx_fm_t`, the fields that are used here.
 #[repr(C)]
-struct Files {
+struct IndexText {
     sequences: *const Sequences,
     packed: *const u8,
 }
 
-/// `bntseq_t`, as far as it is looked at.
+/// `bntseq_t`, the fields that are used here.
 #[repr(C)]
 struct Sequences {
     bases: u64,
     count: i32,
     seed: u32,
-    sequences: *const Sequence,
+    sequences: *const BnsSequence,
 }
 
 /// `bntann1_t`.
 #[repr(C)]
-struct Sequence {
+struct BnsSequence {
     offset: u64,
     length: i32,
     holes: i32,

@@ -23,7 +23,7 @@ mod shared_tests;
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_record::{Reads, Result};
+use readmill_record::{ReadBatch, Result};
 
 pub use files::{FILES, scratch_bytes};
 pub use index::{IndexOptions, build_index, unfinished};
@@ -108,7 +108,7 @@ impl Kernel for BwaKernel {
         files::long_read_bytes(bases)
     }
 
-    fn seeded_bytes(&self, reads: &Reads) -> u64 {
+    fn seeded_bytes(&self, reads: &ReadBatch) -> u64 {
         files::seeded_bytes(reads)
     }
 
@@ -132,7 +132,7 @@ struct BwaAligner {
 }
 
 impl Aligner for BwaAligner {
-    fn seed(&mut self, reads: &Reads) -> Result<Seeded> {
+    fn seed(&mut self, reads: &ReadBatch) -> Result<Seeded> {
         let kernel = &*self.kernel;
         limits::check(reads)?;
         let regions = ffi::seed(&kernel.index, &kernel.settings, &mut self.scratch, reads)?;
@@ -142,7 +142,7 @@ impl Aligner for BwaAligner {
 
     fn emit(
         &mut self,
-        reads: &Reads,
+        reads: &ReadBatch,
         seeded: Seeded,
         model: &Model,
         group: Option<&[u8]>,

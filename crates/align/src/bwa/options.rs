@@ -1,4 +1,4 @@
-//! What bwa mem can be asked for.
+//! The options of bwa mem.
 
 use bwa_mem3_sys as sys;
 
@@ -15,7 +15,7 @@ pub struct BwaOptions {
     pub band_width: Option<i32>,
     /// `-d`: how far a score may drop along a diagonal before extension stops (100).
     pub z_dropoff: Option<i32>,
-    /// `-r`: a seed longer than this times `-k` is looked into for others (1.5).
+    /// `-r`: a seed longer than this times `-k` is searched for shorter ones inside (1.5).
     pub reseed_factor: Option<f32>,
     /// `-y`: occurrences below which the third round seeds (20).
     pub third_round_occurrences: Option<u64>,

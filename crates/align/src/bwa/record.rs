@@ -47,7 +47,7 @@ fn fields(body: &[u8]) -> usize {
     FIXED + name + 4 * operators + bases.div_ceil(2) + bases
 }
 
-/// What follows NM, MD, MC, MQ, AS and XS, which is where bwa mem puts RG (0.7.17, `mem_aln2sam`).
+/// The fields after NM, MD, MC, MQ, AS and XS, where bwa mem puts RG (0.7.17, `mem_aln2sam`).
 fn after_scores(all: &[u8]) -> &[u8] {
     let mut fields = tag::Fields::new(all);
     let mut rest = all;

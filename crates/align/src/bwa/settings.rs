@@ -9,7 +9,7 @@ use readmill_record::Result;
 
 use super::failure::failed;
 
-/// What bwa-mem3 calls the shape of its output (`compat_target_t` of 0.9.0).
+/// The format of bwa-mem3's output (`compat_target_t` of 0.9.0).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Compat {

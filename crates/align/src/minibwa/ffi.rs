@@ -49,22 +49,22 @@ unsafe extern "C" {
     );
 }
 
-/// What the C code wants from a thread: a place for its pool of memory, of which it has none here, because minibwa-sys
+/// The buffer that the C code needs for each thread: a place for its pool of memory, of which it has none here, because minibwa-sys
 /// compiles some of its files for pools, and some without.
-pub(super) struct Scratch(ptr::NonNull<sys::mb_tbuf_t>);
+pub(super) struct ThreadBuffer(ptr::NonNull<sys::mb_tbuf_t>);
 
 // SAFETY: an allocation without ties to a thread, which only `&mut self` reaches.
-unsafe impl Send for Scratch {}
+unsafe impl Send for ThreadBuffer {}
 
-impl Scratch {
+impl ThreadBuffer {
     pub(super) fn new() -> Result<Self> {
         // SAFETY: no preconditions.
         let scratch = ptr::NonNull::new(unsafe { sys::mb_tbuf_init(1) });
-        scratch.map(Scratch).ok_or_else(|| Error::bug("minibwa: no memory for a thread"))
+        scratch.map(ThreadBuffer).ok_or_else(|| Error::bug("minibwa: no memory for a thread"))
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ThreadBuffer {
     fn drop(&mut self) {
         // SAFETY: made by the C code, freed once.
         unsafe { sys::mb_tbuf_destroy(self.0.as_ptr()) };
@@ -93,7 +93,7 @@ pub(super) struct Letters<'a> {
 pub(super) fn map(
     index: &Index,
     options: &sys::mb_opt_t,
-    scratch: &mut Scratch,
+    scratch: &mut ThreadBuffer,
     reads: &Letters<'_>,
 ) -> Result<Hits> {
     let count = i32::try_from(reads.bases.len().min(reads.names.len()))
@@ -125,7 +125,7 @@ pub(super) fn map(
 /// Sizes of inserts in the four orientations of a pair: FF, FR, RF, RR.
 pub(super) struct Inserts([Orientation; 4]);
 
-/// Fewer pairs than these say nothing of inserts (minibwa 0.6, `worker_pipeline`).
+/// The fewest pairs from which insert sizes are estimated (minibwa 0.6, `worker_pipeline`).
 const FEWEST_PAIRS: usize = 20;
 
 impl Inserts {
@@ -198,7 +198,7 @@ pub(super) fn pair(
     }
 }
 
-/// What minibwa calls its version.
+/// The version of minibwa.
 pub(super) fn version() -> &'static str {
     std::str::from_utf8(sys::MB_VERSION).unwrap_or_default().trim_end_matches('\0')
 }

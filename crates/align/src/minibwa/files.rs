@@ -4,15 +4,15 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use readmill_record::{Error, Reads, Result};
+use readmill_record::{Error, ReadBatch, Result};
 
 use crate::Contig;
+use crate::index_files::named;
 use crate::index_files::{Described, IndexFiles};
 use crate::limits::LONGEST_READ;
-use crate::prefix::named;
 use crate::text::Fault;
 
-/// What minibwa calls its files, behind the prefix: sequences, and their transform.
+/// The endings of minibwa's files: sequences, and their transform.
 pub(super) const SUFFIXES: [&str; 2] = [".l2b", ".mbw"];
 
 /// The files of an index of minibwa.
@@ -186,6 +186,6 @@ pub(super) fn long_read_bytes(bases: usize) -> u64 {
 
 /// Bytes that hits of reads come to. Measured: 2,032 for a read of 151 bases in a genome half of which is repeats, 840
 /// for reads of 1 to 250.
-pub(super) fn seeded_bytes(reads: &Reads) -> u64 {
+pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
     reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.bases()
 }

@@ -1,4 +1,4 @@
-//! What minibwa finds for reads, owned: hits with their CIGARs, freed as its C code made them.
+//! The hits that minibwa finds for reads, owned: with their CIGARs, freed as its C code made them.
 #![allow(unsafe_code, reason = "reads what C allocated")]
 
 use std::ffi::{CStr, c_char, c_void};
@@ -68,7 +68,7 @@ impl Drop for Hits {
     }
 }
 
-/// A place where a read could come from.
+/// A candidate position of a read.
 #[repr(transparent)]
 pub(super) struct Hit(sys::mb_hit_t);
 

@@ -1,4 +1,4 @@
-//! An index as it lies in memory, held against itself before the C code uses it.
+//! Checks an index in memory before the C code uses it.
 //!
 //! The C code looks up rows without asking whether they exist. What it relies on is checked here, in the memory that it
 //! reads: counts are sums of the bases before rows, and either strand has as many A as the other has T, so that the rows

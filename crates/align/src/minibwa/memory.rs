@@ -13,7 +13,7 @@ use readmill_record::{Error, Result};
 use super::files;
 use super::loaded::Loaded;
 use crate::index_files::Described;
-use crate::prefix::named;
+use crate::index_files::named;
 
 // SAFETY: as minibwa 0.6 declares it in kommon.h; the version of the crate is pinned.
 unsafe extern "C" {
@@ -28,7 +28,7 @@ pub(super) fn hush() {
 }
 
 /// An index in memory. Nothing changes it once it is loaded.
-pub(super) struct Index(ptr::NonNull<Parts>);
+pub(super) struct Index(ptr::NonNull<IndexParts>);
 
 // SAFETY: the C code that gets it declares it `const`, and keeps nothing in it.
 unsafe impl Send for Index {}
@@ -46,7 +46,7 @@ impl Index {
         let [sequences, transform] = [".l2b", ".mbw"].map(|suffix| text(&named(prefix, suffix)));
         let (sequences, transform) = (sequences?, transform?);
         // SAFETY: zeros are a value of it; it is freed by the C code, as what that makes itself.
-        let index = unsafe { libc::calloc(1, size_of::<Parts>()) }.cast::<Parts>();
+        let index = unsafe { libc::calloc(1, size_of::<IndexParts>()) }.cast::<IndexParts>();
         let index = Index(ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: no memory"))?);
         // SAFETY: nobody else has it yet; the names are C strings that outlive the calls. Dropping it frees either part
         // that is there.
@@ -143,13 +143,13 @@ fn text(path: &Path) -> Result<CString> {
 
 /// `mb_idx_s` of minibwa 0.6.
 #[repr(C)]
-struct Parts {
+struct IndexParts {
     is_meth: i32,
     sequences: *mut Sequences,
     transform: *mut Transformed,
 }
 
-/// `l2b_t`, as far as it is looked at.
+/// `l2b_t`, the fields that are used here.
 #[repr(C)]
 pub(super) struct Sequences {
     bases: u64,
@@ -164,7 +164,7 @@ pub(super) struct Sequences {
     words_at: *const u64,
 }
 
-/// `mb_bwt_t`, as far as it is looked at.
+/// `mb_bwt_t`, the fields that are used here.
 #[repr(C)]
 struct Transformed {
     whole: u64,

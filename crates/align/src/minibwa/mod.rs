@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use minibwa_sys as sys;
-use readmill_record::{Error, Reads, Result};
+use readmill_record::{Error, ReadBatch, Result};
 
 pub use files::{FILES, scratch_bytes};
 pub use index::{build_index, unfinished};
@@ -96,7 +96,7 @@ impl Kernel for MinibwaKernel {
         files::long_read_bytes(bases)
     }
 
-    fn seeded_bytes(&self, reads: &Reads) -> u64 {
+    fn seeded_bytes(&self, reads: &ReadBatch) -> u64 {
         files::seeded_bytes(reads)
     }
 
@@ -131,7 +131,7 @@ struct MinibwaAligner {
 }
 
 impl Aligner for MinibwaAligner {
-    fn seed(&mut self, reads: &Reads) -> Result<Seeded> {
+    fn seed(&mut self, reads: &ReadBatch) -> Result<Seeded> {
         limits::check(reads)?;
         let names = names(reads).map(CString::new).collect::<std::result::Result<Vec<_>, _>>();
         let names = names.map_err(|_| Error::bug("a name with a NUL went through"))?;
@@ -147,7 +147,7 @@ impl Aligner for MinibwaAligner {
 
     fn emit(
         &mut self,
-        reads: &Reads,
+        reads: &ReadBatch,
         seeded: Seeded,
         model: &Model,
         group: Option<&[u8]>,
@@ -183,7 +183,7 @@ impl Aligner for MinibwaAligner {
 
 /// Names of reads as minibwa writes them: those of a pair lose what numbers the segments, `/` and one letter, if they
 /// differ in it (0.6, `worker_pipeline`).
-fn names(reads: &Reads) -> impl Iterator<Item = &[u8]> {
+fn names(reads: &ReadBatch) -> impl Iterator<Item = &[u8]> {
     let paired = reads.segments() == 2;
     (0..reads.len()).map(move |at| {
         let name = reads.read(at).name;
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     fn pair(first: &str, last: &str) -> [String; 2] {
-        let mut reads = Reads::new(2, 0);
+        let mut reads = ReadBatch::new(2, 0);
         for name in [first, last] {
             reads.push(Read { name: name.as_bytes(), comment: b"", bases: b"", qualities: None });
         }

@@ -1,4 +1,4 @@
-//! What minibwa can be asked for.
+//! The options of minibwa.
 
 /// The options of `minibwa map` by the letters they have there; `None` and `false` are its defaults.
 ///
@@ -13,7 +13,7 @@ pub struct MinibwaOptions {
     pub longest_short_read: Option<i32>,
     /// `-k`: shortest seed, in bases (19).
     pub min_seed_length: Option<i32>,
-    /// `-c`: seeds that occur more often are not all looked at (250).
+    /// `-c`: seeds that occur more often are not all used (250).
     pub max_occurrences: Option<i32>,
     /// `-g`: longest gap, which ends a chain, too, in bases (100, and 5000 with `lr`).
     pub max_gap: Option<i32>,
@@ -41,7 +41,7 @@ pub struct MinibwaOptions {
     pub unpaired: Option<i32>,
     /// `-P`: no pairing and no mate rescue.
     pub skip_pairing: bool,
-    /// `--rescue`: hits for each of which a mate is looked for (10).
+    /// `--rescue`: number of hits for each of which mate rescue is tried (10).
     pub max_mate_rescues: Option<i32>,
     /// `-I`: how long inserts are, instead of inferring it (FR alone).
     pub insert: Option<InsertSize>,
@@ -63,7 +63,7 @@ pub struct MinibwaOptions {
     pub cohort_bases: Option<u64>,
 }
 
-/// What kind of reads it is set up for.
+/// The kind of reads that the options are preset for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preset {
     /// `adap`: each read as its length wants it.
@@ -103,7 +103,7 @@ impl MinibwaOptions {
     /// `-K` where it is not given, in bases.
     pub const COHORT_BASES: u64 = 100_000_000;
 
-    /// Whether reads of a pair are looked at together.
+    /// Whether the reads of a pair are aligned together.
     pub fn pairs(&self) -> bool {
         self.preset != Preset::Long && !self.skip_pairing
     }

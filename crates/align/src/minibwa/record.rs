@@ -55,7 +55,7 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// Whether a secondary hit comes close enough to its primary one to be written.
+    /// Whether the score of a secondary hit is close enough to that of its primary one to be written.
     fn is_good(&self, hit: &Hit) -> bool {
         let Some(parent) = self.hits.get(hit.parent()) else { return true };
         let (own, of_parent) = match (hit.scores(), parent.scores()) {
@@ -94,7 +94,7 @@ impl Segment<'_> {
     fn record(&self, hit: Option<&Hit>, out: &mut Vec<u8>) -> Result<()> {
         let (flags, mate) = (self.flags(hit), self.of_mate());
         let place = |hit: &Hit| [hit.sequence(), hit.start()];
-        // What has no place of its own stands where its mate is.
+        // A read without a position gets that of its mate.
         let own = hit.or(mate).map_or([-1; 2], place);
         let next = if self.mate.is_some() { mate.or(hit).map_or([-1; 2], place) } else { [-1; 2] };
         let is_hard = flags & Flags::SUPPLEMENTARY != 0 && !self.keeps_ends();

@@ -1,4 +1,4 @@
-//! A read beside its hits.
+//! A read with its hits.
 
 use minibwa_sys as sys;
 use readmill_record::Read;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_align::Kernel;
-use readmill_record::{Error, Kind};
+use readmill_record::{Error, ErrorKind};
 use tempfile::TempDir;
 
 use crate::common::{Draw, reads, records, reference};
@@ -59,7 +59,7 @@ impl Copy<'_> {
                 Err(error) => {
                     let said = error.to_string();
                     let named = said.contains("ref.fa") && said.contains("again with `readmill index");
-                    assert_eq!(error.kind, Kind::Input, "{suffix} {part:?} {seed}: {said}");
+                    assert_eq!(error.kind, ErrorKind::Input, "{suffix} {part:?} {seed}: {said}");
                     assert!(named, "{suffix} {part:?} {seed}: {said}");
                     errors += 1;
                 }

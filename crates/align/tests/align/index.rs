@@ -10,7 +10,7 @@ use common::{digest, fasta, reference};
 use flate2::{Compression, write::GzEncoder};
 use readmill_align::Kernel;
 use readmill_align::bwa::{self, BwaKernel, BwaOptions, IndexOptions, build_index};
-use readmill_record::{Error, Kind};
+use readmill_record::{Error, ErrorKind};
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(format!("{}{suffix}", path.display()))
@@ -72,7 +72,7 @@ fn what_is_no_reference_is_refused() {
         (">a\nAC\n> b\nAC\n", "sequence 2 has no name"),
     ] {
         let error = refused(text, IndexOptions::default());
-        assert_eq!(error.kind, Kind::Input);
+        assert_eq!(error.kind, ErrorKind::Input);
         assert!(error.what.contains(what) && error.place.file.is_some(), "{error}");
     }
 }
@@ -80,7 +80,7 @@ fn what_is_no_reference_is_refused() {
 #[test]
 fn an_index_that_takes_too_much_memory_is_not_begun() {
     let error = refused(&fasta("\n"), IndexOptions { memory: Some(1 << 20), unpacked: false });
-    assert_eq!(error.kind, Kind::Usage);
+    assert_eq!(error.kind, ErrorKind::Usage);
     assert!(error.what.contains("takes 18M"), "{error}");
 }
 
@@ -132,7 +132,7 @@ fn a_damaged_index_is_an_error_and_does_not_end_the_process() {
             ),
         ] {
             match result {
-                Err(error) => assert_eq!(error.kind, Kind::Input, "{suffix} {how}: {error}"),
+                Err(error) => assert_eq!(error.kind, ErrorKind::Input, "{suffix} {how}: {error}"),
                 // A changed base is a base.
                 Ok(_) => assert_eq!((suffix, how), (".pac", "of another")),
             }

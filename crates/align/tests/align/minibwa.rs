@@ -11,7 +11,7 @@ use readmill_align::Kernel;
 use readmill_align::minibwa::{
     self, Differences, InsertSize, MinibwaKernel, MinibwaOptions, Preset, build_index,
 };
-use readmill_record::{Error, Kind, Read, Reads, RecordRef};
+use readmill_record::{Error, ErrorKind, Read, ReadBatch, RecordRef};
 
 fn small_cohorts() -> MinibwaOptions {
     MinibwaOptions { cohort_bases: Some(200_000), ..MinibwaOptions::default() }
@@ -95,7 +95,7 @@ fn odd_reads_are_aligned_or_not_and_nothing_ends() {
     let genome = common::genome()[0].1.to_ascii_uppercase();
     for preset in [Preset::Adaptive, Preset::Long] {
         let kernel = kernel(MinibwaOptions { preset, ..MinibwaOptions::default() });
-        let mut reads = Reads::new(2, 0);
+        let mut reads = ReadBatch::new(2, 0);
         let mut push = |bases: &[u8]| {
             for bases in [bases, b""] {
                 reads.push(Read { name: b"odd", comment: b"", bases, qualities: None });
@@ -154,11 +154,11 @@ fn what_is_no_reference_is_refused() {
         (">a\nAC\n> b\nAC\n", "sequence 2 has no name"),
     ] {
         let error = refused(text, None);
-        assert_eq!(error.kind, Kind::Input);
+        assert_eq!(error.kind, ErrorKind::Input);
         assert!(error.what.contains(what) && error.place.file.is_some(), "{error}");
     }
     let error = refused(&fasta("\n"), Some(1 << 20));
-    assert_eq!(error.kind, Kind::Usage);
+    assert_eq!(error.kind, ErrorKind::Usage);
     assert!(error.what.contains("takes 18M"), "{error}");
 }
 
@@ -206,7 +206,7 @@ fn a_damaged_index_is_an_error_and_does_not_end_the_process() {
         ];
         for (how, result) in results {
             let Err(error) = result else { panic!("{suffix} {how} went through") };
-            assert_eq!(error.kind, Kind::Input, "{suffix} {how}: {error}");
+            assert_eq!(error.kind, ErrorKind::Input, "{suffix} {how}: {error}");
         }
     }
     let lines = loaded(".l2b", |bytes| bytes[64..72].fill(0x11));

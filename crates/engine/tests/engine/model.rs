@@ -1,7 +1,7 @@
 //! Model checks of `src/pass.rs` and `src/board.rs`: the very same files, compiled against a simulated scheduler (shuttle).
 //!
-//! Every lock, wait and thread start is a point at which the scheduler may let another thread go on, and a state from which
-//! nobody can go on is reported as a deadlock.
+//! At every lock, wait and thread start the scheduler may let another thread go on. A state in which no thread can
+//! go on is reported as a deadlock.
 
 use std::cell::Cell;
 
@@ -22,11 +22,11 @@ use pass as engine;
 use pass::Crew;
 use script::{Fault, PHASES, Phase, Script, simultaneous};
 
-/// Stands in for `src/sync.rs`.
+/// Replaces `src/sync.rs`.
 mod sync {
     pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
 
-    /// What the simulated threads lack: scoped ones with a name, which a system may refuse to start.
+    /// Scoped threads with a name, which the simulated threads lack, and which a system may refuse to start.
     pub(crate) mod thread {
         use shuttle::thread::{Scope, ScopedJoinHandle};
         use std::io;
@@ -66,13 +66,13 @@ mod sync {
 }
 
 std::thread_local! {
-    /// How many more threads may start; all simulated threads of a test run on the test's own.
+    /// The number of threads that may still start; all simulated threads of a test run on the test's own.
     static MATES: Cell<usize> = const { Cell::new(0) };
 }
 
 fn simulate(scheduler: impl Scheduler + 'static, play: impl Fn() + Send + Sync + 'static) {
     let mut config = Config::new();
-    config.stack_size = 256 << 10; // the default of 32 KiB is little for an unwinding stack
+    config.stack_size = 256 << 10; // the default of 32 KiB is too little for an unwinding stack
     Runner::new(scheduler, config).run(play);
 }
 
@@ -85,11 +85,11 @@ fn check_with(
     let script = script.clone();
     simulate(scheduler, move || {
         MATES.set(threads_that_start - 1);
-        script.check(crew, threads_that_start, &|_, _| {}); // simulated time is nothing but the order of events
+        script.check(crew, threads_that_start, &|_, _| {}); // simulated time is just the order of events
     });
 }
 
-/// Random schedules, and those that a bug of up to three ordered events hides in.
+/// Random schedules, and those that find bugs of up to three ordered events.
 fn check(schedules: usize, crew: Crew, script: &Script) {
     check_with(RandomScheduler::new_from_seed(1, schedules), crew, crew.threads, script);
     check_with(PctScheduler::new_from_seed(1, 3, schedules), crew, crew.threads, script);
@@ -161,8 +161,8 @@ fn panics_with_and_without_errors() {
     }
 }
 
-/// A wakeup that gets lost does not stop a pass, as whoever is awake goes on; it only wastes a thread. Unless the one that is
-/// awake waits for the other.
+/// A lost wakeup does not stop a pass, because threads that are awake go on; it only wastes a thread. This test
+/// makes the thread that is awake wait for the other.
 #[test]
 fn phases_do_not_hold_each_other_up() {
     for steps in simultaneous() {

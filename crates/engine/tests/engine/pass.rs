@@ -15,7 +15,7 @@ use readmill_engine as engine;
 use readmill_engine::{Crew, Pass, Ticket, run};
 use script::{Fault, PHASES, Phase, Script, mix, simultaneous};
 
-/// Shakes the threads up: most steps take no time, some take a little, a few take as long as many others together.
+/// Varies the timing: most steps take no time, some a little, a few as long as many others together.
 fn pause(seed: u64, ticket: Ticket, phase: Phase) {
     match mix(mix(seed ^ ticket) ^ phase as u64) % 16 {
         0 => thread::sleep(Duration::from_micros(50)),
@@ -158,7 +158,7 @@ fn phases_do_not_hold_each_other_up() {
     }
 }
 
-/// A barrier for two that does not wait forever, but longer than any busy machine keeps a thread waiting.
+/// A barrier for two threads with a limit: longer than any busy machine keeps a thread waiting.
 #[derive(Default)]
 struct Meeting {
     present: Mutex<u32>,
@@ -178,7 +178,7 @@ impl Meeting {
     }
 }
 
-/// Passes numbers on as they are, and notes who did it.
+/// Passes numbers on as they are, and records which worker did it.
 #[derive(Default)]
 struct Numbers {
     threads: Mutex<HashSet<(thread::ThreadId, Option<String>)>>,

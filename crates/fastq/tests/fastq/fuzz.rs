@@ -1,4 +1,4 @@
-//! Random files, read by many threads, against the same files read the simple way.
+//! Random files, read by many threads, compared with the simple reader.
 //!
 //! `READMILL_FUZZ_RECORDS` says how many records to go through; the usual number takes seconds. A failure names its seed.
 #![allow(clippy::unwrap_used)]
@@ -11,7 +11,7 @@ use common::files::{self, PACKINGS, Packing};
 use common::{Random, crew, oracle};
 use std::sync::Arc;
 
-use readmill_fastq::{Claims, Input, Layout, Options};
+use readmill_fastq::{Claims, FastqInput, Layout, Options};
 
 /// How a file deviates from four lines a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ enum Shape {
     Strict,
     /// Several lines, blank lines, records without qualities.
     Loose,
-    /// Somebody changed something.
+    /// A random change.
     Broken,
 }
 
@@ -117,7 +117,7 @@ fn texts(files: usize, segments: usize, random: &mut Random) -> Vec<Vec<u8>> {
     texts
 }
 
-fn layout(mut inputs: Vec<Input>, segments: usize) -> Layout {
+fn layout(mut inputs: Vec<FastqInput>, segments: usize) -> Layout {
     let last = inputs.pop().unwrap();
     match inputs.pop() {
         Some(first) => Layout::Paired(first, last),
@@ -152,7 +152,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
     let mut names = Vec::new();
     let mut open = |(file, text): (usize, &Vec<u8>)| {
         let packing = random.pick(&PACKINGS);
-        // Nothing is no gzip, and no zstd.
+        // An empty file is neither gzip nor zstd.
         let packing = if text.is_empty() { Packing::Plain } else { packing };
         let path = directory.join(format!("{file}.fastq"));
         let packed = files::pack(text, packing, &mut random);
@@ -160,7 +160,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
         let as_stream = packing == Packing::Pipe || packing != Packing::Plain && random.chance(30);
         files::input(&path, packed, as_stream, &mut random)
     };
-    let inputs: Vec<Input> = texts.iter().enumerate().map(&mut open).collect();
+    let inputs: Vec<FastqInput> = texts.iter().enumerate().map(&mut open).collect();
     let claims = Arc::new(Claims::open(layout(inputs, segments), options).unwrap());
     let threads = 1 + random.below(8);
     let outcome = crew::run(&claims, threads, options.in_flight as u64, seed);
@@ -173,7 +173,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
     assert_eq!(place, truth.fault, "seed {seed}: {:?}", outcome.error);
     let (mut batches, full) = truth.batches(options.templates, options.batch_bytes);
     if truth.fault.is_some() && !full {
-        batches.pop(); // the batch with the fault is not there
+        batches.pop(); // the batch with the fault is missing
     }
     let linked = batches.iter().sum::<usize>() * segments;
     assert!(outcome.reads == truth.reads[..linked], "seed {seed}: other reads");

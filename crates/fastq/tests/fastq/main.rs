@@ -1,4 +1,4 @@
-//! All tests of the crate that use it from outside.
+//! The tests that use the crate from outside.
 
 mod common;
 mod fuzz;

@@ -1,7 +1,7 @@
 //! Model checks of `src/ring.rs` and `src/reach.rs`: the very same files, compiled against a simulated scheduler (shuttle).
 //!
-//! Every lock and every atomic is a point at which the scheduler may let another thread go on, for ever if it likes: a
-//! thread that claims a block and is not heard of again until the others are done is among the schedules.
+//! At every lock and every atomic the scheduler may let another thread go on, without limit: a thread that claims a
+//! block and does not run again until the others are done is among the schedules.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ mod ring;
 use reach::{Goal, Reach, Supply, reach};
 use ring::{Claim, Ring};
 
-/// Stands in for `src/sync.rs`.
+/// Replaces `src/sync.rs`.
 mod sync {
     pub(crate) use shuttle::hint::spin_loop;
     pub(crate) use shuttle::sync::atomic::{AtomicU64, Ordering};
@@ -26,7 +26,7 @@ mod sync {
     pub(crate) use shuttle::thread::yield_now;
 }
 
-/// A text of which only the number of lines in each block is of interest. What a block holds is its number.
+/// A text in which only the number of lines in each block matters. The content of a block is its number.
 struct Text {
     ring: Ring<u64>,
     counts: Vec<u64>,
@@ -68,7 +68,7 @@ impl Text {
         (0..self.counts.len() as u64).find(|&b| self.before(b + 1) >= line).unwrap()
     }
 
-    /// What a thread does for a ticket: it needs the lines from `from` to `to`. Whether it got them.
+    /// The work of a thread for a ticket: it needs the lines from `from` to `to`. Returns whether it got them.
     fn take(&self, from: u64, to: u64) -> bool {
         let far = reach(self, 0, Goal::Lines(to));
         let (blocks, lines) = self.ring.summed();
@@ -78,7 +78,7 @@ impl Text {
             Reach::End => assert!(self.before(self.counts.len() as u64) < to),
             Reach::Enough => assert!(lines >= to),
         }
-        // What this ticket needs has not been released, as it has not been linked.
+        // The text of this ticket has not been released, because the ticket has not been linked.
         let last = if far == Reach::End { self.counts.len() as u64 - 1 } else { self.of_line(to) };
         for block in self.of_line(from)..=last {
             assert_eq!(self.ring.get(block), Some(block), "block {block} of lines {from} to {to}");
@@ -87,7 +87,7 @@ impl Text {
         true
     }
 
-    /// What is done for a ticket whose lines could not be had: block after block is read and released.
+    /// The work for a ticket whose lines could not be had: block after block is read and released.
     fn read(&self, from: u64, to: u64) {
         let last = if to > self.before(self.counts.len() as u64) {
             self.counts.len() as u64 - 1

@@ -1,4 +1,4 @@
-//! Named pipes, which one program fills in turn, a record here and a record there.
+//! Named pipes that one program fills alternately, a few records at a time.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use crate::common;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use common::files::{self, Packing};
 use common::{Random, crew, oracle};
-use readmill_fastq::{Claims, Input, Layout, Options};
+use readmill_fastq::{Claims, FastqInput, Layout, Options};
 
 /// More than pipes hold, and several batches.
 const PAIRS: usize = 5000;
@@ -45,13 +45,13 @@ fn read(threads: usize, packing: Packing, step: usize) {
                 }
             }
         });
-        let [one, two] = [0, 1].map(|file| Input::Path(paths[file].clone()));
+        let [one, two] = [0, 1].map(|file| FastqInput::Path(paths[file].clone()));
         let claims = Arc::new(Claims::open(Layout::Paired(one, two), Options::default()).unwrap());
         crew::run(&claims, threads, 8, 1)
     });
     assert_eq!(outcome.error, None);
     assert!(outcome.reads == truth.reads);
-    // The blocks of BGZF are so small here that there are not slots enough for the chunks of a batch.
+    // The blocks of BGZF are so small here that there are too few slots for the chunks of a batch.
     assert!(outcome.reread == 0 || packing == Packing::Bgzf);
 }
 

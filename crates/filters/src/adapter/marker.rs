@@ -1,6 +1,6 @@
 //! Reads and pairs of reads are looked at, and marked.
 
-use readmill_record::{Error, Reads, Result};
+use readmill_record::{Error, ReadBatch, Result};
 
 use super::rules::{AdapterRules, Stringency};
 use super::search::Search;
@@ -78,7 +78,7 @@ impl Marker {
     }
 
     /// Notes where adapters start in reads, and says in which templates there are any.
-    pub fn mark(&self, reads: &mut Reads) -> FoundIn {
+    pub fn mark(&self, reads: &mut ReadBatch) -> FoundIn {
         let (mut scratch, mut found_in) = (Scratch::default(), Vec::new());
         for template in 0..reads.templates() {
             if let Some(adapter) = self.mark_template(reads, template, &mut scratch) {
@@ -91,7 +91,7 @@ impl Marker {
     /// The same for one template; says which adapter it is.
     pub(super) fn mark_template(
         &self,
-        reads: &mut Reads,
+        reads: &mut ReadBatch,
         template: usize,
         scratch: &mut Scratch,
     ) -> Option<usize> {

@@ -1,7 +1,7 @@
 //! Where reads run into the adapter behind their template: XT, as Picard MarkIlluminaAdapters has it.
 //!
 //! A template that is shorter than its reads ends at the same base in both, and behind it each read goes on with its
-//! adapter. [`Marker`] looks for that base in single reads and in pairs, and notes it in [`readmill_record::Reads`]. Picard drops the adapters of
+//! adapter. [`Marker`] looks for that base in single reads and in pairs, and notes it in [`readmill_record::ReadBatch`]. Picard drops the adapters of
 //! its list that are rare among the first ones found, which depends on the order of the input: [`Kept`] says what is left of the
 //! list, once [`Tally`] has seen enough, in that order; what was marked meanwhile is made good.
 

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use readmill_record::Reads;
+use readmill_record::ReadBatch;
 
 use super::marker::{Marker, Scratch};
 use super::rules::Pruning;
@@ -32,7 +32,7 @@ impl Marker {
         tally: &mut Tally,
         kept: &Kept,
         found_in: &[(usize, usize)],
-        reads: &mut Reads,
+        reads: &mut ReadBatch,
     ) {
         let mut scratch = Scratch::default();
         for &(template, adapter) in found_in {
@@ -89,7 +89,7 @@ impl Tally {
 }
 
 /// Takes the marks of a template away.
-fn clear(reads: &mut Reads, template: usize) {
+fn clear(reads: &mut ReadBatch, template: usize) {
     let segments = reads.segments().max(1);
     (0..segments).for_each(|segment| reads.set_adapter(template * segments + segment, None));
 }

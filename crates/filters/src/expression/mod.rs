@@ -78,7 +78,7 @@ impl Expression {
         let at = self.program.place(misfit.node);
         let fault = Fault::new(at, format!("{} in this record", misfit.why.words()));
         let mut error = fault.shown(&self.text);
-        error.kind = readmill_record::Kind::Input;
+        error.kind = readmill_record::ErrorKind::Input;
         error.hint("ask for the field's kind first, or compare it as what it is")
     }
 }

@@ -10,7 +10,7 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-use readmill_record::header::Reference;
+use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Changes, Flags, Header, Result, Span, Step, tag};
 
 pub use lone::LoneMates;
@@ -41,7 +41,7 @@ impl Rules {
 /// stands elsewhere.
 pub struct FixMates {
     rules: Rules,
-    references: Arc<[Reference]>,
+    references: Arc<[ReferenceSequence]>,
     lone: Arc<LoneMates>,
     counts: Counts,
     scratch: Scratch,

@@ -1,6 +1,6 @@
 //! The rules of samtools 1.24 `fixmate -m`, by reading `bam_mate.c` and by running it.
 
-use readmill_record::header::Reference;
+use readmill_record::header::ReferenceSequence;
 use readmill_record::realign::Packed;
 use readmill_record::{Batch, Flags, RecordRef, Span};
 
@@ -17,7 +17,7 @@ pub(super) fn fix(
     batch: &Batch,
     spans: &[Span],
     texts: &mut Texts,
-    references: &[Reference],
+    references: &[ReferenceSequence],
 ) -> Outcome {
     for (read, &span) in reads.iter_mut().zip(spans) {
         sanitise(read, batch.record(span), texts, references);
@@ -144,7 +144,12 @@ fn score(record: RecordRef<'_>) -> u32 {
 /// where their sequence does, unmapped reads have no CIGAR, MAPQ 0 and no NM, MD, CG, SM, and a CIGAR names no
 /// operator twice in a row, nor one without length. 1.24 clips wrongly where more than matches lies beyond the end;
 /// here it is what it is for `--clean-sam`.
-fn sanitise(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts, references: &[Reference]) {
+fn sanitise(
+    read: &mut Read,
+    record: RecordRef<'_>,
+    texts: &mut Texts,
+    references: &[ReferenceSequence],
+) {
     if read.ref_id < 0 {
         read.pos = -1;
         read.set(Flags::UNMAPPED, true);

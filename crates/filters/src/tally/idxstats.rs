@@ -2,18 +2,18 @@
 
 use std::fmt::Write as _;
 
-use readmill_record::header::Reference;
+use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Header, Result, Tally};
 
 /// Counts reads by reference sequence.
 pub struct Idxstats {
-    references: Vec<Reference>,
+    references: Vec<ReferenceSequence>,
 }
 
 impl Idxstats {
     /// A count for reads under this header.
     pub fn new(header: &Header) -> Self {
-        Idxstats { references: header.references().to_vec() }
+        Idxstats { header: header.clone() }
     }
 }
 
@@ -21,35 +21,50 @@ impl Idxstats {
 #[derive(Debug, PartialEq, Eq)]
 pub struct IdxstatsCounts {
     /// Each reference sequence with its mapped and its unmapped reads.
-    pub references: Vec<(Reference, [u64; 2])>,
+    pub references: Vec<(ReferenceSequence, [u64; 2])>,
     /// Mapped and unmapped reads that have no reference sequence.
     pub unplaced: [u64; 2],
 }
 
+/// Mapped and unmapped reads.
+type Counts = Vec<[u64; 2]>;
+
 impl IdxstatsCounts {
+    /// Each reference sequence with its mapped and its unmapped reads.
+    pub fn references(&self) -> impl Iterator<Item = (&ReferenceSequence, [u64; 2])> {
+        self.header.references().iter().zip(self.reads[1..].iter().copied())
+    }
+
+    /// Mapped and unmapped reads that have no reference sequence.
+    pub fn unplaced(&self) -> [u64; 2] {
+        self.reads[0]
+    }
+
     /// The text of `samtools idxstats`: name, length in bases, mapped reads, unmapped reads.
     pub fn to_text(&self) -> Vec<u8> {
         let mut text = Vec::new();
         let mut tail = String::new();
-        for (Reference { name, length }, [mapped, unmapped]) in &self.references {
+        for (ReferenceSequence { name, length }, [mapped, unmapped]) in &self.references {
             tail.clear();
             let _ = writeln!(tail, "\t{length}\t{mapped}\t{unmapped}");
             text.extend_from_slice(name);
-            text.extend_from_slice(tail.as_bytes());
+            text.extend_from_slice(numbers.as_bytes());
         }
-        let [mapped, unmapped] = self.unplaced;
+        let [mapped, unmapped] = self.unplaced();
         text.extend_from_slice(format!("*\t0\t{mapped}\t{unmapped}\n").as_bytes());
         text
     }
 }
 
+/// Bytes of a line of text beside the name, with counts of up to ten digits.
+const LINE: u64 = 34;
+
 impl Tally for Idxstats {
-    /// Mapped and unmapped reads, first of no reference sequence, then of each.
-    type Partial = Vec<[u64; 2]>;
+    type Partial = Counts;
     type Total = IdxstatsCounts;
 
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()> {
-        partial.resize(self.references.len() + 1, [0; 2]);
+        partial.resize(self.header.references().len() + 1, [0; 2]);
         for (_, record) in batch.records() {
             let place = (record.ref_id() + 1) as usize;
             partial[place][usize::from(record.flags().is_unmapped())] += 1;
@@ -67,11 +82,16 @@ impl Tally for Idxstats {
         }
     }
 
-    fn finish(&self, mut total: Self::Partial) -> Result<IdxstatsCounts> {
-        total.resize(self.references.len() + 1, [0; 2]);
-        let unplaced = total[0];
-        let references = self.references.iter().cloned().zip(total.into_iter().skip(1));
-        Ok(IdxstatsCounts { references: references.collect(), unplaced })
+    fn finish(&self, mut reads: Self::Partial) -> Result<IdxstatsCounts> {
+        reads.resize(self.header.references().len() + 1, [0; 2]);
+        Ok(IdxstatsCounts { header: self.header.clone(), reads })
+    }
+
+    fn bytes(&self, threads: u64) -> u64 {
+        let references = self.header.references();
+        let names: u64 = references.iter().map(|reference| reference.name.len() as u64).sum();
+        let counts = (references.len() as u64 + 1) * size_of::<[u64; 2]>() as u64;
+        (threads + 1) * counts + names + references.len() as u64 * LINE
     }
 }
 

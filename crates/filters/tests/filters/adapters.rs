@@ -7,7 +7,7 @@
 use readmill_filters::adapter::{
     AdapterPair, AdapterRules, FoundIn, Kept, Marker, Pruning, Stringency, Tally,
 };
-use readmill_record::{Read, Reads};
+use readmill_record::{Read, ReadBatch};
 
 const PRUNING: Pruning = Pruning { after: 100, keep: 1 };
 
@@ -34,16 +34,16 @@ fn rules(pruning: Option<Pruning>) -> AdapterRules {
 fn marked(segments: usize, pruning: Option<Pruning>, in_flight: usize) -> Vec<Option<u32>> {
     let marker = Marker::new(&rules(pruning)).expect("rules");
     let (mut tally, kept) = (Tally::default(), Kept::default());
-    let mut waiting: Vec<(Reads, FoundIn)> = Vec::new();
+    let mut waiting: Vec<(ReadBatch, FoundIn)> = Vec::new();
     let mut done = Vec::new();
-    let mut settle = |(mut reads, found_in): (Reads, FoundIn)| {
+    let mut settle = |(mut reads, found_in): (ReadBatch, FoundIn)| {
         if marker.prunes() {
             marker.settle(&mut tally, &kept, &found_in, &mut reads);
         }
         done.extend((0..reads.len()).map(|at| reads.adapter(at)));
     };
     for batch in lines().chunks(37) {
-        let mut reads = Reads::new(segments, 0);
+        let mut reads = ReadBatch::new(segments, 0);
         for line in batch {
             for bases in &line[..segments] {
                 reads.push(Read { name: b"r", comment: b"", bases: bases.as_bytes(), qualities: None });

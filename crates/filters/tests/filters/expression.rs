@@ -8,7 +8,7 @@ mod sample;
 
 use readmill_filters::Select;
 use readmill_filters::expression::Expression;
-use readmill_record::Kind;
+use readmill_record::ErrorKind;
 use readmill_record::Step;
 use sample::{READS, batch, header, of_both};
 
@@ -172,7 +172,7 @@ fn a_field_of_the_wrong_kind_stops_with_the_place() {
         ("pow([RG], 2)", "at character 1 (pow([RG], 2))"),
     ] {
         let error = of_both(text).unwrap_err();
-        assert_eq!(error.kind, Kind::Input);
+        assert_eq!(error.kind, ErrorKind::Input);
         assert!(error.to_string().contains(place), "{error}");
     }
     assert_eq!(of_both("0 && [RG] + 1"), Ok([false, false]), "what decides nothing is left out");
@@ -218,7 +218,7 @@ fn wrong_expressions_are_refused_with_the_place() {
         (r#""é" =! 1"#, "at character 5 (=! 1)"),
     ] {
         let error = of_both(text).unwrap_err();
-        assert_eq!(error.kind, Kind::Usage, "{text}");
+        assert_eq!(error.kind, ErrorKind::Usage, "{text}");
         assert!(error.to_string().contains(answer), "{error}");
         assert!(error.to_string().contains(&format!("expression '{text}'")), "{error}");
     }

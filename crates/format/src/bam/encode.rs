@@ -1,7 +1,6 @@
-//! One partition of the output: records into BGZF blocks, and the index entries that belong to them.
+//! Encodes one partition of the output: records as BGZF blocks, with their index entries.
 //!
-//! A partition starts a block of its own, so it can be encoded on any thread; where it lands in the
-//! file is decided when it is written.
+//! A partition starts a new block, so any thread can encode it; its place in the file is known when it is written.
 
 use readmill_record::{Batch, RecordRef};
 
@@ -11,21 +10,21 @@ use crate::bgzf::{BLOCK_PAYLOAD, Codec, Deflater};
 /// One thread's encoder.
 pub struct Encoder {
     deflater: Deflater,
-    block: Block,
+    block: PendingBlock,
     index: Option<FragmentBuilder>,
 }
 
-/// The block being filled. Records that stand back to back in the batch, as they do unless a step has dropped
-/// or rewritten some, are compressed where they are.
+/// The block to fill. Records that are contiguous in the batch, as they are unless a step dropped or rewrote some,
+/// are compressed in place.
 #[derive(Default)]
-struct Block {
-    /// Where its bytes stand in the batch, as long as they stand in one piece.
+struct PendingBlock {
+    /// The range of its bytes in the batch, as long as they are contiguous.
     piece: std::ops::Range<usize>,
-    /// Its bytes, once they do not.
+    /// Its bytes, if they are not contiguous.
     copied: Vec<u8>,
 }
 
-impl Block {
+impl PendingBlock {
     fn len(&self) -> usize {
         self.piece.len() + self.copied.len()
     }
@@ -42,7 +41,7 @@ impl Block {
         }
     }
 
-    /// Compresses what it holds, and is empty.
+    /// Compresses the bytes and empties the block.
     fn close(&mut self, batch: &[u8], deflater: &mut Deflater, out: &mut Vec<u8>) {
         if self.len() > 0 {
             let piece = &batch[std::mem::take(&mut self.piece)];
@@ -53,24 +52,24 @@ impl Block {
 }
 
 impl Encoder {
-    /// An encoder by a codec at a level (0 to 12), which notes index entries if given a scheme.
+    /// An encoder with a codec at a level (0 to 12); with a scheme, it collects index entries.
     pub fn new(codec: Codec, level: u8, index: Option<Scheme>) -> Self {
         Encoder {
             deflater: Deflater::new(codec, level),
-            block: Block::default(),
+            block: PendingBlock::default(),
             index: index.map(FragmentBuilder::new),
         }
     }
 
-    /// Appends bytes that are not records, such as the header, as blocks of their own.
+    /// Appends bytes that are not records, such as the header, in blocks of their own.
     pub fn bytes(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         for piece in bytes.chunks(BLOCK_PAYLOAD) {
             self.deflater.block(piece, out);
         }
     }
 
-    /// Appends the batch's records as whole blocks. A block is closed, as htslib closes it, before a
-    /// record that would not fit; a record larger than a block is spread over several.
+    /// Appends the batch's records as whole blocks. A block ends before a record that would not fit, as in htslib;
+    /// a record larger than a block is split over several.
     pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Option<Fragment> {
         let base = out.len();
         let mut open: Option<(RecordRef<'_>, u64)> = None;

@@ -1,21 +1,21 @@
 //! The header of a BAM file: its text, then the binary dictionary of reference sequences.
 
-use readmill_record::header::Reference;
+use readmill_record::header::ReferenceSequence;
 use readmill_record::{Error, Header, Ledger, Result};
 
 /// The first bytes of every BAM stream.
 pub const MAGIC: &[u8; 4] = b"BAM\x01";
 
-/// Where the parts of a header lie, found as its bytes come.
+/// The positions of the parts of a header, found while its bytes arrive.
 #[derive(Default)]
 pub struct Outline {
-    /// The text behind its length, which stands behind the magic number.
+    /// Length of the text, which follows the magic number.
     text: Option<usize>,
     /// Number of reference sequences.
     n_ref: Option<usize>,
-    /// How many of them have been passed.
+    /// Number of reference sequences found so far.
     passed: usize,
-    /// Where the next part starts.
+    /// The start of the next part.
     at: usize,
 }
 
@@ -31,7 +31,7 @@ fn length(n: i32, of: &str) -> Result<usize> {
 const BEFORE_TEXT: usize = 8;
 
 impl Outline {
-    /// Looks on in `bytes`, the first of the stream; says whether all of the header is there.
+    /// Continues in `bytes`, the start of the stream; returns whether the header is complete.
     ///
     /// # Errors
     /// A length is negative.
@@ -63,11 +63,11 @@ impl Outline {
         Ok(true)
     }
 
-    /// Reads the header, all of which is in `bytes`, and returns how many of them it took, too. What it takes is charged
-    /// to `ledger` before.
+    /// Parses the header, which must be complete in `bytes`; also returns its length in bytes. Its memory is
+    /// charged to `ledger` first.
     ///
     /// # Errors
-    /// It is damaged, or there is too little memory for it.
+    /// The header is damaged, or there is too little memory for it.
     pub fn parse(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
         let cut = || Error::bug("a BAM header was read before all of it was there");
         let (text, n_ref) = self.text.zip(self.n_ref).ok_or_else(cut)?;
@@ -86,11 +86,11 @@ impl Outline {
     }
 }
 
-/// Reads the header at the start of `bytes`, and returns how many of them it took, too; `None` where `bytes` ends before the
+/// Parses the header at the start of `bytes`; also returns its length in bytes. `None` if `bytes` ends before the
 /// header does.
 ///
 /// # Errors
-/// It is damaged.
+/// The header is damaged.
 pub fn parse(bytes: &[u8]) -> Result<Option<(Header, usize)>> {
     let mut outline = Outline::default();
     let complete = outline.is_complete(bytes)?;
@@ -133,7 +133,7 @@ pub fn bytes(header: &Header) -> u64 {
 ///
 /// # Errors
 ///
-/// Where its text takes more than 2 GiB, which BAM cannot hold.
+/// The text takes more than 2 GiB, which BAM cannot hold.
 pub fn write(header: &Header, out: &mut Vec<u8>) -> Result<()> {
     let text = header.to_text();
     let Ok(length) = i32::try_from(text.len()) else {
@@ -144,7 +144,7 @@ pub fn write(header: &Header, out: &mut Vec<u8>) -> Result<()> {
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(&text);
     out.extend_from_slice(&(header.references().len() as u32).to_le_bytes());
-    for Reference { name, length } in header.references() {
+    for ReferenceSequence { name, length } in header.references() {
         out.extend_from_slice(&(name.len() as u32 + 1).to_le_bytes());
         out.extend_from_slice(name);
         out.push(0);

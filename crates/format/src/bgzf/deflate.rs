@@ -1,13 +1,13 @@
-//! Deflating one block at a time, by the codec of choice.
+//! Compresses one block at a time with the chosen codec.
 
 use super::MAX_BLOCK;
 use super::codec::{Codec, Compress};
 
-/// One thread's maker of blocks.
+/// Makes BGZF blocks, one for each thread.
 pub struct Deflater {
-    /// Nothing where payloads are stored.
+    /// `None` if payloads are stored.
     compressor: Option<Box<dyn Compress>>,
-    /// Room for one block.
+    /// A buffer for one block.
     block: Box<[u8]>,
 }
 
@@ -21,12 +21,12 @@ const AFTER: usize = 8;
 /// Bytes that storing adds to a payload.
 const STORING: usize = 5;
 
-/// Bytes more than the payload that a compressor may write before it has to give up.
+/// Bytes more than the payload that a compressor may write before it gives up.
 const SLACK: usize = 64;
 
 impl Deflater {
-    /// A maker of blocks at `level` 0 (stored) to 12 (smallest); [`super::codec`] says what they are to a codec.
-    /// A level above means 12.
+    /// A deflater at `level` 0 (stored) to 12 (smallest); [`super::codec`] maps levels to those of a codec. A
+    /// higher level means 12.
     pub fn new(codec: Codec, level: u8) -> Self {
         match level.min(12) {
             0 => Self::by(None),
@@ -34,7 +34,7 @@ impl Deflater {
         }
     }
 
-    /// A maker of blocks at one of [`Codec::own_levels`].
+    /// A deflater at one of [`Codec::own_levels`].
     pub fn at_own_level(codec: Codec, own_level: u8) -> Self {
         Self::by(Some(codec.compressor(own_level)))
     }
@@ -43,8 +43,8 @@ impl Deflater {
         Deflater { compressor, block: vec![0; MAX_BLOCK].into() }
     }
 
-    /// Appends `payload`, of at most [`super::BLOCK_PAYLOAD`] bytes, to `out` as one block. (As much as a block may
-    /// hold is possible only where it compresses: there must be room to store it.)
+    /// Appends `payload`, of at most [`super::BLOCK_PAYLOAD`] bytes, to `out` as one block. (A larger payload is
+    /// possible only if it compresses: it must be possible to store it.)
     pub fn block(&mut self, payload: &[u8], out: &mut Vec<u8>) {
         let (before, data) = self.block.split_at_mut(BEFORE);
         let most = (payload.len() + SLACK).min(data.len() - AFTER);
@@ -63,7 +63,7 @@ impl Deflater {
     }
 }
 
-/// Writes `payload` as DEFLATE's one stored block to the start of `out`.
+/// Writes `payload` as one stored block of DEFLATE to the start of `out`.
 fn store(payload: &[u8], out: &mut [u8]) -> usize {
     let length = payload.len() as u16;
     out[0] = 1; // the last block, stored
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::bgzf::{BLOCK_PAYLOAD, Block, Chunk, Inflater};
 
-    /// Bytes of which `alphabet` different ones come up.
+    /// Pseudo-random bytes from `alphabet` different values.
     fn noise(seed: u64, alphabet: u64, length: usize) -> Vec<u8> {
         let mut state = seed;
         std::iter::repeat_with(|| {
@@ -89,7 +89,7 @@ mod tests {
         .collect()
     }
 
-    /// What compressors find easy and hard, short and long.
+    /// Payloads that are easy and hard to compress, short and long.
     fn payloads() -> Vec<Vec<u8>> {
         let text: Vec<u8> =
             b"read:1:1101\t99\tchr1\t1000\t60\t".iter().cycle().take(40_000).copied().collect();
@@ -109,7 +109,7 @@ mod tests {
         ]
     }
 
-    /// Does `check` for every codec and level, the codecs' own levels included.
+    /// Runs `check` for every codec and level, including the codecs' own levels.
     fn with_all(check: impl Fn(&str, &dyn Fn() -> Deflater)) {
         for &codec in Codec::available() {
             for level in 0..=13 {

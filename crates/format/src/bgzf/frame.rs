@@ -1,7 +1,7 @@
-//! The claim side of reading BGZF: hop from block header to block header, inflate nothing.
+//! Reads BGZF block by block without inflating: only the block headers are parsed.
 //!
-//! A chunk is a run of whole blocks whose borders depend on the bytes of the file alone, never on how
-//! many of them a pipe happened to deliver at once.
+//! A chunk is a run of whole blocks. Its limits depend on the bytes of the file alone, never on how many of them a
+//! pipe delivered at once.
 
 use std::io::Read;
 
@@ -9,11 +9,11 @@ use readmill_record::{Error, Result};
 
 use super::{EOF_BLOCK, MAX_BLOCK};
 
-/// A chunk is closed once its blocks inflate to this many bytes …
+/// A chunk is complete when its blocks inflate to this many bytes …
 const CHUNK_INFLATED: usize = 1 << 20;
 /// … or take this many bytes compressed …
 const CHUNK_COMPRESSED: usize = 1 << 19;
-/// … or are this many (a file of empty blocks must not grow a chunk without end).
+/// … or are this many (a file of empty blocks must not grow a chunk without limit).
 const CHUNK_BLOCKS: usize = 256;
 
 /// Most bytes a chunk can inflate to.
@@ -22,7 +22,7 @@ pub const MAX_CHUNK: usize = CHUNK_INFLATED + MAX_BLOCK;
 /// One compressed block of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Where its gzip member starts in [`Chunk::compressed`].
+    /// Start of its gzip member in [`Chunk::compressed`].
     pub start: u32,
     /// Bytes of gzip header before the deflate data.
     pub header: u16,
@@ -52,7 +52,7 @@ impl Chunk {
         (self.offset, self.inflated) = (offset, 0);
     }
 
-    /// Whether blocks of so many compressed bytes are enough.
+    /// Whether blocks of this many compressed bytes are enough.
     fn is_full(&self, compressed: usize) -> bool {
         self.inflated >= CHUNK_INFLATED
             || compressed >= CHUNK_COMPRESSED
@@ -63,7 +63,7 @@ impl Chunk {
 /// Reads a file chunk by chunk.
 pub struct BlockReader<R> {
     input: R,
-    /// What was read beyond the last chunk.
+    /// Bytes read after the end of the last chunk.
     beyond: Vec<u8>,
     offset: u64,
     inflated: u64,
@@ -71,12 +71,12 @@ pub struct BlockReader<R> {
     allow_missing_eof: bool,
 }
 
-/// Bytes asked of the system at a time, straight into the chunk. What is read beyond its end is copied
-/// into the next one, so this is a part of a chunk.
+/// Bytes to read from the system at a time, straight into the chunk. Bytes beyond the end of a chunk are copied
+/// into the next one, so this is a small part of a chunk.
 const READ_SIZE: usize = 64 << 10;
 
 impl<R: Read> BlockReader<R> {
-    /// Reads `input` from its first block on. A file that does not end with the empty EOF block is
+    /// A reader of `input`, which starts at its first block. A file without the empty EOF block at its end is
     /// refused, unless `allow_missing_eof`.
     pub fn new(input: R, allow_missing_eof: bool) -> Self {
         let beyond = Vec::new();
@@ -90,13 +90,12 @@ impl<R: Read> BlockReader<R> {
         }
     }
 
-    /// Compressed bytes read so far, and what they inflate to.
+    /// Compressed bytes read so far, and their inflated size.
     pub fn sizes(&self) -> (u64, u64) {
         (self.offset, self.inflated)
     }
 
-    /// The `n` bytes of `chunk` from `start` on, which are read if they have not been; fewer only at the
-    /// end of the file.
+    /// The `n` bytes of `chunk` from `start` on, reading them if needed; fewer only at the end of the file.
     fn need<'a>(&mut self, chunk: &'a mut Chunk, start: usize, n: usize) -> Result<&'a [u8]> {
         let bytes = &mut chunk.compressed;
         while bytes.len() < start + n {
@@ -140,7 +139,7 @@ impl<R: Read> BlockReader<R> {
         Ok(!chunk.blocks.is_empty())
     }
 
-    /// Length of the gzip header and of the whole member that starts here; nothing at the end.
+    /// Lengths of the gzip header and of the whole member that starts here; `None` at the end.
     fn next_header(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
         let (offset, complete) = (self.offset, self.last_was_eof_block || self.allow_missing_eof);
         let fixed = self.need(chunk, start, 12)?;
@@ -207,7 +206,7 @@ mod tests {
         out
     }
 
-    /// Delivers a few bytes at a time, as a slow pipe does.
+    /// A reader that delivers a few bytes at a time, like a slow pipe.
     struct Trickle<'a>(&'a [u8], usize);
     impl Read for Trickle<'_> {
         fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {

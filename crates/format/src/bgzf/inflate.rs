@@ -1,4 +1,4 @@
-//! Inflating a chunk's blocks: whole blocks by libdeflate, lengths and checksums verified.
+//! Inflates the blocks of a chunk with libdeflate, and verifies lengths and checksums.
 
 use libdeflater::Decompressor;
 use readmill_record::{Error, Result};
@@ -15,7 +15,7 @@ impl Default for Inflater {
 }
 
 impl Inflater {
-    /// Appends what the chunk's blocks hold to `out`.
+    /// Appends the inflated blocks of the chunk to `out`.
     pub fn chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
         let mut at = out.len();
         out.resize(at + chunk.inflated, 0);

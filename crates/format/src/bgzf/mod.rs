@@ -1,25 +1,26 @@
-//! BGZF: gzip members of at most 64 KiB that say their own length (SAM specification, section 4.1).
+//! BGZF: gzip members of at most 64 KiB that store their own length (SAM specification, section 4.1).
 
 pub mod codec;
 pub mod deflate;
 pub mod frame;
 pub mod inflate;
-pub mod stream;
+pub mod reader;
 
 pub use codec::Codec;
 pub use deflate::Deflater;
 pub use frame::{Block, BlockReader, Chunk};
 pub use inflate::Inflater;
-pub use stream::Stream;
+pub use reader::InflateReader;
 
 /// Most bytes a block may hold, compressed or not.
 pub const MAX_BLOCK: usize = 1 << 16;
 
-/// Most bytes that we put into a block: as many as htsjdk does (htslib: 65,280). They can always be stored.
+/// Most bytes that this program puts into a block: as many as htsjdk does (htslib: 65,280). They can always be
+/// stored.
 pub const BLOCK_PAYLOAD: usize = 65_498;
 
-/// Bytes of records to count on for a block, where it is closed before a record that would not fit: so many that blocks
-/// of reads of a few hundred bytes, or a thousand, hold them.
+/// Bytes of records to expect in a block that ends before a record that would not fit: blocks of reads of a few
+/// hundred bytes, or a thousand, hold this many.
 pub const BLOCK_RECORDS: usize = 64_800;
 
 /// The empty block that ends every complete file.

@@ -1,4 +1,4 @@
-//! Where the bases of contigs come from: a FASTA file, or files named by the MD5 of what they hold.
+//! The sources of reference bases: a FASTA file, or files named by the MD5 of their bases.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl Fasta {
     }
 }
 
-/// The MD5 of a contig of `reference`, as @SQ lines have it.
+/// The MD5 of a contig of `reference`, as in @SQ lines.
 pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
     let length = reference.length(contig);
     let (mut window, mut md5) = (reference.letters(), Md5::new());
@@ -41,8 +41,8 @@ pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
     Ok(md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Directories in which files of bases lie under their MD5, as htslib writes them: patterns of REF_CACHE and
-/// REF_PATH. Nothing is ever fetched: patterns that are URLs are left out.
+/// Directories with files of bases named by their MD5, as htslib writes them: patterns of REF_CACHE and REF_PATH.
+/// Files are never downloaded: patterns that are URLs are left out.
 #[derive(Clone, Debug, Default)]
 pub struct Cache(Vec<String>);
 
@@ -58,11 +58,11 @@ impl Cache {
         self.0.is_empty()
     }
 
-    /// The patterns of `cache`, which is one, and of `path`, which are several between colons.
+    /// The patterns of `cache`, which is one, and of `path`, a list separated by colons.
     pub fn of(cache: &str, path: &str) -> Self {
         let mut patterns: Vec<String> = Vec::new();
         patterns.extend((!cache.is_empty()).then(|| cache.to_string()));
-        // In a list, a colon that belongs to a URL stands twice, or before a slash.
+        // In a list, a colon that belongs to a URL is doubled, or comes before a slash.
         let is_scheme =
             |part: &str| matches!(part.trim_end_matches('\\'), "http" | "https" | "ftp" | "s3");
         let is_url = |part: &str| part.contains("//") || is_scheme(part);
@@ -71,13 +71,13 @@ impl Cache {
         Cache(patterns)
     }
 
-    /// The file that holds the bases of that MD5.
+    /// Finds the file with the bases of that MD5.
     fn find(&self, md5: &str) -> Option<PathBuf> {
         self.0.iter().map(|pattern| fill_in(pattern, md5)).find(|path| path.is_file())
     }
 }
 
-/// Puts `md5` in place of `%s`, and its next n characters in place of `%ns`; behind a pattern without either.
+/// Replaces `%s` by `md5`, and `%ns` by its next n characters; appends it to a pattern with neither.
 fn fill_in(pattern: &str, md5: &str) -> PathBuf {
     let (mut out, mut rest, mut left) = (String::new(), pattern, md5);
     while let Some(at) = rest.find('%') {
@@ -98,39 +98,39 @@ fn fill_in(pattern: &str, md5: &str) -> PathBuf {
     if left.is_empty() { PathBuf::from(out) } else { Path::new(&out).join(left) }
 }
 
-/// What is known of a contig.
+/// A contig of the header, and where its bases can be found.
 #[derive(Clone, Debug)]
 struct Contig {
     name: Vec<u8>,
     length: u32,
-    /// Its number in the FASTA file.
+    /// Its index in the FASTA file.
     number: Option<u32>,
     /// M5 of its @SQ line.
     md5: Option<String>,
-    /// UR of its @SQ line, where that is a file.
+    /// UR of its @SQ line, if that is a file.
     file: Option<PathBuf>,
 }
 
 /// The bases of a header's contigs. Clones share them.
 #[derive(Clone, Debug)]
-pub struct References(Arc<Known>);
+pub struct References(Arc<SharedReferences>);
 
 #[derive(Debug)]
-struct Known {
+struct SharedReferences {
     fasta: Option<Reference>,
-    /// Why the FASTA file has nothing to do with the header, if that is so.
+    /// Why the FASTA file does not belong to the header, if so.
     unfit: Option<Error>,
     cache: Cache,
     contigs: Vec<Contig>,
-    /// Of the contigs.
+    /// The charge for the contigs.
     charge: Charge,
 }
 
 /// The name of its memory in the ledger.
 const NAME: &str = "contigs of CRAM";
 
-impl Known {
-    /// Takes what the header says of its contigs.
+impl SharedReferences {
+    /// Reads the contigs of the header.
     fn read(
         header: &Header,
         numbers: Vec<Option<u32>>,
@@ -158,12 +158,13 @@ impl Known {
 }
 
 impl References {
-    /// The contigs of `header`, from `fasta` or, without one, from files under their MD5. A contig may have another
-    /// length in `fasta`, as htslib has it: CRAM proves the bases of each slice, and bases that are not there are an
+    /// The contigs of `header`, from `fasta` or, without one, from files named by their MD5. A contig may have
+    /// another length in `fasta`, as in htslib: CRAM checks the bases of each slice, and missing bases are an error
+    /// only when they are needed.
     /// error when they are needed.
     ///
     /// # Errors
-    /// The memory that contigs take is not free in `ledger`.
+    /// The memory of the contigs is not free in `ledger`.
     pub fn new(
         header: &Header,
         fasta: Option<&Reference>,
@@ -177,12 +178,12 @@ impl References {
             Some(Err(error)) => (Vec::new(), Some(error)),
             None => (Vec::new(), None),
         };
-        let (contigs, charge) = Known::read(header, numbers, ledger)?;
+        let (contigs, charge) = SharedReferences::read(header, numbers, ledger)?;
         let (fasta, cache) = (fasta.cloned(), cache.clone());
-        Ok(References(Arc::new(Known { fasta, unfit, cache, contigs, charge })))
+        Ok(References(Arc::new(SharedReferences { fasta, unfit, cache, contigs, charge })))
     }
 
-    /// The charge of their memory.
+    /// The ledger that pays for the contigs.
     pub fn ledger(&self) -> &Ledger {
         self.0.charge.ledger()
     }
@@ -192,7 +193,7 @@ impl References {
         self.0.fasta.is_some()
     }
 
-    /// Whether the bases of any contig are to be had, or there are no contigs.
+    /// Whether the bases of any contig can be found, or there are no contigs.
     pub fn has_any(&self) -> bool {
         let mut contigs = self.0.contigs.iter();
         self.has_fasta() || contigs.len() == 0 || contigs.any(|contig| self.elsewhere(contig).is_ok())
@@ -208,7 +209,7 @@ impl References {
         self.0.contigs.get(contig as usize).map_or(0, |contig| i64::from(contig.length))
     }
 
-    /// Length of a contig in bases, as far as there are any where they come from.
+    /// Length of a contig in its source, in bases.
     pub fn known_length(&self, contig: i32) -> i64 {
         let length = self.length(contig);
         let number = self.0.contigs.get(contig as usize).and_then(|contig| contig.number);
@@ -216,7 +217,7 @@ impl References {
         known.map_or(length, |known| length.min(i64::from(known)))
     }
 
-    /// Says which contig has another length in the FASTA file than in the header, and how many others do; None if all
+    /// Describes a contig whose length differs between FASTA file and header, and counts the others; `None` if all
     /// are equal.
     pub fn unequal_lengths(&self) -> Option<String> {
         let fasta = self.0.fasta.as_ref()?;
@@ -240,7 +241,7 @@ impl References {
         name.map_or_else(|| "?".into(), |name| name.into_owned())
     }
 
-    /// One thread's reader.
+    /// A reader of bases for one thread.
     pub fn bases(&self) -> Bases {
         Bases {
             references: self.clone(),
@@ -264,7 +265,7 @@ impl References {
         }
     }
 
-    /// A file with the bases of a contig, where there is no FASTA file given.
+    /// Finds a file with the bases of a contig if no FASTA file is given.
     fn elsewhere(&self, contig: &Contig) -> Result<(Window, u32)> {
         if let Some(file) = contig.md5.as_ref().and_then(|md5| self.0.cache.find(md5)) {
             let reference = Reference::of_bases(&file, &contig.name, self.0.charge.ledger())?;
@@ -281,7 +282,7 @@ impl References {
     }
 }
 
-/// Whether a FASTA file has an index beside it, without which it is not read here.
+/// Whether a FASTA file has an index, without which it is not used here.
 fn is_indexed(fasta: &Path) -> bool {
     let mut index = fasta.as_os_str().to_owned();
     index.push(OsStr::new(".fai"));
@@ -292,12 +293,12 @@ fn is_indexed(fasta: &Path) -> bool {
 pub struct Bases {
     references: References,
     window: Option<Window>,
-    /// Of the contig asked for last, where there is no FASTA file: its number, its window and its number there.
+    /// Without a FASTA file, the contig asked for last: its index, its window and its index there.
     other: Option<(i32, Window, u32)>,
 }
 
 impl Bases {
-    /// What bases come from.
+    /// The source of the bases.
     pub fn references(&self) -> &References {
         &self.references
     }

@@ -1,14 +1,14 @@
-//! Blocks: the stretches of a container that are compressed by themselves (CRAM specification 3.1, section 8).
+//! Blocks: the separately compressed parts of a container (CRAM specification 3.1, section 8).
 
 use readmill_record::{Error, Result};
 
 use super::Version;
 use super::codec::{self, Codecs, Method};
-use super::num::{Front, damaged, put_itf8};
+use super::num::{ByteCursor, damaged, put_itf8};
 
-/// What a block holds.
+/// The content type of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum ContentType {
     /// The header of the file.
     FileHeader,
     /// The encodings of a container.
@@ -21,27 +21,27 @@ pub enum Content {
     Core,
 }
 
-/// A block as it stands in the file.
+/// A block of the file, still compressed.
 #[derive(Clone, Copy)]
-pub struct Block<'a> {
-    /// What it holds.
-    pub content: Content,
-    /// By what it is referred to.
+pub struct CramBlock<'a> {
+    /// Its content type.
+    pub content: ContentType,
+    /// Its content id.
     pub id: i32,
-    /// Bytes that it has when uncompressed.
+    /// Its uncompressed size in bytes.
     pub raw_size: usize,
     method: Method,
     data: &'a [u8],
 }
 
-impl<'a> Block<'a> {
-    /// The next block of `front`; its checksum is compared where the version has one.
-    pub fn read(front: &mut Front<'a>, version: Version) -> Result<Self> {
-        let all = front.0;
-        let block = Self::outline(front)?;
+impl<'a> CramBlock<'a> {
+    /// Reads the next block; verifies its checksum if the version has one.
+    pub fn read(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
+        let all = cursor.0;
+        let block = Self::outline(cursor)?;
         if version.major >= 3 {
-            let covered = &all[..all.len() - front.0.len()];
-            let stored = front.u32()?;
+            let covered = &all[..all.len() - cursor.0.len()];
+            let stored = cursor.u32()?;
             if crc32fast::hash(covered) != stored {
                 return Err(damaged("a block does not match its checksum"));
             }
@@ -49,51 +49,51 @@ impl<'a> Block<'a> {
         Ok(block)
     }
 
-    /// Goes over the next block without looking at what it holds.
-    pub fn skip(front: &mut Front<'a>, version: Version) -> Result<Self> {
-        let block = Self::outline(front)?;
+    /// Skips the next block without checking its content.
+    pub fn skip(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
+        let block = Self::outline(cursor)?;
         if version.major >= 3 {
-            front.u32()?;
+            cursor.u32()?;
         }
         Ok(block)
     }
 
-    /// Returns how many bytes the block at the front of `bytes` takes, with its header and checksum; they need not all
-    /// be there.
+    /// Returns the size in bytes of the block at the start of `bytes`, including its header and checksum; `bytes`
+    /// may end earlier.
     pub fn stored_size(bytes: &[u8], version: Version) -> Result<usize> {
-        let mut front = Front(bytes);
-        front.take(2)?; // method and content
-        front.itf8()?;
-        let (size, _raw) = (front.count()?, front.count()?);
+        let mut cursor = ByteCursor(bytes);
+        cursor.take(2)?; // method and content
+        cursor.itf8()?;
+        let (size, _raw) = (cursor.count()?, cursor.count()?);
         let checksum = if version.major >= 3 { 4 } else { 0 };
-        Ok((bytes.len() - front.0.len()).saturating_add(size).saturating_add(checksum))
+        Ok((bytes.len() - cursor.0.len()).saturating_add(size).saturating_add(checksum))
     }
 
-    fn outline(front: &mut Front<'a>) -> Result<Self> {
-        let method = Method::from_byte(front.byte()?)?;
-        let content = match front.byte()? {
-            0 => Content::FileHeader,
-            1 => Content::CompressionHeader,
-            2 => Content::SliceHeader,
-            4 => Content::External,
-            5 => Content::Core,
+    fn outline(cursor: &mut ByteCursor<'a>) -> Result<Self> {
+        let method = Method::from_byte(cursor.byte()?)?;
+        let content = match cursor.byte()? {
+            0 => ContentType::FileHeader,
+            1 => ContentType::CompressionHeader,
+            2 => ContentType::SliceHeader,
+            4 => ContentType::External,
+            5 => ContentType::Core,
             other => return Err(damaged(format!("there is no block content type {other}"))),
         };
-        let id = front.itf8()?;
-        let (size, raw_size) = (front.count()?, front.count()?);
-        let data = front.take(size)?;
+        let id = cursor.itf8()?;
+        let (size, raw_size) = (cursor.count()?, cursor.count()?);
+        let data = cursor.take(size)?;
         if method == Method::Raw && size != raw_size {
             return Err(damaged("the sizes of an uncompressed block differ"));
         }
-        Ok(Block { content, id, raw_size, method, data })
+        Ok(CramBlock { content, id, raw_size, method, data })
     }
 
-    /// The most bytes that uncompressing it takes beside its result.
+    /// The most bytes that uncompressing it takes besides its result.
     pub fn scratch(&self) -> usize {
         codec::scratch(self.method, self.data, self.raw_size)
     }
 
-    /// Puts its uncompressed bytes in place of what is in `out`, which grows to their number and no more.
+    /// Replaces `out` by its uncompressed bytes; `out` grows to exactly their number.
     pub fn inflate(&self, codecs: &mut Codecs, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         if out.capacity() < self.raw_size {
@@ -108,8 +108,8 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A length as a block or container says it, or an error where it is longer than they can say, with room for their own
-/// numbers.
+/// Converts a length for a block or container; an error if it does not fit into their fields, with room for their
+/// own numbers.
 pub fn fits(length: usize, what: &str) -> Result<i32> {
     i32::try_from(length).ok().filter(|&length| length < i32::MAX - (1 << 16)).ok_or_else(|| {
         Error::input(format!("{what} takes more than 2 GiB, which CRAM cannot hold"))
@@ -119,7 +119,7 @@ pub fn fits(length: usize, what: &str) -> Result<i32> {
 
 /// Appends a block, whose sizes [fit](fits).
 pub fn write(
-    content: Content,
+    content: ContentType,
     id: i32,
     method: Method,
     raw_size: usize,
@@ -128,11 +128,11 @@ pub fn write(
 ) {
     let start = out.len();
     let kind = match content {
-        Content::FileHeader => 0,
-        Content::CompressionHeader => 1,
-        Content::SliceHeader => 2,
-        Content::External => 4,
-        Content::Core => 5,
+        ContentType::FileHeader => 0,
+        ContentType::CompressionHeader => 1,
+        ContentType::SliceHeader => 2,
+        ContentType::External => 4,
+        ContentType::Core => 5,
     };
     out.extend([method as u8, kind]);
     put_itf8(out, id);
@@ -147,7 +147,7 @@ pub fn write(
 mod tests {
     use super::*;
 
-    /// Lengths were cut to 32 bits.
+    /// Guards against a former defect: lengths were cut to 32 bits.
     #[test]
     fn what_a_block_cannot_hold_is_refused() {
         assert_eq!(fits(1 << 20, "it").unwrap(), 1 << 20);

@@ -1,28 +1,28 @@
-//! Containers: their headers, the one that ends a file and the one with the file's header (CRAM specification 3.1,
-//! sections 6 and 7).
+//! Containers: their headers, the end-of-file container, and the container of the file's header (CRAM specification
+//! 3.1, sections 6 and 7).
 
 use readmill_record::{Header, Result};
 
-use super::block::{self, Content};
+use super::block::{self, ContentType};
 use super::codec::{Codecs, Method};
-use super::num::{Front, damaged, put_itf8, put_ltf8};
+use super::num::{ByteCursor, damaged, put_itf8, put_ltf8};
 use super::{MAGIC, Version};
-use crate::cram::block::Block;
+use crate::cram::block::CramBlock;
 
-/// The container that ends a file of version 3.
+/// The end-of-file container of version 3.
 pub const EOF: [u8; 38] = [
     0x0f, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xe0, 0x45, 0x4f, 0x46, 0x00, 0x00, 0x00,
     0x00, 0x01, 0x00, 0x05, 0xbd, 0xd9, 0x4f, 0x00, 0x01, 0x00, 0x06, 0x06, 0x01, 0x00, 0x01, 0x00,
     0x01, 0x00, 0xee, 0x63, 0x01, 0x4b,
 ];
 
-/// Bytes of [`EOF`] before the place where it claims to start; they hold a length, and a contig that has two forms.
+/// Bytes of [`EOF`] before its start position; they hold a length, and a contig that has two forms.
 const EOF_HEAD: usize = 9;
 
-/// The end of a file of version 2.1, from the place where its last container claims to start.
+/// The end of a file of version 2.1, from the start position of its last container.
 const EOF_2_1: &[u8] = b"\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
 
-/// Whether a file with these first and last bytes is no CRAM file, or ends with the container that it should have.
+/// Whether a file with these first and last bytes is either not CRAM or has its end-of-file container.
 pub fn ends_well(start: &[u8], end: &[u8]) -> bool {
     match start.strip_prefix(MAGIC) {
         Some([3, ..]) => end.ends_with(&EOF[EOF_HEAD..]),
@@ -31,7 +31,7 @@ pub fn ends_well(start: &[u8], end: &[u8]) -> bool {
     }
 }
 
-/// Where such a container claims to start: the letters "EOF".
+/// The start position of an end-of-file container: the letters "EOF".
 const EOF_START: i32 = 4_542_278;
 
 /// The header of a container.
@@ -58,28 +58,28 @@ pub struct ContainerHeader {
 }
 
 impl ContainerHeader {
-    /// Reads a header from the front of `bytes`, and how many bytes it took.
+    /// Parses a header from the start of `bytes`; also returns its size in bytes.
     pub fn read(bytes: &[u8], version: Version) -> Result<(Self, usize)> {
-        let mut front = Front(bytes);
-        let length = front.u32()?.cast_signed();
+        let mut cursor = ByteCursor(bytes);
+        let length = cursor.u32()?.cast_signed();
         let length = usize::try_from(length).map_err(|_| damaged("a container's length is negative"))?;
-        let (contig, start, span) = (front.itf8()?, front.itf8()?, front.itf8()?);
-        let records = front.count()?;
-        let counter = if version.major >= 3 { front.ltf8()? } else { i64::from(front.itf8()?) };
-        let bases = front.ltf8()?;
-        let (blocks, landmarks) = (front.count()?, front.itf8s()?);
+        let (contig, start, span) = (cursor.itf8()?, cursor.itf8()?, cursor.itf8()?);
+        let records = cursor.count()?;
+        let counter = if version.major >= 3 { cursor.ltf8()? } else { i64::from(cursor.itf8()?) };
+        let bases = cursor.ltf8()?;
+        let (blocks, landmarks) = (cursor.count()?, cursor.itf8s()?);
         if version.major >= 3 {
-            let covered = &bytes[..bytes.len() - front.0.len()];
-            if front.u32()? != crc32fast::hash(covered) {
+            let covered = &bytes[..bytes.len() - cursor.0.len()];
+            if cursor.u32()? != crc32fast::hash(covered) {
                 return Err(damaged("the header of a container does not match its checksum"));
             }
         }
-        let taken = bytes.len() - front.0.len();
+        let taken = bytes.len() - cursor.0.len();
         Ok((Self { length, contig, start, span, records, counter, bases, blocks, landmarks }, taken))
     }
 
-    /// Appends the header; the counter takes as many bytes as the largest, so that it can be corrected. Gives the bytes
-    /// of all without the checksum, and where the counter is in them.
+    /// Appends the header. The counter has the size of the largest, so that it can be corrected. Returns the number
+    /// of bytes without the checksum, and the position of the counter in them.
     pub fn write(&self, out: &mut Vec<u8>) -> (usize, usize) {
         let at = out.len();
         out.extend_from_slice(&(self.length as u32).to_le_bytes());
@@ -115,7 +115,7 @@ pub fn long(n: i64) -> [u8; 9] {
 ///
 /// # Errors
 ///
-/// Where its text takes 2 GiB or more, which CRAM cannot hold.
+/// The text takes 2 GiB or more, which CRAM cannot hold.
 pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
     let mut raw = vec![0; 4];
     for line in header.lines() {
@@ -125,7 +125,7 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
     let length = block::fits(raw.len() - 4, "the header")?;
     raw[..4].copy_from_slice(&length.to_le_bytes());
     let mut blocks = Vec::new();
-    block::write(Content::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
+    block::write(ContentType::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
     let container =
         ContainerHeader { length: blocks.len(), blocks: 1, landmarks: vec![0], ..Default::default() };
     let mut out = MAGIC.to_vec();
@@ -137,15 +137,15 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
 }
 
 /// The text of the header in the first block of a file.
-pub fn header_text(block: Block<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
-    if block.content != Content::FileHeader {
+pub fn header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
+    if block.content != ContentType::FileHeader {
         return Err(damaged("the first container does not hold the header"));
     }
     let mut text = Vec::new();
     block.inflate(codecs, &mut text)?;
-    let mut front = Front(&text);
-    let length = front.u32()? as usize;
-    front.take(length)?;
+    let mut cursor = ByteCursor(&text);
+    let length = cursor.u32()? as usize;
+    cursor.take(length)?;
     text.drain(..4);
     text.truncate(length);
     Ok(text)
@@ -163,7 +163,7 @@ mod tests {
         let bytes = header_container(&header, Version::DEFAULT).unwrap();
         let (container, taken) = ContainerHeader::read(&bytes[26..], Version::DEFAULT).unwrap();
         assert_eq!(container.length, bytes.len() - 26 - taken);
-        let block = Block::read(&mut Front(&bytes[26 + taken..]), Version::DEFAULT).unwrap();
+        let block = CramBlock::read(&mut ByteCursor(&bytes[26 + taken..]), Version::DEFAULT).unwrap();
         let text = header_text(block, &mut Codecs::default()).unwrap();
         assert_eq!(text, header.to_text());
     }

@@ -1,11 +1,12 @@
-//! Encodings: how the values of a data series are taken from the blocks of a slice (CRAM specification 3.1, section 13).
+//! Encodings: how the values of a data series are read from the blocks of a slice (CRAM specification 3.1, section
+//! 13).
 
 use readmill_record::Result;
 
-use super::num::{Front, damaged, short};
+use super::num::{ByteCursor, damaged, short};
 
-/// How values are stored. In a compression header, external blocks are meant by their id; in a slice, by their place
-/// among its [`Streams`].
+/// The encoding of values. In a compression header external blocks are given by their id, in a slice by their index
+/// in [`Streams`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Encoding {
     /// Nothing is stored.
@@ -39,14 +40,14 @@ pub struct Huffman {
 }
 
 impl Huffman {
-    fn read(front: &mut Front<'_>) -> Result<Self> {
-        let (symbols, lengths) = (front.itf8s()?, front.itf8s()?);
+    fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
+        let (symbols, lengths) = (cursor.itf8s()?, cursor.itf8s()?);
         let wrong = || damaged("a Huffman code makes no sense");
         if symbols.len() != lengths.len() {
             return Err(wrong());
         }
         if symbols.is_empty() {
-            return Ok(Huffman { words: Vec::new() }); // of a series without values
+            return Ok(Huffman { words: Vec::new() }); // for a series without values
         }
         let mut words: Vec<_> = lengths.into_iter().zip(symbols).collect();
         words.sort_unstable();
@@ -89,13 +90,13 @@ impl Huffman {
 
 impl Encoding {
     /// Reads an encoding.
-    pub fn read(front: &mut Front<'_>) -> Result<Self> {
-        Self::read_nested(front, 0)
+    pub fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
+        Self::read_nested(cursor, 0)
     }
 
-    fn read_nested(front: &mut Front<'_>, depth: u32) -> Result<Self> {
-        let (kind, length) = (front.itf8()?, front.count()?);
-        let mut own = Front(front.take(length)?);
+    fn read_nested(cursor: &mut ByteCursor<'_>, depth: u32) -> Result<Self> {
+        let (kind, length) = (cursor.itf8()?, cursor.count()?);
+        let mut own = ByteCursor(cursor.take(length)?);
         let bits =
             |n: i32| u32::try_from(n).ok().filter(|&n| n <= 32).ok_or_else(|| damaged("too many bits"));
         Ok(match kind {
@@ -117,7 +118,7 @@ impl Encoding {
         })
     }
 
-    /// The same with places of blocks instead of their ids.
+    /// The same encoding with indexes of blocks instead of their ids.
     pub fn resolve(&self, place: &impl Fn(i32) -> i32) -> Self {
         match self {
             Encoding::External(id) => Encoding::External(place(*id)),
@@ -196,7 +197,7 @@ impl Encoding {
         Ok(())
     }
 
-    /// Appends the next array of bytes to `out`, which may take `most`; gives its length.
+    /// Appends the next array of bytes, of at most `most` bytes, to `out`; returns its length.
     #[inline]
     pub fn array(&self, streams: &mut Streams, most: usize, out: &mut Vec<u8>) -> Result<usize> {
         match self {
@@ -248,7 +249,7 @@ impl Bits {
         Ok(value)
     }
 
-    /// How many bits like `bit` come before one that is not, which is taken, too.
+    /// Counts the bits like `bit` before the next different bit, and takes that, too.
     fn unary(&mut self, bit: u32) -> Result<u32> {
         let mut n = 0;
         while self.take(1)? == bit {
@@ -263,12 +264,12 @@ impl Bits {
 
 /// An external block, uncompressed.
 #[derive(Default)]
-pub struct Stream {
+pub struct ExternalBlock {
     /// Its id.
     pub id: i32,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// How many have been taken.
+    /// Number of bytes read.
     pub at: usize,
 }
 
@@ -278,23 +279,23 @@ pub struct Streams {
     /// The core block.
     pub core: Bits,
     /// External blocks; those beyond `used` are spare memory.
-    pub external: Vec<Stream>,
+    pub external: Vec<ExternalBlock>,
     /// How many are in use.
     pub used: usize,
 }
 
-/// The place of a block that is not there.
+/// The index of a missing block.
 pub const NOWHERE: i32 = i32::MAX;
 
 impl Streams {
-    /// The place of the block with that id.
+    /// The index of the block with that id.
     pub fn place(&self, id: i32) -> i32 {
         let place = self.external[..self.used].iter().position(|stream| stream.id == id);
         place.map_or(NOWHERE, |place| place as i32)
     }
 
     #[inline]
-    fn stream(&mut self, at: i32) -> Result<&mut Stream> {
+    fn stream(&mut self, at: i32) -> Result<&mut ExternalBlock> {
         self.external[..self.used].get_mut(at as usize).ok_or_else(|| damaged("a block is missing"))
     }
 
@@ -314,9 +315,9 @@ impl Streams {
             stream.at += 1;
             return Ok(i32::from(byte));
         }
-        let mut front = Front(rest);
-        let number = front.itf8()?;
-        stream.at += rest.len() - front.0.len();
+        let mut cursor = ByteCursor(rest);
+        let number = cursor.itf8()?;
+        stream.at += rest.len() - cursor.0.len();
         Ok(number)
     }
 
@@ -359,10 +360,10 @@ mod tests {
     #[test]
     fn huffman_codes_are_canonical() {
         // Symbols 65 to 68 of lengths 1, 3, 3, 2: 0, 110, 111, 10.
-        let mut front = Front(&[3, 10, 4, 65, 66, 67, 68, 4, 1, 3, 3, 2]);
-        let code = Encoding::read(&mut front).unwrap();
+        let mut cursor = ByteCursor(&[3, 10, 4, 65, 66, 67, 68, 4, 1, 3, 3, 2]);
+        let code = Encoding::read(&mut cursor).unwrap();
         assert_eq!(values(&code, &[0b0110_1111, 0b0000_0000], 4), [65, 66, 67, 68]);
-        let mut one = Front(&[3, 4, 1, 7, 1, 0]);
+        let mut one = ByteCursor(&[3, 4, 1, 7, 1, 0]);
         assert_eq!(values(&Encoding::read(&mut one).unwrap(), &[], 3), [7, 7, 7]);
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use readmill_record::{Error, Result};
 
-/// Where the reads of a contig lie in a container of one slice.
+/// The place of a contig's reads in a container of one slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The contig; -1 for reads without one.
@@ -17,7 +17,7 @@ pub struct Entry {
     pub slice: (u64, u64),
 }
 
-/// An index in the making.
+/// An index under construction.
 #[derive(Default)]
 pub struct Crai {
     lines: Vec<(Entry, u64)>,
@@ -25,7 +25,7 @@ pub struct Crai {
 }
 
 impl Crai {
-    /// Takes the entries of a container that starts at `offset`.
+    /// Adds the entries of a container that starts at `offset`.
     pub fn add(&mut self, entries: &[Entry], offset: u64) {
         for &entry in entries {
             if let Some((last, _)) = self.lines.last() {
@@ -36,12 +36,12 @@ impl Crai {
         }
     }
 
-    /// Whether the reads came in order.
+    /// Whether the reads are in order.
     pub fn is_sorted(&self) -> bool {
         !self.unsorted
     }
 
-    /// The index as its file has it.
+    /// The bytes of the index file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for (Entry { contig, start, span, slice }, offset) in &self.lines {

@@ -1,8 +1,9 @@
 //! CRAM: reads as differences from the reference, series by series (CRAM specification 3.1).
 //!
-//! A container is claimed serially ([`Reader`]) and decoded on any thread ([`Decoder`]) to raw BAM records; an
-//! [`Encoder`] makes containers of records, a function of these alone, whose place and record counter are settled
-//! when it is known ([`Encoded::settle`]). No reference is ever fetched, and none is in memory but a window of it.
+//! A container is claimed serially ([`Reader`]) and decoded on any thread ([`Decoder`]) to raw BAM records. An
+//! [`Encoder`] makes containers from records alone; their record counters are set when the place of the containers
+//! is known ([`Encoded::set_record_counters`]). References are never downloaded, and only a window of one is in
+//! memory.
 
 mod bases;
 mod block;
@@ -22,7 +23,7 @@ mod tests;
 pub use bases::{Cache, Fasta, References, md5};
 pub use container::{EOF, ends_well, header_container};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
-pub use encode::{Encoded, Encoder, Writing, encoder_bytes};
+pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes};
 pub use index::Crai;
 pub use reader::{Container, Reader};
 
@@ -39,6 +40,6 @@ pub struct Version {
 }
 
 impl Version {
-    /// What is written where nothing else is asked for.
+    /// The version written by default.
     pub const DEFAULT: Version = Version { major: 3, minor: 0 };
 }

@@ -2,7 +2,7 @@
 
 use readmill_record::{Error, Result};
 
-/// What is said of content that cannot be CRAM.
+/// The error for content that is not valid CRAM.
 pub fn damaged(what: impl std::fmt::Display) -> Error {
     Error::input(format!("the CRAM data is damaged: {what}")).hint("get the file again")
 }
@@ -13,11 +13,11 @@ pub fn short() -> Error {
     damaged("a block ends too early")
 }
 
-/// Bytes that are read from the front.
+/// A cursor that reads bytes from the front.
 #[derive(Clone, Copy)]
-pub struct Front<'a>(pub &'a [u8]);
+pub struct ByteCursor<'a>(pub &'a [u8]);
 
-impl<'a> Front<'a> {
+impl<'a> ByteCursor<'a> {
     /// The next `n` bytes.
     #[inline]
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
@@ -78,7 +78,7 @@ impl<'a> Front<'a> {
         Ok(number.cast_signed())
     }
 
-    /// As many ITF8 numbers as the first says.
+    /// A list of ITF8 numbers, whose count comes first.
     pub fn itf8s(&mut self) -> Result<Vec<i32>> {
         let n = self.count()?;
         if n > self.0.len() {
@@ -87,7 +87,7 @@ impl<'a> Front<'a> {
         (0..n).map(|_| self.itf8()).collect()
     }
 
-    /// A number of seven bits a byte, the most significant first (CRAM codecs, section 2.1).
+    /// A number of seven bits in each byte, the most significant first (CRAM codecs, section 2.1).
     pub fn uint7(&mut self) -> Result<u32> {
         let mut n = 0u32;
         for _ in 0..5 {
@@ -143,14 +143,14 @@ mod tests {
         for n in some.into_iter().flat_map(|n| [n, n - 1, -n]) {
             let mut out = Vec::new();
             put_itf8(&mut out, n as i32);
-            let mut front = Front(&out);
-            assert_eq!((front.itf8().unwrap(), front.0.len()), (n as i32, 0), "{n}");
+            let mut cursor = ByteCursor(&out);
+            assert_eq!((cursor.itf8().unwrap(), cursor.0.len()), (n as i32, 0), "{n}");
         }
         for n in (0..63).map(|bit| 1i64 << bit).flat_map(|n| [n, n - 1, -n]) {
             let mut out = Vec::new();
             put_ltf8(&mut out, n);
-            let mut front = Front(&out);
-            assert_eq!((front.ltf8().unwrap(), front.0.len()), (n, 0), "{n}");
+            let mut cursor = ByteCursor(&out);
+            assert_eq!((cursor.ltf8().unwrap(), cursor.0.len()), (n, 0), "{n}");
         }
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let mut out = Vec::new();
         put_itf8(&mut out, 4_542_278); // the start of an EOF container
         assert_eq!(out, [0xe0, 0x45, 0x4f, 0x46]);
-        assert_eq!(Front(&[0xff, 0xff, 0xff, 0xff, 0x0f]).itf8().unwrap(), -1);
-        assert_eq!(Front(&[0x81, 0x00]).uint7().unwrap(), 128);
+        assert_eq!(ByteCursor(&[0xff, 0xff, 0xff, 0xff, 0x0f]).itf8().unwrap(), -1);
+        assert_eq!(ByteCursor(&[0x81, 0x00]).uint7().unwrap(), 128);
     }
 }

@@ -1,62 +1,62 @@
-//! The serial side of reading: the file's definition and header, then one container after the other.
+//! The serial side of reading CRAM: the file definition and header, then one container after the other.
 
 use std::io::Read;
 
 use readmill_record::{Error, Header, Ledger, Result};
 
-use super::block::{Block, Content};
+use super::block::{ContentType, CramBlock};
 use super::codec::Codecs;
 use super::container::{self, ContainerHeader};
-use super::encoding::Stream;
-use super::num::{Front, damaged};
+use super::encoding::ExternalBlock;
+use super::num::{ByteCursor, damaged};
 use super::{MAGIC, Version};
 
 type Input = Box<dyn Read + Send>;
 
-/// Most bytes that the header of a container takes: its numbers, and landmarks of 5 bytes.
+/// The most bytes of a container header: its numbers, and landmarks of 5 bytes.
 const MOST_HEADER: usize = 64 + 5 * 4096;
 
-/// Slack of what a container's records may take, for what is stored as nothing at all.
+/// Slack in the bound of a container's records, for data that take no space in the file.
 const SLACK: usize = 256 << 10;
 
-/// A container, as it stands in the file.
+/// A container of the file.
 #[derive(Clone, Default)]
 pub struct Container {
     /// Its header.
     pub header: ContainerHeader,
     /// Where it starts in the file.
     pub offset: u64,
-    /// Its blocks; what is behind them is of no meaning.
+    /// Its blocks; bytes after them have no meaning.
     bytes: Vec<u8>,
     sizes: Sizes,
-    /// Most bytes that one of its records takes for what is not stored.
-    beside: usize,
+    /// The most bytes that one of its records takes for data that are not stored.
+    implied_bytes: usize,
 }
 
-/// What blocks take when they are uncompressed.
+/// Memory that uncompressed blocks take.
 #[derive(Clone, Copy, Default)]
 pub struct Sizes {
-    /// Bytes that they have then.
+    /// Their uncompressed size in bytes.
     pub raw: usize,
-    /// Most bytes that uncompressing one of them takes beside that.
+    /// The most bytes that uncompressing one of them takes besides its result.
     pub scratch: usize,
-    /// Most bytes that the encodings take that the compression header describes.
+    /// The most bytes of the encodings that the compression header describes.
     pub scheme: usize,
 }
 
 impl Sizes {
-    /// Adds what a block takes.
-    fn add(&mut self, block: &Block<'_>) {
+    /// Adds the memory of a block.
+    fn add(&mut self, block: &CramBlock<'_>) {
         self.raw = self.raw.saturating_add(block.raw_size);
         self.scratch = self.scratch.max(block.scratch());
-        if block.content == Content::CompressionHeader {
+        if block.content == ContentType::CompressionHeader {
             self.scheme = self.scheme.max(block.raw_size.saturating_mul(SCHEME));
         }
     }
 
-    /// Takes off what a block takes. One that was not added before is an error.
-    pub fn take(&mut self, block: &Block<'_>) -> Result<()> {
-        let is_scheme = block.content == Content::CompressionHeader;
+    /// Subtracts the memory of a block; an error if it was not added before.
+    pub fn take(&mut self, block: &CramBlock<'_>) -> Result<()> {
+        let is_scheme = block.content == ContentType::CompressionHeader;
         let scheme = if is_scheme { block.raw_size.saturating_mul(SCHEME) } else { 0 };
         let fits = block.scratch() <= self.scratch && scheme <= self.scheme;
         let left = self.raw.checked_sub(block.raw_size).filter(|_| fits);
@@ -70,16 +70,16 @@ pub fn too_much() -> Error {
     damaged("a container holds more than its header says")
 }
 
-/// What becomes of each byte of a compression header: encodings, lists of tags, and both once more for a slice.
+/// Memory for each byte of a compression header: encodings, lists of tags, and both again for a slice.
 const SCHEME: usize = 64;
 
-/// What is noted of a record until its slice is complete.
+/// Memory for the notes on a record until its slice is complete.
 const NOTES: usize = 192;
 
-/// Bytes that the parts of a record may take that belong to the decoder.
+/// Bytes of the parts of a record that the decoder's own memory holds.
 const PARTS: usize = 1 << 20;
 
-/// Bases of a read of usual length, at most. The parts of longer ones are counted.
+/// The most bases of a read of usual length. The parts of longer reads are charged.
 const USUAL: usize = 1000;
 
 impl Container {
@@ -88,16 +88,16 @@ impl Container {
         &self.bytes
     }
 
-    /// Upper bound of what its records take as BAM. It is not exceeded: a container of which more comes is damaged.
+    /// Upper bound of the bytes of its records as BAM. It is never exceeded: a container with more is damaged.
     ///
-    /// A record has 36 bytes beside its name, CIGAR, SEQ, QUAL and fields; SEQ and QUAL take three bytes for two
-    /// bases. Names, tags and features come of bytes in blocks that are not qualities, each byte of which makes four
-    /// bytes at most: a tag of one byte makes four, a deletion of three makes two operators and an entry of MD. (Deleted
-    /// bases in MD come of nothing, wherefore there is slack.)
+    /// A record has 36 bytes besides its name, CIGAR, SEQ, QUAL and fields; SEQ and QUAL take three bytes for
+    /// two bases. Names, tags and features come from bytes in blocks that are not qualities, and each such byte
+    /// makes at most four: a tag of one byte makes four, a deletion of three makes two operators and an entry of
+    /// MD. (Deleted bases in MD come from the reference; the slack is for them.)
     pub fn bound(&self) -> usize {
         let (raw, bases) = (self.sizes.raw, self.bases());
         let others = raw.saturating_sub(bases);
-        let records = self.header.records.saturating_mul(64 + self.beside);
+        let records = self.header.records.saturating_mul(64 + self.implied_bytes);
         records
             .saturating_add(bases / 2 * 3)
             .saturating_add(others.saturating_mul(4))
@@ -108,33 +108,33 @@ impl Container {
         usize::try_from(self.header.bases).unwrap_or(0).min(self.sizes.raw.saturating_mul(8))
     }
 
-    /// Most bytes that are in memory while it is decoded, beside its records.
+    /// The most bytes in memory while it is decoded, besides its records.
     pub fn working(&self) -> usize {
         let records = self.header.records.saturating_mul(NOTES);
-        let blocks = self.bytes.len() + self.header.blocks * size_of::<Stream>();
+        let blocks = self.bytes.len() + self.header.blocks * size_of::<ExternalBlock>();
         let Sizes { raw, scratch, scheme } = self.sizes;
         let parts = self.parts().saturating_sub(PARTS);
         [raw, scratch, scheme, records, parts].into_iter().fold(blocks, usize::saturating_add)
     }
 
-    /// Most bytes that the parts of one of its records take before they are put together. Among reads of usual length no
-    /// one is much longer than others; but where some are long, one may be all there is.
+    /// The most bytes of the parts of one of its records before they are put together. Among reads of usual length
+    /// none is much longer than the others; but if some are long, one may take all.
     pub fn parts(&self) -> usize {
         if self.bases() / USUAL < self.header.records { PARTS } else { PARTS + self.bound() / 2 * 3 }
     }
 
-    /// What its blocks take when they are uncompressed.
+    /// The memory of its uncompressed blocks.
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }
 
-    /// Gives its memory away.
+    /// Returns its buffer.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-/// A CRAM file being read.
+/// Reads a CRAM file.
 pub struct Reader {
     input: Input,
     version: Version,
@@ -143,10 +143,10 @@ pub struct Reader {
     allow_missing_eof: bool,
     most: usize,
     ended: bool,
-    beside: usize,
+    implied_bytes: usize,
 }
 
-/// Fills `buffer`; says how many bytes there were, which are fewer only at the end.
+/// Fills `buffer`; returns the number of bytes, which is smaller only at the end.
 fn fill(input: &mut Input, buffer: &mut [u8]) -> Result<usize> {
     let mut n = 0;
     while n < buffer.len() {
@@ -169,8 +169,8 @@ fn too_large(what: String) -> Error {
 }
 
 impl Reader {
-    /// Reads the header of `input`. A container may take `most` bytes; what the one of the header takes is charged to
-    /// `ledger` until it is read.
+    /// Opens `input` and reads its header. A container may take `most` bytes; the container of the header is
+    /// charged to `ledger` until it is read.
     pub fn open(
         mut input: Input,
         allow_missing_eof: bool,
@@ -192,10 +192,10 @@ impl Reader {
         let header = Header::default();
         let (offset, ended) = (definition.len() as u64, false);
         let mut reader =
-            Reader { input, version, header, offset, allow_missing_eof, most, ended, beside: 0 };
+            Reader { input, version, header, offset, allow_missing_eof, most, ended, implied_bytes: 0 };
         let mut first = reader.take(Vec::new())?.ok_or_else(|| damaged("there is no header"))?;
         reader.complete_block(&mut first.bytes)?;
-        let block = Block::read(&mut Front(&first.bytes), version)?;
+        let block = CramBlock::read(&mut ByteCursor(&first.bytes), version)?;
         let needed = first.bytes.len().saturating_add(block.raw_size).saturating_add(block.scratch());
         let _reading = ledger.charge("headers", needed as u64)?;
         reader.header =
@@ -213,17 +213,17 @@ impl Reader {
         self.version
     }
 
-    /// Says how many bytes a record may take for what is not stored.
-    pub fn set_beside(&mut self, beside: usize) {
-        self.beside = beside;
+    /// Sets the most bytes that a record may take for data that are not stored.
+    pub fn set_implied_bytes(&mut self, implied_bytes: usize) {
+        self.implied_bytes = implied_bytes;
     }
 
-    /// Refuses containers that take more than `bytes`, with what comes of them, from here on.
+    /// Refuses containers that take more than `bytes`, including their records, from here on.
     pub fn limit(&mut self, bytes: usize) {
         self.most = bytes;
     }
 
-    /// Takes the next container with records, in the memory of `reuse`; nothing at the end.
+    /// Takes the next container with records, reusing the memory of `reuse`; `None` at the end.
     pub fn claim(&mut self, mut reuse: Vec<u8>) -> Result<Option<Container>> {
         while !self.ended {
             let Some(container) = self.take(reuse)? else { break };
@@ -246,7 +246,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// Takes the next container; nothing at the end of the file.
+    /// Takes the next container; `None` at the end of the file.
     fn take(&mut self, mut bytes: Vec<u8>) -> Result<Option<Container>> {
         let at = self.offset;
         let Some(header) = self.read_header().map_err(|e| e.offset(at))? else { return Ok(None) };
@@ -257,7 +257,8 @@ impl Reader {
         bytes.clear();
         self.append(header.length, &mut bytes).map_err(|e| e.offset(at))?;
         let sizes = self.sizes(&header, &bytes).map_err(|e| e.offset(at))?;
-        let container = Container { header, offset: at, bytes, sizes, beside: self.beside };
+        let container =
+            Container { header, offset: at, bytes, sizes, implied_bytes: self.implied_bytes };
         let needed = container.working().saturating_add(container.bound().saturating_mul(2));
         if container.header.records > 0 && needed > self.most {
             let what = format!("a container of the CRAM file needs {} MiB to be decoded", needed >> 20);
@@ -268,7 +269,7 @@ impl Reader {
 
     /// Appends the next `n` bytes of the file.
     fn append(&mut self, n: usize, bytes: &mut Vec<u8>) -> Result<()> {
-        // Read by pieces: a length that is not true must not take memory.
+        // Reads in pieces: a false length must not take memory.
         let (mut left, input) = (n, &mut self.input);
         while left > 0 {
             let (from, n) = (bytes.len(), left.min(1 << 20));
@@ -285,17 +286,17 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads what the first container lacks of its block, in `bytes`. htsjdk wrote CRAM 2.1 files whose first container
-    /// claims fewer bytes than its block has; the next container starts behind the block, as htslib has it.
+    /// Reads the missing bytes of the first container's block into `bytes`. htsjdk wrote CRAM 2.1 files whose first
+    /// container claims fewer bytes than its block has; the next container starts after the block, as in htslib.
     fn complete_block(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
-        let whole = Block::stored_size(bytes, self.version)?;
+        let whole = CramBlock::stored_size(bytes, self.version)?;
         if whole > self.most {
             return Err(too_large(format!("the header of the CRAM file has {} MiB", whole >> 20)));
         }
         self.append(whole.saturating_sub(bytes.len()), bytes)
     }
 
-    /// Reads a header byte by byte, as nothing says how long it is.
+    /// Reads a header byte by byte, because its length is not stored.
     fn read_header(&mut self) -> Result<Option<ContainerHeader>> {
         let mut bytes = vec![0; 4];
         match fill(&mut self.input, &mut bytes)? {
@@ -324,21 +325,21 @@ impl Reader {
         Ok(Some(header))
     }
 
-    /// What the blocks of a container take when uncompressed.
+    /// The memory of a container's uncompressed blocks.
     fn sizes(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<Sizes> {
-        let (mut front, mut sizes) = (Front(bytes), Sizes::default());
-        // (Of a container without records, the number of blocks is not always true.)
+        let (mut cursor, mut sizes) = (ByteCursor(bytes), Sizes::default());
+        // (In a container without records, the number of blocks is not always correct.)
         for _ in 0..if header.records > 0 { header.blocks } else { 0 } {
-            sizes.add(&Block::skip(&mut front, self.version)?);
+            sizes.add(&CramBlock::skip(&mut cursor, self.version)?);
         }
         Ok(sizes)
     }
 }
 
-/// How many bytes are missing at least of a container's header of which `bytes` are there.
+/// The least number of missing bytes of a container header of which `bytes` are read.
 fn missing(bytes: &[u8], version: Version) -> usize {
     let mut at = 4;
-    // Gives the length of the number at `at`, by its first byte.
+    // Returns the length of the number at `at`, from its first byte.
     let mut skip = |long: bool| -> Result<i64, usize> {
         let head = *bytes.get(at).ok_or(1usize)?;
         let ones = head.leading_ones() as usize;
@@ -346,9 +347,9 @@ fn missing(bytes: &[u8], version: Version) -> usize {
         if bytes.len() < at + length {
             return Err(at + length - bytes.len());
         }
-        let mut front = Front(&bytes[at..at + length]);
+        let mut cursor = ByteCursor(&bytes[at..at + length]);
         at += length;
-        Ok(if long { front.ltf8() } else { front.itf8().map(i64::from) }.unwrap_or(0))
+        Ok(if long { cursor.ltf8() } else { cursor.itf8().map(i64::from) }.unwrap_or(0))
     };
     let mut walk = || -> Result<(), usize> {
         for _ in 0..4 {

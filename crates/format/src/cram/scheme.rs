@@ -1,9 +1,9 @@
-//! The compression header: how a container's data series are stored (CRAM specification 3.1, section 8.4).
+//! The compression header: the encodings of a container's data series (CRAM specification 3.1, section 8.4).
 
 use readmill_record::Result;
 
 use super::encoding::{Encoding, Streams};
-use super::num::{Front, damaged};
+use super::num::{ByteCursor, damaged};
 
 /// A data series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,13 +52,13 @@ pub type Encodings = [Encoding; 28];
 /// Bases in the order in which substitutions are numbered.
 pub const BASES: &[u8; 5] = b"ACGTN";
 
-/// Which base stands for another, by the base of the reference and the number of the substitution.
+/// The base that replaces another, by the base of the reference and the number of the substitution.
 pub type Substitutions = [[u8; 4]; 5];
 
 /// A tag and its type.
 pub type TagKey = [u8; 3];
 
-/// How a container is stored.
+/// The encodings of a container.
 #[derive(Clone, Debug, Default)]
 pub struct Scheme {
     /// Whether all names are stored.
@@ -69,7 +69,7 @@ pub struct Scheme {
     pub reference: bool,
     /// Substitutions.
     pub substitutions: Substitutions,
-    /// Which tags occur together.
+    /// The tag lists: which tags occur together.
     pub lines: Vec<Vec<TagKey>>,
     /// Encodings of data series.
     pub series: Encodings,
@@ -80,10 +80,10 @@ pub struct Scheme {
 impl Scheme {
     /// Reads a compression header.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        let mut front = Front(bytes);
+        let mut cursor = ByteCursor(bytes);
         let mut scheme = Scheme { names: true, delta: true, reference: true, ..Scheme::default() };
-        scheme.read_preservation(&mut front)?;
-        map(&mut front, |map| {
+        scheme.read_preservation(&mut cursor)?;
+        map(&mut cursor, |map| {
             let key = map.take(2)?;
             let encoding = Encoding::read(map)?;
             if let Some(at) = KEYS.iter().position(|known| known == key) {
@@ -91,7 +91,7 @@ impl Scheme {
             }
             Ok(())
         })?;
-        map(&mut front, |map| {
+        map(&mut cursor, |map| {
             let key = map.itf8()?.to_be_bytes();
             scheme.tags.push(([key[1], key[2], key[3]], Encoding::read(map)?));
             Ok(())
@@ -99,8 +99,8 @@ impl Scheme {
         Ok(scheme)
     }
 
-    fn read_preservation(&mut self, front: &mut Front<'_>) -> Result<()> {
-        map(front, |map| {
+    fn read_preservation(&mut self, cursor: &mut ByteCursor<'_>) -> Result<()> {
+        map(cursor, |map| {
             match map.take(2)? {
                 b"RN" => self.names = map.byte()? != 0,
                 b"AP" => self.delta = map.byte()? != 0,
@@ -115,7 +115,7 @@ impl Scheme {
                     self.lines = lines.split(|&byte| byte == 0).map(keys).collect();
                 }
                 b"PI" | b"QO" => {
-                    map.byte()?; // of old versions and of ones to come
+                    map.byte()?; // keys of old versions, and of future ones
                 }
                 key => {
                     let key = String::from_utf8_lossy(key).into_owned();
@@ -137,16 +137,19 @@ impl Scheme {
 }
 
 /// Reads a map: `entry` reads each of its entries.
-fn map<'a>(front: &mut Front<'a>, mut entry: impl FnMut(&mut Front<'a>) -> Result<()>) -> Result<()> {
-    let size = front.count()?;
-    let mut map = Front(front.take(size)?);
+fn map<'a>(
+    cursor: &mut ByteCursor<'a>,
+    mut entry: impl FnMut(&mut ByteCursor<'a>) -> Result<()>,
+) -> Result<()> {
+    let size = cursor.count()?;
+    let mut map = ByteCursor(cursor.take(size)?);
     for _ in 0..map.count()? {
         entry(&mut map)?;
     }
     Ok(())
 }
 
-/// The substitutions that five bytes say.
+/// The substitutions that five bytes encode.
 pub fn substitutions(bytes: &[u8]) -> Substitutions {
     let mut all = [[b'N'; 4]; 5];
     for (i, (row, &byte)) in all.iter_mut().zip(bytes).enumerate() {

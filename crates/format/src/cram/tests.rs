@@ -1,4 +1,4 @@
-//! Records there and back, and damaged files.
+//! CRAM written and read back, and damaged files.
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use readmill_record::{Batch, Error, Header, Ledger, Stamp};
 
-use super::block::{Block, Content};
+use super::block::{ContentType, CramBlock};
 use super::codec::Method;
 use super::container::ContainerHeader;
-use super::num::Front;
+use super::num::ByteCursor;
 use super::*;
-use crate::chain::{Link, Opened};
+use crate::chain::{ChunkLinker, Opened};
 use crate::reference::Reference;
 use crate::sam::{self, LineParser};
 
@@ -75,18 +75,18 @@ fn references(desk: &Desk) -> References {
 
 /// A whole file.
 fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Error> {
-    let writing = Writing::new(&header(), Version::DEFAULT, references, 6);
+    let writing = EncoderOptions::new(&header(), Version::DEFAULT, references, 6);
     let mut encoder = Encoder::new(&writing);
     let mut out = header_container(&header(), Version::DEFAULT).unwrap();
     let mut bytes = Vec::new();
     let encoded = encoder.partition(batch, &mut bytes)?;
-    encoded.settle(&mut bytes, 0);
+    encoded.set_record_counters(&mut bytes, 0);
     out.extend_from_slice(&bytes);
     out.extend_from_slice(&EOF);
     Ok(out)
 }
 
-/// SAM lines of a file, up to what is wrong with it.
+/// SAM lines of a file, up to the first error.
 fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>) {
     let mut lines = Vec::new();
     let error = try_decode(file, references, &mut lines).err();
@@ -101,7 +101,7 @@ fn try_decode(file: &[u8], desk: Option<&Desk>, lines: &mut Vec<String>) -> Resu
     let references =
         References::new(&header, reference.as_ref(), &Cache::default(), &Ledger::unlimited()).unwrap();
     let setup = Arc::new(Setup::new(reader.version(), &header, references, b"x.cram")?);
-    let (mut decoder, mut link) = (Decoder::new(setup), Link::new(1 << 28));
+    let (mut decoder, mut link) = (Decoder::new(setup), ChunkLinker::new(1 << 28));
     let mut ended = false;
     while !ended {
         let container = reader.claim(Vec::new())?;
@@ -140,7 +140,7 @@ fn other(base: &str) -> char {
     if base == "A" { 'C' } else { 'A' }
 }
 
-/// Reads of all sorts, each with the fields that decoding puts last at their end: MD, NM, RG.
+/// Reads of many kinds, each with the fields that decoding puts last at their end: MD, NM, RG.
 fn zoo() -> Vec<String> {
     let q = |n: usize| "I".repeat(n);
     let plain = bases(0, 100, 20);
@@ -249,7 +249,7 @@ fn contigs_with_many_reads_have_containers_of_their_own() {
     lines.extend((0..10).map(|i| read(i, "odd", 1 + i / 2)));
     lines.extend((0..10).map(|i| format!("u{i}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\t*")));
     let batch = batch(&lines);
-    let writing = Writing::new(&header(), Version::DEFAULT, Some(references(&desk)), 6);
+    let writing = EncoderOptions::new(&header(), Version::DEFAULT, Some(references(&desk)), 6);
     let mut bytes = Vec::new();
     let encoded = Encoder::new(&writing).partition(&batch, &mut bytes).unwrap();
     let found: Vec<Vec<(i32, i64, i64)>> = encoded
@@ -299,7 +299,7 @@ fn a_reference_that_is_missing_or_another_is_told() {
         "{error}"
     );
     let text = std::fs::read_to_string(&desk.reference).unwrap();
-    let at = text.find('\n').unwrap() + 1 + 50 * 2 + 3; // of the third line
+    let at = text.find('\n').unwrap() + 1 + 50 * 2 + 3; // in the third line
     let mut text = text.into_bytes();
     text[at] = if text[at] == b'A' { b'C' } else { b'A' };
     std::fs::write(&desk.reference, text).unwrap();
@@ -317,7 +317,7 @@ fn cut_files_are_told() {
     }
 }
 
-/// Stretches of a file that a checksum covers, which stands behind each.
+/// The ranges of a file that a checksum covers; each checksum follows its range.
 fn covered(file: &[u8]) -> Vec<std::ops::Range<usize>> {
     let (mut ranges, mut at) = (Vec::new(), 26);
     while at < file.len() {
@@ -326,9 +326,9 @@ fn covered(file: &[u8]) -> Vec<std::ops::Range<usize>> {
         at += taken;
         let end = at + header.length;
         while at < end {
-            let mut front = Front(&file[at..end]);
-            Block::read(&mut front, Version::DEFAULT).unwrap();
-            let next = end - front.0.len();
+            let mut cursor = ByteCursor(&file[at..end]);
+            CramBlock::read(&mut cursor, Version::DEFAULT).unwrap();
+            let next = end - cursor.0.len();
             ranges.push(at..next - 4);
             at = next;
         }
@@ -341,7 +341,7 @@ fn damage_is_told_by_checksums_and_does_no_harm_without() {
     let desk = desk();
     let file = encode(&batch(&zoo()), Some(references(&desk))).unwrap();
     let mut ranges = covered(&file);
-    ranges.pop(); // what the last container holds is of no meaning
+    ranges.pop(); // the content of the last container has no meaning
     for range in ranges {
         for at in range.clone() {
             let bit = 1 << (at % 8);
@@ -349,7 +349,7 @@ fn damage_is_told_by_checksums_and_does_no_harm_without() {
             damaged[at] ^= bit;
             let (_, error) = decode(&damaged, Some(&desk));
             assert!(error.is_some(), "a flipped bit at {at}");
-            // The same with a checksum that fits: whatever comes of it, it ends.
+            // The same with a matching checksum: reading ends, with or without an error.
             let checksum = crc32fast::hash(&damaged[range.clone()]);
             damaged[range.end..][..4].copy_from_slice(&checksum.to_le_bytes());
             decode(&damaged, Some(&desk));
@@ -364,7 +364,7 @@ fn a_header_that_inflates_beyond_the_memory_is_refused_before_it_does() {
     let size = 64 << 20;
     gzip.write_all(&vec![0; size]).unwrap();
     let (data, mut blocks) = (gzip.finish().unwrap(), Vec::new());
-    super::block::write(Content::FileHeader, 0, Method::Gzip, size, &data, &mut blocks);
+    super::block::write(ContentType::FileHeader, 0, Method::Gzip, size, &data, &mut blocks);
     let header = ContainerHeader { length: blocks.len(), blocks: 1, ..Default::default() };
     let mut file = header_container(&self::header(), Version::DEFAULT).unwrap()[..26].to_vec();
     header.write(&mut file);

@@ -1,6 +1,6 @@
-//! BCF: VCF in binary (VCF specification 4.3, section 6). A record says its place in its first twelve bytes: contig,
-//! position (0-based) and length, to which INFO END has been applied by whoever wrote it. GATK 4.6.2 reads BCF 2.1
-//! alone; bcftools writes 2.2, which differs in what is not read here.
+//! BCF: VCF in binary (VCF specification 4.3, section 6). The first twelve bytes of a record hold its contig,
+//! position (0-based) and length, to which the writer has applied INFO END. GATK 4.6.2 reads only BCF 2.1; bcftools
+//! writes 2.2, which differs only in parts that are not read here.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use memchr::memmem;
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
 use super::dictionary::Dictionary;
-use super::place::{self, Place};
+use super::place::{self, FeaturePlace};
 use super::vcf;
-use crate::text::{self, Input};
+use crate::text::{self, TextInput};
 
 /// Most bytes of header text.
 const MAX_HEADER: u32 = 256 << 20;
@@ -19,14 +19,14 @@ const MAX_HEADER: u32 = 256 << 20;
 /// Bytes of a record's fixed part that are read: the lengths of its two parts, contig, position, length.
 const FIXED: usize = 20;
 
-/// Bytes of a record that are passed over at once.
+/// Bytes of a record to skip at once.
 const PIECE: usize = 16 << 10;
 
 /// The records of a file.
-pub(super) struct Records {
+pub(super) struct BcfReader {
     path: PathBuf,
-    input: Input,
-    /// The numbers that stand for contigs, in order, each with the place of the contig in the dictionary.
+    input: TextInput,
+    /// The header's numbers of contigs, in order, each with the index of the contig in the dictionary.
     numbers: Vec<(u32, u32)>,
     /// Number of the last record, from 1.
     record: u64,
@@ -35,7 +35,11 @@ pub(super) struct Records {
 }
 
 /// Reads the header of `input`.
-pub(super) fn open(path: &Path, mut input: Input, ledger: &Ledger) -> Result<(Dictionary, Records)> {
+pub(super) fn open(
+    path: &Path,
+    mut input: TextInput,
+    ledger: &Ledger,
+) -> Result<(Dictionary, BcfReader)> {
     let mut start = [0; 9];
     input.read_exact(&mut start).map_err(|e| text::reading(&e, path))?;
     let length = u32::from_le_bytes([start[5], start[6], start[7], start[8]]);
@@ -61,19 +65,19 @@ pub(super) fn open(path: &Path, mut input: Input, ledger: &Ledger) -> Result<(Di
     }
     numbers.sort_unstable();
     let (path, piece) = (path.to_path_buf(), vec![0; PIECE].into());
-    Ok((dictionary, Records { path, input, numbers, record: 0, piece, _charge: charge }))
+    Ok((dictionary, BcfReader { path, input, numbers, record: 0, piece, _charge: charge }))
 }
 
-/// The number that stands for a contig, where the header says it rather than the order of its lines.
+/// The number of a contig, if the header gives one instead of the order of its lines.
 fn index(fields: &[u8]) -> Option<u32> {
     let value = &fields[memmem::find(fields, b"IDX=")? + 4..];
     let end = value.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(value.len());
     place::number(&value[..end])
 }
 
-impl Records {
-    /// Where the next record lies, on a contig of `dictionary`; nothing at the end of the file.
-    pub fn next_place<'a>(&mut self, dictionary: &'a Dictionary) -> Result<Option<Place<'a>>> {
+impl BcfReader {
+    /// The place of the next record, on a contig of `dictionary`; `None` at the end of the file.
+    pub fn next_place<'a>(&mut self, dictionary: &'a Dictionary) -> Result<Option<FeaturePlace<'a>>> {
         let mut fixed = [0; FIXED];
         let got = self.input.fill(&mut fixed).map_err(|e| text::reading(&e, &self.path))?;
         if got == 0 {
@@ -93,17 +97,17 @@ impl Records {
         if end < first || end > i32::MAX as u32 {
             return Err(self.wrong("its place cannot be"));
         }
-        // (Of equal numbers, the last one counts.)
+        // (If numbers repeat, the last one counts.)
         let after = self.numbers.partition_point(|&(number, _)| number <= contig);
         match self.numbers[..after].last() {
             Some(&(number, place)) if number == contig => {
-                Ok(Some(Place { contig: dictionary.name(place as usize), start: first, end }))
+                Ok(Some(FeaturePlace { contig: dictionary.name(place as usize), start: first, end }))
             }
             _ => Err(self.wrong(format!("the header has no contig number {contig}"))),
         }
     }
 
-    /// Passes over the next `left` bytes, which are those of the last record.
+    /// Skips the next `left` bytes, the rest of the last record.
     fn skip(&mut self, mut left: u64) -> Result<()> {
         while left > 0 {
             let now = (PIECE as u64).min(left) as usize;

@@ -1,8 +1,8 @@
-//! BED: contig, start (0-based), end (exclusive); what follows does not matter here (htsjdk 4.2, `BEDCodec`).
+//! BED: contig, start (0-based), end (exclusive); other columns are ignored (htsjdk 4.2, `BEDCodec`).
 
 use super::place::{Spot, number, shown};
 
-/// Where the feature of a line lies. A line of two columns is one base; header lines may stand anywhere.
+/// The place of a line's feature. A line of two columns is one base; header lines may be anywhere.
 pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {
     let header = [&b"#"[..], b"track", b"browser"].iter().any(|start| line.starts_with(start));
     if header || line.trim_ascii().is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {
     Ok(Some(Spot { name: contig.len(), start: first, end }))
 }
 
-/// Columns lie between single tabs or any number of spaces.
+/// Columns are separated by single tabs or any number of spaces.
 struct Columns<'a>(Option<&'a [u8]>);
 
 impl<'a> Iterator for Columns<'a> {

@@ -1,4 +1,4 @@
-//! The contigs that a file's header names.
+//! The contigs in a file's header.
 
 use std::path::Path;
 
@@ -7,21 +7,21 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 /// Names and lengths of contigs, in the order of a file's header.
 #[derive(Debug)]
 pub struct Dictionary {
-    /// All names, one behind the other.
+    /// All names, concatenated.
     names: Vec<u8>,
-    /// Where each name ends, and how many bases the contig has, where that is known.
+    /// The end of each name, and the length of the contig in bases, if known.
     contigs: Vec<(usize, Option<u32>)>,
     charge: Charge,
 }
 
 impl Dictionary {
-    /// No contig yet.
+    /// An empty dictionary.
     pub(super) fn new(ledger: &Ledger) -> Self {
         let charge = ledger.empty("contigs of known sites");
         Dictionary { names: Vec::new(), contigs: Vec::new(), charge }
     }
 
-    /// Adds a contig; its length is in bases, where it is known.
+    /// Adds a contig; its length is in bases, if known.
     ///
     /// # Errors
     /// The memory is not free.
@@ -38,7 +38,7 @@ impl Dictionary {
         self.contigs.len()
     }
 
-    /// Whether no contig is named.
+    /// Whether there is no contig.
     pub fn is_empty(&self) -> bool {
         self.contigs.is_empty()
     }
@@ -54,9 +54,9 @@ impl Dictionary {
         (0..self.len()).map(|number| (self.name(number), self.contigs[number].1))
     }
 
-    /// Checks that the file is about the genome of the reads, which have `header`: they share a contig, and every one that
-    /// they share is equally long in both (`SequenceDictionaryUtils.validateDictionaries` of GATK 4.6.2 in its standard
-    /// setting; lengths of 0 are unknown). A file that names no contig passes.
+    /// Checks that the file is for the genome of the reads with `header`: they have a contig in common, and all
+    /// common contigs have the same length (`SequenceDictionaryUtils.validateDictionaries` of GATK 4.6.2 in its
+    /// standard setting; lengths of 0 are unknown). A file that names no contig passes.
     pub fn check(&self, header: &Header, file: &Path) -> Result<()> {
         let mut shared = self.is_empty();
         for (name, length) in self.contigs() {
@@ -75,11 +75,11 @@ impl Dictionary {
     }
 }
 
-/// What to do about a file of another genome.
+/// The remedy for a file of another genome.
 pub(crate) const OTHER_BUILD: &str =
     "it is of another build of the genome: give the file made for the one of the reads";
 
-/// The error for a file whose contigs, one of which is `theirs`, are unknown to the reads.
+/// The error for a file whose contigs, for example `theirs`, the reads do not have.
 pub(crate) fn no_common_contig(theirs: &[u8], header: &Header, file: &Path) -> Error {
     let theirs = String::from_utf8_lossy(theirs);
     let reads =

@@ -5,10 +5,10 @@ use readmill_record::{Header, Ledger, Result};
 
 use super::dictionary::Dictionary;
 use super::place::{Spot, number, shown};
-use crate::text::Lines;
+use crate::text::LineReader;
 
 /// Reads the header, a line at a time.
-pub(super) fn header(lines: &mut Lines, ledger: &Ledger) -> Result<Dictionary> {
+pub(super) fn header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
     let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
         if !lines.line().starts_with(b"@") {
@@ -23,7 +23,7 @@ pub(super) fn header(lines: &mut Lines, ledger: &Ledger) -> Result<Dictionary> {
     Ok(dictionary)
 }
 
-/// Where the interval of a line lies.
+/// The place of a line's interval.
 pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {
     if line.starts_with(b"@") || line.trim_ascii().is_empty() {
         return Ok(None);

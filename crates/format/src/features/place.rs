@@ -1,8 +1,8 @@
-//! Where features lie, and how lines say it.
+//! The places of features, and their parts of lines.
 
-/// Where a feature lies.
+/// The place of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct FeaturePlace<'a> {
     /// Name of its contig.
     pub contig: &'a [u8],
     /// Its first base, 0-based.
@@ -12,16 +12,16 @@ pub struct Place<'a> {
     pub end: u32,
 }
 
-/// Where the feature of a line lies.
+/// The place of the feature in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
-    /// Length of the contig's name, with which the line starts.
+    /// Length of the contig's name at the start of the line.
     pub name: usize,
     pub start: u32,
     pub end: u32,
 }
 
-/// A number that Java's `int` can hold, which may have a plus sign as it may there, but no minus sign.
+/// Parses a number as Java's `int`: a plus sign is allowed, a minus sign is not.
 pub(crate) fn number(text: &[u8]) -> Option<u32> {
     let digit = |sum: u32, byte: &u8| match byte {
         b'0'..=b'9' => sum.checked_mul(10)?.checked_add(u32::from(byte - b'0')),
@@ -31,7 +31,7 @@ pub(crate) fn number(text: &[u8]) -> Option<u32> {
     if text.is_empty() { None } else { text.iter().try_fold(0, digit).filter(|&n| n <= i32::MAX as u32) }
 }
 
-/// A piece of a line for a message.
+/// The start of a text, for a message.
 pub(super) fn shown(text: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(&text[..text.len().min(60)]))
 }

@@ -174,7 +174,10 @@ fn a_contig_of_bcf_with_a_large_number_takes_no_table() {
     }
     let (_dir, path) = put("a.bcf", bcf(&ids(7), &[(8, 9, 1), (6, 9, 1)]));
     let mut features = Features::open(&path, &ledger).unwrap();
-    assert_eq!(features.next_place().unwrap(), Some(Place { contig: b"chr2", start: 9, end: 10 }));
+    assert_eq!(
+        features.next_place().unwrap(),
+        Some(FeaturePlace { contig: b"chr2", start: 9, end: 10 })
+    );
     assert!(features.next_place().unwrap_err().what.contains("no contig number 6"));
 }
 

@@ -1,4 +1,4 @@
-//! VCF: the extent of a record is POS to END of INFO, or as long as REF (htsjdk 4.2, `AbstractVCFCodec`).
+//! VCF: a record extends from POS to END of INFO, or over the length of REF (htsjdk 4.2, `AbstractVCFCodec`).
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use readmill_record::{Ledger, Result};
 
 use super::dictionary::Dictionary;
 use super::place::{Spot, number, shown};
-use crate::text::Lines;
+use crate::text::LineReader;
 
 /// Reads the header, up to the line of column names.
-pub(super) fn header(lines: &mut Lines, ledger: &Ledger) -> Result<Dictionary> {
+pub(super) fn header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
     let mut dictionary = Dictionary::new(ledger);
     while lines.advance()? {
         let line = lines.line();
@@ -51,7 +51,7 @@ pub(super) fn contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
 /// Columns that every record has: CHROM POS ID REF ALT QUAL FILTER INFO.
 const COLUMNS: usize = 8;
 
-/// Where the record of a line lies.
+/// The place of a line's record.
 pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {
     if line.starts_with(b"#") {
         return Ok(None);
@@ -75,20 +75,20 @@ pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {
     }
     let last = match end_of(info) {
         None => (first + reference.len() as u32).saturating_sub(1),
-        // An END before POS, as some callers of translocations write it, leaves nothing that GATK would mask.
+        // An END before POS, which some callers of translocations write, leaves nothing for GATK to mask.
         Some(value) => number(value)
             .map(|end| end.max(first.saturating_sub(1)))
             .ok_or_else(|| format!("END of INFO is not a position: {}", shown(value)))?,
     };
-    // Position 0 is the telomere before the first base, of which nothing can be masked.
+    // Position 0 is the telomere before the first base, which cannot be masked.
     Ok(Some(Spot { name: contig.len(), start: first.saturating_sub(1), end: last }))
 }
 
-/// What END starts with, among other keys.
+/// The start of END among other keys.
 static END: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"END="));
 
-/// The value of END, of which the last one counts.
+/// The value of END; the last one counts.
 fn end_of(info: &[u8]) -> Option<&[u8]> {
-    END.find(info)?; // most records have none
+    END.find(info)?; // most records have no END
     info.split(|&byte| byte == b';').rev().find_map(|field| field.strip_prefix(b"END="))
 }

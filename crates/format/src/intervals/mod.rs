@@ -1,5 +1,5 @@
-//! Parts of the genome that are asked for: what GATK 4.6.2 takes by -L and -XL, as it understands them
-//! (`IntervalUtils`, `GenomeLocParser`).
+//! Intervals of the genome given by the user: -L and -XL as GATK 4.6.2 understands them (`IntervalUtils`,
+//! `GenomeLocParser`).
 
 mod region;
 mod set;
@@ -9,25 +9,25 @@ use std::path::Path;
 use readmill_record::{Error, Header, Ledger, Result};
 
 use crate::features::Features;
-use crate::text::Lines;
-use region::{Known, Region};
+use crate::text::LineReader;
+use region::{ContigNames, Region};
 pub use set::{List, Set};
 
-/// What was asked for.
+/// The arguments that select intervals.
 ///
-/// An argument is a region (`chr1`, `chr1:100`, `chr1:100-200`, `chr1:100+`, 1-based and closed, commas in numbers are
-/// passed over; names of contigs may hold colons), or a file: of features (BED, VCF, BCF, a Picard interval list), or
-/// of regions, one a line, if it ends in `.list` or `.intervals`. `unmapped` stands for reads without a place, which is
-/// no interval.
+/// An argument is a region (`chr1`, `chr1:100`, `chr1:100-200`, `chr1:100+`, 1-based and closed, commas in numbers
+/// are ignored; names of contigs may contain colons), or a file: of features (BED, VCF, BCF, a Picard interval
+/// list), or of regions, one in each line, if it ends in `.list` or `.intervals`. `unmapped` means reads without a
+/// position, and adds no interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chosen<'a> {
-    /// What to take (-L): the union of all. Everything if there is none of them.
+    /// The intervals to use (-L): their union. All of the genome if there are none.
     pub include: &'a [String],
-    /// What to leave out of it (-XL).
+    /// The intervals to exclude (-XL).
     pub exclude: &'a [String],
-    /// Bases to add to each side of each interval to take (--interval-padding).
+    /// Bases to add to each side of the intervals to use (--interval-padding).
     pub padding: u32,
-    /// Bases to add to each side of each interval to leave out (--interval-exclusion-padding).
+    /// Bases to add to each side of the intervals to exclude (--interval-exclusion-padding).
     pub exclusion_padding: u32,
 }
 
@@ -41,9 +41,12 @@ impl Intervals {
         Self::of(&Chosen { include, ..Chosen::default() }, header, ledger)
     }
 
-    /// What was chosen. It is an error if that is nothing, or needs more memory than is free.
+    /// Resolves the arguments.
+    ///
+    /// # Errors
+    /// An argument is wrong, the result is empty, or it needs more memory than is free.
     pub fn of(chosen: &Chosen<'_>, header: &Header, ledger: &Ledger) -> Result<Self> {
-        let (dictionary, contigs) = (Known { header, ledger }, header.references());
+        let (dictionary, contigs) = (ContigNames { header, ledger }, header.references());
         let mut included = List::new(ledger);
         if chosen.include.is_empty() {
             let whole = (0..).zip(contigs);
@@ -82,13 +85,13 @@ impl Intervals {
         next.is_some_and(|interval| interval.0 < end && start < end)
     }
 
-    /// Bases that they cover.
+    /// Number of bases that they cover.
     pub fn bases(&self) -> u64 {
         self.0.intervals().iter().map(|(_, start, end)| u64::from(end - start)).sum()
     }
 }
 
-impl Known<'_> {
+impl ContigNames<'_> {
     /// Adds the intervals of an argument, padded, to those of their contigs.
     fn read(&self, argument: &str, padding: u32, into: &mut List) -> Result<()> {
         let mut add = |region: Region| {
@@ -120,9 +123,9 @@ impl Known<'_> {
         }
     }
 
-    /// A file of regions, one a line.
+    /// Reads a file of regions, one in each line.
     fn read_list(&self, path: &Path, add: &mut impl FnMut(Region)) -> Result<()> {
-        let (mut lines, mut none) = (Lines::open(path, self.ledger)?, true);
+        let (mut lines, mut none) = (LineReader::open(path, self.ledger)?, true);
         while lines.advance()? {
             let text = String::from_utf8_lossy(lines.line().trim_ascii());
             if text.is_empty() || region::is_unmapped(&text) {
@@ -161,13 +164,14 @@ impl Known<'_> {
     }
 }
 
-/// Whether a file is one of regions. One that starts with a SAM header is an interval list, whatever its name.
+/// Whether a file is a list of regions. A file that starts with a SAM header is an interval list, whatever its
+/// name.
 fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
     let name = path.to_string_lossy().to_lowercase();
     if !name.ends_with(".list") && !name.ends_with(".intervals") {
         return Ok(false);
     }
-    let mut lines = Lines::open(path, ledger)?;
+    let mut lines = LineReader::open(path, ledger)?;
     Ok(!(lines.advance()? && lines.line().starts_with(b"@")))
 }
 

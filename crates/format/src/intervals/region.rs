@@ -1,6 +1,6 @@
 //! Regions as text: `contig`, `contig:base`, `contig:first-last`, `contig:first+`.
 
-use readmill_record::header::Reference as Contig;
+use readmill_record::header::ReferenceSequence as Contig;
 use readmill_record::{Header, Ledger};
 
 use crate::features::number;
@@ -13,30 +13,30 @@ pub(super) struct Region {
     pub end: u32,
 }
 
-/// Whether this stands for reads without a place.
+/// Whether the text means reads without a position.
 pub(super) fn is_unmapped(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("unmapped")
 }
 
-/// The header of the reads, and the memory that there is for what lies on their contigs.
+/// The header of the reads, and the ledger that pays for their intervals.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct ContigNames<'a> {
     pub header: &'a Header,
     pub ledger: &'a Ledger,
 }
 
-impl Known<'_> {
-    /// The number of a contig by its name.
+impl ContigNames<'_> {
+    /// The index of a contig.
     pub(super) fn number(&self, name: &[u8]) -> Option<u32> {
         self.header.reference_id(name).map(|id| id as u32)
     }
 
-    /// A contig by its number.
+    /// A contig by its index.
     pub(super) fn contig(&self, number: u32) -> &Contig {
         &self.header.references()[number as usize]
     }
 
-    /// Checks that an interval does not reach beyond its contig, where its length is known.
+    /// Checks that an interval does not extend beyond its contig, if its length is known.
     pub(super) fn check(&self, contig: u32, end: u32) -> Result<(), String> {
         let Contig { name, length } = self.contig(contig);
         if end > *length && *length > 0 {
@@ -46,10 +46,11 @@ impl Known<'_> {
         Ok(())
     }
 
-    /// What the text stands for; nothing if it names no contig.
+    /// The region that the text means; `None` if it names no contig.
     ///
-    /// Names of contigs may hold colons, as those of HLA alleles do: the whole text may be one, and what stands
-    /// before its last colon. If both are, and what follows the colon can be understood, it is ambiguous.
+    /// Names of contigs may contain colons, as those of HLA alleles do: the whole text may be a name, or the
+    /// part before its last colon. If both are names and the part after the colon can be parsed, the text is
+    /// ambiguous.
     pub(super) fn region(&self, text: &str) -> Result<Option<Region>, String> {
         let text = text.trim();
         let whole = self.number(text.as_bytes()).map(|contig| {
@@ -72,7 +73,7 @@ impl Known<'_> {
         }
     }
 
-    /// A part of a contig, which is not checked against its length.
+    /// A part of a contig, not checked against its length.
     fn range(&self, contig: u32, range: &str) -> Result<Region, String> {
         let base = |text: &str| {
             let digits = text.replace(',', "");

@@ -1,22 +1,22 @@
-//! Unions and differences of intervals, and sets of them in which a place is looked up.
+//! Unions and differences of intervals, and sets of intervals with lookup by position.
 
 use std::sync::Arc;
 
 use readmill_record::{Charge, Ledger, Result, make_room};
 
-/// Number of the contig, first base, and the base after the last, 0-based.
+/// Contig index, first base, and the base after the last, 0-based.
 pub(super) type Interval = (u32, u32, u32);
 
-/// Intervals in no order, which grow with what is read.
+/// Intervals in any order, which grow while they are read.
 pub struct List {
     intervals: Vec<Interval>,
     charge: Charge,
-    /// Those that did not fit, which are counted for the message.
+    /// The number of those that did not fit, counted for the message.
     missing: u64,
 }
 
 impl List {
-    /// None yet.
+    /// An empty list.
     pub fn new(ledger: &Ledger) -> Self {
         List { intervals: Vec::new(), charge: ledger.empty("regions"), missing: 0 }
     }
@@ -30,10 +30,10 @@ impl List {
         }
     }
 
-    /// Says whether there was memory for all of them.
+    /// Checks that there was memory for all of them.
     ///
     /// # Errors
-    /// There was not: the message says how much they need.
+    /// There was not; the message names the memory that they need.
     pub fn check(&self) -> Result<()> {
         match self.missing {
             0 => Ok(()),
@@ -41,7 +41,7 @@ impl List {
         }
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.intervals.is_empty()
     }
@@ -51,7 +51,7 @@ impl List {
         self.intervals.retain(|interval| interval.1 < interval.2);
     }
 
-    /// Makes of them the same bases as sorted intervals that neither overlap nor touch. Those without bases stay if nothing
+    /// Sorts and merges the intervals, so that none overlap or touch. Intervals without bases stay if no other
     /// touches them.
     pub(super) fn unite(&mut self) {
         self.intervals.sort_unstable();
@@ -62,7 +62,7 @@ impl List {
         });
     }
 
-    /// The bases that are not in `without`. Both are united.
+    /// The bases that are not in `without`. Both lists are merged.
     pub(super) fn subtract(self, without: &List) -> Result<List> {
         self.check()?;
         without.check()?;
@@ -82,7 +82,7 @@ impl List {
                     }
                     start = start.max(to);
                     if to > end {
-                        break; // it reaches into the next one
+                        break; // it extends into the next one
                     }
                 }
                 holes.next();
@@ -94,7 +94,7 @@ impl List {
         Ok(left)
     }
 
-    /// A set of them on so many contigs.
+    /// The set of these intervals, on this many contigs.
     ///
     /// # Errors
     /// The memory is not free.
@@ -110,18 +110,18 @@ impl List {
             end += intervals[end..].partition_point(|interval| interval.0 <= contig);
             ends.push(end);
         }
-        Ok(Set(Arc::new(Shared { intervals, ends, _charge: charge })))
+        Ok(Set(Arc::new(SetData { intervals, ends, _charge: charge })))
     }
 }
 
-/// Intervals in order, apart from each other. Clones share them.
+/// Separate intervals in order. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Set(Arc<Shared>);
+pub struct Set(Arc<SetData>);
 
 #[derive(Debug)]
-struct Shared {
+struct SetData {
     intervals: Vec<Interval>,
-    /// Where those of each contig end.
+    /// The end of each contig's intervals.
     ends: Vec<usize>,
     _charge: Charge,
 }
@@ -132,7 +132,7 @@ impl Set {
         &self.0.intervals
     }
 
-    /// The first interval of contig number `contig` that ends behind base `start`: its first base, and the base after its
+    /// The first interval on contig `contig` that ends after base `start`: its first base, and the base after its
     /// last.
     #[inline]
     pub fn first_behind(&self, contig: usize, start: i64) -> Option<(u32, u32)> {

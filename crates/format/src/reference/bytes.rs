@@ -1,4 +1,4 @@
-//! The bytes of a FASTA by their place in the text, whether the file is plain or BGZF.
+//! The bytes of a FASTA by their offset in the text, for plain and BGZF files.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,36 +9,37 @@ use std::path::{Path, PathBuf};
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
 use crate::bgzf::{BlockReader, Chunk, EOF_BLOCK, Inflater, MAX_BLOCK};
-use crate::text::{self, Input};
+use crate::text::{self, TextInput};
 
 /// The name of its memory in the ledger.
 pub(super) const NAME: &str = "the index of the reference";
 
-/// Where the text lies in the file. Offsets in the text are bytes of what a compressed file inflates to.
+/// The layout of the file. Offsets in the text count the bytes of the inflated file.
 pub(super) struct Layout {
     path: PathBuf,
     file: File,
     /// Bytes of the file.
     stored: u64,
-    /// Bytes of the text; where it is compressed, the most that it can have.
+    /// Bytes of the text; of a compressed file, the upper bound.
     size: u64,
-    /// Of a BGZF file.
+    /// The blocks of a BGZF file.
     blocks: Option<Vec<Start>>,
-    /// Of the blocks.
+    /// The charge for the blocks.
     charge: Charge,
 }
 
-/// Where a block starts.
+/// The start of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Start {
-    /// In the file.
+    /// Its offset in the file.
     file: u64,
-    /// In the text.
+    /// Its offset in the text.
     text: u64,
 }
 
 impl Layout {
-    /// Finds the blocks of the FASTA in `file` where it has any; `path` is for messages. They are charged to `ledger`.
+    /// Finds the blocks of the FASTA in `file`, if it has any; `path` is for messages. They are charged to
+    /// `ledger`.
     pub fn new(
         path: &Path,
         file: File,
@@ -66,7 +67,7 @@ impl Layout {
     }
 
     fn find_blocks(&mut self, gzi: Option<Box<dyn Read + Send>>, notes: &mut Vec<String>) -> Result<()> {
-        let path = beside(&self.path, ".gzi");
+        let path = with_suffix(&self.path, ".gzi");
         let why = if gzi.is_some() { "does not fit the reference" } else { "is not there" };
         let blocks = gzi.map(|gzi| self.read_blocks(gzi, &path)).transpose()?.flatten();
         let blocks = match blocks {
@@ -81,13 +82,13 @@ impl Layout {
         Ok(())
     }
 
-    /// The blocks as the .gzi file has them; nothing where they cannot be those of this file.
+    /// The blocks listed in the .gzi file; `None` if they do not match this file.
     fn read_blocks(&mut self, gzi: Box<dyn Read + Send>, path: &Path) -> Result<Option<Vec<Start>>> {
         let mut reading = self.charge.ledger().empty(NAME);
         let mut bytes = Vec::new();
-        let mut gzi = Input::plain(gzi, self.charge.ledger());
+        let mut gzi = TextInput::plain(gzi, self.charge.ledger());
         gzi.append(u64::MAX, &mut bytes, &mut reading).map_err(|e| e.file(path))?;
-        reading.grow(2 * bytes.len() as u64).map_err(|e| e.file(path))?; // as a list that grows
+        reading.grow(2 * bytes.len() as u64).map_err(|e| e.file(path))?; // a list that grows by doubling
         let index = noodles_bgzf::gzi::io::Reader::new(&bytes[..]).read_index().map_err(|e| {
             Error::input(format!("this is not a .gzi index ({e})")).file(path).hint(REINDEX)
         })?;
@@ -111,11 +112,11 @@ impl Layout {
             );
             return Err(Error::input(what).file(&self.path).hint("it is cut short: get it again"));
         }
-        let reaches = at - last <= MAX_BLOCK as u64; // the EOF block may be listed or not
+        let reaches = at - last <= MAX_BLOCK as u64; // the EOF block may or may not be listed
         Ok((rises && reaches).then_some(blocks))
     }
 
-    /// Finds the blocks by going from header to header.
+    /// Finds the blocks by reading all block headers.
     fn hop(&mut self) -> Result<Vec<Start>> {
         let _reading = self.charge.ledger().charge(NAME, text::BGZF_BYTES as u64)?;
         let mut reader = BlockReader::new(At { file: &self.file, at: 0, left: u64::MAX }, false);
@@ -131,7 +132,7 @@ impl Layout {
         Ok(starts)
     }
 
-    /// The file from its first byte on.
+    /// The file, read from its start.
     pub fn whole(&self) -> impl Read + Send + '_ {
         At { file: &self.file, at: 0, left: u64::MAX }
     }
@@ -146,28 +147,28 @@ impl Layout {
         self.blocks.is_some()
     }
 
-    /// Bytes that the text has at most.
+    /// The most bytes that the text can have.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// The number, start in the text and place in the file of the block that holds byte `at` of the text.
+    /// The index, start in the text and offset in the file of the block that contains byte `at` of the text.
     fn block_of(blocks: &[Start], at: u64) -> usize {
         blocks.partition_point(|block| block.text <= at).saturating_sub(1)
     }
 }
 
-/// What to do about a bad index.
+/// The remedy for a bad index.
 pub(super) const REINDEX: &str = "make it again: samtools faidx, or delete it";
 
-/// The path with something put at its end.
-pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+/// The path with `end` appended.
+pub(super) fn with_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(end);
     PathBuf::from(name)
 }
 
-/// A stretch of a file.
+/// A range of a file.
 struct At<'a> {
     file: &'a File,
     at: u64,
@@ -184,18 +185,18 @@ impl Read for At<'_> {
     }
 }
 
-/// One thread's memory for reading.
+/// Reads bytes of a FASTA, for one thread.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(super) struct FastaReader {
     inflater: Inflater,
     chunk: Chunk,
-    /// What the block of that number holds.
+    /// The inflated bytes of block number `block`.
     inflated: Vec<u8>,
     block: Option<usize>,
 }
 
-impl Reader {
-    /// Fills `into` with the bytes from `at` on; says how many there were, which are fewer only at the end.
+impl FastaReader {
+    /// Fills `into` with the bytes from `at` on; returns their number, which is smaller only at the end.
     pub fn read(&mut self, layout: &Layout, at: u64, into: &mut [u8]) -> Result<usize> {
         let Some(blocks) = &layout.blocks else {
             let mut plain = At { file: &layout.file, at, left: into.len() as u64 };
@@ -225,7 +226,7 @@ impl Reader {
         Ok(n)
     }
 
-    /// Makes `inflated` what the block holds.
+    /// Inflates the block into `inflated`.
     fn inflate(&mut self, layout: &Layout, blocks: &[Start], block: usize) -> Result<()> {
         if self.block == Some(block) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Where the contigs lie in the text of a FASTA: its .fai index, read or made in memory.
+//! The positions of contigs in the text of a FASTA: its .fai index, read or made in memory.
 
 use std::io::ErrorKind::InvalidData;
 use std::io::{self, BufRead, BufReader, Read};
@@ -8,16 +8,16 @@ use noodles_fasta::fai::Record;
 use noodles_fasta::{fai, io::Indexer};
 use readmill_record::{Charge, Error, Ledger, Prepaid, Result, make_room};
 
-use super::bytes::{Layout, NAME, REINDEX, Reader, beside};
-use crate::text::{self, Input, Lines};
+use super::bytes::{FastaReader, Layout, NAME, REINDEX, with_suffix};
+use crate::text::{self, LineReader, TextInput};
 
-/// A contig as its line of the .fai has it.
+/// A contig's line of the .fai.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sequence {
+pub(super) struct FaiEntry {
     pub name: Vec<u8>,
     /// Bases.
     pub length: u32,
-    /// Where its first base lies in the text.
+    /// Offset of its first base in the text.
     pub offset: u64,
     /// Bases of a full line.
     pub bases: u64,
@@ -25,11 +25,11 @@ pub(super) struct Sequence {
     pub width: u64,
 }
 
-/// Bytes that the end of a line, spaces before it included, may have.
+/// The most bytes of a line end, including spaces before it.
 const MAX_LINE_END: u64 = 16;
 
-impl Sequence {
-    /// Where a base (0-based) lies in the text.
+impl FaiEntry {
+    /// The offset of a base (0-based) in the text.
     pub fn place(&self, base: u32) -> u64 {
         let base = u64::from(base);
         self.offset + base / self.bases * self.width + base % self.bases
@@ -37,20 +37,20 @@ impl Sequence {
 }
 
 /// Contigs in the order of the file.
-pub(super) struct Sequences {
-    pub list: Vec<Sequence>,
+pub(super) struct FaiEntries {
+    pub list: Vec<FaiEntry>,
     pub charge: Charge,
 }
 
-impl Sequences {
-    /// Those that `next` gives until it gives None. `file` is named in errors.
+impl FaiEntries {
+    /// Collects the contigs of `next` until it returns `None`. Errors name `file`.
     fn read(
         ledger: &Ledger,
         file: &Path,
         mut next: impl FnMut() -> Result<Option<Record>>,
-    ) -> Result<Sequences> {
+    ) -> Result<FaiEntries> {
         let (mut list, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty(NAME)));
-        let mut missing = 0; // bytes of those that do not fit, which are counted for the message
+        let mut missing = 0; // bytes of those that do not fit, counted for the message
         while let Some(record) = next()? {
             let sequence = of_record(&record, file)?;
             let bytes = sequence.name.len();
@@ -58,11 +58,11 @@ impl Sequences {
                 && make_room(&mut list, 1, prepaid.charge()).and(prepaid.block(bytes)).is_ok();
             match fits {
                 true => list.push(sequence),
-                false => missing += (size_of::<Sequence>() + 16 + bytes) as u64,
+                false => missing += (size_of::<FaiEntry>() + 16 + bytes) as u64,
             }
         }
         match missing {
-            0 => Ok(Sequences { list, charge: prepaid.into_charge() }),
+            0 => Ok(FaiEntries { list, charge: prepaid.into_charge() }),
             _ => Err(ledger.shortage(NAME, missing).file(file)),
         }
     }
@@ -75,8 +75,8 @@ pub(super) fn sequences(
     layout: &Layout,
     notes: &mut Vec<String>,
     ledger: &Ledger,
-) -> Result<Sequences> {
-    let fai = beside(path, ".fai");
+) -> Result<FaiEntries> {
+    let fai = with_suffix(path, ".fai");
     let mut why = "is not there".to_string();
     if let Some(index) = index {
         let sequences = read(&fai, index, ledger)?;
@@ -90,9 +90,9 @@ pub(super) fn sequences(
 }
 
 /// Reads an index line by line.
-fn read(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<Sequences> {
-    let mut lines = Lines::new(file, Input::plain(index, ledger));
-    Sequences::read(ledger, file, || {
+fn read(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<FaiEntries> {
+    let mut lines = LineReader::new(file, TextInput::plain(index, ledger));
+    FaiEntries::read(ledger, file, || {
         if !lines.advance()? {
             return Ok(None);
         }
@@ -103,11 +103,11 @@ fn read(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<Seq
     })
 }
 
-fn of_record(record: &Record, file: &Path) -> Result<Sequence> {
+fn of_record(record: &Record, file: &Path) -> Result<FaiEntry> {
     let (bases, width) = (record.line_base_count().get(), record.line_width().get());
     let length = u32::try_from(record.length()).ok().filter(|&n| n <= i32::MAX as u32);
     match length {
-        Some(length) if width >= bases && width - bases <= MAX_LINE_END => Ok(Sequence {
+        Some(length) if width >= bases && width - bases <= MAX_LINE_END => Ok(FaiEntry {
             name: record.name().to_vec(),
             length,
             offset: record.position(),
@@ -121,10 +121,10 @@ fn of_record(record: &Record, file: &Path) -> Result<Sequence> {
     }
 }
 
-/// The first contig of which the text says something else: its name must stand right before its first base, and
-/// a line must end behind its last one.
-fn misfit(sequences: &[Sequence], layout: &Layout, fai: &Path) -> Result<Option<String>> {
-    let mut reader = Reader::default();
+/// The first contig that does not match the text: its name must be right before its first base, and a line must end
+/// after its last one.
+fn misfit(sequences: &[FaiEntry], layout: &Layout, fai: &Path) -> Result<Option<String>> {
+    let mut reader = FastaReader::default();
     for it in sequences.iter().filter(|it| it.length > 0) {
         let last = it.place(it.length - 1);
         let name = String::from_utf8_lossy(&it.name);
@@ -145,10 +145,10 @@ fn misfit(sequences: &[Sequence], layout: &Layout, fai: &Path) -> Result<Option<
     Ok(None)
 }
 
-/// Bytes before a contig's first base in which its name is looked for. A line that is longer is believed.
+/// Bytes before a contig's first base in which its name is searched. A longer line is accepted.
 const LOOK_BACK: u64 = 2048;
 
-fn is_named(sequence: &Sequence, layout: &Layout, reader: &mut Reader) -> Result<bool> {
+fn is_named(sequence: &FaiEntry, layout: &Layout, reader: &mut FastaReader) -> Result<bool> {
     let from = sequence.offset.saturating_sub(LOOK_BACK);
     let mut before = vec![0; (sequence.offset - from) as usize];
     reader.read(layout, from, &mut before)?;
@@ -162,13 +162,13 @@ fn is_named(sequence: &Sequence, layout: &Layout, reader: &mut Reader) -> Result
     Ok(named.is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace)))
 }
 
-/// Bytes that the line with a contig's name may have.
+/// The most bytes of the line with a contig's name.
 const MAX_DEFINITION: usize = 1 << 20;
 
-/// Reads the file once.
-fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<Sequences> {
+/// Reads the file once to make its index.
+fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<FaiEntries> {
     let (text, inflating) = text::inflated(layout.whole()).map_err(|e| text::reading(&e, path))?;
-    // The line of a name is in memory as it stands, as a name and as what follows it.
+    // The line of a name is in memory three times: as read, as the name, and as the text after it.
     let _reading = ledger.charge(NAME, (inflating + READ_SIZE + 3 * MAX_DEFINITION) as u64)?;
     let inner = BufReader::with_capacity(READ_SIZE, text);
     let mut lines = Definitions { inner, begins: true, length: 0 };
@@ -177,7 +177,7 @@ fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<Sequences> {
         return Err(Error::input("this is not a FASTA file, which begins with >").file(path));
     }
     let (mut indexer, mut last) = (Indexer::new(lines), None);
-    Sequences::read(ledger, path, || match indexer.index_record() {
+    FaiEntries::read(ledger, path, || match indexer.index_record() {
         Ok(record) => {
             last = record.as_ref().map(|it| it.name().to_string());
             Ok(record)
@@ -185,7 +185,7 @@ fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<Sequences> {
         Err(error) => {
             let source = std::error::Error::source(&error);
             let source = source.and_then(|it| it.downcast_ref::<io::Error>());
-            // What is wrong with a name comes as such an error, too.
+            // An error in a name has this kind, too.
             let reading = |e: &&io::Error| layout.is_compressed() || e.kind() != InvalidData;
             if let Some(error) = source.filter(reading) {
                 return Err(text::reading(error, path));
@@ -202,12 +202,12 @@ fn make(path: &Path, layout: &Layout, ledger: &Ledger) -> Result<Sequences> {
 /// Bytes asked of the file at a time.
 const READ_SIZE: usize = 256 << 10;
 
-/// A FASTA file in which no line with a name is too long to be read at once.
+/// A reader of FASTA that refuses name lines too long to be read at once.
 struct Definitions<R> {
     inner: BufReader<R>,
     /// Whether a line begins here.
     begins: bool,
-    /// Bytes of the line with a name up to here; 0 in a line of bases.
+    /// Bytes of the name line so far; 0 in a line of bases.
     length: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The contigs of reads in a reference.
+//! The contigs of reads, matched with those of a reference.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use readmill_record::{Charge, Header, Result};
 
 use super::Reference;
 
-/// Where the contigs of a header lie in a reference. Clones share it.
+/// The contigs of a header with their indexes in a reference. Clones share them.
 #[derive(Clone)]
 pub struct Matched {
     reference: Reference,
@@ -20,10 +20,10 @@ struct Numbers {
 }
 
 impl Matched {
-    /// The contigs of `header`, which fit those of `reference` as [`Reference::matches`] says.
+    /// Matches the contigs of `header` with those of `reference`, as [`Reference::matches`] does.
     ///
     /// # Errors
-    /// They do not fit, or there is no memory for their numbers.
+    /// They do not match, or there is no memory for their indexes.
     pub fn new(reference: &Reference, header: &Header) -> Result<Self> {
         let bytes = header.references().len() * size_of::<Option<u32>>();
         let _charge = reference.0.ledger().charge("contigs of the reference", bytes as u64)?;
@@ -31,8 +31,8 @@ impl Matched {
         Ok(Matched { reference: reference.clone(), header: header.clone(), numbers })
     }
 
-    /// Returns the number that contig number `contig` of the reads has in the reference, and the bases it has there; None
-    /// where the header has no such contig.
+    /// Returns the index of contig `contig` in the reference, and its length there; `None` if the header has no
+    /// such contig.
     ///
     /// # Errors
     /// The reference does not have it.

@@ -1,11 +1,11 @@
 //! The reference: an indexed FASTA, plain or BGZF, of which only the pages in use are in memory.
 //!
-//! [`Reference`] is the file and where its contigs lie; a [`Window`] is one thread's private reader.
+//! [`Reference`] is the file and its index; a [`Window`] is one thread's private reader.
 
 mod bytes;
 mod index;
 mod matched;
-mod shared;
+mod open_fasta;
 mod window;
 
 use std::fmt;
@@ -16,35 +16,35 @@ use std::sync::Arc;
 
 use readmill_record::{Error, Header, Ledger, Result};
 
-use bytes::{Layout, beside};
-use index::{Sequence, Sequences};
+use bytes::{Layout, with_suffix};
+use index::{FaiEntries, FaiEntry};
 pub use matched::Matched;
-use shared::{SAME_REFERENCE, Shared};
+use open_fasta::{OpenFasta, SAME_REFERENCE};
 pub use window::{WINDOW_BYTES, Window};
 
 /// The files of a reference.
-pub struct Files {
+pub struct ReferenceFiles {
     /// The FASTA, plain or BGZF.
     pub fasta: File,
     /// Its index, if there is one.
     pub fai: Option<Box<dyn Read + Send>>,
-    /// The index of its blocks, if there is one; not read where the FASTA is not compressed.
+    /// The index of its blocks, if there is one; ignored for a FASTA that is not compressed.
     pub gzi: Option<Box<dyn Read + Send>>,
 }
 
-impl Files {
-    /// Opens the FASTA at `path`, and the indexes that are beside it.
+impl ReferenceFiles {
+    /// Opens the FASTA at `path`, and its index files if they exist.
     ///
     /// # Errors
-    /// If one that is there cannot be opened.
+    /// An existing file cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
         let index = |ending| {
-            let path = beside(path, ending);
+            let path = with_suffix(path, ending);
             let file = path.exists().then(|| File::open(&path)).transpose();
             let file = file.map_err(|e| Error::io("it cannot be opened", &e).file(&path))?;
             Ok(file.map(|file| Box::new(file) as Box<dyn Read + Send>))
         };
-        Ok(Files { fasta: Self::open_fasta(path)?, fai: index(".fai")?, gzi: index(".gzi")? })
+        Ok(ReferenceFiles { fasta: Self::open_fasta(path)?, fai: index(".fai")?, gzi: index(".gzi")? })
     }
 
     fn open_fasta(path: &Path) -> Result<File> {
@@ -52,9 +52,9 @@ impl Files {
     }
 }
 
-/// A FASTA file whose bases can be asked for by contig and position. Clones share the file.
+/// A FASTA file with random access by contig and position. Clones share the file.
 #[derive(Clone)]
-pub struct Reference(Arc<Shared>);
+pub struct Reference(Arc<OpenFasta>);
 
 impl fmt::Debug for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,24 +65,25 @@ impl fmt::Debug for Reference {
 impl Reference {
     /// Opens the FASTA at `path`, which may be compressed by bgzip.
     ///
-    /// `path`.fai (and `path`.gzi beside a compressed one) is used if it is there and fits; else its content is
-    /// made in memory by reading the file once, which [`Self::notes`] tells. Nothing is ever written beside the
-    /// file. An index that points beyond the end of the file is an error: the FASTA is then cut short.
+    /// `path`.fai (and `path`.gzi for a compressed file) is used if it exists and matches; otherwise the index is
+    /// made in memory by reading the file once, and [`Self::notes`] says so. No file is ever written. An index that
+    /// points beyond the end of the file is an error: the FASTA is then cut.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
-        Self::of_files(path, Files::open(path)?, ledger)
+        Self::of_files(path, ReferenceFiles::open(path)?, ledger)
     }
 
-    /// The reference in files that are open. `path` is that of the FASTA, for messages. Where its contigs and blocks lie is
-    /// charged to `ledger`, as long as there is a clone of it.
+    /// Opens a reference from open files. `path` is that of the FASTA, for messages. The index is charged to
+    /// `ledger` as long as a clone exists.
     ///
     /// # Errors
-    /// As those of [`Self::open`].
-    pub fn of_files(path: &Path, files: Files, ledger: &Ledger) -> Result<Self> {
+    /// Those of [`Self::open`].
+    pub fn of_files(path: &Path, files: ReferenceFiles, ledger: &Ledger) -> Result<Self> {
         let mut notes = Vec::new();
         let layout = Layout::new(path, files.fasta, files.gzi, &mut notes, ledger)?;
-        let Sequences { list, charge } = index::sequences(path, files.fai, &layout, &mut notes, ledger)?;
+        let FaiEntries { list, charge } =
+            index::sequences(path, files.fai, &layout, &mut notes, ledger)?;
         let path = path.to_path_buf();
-        Ok(Reference(Arc::new(Shared { path, layout, sequences: list, notes, charge })))
+        Ok(Reference(Arc::new(OpenFasta { path, layout, sequences: list, notes, charge })))
     }
 
     /// The file.
@@ -95,17 +96,17 @@ impl Reference {
         self.0.sequences.iter().map(|it| (&it.name[..], it.length))
     }
 
-    /// What the user may want to know about the opening, in sentences.
+    /// Notes about the opening for the user, as sentences.
     pub fn notes(&self) -> &[String] {
         &self.0.notes
     }
 
-    /// The number that each contig of `header` has in this FASTA, by its name; nothing for one that is not in it.
+    /// The index in this FASTA of each contig of `header`, by name; `None` for a contig that it lacks.
     ///
-    /// As GATK 4.6.2 has it (`SequenceDictionaryUtils.validateDictionaries`): the dictionaries must share a
-    /// contig, and the shared ones must be equally long where both lengths are known (LN:0 is unknown). Order
-    /// does not matter, nor do contigs that only one has, as long as no read that is needed lies on one:
-    /// [`Self::lacks`] is the error for that.
+    /// As in GATK 4.6.2 (`SequenceDictionaryUtils.validateDictionaries`): the dictionaries must have a contig in
+    /// common, and common contigs must have the same length if both lengths are known (LN:0 is unknown). Order does
+    /// not matter, and each may have contigs of its own; [`Self::lacks`] is the error for a needed read on a contig
+    /// that the FASTA lacks.
     pub fn matches(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let found = self.numbers(header)?;
         let contigs = header.references().iter().zip(&found);
@@ -118,7 +119,7 @@ impl Reference {
         Ok(found)
     }
 
-    /// The same, whatever the lengths are.
+    /// The same, without comparing lengths.
     pub fn numbers(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let mut found = vec![None; header.references().len()];
         for (number, (name, _)) in (0..).zip(self.contigs()) {
@@ -138,7 +139,7 @@ impl Reference {
         Ok(found)
     }
 
-    /// Returns the length of the contig of that number, in bases; 0 if there is none.
+    /// Returns the length of the contig with that index, in bases; 0 if there is none.
     pub fn length(&self, number: u32) -> u32 {
         self.0.sequences.get(number as usize).map_or(0, |sequence| sequence.length)
     }
@@ -157,16 +158,17 @@ impl Reference {
         Error::input(what).file(self.path()).hint(SAME_REFERENCE)
     }
 
-    /// A file that holds the bases of one contig and nothing else, as a cache of references does under their MD5.
+    /// Opens a file with the bases of one contig and nothing else, as a cache stores references by their MD5.
     pub fn of_bases(path: &Path, name: &[u8], ledger: &Ledger) -> Result<Self> {
-        let layout = Layout::new(path, Files::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
+        let layout =
+            Layout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
         let length = u32::try_from(layout.size()).ok().filter(|&n| n > 0 && !layout.is_compressed());
         let length = length.ok_or_else(|| {
             Error::input("this does not hold the bases of a contig").file(path).hint(SAME_REFERENCE)
         })?;
         let (bases, width) = (u64::from(length), u64::from(length));
-        let sequences = vec![Sequence { name: name.to_vec(), length, offset: 0, bases, width }];
-        Ok(Reference(Arc::new(Shared {
+        let sequences = vec![FaiEntry { name: name.to_vec(), length, offset: 0, bases, width }];
+        Ok(Reference(Arc::new(OpenFasta {
             path: path.to_path_buf(),
             layout,
             sequences,
@@ -180,7 +182,7 @@ impl Reference {
         Window::new(Arc::clone(&self.0), &window::CODES)
     }
 
-    /// A reader for one thread that gives upper-case letters instead of codes.
+    /// A reader for one thread that returns upper-case letters instead of codes.
     pub fn letters(&self) -> Window {
         Window::new(Arc::clone(&self.0), &window::LETTERS)
     }

@@ -72,7 +72,7 @@ fn code(base: u8) -> u8 {
     b"ACGT".iter().position(|b| b.eq_ignore_ascii_case(&base)).unwrap_or(4) as u8
 }
 
-/// Asks for stretches in order and in no order.
+/// Requests ranges in order and in random order.
 fn check(reference: &Reference) {
     let mut window = reference.window();
     let all = contigs();
@@ -118,7 +118,7 @@ fn bases_are_those_of_the_file_however_it_is_laid_out() {
     }
 }
 
-/// The .gzi of what [`bgzf`] makes.
+/// The .gzi of the output of [`bgzf`].
 fn gzi(packed: &[u8]) -> Vec<u8> {
     let (mut at, mut text, mut entries) = (0, 0u64, Vec::new());
     while at < packed.len() {

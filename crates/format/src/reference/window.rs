@@ -1,21 +1,21 @@
-//! One thread's view of the reference: the pages that were asked for last, as codes of bases.
+//! One thread's view of the reference: the pages used last, as codes of bases.
 
 use std::sync::Arc;
 
 use readmill_record::{Error, Result};
 
-use super::bytes::Reader;
-use super::shared::{SAME_REFERENCE, Shared};
+use super::bytes::FastaReader;
+use super::open_fasta::{OpenFasta, SAME_REFERENCE};
 
-/// Bases of a page. Small, because reads in no order need another page each; and large enough for a pair of reads
-/// in coordinate order to lie in one.
+/// Bytes of a page. Small, because reads in random order need another page each; but large enough for a pair of
+/// reads in coordinate order to lie in one.
 const PAGE: u32 = 1 << 12;
 
-/// Pages that are kept.
+/// Number of pages to keep.
 const PAGES: usize = 128;
 
-/// Most memory that a window takes, as long as no more than a page of bases is asked for at once: its pages, a page
-/// as text, and a block of BGZF compressed (in a buffer that may be twice as large) and inflated.
+/// The most memory of a window, if no more than a page of bases is requested at once: its pages, a page as text,
+/// and a block of BGZF compressed (in a buffer that may be twice as large) and inflated.
 pub const WINDOW_BYTES: usize = PAGES * PAGE as usize + (64 << 10) + (256 << 10);
 
 /// The code of a byte of FASTA: 0 A, 1 C, 2 G, 3 T (of either case), 4 everything else, as IUPAC codes are N.
@@ -41,33 +41,33 @@ pub(super) static LETTERS: [u8; 256] = {
     letters
 };
 
-/// No page has this key.
+/// A key that no page has.
 const NO_PAGE: u64 = u64::MAX;
 
 /// One thread's reader of a [`super::Reference`].
 ///
-/// Reads in coordinate order find their bases in a page nearly always, which costs a comparison. In any other order
-/// most of them have to get 4 KiB from the file, and to inflate a block where it is compressed.
+/// Reads in coordinate order nearly always find their bases in a page, which costs one comparison. In any other
+/// order most reads load 4 KiB from the file, and inflate a block if it is compressed.
 pub struct Window {
-    shared: Arc<Shared>,
-    /// What becomes of a byte of FASTA.
+    shared: Arc<OpenFasta>,
+    /// The output for each byte of FASTA.
     alphabet: &'static [u8; 256],
-    reader: Reader,
+    reader: FastaReader,
     /// Codes of the pages.
     pages: Box<[u8]>,
     /// Contig and page number of each page.
     keys: [u64; PAGES],
     text: Vec<u8>,
-    /// What does not lie in one page.
+    /// Bases from more than one page.
     joined: Vec<u8>,
 }
 
 impl Window {
-    pub(super) fn new(shared: Arc<Shared>, alphabet: &'static [u8; 256]) -> Self {
+    pub(super) fn new(shared: Arc<OpenFasta>, alphabet: &'static [u8; 256]) -> Self {
         Window {
             shared,
             alphabet,
-            reader: Reader::default(),
+            reader: FastaReader::default(),
             pages: vec![0; PAGES * PAGE as usize].into(),
             keys: [NO_PAGE; PAGES],
             text: Vec::new(),
@@ -75,8 +75,8 @@ impl Window {
         }
     }
 
-    /// The bases of contig number `contig` of the FASTA from `start` to `end` (0-based, half-open), one byte each:
-    /// 0 A, 1 C, 2 G, 3 T, 4 anything else. What lies beyond the end of the contig is an error, as it is to GATK.
+    /// The bases of contig `contig` of the FASTA from `start` to `end` (0-based, half-open), one byte each: 0 A, 1
+    /// C, 2 G, 3 T, 4 anything else. Positions beyond the end of the contig are an error, as in GATK.
     #[inline]
     pub fn codes(&mut self, contig: u32, start: u32, end: u32) -> Result<&[u8]> {
         let page = start / PAGE;
@@ -103,7 +103,7 @@ impl Window {
             return Ok(&self.pages[page..][(start % PAGE) as usize..][..(end - start) as usize]);
         }
         self.joined.clear();
-        self.joined.shrink_to(16 * PAGE as usize); // what is long comes once
+        self.joined.shrink_to(16 * PAGE as usize); // long requests are rare
         for number in first..=last {
             let page = self.load(contig, number)?;
             let (from, to) = (start.max(number * PAGE), end.min((number + 1).saturating_mul(PAGE)));
@@ -113,7 +113,7 @@ impl Window {
         Ok(&self.joined)
     }
 
-    /// Where the codes of a page start, which are read if they are not there.
+    /// The start of a page's codes, which are loaded if needed.
     fn load(&mut self, contig: u32, number: u32) -> Result<usize> {
         let slot = slot(contig, number);
         let at = slot * PAGE as usize;
@@ -159,7 +159,7 @@ impl Window {
     }
 }
 
-/// The place of a page. Neighbouring pages never share one; contigs are spread.
+/// The slot of a page. Neighbouring pages never share one; contigs are spread.
 #[inline]
 fn slot(contig: u32, page: u32) -> usize {
     (page as usize).wrapping_add(contig as usize * 37) % PAGES

@@ -11,9 +11,9 @@ pub(crate) const CG_HEAD: usize = 8;
 /// Most operators `n_cigar_op` can count.
 pub(crate) const MAX_STORED: usize = u16::MAX as usize;
 
-/// Where in `fields` the `CG` field stands that holds the true CIGAR of a record placed on a
-/// reference sequence, if `stored` is a placeholder for it. The conditions are those of htslib's
-/// `bam_tag2cigar`, which asks less of the placeholder than the specification does.
+/// The range in `fields` of the `CG` field that holds the true CIGAR of a record placed on a reference sequence, if
+/// `stored` is a placeholder for it. The conditions are those of htslib's `bam_tag2cigar`, which requires less of
+/// the placeholder than the specification does.
 pub(crate) fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>> {
     if Cigar(stored).ops().next().map(|(op, n)| (op, n as usize)) != Some((SOFT_CLIP, l_seq)) {
         return None;
@@ -24,8 +24,8 @@ pub(crate) fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range
     (is_cigar && operators >= stored.len() / 4 && operators < 1 << 29).then_some(found)
 }
 
-/// Puts the CIGAR hidden in a `CG` field in its own place: `cigar` says where in `out` the
-/// placeholder stands, `fields_at` where the optional fields start, which reach to the end.
+/// Moves the CIGAR of a `CG` field to its normal place: `cigar` is the range of the placeholder in `out`,
+/// `fields_at` the start of the optional fields, which extend to the end.
 pub(crate) fn reveal(
     out: &mut Vec<u8>,
     cigar: &mut Range<usize>,
@@ -41,7 +41,7 @@ pub(crate) fn reveal(
     true
 }
 
-/// Moves a CIGAR that is too long for its own place to a `CG` field at the end of `out`.
+/// Moves a CIGAR that is too long for its normal place to a `CG` field at the end of `out`.
 pub(crate) fn hide(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usize) -> Result<()> {
     let span = Cigar(&out[cigar.clone()]).reference_length();
     if span >= 1 << 28 || l_seq >= 1 << 28 {

@@ -1,9 +1,9 @@
 //! SAM text (SAM specification, section 1.4).
 //!
-//! Records are read to the bytes, and written to the text, that htslib 1.16 makes of them
-//! (`sam_parse1`, `sam_format1`), with these differences:
-//! - Where htslib guesses at malformed text, the line is refused: an unknown RNAME or RNEXT is no
-//!   `*`, `XX:i:abc` no 0, MAPQ 300 no 255, and a field needs both of its colons.
+//! Parsing and writing give the same bytes and text as htslib 1.16 (`sam_parse1`, `sam_format1`), with these
+//! differences:
+//! - Malformed text that htslib guesses at is refused: an unknown RNAME or RNEXT is not `*`, `XX:i:abc` not 0, MAPQ
+//!   300 not 255, and a field needs both of its colons.
 //! - Negative elements of an unsigned array make it a signed one, as in later versions; 1.16 reads 0.
 //! - A missing QNAME is written as `*`.
 

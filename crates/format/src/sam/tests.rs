@@ -24,13 +24,13 @@ fn text(raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The line reads as htslib 1.16 reads it, which then writes `expected`.
+/// Asserts that the line is parsed as by htslib 1.16, which then writes `expected`.
 fn t(line: &str, expected: &str) {
     let raw = raw(line.as_bytes()).unwrap_or_else(|error| panic!("{line}: {error}"));
     assert_eq!(String::from_utf8_lossy(&text(&raw)), expected, "{line}");
 }
 
-/// The line is refused, with a message that contains `what`.
+/// Asserts that the line is refused, with a message that contains `what`.
 fn bad(line: &str, what: &str) {
     let error = raw(line.as_bytes()).expect_err(line);
     assert!(error.contains(what), "{line}: {error}");
@@ -197,7 +197,7 @@ fn long_cigars_go_to_a_field_and_come_back() {
     let stored: Vec<_> = record.stored_cigar().ops().collect();
     assert_eq!((stored, record.cigar().ops().len()), (vec![(4, 0), (3, 32768 * 3)], 65536));
     assert!(record.field_bytes().starts_with(b"XXC\x01CGBI\0\0\x01\0\x10\0\0\0"));
-    // A placeholder in text is resolved, its field dropped, the bin that of the true CIGAR.
+    // A placeholder in text is resolved: its field is dropped, and the bin is that of the true CIGAR.
     let hidden = |cg: &str| format!("r\t0\tc1\t16384\t9\t2S9N\t*\t0\t0\tAC\t*\tXX:i:1\t{cg}\tYY:i:2");
     let shown = "r\t0\tc1\t16384\t9\t1M1I\t*\t0\t0\tAC\t*\tXX:i:1\tYY:i:2";
     t(&hidden("CG:B:I,16,17"), shown);
@@ -231,9 +231,9 @@ fn bins_follow_the_alignment() {
 }
 
 /// Xorshift: enough to pick mutations.
-struct Random(u64);
+struct LineRng(u64);
 
-impl Random {
+impl LineRng {
     fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -242,7 +242,7 @@ impl Random {
     }
 }
 
-fn mutate(random: &mut Random, line: &mut Vec<u8>) {
+fn mutate(random: &mut LineRng, line: &mut Vec<u8>) {
     for _ in 0..random.below(4) {
         let at = random.below(line.len());
         let byte = match random.below(3) {
@@ -259,7 +259,8 @@ fn mutate(random: &mut Random, line: &mut Vec<u8>) {
     }
 }
 
-/// Whether the text says all about the record: floats have more digits than it shows, `-0` is stored
+/// Whether the text defines the record fully: floats have more digits than the text, `-0` is stored as signed, a
+/// missing name is written as `*`, and a last `\r` counts as part of the line end.
 /// as signed, a missing name is written as `*`, and a last `\r` is taken for a part of the line end.
 fn exact(record: RecordRef<'_>) -> bool {
     !record.qname().is_empty()
@@ -278,7 +279,7 @@ fn no_line_panics_and_what_is_read_can_be_written_and_read_again() {
         "r\t99\tc2\t70\t30\t2S3M1D\tc1\t37\t-39\tTTAGN\t!#+I~".to_string(),
         "r\t0\tc1\t16384\t9\t2S9N\t*\t0\t0\tAC\t*\tXX:i:1\tCG:B:I,16,17\tXD:d:-2.25e-7".to_string(),
     ];
-    let (header, mut random, mut read) = (header(), Random(0x2545_f491_4f6c_dd1d), 0);
+    let (header, mut random, mut read) = (header(), LineRng(0x2545_f491_4f6c_dd1d), 0);
     let mut parser = LineParser::new(&header);
     let (mut out, mut again) = (Vec::new(), Vec::new());
     for i in 0..200_000 {

@@ -1,4 +1,4 @@
-//! A block of sites: what is written, read and kept at a time.
+//! A block of sites: the unit of writing, reading and keeping sites.
 //!
 //! Sites are sorted and share no base, so a site is two small numbers: bases since the end of the last one, and bases
 //! more than one.
@@ -19,9 +19,9 @@ pub(super) const BLOCK_SITES: usize = BLOCK_BYTES / 2;
 /// Most bytes of a site: two numbers of 32 bits, seven to a byte.
 const SITE_BYTES: usize = 10;
 
-/// Where a block lies in the spill file, and what on its contig it covers.
+/// The position of a block in the spill file, and the range of its contig that it covers.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
+pub(super) struct SiteBlock {
     at: u64,
     bytes: u32,
     /// Start of its first site.
@@ -47,8 +47,8 @@ impl Default for Writer {
 }
 
 impl Writer {
-    /// Adds a site that begins where the last one ended, or later. Gives the block that this filled.
-    pub fn push(&mut self, site: Site, spill: &Spill, extent: &mut Extent) -> Result<Option<Block>> {
+    /// Adds a site that begins where the last one ended, or later. Returns the block if this filled one.
+    pub fn push(&mut self, site: Site, spill: &Spill, extent: &mut Extent) -> Result<Option<SiteBlock>> {
         if self.bytes.is_empty() {
             (self.first, self.end) = (site.0, site.0);
         }
@@ -58,20 +58,20 @@ impl Writer {
         if self.bytes.len() + SITE_BYTES > BLOCK_BYTES { self.close(spill, extent) } else { Ok(None) }
     }
 
-    /// Writes what has been added since the last block.
-    pub fn close(&mut self, spill: &Spill, extent: &mut Extent) -> Result<Option<Block>> {
+    /// Writes the sites added since the last block.
+    pub fn close(&mut self, spill: &Spill, extent: &mut Extent) -> Result<Option<SiteBlock>> {
         if self.bytes.is_empty() {
             return Ok(None);
         }
         let (at, bytes) = (extent.end, self.bytes.len() as u32);
         spill.append(extent, &self.bytes)?;
         self.bytes.clear();
-        Ok(Some(Block { at, bytes, first: self.first, end: self.end }))
+        Ok(Some(SiteBlock { at, bytes, first: self.first, end: self.end }))
     }
 }
 
-impl Block {
-    /// Makes `sites` those of the block.
+impl SiteBlock {
+    /// Reads the sites of the block into `sites`.
     pub fn read(&self, spill: &Spill, extent: &Extent, sites: &mut Vec<Site>) -> Result<()> {
         let mut buffer = [0; BLOCK_BYTES];
         let into = &mut buffer[..self.bytes as usize];
@@ -83,7 +83,7 @@ impl Block {
         while !bytes.is_empty() {
             let (gap, more) = match *bytes {
                 [gap, more, ref rest @ ..] if (gap | more) < 0x80 => {
-                    bytes = rest; // as most sites are
+                    bytes = rest; // most sites
                     (gap.into(), more.into())
                 }
                 _ => (take(&mut bytes), take(&mut bytes)),
@@ -104,7 +104,7 @@ fn put(bytes: &mut Vec<u8>, mut n: u32) {
     bytes.push(n as u8);
 }
 
-/// What [`put`] put at the start of `bytes`; some number where that is no number.
+/// The number that [`put`] wrote at the start of `bytes`; any number if there is none.
 fn take(bytes: &mut &[u8]) -> u32 {
     let (mut n, mut shift) = (0, 0);
     while let Some((&byte, rest)) = bytes.split_first() {

@@ -1,49 +1,49 @@
-//! One thread's view of the sites: the blocks that were asked for last.
+//! One thread's view of the sites: the blocks used last.
 
 use std::sync::Arc;
 
 use readmill_record::Result;
 
 use super::block::{BLOCK_SITES, Site};
-use super::shared::Shared;
+use super::site_index::SiteIndex;
 
-/// Blocks that are kept.
+/// Number of blocks to keep.
 const SLOTS: usize = 16;
 
-/// Most memory that a cursor takes: what its blocks hold.
+/// The most memory of a cursor: its blocks.
 pub const CURSOR_BYTES: usize = SLOTS * (BLOCK_SITES * size_of::<Site>() + size_of::<Slot>());
 
-/// Sites that are passed one by one before a search begins.
+/// Sites to pass one by one before a binary search.
 const STEPS: usize = 8;
 
 /// One thread's reader of [`super::Sites`].
 ///
-/// Made for questions whose answers lie near one another: reads in coordinate order. In any other order most questions
-/// have to read a block of 1 KiB.
+/// Fast for queries near one another, such as reads in coordinate order. In any other order most queries read a
+/// block of 1 KiB.
 pub struct Cursor {
-    shared: Arc<Shared>,
-    /// The block that the last answer began in.
+    shared: Arc<SiteIndex>,
+    /// The block in which the last answer began.
     block: usize,
     slots: [Slot; SLOTS],
 }
 
-/// A block that is kept.
+/// A block in memory.
 #[derive(Default)]
 struct Slot {
     block: Option<usize>,
     sites: Vec<Site>,
-    /// Where the last answer began.
+    /// The site with which the last answer began.
     at: usize,
 }
 
 impl Cursor {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<SiteIndex>) -> Self {
         Cursor { shared, block: 0, slots: Default::default() }
     }
 
-    /// Calls `found` with start and end of each site on contig number `contig` of the reads that shares a base with
-    /// `start` to `end`, in order. All are 0-based and half-open. Sites share no base with one another, and are given
-    /// whole even if they reach beyond what was asked for.
+    /// Calls `found` with start and end of each site on contig `contig` of the reads that overlaps `start` to
+    /// `end`, in order. All are 0-based and half-open. Sites do not overlap each other, and are reported whole even
+    /// if they extend beyond the query.
     #[inline]
     pub fn overlapping(
         &mut self,
@@ -68,7 +68,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// The first block of a contig that ends behind `start`.
+    /// The first block of a contig that ends after `start`.
     #[inline]
     fn first_block(&self, range: std::ops::Range<usize>, start: u32) -> usize {
         let blocks = &self.shared.blocks;
@@ -82,7 +82,7 @@ impl Cursor {
         }
     }
 
-    /// The block of that number, which is read if it is not there.
+    /// The block with that number, read if needed.
     #[inline]
     fn slot(&mut self, block: usize) -> Result<&mut Slot> {
         let slot = &mut self.slots[block % SLOTS];
@@ -96,7 +96,7 @@ impl Cursor {
 }
 
 impl Slot {
-    /// Goes to the first site that ends behind `start`.
+    /// Moves to the first site that ends after `start`.
     #[inline]
     fn seek(&mut self, start: u32) {
         let ends_before = |site: &Site| site.1 <= start;

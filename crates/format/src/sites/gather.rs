@@ -1,13 +1,13 @@
-//! Sites as they are read, made into layers: sorted lists that [`super::merge`] makes one.
+//! Sorts sites into layers, the sorted lists that [`super::merge`] merges.
 //!
-//! A quarter of a million sites are sorted at a time. Where files are in order, as they nearly always are, each of
-//! them makes one layer of a contig; the more disorder, the more layers there are.
+//! A quarter of a million sites are sorted at a time. A file in order, as nearly all are, makes one layer for each
+//! contig; more disorder makes more layers.
 
 use std::sync::Arc;
 
 use readmill_record::{Charge, Ledger, Result, make_room};
 
-use super::block::{BLOCK_BYTES, Block, NAME, Site, Writer};
+use super::block::{BLOCK_BYTES, NAME, Site, SiteBlock, Writer};
 use crate::spill::{Extent, Spill};
 
 /// Sites sorted at a time.
@@ -19,7 +19,7 @@ type Raw = (u32, u32, u32);
 /// A sorted list of the sites of a contig, none of which share a base.
 #[derive(Default)]
 pub(super) struct Layer {
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<SiteBlock>,
 }
 
 impl Layer {
@@ -28,38 +28,38 @@ impl Layer {
     }
 }
 
-/// Makes layers.
+/// Builds layers.
 pub(super) struct Gather {
     spill: Arc<Spill>,
     extent: Extent,
     writer: Writer,
     waiting: Vec<Raw>,
-    /// Whether those waiting are in order.
+    /// Whether the waiting sites are in order.
     sorted: bool,
     /// The layers of each contig.
     layers: Vec<Vec<Layer>>,
-    /// Of the layers.
+    /// The charge for the layers.
     charge: Charge,
-    /// Of those waiting.
+    /// The charge for the waiting sites.
     _of_waiting: Charge,
 }
 
-/// What was gathered.
+/// The complete layers.
 pub(super) struct Gathered {
     pub extent: Extent,
     /// The layers of each contig.
     pub layers: Vec<Vec<Layer>>,
-    /// Of the layers.
+    /// The charge for the layers.
     pub charge: Charge,
 }
 
 impl Gather {
-    /// Bytes that it takes beside the layers.
+    /// Memory besides the layers.
     pub fn bytes() -> u64 {
         (TOGETHER * size_of::<Raw>() + BLOCK_BYTES) as u64
     }
 
-    /// For sites on so many contigs.
+    /// For sites on this many contigs.
     pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
         let extent = spill.begin(0)?;
         let (mut layers, mut charge) = (Vec::new(), ledger.empty(NAME));
@@ -80,7 +80,7 @@ impl Gather {
         })
     }
 
-    /// Takes a site of at least one base.
+    /// Adds a site of at least one base.
     pub fn push(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
         let site = (contig, start, end);
         match self.waiting.last_mut() {
@@ -95,14 +95,14 @@ impl Gather {
         if self.waiting.len() == TOGETHER { self.write(true) } else { Ok(()) }
     }
 
-    /// All layers, by contig.
+    /// Returns all layers, by contig.
     pub fn finish(mut self) -> Result<Gathered> {
         self.write(false)?;
         let Gather { extent, layers, charge, .. } = self;
         Ok(Gathered { extent, layers, charge })
     }
 
-    /// Writes those waiting; keeps the last one, which what follows may overlap, if `more` follow.
+    /// Writes the waiting sites; if `more` follow, keeps the last one, which the next may overlap.
     fn write(&mut self, more: bool) -> Result<()> {
         let mut sites = std::mem::take(&mut self.waiting);
         if !self.sorted {

@@ -1,4 +1,4 @@
-//! Makes one list of each contig's layers.
+//! Merges the layers of each contig into one list.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,18 +7,18 @@ use std::sync::Arc;
 
 use readmill_record::{Charge, Ledger, Result, make_room};
 
-use super::block::{BLOCK_BYTES, BLOCK_SITES, Block, NAME, Site, Writer};
+use super::block::{BLOCK_BYTES, BLOCK_SITES, NAME, Site, SiteBlock, Writer};
 use super::gather::{Gathered, Layer};
-use super::shared::Shared;
+use super::site_index::SiteIndex;
 use crate::spill::{Extent, Spill};
 
-/// The sites of all layers, which are given by contig. What is merged is written behind them.
-pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> Result<Shared> {
+/// Merges the sites of all layers, which are given by contig, and writes them after the layers.
+pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> Result<SiteIndex> {
     let Gathered { mut extent, layers, charge: of_layers } = gathered;
     let (mut blocks, mut contigs) = (Vec::new(), Vec::new());
     let mut charge = ledger.empty(NAME);
     make_room(&mut contigs, layers.len(), &mut charge)?;
-    // At once, as far as the number is known: it does not grow by copying.
+    // Allocated at once, as far as the number is known, to avoid copies.
     let single = layers.iter().filter_map(|layers| layers.first()).map(|layer| layer.blocks.len());
     make_room(&mut blocks, single.sum(), &mut charge)?;
     for mut layers in layers {
@@ -35,7 +35,7 @@ pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> R
     }
     drop(of_layers);
     blocks.shrink_to_fit();
-    let mut shared = Shared { spill, extent, blocks, contigs, charge };
+    let mut shared = SiteIndex { spill, extent, blocks, contigs, charge };
     shared.charge.resize(shared.memory() as u64);
     Ok(shared)
 }
@@ -44,14 +44,14 @@ fn merge_layers(
     layers: &[Layer],
     spill: &Spill,
     extent: &mut Extent,
-    out: &mut Vec<Block>,
+    out: &mut Vec<SiteBlock>,
     charge: &mut Charge,
 ) -> Result<()> {
-    let readers = layers.len() * (size_of::<Reader<'_>>() + BLOCK_SITES * size_of::<Site>());
+    let readers = layers.len() * (size_of::<LayerReader<'_>>() + BLOCK_SITES * size_of::<Site>());
     let heads = layers.len() * size_of::<Head>() + BLOCK_BYTES;
     let _working = charge.ledger().charge(NAME, (readers + heads) as u64)?;
     let mut writer = Writer::default();
-    let mut readers: Vec<Reader<'_>> = layers.iter().map(Reader::new).collect();
+    let mut readers: Vec<LayerReader<'_>> = layers.iter().map(LayerReader::new).collect();
     let mut heads: BinaryHeap<Head> = BinaryHeap::with_capacity(readers.len());
     for (number, reader) in readers.iter_mut().enumerate() {
         heads.extend(reader.next(spill, extent)?.map(|site| Reverse((site, number))));
@@ -85,15 +85,15 @@ fn merge_layers(
 type Head = Reverse<(Site, usize)>;
 
 /// Reads a layer from its start to its end.
-struct Reader<'a> {
-    blocks: std::slice::Iter<'a, Block>,
+struct LayerReader<'a> {
+    blocks: std::slice::Iter<'a, SiteBlock>,
     sites: Vec<Site>,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LayerReader<'a> {
     fn new(layer: &'a Layer) -> Self {
-        Reader { blocks: layer.blocks.iter(), sites: Vec::new(), at: 0 }
+        LayerReader { blocks: layer.blocks.iter(), sites: Vec::new(), at: 0 }
     }
 
     fn next(&mut self, spill: &Spill, extent: &Extent) -> Result<Option<Site>> {

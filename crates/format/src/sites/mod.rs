@@ -1,55 +1,57 @@
-//! Known sites: where variants are known, so that a mismatch there does not count as an error of sequencing.
+//! Known sites: positions of known variants, where a mismatch does not count as a sequencing error.
 //!
-//! All files become one set: sites that share a base are one (what they mask of a read is the same), sites side by
-//! side stay two (an insertion of a read may lie between them). It is read once and kept in the spill file in blocks
-//! of 1 KiB, two bytes for most sites; only where each block lies stays in memory.
+//! All files become one set: sites that overlap are merged (they mask the same bases of a read); adjacent sites
+//! stay separate (an insertion of a read may lie between them). The set is read once and kept in the spill file in
+//! blocks of 1 KiB, two bytes for most sites; only the index of the blocks stays in memory.
 
 mod block;
+mod collector;
 mod cursor;
-mod found;
 mod gather;
 mod merge;
-mod shared;
+mod site_index;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_record::{Header, Ledger, Result};
 
-use crate::features::{Features, Kind, OTHER_BUILD, no_common_contig};
+use crate::features::{FeatureFormat, Features, OTHER_BUILD, no_common_contig};
 use crate::spill::Spill;
+pub use collector::SiteCollector;
 pub use cursor::{CURSOR_BYTES, Cursor};
-pub use found::Found;
 use gather::Gather;
-use shared::Shared;
+use site_index::SiteIndex;
 
 /// The sites of all files. Clones share them.
 #[derive(Clone)]
 pub struct Sites {
-    shared: Arc<Shared>,
+    shared: Arc<SiteIndex>,
     files: Arc<[SiteFile]>,
 }
 
-/// What was found in a file of known sites.
+/// The sites of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteFile {
     /// The file.
     pub path: PathBuf,
-    /// What kind of file it is.
-    pub kind: Kind,
+    /// Its format.
+    pub kind: FeatureFormat,
     /// Sites on contigs of the reads.
     pub sites: u64,
-    /// Sites on other contigs, which are left out.
+    /// Sites on other contigs, which are ignored.
     pub elsewhere: u64,
 }
 
 impl Sites {
-    /// Reads the files at `paths` (VCF, BCF, BED, interval lists; plain or compressed; no index is needed) for reads
-    /// with `header`. Order within the files does not matter, but costs a little time and space.
+    /// Reads the files at `paths` (VCF, BCF, BED, interval lists; plain or compressed; no index is needed) for
+    /// reads with `header`. Sites in any order are accepted, but disorder costs a little time and space.
+    /// Nothing else may append to `spill` meanwhile. The memory is charged to `ledger` first, the index as long as
+    /// a clone of it exists.
     ///
-    /// Nothing else may append to `spill` meanwhile. A file that names contigs (##contig, @SQ) of other lengths, or
-    /// has none in common with the reads, is of another genome: an error.
-    /// What that needs is charged to `ledger` before, and its index as long as there is a clone of it.
+    /// # Errors
+    /// A file has contigs (##contig, @SQ) of other lengths, or none in common with the reads, and so belongs to
+    /// another genome; or a file cannot be read, or there is too little memory.
     pub fn read(
         paths: &[PathBuf],
         header: &Header,
@@ -65,7 +67,7 @@ impl Sites {
         Ok(Sites { shared: Arc::new(shared), files: files.into() })
     }
 
-    /// What was found in each file.
+    /// The sites of each file.
     pub fn files(&self) -> &[SiteFile] {
         &self.files
     }
@@ -86,10 +88,10 @@ impl Sites {
     }
 }
 
-/// Bytes of the name of a contig that are kept. (A longer one is looked up for every site.)
+/// Bytes of a contig's name to remember. (A longer name is looked up for every site.)
 const MAX_NAME: usize = 1 << 10;
 
-/// Gives the sites of a file to `gather`.
+/// Adds the sites of a file to `gather`.
 fn read_file(path: &Path, header: &Header, gather: &mut Gather, ledger: &Ledger) -> Result<SiteFile> {
     let mut features = Features::open(path, ledger)?;
     features.dictionary().check(header, path)?;

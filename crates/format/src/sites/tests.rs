@@ -38,7 +38,7 @@ fn bed(sites: &[Triple]) -> String {
     sites.iter().map(|(contig, start, end)| format!("c{contig}\t{start}\t{end}\n")).collect()
 }
 
-/// Asks for everything, forwards and in no order.
+/// Queries everything, forwards and in random order.
 fn check(sites: &Sites, expected: &[Triple], lengths: &[u32], seed: u64) {
     let (mut cursor, mut state) = (sites.cursor(), seed);
     for turn in 0..20_000u32 {
@@ -98,7 +98,7 @@ fn sites_are_found_whatever_the_order_and_number_of_files() {
 #[test]
 fn more_sites_than_are_sorted_at_once_are_one_list() {
     let n = 600_000u32;
-    let place = |i: u32| i.wrapping_mul(2_654_435_761) % n; // every number below n, in no order
+    let place = |i: u32| i.wrapping_mul(2_654_435_761) % n; // every number below n, in pseudo-random order
     let lengths = [5 * n];
     let shuffled: Vec<Triple> = (0..n).map(|i| (0, 5 * place(i), 5 * place(i) + 2)).collect();
     let expected = united(shuffled.clone());
@@ -146,7 +146,7 @@ fn the_index_is_charged_as_long_as_it_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let spill = Arc::new(Spill::new(&[dir.path().to_path_buf()]));
     let path = dir.path().join("a.bed");
-    // A site for every contig, of which there are many: no block is shared.
+    // One site for each of many contigs: no block is shared.
     let lengths = vec![10; 20_000];
     std::fs::write(&path, (0..20_000).map(|i| format!("c{i}\t5\t6\n")).collect::<String>()).unwrap();
     let (header, paths) = (header(&lengths), [path]);

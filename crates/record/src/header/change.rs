@@ -1,14 +1,14 @@
-//! Changes to a header: other lines of a kind, another order, one more program.
+//! Changes of a header: replacing lines, setting the sort order, adding a program.
 
 use std::collections::HashSet;
 
-use super::{Header, Line};
+use super::{Header, HeaderLine};
 use crate::error::Result;
 
 impl Header {
-    /// Replaces all lines of a kind by `new`, which stand where the first of them stood, else before
-    /// the first line of a kind in `before`, else at the end.
-    pub fn replace(&mut self, kind: &[u8; 2], new: Vec<Line>, before: &[&[u8; 2]]) -> Result<()> {
+    /// Replaces all lines of a kind by `new`. They go where the first of the old lines was, else before the first
+    /// line of a kind in `before`, else to the end.
+    pub fn replace(&mut self, kind: &[u8; 2], new: Vec<HeaderLine>, before: &[&[u8; 2]]) -> Result<()> {
         let first_of = |kinds: &[&[u8; 2]]| {
             self.lines().iter().position(|line| kinds.iter().any(|k| line.kind() == *k))
         };
@@ -32,7 +32,7 @@ impl Header {
         let lacks = self.lines_of(b"HD").next().is_none();
         self.change(|lines| {
             if lacks {
-                lines.insert(0, Line::new("@HD\tVN:1.6"));
+                lines.insert(0, HeaderLine::new("@HD\tVN:1.6"));
             }
             for line in lines.iter_mut().filter(|line| line.kind() == b"HD") {
                 line.set(b"SO", so);
@@ -46,14 +46,15 @@ impl Header {
         });
     }
 
-    /// Appends a @PG line for each chain of programs, as `samtools` does: one for every chain of two
-    /// or more programs; without such a chain, one after the last program.
+    /// Appends @PG lines as `samtools` does: one for every chain of two or more programs; without such a chain, one
+    /// after the last program.
     pub fn add_program(&mut self, name: &str, version: &str, command_line: &str) {
         let of = |tag| self.lines_of(b"PG").filter_map(move |l| l.get(tag)).map(<[u8]>::to_vec);
         let mut taken: HashSet<Vec<u8>> = of(b"ID").collect();
         let named_as_previous: HashSet<Vec<u8>> = of(b"PP").collect();
-        let is_end = |line: &&Line| line.get(b"ID").is_some_and(|id| !named_as_previous.contains(id));
-        let id = |line: &Line| line.get(b"ID").map(<[u8]>::to_vec);
+        let is_end =
+            |line: &&HeaderLine| line.get(b"ID").is_some_and(|id| !named_as_previous.contains(id));
+        let id = |line: &HeaderLine| line.get(b"ID").map(<[u8]>::to_vec);
         let ends = || self.lines_of(b"PG").filter(is_end);
         let mut previous: Vec<Option<Vec<u8>>> =
             ends().filter(|line| line.get(b"PP").is_some()).map(id).collect();
@@ -75,7 +76,7 @@ impl Header {
                 line.extend_from_slice(&before);
             }
             line.extend_from_slice(format!("\tVN:{version}\tCL:{command_line}").as_bytes());
-            self.change(|lines| lines.push(Line::new(line)));
+            self.change(|lines| lines.push(HeaderLine::new(line)));
         }
     }
 }
@@ -131,10 +132,10 @@ mod tests {
     #[test]
     fn lines_are_replaced_in_place() {
         let mut h = header("@HD\tVN:1\n@RG\tID:a\n@CO\tx\n@RG\tID:b\n@PG\tID:p\n");
-        h.replace(b"RG", vec![Line::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
+        h.replace(b"RG", vec![HeaderLine::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
         assert_eq!(text(&h), "@HD\tVN:1\n@RG\tID:n\n@CO\tx\n@PG\tID:p\n");
         let mut h = header("@HD\tVN:1\n@CO\tx\n@PG\tID:p\n");
-        h.replace(b"RG", vec![Line::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
+        h.replace(b"RG", vec![HeaderLine::new("@RG\tID:n")], &[b"PG", b"CO"]).unwrap();
         assert_eq!(text(&h), "@HD\tVN:1\n@RG\tID:n\n@CO\tx\n@PG\tID:p\n");
     }
 }

@@ -6,36 +6,37 @@ use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 
-use super::line::Line;
+use super::line::HeaderLine;
 use crate::error::{Error, Result};
 use crate::ledger::Charge;
 
 /// A reference sequence: its name and length in bases.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reference {
+pub struct ReferenceSequence {
     /// SN.
     pub name: Vec<u8>,
     /// LN.
     pub length: u32,
 }
 
-/// The reference sequences in their order, to be found by their names.
+/// The reference sequences in order, with lookup by name.
 #[derive(Debug, Default)]
 pub(super) struct Contigs {
-    pub(super) list: Vec<Reference>,
-    /// The numbers of all, by their names.
+    pub(super) list: Vec<ReferenceSequence>,
+    /// The indexes of all sequences, by name.
     by_name: HashTable<u32>,
-    /// The alternative names (AN) that no sequence bears as its own.
+    /// The alternative names (AN) that are not the name of any sequence.
     aliases: HashMap<Box<[u8]>, u32>,
     hasher: RandomState,
     pub(super) charge: Option<Charge>,
 }
 
-/// Bytes that the table of names takes for each sequence, at most: a number and a byte, in twice as many places and a
-/// seventh more.
+/// The most bytes that the table of names takes for each sequence: a number and a byte, in a table of twice as many
+/// places and a seventh more.
 const TABLE_ENTRY: u64 = 12;
 
-/// Bytes that the allocator takes for a buffer of so many: glibc adds 8, rounds up to 16, and gives no less than 32.
+/// Bytes that the allocator takes for a buffer of this size: glibc adds 8, rounds up to 16, and gives no less than
+/// 32.
 pub(super) fn block(bytes: usize) -> u64 {
     if bytes == 0 { 0 } else { ((bytes as u64 + 8).next_multiple_of(16)).max(32) }
 }
@@ -44,8 +45,8 @@ impl Contigs {
     /// Reads the @SQ lines.
     ///
     /// # Errors
-    /// A line without a name or a length, or two of one name.
-    pub(super) fn of(lines: &[Line]) -> Result<Self> {
+    /// A line lacks a name or a length, or two have one name.
+    pub(super) fn of(lines: &[HeaderLine]) -> Result<Self> {
         let of_sequences = || lines.iter().filter(|line| line.kind() == b"SQ");
         let n = of_sequences().count();
         let mut contigs = Contigs {
@@ -65,7 +66,7 @@ impl Contigs {
         Ok(contigs)
     }
 
-    fn push(&mut self, line: &Line) -> Result<()> {
+    fn push(&mut self, line: &HeaderLine) -> Result<()> {
         let shown = || String::from_utf8_lossy(line.text()).into_owned();
         let name = line.get(b"SN").filter(|name| !name.is_empty());
         let name = name.ok_or_else(|| Error::input(format!("@SQ without SN: {:?}", shown())))?;
@@ -79,33 +80,33 @@ impl Contigs {
         let Contigs { list, by_name, hasher, .. } = self;
         let (hash, id) = (hasher.hash_one(name), list.len() as u32);
         by_name.insert_unique(hash, id, |&id| hasher.hash_one(&list[id as usize].name[..]));
-        list.push(Reference { name: name.to_vec(), length });
+        list.push(ReferenceSequence { name: name.to_vec(), length });
         Ok(())
     }
 
-    /// The number of the sequence of that name.
+    /// The index of the sequence with this name.
     pub(super) fn id(&self, name: &[u8]) -> Option<i32> {
         let found =
             self.by_name.find(self.hasher.hash_one(name), |&id| self.list[id as usize].name == name);
         found.map(|&id| id as i32)
     }
 
-    /// The number of the sequence that has this among its alternative names.
+    /// The index of the sequence with this alternative name.
     pub(super) fn id_of_alias(&self, name: &[u8]) -> Option<i32> {
         self.aliases.get(name).map(|&id| id as i32)
     }
 
-    /// Bytes of memory that it takes, as the allocator has them.
+    /// Bytes of memory, with the allocator's share.
     pub(super) fn heap_bytes(&self) -> u64 {
         let names: u64 = self.list.iter().map(|contig| block(contig.name.len())).sum();
         let aliases: u64 = self.aliases.keys().map(|name| block(name.len()) + 40).sum();
         names + aliases + Self::bound(self.list.capacity() as u64, 0)
     }
 
-    /// Bytes of memory that so many sequences take at most whose lines have so many bytes together.
+    /// The most bytes of memory for this many sequences, if their lines have this many bytes together.
     pub(super) fn bound(n: u64, line_bytes: u64) -> u64 {
         // A name is a part of its line; an alias takes its name, a place in a table and what the allocator adds.
-        n * (size_of::<Reference>() as u64 + TABLE_ENTRY)
+        n * (size_of::<ReferenceSequence>() as u64 + TABLE_ENTRY)
             + line_bytes
             + if line_bytes > 0 { 32 * n } else { 0 }
     }

@@ -2,15 +2,15 @@
 
 /// One header line, without its line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line(Box<[u8]>);
+pub struct HeaderLine(Box<[u8]>);
 
-impl Line {
-    /// A line as it stands in a file, such as `@RG\tID:1`.
+impl HeaderLine {
+    /// A line as in a file, such as `@RG\tID:1`.
     pub fn new(text: impl Into<Vec<u8>>) -> Self {
-        Line(text.into().into_boxed_slice())
+        HeaderLine(text.into().into_boxed_slice())
     }
 
-    /// The line as it stands in a file.
+    /// The line as in a file.
     pub fn text(&self) -> &[u8] {
         &self.0
     }
@@ -30,14 +30,14 @@ impl Line {
         fields.filter(|field| field.len() >= 3)
     }
 
-    /// The line with its fields sorted: equal for lines that say the same in another order.
+    /// The line with its fields sorted: equal for lines with the same fields in another order.
     pub(super) fn sorted(&self) -> Vec<u8> {
         let mut parts: Vec<&[u8]> = self.0.split(|&b| b == b'\t').collect();
         parts[1..].sort_unstable();
         parts.join(&b'\t')
     }
 
-    /// Sets a tag where it stands, or at the end.
+    /// Sets a tag in place, or appends it.
     pub fn set(&mut self, tag: &[u8; 2], value: &[u8]) {
         let new = [&tag[..], b":", value].concat();
         let mut found = false;

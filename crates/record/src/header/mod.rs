@@ -1,7 +1,7 @@
-//! The SAM header as its lines: unknown lines, unknown tags and their order survive.
+//! The SAM header as its lines: unknown lines, unknown tags and their order are kept.
 //!
-//! A small model of our own: the header types of `noodles-sam` drop line types they do not know and
-//! regroup the rest, and a preparation tool must hand on what it does not understand.
+//! This is a small model of its own, because the header types of `noodles-sam` drop line types they do not know and
+//! regroup the rest, and this program must pass on what it does not understand.
 
 mod change;
 mod contigs;
@@ -16,51 +16,52 @@ use contigs::{Contigs, block};
 use crate::error::{Error, Result};
 use crate::ledger::{Charge, Ledger};
 
-pub use contigs::Reference;
-pub use line::Line;
-pub use merge::{Fate, Merged, Names, Renames};
+pub use contigs::ReferenceSequence;
+pub use line::HeaderLine;
+pub use merge::{Fate, IdRenames, Merged, Renames};
 
-/// What the memory of headers is called in the ledger.
+/// The name of the memory of headers in the ledger.
 const HEADERS: &str = "headers";
 
 /// Lines for which a copy has room, so that the list does not double when some are added.
 const A_FEW: usize = 16;
 
-/// A header: its lines, and the dictionary of reference sequences they define. Clones share both, until one is changed.
+/// A header: its lines, and the dictionary of reference sequences that they define. Clones share both until one is
+/// changed.
 #[derive(Clone, Default)]
 pub struct Header {
-    lines: Arc<Lines>,
+    lines: Arc<HeaderLines>,
     contigs: Arc<Contigs>,
 }
 
-/// The lines of a header, and what they are charged to.
+/// The lines of a header, and their charge.
 #[derive(Default)]
-struct Lines {
-    list: Vec<Line>,
+struct HeaderLines {
+    list: Vec<HeaderLine>,
     charge: Option<Charge>,
 }
 
-impl Lines {
+impl HeaderLines {
     fn heap_bytes(&self) -> u64 {
         let lines: u64 = self.list.iter().map(|line| block(line.text().len())).sum();
-        lines + block(self.list.capacity() * size_of::<Line>())
+        lines + block(self.list.capacity() * size_of::<HeaderLine>())
     }
 
-    /// Charges what the lines take now.
-    fn settle_charge(&mut self) {
+    /// Adjusts the charge to the present size.
+    fn update_charge(&mut self) {
         let bytes = self.heap_bytes();
         self.charge.iter_mut().for_each(|charge| charge.resize(bytes));
     }
 }
 
-impl Clone for Lines {
-    /// A copy that is charged where the original is.
+impl Clone for HeaderLines {
+    /// A copy, charged to the same ledger.
     fn clone(&self) -> Self {
         let charge = self.charge.as_ref().map(|charge| charge.ledger().empty(HEADERS));
         let mut list = Vec::with_capacity(self.list.len() + A_FEW);
         list.clone_from(&self.list);
-        let mut copy = Lines { list, charge };
-        copy.settle_charge();
+        let mut copy = HeaderLines { list, charge };
+        copy.update_charge();
         copy
     }
 }
@@ -79,30 +80,30 @@ impl fmt::Debug for Header {
     }
 }
 
-/// Whether a name of the binary dictionary would end its line, or a field of it.
+/// Whether a name of the binary dictionary contains a byte that would end a line or a field.
 fn breaks_a_line(name: &[u8]) -> bool {
     name.iter().any(|byte| b"\0\t\n\r".contains(byte))
 }
 
 impl Header {
-    /// Reads header text, every line of which starts with `@`.
+    /// Parses header text, every line of which starts with `@`.
     ///
     /// # Errors
-    /// The text is no header.
+    /// The text is not a header.
     pub fn parse(text: &[u8]) -> Result<Self> {
         Header::parse_within(text, &Ledger::unlimited())
     }
 
-    /// Reads header text, whose lines and dictionary are charged to `ledger` before they are allocated.
+    /// Parses header text. Its lines and dictionary are charged to `ledger` before they are allocated.
     ///
     /// # Errors
-    /// The text is no header, or there is too little memory for it.
+    /// The text is not a header, or there is too little memory for it.
     pub fn parse_within(text: &[u8], ledger: &Ledger) -> Result<Self> {
         let text = text.split(|&b| b == 0).next().unwrap_or_default(); // BAM text may be NUL-padded
         let n = memchr::memchr_iter(b'\n', text).count() + 1;
-        let mut lines = Lines { list: Vec::new(), charge: None };
-        let charge =
-            ledger.charge(HEADERS, text.len() as u64 + n as u64 * (32 + size_of::<Line>() as u64))?;
+        let mut lines = HeaderLines { list: Vec::new(), charge: None };
+        let charge = ledger
+            .charge(HEADERS, text.len() as u64 + n as u64 * (32 + size_of::<HeaderLine>() as u64))?;
         lines.list.reserve_exact(n);
         for line in text.split(|&b| b == b'\n') {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -113,11 +114,12 @@ impl Header {
                 let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
                 return Err(Error::input(format!("not a header line: {shown:?}")));
             }
-            // samtools reads no header that begins with a bare @CO, and gives it an empty comment elsewhere.
-            lines.list.push(Line::new(if line == b"@CO" { b"@CO\t" } else { line }));
+            // samtools cannot read a header that begins with a bare @CO, and turns such a line into an empty
+            // comment elsewhere.
+            lines.list.push(HeaderLine::new(if line == b"@CO" { b"@CO\t" } else { line }));
         }
         lines.charge = Some(charge);
-        lines.settle_charge();
+        lines.update_charge();
         let mut header = Header { lines: Arc::new(lines), contigs: Arc::default() };
         header.read_contigs(ledger)?;
         Ok(header)
@@ -135,7 +137,7 @@ impl Header {
         Ok(())
     }
 
-    /// A header that shares nothing with this one but its dictionary, so that it can be changed.
+    /// A copy that shares only the dictionary, so that it can be changed.
     ///
     /// # Errors
     /// There is too little memory for it.
@@ -145,17 +147,17 @@ impl Header {
         Ok(Header { lines: Arc::new((*self.lines).clone()), contigs: Arc::clone(&self.contigs) })
     }
 
-    /// Where this header is charged.
+    /// The ledger that this header is charged to.
     fn ledger(&self) -> Ledger {
         self.lines.charge.as_ref().map_or_else(Ledger::unlimited, |charge| charge.ledger().clone())
     }
 
-    /// Bytes of memory that lines and dictionary take, as the allocator has them.
+    /// Bytes of memory of lines and dictionary, with the allocator's share.
     pub fn heap_bytes(&self) -> u64 {
         self.lines.heap_bytes() + self.contigs.heap_bytes()
     }
 
-    /// Shares the lines and the dictionary of `other` where they are the same.
+    /// Shares the lines and the dictionary with `other` if they are equal.
     pub fn share(&mut self, other: &Header) {
         if self.lines.list == other.lines.list {
             self.lines = Arc::clone(&other.lines);
@@ -170,7 +172,7 @@ impl Header {
         self.lines().iter().map(|line| line.text().len() as u64 + 1).sum()
     }
 
-    /// The header as text, every line ended.
+    /// The header as text, with a line end after every line.
     pub fn to_text(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.text_bytes() as usize);
         for line in self.lines() {
@@ -181,27 +183,27 @@ impl Header {
     }
 
     /// The lines in order.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[HeaderLine] {
         &self.lines.list
     }
 
     /// Changes the lines; the dictionary stays as it is.
-    fn change(&mut self, change: impl FnOnce(&mut Vec<Line>)) {
+    fn change(&mut self, change: impl FnOnce(&mut Vec<HeaderLine>)) {
         let lines = Arc::make_mut(&mut self.lines);
         if lines.list.len() == lines.list.capacity() {
             lines.list.reserve_exact(A_FEW);
         }
         change(&mut lines.list);
-        lines.settle_charge();
+        lines.update_charge();
     }
 
     /// Lines of one kind, such as `RG`.
-    pub fn lines_of(&self, kind: &[u8; 2]) -> impl Iterator<Item = &Line> {
+    pub fn lines_of(&self, kind: &[u8; 2]) -> impl Iterator<Item = &HeaderLine> {
         self.lines().iter().filter(move |line| line.kind() == kind)
     }
 
     /// The dictionary of reference sequences, in order.
-    pub fn references(&self) -> &[Reference] {
+    pub fn references(&self) -> &[ReferenceSequence] {
         &self.contigs.list
     }
 
@@ -210,22 +212,22 @@ impl Header {
         self.references().len() as i32
     }
 
-    /// The index of the reference sequence of that name.
+    /// The index of the reference sequence with this name.
     pub fn reference_id(&self, name: &[u8]) -> Option<i32> {
         self.contigs.id(name)
     }
 
-    /// The index of the reference sequence of that name, or, where none is called so, of the one that has it among its
-    /// alternative names (AN).
+    /// The index of the reference sequence with this name, or else of the one that has it among its alternative
+    /// names (AN).
     pub fn reference_id_by_any_name(&self, name: &[u8]) -> Option<i32> {
         self.contigs.id(name).or_else(|| self.contigs.id_of_alias(name))
     }
 
-    /// Takes the binary dictionary of a BAM file, names and lengths: it becomes the @SQ lines where the text has none, and
-    /// must agree with them where it has.
+    /// Takes the binary dictionary of a BAM file, names and lengths. If the text has no @SQ lines, it becomes
+    /// these; otherwise the two must agree.
     ///
     /// # Errors
-    /// The two differ, a name cannot stand in a line, or there is too little memory for the lines.
+    /// The two differ, a name cannot be written in a line, or there is too little memory for the lines.
     pub fn with_dictionary<'a>(
         mut self,
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,
@@ -237,13 +239,15 @@ impl Header {
                     .hint("the file is damaged: get it again"));
             }
             let ledger = self.ledger();
-            let each = |(name, _): (&[u8], u32)| block(name.len() + 24) + size_of::<Line>() as u64;
+            let each = |(name, _): (&[u8], u32)| block(name.len() + 24) + size_of::<HeaderLine>() as u64;
             let bound = self.lines.heap_bytes() + dictionary.clone().map(each).sum::<u64>();
             drop(ledger.charge(HEADERS, bound)?);
             self.change(|lines| {
                 lines.reserve_exact(dictionary.len());
                 lines.extend(dictionary.clone().map(|(name, length)| {
-                    Line::new([b"@SQ\tSN:", name, b"\tLN:", length.to_string().as_bytes()].concat())
+                    HeaderLine::new(
+                        [b"@SQ\tSN:", name, b"\tLN:", length.to_string().as_bytes()].concat(),
+                    )
                 }));
             });
             self.read_contigs(&ledger)?;

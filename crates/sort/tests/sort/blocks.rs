@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use readmill_format::bam::Encoder;
-use readmill_format::bgzf::{BLOCK_PAYLOAD, BlockReader, Codec, MAX_BLOCK, Stream};
+use readmill_format::bgzf::{BLOCK_PAYLOAD, BlockReader, Codec, InflateReader, MAX_BLOCK};
 use readmill_format::spill::Spill;
 use readmill_record::{Batch, Stamp, edit};
 use readmill_sort::{Cutter, Merge, PARTITION, Partition};
@@ -92,7 +92,7 @@ fn payloads(mut file: &[u8]) -> Vec<Vec<u8>> {
         assert!(size <= MAX_BLOCK);
         let (block, rest) = file.split_at(size);
         let mut payload = Vec::new();
-        let mut stream = Stream::new(BlockReader::new(block, true));
+        let mut stream = InflateReader::new(BlockReader::new(block, true));
         std::io::Read::read_to_end(&mut stream, &mut payload).unwrap();
         all.push(payload);
         file = rest;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
-use readmill_format::squeeze::SpillCodec;
+use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Arena, Batch, Header, Ledger, RecordRef, Sealed, Stamp, edit};
 use readmill_sort::{
     Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Order, Partition, Run, RunSort, Sources,

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use readmill_record::{ReadSpan, Reads};
+use readmill_record::{ReadBatch, ReadSpan};
 
 use super::fault::wrong;
 use super::source::Source;
@@ -48,7 +48,7 @@ pub fn with_memchr(text: &[u8], from: usize) -> Option<usize> {
 }
 
 /// Parses the records of both files, those of the second from `second` on. Spaces behind a file's records are padding.
-pub fn pairs(text: &[u8], second: usize, search: Search, reads: &mut Reads) -> io::Result<()> {
+pub fn pairs(text: &[u8], second: usize, search: Search, reads: &mut ReadBatch) -> io::Result<()> {
     let (one, two) = (text.get(..second).unwrap_or(text), text);
     let (mut first, mut mate) = (0, second);
     let ended = |text: &[u8], at: usize| text.get(at).is_none_or(|&byte| byte == b' ');
@@ -70,7 +70,7 @@ pub fn pairs(text: &[u8], second: usize, search: Search, reads: &mut Reads) -> i
 }
 
 /// Parses records whose lines end where is said, those of the second file behind those of the first.
-pub fn between(text: &[u8], ends: &[usize], reads: &mut Reads) -> io::Result<()> {
+pub fn between(text: &[u8], ends: &[usize], reads: &mut ReadBatch) -> io::Result<()> {
     if !ends.len().is_multiple_of(8) {
         return Err(wrong("one file has more records than the other"));
     }

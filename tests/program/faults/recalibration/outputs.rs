@@ -1,11 +1,11 @@
 //! Tables that cannot be written, or have the name of something else.
 
-use super::{AGAINST, place, refused, run};
-use crate::faults::program::Place;
+use super::{AGAINST, folders, refused, run};
+use crate::faults::program::TestFolders;
 
 /// All files of the input folder, as they are.
-fn inputs(place: &Place) -> Vec<(String, Vec<u8>)> {
-    let entries = std::fs::read_dir(place.out("../in")).unwrap().map(|entry| entry.unwrap());
+fn inputs(folders: &TestFolders) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folders.out("../in")).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> = entries
         .map(|it| (it.file_name().into_string().unwrap(), std::fs::read(it.path()).unwrap()))
         .collect();
@@ -15,10 +15,10 @@ fn inputs(place: &Place) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn a_table_that_cannot_be_written_is_told_before_anything_is_read() {
-    let place = place();
+    let folders = folders();
     // Whoever reads this to its end has something else to say.
-    let text = std::fs::read_to_string(place.out("../in/x.sam")).unwrap();
-    place.input("x.sam", text + "cut\t");
+    let text = std::fs::read_to_string(folders.out("../in/x.sam")).unwrap();
+    folders.input("x.sam", text + "cut\t");
     let prep = format!("prep in/x.sam {AGAINST} -o out/x.bam");
     let ways = [
         format!("bqsr table in/x.sam {AGAINST} -o"),
@@ -29,25 +29,25 @@ fn a_table_that_cannot_be_written_is_told_before_anything_is_read() {
     ];
     for way in &ways {
         refused(
-            &place,
+            &folders,
             &format!("{way} none/table"),
             3,
             &["none/table cannot be written", "No such file"],
         );
         refused(
-            &place,
+            &folders,
             &format!("{way} in/x.sam/t"),
             3,
             &["in/x.sam/t cannot be written", "Not a directory"],
         );
-        refused(&place, &format!("{way} in"), 1, &["in is a directory", "name of a file"]);
-        refused(&place, &format!("{way} out/table"), 2, &["in/x.sam: record 100 (read cut)"]);
+        refused(&folders, &format!("{way} in"), 1, &["in is a directory", "name of a file"]);
+        refused(&folders, &format!("{way} out/table"), 2, &["in/x.sam: record 100 (read cut)"]);
     }
 }
 
 #[test]
 fn a_full_disk_leaves_neither_table_nor_output() {
-    let place = place();
+    let folders = folders();
     let full = ["writing /dev/full failed", "No space left on device", "free some space"];
     let prep = format!("prep in/x.sam {AGAINST}");
     for way in [
@@ -62,13 +62,13 @@ fn a_full_disk_leaves_neither_table_nor_output() {
         "bqsr gather in/table in/table -o /dev/full".to_string(),
         "bqsr plot-data --before in/table -o /dev/full".to_string(),
     ] {
-        refused(&place, &way, 3, &full);
+        refused(&folders, &way, 3, &full);
     }
 }
 
 #[test]
 fn every_output_has_a_name_of_its_own() {
-    let place = place();
+    let folders = folders();
     let prep = format!("prep in/x.sam {AGAINST} --bqsr");
     for flags in [
         "-o out/x --bqsr-table out/x",
@@ -80,7 +80,7 @@ fn every_output_has_a_name_of_its_own() {
         "-o - -O sam --bqsr-table -",
     ] {
         refused(
-            &place,
+            &folders,
             &format!("{prep} {flags}"),
             1,
             &["two outputs have one name", "name of its own"],
@@ -90,9 +90,9 @@ fn every_output_has_a_name_of_its_own() {
 
 #[test]
 fn no_output_replaces_what_is_read() {
-    let place = place();
-    place.input("ref.fa.fai", "chr1\t400\t6\t50\t51\nchr2\t200\t420\t50\t51\n");
-    let before = inputs(&place);
+    let folders = folders();
+    folders.input("ref.fa.fai", "chr1\t400\t6\t50\t51\nchr2\t200\t420\t50\t51\n");
+    let before = inputs(&folders);
     let prep = format!("prep in/x.sam {AGAINST} --bqsr");
     for read in ["in/ref.fa", "in/ref.fa.fai", "in/known.vcf", "in/../in/known.vcf"] {
         let words = [&read[read.len() - 6..], "is an input", "another name"];
@@ -102,7 +102,7 @@ fn no_output_replaces_what_is_read() {
             format!("{prep} -o out/x.bam --bqsr-table {read}"),
             format!("{prep} -o out/x.bam --bqsr-after-table {read}"),
         ] {
-            refused(&place, &way, 1, &words);
+            refused(&folders, &way, 1, &words);
         }
     }
     for way in [
@@ -114,14 +114,14 @@ fn no_output_replaces_what_is_read() {
         "bqsr plot-data --before in/table -o in/../in/table".to_string(),
         "bqsr gather in/table in/table -o in/table".to_string(),
     ] {
-        refused(&place, &way, 1, &["is an input", "another name"]);
+        refused(&folders, &way, 1, &["is an input", "another name"]);
     }
-    assert!(inputs(&place) == before);
+    assert!(inputs(&folders) == before);
 }
 
 #[test]
 fn what_is_read_is_not_where_an_unfinished_output_goes() {
-    let place = place();
+    let folders = folders();
     for (name, way) in [
         ("table", "bqsr gather in/y.partial in/table -o in/y".to_string()),
         ("table", "bqsr apply in/x.sam --bqsr-table in/y.partial -o in/y".to_string()),
@@ -134,40 +134,40 @@ fn what_is_read_is_not_where_an_unfinished_output_goes() {
             "bqsr table in/x.sam --known-sites in/y.partial --reference in/ref.fa -o in/y".into(),
         ),
     ] {
-        std::fs::copy(place.out("../in").join(name), place.out("../in/y.partial")).unwrap();
-        let before = inputs(&place);
-        refused(&place, &way, 1, &["in/y.partial", "unfinished output"]);
-        assert!(inputs(&place) == before, "{way}");
+        std::fs::copy(folders.out("../in").join(name), folders.out("../in/y.partial")).unwrap();
+        let before = inputs(&folders);
+        refused(&folders, &way, 1, &["in/y.partial", "unfinished output"]);
+        assert!(inputs(&folders) == before, "{way}");
     }
 }
 
 #[test]
 fn older_tables_survive_a_run_that_fails() {
-    let place = place();
-    let text = std::fs::read_to_string(place.out("../in/x.sam")).unwrap();
-    place.input("x.sam", text + "cut\t");
+    let folders = folders();
+    let text = std::fs::read_to_string(folders.out("../in/x.sam")).unwrap();
+    folders.input("x.sam", text + "cut\t");
     let names = ["after", "table", "x.bam"];
-    names.iter().for_each(|name| std::fs::write(place.out(name), "old").unwrap());
+    names.iter().for_each(|name| std::fs::write(folders.out(name), "old").unwrap());
     let prep =
         format!("prep in/x.sam {AGAINST} --bqsr --bqsr-table out/table --bqsr-after-table out/after");
-    run(&place, &format!("{prep} -o out/x.bam")).fails(2, &["record 100 (read cut)"]);
-    run(&place, &format!("bqsr table in/x.sam {AGAINST} -o out/table")).fails(2, &["record 100"]);
-    assert_eq!(place.left(), names);
-    names.iter().for_each(|name| assert_eq!(std::fs::read(place.out(name)).unwrap(), b"old"));
+    run(&folders, &format!("{prep} -o out/x.bam")).fails(2, &["record 100 (read cut)"]);
+    run(&folders, &format!("bqsr table in/x.sam {AGAINST} -o out/table")).fails(2, &["record 100"]);
+    assert_eq!(folders.left(), names);
+    names.iter().for_each(|name| assert_eq!(std::fs::read(folders.out(name)).unwrap(), b"old"));
 }
 
 #[test]
 fn a_table_goes_to_standard_output_where_reads_do_not() {
-    let place = place();
-    let expected = std::fs::read(place.out("../in/table")).unwrap();
+    let folders = folders();
+    let expected = std::fs::read(folders.out("../in/table")).unwrap();
     for way in [
         format!("bqsr table in/x.sam {AGAINST} -o -"),
         format!("prep in/x.sam {AGAINST} --bqsr-table-only --bqsr-table - -o out/x.bam"),
         "bqsr gather in/table -o -".to_string(),
     ] {
-        let ended = run(&place, &way);
+        let ended = run(&folders, &way);
         ended.succeeds();
         assert!(ended.stdout == expected, "{way}");
     }
-    assert_eq!(place.left(), ["x.bam"]);
+    assert_eq!(folders.left(), ["x.bam"]);
 }

@@ -1,24 +1,24 @@
 //! References that are none, or another one.
 
-use super::{AGAINST, CONTIGS, fasta, header, is_not_counted, place, place_with, read, reads, run};
+use super::{AGAINST, CONTIGS, fasta, folders, folders_with, header, is_not_counted, read, reads, run};
 use crate::faults::files::{bgzf, gzip};
 
-/// What counting says with this reference, and this index beside it, if any.
+/// Asserts that counting refuses this reference (and its index, if any), with these words in the message.
 #[track_caller]
 fn refused(reference: impl AsRef<[u8]>, index: Option<&str>, words: &[&str]) {
-    let place = place();
-    place.input("ref.fa", reference);
-    index.map(|index| place.input("ref.fa.fai", index));
-    is_not_counted(&place, AGAINST, 2, words);
+    let folders = folders();
+    folders.input("ref.fa", reference);
+    index.map(|index| folders.input("ref.fa.fai", index));
+    is_not_counted(&folders, AGAINST, 2, words);
 }
 
 #[test]
 fn a_reference_that_is_not_there() {
-    let place = place();
-    std::fs::remove_file(place.out("../in/ref.fa")).unwrap();
-    is_not_counted(&place, AGAINST, 3, &["in/ref.fa", "No such file"]);
-    std::fs::create_dir(place.out("../in/ref.fa")).unwrap();
-    is_not_counted(&place, AGAINST, 3, &["in/ref.fa", "directory"]);
+    let folders = folders();
+    std::fs::remove_file(folders.out("../in/ref.fa")).unwrap();
+    is_not_counted(&folders, AGAINST, 3, &["in/ref.fa", "No such file"]);
+    std::fs::create_dir(folders.out("../in/ref.fa")).unwrap();
+    is_not_counted(&folders, AGAINST, 3, &["in/ref.fa", "directory"]);
 }
 
 #[test]
@@ -45,20 +45,20 @@ fn a_reference_of_another_genome() {
 
 #[test]
 fn a_contig_that_the_reference_lacks_matters_where_reads_lie_on_it() {
-    let place = place_with(&read("bad", "chr2", 20, "\tRG:Z:g1"));
-    place.input("ref.fa", fasta(&CONTIGS[..1]));
+    let folders = folders_with(&read("bad", "chr2", 20, "\tRG:Z:g1"));
+    folders.input("ref.fa", fasta(&CONTIGS[..1]));
     let words =
         ["in/ref.fa", "record 100 (read bad)", "chr2", "is not in the reference", "were aligned"];
-    is_not_counted(&place, AGAINST, 2, &words);
-    place.input("x.sam", header() + &reads());
+    is_not_counted(&folders, AGAINST, 2, &words);
+    folders.input("x.sam", header() + &reads());
     let all = format!("prep in/x.sam --bqsr --bqsr-table out/table {AGAINST} -o out/x.bam");
-    run(&place, &all).succeeds();
+    run(&folders, &all).succeeds();
     // A read that is not counted does not ask for the reference.
-    place.input(
+    folders.input(
         "x.sam",
         header() + &reads() + &read("low", "chr2", 20, "\tRG:Z:g1").replace("\t60\t", "\t0\t"),
     );
-    run(&place, &all).succeeds();
+    run(&folders, &all).succeeds();
 }
 
 #[test]
@@ -70,13 +70,13 @@ fn an_index_of_another_file() {
         "chr1\t400\t6\t60\t61\nchr2\t200\t420\t50\t51\n",
         "chr3\t400\t6\t50\t51\nchr2\t200\t420\t50\t51\n",
     ] {
-        let place = place();
-        place.input("ref.fa.fai", index);
-        let ended = run(&place, &format!("bqsr table in/x.sam {AGAINST} -o out/table"));
+        let folders = folders();
+        folders.input("ref.fa.fai", index);
+        let ended = run(&folders, &format!("bqsr table in/x.sam {AGAINST} -o out/table"));
         ended.succeeds();
         assert!(ended.stderr.contains("in/ref.fa.fai does not fit"), "{}", ended.stderr);
         let tables =
-            ["out/table", "in/table"].map(|it| std::fs::read(place.out("..").join(it)).unwrap());
+            ["out/table", "in/table"].map(|it| std::fs::read(folders.out("..").join(it)).unwrap());
         assert!(tables[0] == tables[1], "{index}");
     }
     let beyond = format!("{first}chr2\t20000\t420\t50\t51\n");

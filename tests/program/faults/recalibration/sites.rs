@@ -1,29 +1,29 @@
 //! Known sites that are missing, damaged, or those of another genome.
 
-use super::{AGAINST, SITES, is_not_counted, place, run, vcf};
+use super::{AGAINST, SITES, folders, is_not_counted, run, vcf};
 use crate::faults::files::{bgzf, gzip};
 
-/// What counting says with these sites.
+/// Asserts that counting refuses these sites, with these words in the message.
 #[track_caller]
 fn refused(name: &str, sites: impl AsRef<[u8]>, words: &[&str]) {
-    let (place, name) = (place(), format!("in/{name}"));
-    place.input(&name[3..], sites);
+    let (folders, name) = (folders(), format!("in/{name}"));
+    folders.input(&name[3..], sites);
     let flags = format!("--reference in/ref.fa --known-sites in/known.vcf --known-sites {name}");
-    is_not_counted(&place, &flags, 2, &[&[&*name], words].concat());
+    is_not_counted(&folders, &flags, 2, &[&[&*name], words].concat());
 }
 
 #[test]
 fn without_known_sites_every_variant_is_an_error() {
     let words = ["variant", "--known-sites", "--bqsr-bootstrap"];
-    is_not_counted(&place(), "--reference in/ref.fa", 1, &words);
+    is_not_counted(&folders(), "--reference in/ref.fa", 1, &words);
 }
 
 #[test]
 fn sites_that_are_not_there() {
-    let place = place();
+    let folders = folders();
     let flags = "--reference in/ref.fa --known-sites";
-    is_not_counted(&place, &format!("{flags} in/none.vcf"), 3, &["in/none.vcf", "No such file"]);
-    is_not_counted(&place, &format!("{flags} in"), 3, &["in", "directory"]);
+    is_not_counted(&folders, &format!("{flags} in/none.vcf"), 3, &["in/none.vcf", "No such file"]);
+    is_not_counted(&folders, &format!("{flags} in"), 3, &["in", "directory"]);
 }
 
 #[test]
@@ -52,18 +52,18 @@ fn sites_that_are_damaged() {
 
 #[test]
 fn files_without_any_site() {
-    let place = place();
-    place.input("none.vcf", vcf(""));
-    place.input("none.bed", "# of no place\n");
+    let folders = folders();
+    folders.input("none.vcf", vcf(""));
+    folders.input("none.bed", "# of no place\n");
     let flags = "--reference in/ref.fa --known-sites in/none.vcf";
     let words = ["in/none.vcf: ", "no known site in it", "--allow-empty"];
-    is_not_counted(&place, flags, 2, &words);
+    is_not_counted(&folders, flags, 2, &words);
     let both = format!("{flags} --known-sites in/none.bed");
-    is_not_counted(&place, &both, 2, &[&words[..], &["nor in the other files"]].concat());
+    is_not_counted(&folders, &both, 2, &[&words[..], &["nor in the other files"]].concat());
     let run = |flags: &str| {
-        let ended = run(&place, &format!("bqsr table in/x.sam {flags} -o out/table"));
+        let ended = run(&folders, &format!("bqsr table in/x.sam {flags} -o out/table"));
         ended.succeeds();
-        (std::fs::read(place.out("table")).unwrap(), ended.stderr)
+        (std::fs::read(folders.out("table")).unwrap(), ended.stderr)
     };
     // Counted as by GATK, which takes no notice.
     let (with, _) = run(AGAINST);
@@ -72,7 +72,7 @@ fn files_without_any_site() {
         with != without && said.contains("warning: in/none.bed: there is no known site in it"),
         "{said}"
     );
-    // One that has none beside one that has some is told.
+    // A file without sites next to one with some gives a warning.
     let (table, said) = run(&format!("{AGAINST} --known-sites in/none.bed"));
     assert!(
         table == with && said.contains("warning: in/none.bed: there is no known site in it"),
@@ -103,11 +103,11 @@ fn lines_that_are_damaged() {
     }
 }
 
-/// What GATK asks an index for is read as it comes.
+/// GATK needs an index for these files; readmill reads them from start to end.
 #[test]
 fn sites_need_no_index_and_may_be_compressed_in_any_way() {
-    let place = place();
-    let expected = std::fs::read(place.out("../in/table")).unwrap();
+    let folders = folders();
+    let expected = std::fs::read(folders.out("../in/table")).unwrap();
     let text = vcf(SITES);
     let bed = "chr1\t29\t30\nchr1\t89\t90\n";
     for (name, bytes) in [
@@ -118,24 +118,24 @@ fn sites_need_no_index_and_may_be_compressed_in_any_way() {
         ("a.bed", bed.into()),
         ("a.bed.gz", bgzf(bed.as_bytes())),
     ] {
-        place.input(name, bytes);
+        folders.input(name, bytes);
         let args =
             format!("bqsr table in/x.sam --reference in/ref.fa --known-sites in/{name} -o out/table");
-        run(&place, &args).succeeds();
-        assert!(std::fs::read(place.out("table")).unwrap() == expected, "{name}");
+        run(&folders, &args).succeeds();
+        assert!(std::fs::read(folders.out("table")).unwrap() == expected, "{name}");
     }
-    assert_eq!(place.left(), ["table"]);
+    assert_eq!(folders.left(), ["table"]);
     assert!(AGAINST.contains("known.vcf"));
 }
 
 /// Sites out of order, and the same ones again, are the same sites.
 #[test]
 fn sites_in_any_order() {
-    let place = place();
-    let expected = std::fs::read(place.out("../in/table")).unwrap();
+    let folders = folders();
+    let expected = std::fs::read(folders.out("../in/table")).unwrap();
     let (first, second) = SITES.split_at(SITES.find('\n').unwrap() + 1);
-    place.input("known.vcf", vcf(&[second, first, second].concat()));
-    run(&place, &format!("bqsr table in/x.sam {AGAINST} --known-sites in/known.vcf -o out/table"))
+    folders.input("known.vcf", vcf(&[second, first, second].concat()));
+    run(&folders, &format!("bqsr table in/x.sam {AGAINST} --known-sites in/known.vcf -o out/table"))
         .succeeds();
-    assert!(std::fs::read(place.out("table")).unwrap() == expected);
+    assert!(std::fs::read(folders.out("table")).unwrap() == expected);
 }

@@ -1,17 +1,17 @@
 //! Recalibration tables that are damaged, of something else, or do not belong together.
 
-use super::{AGAINST, header, is_not_applied, place, reads, refused, run};
+use super::{AGAINST, folders, header, is_not_applied, reads, refused, run};
 use crate::faults::files::{bgzf, gzip};
-use crate::faults::program::Place;
+use crate::faults::program::TestFolders;
 
-fn table(place: &Place) -> String {
-    std::fs::read_to_string(place.out("../in/table")).unwrap()
+fn table(folders: &TestFolders) -> String {
+    std::fs::read_to_string(folders.out("../in/table")).unwrap()
 }
 
 #[test]
 fn what_is_not_a_table() {
-    let place = place();
-    let text = table(&place);
+    let folders = folders();
+    let text = table(&folders);
     for (bytes, words) in [
         ("".to_string(), "no GATKReport"),
         ("\n".to_string(), "no GATKReport"),
@@ -20,68 +20,68 @@ fn what_is_not_a_table() {
         (text.replace("#:GATKReport.v1.1", "##:GATKReport.v0.1"), "version 0"),
         (text.replace("v1.1:5", "v1.1"), "the number of tables is missing"),
     ] {
-        place.input("table", bytes);
+        folders.input("table", bytes);
         let words = ["in/table: line 1: ", words, "BaseRecalibrator or readmill bqsr table"];
-        is_not_applied(&place, "", 2, &words);
-        refused(&place, "bqsr gather in/table -o out/table", 2, &words);
-        refused(&place, "bqsr plot-data --before in/table -o out/x.csv", 2, &words);
+        is_not_applied(&folders, "", 2, &words);
+        refused(&folders, "bqsr gather in/table -o out/table", 2, &words);
+        refused(&folders, "bqsr plot-data --before in/table -o out/x.csv", 2, &words);
     }
-    place.input("table", [0x1f, 0x8b, 8, 0, 0xff, 0xfe]);
-    is_not_applied(&place, "", 2, &["in/table: ", "gzip data is damaged or cut short"]);
-    std::fs::remove_file(place.out("../in/table")).unwrap();
-    is_not_applied(&place, "", 3, &["in/table", "No such file"]);
-    std::fs::create_dir(place.out("../in/table")).unwrap();
-    is_not_applied(&place, "", 3, &["in/table", "directory"]);
+    folders.input("table", [0x1f, 0x8b, 8, 0, 0xff, 0xfe]);
+    is_not_applied(&folders, "", 2, &["in/table: ", "gzip data is damaged or cut short"]);
+    std::fs::remove_file(folders.out("../in/table")).unwrap();
+    is_not_applied(&folders, "", 3, &["in/table", "No such file"]);
+    std::fs::create_dir(folders.out("../in/table")).unwrap();
+    is_not_applied(&folders, "", 3, &["in/table", "directory"]);
 }
 
 /// GATK's ApplyBQSR takes such a table, too, and writes plain text whatever the name.
 #[test]
 fn a_table_may_be_compressed() {
-    let place = place();
+    let folders = folders();
     let apply = |table: &str| {
-        run(&place, &format!("bqsr apply in/x.sam --bqsr-table in/{table} --no-PG -o out/x.bam"))
+        run(&folders, &format!("bqsr apply in/x.sam --bqsr-table in/{table} --no-PG -o out/x.bam"))
             .succeeds();
-        let bytes = std::fs::read(place.out("x.bam")).unwrap();
-        std::fs::remove_file(place.out("x.bam")).unwrap();
+        let bytes = std::fs::read(folders.out("x.bam")).unwrap();
+        std::fs::remove_file(folders.out("x.bam")).unwrap();
         bytes
     };
     let expected = apply("table");
-    let text = table(&place);
+    let text = table(&folders);
     for (name, bytes) in [("a.table.gz", gzip(text.as_bytes())), ("b.table.gz", bgzf(text.as_bytes()))] {
-        place.input(name, &bytes);
+        folders.input(name, &bytes);
         assert!(apply(name) == expected, "{name}");
-        place.input("table", &bytes[..bytes.len() / 2]);
-        is_not_applied(&place, "", 2, &["in/table: ", "cut short"]);
+        folders.input("table", &bytes[..bytes.len() / 2]);
+        is_not_applied(&folders, "", 2, &["in/table: ", "cut short"]);
     }
-    run(&place, &format!("bqsr table in/x.sam {AGAINST} -o out/t.table.gz")).succeeds();
-    assert!(std::fs::read(place.out("t.table.gz")).unwrap().starts_with(b"#:GATKReport"));
+    run(&folders, &format!("bqsr table in/x.sam {AGAINST} -o out/t.table.gz")).succeeds();
+    assert!(std::fs::read(folders.out("t.table.gz")).unwrap().starts_with(b"#:GATKReport"));
 }
 
 #[test]
 fn a_table_that_is_cut_short() {
-    let place = place();
-    let text = table(&place);
+    let folders = folders();
+    let text = table(&folders);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let last = lines.iter().rposition(|line| line.trim() != "").unwrap();
     for (kept, inside) in
         [(1, 0), (2, 5), (3, 0), (12, 0), (60, 7), (last - 20, 0), (last, 0), (last, 30)]
     {
         let cut = lines[..kept].concat() + &lines[kept][..inside];
-        place.input("table", cut);
-        is_not_applied(&place, "", 2, &["in/table: line ", "make the report again"]);
+        folders.input("table", cut);
+        is_not_applied(&folders, "", 2, &["in/table: line ", "make the report again"]);
     }
     // The lines at its end are blank, and may be missing.
-    place.input("table", lines[..=last].concat());
-    run(&place, "bqsr apply in/x.sam --bqsr-table in/table -o out/x.bam").succeeds();
+    folders.input("table", lines[..=last].concat());
+    run(&folders, "bqsr apply in/x.sam --bqsr-table in/table -o out/x.bam").succeeds();
 }
 
 /// In the first line that has all these words, something is replaced, as wide as it was.
 #[test]
 fn a_row_that_is_damaged() {
-    let place = place();
-    let text = table(&place);
-    type Spoil<'a> = (&'a [&'a str], &'a str, &'a str, &'a str);
-    let cases: [Spoil<'_>; 13] = [
+    let folders = folders();
+    let text = table(&folders);
+    type Damage<'a> = (&'a [&'a str], &'a str, &'a str, &'a str);
+    let cases: [Damage<'_>; 13] = [
         (&["maximum_cycle_value"], "500", "5x0", "maximum_cycle_value is 5x0"),
         (&["mismatches_context_size"], " 2 ", " 0 ", "context_size"),
         (&["QualityScore", "QuantizedScore"], "Count ", "Counts", "the column Count is missing"),
@@ -113,49 +113,49 @@ fn a_row_that_is_damaged() {
             line.replacen(from, to, 1)
         });
         let spoilt = lines.collect::<Vec<_>>().join("\n");
-        place.input("table", spoilt);
+        folders.input("table", spoilt);
         let line = match number {
             0 => panic!("no line has {words:?} and {from:?}:\n{text}"),
             _ if said == "context_size" => "in/table: ".to_string(), // it is the value that is impossible
             n => format!("in/table: line {n}: "),
         };
-        is_not_applied(&place, "", 2, &[&line, said]);
+        is_not_applied(&folders, "", 2, &[&line, said]);
     }
 }
 
 #[test]
 fn a_table_of_which_a_part_is_missing() {
-    let place = place();
-    let text = table(&place);
+    let folders = folders();
+    let text = table(&folders);
     for name in ["Arguments", "Quantized", "RecalTable0", "RecalTable1", "RecalTable2"] {
-        place.input("table", text.replace(&format!(":{name}:"), ":Other:"));
-        is_not_applied(&place, "", 2, &["in/table: ", "the table", name, "missing"]);
+        folders.input("table", text.replace(&format!(":{name}:"), ":Other:"));
+        is_not_applied(&folders, "", 2, &["in/table: ", "the table", name, "missing"]);
     }
     let row = text.lines().position(|line| line.trim_start().starts_with("50 ")).unwrap();
     let without: Vec<&str> = text.lines().enumerate().filter(|it| it.0 != row).map(|it| it.1).collect();
-    place.input("table", without.join("\n"));
-    is_not_applied(&place, "", 2, &["in/table: line ", "make the report again"]);
+    folders.input("table", without.join("\n"));
+    is_not_applied(&folders, "", 2, &["in/table: line ", "make the report again"]);
     let more = text.replace("\n\n#:GATKTable:6:1:", "\nu1\n\n#:GATKTable:6:1:");
-    place.input("table", more);
-    is_not_applied(&place, "", 2, &["in/table: line ", "more rows than its first line says"]);
+    folders.input("table", more);
+    is_not_applied(&folders, "", 2, &["in/table: line ", "more rows than its first line says"]);
 }
 
 #[test]
 fn tables_made_with_other_arguments() {
-    let place = place();
+    let folders = folders();
     for (flag, gathered, shown) in [
         ("--mismatches-context-size 4", "longest context is 3", "mismatches_context_size is 2 and 4"),
         ("--maximum-cycle-value 70", "maximum_cycle_value is 500", "maximum_cycle_value is 500 and 70"),
     ] {
-        run(&place, &format!("bqsr table in/x.sam {AGAINST} {flag} -o in/other")).succeeds();
+        run(&folders, &format!("bqsr table in/x.sam {AGAINST} {flag} -o in/other")).succeeds();
         // A table says how it is to be applied.
-        run(&place, "bqsr apply in/x.sam --bqsr-table in/other -o out/x.bam").succeeds();
-        std::fs::remove_file(place.out("x.bam")).unwrap();
+        run(&folders, "bqsr apply in/x.sam --bqsr-table in/other -o out/x.bam").succeeds();
+        std::fs::remove_file(folders.out("x.bam")).unwrap();
         let words = ["the reports", gathered, "make all of them with the same options"];
-        refused(&place, "bqsr gather in/table in/other -o out/table", 2, &words);
+        refused(&folders, "bqsr gather in/table in/other -o out/table", 2, &words);
         let words = ["Before and After", shown];
-        refused(&place, "bqsr plot-data --before in/table --after in/other -o out/x.csv", 2, &words);
+        refused(&folders, "bqsr plot-data --before in/table --after in/other -o out/x.csv", 2, &words);
     }
-    refused(&place, "bqsr gather in/table in/x.sam -o out/table", 2, &["in/x.sam: line 1: "]);
-    refused(&place, "bqsr gather in/table in/none -o out/table", 3, &["in/none", "No such file"]);
+    refused(&folders, "bqsr gather in/table in/x.sam -o out/table", 2, &["in/x.sam: line 1: "]);
+    refused(&folders, "bqsr gather in/table in/none -o out/table", 3, &["in/none", "No such file"]);
 }

@@ -1,13 +1,13 @@
 //! Qualities that were recalibrated before: a warning, never an error.
 
-use super::{AGAINST, header, place, reads, run};
-use crate::faults::program::Place;
+use super::{AGAINST, folders, header, reads, run};
+use crate::faults::program::TestFolders;
 
 /// The messages where `in/x.sam` is recalibrated in these ways, which is done all the same.
 #[track_caller]
-fn warned(place: &Place, flags: &str) -> Vec<String> {
+fn warned(folders: &TestFolders, flags: &str) -> Vec<String> {
     let warnings = |args: String| {
-        let ended = run(place, &args);
+        let ended = run(folders, &args);
         ended.succeeds();
         let lines = ended.stderr.lines().filter(|line| line.contains("warning: "));
         lines.map(str::to_string).collect::<Vec<_>>()
@@ -24,8 +24,8 @@ fn warned(place: &Place, flags: &str) -> Vec<String> {
 
 #[test]
 fn recalibrating_twice_is_told_once_with_the_way_out() {
-    let place = place();
-    assert_eq!(warned(&place, ""), [""; 0]);
+    let folders = folders();
+    assert_eq!(warned(&folders, ""), [""; 0]);
     let program = "@PG\tID:GATK ApplyBQSR\tVN:4.6.2.0\tCL:ApplyBQSR --output x.bam\tPN:GATK ApplyBQSR\n";
     let with_oq = reads().replace("RG:Z:g1\n", &format!("RG:Z:g1\tOQ:Z:{}\n", "5:?DI".repeat(4)));
     let start = "readmill: warning: in/x.sam: base qualities were recalibrated before";
@@ -34,15 +34,15 @@ fn recalibrating_twice_is_told_once_with_the_way_out() {
         (header() + program + &with_oq, &["@PG line \"GATK ApplyBQSR\"", "--use-original-qualities"]),
         (header() + &with_oq, &["reads have OQ", "--use-original-qualities"]),
     ] {
-        place.input("x.sam", text);
-        let said = warned(&place, "");
+        folders.input("x.sam", text);
+        let said = warned(&folders, "");
         assert!(said.len() == 1 && said[0].starts_with(start), "{said:?}");
         words.iter().for_each(|word| assert!(said[0].contains(word), "{word}: {said:?}"));
-        assert_eq!(warned(&place, "--use-original-qualities"), [""; 0]);
+        assert_eq!(warned(&folders, "--use-original-qualities"), [""; 0]);
     }
     // What was written here says so itself.
-    place.input("x.sam", header() + &reads());
-    run(&place, "bqsr apply in/x.sam --bqsr-table in/table -O sam -o in/again.sam").succeeds();
-    std::fs::rename(place.out("../in/again.sam"), place.out("../in/x.sam")).unwrap();
-    assert!(warned(&place, "")[0].contains("@PG line \"readmill\""));
+    folders.input("x.sam", header() + &reads());
+    run(&folders, "bqsr apply in/x.sam --bqsr-table in/table -O sam -o in/again.sam").succeeds();
+    std::fs::rename(folders.out("../in/again.sam"), folders.out("../in/x.sam")).unwrap();
+    assert!(warned(&folders, "")[0].contains("@PG line \"readmill\""));
 }

@@ -1,10 +1,10 @@
 //! Requests that contradict themselves, or ask for what cannot be.
 
-use super::{AGAINST, place, refused};
+use super::{AGAINST, folders, refused};
 
 #[test]
 fn what_does_not_go_together() {
-    let place = place();
+    let folders = folders();
     for (flags, words) in [
         ("--bqsr --bqsr-apply in/table", &["--bqsr", "--bqsr-apply"][..]),
         (
@@ -14,13 +14,13 @@ fn what_does_not_go_together() {
         ("--bqsr --bqsr-bootstrap --sort coordinate", &["--bqsr-bootstrap", "--known-sites"]),
         ("--bqsr --static-quantized-quals 10 --quantize-quals 3", &["--static-quantized-quals"]),
     ] {
-        refused(&place, &format!("prep in/x.sam {AGAINST} -o out/x.bam {flags}"), 1, words);
+        refused(&folders, &format!("prep in/x.sam {AGAINST} -o out/x.bam {flags}"), 1, words);
     }
 }
 
 #[test]
 fn what_is_missing() {
-    let place = place();
+    let folders = folders();
     for (args, words) in [
         ("prep in/x.sam -o out/x.bam --bqsr --known-sites in/known.vcf", &["--reference"][..]),
         (
@@ -39,15 +39,15 @@ fn what_is_missing() {
         ("bqsr gather in/table", &["required"]),
         ("bqsr plot-data -o out/t", &["required"]),
     ] {
-        refused(&place, args, 1, words);
+        refused(&folders, args, 1, words);
     }
     let only = format!("prep in/x.sam {AGAINST} -o out/x.bam --bqsr-table-only");
-    refused(&place, &only, 1, &["required"]);
+    refused(&folders, &only, 1, &["required"]);
 }
 
 #[test]
 fn numbers_that_cannot_be() {
-    let place = place();
+    let folders = folders();
     for flags in [
         "--maximum-cycle-value 0",
         "--maximum-cycle-value 1000001",
@@ -68,29 +68,29 @@ fn numbers_that_cannot_be() {
     ] {
         let (flag, value) = flags.split_once(' ').unwrap();
         let args = format!("prep in/x.sam {AGAINST} -o out/x.bam --bqsr {flag}={value}");
-        refused(&place, &args, 1, &[flag, value]);
+        refused(&folders, &args, 1, &[flag, value]);
     }
 }
 
 /// No sites are known where reads are compared position by position, for which they must stand in order.
 #[test]
 fn sites_are_found_in_sorted_reads_alone() {
-    let place = place();
+    let folders = folders();
     let prep = "prep in/x.sam --reference in/ref.fa -o out/x.bam --bqsr --bqsr-bootstrap";
     for order in ["", "--sort queryname", "--sort natural", "--mark-duplicates"] {
         let words = ["position by position", "--sort coordinate"];
-        refused(&place, &format!("{prep} {order}"), 1, &words);
+        refused(&folders, &format!("{prep} {order}"), 1, &words);
     }
     for table in ["--bqsr-table-only --bqsr-table out/t", "--bqsr"] {
         let args = format!("prep in/x.sam --reference in/ref.fa -o out/x.bam --bqsr-bootstrap {table}");
-        refused(&place, &args, 1, &["--sort coordinate"]);
+        refused(&folders, &args, 1, &["--sort coordinate"]);
     }
 }
 
 /// Flags of recalibration without recalibration would be forgotten in silence.
 #[test]
 fn how_qualities_are_recalibrated_where_none_are() {
-    let place = place();
+    let folders = folders();
     for flags in [
         "--bqsr-table out/t",
         "--known-sites in/known.vcf",
@@ -105,29 +105,29 @@ fn how_qualities_are_recalibrated_where_none_are() {
         "--bqsr-bootstrap",
     ] {
         let args = format!("prep in/x.sam --sort coordinate -o out/x.bam {flags}");
-        refused(&place, &args, 1, &["--bqsr"]);
+        refused(&folders, &args, 1, &["--bqsr"]);
     }
     for flags in ["--bqsr-table out/t", "--known-sites in/known.vcf", "--maximum-cycle-value 600"] {
         let args = format!("prep in/x.sam --bqsr-apply in/table -o out/x.bam {flags}");
-        refused(&place, &args, 1, &["none are to be counted", "--bqsr"]);
+        refused(&folders, &args, 1, &["none are to be counted", "--bqsr"]);
     }
 }
 
 #[test]
 fn too_little_memory_names_the_least_that_works() {
-    let place = place();
+    let folders = folders();
     for threads in [1, 3] {
         let run = |memory: &str| {
             let flags = format!("--bqsr --bqsr-table out/t -@ {threads} -m {memory}");
-            super::run(&place, &format!("prep in/x.sam {AGAINST} -o out/x.bam {flags}"))
+            super::run(&folders, &format!("prep in/x.sam {AGAINST} -o out/x.bam {flags}"))
         };
         let ended = run("1M");
         ended.fails(1, &["needs at least -m", "raise -m, or use fewer threads"]);
         let least = ended.stderr.split("at least -m ").nth(1).unwrap().split('M').next().unwrap();
         let least: u32 = least.parse().unwrap();
         run(&format!("{}M", least - 1)).fails(1, &["needs at least -m"]);
-        assert_eq!(place.left(), [""; 0]);
+        assert_eq!(folders.left(), [""; 0]);
         run(&format!("{least}M")).succeeds();
-        ["t", "x.bam"].iter().for_each(|name| std::fs::remove_file(place.out(name)).unwrap());
+        ["t", "x.bam"].iter().for_each(|name| std::fs::remove_file(folders.out(name)).unwrap());
     }
 }

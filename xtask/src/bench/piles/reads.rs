@@ -1,8 +1,8 @@
-//! Pairs of reads that are alike in all but where they lie and where they were seen.
+//! Pairs of reads that differ only in their positions and in their places on the flow cell.
 
 use std::io::{self, Write};
 
-use crate::parity::random::Random;
+use crate::parity::random::SeededRandom;
 
 /// Bases of the one reference sequence.
 const LENGTH: u64 = 200_000_000;
@@ -17,10 +17,10 @@ const TILES: u64 = 112;
 /// Columns of a tile that hold a cluster each, before any holds a second one.
 const COLUMNS: u64 = 20_000;
 
-/// What the pairs of a file have in common.
+/// The common properties of the pairs of a file.
 #[derive(Clone, Copy)]
-pub struct Crowd {
-    /// How many they are.
+pub struct Pile {
+    /// Their number.
     pub pairs: u64,
     /// Whether all have the same ends, or each its own.
     pub one_place: bool,
@@ -28,7 +28,7 @@ pub struct Crowd {
     pub one_tile: bool,
 }
 
-impl Crowd {
+impl Pile {
     /// Writes them as SAM text, grouped by name.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:chr1\tLN:{LENGTH}")?;
@@ -40,13 +40,14 @@ impl Crowd {
     }
 
     fn pair(&self, number: u64, out: &mut impl Write) -> io::Result<()> {
-        let random = &mut Random::new(number);
+        let random = &mut SeededRandom::new(number);
         let anywhere = 1 + random.below(LENGTH - INSERT);
         let first = if self.one_place { LENGTH / 2 } else { anywhere };
         let last = first + INSERT - READ as u64;
         let (tile, seen) = if self.one_tile { (0, number) } else { (number % TILES, number / TILES) };
         let tile = 1000 * (tile / 56 + 1) + 100 * (tile / 28 % 2 + 1) + tile % 28 + 1;
-        // No two clusters of a tile share column and row, since the rest of the row says how often the column came.
+        // No two clusters of a tile share column and row, because the rest of the row counts how often the column
+        // occurred.
         let (x, y) = (1000 + seen % COLUMNS, 1000 + 90 * random.below(1000) + seen / COLUMNS);
         for (flags, at, mate, length) in
             [(99, first, last, INSERT as i64), (147, last, first, -(INSERT as i64))]
@@ -70,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    fn fields(crowd: Crowd, field: usize) -> Vec<String> {
+    fn fields(crowd: Pile, field: usize) -> Vec<String> {
         let mut text = Vec::new();
         crowd.write(&mut text).unwrap();
         let text = String::from_utf8(text).unwrap();
@@ -81,7 +82,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_places_are_as_asked() {
         for (one_place, one_tile) in [(false, false), (true, false), (true, true)] {
-            let crowd = Crowd { pairs: 30_000, one_place, one_tile };
+            let crowd = Pile { pairs: 30_000, one_place, one_tile };
             let names: BTreeSet<String> = fields(crowd, 0).into_iter().collect();
             assert_eq!(names.len(), 30_000);
             let tiles: BTreeSet<&str> =
@@ -94,8 +95,8 @@ mod tests {
 
     #[test]
     fn crowds_differ_in_place_alone() {
-        let spread = Crowd { pairs: 100, one_place: false, one_tile: false };
-        let pile = Crowd { one_place: true, ..spread };
+        let spread = Pile { pairs: 100, one_place: false, one_tile: false };
+        let pile = Pile { one_place: true, ..spread };
         for field in [0, 1, 5, 9, 10] {
             assert_eq!(fields(spread, field), fields(pile, field));
         }

@@ -6,15 +6,15 @@ use std::fs;
 use anyhow::{Context, Result, anyhow, ensure};
 
 use super::reads::{bases, changed, reversed};
-use crate::parity::commands::Place;
+use crate::parity::commands::SampleDir;
 use crate::parity::ledger::Ledger;
 use crate::parity::lines::Printed;
-use crate::parity::random::Random;
+use crate::parity::random::SeededRandom;
 
 /// The files of both, and options by their names in Picard, which both understand.
-type Case = (&'static str, &'static [(&'static str, &'static str)]);
+type AdapterCase = (&'static str, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 6] = [
+const CASES: [AdapterCase; 6] = [
     ("pairs", &[]),
     ("singles", &[]),
     ("pairs", &[("PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN", "-1")]),
@@ -39,7 +39,7 @@ const CASES: [Case; 6] = [
     ("singles", &[("MIN_MATCH_BASES_SE", "7"), ("MAX_ERROR_RATE_SE", "0.07")]),
 ];
 
-/// What first and last reads run into: INDEXED, PAIRED_END, NEXTERA_V2.
+/// Adapters of first and last reads: INDEXED, PAIRED_END, NEXTERA_V2.
 const ADAPTERS: [[&[u8]; 2]; 3] = [
     [
         b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACACGTACGTATCTCGTATGCCGTCTTCTGCTTG",
@@ -55,14 +55,14 @@ const ADAPTERS: [[&[u8]; 2]; 3] = [
     ],
 ];
 
-/// Compares on so many pairs. The index of `ref.fa` is there.
-pub fn compare(place: &Place<'_>, pairs: u64, ledger: &mut Ledger) {
-    if let Err(error) = make(place, pairs) {
+/// Compares this number of pairs. The index of `ref.fa` exists.
+pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
+    if let Err(error) = make(dir, pairs) {
         ledger.check("align: reads with adapters", || Err(error));
         return;
     }
     let calls: Vec<String> = (0..).zip(CASES).map(|(number, case)| of_picard(number, case)).collect();
-    let ends = place.picard_each_said(&calls);
+    let ends = dir.picard_each_said(&calls);
     for (number, (files, options)) in CASES.into_iter().enumerate() {
         let shown: Vec<String> = options.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let what = format!("align: as Picard MarkIlluminaAdapters {files} {}", shown.join(" "));
@@ -70,13 +70,13 @@ pub fn compare(place: &Place<'_>, pairs: u64, ledger: &mut Ledger) {
             let ends = ends.as_ref().map_err(|error| anyhow!("{error:#}"))?;
             let (code, said) = &ends[number];
             ensure!(*code == 0, "Picard ended with {code}: {said}");
-            same(place, number, files, options)
+            same(dir, number, files, options)
         });
     }
 }
 
 /// The call of Picard for a case.
-fn of_picard(number: usize, (files, options): Case) -> String {
+fn of_picard(number: usize, (files, options): AdapterCase) -> String {
     let mut call = format!(
         "picard.illumina.MarkIlluminaAdapters I={files}.sam O=xt.{number}.sam M=xt.{number}.txt"
     );
@@ -90,22 +90,22 @@ fn of_picard(number: usize, (files, options): Case) -> String {
 }
 
 /// Runs readmill, and compares XT of every record with that of its read.
-fn same(place: &Place<'_>, number: usize, files: &str, options: &[(&str, &str)]) -> Result<String> {
+fn same(dir: &SampleDir<'_>, number: usize, files: &str, options: &[(&str, &str)]) -> Result<String> {
     let inputs = if files == "pairs" { "xt.1.fq xt.2.fq" } else { "xt.1.fq" };
     let flags: String = options.iter().map(|(name, value)| format!(" --{name} {value}")).collect();
     let threads = 1 + number % 2;
-    place.readmill(&format!(
+    dir.readmill(&format!(
         "align ref.fa {inputs} -K 100000 -@ {threads} --mark-adapters{flags} -o xt.bam --adapter-metrics xt.txt"
     ))?;
     let rows = |name: &str| -> Result<String> {
-        let text = fs::read_to_string(place.path(name))?;
+        let text = fs::read_to_string(dir.path(name))?;
         Ok(text.split_once("## HISTOGRAM").context("no histogram")?.1.to_string())
     };
     ensure!(rows("xt.txt")? == rows(&format!("xt.{number}.txt"))?, "metrics differ");
-    let text = fs::read_to_string(place.path(&format!("xt.{number}.sam")))?;
+    let text = fs::read_to_string(dir.path(&format!("xt.{number}.sam")))?;
     let theirs: HashMap<(&str, bool), &str> =
         text.lines().filter(|line| !line.starts_with('@')).map(mark).collect();
-    let ours = Printed::newest(place, "view xt.bam")?.text()?;
+    let ours = Printed::newest(dir, "view xt.bam")?.text()?;
     let mut marked = 0;
     for line in ours.lines() {
         let ((name, is_last), found) = mark(line);
@@ -127,8 +127,8 @@ fn mark(line: &str) -> ((&str, bool), &str) {
 }
 
 /// Writes reads of templates that are often shorter than they are, as FASTQ and as SAM.
-fn make(place: &Place<'_>, pairs: u64) -> Result<()> {
-    let random = &mut Random::new(pairs + 3);
+fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
+    let random = &mut SeededRandom::new(pairs + 3);
     let header = "@HD\tVN:1.6\tSO:queryname\n";
     let mut fastq = [String::new(), String::new()];
     let mut sam = [header.to_string(), header.to_string()];
@@ -150,13 +150,13 @@ fn make(place: &Place<'_>, pairs: u64) -> Result<()> {
     for (name, text) in
         [("xt.1.fq", first), ("xt.2.fq", last), ("pairs.sam", both), ("singles.sam", single)]
     {
-        fs::write(place.path(name), text).with_context(|| format!("cannot write {name}"))?;
+        fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))?;
     }
     Ok(())
 }
 
 /// Both reads of a template, with errors, N and IUPAC codes, in either case, and of unequal length.
-fn ends(random: &mut Random) -> [Vec<u8>; 2] {
+fn ends(random: &mut SeededRandom) -> [Vec<u8>; 2] {
     let longest = random.pick(&[30, 64, 65, 76, 128, 151, 151, 151]);
     let insert = random.below(longest * 3 / 2);
     let template = bases(random, insert);

@@ -1,7 +1,7 @@
-//! What a comparison of aligners consists of, whichever the aligner.
+//! One comparison with an aligner.
 
 /// A comparison: which reference, files and flags both get, and options that both know by the aligner's letters.
-pub struct Case {
+pub struct AlignCase {
     /// The reference, by its index.
     pub reference: &'static str,
     /// Files of reads.

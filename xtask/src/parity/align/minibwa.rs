@@ -1,14 +1,14 @@
 //! Whole records of `readmill align --kernel minibwa` beside `minibwa map`, and its index.
 //!
-//! Both get the same options and the same `-K`. minibwa is that of the crate whose C code the kernel calls, built by its
-//! own Makefile. What it prints becomes BAM by samtools, so that types of fields are compared, too.
+//! Both get the same options and the same `-K`. minibwa is that of the crate whose C code the kernel calls, built by
+//! its own Makefile. What it prints becomes BAM by samtools, so that types of fields are compared, too.
 
 use std::fs::File;
 
 use anyhow::{Result, ensure};
 
-use super::case::{COHORTS, Case, PAIRS, not_of_the_program};
-use crate::parity::commands::Place;
+use super::case::{AlignCase, COHORTS, PAIRS, not_of_the_program};
+use crate::parity::commands::SampleDir;
 use crate::parity::ledger::Ledger;
 use crate::parity::lines::{Printed, same, same_bytes, same_records};
 use crate::peers::{Peers, Tool};
@@ -37,19 +37,24 @@ const OPTIONS: [&str; 19] = [
 ];
 
 /// Other layouts and cohorts, and references.
-const LAYOUTS: [Case; 7] = [
-    Case { reference: "ref", files: PAIRS, flags: "", options: "" },
-    Case { reference: "ref", files: PAIRS, flags: "-K 10000", options: "-I 300,60,700,10" },
-    Case { reference: "ref", files: "1.fq.gz 2.fq.gz", flags: COHORTS, options: "" },
-    Case { reference: "ref", files: "both.fq", flags: COHORTS, options: "" },
-    Case { reference: "ref", files: "1.fq", flags: COHORTS, options: "--outn=9" },
-    Case { reference: "ref", files: PAIRS, flags: r"-K 100000 -R @RG\tID:a.1\tSM:s\tLB:l", options: "" },
-    Case { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000", options: "-b MD -Y" },
+const LAYOUTS: [AlignCase; 7] = [
+    AlignCase { reference: "ref", files: PAIRS, flags: "", options: "" },
+    AlignCase { reference: "ref", files: PAIRS, flags: "-K 10000", options: "-I 300,60,700,10" },
+    AlignCase { reference: "ref", files: "1.fq.gz 2.fq.gz", flags: COHORTS, options: "" },
+    AlignCase { reference: "ref", files: "both.fq", flags: COHORTS, options: "" },
+    AlignCase { reference: "ref", files: "1.fq", flags: COHORTS, options: "--outn=9" },
+    AlignCase {
+        reference: "ref",
+        files: PAIRS,
+        flags: r"-K 100000 -R @RG\tID:a.1\tSM:s\tLB:l",
+        options: "",
+    },
+    AlignCase { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000", options: "-b MD -Y" },
 ];
 
 /// Compares on the files that bwa was compared on; says so if this readmill has no such kernel.
-pub fn compare(place: &Place<'_>, peers: &Peers, ledger: &mut Ledger) {
-    match has_kernel(place) {
+pub fn compare(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
+    match has_kernel(dir) {
         Ok(true) => {}
         Ok(false) => {
             let why = "this readmill is built without --features minibwa";
@@ -63,58 +68,56 @@ pub fn compare(place: &Place<'_>, peers: &Peers, ledger: &mut Ledger) {
     };
     for name in ["ref", "simulated"] {
         let what = format!("index: {name}.fa, as minibwa {} index", tool.version);
-        ledger.check(&what, || same_index(place, &tool, name));
+        ledger.check(&what, || same_index(dir, &tool, name));
     }
     let options =
-        OPTIONS.map(|options| Case { reference: "ref", files: PAIRS, flags: COHORTS, options });
+        OPTIONS.map(|options| AlignCase { reference: "ref", files: PAIRS, flags: COHORTS, options });
     for (number, case) in options.iter().chain(&LAYOUTS).enumerate() {
-        let Case { reference, files, flags, options } = case;
+        let AlignCase { reference, files, flags, options } = case;
         let what =
             format!("align: as minibwa {} map {flags} {options} {reference} {files}", tool.version);
-        ledger.check(&what, || same_as(place, &tool, case, 1 + number % 3));
+        ledger.check(&what, || same_as(dir, &tool, case, 1 + number % 3));
     }
 }
 
 /// Whether `--kernel minibwa` can be had.
-fn has_kernel(place: &Place<'_>) -> Result<bool> {
-    let help = place.readmill_command("align --help").output()?;
+fn has_kernel(dir: &SampleDir<'_>) -> Result<bool> {
+    let help = dir.readmill_command("align --help").output()?;
     ensure!(help.status.success(), "readmill align --help: {}", String::from_utf8_lossy(&help.stderr));
     Ok(String::from_utf8_lossy(&help.stdout).contains("--minibwa"))
 }
 
 /// Makes the index of each, and compares the files byte for byte.
-fn same_index(place: &Place<'_>, tool: &Tool, name: &str) -> Result<String> {
-    place.readmill(&format!("index --kernel minibwa {name}.fa"))?;
-    place.peer(tool, &format!("index {name}.fa minibwa.{name}"))?;
+fn same_index(dir: &SampleDir<'_>, tool: &Tool, name: &str) -> Result<String> {
+    dir.readmill(&format!("index --kernel minibwa {name}.fa"))?;
+    dir.peer(tool, &format!("index {name}.fa minibwa.{name}"))?;
     let mut bytes = 0;
     for end in ["l2b", "mbw"] {
-        bytes += same_bytes(place, &format!("{name}.fa.{end}"), &format!("minibwa.{name}.{end}"))?;
+        bytes += same_bytes(dir, &format!("{name}.fa.{end}"), &format!("minibwa.{name}.{end}"))?;
     }
     Ok(format!("{bytes} bytes"))
 }
 
 /// Compares headers and records as SAM text, and records as BAM bytes, in their order.
-fn same_as(place: &Place<'_>, tool: &Tool, case: &Case, threads: usize) -> Result<String> {
-    let Case { reference, files, flags, options } = case;
+fn same_as(dir: &SampleDir<'_>, tool: &Tool, case: &AlignCase, threads: usize) -> Result<String> {
+    let AlignCase { reference, files, flags, options } = case;
     // minibwa itself takes neighbours of one name in a single file for a pair.
     let both = if *files == "both.fq" { "-p" } else { "" };
     let words = format!(
         "align --kernel minibwa {reference}.fa {files} {both} -o ours.minibwa.bam -@ {threads} {flags}"
     );
-    let mut ours = place.readmill_command(&words);
+    let mut ours = dir.readmill_command(&words);
     ours.arg("--minibwa").arg(options);
-    place.finish(ours)?;
+    dir.finish(ours)?;
     let words = format!("map -t 1 {flags} {options} minibwa.{reference} {files}");
-    let mut theirs = place.peer_command(tool, &words);
-    theirs
-        .stdout(File::create(place.path("minibwa.sam"))?)
-        .stderr(File::create(place.path("minibwa.err"))?);
+    let mut theirs = dir.peer_command(tool, &words);
+    theirs.stdout(File::create(dir.path("minibwa.sam"))?).stderr(File::create(dir.path("minibwa.err"))?);
     ensure!(theirs.status()?.success(), "minibwa {words} failed: see minibwa.err");
-    place.newest("view --no-PG -b -o minibwa.bam minibwa.sam")?;
-    let print = |file: &str| Printed::newest(place, &format!("view -h --no-PG {file}"));
+    dir.newest("view --no-PG -b -o minibwa.bam minibwa.sam")?;
+    let print = |file: &str| Printed::newest(dir, &format!("view -h --no-PG {file}"));
     let lines = same(print("ours.minibwa.bam")?, print("minibwa.sam")?, not_of_the_program)?;
-    let reads = case.reads(place)?;
+    let reads = case.reads(dir)?;
     ensure!(lines > reads, "{lines} lines of {reads} reads were compared");
-    let bytes = same_records(place, "ours.minibwa.bam", "minibwa.bam")?;
+    let bytes = same_records(dir, "ours.minibwa.bam", "minibwa.bam")?;
     Ok(format!("{lines} lines, {bytes} bytes of records"))
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use crate::parity::random::Random;
+use crate::parity::random::SeededRandom;
 
 /// A reference sequence: its name and its bases.
-pub type Sequence = (&'static str, Vec<u8>);
+pub type Contig = (&'static str, Vec<u8>);
 
 /// Reads of pairs as FASTQ: the first ones, the last ones, and both in turns.
 #[derive(Default)]
-pub struct Files {
+pub struct FastqFiles {
     /// First reads.
     pub first: String,
     /// Last reads.
@@ -22,11 +22,11 @@ pub struct Files {
 const OF_REPEATS: [u64; 4] = [0, 5, 50, 150];
 const OF_READS: [u64; 5] = [0, 2, 2, 10, 60];
 
-/// Three sequences, a good third of them repeats more or less alike, with N, IUPAC codes and lower case. The last one is
-/// like a part of the first, as alternate loci are.
-pub fn genome(random: &mut Random) -> Vec<Sequence> {
+/// Three sequences, a good third of them repeats more or less alike, with N, IUPAC codes and lower case. The last one
+/// is like a part of the first, as alternate loci are.
+pub fn genome(random: &mut SeededRandom) -> Vec<Contig> {
     let families: Vec<Vec<u8>> = (1..6).map(|n| bases(random, 300 * n)).collect();
-    let mut genome: Vec<Sequence> = Vec::new();
+    let mut genome: Vec<Contig> = Vec::new();
     for (name, length) in [("one", 160_000), ("two", 60_000)] {
         let mut sequence = Vec::new();
         while sequence.len() < length {
@@ -48,7 +48,7 @@ pub fn genome(random: &mut Random) -> Vec<Sequence> {
 }
 
 /// The genome as FASTA.
-pub fn fasta(genome: &[Sequence]) -> String {
+pub fn fasta(genome: &[Contig]) -> String {
     let mut text = String::new();
     for (name, bases) in genome {
         let _ = writeln!(text, ">{name} of the genome");
@@ -61,8 +61,8 @@ pub fn fasta(genome: &[Sequence]) -> String {
 }
 
 /// So many pairs.
-pub fn pairs(random: &mut Random, genome: &[Sequence], pairs: u64) -> Files {
-    let mut files = Files::default();
+pub fn pairs(random: &mut SeededRandom, genome: &[Contig], pairs: u64) -> FastqFiles {
+    let mut files = FastqFiles::default();
     for number in 0..pairs {
         let name = format!("read:{number}");
         let ends = ends(random, genome);
@@ -77,7 +77,7 @@ pub fn pairs(random: &mut Random, genome: &[Sequence], pairs: u64) -> Files {
 }
 
 /// The bases of both ends of a template, as they are read.
-fn ends(random: &mut Random, genome: &[Sequence]) -> [Vec<u8>; 2] {
+fn ends(random: &mut SeededRandom, genome: &[Contig]) -> [Vec<u8>; 2] {
     let length = 30 + random.below(670);
     let mut insert = piece(random, genome, length);
     if random.once_in(20) {
@@ -113,14 +113,14 @@ fn ends(random: &mut Random, genome: &[Sequence]) -> [Vec<u8>; 2] {
 }
 
 /// A piece of either strand.
-fn piece(random: &mut Random, genome: &[Sequence], length: u64) -> Vec<u8> {
+fn piece(random: &mut SeededRandom, genome: &[Contig], length: u64) -> Vec<u8> {
     let (_, from) = &genome[random.below(genome.len() as u64) as usize];
     let start = random.below(from.len() as u64 - length) as usize;
     let piece = from[start..start + length as usize].to_ascii_uppercase();
     if random.once_in(2) { reversed(&piece) } else { piece }
 }
 
-fn record(random: &mut Random, name: &str, number: Option<usize>, bases: &[u8]) -> String {
+fn record(random: &mut SeededRandom, name: &str, number: Option<usize>, bases: &[u8]) -> String {
     let number = number.map(|number| format!("/{number}")).unwrap_or_default();
     let comment = if random.once_in(3) { " 1:N:0:ACGT" } else { "" };
     let qualities: String = bases.iter().map(|_| char::from(random.pick(b"#,:FI"))).collect();
@@ -128,12 +128,12 @@ fn record(random: &mut Random, name: &str, number: Option<usize>, bases: &[u8]) 
 }
 
 /// So many bases.
-pub fn bases(random: &mut Random, count: u64) -> Vec<u8> {
+pub fn bases(random: &mut SeededRandom, count: u64) -> Vec<u8> {
     (0..count).map(|_| random.pick(b"ACGT")).collect()
 }
 
-/// A copy in which so many of a thousand bases are others, are not there, or have others behind them.
-pub fn changed(random: &mut Random, of: &[u8], per_mille: u64) -> Vec<u8> {
+/// A copy in which this number of a thousand bases is replaced, deleted, or followed by an insertion.
+pub fn changed(random: &mut SeededRandom, of: &[u8], per_mille: u64) -> Vec<u8> {
     let mut copy = Vec::with_capacity(of.len() + 8);
     for &base in of {
         match random.below(1000) < per_mille {

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::Result;
 
-use crate::parity::commands::Place;
+use crate::parity::commands::SampleDir;
 use crate::peers::{Peers, Tool};
 
 /// The shell of a script engine, and a script for it: it calls one tool after the other, by the lines of a file,
@@ -54,10 +54,10 @@ impl Gatk {
     }
 
     /// Makes calls: each is the tool's name below `tools`, and its arguments.
-    pub fn each(&self, place: &Place<'_>, calls: &[String]) -> Result<()> {
+    pub fn each(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
         let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
-        fs::write(place.path("gatk.calls"), lines)?;
-        fs::write(place.path("gatk.js"), EACH)?;
-        place.peer(&self.0, "gatk.js -- gatk.calls").map(drop)
+        fs::write(dir.path("gatk.calls"), lines)?;
+        fs::write(dir.path("gatk.js"), EACH)?;
+        dir.peer(&self.0, "gatk.js -- gatk.calls").map(drop)
     }
 }

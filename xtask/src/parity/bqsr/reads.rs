@@ -1,13 +1,13 @@
-//! Reads as no aligner writes them, with a reference and known sites: few bases, and of everything that decides which
-//! of them count, what is rare elsewhere.
+//! Reads that no aligner writes, with a reference and known sites. There are few bases, and all rare cases that decide
+//! which of them count are frequent.
 
 use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::Result;
 
-use crate::parity::commands::Place;
-use crate::parity::random::Random;
+use crate::parity::commands::SampleDir;
+use crate::parity::random::SeededRandom;
 
 /// Read groups: two share a unit, one has none, the last has one that is the ID of another.
 const GROUPS: [(&str, &str); 4] =
@@ -16,25 +16,25 @@ const GROUPS: [(&str, &str); 4] =
 const QUALITIES: [u8; 10] = [2, 5, 6, 11, 20, 25, 30, 37, 41, 93];
 
 /// The reads of one input.
-struct Reads {
-    random: Random,
+struct BqsrReads {
+    random: SeededRandom,
     contigs: Vec<(String, Vec<u8>)>,
 }
 
-/// Writes `in.bam` with so many reads, `ref.fasta` and `known.vcf`.
-pub fn make(place: &Place<'_>, reads: u64) -> Result<()> {
-    let mut it = Reads { random: Random::new(29), contigs: Vec::new() };
+/// Writes `in.bam` with this number of reads, `ref.fasta` and `known.vcf`.
+pub fn make(dir: &SampleDir<'_>, reads: u64) -> Result<()> {
+    let mut it = BqsrReads { random: SeededRandom::new(29), contigs: Vec::new() };
     for (name, length) in [("chr1", 6_000), ("chr2", 3_000), ("chr10", 900)] {
         let bases = (0..length).map(|_| it.base()).collect();
         it.contigs.push((name.to_owned(), bases));
     }
     let mut text = it.header();
     (0..reads).for_each(|i| it.read(i, &mut text));
-    fs::write(place.path("in.sam"), text)?;
-    place.samtools("view --no-PG -b -o in.bam in.sam")?;
+    fs::write(dir.path("in.sam"), text)?;
+    dir.samtools("view --no-PG -b -o in.bam in.sam")?;
     let fasta: String = it.contigs.iter().map(|(name, bases)| fasta(name, bases)).collect();
-    fs::write(place.path("ref.fasta"), fasta)?;
-    fs::write(place.path("known.vcf"), it.sites())?;
+    fs::write(dir.path("ref.fasta"), fasta)?;
+    fs::write(dir.path("known.vcf"), it.sites())?;
     Ok(())
 }
 
@@ -44,7 +44,7 @@ fn fasta(name: &str, bases: &[u8]) -> String {
     format!(">{name}\n{lines}")
 }
 
-impl Reads {
+impl BqsrReads {
     fn number(&mut self, from: u64, to: u64) -> u64 {
         from + self.random.below(to + 1 - from)
     }
@@ -100,7 +100,7 @@ impl Reads {
         parts
     }
 
-    /// Bases as the reference has them, but for one in twelve.
+    /// Bases of the reference, with one in twelve changed.
     fn bases(&mut self, contig: usize, start: u64, cigar: &[(u64, char)]) -> String {
         let (mut bases, mut at) = (String::new(), start as usize - 1);
         for &(length, kind) in cigar {
@@ -189,7 +189,7 @@ impl Reads {
         text.push('\n');
     }
 
-    /// Known sites: one at about every thirtieth base, some beside or upon each other.
+    /// Known sites: one at about every thirtieth base; some touch or overlap.
     fn sites(&mut self) -> String {
         let mut text = String::from("##fileformat=VCFv4.2\n");
         let _ = writeln!(text, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO");

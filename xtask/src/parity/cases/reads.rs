@@ -1,13 +1,13 @@
-//! Small random inputs as SAM text. What aligners write rarely is frequent here: equal places, equal names
-//! with all combinations of flags, names that differ in zeros and digits alone, fields of every type.
+//! Small random inputs as SAM text. Cases that aligners rarely write are frequent here: equal positions, equal names
+//! with all combinations of flags, names that differ only in zeros and digits, fields of every type.
 
-use crate::parity::random::Random;
+use crate::parity::random::SeededRandom;
 
 /// Sequences, read groups (one of the libraries twice, one group without) and a comment.
 const BODY: &str = "@SQ\tSN:a\tLN:5000\n@SQ\tSN:b\tLN:70000\n@SQ\tSN:c\tLN:400000000\n\
     @RG\tID:1\tLB:zoo\n@RG\tID:2\tLB:ant\n@RG\tID:3\n@RG\tID:4\tLB:zoo\n@RG\tID:5\tLB:an\n@CO\tsmall\n";
 
-/// First lines, some of which promise an order that is not kept.
+/// First lines; some promise an order that the records do not have.
 const FIRST: [&str; 6] = [
     "",
     "@HD\tVN:1.6\tSO:unsorted\tGO:query\n",
@@ -18,11 +18,11 @@ const FIRST: [&str; 6] = [
 ];
 
 /// A header.
-pub fn header(random: &mut Random) -> String {
+pub fn header(random: &mut SeededRandom) -> String {
     format!("{}{BODY}", random.pick(&FIRST))
 }
 
-/// For whom an input is made.
+/// The program for which an input is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Oracle {
     /// samtools.
@@ -33,8 +33,9 @@ pub enum Oracle {
 }
 
 /// The lines of up to `most` reads.
-pub fn reads(random: &mut Random, oracle: Oracle, most: u64) -> Vec<u8> {
-    let mut makers = Maker { names: Vec::new(), oracle, alike: random.pick(&[2, 2, 5, 50]), serial: 0 };
+pub fn reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec<u8> {
+    let mut makers =
+        RecordMaker { names: Vec::new(), oracle, alike: random.pick(&[2, 2, 5, 50]), serial: 0 };
     let mut text = Vec::new();
     for _ in 0..random.below(most + 1) {
         makers.read(random, &mut text);
@@ -42,11 +43,11 @@ pub fn reads(random: &mut Random, oracle: Oracle, most: u64) -> Vec<u8> {
     text
 }
 
-struct Maker {
+struct RecordMaker {
     /// Names given so far.
     names: Vec<Vec<u8>>,
     oracle: Oracle,
-    /// One read in so many has much in common with others, so that what is compared last decides.
+    /// One read in this many has much in common with others, so that the last criterion decides.
     alike: u64,
     serial: u64,
 }
@@ -82,8 +83,8 @@ const PIECES: [&[u8]; 25] = [
 const FLAGS: [u64; 10] = [0, 0x41, 0x81, 0x41, 0x81, 0x40, 0x80, 0x1, 0xc1, 0xc0];
 const POSITIONS: [u64; 8] = [0, 3, 3, 4, 8, 100, 4990, 60000];
 
-impl Maker {
-    fn read(&mut self, random: &mut Random, text: &mut Vec<u8>) {
+impl RecordMaker {
+    fn read(&mut self, random: &mut SeededRandom, text: &mut Vec<u8>) {
         let is_picard = self.oracle == Oracle::Picard;
         let mut flags = random.pick(&FLAGS[..if is_picard { 7 } else { 10 }]);
         for (bit, n) in [(0x10, 2), (0x20, 2), (0x100, 4), (0x800, 4), (0x400, 5), (0x200, 9)] {
@@ -123,8 +124,8 @@ impl Maker {
     }
 
     /// Often the name of another read, or one that begins like it.
-    fn name(&mut self, random: &mut Random) -> Vec<u8> {
-        let known = |random: &mut Random, names: &[Vec<u8>]| {
+    fn name(&mut self, random: &mut SeededRandom) -> Vec<u8> {
+        let known = |random: &mut SeededRandom, names: &[Vec<u8>]| {
             names.get(random.below(names.len().max(1) as u64) as usize).cloned()
         };
         let mut name = match random.below(6) {
@@ -150,7 +151,7 @@ impl Maker {
     }
 
     /// All optional fields, in any order.
-    fn fields(&mut self, random: &mut Random, mate_cigar: &str) -> String {
+    fn fields(&mut self, random: &mut SeededRandom, mate_cigar: &str) -> String {
         self.serial += 1;
         let mut fields = vec![format!("ZZ:i:{}", self.serial), format!("MC:Z:{mate_cigar}")];
         if !random.once_in(5) {
@@ -174,8 +175,9 @@ impl Maker {
     }
 }
 
-fn cigar(random: &mut Random) -> String {
-    let length = |random: &mut Random| if random.once_in(50) { 90_000 } else { 1 + random.below(4) };
+fn cigar(random: &mut SeededRandom) -> String {
+    let length =
+        |random: &mut SeededRandom| if random.once_in(50) { 90_000 } else { 1 + random.below(4) };
     match random.below(5) {
         0 => "*".to_owned(),
         1 => {
@@ -191,7 +193,7 @@ fn cigar(random: &mut Random) -> String {
 }
 
 /// Bases around the length of a k-mer, mostly of few kinds so that k-mers are equal.
-fn bases(random: &mut Random) -> String {
+fn bases(random: &mut SeededRandom) -> String {
     let from = random.pick(&["ACACG", "ACGT", "ACGTN", "ACMGRSVTWYHKDBN=", "A"]).as_bytes();
     let length = random.pick(&[0, 7, 19, 20, 21, 45]);
     let bases: String = (0..length).map(|_| char::from(random.pick(from))).collect();
@@ -199,7 +201,7 @@ fn bases(random: &mut Random) -> String {
 }
 
 /// A value with its type. Values of different types are often equal as numbers.
-fn value(random: &mut Random) -> String {
+fn value(random: &mut SeededRandom) -> String {
     match random.below(7) {
         0 => random.pick(&["A:A", "A:a", "A:!"]).to_owned(),
         1 => random.pick(&["B:c,0", "B:S,1,5", "B:f,2"]).to_owned(),

@@ -8,12 +8,12 @@ use anyhow::Result;
 use super::meaning::{self, difference, lines};
 use super::references::Fitting;
 use super::verdict::Verdict;
-use crate::parity::commands::Place;
+use crate::parity::commands::SampleDir;
 
-/// What a program printed, or said when it refused.
+/// The lines that a program printed, or its message if it refused the file.
 pub type Printed = std::result::Result<Vec<String>, String>;
 
-/// Runs a command that prints SAM. Nothing but what it is given tells it where references are.
+/// Runs a command that prints SAM. It finds references only by its arguments.
 fn printed(mut command: Command) -> Result<Printed> {
     command.stdin(Stdio::null()).env("REF_PATH", "/nowhere").env_remove("REF_CACHE");
     let output = command.output()?;
@@ -28,10 +28,10 @@ fn printed(mut command: Command) -> Result<Printed> {
 /// A file, and the reference that fits it.
 pub struct File<'a> {
     /// Where the programs run.
-    pub place: &'a Place<'a>,
+    pub dir: &'a SampleDir<'a>,
     /// The file itself.
     pub path: &'a Path,
-    /// Its number, by which what is made of it is named.
+    /// Its number; files made from it have it in their names.
     pub number: usize,
     /// The FASTA file whose contigs its header has.
     pub reference: Option<Fitting>,
@@ -50,23 +50,23 @@ impl File<'_> {
         command
     }
 
-    /// The reference with which CRAM is written. Without any, or where the header says that it is another, all bases
+    /// The reference for writing CRAM. Without one, or if the MD5 in the header differs, all bases
     /// are stored.
     pub fn to_write_with(&self) -> Option<&str> {
         self.reference.as_ref().filter(|it| it.is_same).map(|it| &it.name[..])
     }
 
-    /// What samtools reads in a file with this one's reference.
+    /// Reads the file with samtools, with this file's reference.
     pub fn samtools(&self, path: &Path) -> Result<Printed> {
-        let mut command = self.with_reference(self.place.newest_command("view"), "-T");
+        let mut command = self.with_reference(self.dir.newest_command("view"), "-T");
         command.arg(path);
-        self.told(path, printed(command)?)
+        self.without_paths(path, printed(command)?)
     }
 
-    /// What a program printed; or said, without its name and without where the files lie.
-    fn told(&self, path: &Path, printed: Printed) -> Result<Printed> {
+    /// Returns the lines that a program printed, or its message without names of the program and of directories.
+    fn without_paths(&self, path: &Path, printed: Printed) -> Result<Printed> {
         let shown = path.display().to_string();
-        let directory = format!("{}/", self.place.directory().display());
+        let directory = format!("{}/", self.dir.directory().display());
         Ok(printed.map_err(|said| {
             let said = said.strip_prefix("readmill: error: ").unwrap_or(&said);
             let said = said.strip_prefix(&format!("{shown}: ")).unwrap_or(said);
@@ -74,40 +74,40 @@ impl File<'_> {
         }))
     }
 
-    /// What readmill reads in a file with this one's reference, given these options.
+    /// Reads the file with readmill, with this file's reference and these options.
     pub fn readmill(&self, path: &Path, options: &str) -> Result<Printed> {
-        let command = self.place.readmill_command(&format!("prep -q --no-PG -O sam {options}"));
+        let command = self.dir.readmill_command(&format!("prep -q --no-PG -O sam {options}"));
         let mut command = self.with_reference(command, "--reference");
         command.arg(path);
-        self.told(path, printed(command)?)
+        self.without_paths(path, printed(command)?)
     }
 
-    /// Writes it as CRAM by samtools, with options of its `-O cram`; says why where it refuses.
+    /// Writes it as CRAM with samtools, with options of its `-O cram`; returns the message if samtools refuses.
     pub fn write_by_samtools(&self, name: &str, options: &str) -> Result<Printed> {
         let without = if self.to_write_with().is_none() { ",no_ref=1" } else { "" };
         let words = format!("view -C -O cram{options}{without} -o {name}");
-        let mut command = self.with_reference(self.place.newest_command(&words), "-T");
+        let mut command = self.with_reference(self.dir.newest_command(&words), "-T");
         command.arg(self.path);
-        self.told(self.path, printed(command)?)
+        self.without_paths(self.path, printed(command)?)
     }
 
-    /// Writes it as CRAM, and reads that by both; `before` is what it holds.
+    /// Writes it as CRAM and reads that with both programs; `before` has its records.
     pub fn write(&self, before: &[String]) -> Result<Verdict> {
         let name = self.ours();
-        let mut command = self.place.readmill_command("prep -q --no-PG -o");
+        let mut command = self.dir.readmill_command("prep -q --no-PG -o");
         command.arg(&name);
         let mut command = self.with_reference(command, "--reference");
         command.arg(self.path);
         if self.to_write_with().is_none() {
             command.args(["-O", "cram,no-ref"]);
         }
-        if let Err(said) = self.told(self.path, printed(command)?)? {
+        if let Err(said) = self.without_paths(self.path, printed(command)?)? {
             return Ok(match self.write_by_samtools("refused.cram", "")? {
                 Err(_) => Verdict::Refused(said),
                 Ok(_) => Verdict::Defect(format!("readmill alone refuses to write it: {said}")),
             });
         }
-        let path = self.place.path(&name);
+        let path = self.dir.path(&name);
         let (again, theirs) = match (self.readmill(&path, "")?, self.samtools(&path)?) {
             (Ok(again), Ok(theirs)) => (again, theirs),
             (Err(said), _) => return Ok(Verdict::Defect(format!("readmill: {said}"))),
@@ -123,18 +123,18 @@ impl File<'_> {
         })
     }
 
-    /// Writes it as CRAM by samtools, and reads that by both.
+    /// Writes it as CRAM with samtools and reads that with both programs.
     pub fn written_by_samtools(&self) -> Result<Verdict> {
         let name = format!("samtools.{}.cram", self.number);
         if self.write_by_samtools(&name, "")?.is_err() {
             return Ok(Verdict::Blank);
         }
-        let path = self.place.path(&name);
+        let path = self.dir.path(&name);
         Ok(alike(&self.readmill(&path, "")?, &self.samtools(&path)?))
     }
 }
 
-/// Whether readmill reads a CRAM file of others as samtools does.
+/// Whether readmill reads another program's CRAM file as samtools does.
 pub fn alike(ours: &Printed, theirs: &Printed) -> Verdict {
     match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => difference(ours, theirs)

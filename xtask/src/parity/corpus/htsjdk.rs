@@ -1,4 +1,4 @@
-//! htsjdk reads our CRAM files, and readmill reads what htsjdk makes of them.
+//! htsjdk reads our CRAM files, and readmill reads the CRAM files that htsjdk writes from them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,49 +7,49 @@ use anyhow::Result;
 
 use super::file::{File, alike};
 use super::meaning::{self, difference, lines};
-use super::verdict::{HTSJDKS, OURS, OURS_BY_HTSJDK, Row, Verdict};
-use crate::parity::commands::Place;
+use super::verdict::{CorpusRow, HTSJDKS, OURS, OURS_BY_HTSJDK, Verdict};
+use crate::parity::commands::SampleDir;
 
-/// What htsjdk made of a CRAM file: its records, or what it said.
-type Read = std::result::Result<Vec<String>, String>;
+/// The records that htsjdk read in a CRAM file, or its message.
+type HtsjdkResult = std::result::Result<Vec<String>, String>;
 
-/// A CRAM file of ours that htsjdk reads otherwise.
-struct Otherwise {
+/// A CRAM file of ours that htsjdk reads differently.
+struct HtsjdkDifference {
     /// The number of the file.
     at: usize,
-    read: Read,
-    /// What readmill reads.
+    read: HtsjdkResult,
+    /// The records that readmill reads.
     ours: Vec<String>,
     /// The first difference.
     what: String,
 }
 
 /// Fills in the verdicts on all files that were written as CRAM.
-pub fn compare(place: &Place<'_>, files: &[File<'_>], rows: &mut [Row]) -> Result<()> {
+pub fn compare(dir: &SampleDir<'_>, files: &[File<'_>], rows: &mut [CorpusRow]) -> Result<()> {
     let some: Vec<usize> =
         (0..rows.len()).filter(|&at| rows[at].verdicts[OURS] == Verdict::Same).collect();
     let crams: Vec<(String, &File<'_>)> =
         some.iter().map(|&at| (files[at].ours(), &files[at])).collect();
-    let read = reads(place, &crams)?;
+    let read = reads(dir, &crams)?;
     let mut again = Vec::new();
     for (&at, theirs) in some.iter().zip(read) {
         let file = &files[at];
-        let ours = file.readmill(&place.path(&file.ours()), "")?.unwrap_or_default();
+        let ours = file.readmill(&dir.path(&file.ours()), "")?.unwrap_or_default();
         let ours: Vec<String> = ours.iter().map(|line| meaning::without_made(line)).collect();
         match compared(&theirs, &ours) {
             None => rows[at].verdicts[OURS_BY_HTSJDK] = Verdict::Same,
-            Some(what) => again.push(Otherwise { at, read: theirs, ours, what }),
+            Some(what) => again.push(HtsjdkDifference { at, read: theirs, ours, what }),
         }
     }
-    judge(place, files, rows, again)?;
-    for (at, verdict) in some.iter().zip(back(place, &crams)?) {
+    judge(dir, files, rows, again)?;
+    for (at, verdict) in some.iter().zip(back(dir, &crams)?) {
         rows[*at].verdicts[HTSJDKS] = verdict;
     }
     Ok(())
 }
 
-/// Where htsjdk's reading differs from ours.
-fn compared(theirs: &Read, ours: &[String]) -> Option<String> {
+/// Describes the difference between htsjdk's reading and ours.
+fn compared(theirs: &HtsjdkResult, ours: &[String]) -> Option<String> {
     let theirs = match theirs {
         Ok(theirs) => theirs,
         Err(said) => return Some(format!("htsjdk refuses it: {said}")),
@@ -57,19 +57,24 @@ fn compared(theirs: &Read, ours: &[String]) -> Option<String> {
     difference(theirs, ours).map(|what| format!("htsjdk and readmill: {what}"))
 }
 
-/// Whether htsjdk does with samtools' CRAM 3.0 of a file what it does with ours.
-fn judge(place: &Place<'_>, files: &[File<'_>], rows: &mut [Row], again: Vec<Otherwise>) -> Result<()> {
+/// Whether htsjdk treats samtools' CRAM 3.0 of a file as it treats ours.
+fn judge(
+    dir: &SampleDir<'_>,
+    files: &[File<'_>],
+    rows: &mut [CorpusRow],
+    again: Vec<HtsjdkDifference>,
+) -> Result<()> {
     let mut crams = Vec::new();
-    for &Otherwise { at, .. } in &again {
+    for &HtsjdkDifference { at, .. } in &again {
         let name = format!("samtools3.{at}.cram");
         let _ = files[at].write_by_samtools(&name, ",version=3.0")?;
         // htsjdk reads an index that is there, whether it needs it or not.
-        if place.path(&format!("{}.crai", files[at].ours())).exists() {
-            let _ = place.newest(&format!("index {name}"));
+        if dir.path(&format!("{}.crai", files[at].ours())).exists() {
+            let _ = dir.newest(&format!("index {name}"));
         }
         crams.push((name, &files[at]));
     }
-    for (it, of_theirs) in again.into_iter().zip(reads(place, &crams)?) {
+    for (it, of_theirs) in again.into_iter().zip(reads(dir, &crams)?) {
         let same = match (&it.read, &of_theirs) {
             (Ok(a), Ok(b)) => is_explained(a, b, &it.ours),
             (Err(a), Err(b)) => kind_of(a) == kind_of(b),
@@ -81,8 +86,8 @@ fn judge(place: &Place<'_>, files: &[File<'_>], rows: &mut [Row], again: Vec<Oth
     Ok(())
 }
 
-/// Whether what htsjdk reads in our file is, field by field, what readmill reads in it or what htsjdk reads in samtools'
-/// file; and where these two agree, it is that.
+/// Whether what htsjdk reads in our file is, field by field, what readmill reads in it or what htsjdk reads in
+/// samtools' file; and where these two agree, it is that.
 fn is_explained(read: &[String], of_theirs: &[String], ours: &[String]) -> bool {
     let fields = |line: &str| -> HashSet<(usize, String)> {
         // Optional fields have no order.
@@ -103,36 +108,36 @@ fn kind_of(said: &str) -> &str {
     said.split(':').next().unwrap_or_default()
 }
 
-/// What htsjdk reads in CRAM files.
-fn reads(place: &Place<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Read>> {
+/// Reads CRAM files with htsjdk.
+fn reads(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<HtsjdkResult>> {
     let calls = crams.iter().map(|(name, file)| {
         let reference = file.to_write_with().map(|it| format!(" R={it}")).unwrap_or_default();
         format!("SamFormatConverter I={name} O=htsjdk.{name}.sam{reference}")
     });
-    let ends = place.picard_each_said(&calls.collect::<Vec<_>>())?;
+    let ends = dir.picard_each_said(&calls.collect::<Vec<_>>())?;
     let read = crams.iter().zip(ends).map(|((name, _), (code, said))| {
         if code != 0 {
             return Ok(Err(said));
         }
-        let text = fs::read(place.path(&format!("htsjdk.{name}.sam")))?;
+        let text = fs::read(dir.path(&format!("htsjdk.{name}.sam")))?;
         Ok(Ok(lines(&text).iter().map(|line| meaning::without_made(line)).collect()))
     });
     read.collect()
 }
 
-/// Has htsjdk write CRAM, which takes a reference, and reads that by readmill and samtools.
-fn back(place: &Place<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Verdict>> {
+/// Writes CRAM with htsjdk, which needs a reference, and reads that with readmill and samtools.
+fn back(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Verdict>> {
     let calls = crams.iter().filter_map(|(name, file)| {
         let reference = file.to_write_with()?;
         Some(format!("SamFormatConverter I={name} O=htsjdk.{name}.cram R={reference}"))
     });
-    let mut ends = place.picard_each_said(&calls.collect::<Vec<_>>())?.into_iter();
+    let mut ends = dir.picard_each_said(&calls.collect::<Vec<_>>())?.into_iter();
     let verdicts = crams.iter().map(|(name, file)| {
         let written = file.to_write_with().is_some() && ends.next().is_some_and(|(code, _)| code == 0);
         if !written {
             return Ok(Verdict::Blank);
         }
-        let path = place.path(&format!("htsjdk.{name}.cram"));
+        let path = dir.path(&format!("htsjdk.{name}.cram"));
         Ok(alike(&file.readmill(&path, "")?, &file.samtools(&path)?))
     });
     verdicts.collect()

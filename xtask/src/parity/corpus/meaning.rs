@@ -7,7 +7,7 @@ pub fn lines(text: &[u8]) -> Vec<String> {
     text.lines().filter(is_record).map(str::to_string).collect()
 }
 
-/// Whether a line belongs to the header: two letters behind the @, and no eleven columns.
+/// Whether a line belongs to the header: two letters after the @, and fewer than eleven columns.
 fn is_header(line: &str) -> bool {
     line.starts_with('@') && line.split('\t').next().is_some_and(|word| word.len() == 3)
 }
@@ -24,8 +24,8 @@ fn shorten(line: &str) -> String {
     line.chars().take(400).collect::<String>().replace('\t', " ")
 }
 
-/// What CRAM keeps of a record: not MAPQ and CIGAR of unmapped reads, nor RNEXT of reads that are not paired, nor
-/// whether bases that are aligned match, nor the order of fields.
+/// Returns the parts of a record that CRAM keeps. It does not keep MAPQ and CIGAR of unmapped reads, RNEXT of unpaired
+/// reads, the order of fields, and whether aligned bases match.
 pub fn of(line: &str) -> String {
     let mut columns: Vec<String> = line.split('\t').map(str::to_string).collect();
     if columns.len() < 11 {
@@ -44,7 +44,7 @@ pub fn of(line: &str) -> String {
     columns.join("\t")
 }
 
-/// The same without MD and NM, which htsjdk does not make again, and cF, which it takes for a field.
+/// The same without MD and NM, which htsjdk does not restore, and without cF, which it reads as an optional field.
 pub fn without_made(line: &str) -> String {
     let made = |field: &&str| ["MD:Z:", "NM:i:", "cF:i:"].iter().any(|made| field.starts_with(made));
     of(&line.split('\t').filter(|field| !made(field)).collect::<Vec<_>>().join("\t"))

@@ -1,4 +1,4 @@
-//! Which FASTA file belongs to which file of reads: one whose contigs are those of the header.
+//! Finds the FASTA file of a file of reads: one with the contigs of its header.
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::parity::commands::Place;
+use crate::parity::commands::SampleDir;
 
 /// Length and MD5 of contigs by their names.
 type Contigs = HashMap<String, (String, String)>;
@@ -26,18 +26,18 @@ pub struct Fitting {
 }
 
 impl References {
-    /// Those below `root`.
-    pub fn below(root: &Path, place: &Place<'_>) -> Result<Self> {
+    /// The FASTA files below `root`.
+    pub fn below(root: &Path, dir: &SampleDir<'_>) -> Result<Self> {
         let mut files = Vec::new();
         collect(root, &mut files)?;
         files.sort();
         let mut list = Vec::new();
         for (number, file) in files.into_iter().enumerate() {
             let name = format!("reference.{number}");
-            fs::copy(&file, place.path(&format!("{name}.fa")))?;
+            fs::copy(&file, dir.path(&format!("{name}.fa")))?;
             let dictionary = format!("dict -o {name}.dict {name}.fa");
-            if place.newest(&format!("faidx {name}.fa")).is_ok() && place.newest(&dictionary).is_ok() {
-                let header = fs::read_to_string(place.path(&format!("{name}.dict")))?;
+            if dir.newest(&format!("faidx {name}.fa")).is_ok() && dir.newest(&dictionary).is_ok() {
+                let header = fs::read_to_string(dir.path(&format!("{name}.dict")))?;
                 list.push((file, format!("{name}.fa"), contigs(&header).collect()));
             }
         }
@@ -45,8 +45,8 @@ impl References {
     }
 
     /// The one whose contigs a file's header has: of several one with the same MD5s, and the nearest.
-    pub fn of(&self, place: &Place<'_>, file: &Path) -> Result<Option<Fitting>> {
-        let mut command = place.newest_command("view -H");
+    pub fn of(&self, dir: &SampleDir<'_>, file: &Path) -> Result<Option<Fitting>> {
+        let mut command = dir.newest_command("view -H");
         let output = command.arg(file).output()?;
         let header = String::from_utf8_lossy(&output.stdout).into_owned();
         let wanted: Contigs = contigs(&header).collect();

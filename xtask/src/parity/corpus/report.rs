@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::verdict::{COMPARISONS, Row, Verdict};
+use super::verdict::{COMPARISONS, CorpusRow, Verdict};
 
 /// Verdicts as they are counted: blank, same, refused, numbered, as samtools', defects.
-type Counts = [usize; 6];
+type VerdictCounts = [usize; 6];
 
 fn class(verdict: &Verdict) -> usize {
     match verdict {
@@ -19,9 +19,9 @@ fn class(verdict: &Verdict) -> usize {
     }
 }
 
-/// How often each verdict was given in a comparison, as words.
-pub fn counted(rows: &[Row], comparison: usize) -> String {
-    let mut counts = Counts::default();
+/// The number of each verdict in a comparison, in words.
+pub fn counted(rows: &[CorpusRow], comparison: usize) -> String {
+    let mut counts = VerdictCounts::default();
     rows.iter().for_each(|row| counts[class(&row.verdicts[comparison])] += 1);
     let [_, same, refused, numbered, as_samtools, defects] = counts;
     format!(
@@ -31,20 +31,40 @@ pub fn counted(rows: &[Row], comparison: usize) -> String {
 }
 
 /// All tables.
-pub fn markdown(rows: &[Row], versions: &str) -> String {
-    let mut out = format!("# Test files of others\n\n{versions}\n\n");
-    out.push_str(LEGEND);
+pub fn markdown(rows: &[CorpusRow], versions: &str) -> String {
+    let mut out = format!("{INTRODUCTION}{versions}.\n\n");
     sums(rows, &mut out);
+    out.push_str(LEGEND);
     directories(rows, &mut out);
     reasons(rows, &mut out);
     files(rows, &mut out);
     out
 }
 
+const INTRODUCTION: &str = "\
+# Test files of others
+
+This page reports, for each test file of htslib, samtools and hts-specs, whether readmill reads and writes it as samtools does.
+
+```
+for name in htslib samtools hts-specs; do git clone --depth 1 https://github.com/samtools/$name corpus/$name; done
+./dev parity --corpus corpus --report report.md
+```
+
+";
+
 const LEGEND: &str = "\
-ok: the records are the same. refused: refused as it should be, by samtools, too, or as the specification's tests ask \
-for. row N: an accepted difference in docs/parity.md. as samtools': htsjdk does the same with samtools' CRAM of the \
-file. –: there was nothing to compare.\n\n";
+| verdict | meaning |
+|---|---|
+| ok | the records are the same |
+| refused | refused, as it should be: samtools refuses it, too, or the specification's tests ask for it |
+| row N | an accepted difference, [by its number](parity.md#accepted-differences) |
+| as samtools' | htsjdk does the same with samtools' CRAM of the file |
+| – | there was nothing to compare |
+
+[How the files are compared](parity.md#test-files-of-others).
+
+";
 
 /// A table's head.
 fn head(out: &mut String, columns: &[&str]) {
@@ -53,12 +73,12 @@ fn head(out: &mut String, columns: &[&str]) {
 
 const CLASSES: [&str; 5] = ["ok", "refused", "row", "as samtools'", "DEFECT"];
 
-/// By comparison and by what the files are.
-fn sums(rows: &[Row], out: &mut String) {
+/// By comparison and by format.
+fn sums(rows: &[CorpusRow], out: &mut String) {
     out.push_str("## Sums\n\n");
     head(out, &[&["comparison", "files"], &CLASSES[..]].concat());
     for (at, comparison) in COMPARISONS.iter().enumerate() {
-        let mut kinds: BTreeMap<&str, Counts> = BTreeMap::new();
+        let mut kinds: BTreeMap<&str, VerdictCounts> = BTreeMap::new();
         for row in rows {
             let key = if at == 0 { row.kind } else { "" };
             kinds.entry(key).or_default()[class(&row.verdicts[at])] += 1;
@@ -74,11 +94,11 @@ fn sums(rows: &[Row], out: &mut String) {
     out.push('\n');
 }
 
-/// By directory: in each comparison those that are the same, of those compared.
-fn directories(rows: &[Row], out: &mut String) {
-    out.push_str("## By directory\n\nThe same, of those that were compared.\n\n");
+/// By directory: for each comparison the number of equal files and of compared files.
+fn directories(rows: &[CorpusRow], out: &mut String) {
+    out.push_str("## By directory\n\nFiles that are the same, of those that were compared.\n\n");
     head(out, &[&["directory", "files"], &COMPARISONS[..]].concat());
-    let mut all: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    let mut all: BTreeMap<&str, Vec<&CorpusRow>> = BTreeMap::new();
     for row in rows {
         let directory = row.shown.rsplit_once('/').map_or(".", |(directory, _)| directory);
         all.entry(directory).or_default().push(row);
@@ -101,9 +121,9 @@ fn directories(rows: &[Row], out: &mut String) {
 }
 
 /// Every file that is not the same in all comparisons, and why.
-fn reasons(rows: &[Row], out: &mut String) {
+fn reasons(rows: &[CorpusRow], out: &mut String) {
     out.push_str("## Not the same\n\n");
-    head(out, &["file", "comparison", "verdict", "what was said or seen"]);
+    head(out, &["file", "comparison", "verdict", "reason"]);
     for row in rows {
         for (verdict, comparison) in row.verdicts.iter().zip(COMPARISONS) {
             if let Some(why) = verdict.reason() {
@@ -117,7 +137,7 @@ fn reasons(rows: &[Row], out: &mut String) {
 }
 
 /// Every file.
-fn files(rows: &[Row], out: &mut String) {
+fn files(rows: &[CorpusRow], out: &mut String) {
     out.push_str("## Every file\n\n");
     head(out, &[&["file"], &COMPARISONS[..]].concat());
     for row in rows {

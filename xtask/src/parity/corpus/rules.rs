@@ -1,4 +1,4 @@
-//! Which difference in reading is none: each by what can be seen in the file or is said of it, none by its name. The
+//! Rules for accepted differences in reading. Each uses the content of the file or a message, none the file's name. The
 //! numbers are those of the accepted differences in docs/parity.md.
 
 use std::fs;
@@ -10,7 +10,7 @@ use super::file::{File, Printed};
 use super::meaning::{difference, lines};
 use super::verdict::Verdict;
 
-/// Files without the block or container that ends them.
+/// Files without their last block or container.
 const NO_END: u32 = 95;
 /// Contigs that BAM cannot hold.
 const LONG_CONTIGS: u32 = 96;
@@ -23,7 +23,7 @@ const EMPTY_NAMES: u32 = 99;
 /// U in SAM text.
 const URACIL: u32 = 100;
 
-/// What is to be thought of what both read in a file, or of who refuses it.
+/// Returns the verdict on a file, from the records or the refusals of both programs.
 pub fn reading(file: &File<'_>, kind: &str, ours: &Printed, theirs: &Printed) -> Result<Verdict> {
     Ok(match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => match difference(ours, theirs) {
@@ -52,7 +52,7 @@ fn refuses_alone(file: &File<'_>, theirs: &[String], said: String) -> Result<Ver
 
 /// Whether `samtools quickcheck` finds that the end is missing.
 fn has_no_end(file: &File<'_>) -> Result<bool> {
-    let mut command = file.place.newest_command("quickcheck -v");
+    let mut command = file.dir.newest_command("quickcheck -v");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
     let said = [output.stdout, output.stderr].concat();
     Ok(String::from_utf8_lossy(&said).contains("missing EOF block"))
@@ -60,7 +60,7 @@ fn has_no_end(file: &File<'_>) -> Result<bool> {
 
 /// The lines of its header, as samtools gives them.
 fn header(file: &File<'_>) -> Result<String> {
-    let mut command = file.place.newest_command("view -H");
+    let mut command = file.dir.newest_command("view -H");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

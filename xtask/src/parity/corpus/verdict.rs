@@ -1,4 +1,4 @@
-//! How a file fared in each comparison.
+//! The verdicts on a file, one for each comparison.
 
 use std::fmt;
 
@@ -30,18 +30,18 @@ pub enum Verdict {
     Blank,
     /// The records are the same.
     Same,
-    /// Refused as it should be: by samtools, too, or as the specification's own tests ask for.
+    /// Refused, as it should be: samtools refuses it, too, or the specification's own tests require it.
     Refused(String),
-    /// Refused, read or told otherwise on purpose: a row of the accepted differences in docs/parity.md.
+    /// Different on purpose: a row of the accepted differences in docs/parity.md.
     Numbered(u32, String),
     /// htsjdk does the same with samtools' CRAM of the file.
     AsSamtools(String),
-    /// What should not be.
+    /// A defect.
     Defect(String),
 }
 
 impl Verdict {
-    /// Why it is not the same; nothing where it is.
+    /// The reason if it is not the same, else `None`.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Verdict::Blank | Verdict::Same => None,
@@ -73,7 +73,7 @@ impl fmt::Display for Verdict {
 
 /// A file of the corpus and its verdicts, one for each of [`COMPARISONS`].
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct CorpusRow {
     /// Its path below the corpus.
     pub shown: String,
     /// SAM, BAM or CRAM, by its name.

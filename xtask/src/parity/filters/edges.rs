@@ -1,12 +1,12 @@
-//! Random reads near the ends of short sequences, with what filters ask for.
+//! Random reads near the ends of short sequences, with the fields that filters use.
 
 use std::fmt::Write as _;
 
-use crate::parity::random::Random;
+use crate::parity::random::SeededRandom;
 
 const SEQUENCES: [(&str, u64); 3] = [("c1", 1_000), ("c2", 300), ("c3", 2_000)];
 
-/// A SAM file of so many reads. Alignments are such that Picard's CleanSam has a fitting answer for them: what hangs
+/// A SAM file with this number of reads. Picard's CleanSam has a fitting result for all alignments: the part that hangs
 /// over has few deletions, and reads start on their sequence (row 62 of docs/parity.md).
 pub fn text(reads: u64) -> String {
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\n");
@@ -14,7 +14,7 @@ pub fn text(reads: u64) -> String {
         let _ = writeln!(text, "@SQ\tSN:{name}\tLN:{length}");
     }
     text += "@RG\tID:a\tSM:s\tLB:l\n@RG\tID:b\tSM:s\tLB:m\n";
-    let mut random = Random::new(11);
+    let mut random = SeededRandom::new(11);
     for number in 0..reads {
         text += &read(&mut random, number);
     }
@@ -29,7 +29,7 @@ struct Alignment {
 }
 
 impl Alignment {
-    fn random(random: &mut Random) -> Self {
+    fn random(random: &mut SeededRandom) -> Self {
         let mut it = Alignment { cigar: String::new(), query: 0, span: 0 };
         if random.once_in(8) {
             it.push(1 + random.below(5), 'S');
@@ -54,7 +54,7 @@ impl Alignment {
     }
 
     /// A position, from 1, so that the alignment ends somewhere near the end of the sequence, or anywhere.
-    fn position(&self, random: &mut Random, length: u64) -> u64 {
+    fn position(&self, random: &mut SeededRandom, length: u64) -> u64 {
         if random.once_in(3) {
             return 1 + random.below(length - self.span);
         }
@@ -62,7 +62,7 @@ impl Alignment {
     }
 }
 
-fn read(random: &mut Random, number: u64) -> String {
+fn read(random: &mut SeededRandom, number: u64) -> String {
     let (own, mate) = (Alignment::random(random), Alignment::random(random));
     let ((name, length), (next, next_length)) = (random.pick(&SEQUENCES), random.pick(&SEQUENCES));
     let mut flags = random.pick(&[0, 16, 99, 147, 97, 145, 73, 133, 4, 1024, 256, 2048]);
@@ -88,7 +88,7 @@ fn read(random: &mut Random, number: u64) -> String {
     line + &fields(random) + "\n"
 }
 
-fn fields(random: &mut Random) -> String {
+fn fields(random: &mut SeededRandom) -> String {
     let mut fields = format!("\tRG:Z:{}", random.pick(&["a", "b"]));
     if random.once_in(2) {
         let exact = random.once_in(2);

@@ -1,55 +1,55 @@
-//! Mates told of each other, beside Picard FixMateInformation and samtools fixmate.
+//! Compares mate information with Picard FixMateInformation and samtools fixmate.
 
 use std::fs;
 
 use anyhow::{Result, ensure};
 
 use super::dictionary::sequences;
-use crate::parity::commands::Place;
+use crate::parity::commands::SampleDir;
 use crate::parity::ledger::Ledger;
 use crate::parity::lines::{Printed, same, tags_in_order};
-use crate::parity::random::Random;
+use crate::parity::random::SeededRandom;
 
-/// Compares on `in.bam`, once all that mates know of each other is broken.
-pub fn compare(place: &Place<'_>, ledger: &mut Ledger) {
-    ledger.check("mates.bam: what mates know of each other is broken", || broken(place));
+/// Compares on `in.bam`, after damaging all mate information.
+pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
+    ledger.check("mates.bam: what mates know of each other is broken", || broken(dir));
     ledger.check("mates.bam: filter --fix-mates samtools as samtools fixmate -m", || {
-        place.readmill("filter mates.bam -o ours.bam --fix-mates samtools")?;
-        place.newest("fixmate -m --no-PG mates.bam theirs.bam")?;
-        records(place, |_| true)
+        dir.readmill("filter mates.bam -o ours.bam --fix-mates samtools")?;
+        dir.newest("fixmate -m --no-PG mates.bam theirs.bam")?;
+        records(dir, |_| true)
     });
     let picard = "FixMateInformation ASSUME_SORTED=true";
     ledger.check(&format!("mates.bam: filter --fix-mates picard as Picard's {picard}"), || {
-        place.readmill("filter mates.bam -o ours.bam --fix-mates picard")?;
-        let codes = place.picard_each(&[format!("{picard} I=mates.bam O=theirs.bam")])?;
+        dir.readmill("filter mates.bam -o ours.bam --fix-mates picard")?;
+        let codes = dir.picard_each(&[format!("{picard} I=mates.bam O=theirs.bam")])?;
         ensure!(codes == [0], "Picard ends with {codes:?}");
-        records(place, tags_in_order)
+        records(dir, tags_in_order)
     });
     ledger.check("mates.bam sorted by coordinate is refused", || {
-        place.newest("sort -o sorted.bam mates.bam")?;
-        let refused = place.readmill_command("filter sorted.bam -o ours.bam --fix-mates picard");
+        dir.newest("sort -o sorted.bam mates.bam")?;
+        let refused = dir.readmill_command("filter sorted.bam -o ours.bam --fix-mates picard");
         ensure!({ refused }.output()?.status.code() == Some(2), "it is not");
-        let header = Printed::newest(place, "view -H --no-PG sorted.bam")?.text()?;
-        fs::write(place.path("silent.header"), header.replace("SO:coordinate", "SO:unknown"))?;
-        let silent = Printed::by(place.newest_command("reheader -P silent.header sorted.bam"))?;
-        fs::write(place.path("silent.bam"), silent.bytes()?)?;
-        let refused = place.readmill_command("filter silent.bam -o ours.bam --fix-mates picard");
+        let header = Printed::newest(dir, "view -H --no-PG sorted.bam")?.text()?;
+        fs::write(dir.path("silent.header"), header.replace("SO:coordinate", "SO:unknown"))?;
+        let silent = Printed::by(dir.newest_command("reheader -P silent.header sorted.bam"))?;
+        fs::write(dir.path("silent.bam"), silent.bytes()?)?;
+        let refused = dir.readmill_command("filter silent.bam -o ours.bam --fix-mates picard");
         ensure!({ refused }.output()?.status.code() == Some(2), "it is not where the header is silent");
         Ok(String::new())
     });
 }
 
-fn records(place: &Place<'_>, normal: crate::parity::lines::Normal) -> Result<String> {
-    let [ours, theirs] = ["view ours.bam", "view theirs.bam"].map(|words| Printed::newest(place, words));
+fn records(dir: &SampleDir<'_>, normal: crate::parity::lines::Normal) -> Result<String> {
+    let [ours, theirs] = ["view ours.bam", "view theirs.bam"].map(|words| Printed::newest(dir, words));
     Ok(format!("{} records", same(ours?, theirs?, normal)?))
 }
 
-/// Writes `mates.bam`: the reads of `in.bam` with other strands, without what mates know of each other or with
-/// something wrong in its place, some beyond the ends of sequences, some with secondary alignments, some alone.
-fn broken(place: &Place<'_>) -> Result<String> {
-    let text = Printed::newest(place, "view -h --no-PG in.bam")?.text()?;
+/// Writes `mates.bam`: the reads of `in.bam` with other strands, without mate information or with
+/// wrong information, some beyond the ends of sequences, some with secondary alignments, some without their mate.
+fn broken(dir: &SampleDir<'_>) -> Result<String> {
+    let text = Printed::newest(dir, "view -h --no-PG in.bam")?.text()?;
     let lengths = sequences(&text);
-    let (mut random, mut out) = (Random::new(5), String::new());
+    let (mut random, mut out) = (SeededRandom::new(5), String::new());
     for line in text.lines() {
         if line.starts_with('@') {
             out += &format!("{}\n", line.replace("SO:coordinate", "SO:unsorted"));
@@ -57,12 +57,12 @@ fn broken(place: &Place<'_>) -> Result<String> {
             out += &broken_read(line, &lengths, &mut random);
         }
     }
-    fs::write(place.path("mates.sam"), &out)?;
-    place.newest("view --no-PG -b -o mates.bam mates.sam")?;
+    fs::write(dir.path("mates.sam"), &out)?;
+    dir.newest("view --no-PG -b -o mates.bam mates.sam")?;
     Ok(format!("{} lines", out.lines().count()))
 }
 
-fn broken_read(line: &str, lengths: &[(&str, u64)], random: &mut Random) -> String {
+fn broken_read(line: &str, lengths: &[(&str, u64)], random: &mut SeededRandom) -> String {
     let mut columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
     let mut flags: u32 = columns[1].parse().unwrap_or(0);
     flags ^= if random.once_in(4) { 0x10 } else { 0 };

@@ -1,10 +1,10 @@
-//! Random headers whose sequences, read groups and programs clash with those of others, and reads that name
+//! Random headers whose sequences, read groups and programs clash with those of others, and reads that refer to
 //! them.
 
 use crate::parity::cases::reads::Oracle;
-use crate::parity::random::Random;
+use crate::parity::random::SeededRandom;
 
-/// For samtools they look like those that are made up for others. Picard would mistake one for the other.
+/// For samtools they look like IDs that it generates. Picard would confuse the two.
 fn all_ids(oracle: Oracle) -> [&'static str; 6] {
     match oracle {
         Oracle::Samtools => ["g", "h", "g.1", "g.2", "h.1", "g.1.1"],
@@ -13,15 +13,15 @@ fn all_ids(oracle: Oracle) -> [&'static str; 6] {
 }
 
 /// Some of these, each once, in any order.
-fn some<'a>(random: &mut Random, of: &[&'a str]) -> Vec<&'a str> {
+fn some<'a>(random: &mut SeededRandom, of: &[&'a str]) -> Vec<&'a str> {
     let mut left = of.to_vec();
     random.shuffle(&mut left);
     left.truncate(random.below(of.len() as u64 + 1) as usize);
     left
 }
 
-/// A header. Sequences mostly stand in the order of their names, so that dictionaries fit each other.
-pub fn header(random: &mut Random, oracle: Oracle) -> String {
+/// A header. Sequences are mostly in the order of their names, so that dictionaries agree.
+pub fn header(random: &mut SeededRandom, oracle: Oracle) -> String {
     let all_ids = all_ids(oracle);
     let mut text =
         random.pick(&["", "@HD\tVN:1.5\tSO:coordinate\n", "@HD\tVN:1.6\tGO:query\n"]).to_owned();
@@ -58,11 +58,11 @@ pub fn ids<'a>(header: &'a str, kind: &str) -> Vec<&'a str> {
 }
 
 /// The header with some reads. For samtools some name a read group or program that their header lacks.
-pub fn with_reads(random: &mut Random, header: &str, oracle: Oracle) -> String {
+pub fn with_reads(random: &mut SeededRandom, header: &str, oracle: Oracle) -> String {
     let (sequences, mut text) = (ids(header, "@SQ"), header.to_owned());
     for i in 0..random.below(12) {
         let flag = random.pick(&[0, 0x10, 0x41, 0x91]);
-        let place = |random: &mut Random| match sequences.len() {
+        let place = |random: &mut SeededRandom| match sequences.len() {
             0 => ("*", 0),
             n => (sequences[random.below(n as u64) as usize], 1 + random.below(4)),
         };

@@ -1,23 +1,23 @@
-//! What a file says, whatever its read groups and programs are called.
+//! The content of a file, independent of the IDs of read groups and programs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, ensure};
 
 use super::headers::ids;
-use crate::parity::raw::Reads;
+use crate::parity::raw::ReadsFile;
 
-/// What a file says.
-pub struct Meaning {
+/// Header and records of a file, with the content of read groups and programs in place of their IDs.
+pub struct ResolvedFile {
     /// The names of the sequences, in order.
     pub sequences: Vec<String>,
     lines: BTreeSet<String>,
-    /// By ID, what the read group says, its ID and program left out.
+    /// By ID, the fields of the read group without ID and program.
     groups: BTreeMap<String, String>,
-    /// By ID, what the program and those before it say.
+    /// By ID, the fields of the program and of those before it.
     chains: BTreeMap<String, String>,
     comments: Vec<String>,
-    /// The records, in order, with what their read groups and programs say in place of IDs.
+    /// The records, in order, with the content of their read groups and programs in place of IDs.
     pub records: Vec<String>,
 }
 
@@ -33,9 +33,9 @@ fn said(line: &str, without: &[&str]) -> String {
     fields.join(" ")
 }
 
-impl Meaning {
-    /// What these reads, SAM, say.
-    pub fn of(reads: &Reads) -> Result<Self> {
+impl ResolvedFile {
+    /// Resolves the IDs in these reads.
+    pub fn of(reads: &ReadsFile) -> Result<Self> {
         let header = reads.header.join("\n");
         let of_kind = |kind: &'static str| {
             header.lines().filter(move |line| line.starts_with(&format!("{kind}\t")))
@@ -63,7 +63,7 @@ impl Meaning {
             programs.keys().map(|id| (id.clone(), chain(id))).collect();
         let mut comments: Vec<String> = of_kind("@CO").map(str::to_owned).collect();
         comments.sort();
-        let mut meaning = Meaning {
+        let mut meaning = ResolvedFile {
             sequences: ids(&header, "@SQ").into_iter().map(str::to_owned).collect(),
             lines: of_kind("@SQ").map(|line| said(line, &[])).collect(),
             groups,
@@ -77,7 +77,7 @@ impl Meaning {
         Ok(meaning)
     }
 
-    /// The record with its fields in the order of the alphabet. An ID that the header lacks says nothing.
+    /// The record with its fields in alphabetical order. An ID that the header lacks is left out.
     fn record(&self, line: &str) -> String {
         let columns: Vec<&str> = line.split('\t').collect();
         let (columns, fields) = columns.split_at(columns.len().min(11));
@@ -93,8 +93,8 @@ impl Meaning {
         format!("{}\t{}", columns.join("\t"), said.join("\t"))
     }
 
-    /// Checks that these, ours, say what theirs say. The order of sequences and records may differ.
-    pub fn same(&self, theirs: &Meaning) -> Result<()> {
+    /// Checks that our file has the same meaning as theirs. The order of sequences and records can differ.
+    pub fn same(&self, theirs: &ResolvedFile) -> Result<()> {
         let values = |by_id: &BTreeMap<String, String>| by_id.values().cloned().collect::<BTreeSet<_>>();
         for (what, ours, theirs) in [
             ("@SQ", self.lines.clone(), theirs.lines.clone()),
@@ -116,13 +116,13 @@ impl Meaning {
         Ok(())
     }
 
-    /// Whether an input's sequences stand here in the order of its header.
+    /// Whether the sequences of an input are here in the order of its header.
     pub fn keeps_order_of(&self, header: &str) -> bool {
         let place = |name: &&str| self.sequences.iter().position(|other| other == name);
         ids(header, "@SQ").iter().map(place).is_sorted()
     }
 
-    /// How many IDs here are those of no input.
+    /// The number of IDs that no input has.
     pub fn renamed(&self, headers: &[String]) -> usize {
         let unknown = |kind: &'static str, by_id: &BTreeMap<String, String>| {
             let known: BTreeSet<&str> = headers.iter().flat_map(|header| ids(header, kind)).collect();

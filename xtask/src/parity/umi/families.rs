@@ -1,12 +1,12 @@
-//! Reads of molecules that UMIs tell apart, with errors in the UMIs.
+//! Reads of molecules that differ in their UMIs, with errors in the UMIs.
 //!
-//! What makes positions of readmill, umi_tools and fgumi differ is left out: clips, gaps, mapping
+//! Left out is everything for which readmill, umi_tools and fgumi define positions differently: clips, gaps, mapping
 //! qualities of 0, mates on another sequence; UMIs of several lengths at one position, and N in duplex
 //! ones.
 
 use std::fmt::Write;
 
-use crate::parity::random::Random;
+use crate::parity::random::SeededRandom;
 
 /// Bases of a read.
 const READ: u64 = 30;
@@ -26,10 +26,10 @@ struct Position {
 /// A UMI of a molecule: that of its lower end, and in duplex also that of its higher end.
 type Ends = [Vec<u8>; 2];
 
-/// Reads of molecules at so many positions as SAM text. In duplex, each end of a molecule has a UMI,
+/// Reads of molecules at this number of positions as SAM text. In duplex, each end of a molecule has a UMI,
 /// and both strands of it are read; else, one UMI and one strand. Returns the number of molecules,
 /// too.
-pub fn families(random: &mut Random, positions: u64, duplex: bool) -> (String, u64) {
+pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (String, u64) {
     let (mut templates, mut molecules) = (Vec::new(), 0);
     for at in 0..positions {
         let position = Position {
@@ -45,7 +45,7 @@ pub fn families(random: &mut Random, positions: u64, duplex: bool) -> (String, u
         let number = 1 + random.below(most);
         let mut ends: Ends = Default::default();
         for _ in 0..number {
-            // Near molecules with few templates are what the rules on counts and ties decide on.
+            // The rules on counts and ties decide on near molecules with few templates.
             ends = match random.once_in(2) && !ends[0].is_empty() {
                 true => ends.map(|umi| with_errors(random, &umi, 8)),
                 false => lengths.map(|length| (0..length).map(|_| random.pick(b"ACGT")).collect()),
@@ -69,13 +69,13 @@ pub fn families(random: &mut Random, positions: u64, duplex: bool) -> (String, u
     (text + &templates.concat(), molecules)
 }
 
-/// Once in so many bases, another or the same.
-fn with_errors(random: &mut Random, umi: &[u8], once_in: u64) -> Vec<u8> {
+/// A random base once in this many bases (it can be the same), else the base itself.
+fn with_errors(random: &mut SeededRandom, umi: &[u8], once_in: u64) -> Vec<u8> {
     umi.iter().map(|&base| if random.once_in(once_in) { random.pick(b"ACGT") } else { base }).collect()
 }
 
 /// The UMI as it was read: that of the first segment comes first.
-fn umi(random: &mut Random, ends: &Ends, duplex: bool, first_is_lower: bool) -> String {
+fn umi(random: &mut SeededRandom, ends: &Ends, duplex: bool, first_is_lower: bool) -> String {
     let [mut first, mut second] = ends.clone().map(|umi| with_errors(random, &umi, 40));
     if !duplex {
         if random.once_in(100) {
@@ -91,7 +91,7 @@ fn umi(random: &mut Random, ends: &Ends, duplex: bool, first_is_lower: bool) -> 
 
 /// The two lines of a template.
 fn template(
-    random: &mut Random,
+    random: &mut SeededRandom,
     at: &Position,
     number: usize,
     umi: &str,

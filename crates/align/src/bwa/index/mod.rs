@@ -29,7 +29,7 @@ pub struct IndexOptions {
     pub unpacked: bool,
 }
 
-/// The files that [`build_index`] writes before they get their names: for whoever ends the process meanwhile.
+/// The files that [`build_index`] writes before it renames them, for cleaning up if the process is ended.
 pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
     partial::meanwhile(prefix, &[&SUFFIXES[..], &[".0123"]].concat())
 }

@@ -1,11 +1,11 @@
-//! The bases of a reference, four a byte, and what the files beside them say.
+//! The bases of a reference, four in each byte, and the files that describe them.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-use crate::fasta::{self, Line};
+use crate::fasta::{self, FastaLine};
 use crate::partial::Partial;
 
 /// A reference as bwa packs it.
@@ -14,12 +14,12 @@ pub(super) struct Packed {
     /// Four bases a byte, the first in the highest bits.
     bytes: Vec<u8>,
     bases: u64,
-    sequences: Vec<Sequence>,
+    sequences: Vec<PackedSequence>,
     holes: Vec<Hole>,
     draw: Draw,
 }
 
-struct Sequence {
+struct PackedSequence {
     name: String,
     comment: String,
     offset: u64,
@@ -27,7 +27,7 @@ struct Sequence {
     holes: u32,
 }
 
-/// A stretch of one letter that is not a base.
+/// A run of one letter that is not a base.
 struct Hole {
     offset: u64,
     length: u64,
@@ -50,7 +50,7 @@ impl Draw {
     }
 }
 
-/// What stands in `.ann` for a sequence without a comment.
+/// The text in `.ann` for a sequence without a comment.
 const NO_COMMENT: &str = "(null)";
 
 impl Packed {
@@ -58,7 +58,7 @@ impl Packed {
     pub(super) fn read(file: &Path) -> Result<Self> {
         let (mut packed, mut names, mut last) = (Packed::default(), HashSet::new(), 0);
         fasta::lines(file, |line| match line {
-            Line::Head { name, comment } => {
+            FastaLine::Head { name, comment } => {
                 last = 0;
                 packed.begin(name, comment)?;
                 let name = packed.sequences.last().map_or("", |sequence| sequence.name.as_str());
@@ -67,7 +67,7 @@ impl Packed {
                 }
                 Err(Error::input(format!("two sequences are called {name}")))
             }
-            Line::Letters(letters) => packed.push(letters, &mut last),
+            FastaLine::Letters(letters) => packed.push(letters, &mut last),
         })?;
         Ok(packed)
     }
@@ -80,7 +80,7 @@ impl Packed {
             return Err(Error::input(format!("sequence {} has no name", self.sequences.len() + 1)));
         }
         let comment = comment.map_or_else(|| Ok(NO_COMMENT.to_owned()), text)?;
-        self.sequences.push(Sequence {
+        self.sequences.push(PackedSequence {
             name: text(name)?,
             comment,
             offset: self.bases,
@@ -154,7 +154,7 @@ impl Packed {
 
     fn annotations(&self) -> String {
         let mut text = format!("{} {} 11\n", self.bases, self.sequences.len());
-        for Sequence { name, comment, offset, length, holes } in &self.sequences {
+        for PackedSequence { name, comment, offset, length, holes } in &self.sequences {
             text.push_str(&format!("0 {name} {comment}\n{offset} {length} {holes}\n"));
         }
         text

@@ -21,7 +21,7 @@ use crate::partial::{self, Partial};
 use crate::suffixes;
 use sequences::Sequences;
 
-/// The files that [`build_index`] writes before they get their names: for whoever ends the process meanwhile.
+/// The files that [`build_index`] writes before it renames them, for cleaning up if the process is ended.
 pub fn unfinished(prefix: &Path) -> Vec<PathBuf> {
     partial::meanwhile(prefix, &SUFFIXES)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-use crate::fasta::{self, Line};
+use crate::fasta::{self, FastaLine};
 use crate::partial::Partial;
 
 /// A reference as minibwa packs it.
@@ -69,7 +69,7 @@ impl Sequences {
     pub(super) fn read(file: &Path) -> Result<Self> {
         let (mut sequences, mut names) = (Sequences::default(), HashSet::new());
         fasta::lines(file, |line| match line {
-            Line::Head { name, comment } => {
+            FastaLine::Head { name, comment } => {
                 sequences.begin(name, comment.unwrap_or_default())?;
                 if names.insert(name.to_vec()) {
                     return Ok(());
@@ -77,7 +77,7 @@ impl Sequences {
                 let name = String::from_utf8_lossy(name);
                 Err(Error::input(format!("two sequences are called {name}")))
             }
-            Line::Letters(letters) => sequences.push(letters),
+            FastaLine::Letters(letters) => sequences.push(letters),
         })?;
         Ok(sequences)
     }

@@ -11,7 +11,7 @@ use readmill_align::bwa::{self, BwaKernel, BwaOptions, IndexOptions};
 #[cfg(feature = "minibwa")]
 use readmill_align::minibwa::{self, MinibwaKernel, MinibwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
-use readmill_record::{Read, Reads};
+use readmill_record::{Read, ReadBatch};
 use tempfile::TempDir;
 
 /// Pseudo-random numbers (xorshift64*, Vigna 2016).
@@ -134,8 +134,8 @@ pub fn templates(count: usize) -> Vec<[Parts; 2]> {
 }
 
 /// All reads as one batch of `segments` a template.
-pub fn reads(segments: usize, count: usize) -> Reads {
-    let mut reads = Reads::new(segments, 0);
+pub fn reads(segments: usize, count: usize) -> ReadBatch {
+    let mut reads = ReadBatch::new(segments, 0);
     for template in templates(count) {
         for (name, bases, qualities) in &template[..segments] {
             let (name, qualities) = (name.as_bytes(), Some(&qualities[..]));
@@ -189,7 +189,11 @@ pub fn minibwa(options: MinibwaOptions) -> Arc<dyn Kernel> {
 }
 
 /// Records of one batch.
-pub fn records(kernel: &Arc<dyn Kernel>, reads: &Reads, group: Option<&[u8]>) -> Vec<(usize, Vec<u8>)> {
+pub fn records(
+    kernel: &Arc<dyn Kernel>,
+    reads: &ReadBatch,
+    group: Option<&[u8]>,
+) -> Vec<(usize, Vec<u8>)> {
     let mut aligner = kernel.clone().aligner().unwrap();
     let seeded = aligner.seed(reads).unwrap();
     let model = kernel.infer(&[&seeded]).unwrap();
@@ -202,8 +206,8 @@ pub fn records(kernel: &Arc<dyn Kernel>, reads: &Reads, group: Option<&[u8]>) ->
     records
 }
 
-/// What aligning a stream in batches gives: all records, one behind the other.
-pub fn align(kernel: &Arc<dyn Kernel>, reads: &Reads, batch: usize, threads: usize) -> Vec<u8> {
+/// All records of a stream aligned in batches, one after the other.
+pub fn align(kernel: &Arc<dyn Kernel>, reads: &ReadBatch, batch: usize, threads: usize) -> Vec<u8> {
     let (mut out, mut pending) = (Vec::new(), Vec::new());
     let mut cohorts = kernel.cohort_bases(reads.segments()).map(Cohorts::new);
     for first in (0..reads.templates()).step_by(batch) {
@@ -226,9 +230,9 @@ pub fn align(kernel: &Arc<dyn Kernel>, reads: &Reads, batch: usize, threads: usi
 }
 
 /// Seeds batches on several threads and writes them on others.
-fn cohort(kernel: &Arc<dyn Kernel>, batches: &[Reads], threads: usize, out: &mut Vec<u8>) {
+fn cohort(kernel: &Arc<dyn Kernel>, batches: &[ReadBatch], threads: usize, out: &mut Vec<u8>) {
     let each = batches.len().div_ceil(threads).max(1);
-    let seed = |batches: &[Reads]| {
+    let seed = |batches: &[ReadBatch]| {
         let mut aligner = Arc::clone(kernel).aligner().unwrap();
         batches.iter().map(|batch| aligner.seed(batch).unwrap()).collect::<Vec<_>>()
     };
@@ -245,7 +249,7 @@ fn cohort(kernel: &Arc<dyn Kernel>, batches: &[Reads], threads: usize, out: &mut
 
 fn emit(
     aligner: &mut dyn Aligner,
-    batch: &Reads,
+    batch: &ReadBatch,
     seeded: Seeded,
     model: &readmill_align::Model,
     out: &mut Vec<u8>,

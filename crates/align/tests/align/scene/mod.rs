@@ -1,10 +1,10 @@
-//! What holds of every kernel, on the reads of `common`.
+//! Properties of every kernel, on the reads of `common`.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 
 use readmill_align::{Kernel, Seeded};
-use readmill_record::{Error, Kind, Read, Reads, RecordRef};
+use readmill_record::{Error, ErrorKind, Read, ReadBatch, RecordRef};
 
 use super::common::{align, reads, records};
 
@@ -57,19 +57,19 @@ pub fn reads_that_cannot_be_records_are_errors(kernel: &Arc<dyn Kernel>) {
         (b"a\0b", b"ACGT", "NUL"),
         (b"long", &long_read, "200,000 bases"),
     ] {
-        let mut reads = Reads::new(1, 41);
+        let mut reads = ReadBatch::new(1, 41);
         reads.push(Read { name: b"good", comment: b"", bases: b"ACGTACGT", qualities: None });
         reads.push(Read { name, comment: b"", bases, qualities: None });
         let Err(error) = kernel.clone().aligner().unwrap().seed(&reads) else {
             panic!("{what} went through")
         };
-        assert_eq!((error.kind, error.place.record), (Kind::Input, Some(43)));
+        assert_eq!((error.kind, error.place.record), (ErrorKind::Input, Some(43)));
         assert!(error.what.contains(what), "{error}");
     }
 }
 
 pub fn empty_reads_and_empty_batches_are_fine(kernel: &Arc<dyn Kernel>) {
-    let mut reads = Reads::new(2, 0);
+    let mut reads = ReadBatch::new(2, 0);
     assert!(records(kernel, &reads, None).is_empty());
     for _ in 0..2 {
         reads.push(Read { name: b"e", comment: b"", bases: b"", qualities: Some(b"") });

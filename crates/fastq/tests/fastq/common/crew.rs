@@ -1,38 +1,38 @@
-//! Threads that take batches at once and link them in order, as the runner of the program has it.
+//! Threads that take batches at once and link them in order, as the program's runner does.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};
 
-use readmill_fastq::{Claims, Order, Taken};
-use readmill_record::{Error, Reads};
+use readmill_fastq::{BatchLinker, Claims, TakenBatch};
+use readmill_record::{Error, ReadBatch};
 
 use super::Random;
 use super::oracle::Owned;
 
-/// What came out: the reads of all batches that were linked, the sizes of batches, and why there are no more.
+/// The result: the reads of all linked batches, the sizes of batches, and the error that ended them.
 #[derive(Default)]
-pub struct Outcome {
+pub struct CrewOutcome {
     pub reads: Vec<Owned>,
     pub batches: Vec<usize>,
     /// Whether a batch had another number than that of the templates before it.
     pub misnumbered: bool,
     pub error: Option<Error>,
-    /// Batches that were read one after the other.
+    /// Batches that were read serially.
     pub reread: u64,
 }
 
 struct Board {
     next: u64,
     linked: u64,
-    ready: BTreeMap<u64, (Taken, Reads)>,
-    order: Order,
-    outcome: Outcome,
+    ready: BTreeMap<u64, (TakenBatch, ReadBatch)>,
+    order: BatchLinker,
+    outcome: CrewOutcome,
 }
 
-/// Takes all batches. Threads stall here and there, as `seed` says.
-pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> Outcome {
+/// Takes all batches. Threads pause at random points, by `seed`.
+pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> CrewOutcome {
     let (next, linked, ready, outcome) = Default::default();
-    let board = Mutex::new(Board { next, linked, ready, order: Order::new(claims), outcome });
+    let board = Mutex::new(Board { next, linked, ready, order: BatchLinker::new(claims), outcome });
     let news = Condvar::new();
     std::thread::scope(|scope| {
         for thread in 0..threads as u64 {
@@ -41,11 +41,11 @@ pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> O
         }
     });
     let board = board.into_inner().unwrap();
-    Outcome { reread: board.order.reread(), ..board.outcome }
+    CrewOutcome { reread: board.order.reread(), ..board.outcome }
 }
 
 fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, mut random: Random) {
-    let mut spare = Reads::default();
+    let mut spare = ReadBatch::default();
     loop {
         let mut now = board.lock().unwrap();
         let ticket = loop {

@@ -1,9 +1,9 @@
-//! Texts packed in every way in which FASTQ comes.
+//! Texts packed in every way in which FASTQ is stored.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use readmill_fastq::Input;
+use readmill_fastq::FastqInput;
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 
 use super::Random;
@@ -34,7 +34,7 @@ impl Read for Trickle {
     }
 }
 
-/// The text in pieces of some thousand bytes at the most, each packed for itself.
+/// The text in pieces of at most some thousand bytes, each packed by itself.
 fn members(text: &[u8], random: &mut Random, most: usize, mut pack: impl FnMut(&[u8])) {
     let mut rest = text;
     while !rest.is_empty() {
@@ -66,12 +66,12 @@ pub fn pack(text: &[u8], packing: Packing, random: &mut Random) -> Vec<u8> {
 }
 
 /// The packed text as an input: a file, or a stream.
-pub fn input(path: &Path, packed: Vec<u8>, as_stream: bool, random: &mut Random) -> Input {
+pub fn input(path: &Path, packed: Vec<u8>, as_stream: bool, random: &mut Random) -> FastqInput {
     if as_stream {
         let seed = random.below(1 << 30) as u64;
         let trickle = Trickle(io::Cursor::new(packed), Random::new(seed));
-        return Input::Stream(path.to_path_buf(), Box::new(trickle));
+        return FastqInput::Stream(path.to_path_buf(), Box::new(trickle));
     }
     std::fs::write(path, packed).unwrap();
-    Input::Path(path.to_path_buf())
+    FastqInput::Path(path.to_path_buf())
 }

@@ -1,4 +1,4 @@
-//! What the tests share: a serial reading of FASTQ to compare with, files of every kind, and a crew of threads.
+//! Shared parts of the tests: a serial reader of FASTQ to compare with, files of every kind, and a crew of threads.
 #![allow(dead_code, clippy::unwrap_used, clippy::disallowed_methods)]
 
 pub mod crew;
@@ -22,7 +22,7 @@ impl Random {
         ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n as u64) as usize
     }
 
-    /// Whether something happens that does so in `percent` cases of a hundred.
+    /// True in `percent` cases of a hundred.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -1,19 +1,20 @@
-//! FASTQ read the simple way: the whole text in memory, line by line, record by record.
+//! A simple reader of FASTQ: the whole text in memory, line by line, record by record.
 
 /// A read: name, comment, bases, qualities.
 pub type Owned = (Vec<u8>, Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
-/// What a set of files holds: the reads of whole templates, and where the first fault is: file, and record from 1.
+/// The content of a set of files: the reads of whole templates, and the first fault: file, and record from 1.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     pub reads: Vec<Owned>,
-    /// Bytes of each template: what stands on its lines, without what starts and ends them, and without the lines of the `+`.
+    /// Bytes of each template: the text of its lines, without the characters that start and end them, and without
+    /// the lines of the `+`.
     pub bytes: Vec<usize>,
     pub fault: Option<(usize, u64)>,
 }
 
 impl Truth {
-    /// The numbers of templates in batches of so many, which also end with so many bytes, and whether the last one is full.
+    /// The sizes of batches of this many templates or this many bytes, and whether the last one is full.
     pub fn batches(&self, templates: usize, bytes: usize) -> (Vec<usize>, bool) {
         let (mut batches, mut held, mut full) = (Vec::new(), 0, true);
         for more in &self.bytes {
@@ -30,7 +31,7 @@ impl Truth {
     }
 }
 
-struct Lines<'a> {
+struct OracleLines<'a> {
     lines: Vec<&'a [u8]>,
     at: usize,
     records: u64,
@@ -51,16 +52,16 @@ pub fn short(name: &[u8]) -> &[u8] {
     if n > 2 && name[n - 2] == b'/' && name[n - 1].is_ascii_digit() { &name[..n - 2] } else { name }
 }
 
-impl<'a> Lines<'a> {
+impl<'a> OracleLines<'a> {
     fn new(text: &'a [u8]) -> Self {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let mut lines: Vec<&[u8]> =
             text.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-        // Behind the last newline there is no line; without one there is.
+        // After the last newline there is no line; without one there is.
         if text.is_empty() || text.ends_with(b"\n") {
             lines.pop();
         }
-        Lines { lines, at: 0, records: 0, bytes: 0 }
+        OracleLines { lines, at: 0, records: 0, bytes: 0 }
     }
 
     fn next(&mut self) -> Option<&'a [u8]> {
@@ -72,7 +73,7 @@ impl<'a> Lines<'a> {
         self.lines.get(self.at).copied()
     }
 
-    /// The next record, nothing at the end, or a fault.
+    /// The next record, `None` at the end, or a fault.
     fn record(&mut self) -> Result<Option<Owned>, ()> {
         while self.peek().is_some_and(<[u8]>::is_empty) {
             self.at += 1;
@@ -122,7 +123,7 @@ impl<'a> Lines<'a> {
 
 /// Reads files with `segments` reads of each template.
 pub fn read(texts: &[Vec<u8>], segments: usize) -> Truth {
-    let mut files: Vec<Lines<'_>> = texts.iter().map(|text| Lines::new(text)).collect();
+    let mut files: Vec<OracleLines<'_>> = texts.iter().map(|text| OracleLines::new(text)).collect();
     let mut truth = Truth::default();
     loop {
         let (mut found, mut bytes) = (Vec::new(), 0);

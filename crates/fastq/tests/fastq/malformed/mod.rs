@@ -1,4 +1,4 @@
-//! What becomes of FASTQ that is not as it should be, case by case.
+//! Malformed FASTQ, case by case.
 //!
 //! Each case is read with batches of one, two and many templates, in blocks of seven bytes and more, by one thread and by
 //! several: the outcome is the same each time.
@@ -13,20 +13,20 @@ use std::sync::Arc;
 
 use common::crew;
 use common::oracle::Owned;
-use readmill_fastq::{Claims, Input, Layout, Options};
-use readmill_record::Kind;
+use readmill_fastq::{Claims, FastqInput, Layout, Options};
+use readmill_record::ErrorKind;
 
-/// What should come of a case.
-pub enum Outcome {
-    /// So many templates are read, without complaint.
+/// The expected result of a case.
+pub enum ParseOutcome {
+    /// This many templates are read without an error.
     Templates(usize),
     /// An error of this kind that names the file (0-based), the record (from 1), and has these words.
-    Fault(Kind, usize, u64, &'static str),
-    /// An error that names the file alone: nothing could be read.
+    Fault(ErrorKind, usize, u64, &'static str),
+    /// An error that names the file alone: it could not be read at all.
     Refused(&'static str),
 }
 
-/// How the case is laid out.
+/// The layout of the case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// One read each.
@@ -40,7 +40,7 @@ pub enum Shape {
 fn layout(shape: Shape, texts: &[&[u8]]) -> Layout {
     let stream = |file: usize| {
         let bytes = std::io::Cursor::new(texts[file].to_vec());
-        Input::Stream(name(file), Box::new(bytes))
+        FastqInput::Stream(name(file), Box::new(bytes))
     };
     match shape {
         Shape::Single => Layout::Single(stream(0)),
@@ -53,7 +53,7 @@ fn name(file: usize) -> PathBuf {
     Path::new("lane").join(format!("R{}.fastq", file + 1))
 }
 
-fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &Outcome) {
+fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &ParseOutcome) {
     let mut first: Option<Vec<Owned>> = None;
     for templates in [1, 2, 100] {
         for (block_bytes, threads) in [(7, 1), (64, 3), (1 << 16, 1)] {
@@ -66,10 +66,10 @@ fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &Outcome) {
             };
             let opened = Claims::open(layout(shape, texts), options);
             let claims = match (opened, expected) {
-                (Err(error), Outcome::Refused(words)) => {
+                (Err(error), ParseOutcome::Refused(words)) => {
                     assert_eq!(
                         (error.kind, error.place.file.as_deref()),
-                        (Kind::Input, Some(&*name(0)))
+                        (ErrorKind::Input, Some(&*name(0)))
                     );
                     assert!(error.to_string().contains(words), "{what}: {error}");
                     continue;
@@ -78,7 +78,7 @@ fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &Outcome) {
             };
             let outcome = crew::run(&claims, threads, 4, 1);
             match (expected, outcome.error) {
-                (Outcome::Templates(n), None) => {
+                (ParseOutcome::Templates(n), None) => {
                     assert_eq!(outcome.batches.iter().sum::<usize>(), *n, "{what}");
                     assert_eq!(
                         first.get_or_insert_with(|| outcome.reads.clone()),
@@ -86,7 +86,7 @@ fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &Outcome) {
                         "{what}"
                     );
                 }
-                (Outcome::Fault(kind, file, record, words), Some(error)) => {
+                (ParseOutcome::Fault(kind, file, record, words), Some(error)) => {
                     let place = (error.place.file.clone(), error.place.record);
                     assert_eq!(
                         (error.kind, place),

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use super::Outcome::{self, Fault, Refused, Templates};
+use super::ParseOutcome::{self, Fault, Refused, Templates};
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
-use readmill_record::Kind::Input;
+use readmill_record::ErrorKind::Input;
 
 /// Three records.
 const TEXT: &[u8] = b"@a\nACGT\n+\nIIII\n@b\nACGT\n+\nIIII\n@c\nACGT\n+\nIIII\n";
@@ -31,14 +31,14 @@ fn cut(mut bytes: Vec<u8>, by: usize) -> Vec<u8> {
     bytes
 }
 
-pub fn cases() -> Vec<(&'static str, Vec<u8>, Outcome)> {
+pub fn cases() -> Vec<(&'static str, Vec<u8>, ParseOutcome)> {
     let mut cases = gzip_cases();
     cases.extend(bgzf_cases());
     cases.extend(others());
     cases
 }
 
-fn gzip_cases() -> Vec<(&'static str, Vec<u8>, Outcome)> {
+fn gzip_cases() -> Vec<(&'static str, Vec<u8>, ParseOutcome)> {
     let whole = gzip(TEXT);
     let half = TEXT.len() / 2;
     let (first, second) = (gzip(&TEXT[..half]), gzip(&TEXT[half..]));
@@ -80,7 +80,7 @@ fn gzip_cases() -> Vec<(&'static str, Vec<u8>, Outcome)> {
     ]
 }
 
-fn bgzf_cases() -> Vec<(&'static str, Vec<u8>, Outcome)> {
+fn bgzf_cases() -> Vec<(&'static str, Vec<u8>, ParseOutcome)> {
     let half = TEXT.len() / 2;
     let (first, second, end) = (bgzf(&TEXT[..half]), bgzf(&TEXT[half..]), EOF_BLOCK.to_vec());
     let whole = [first.clone(), second.clone(), end.clone()].concat();
@@ -119,7 +119,7 @@ fn bgzf_cases() -> Vec<(&'static str, Vec<u8>, Outcome)> {
     ]
 }
 
-fn others() -> Vec<(&'static str, Vec<u8>, Outcome)> {
+fn others() -> Vec<(&'static str, Vec<u8>, ParseOutcome)> {
     let zstd = zstd::encode_all(TEXT, 1).unwrap();
     vec![
         ("Zstandard", zstd.clone(), Templates(3)),

@@ -1,7 +1,7 @@
 //! Cases of text.
 
-use super::Outcome::{self, Fault, Templates};
-use readmill_record::Kind::Input;
+use super::ParseOutcome::{self, Fault, Templates};
+use readmill_record::ErrorKind::Input;
 
 /// Longer than a record may be in these tests.
 const LONG: &[u8] = &{
@@ -25,14 +25,14 @@ const LONG_NAME: &[u8] = &{
     text
 };
 
-pub fn single() -> Vec<(&'static str, &'static [u8], Outcome)> {
+pub fn single() -> Vec<(&'static str, &'static [u8], ParseOutcome)> {
     let mut cases = accepted();
     cases.extend(refused());
     cases.extend(cut_short());
     cases
 }
 
-fn accepted() -> Vec<(&'static str, &'static [u8], Outcome)> {
+fn accepted() -> Vec<(&'static str, &'static [u8], ParseOutcome)> {
     vec![
         ("a file of nothing", b"", Templates(0)),
         ("one newline", b"\n", Templates(0)),
@@ -78,7 +78,7 @@ fn accepted() -> Vec<(&'static str, &'static [u8], Outcome)> {
     ]
 }
 
-fn refused() -> Vec<(&'static str, &'static [u8], Outcome)> {
+fn refused() -> Vec<(&'static str, &'static [u8], ParseOutcome)> {
     vec![
         ("text that is no FASTQ", b"hello\nworld\n", Fault(Input, 0, 1, "where @ is expected")),
         ("one letter", b"x", Fault(Input, 0, 1, "where @ is expected")),
@@ -138,8 +138,8 @@ fn refused() -> Vec<(&'static str, &'static [u8], Outcome)> {
     ]
 }
 
-/// One record, then what is left of another.
-fn cut_short() -> Vec<(&'static str, &'static [u8], Outcome)> {
+/// One record, then the start of another.
+fn cut_short() -> Vec<(&'static str, &'static [u8], ParseOutcome)> {
     let inside = || Fault(Input, 0, 2, "inside the record");
     vec![
         ("cut behind @", b"@a\nA\n+\nI\n@", Fault(Input, 0, 2, "no name")),
@@ -154,7 +154,7 @@ fn cut_short() -> Vec<(&'static str, &'static [u8], Outcome)> {
     ]
 }
 
-pub fn paired() -> Vec<(&'static str, &'static [u8], &'static [u8], Outcome)> {
+pub fn paired() -> Vec<(&'static str, &'static [u8], &'static [u8], ParseOutcome)> {
     const A: &[u8] = b"@a\nA\n+\nI\n";
     const AB: &[u8] = b"@a\nA\n+\nI\n@b\nA\n+\nI\n";
     const ABC: &[u8] = b"@a\nACGT\n+\nIIII\n@b\nA\n+\nI\n@c\nA\n+\nI\n";
@@ -196,7 +196,7 @@ pub fn paired() -> Vec<(&'static str, &'static [u8], &'static [u8], Outcome)> {
     ]
 }
 
-pub fn interleaved() -> Vec<(&'static str, &'static [u8], Outcome)> {
+pub fn interleaved() -> Vec<(&'static str, &'static [u8], ParseOutcome)> {
     vec![
         ("two reads", b"@a/1\nA\n+\nI\n@a/2\nA\n+\nI\n", Templates(1)),
         ("blank line at the end", b"@a\nA\n+\nI\n@a\nA\n+\nI\n\n", Templates(1)),

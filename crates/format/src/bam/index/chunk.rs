@@ -1,6 +1,6 @@
-//! What an index is made of: chunks of bins, runs of windows, counts.
+//! The elements of an index: chunks of bins, runs of windows, counts.
 
-/// A stretch of the file that holds records of one bin, as virtual offsets. 24 bytes.
+/// A range of the file with records of one bin, as virtual offsets. 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     pub(super) begin: u64,
@@ -9,11 +9,11 @@ pub(super) struct Chunk {
 }
 
 impl Chunk {
-    /// No chunk: a bin that no scheme has.
+    /// The empty value: a bin that no scheme has.
     pub(super) const NONE: Chunk = Chunk { begin: 0, end: 0, bin: u32::MAX };
 
-    /// Takes in a later chunk of the same bin that starts in the block this one ends in: to read one
-    /// is to read the other.
+    /// Merges a later chunk of the same bin that starts in the block this one ends in: to read one is to read the
+    /// other.
     pub(super) fn merge(&mut self, next: Chunk) -> bool {
         let joins = self.bin == next.bin && next.begin >> 16 <= self.end >> 16;
         if joins {
@@ -33,13 +33,13 @@ pub(super) fn rebase(offset: u64, base: u64) -> u64 {
     offset + (base << 16)
 }
 
-/// The linear index of one reference sequence, as runs of windows with one offset: one past the last window of each run, and
-/// the offset of the first record that overlaps it. A window that no record overlaps takes the offset of the next one that
-/// is, so runs leave no gaps.
+/// The linear index of one reference sequence, as runs of windows with one offset: one past the last window of each
+/// run, and the offset of the first record that overlaps it. A window that no record overlaps takes the offset of
+/// the next window with records, so runs leave no gaps.
 pub(super) type Windows = Vec<(u32, u64)>;
 
-/// Notes that the record at `offset` overlaps the windows up to, not including, `end`. Windows that earlier records reached
-/// keep their offset. The reference sequence has the last `own` of the runs; says whether it has one more.
+/// Adds the record at `offset`, which overlaps the windows before `end`. Windows that earlier records reached keep
+/// their offset. The reference sequence has the last `own` of the runs; returns whether it has one more.
 pub(super) fn reach(runs: &mut Windows, own: usize, end: u32, offset: u64) -> bool {
     let further = runs.last().filter(|_| own > 0).is_none_or(|&(reached, _)| reached < end);
     runs.extend(further.then_some((end, offset)));
@@ -55,7 +55,7 @@ pub(super) fn offsets(runs: &Windows) -> Vec<u64> {
     out
 }
 
-/// What the pseudo-bin of a reference sequence says: where its records are, and how many.
+/// The content of the pseudo-bin of a reference sequence: the place and the number of its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) begin: u64,

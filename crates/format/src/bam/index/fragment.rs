@@ -7,10 +7,10 @@ use super::scheme::{MAX_LEVELS, Scheme, level};
 
 /// The records of one reference sequence in a partition.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct ReferencePart {
     pub(super) ref_id: usize,
     pub(super) summary: Summary,
-    /// How many of the fragment's chunks and runs of windows belong to it.
+    /// Number of the fragment's chunks and runs of windows that belong to it.
     pub(super) chunks: usize,
     pub(super) windows: usize,
 }
@@ -19,26 +19,26 @@ pub(super) struct Part {
 /// in its compressed bytes << 16 | offset in the block.
 #[derive(Debug, Default)]
 pub struct Fragment {
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ReferencePart>,
     /// Chunks, part by part: those of one bin in file order, those of other bins in between.
     pub(super) chunks: Vec<Chunk>,
     /// Runs of windows, part by part.
     pub(super) windows: Vec<(u32, u64)>,
-    /// Records without a place.
+    /// Records without a position.
     pub(super) unplaced: u64,
-    /// Sort keys of the first and the last record; none of an empty partition.
+    /// Sort keys of the first and the last record; `None` for an empty partition.
     pub(super) range: Option<(u64, u64)>,
     pub(super) unsorted: bool,
 }
 
-/// Collects the index of one partition after another.
+/// Builds the index of one partition after another.
 #[derive(Debug)]
 pub struct FragmentBuilder {
     scheme: Scheme,
     fragment: Fragment,
-    /// The reference sequence being read is the last of the fragment's parts.
+    /// The reference sequence of the last of the fragment's parts.
     ref_id: i32,
-    /// The bin last touched on each level.
+    /// The current chunk of each level.
     open: [Chunk; MAX_LEVELS],
 }
 
@@ -49,9 +49,9 @@ impl FragmentBuilder {
         FragmentBuilder { scheme, fragment, ref_id: -1, open: [Chunk::NONE; MAX_LEVELS] }
     }
 
-    /// Adds the next record in coordinate order. `start` is its virtual offset, `end` that of the
-    /// record after it: where a record ends with its block, the next block's start; where it
-    /// ends the partition, the partition's length << 16.
+    /// Adds the next record in coordinate order. `start` is its virtual offset, `end` that of the next record: if
+    /// the record ends with its block, the start of the next block; if it ends the partition, the partition's
+    /// length << 16.
     pub fn add(&mut self, record: RecordRef<'_>, start: u64, end: u64) {
         self.check_order(record);
         let ref_id = record.ref_id();
@@ -59,7 +59,7 @@ impl FragmentBuilder {
             self.close();
             self.ref_id = ref_id;
             if ref_id >= 0 {
-                self.fragment.parts.push(Part::new(ref_id as usize, start));
+                self.fragment.parts.push(ReferencePart::new(ref_id as usize, start));
             }
         }
         if ref_id < 0 {
@@ -85,14 +85,14 @@ impl FragmentBuilder {
         }
     }
 
-    /// Ends the partition: returns its index, and is ready for the next.
+    /// Ends the partition: returns its index and starts a new one.
     pub fn finish(&mut self) -> Fragment {
         self.close();
         self.ref_id = -1;
         std::mem::take(&mut self.fragment)
     }
 
-    /// Hands the open chunks to the part they belong to.
+    /// Moves the open chunks to the part they belong to.
     fn close(&mut self) {
         let open = self.open.iter_mut().map(|chunk| std::mem::replace(chunk, Chunk::NONE));
         let closed = open.filter(|chunk| *chunk != Chunk::NONE);
@@ -115,14 +115,14 @@ impl FragmentBuilder {
     }
 }
 
-impl Part {
+impl ReferencePart {
     fn new(ref_id: usize, begin: u64) -> Self {
         let summary = Summary { begin, end: begin, mapped: 0, unmapped: 0 };
-        Part { ref_id, summary, chunks: 0, windows: 0 }
+        ReferencePart { ref_id, summary, chunks: 0, windows: 0 }
     }
 }
 
-/// What the records must be sorted by: reference sequence, then position, those without a place last.
+/// The sort key of records: reference sequence, then position, those without a position last.
 fn order(record: RecordRef<'_>) -> u64 {
     match u64::try_from(record.ref_id()) {
         Ok(ref_id) => ref_id << 32 | (i64::from(record.pos()) + 1).cast_unsigned(),

@@ -1,18 +1,17 @@
 //! Indexes of a sorted BAM file: BAI (SAM specification, section 5.2) and CSI (CSIv1).
 //!
-//! A worker that encodes a partition of the sorted output knows its virtual offsets only relative to
-//! the partition's first byte. It collects them in a [`FragmentBuilder`]; the serial commit, which
-//! knows where the partition goes, rebases the [`Fragment`] and absorbs it into the
-//! [`IndexBuilder`]. Because the records are sorted, the bins of one level are touched in order,
-//! so both keep one open chunk a level and need no map; absorbing costs work by chunk, not by
-//! record. Once all records of a reference sequence have come, what the file says of it is written down, so that a
-//! million contigs take no more than their index file. The content of the index is that of htslib 1.16, bin by bin and chunk
-//! by chunk.
+//! A worker that encodes a partition of the sorted output knows its virtual offsets only relative to the
+//! partition's first byte. It collects them in a [`FragmentBuilder`]; the serial commit, which knows the place of
+//! the partition, rebases the [`Fragment`] and adds it to the [`IndexBuilder`]. Because the records are sorted, the
+//! bins of one level are visited in order, so both keep one open chunk for each level and need no map; the commit
+//! works by chunk, not by record. When a reference sequence is complete, its entry of the index file is encoded, so
+//! that a million contigs take no more memory than their index file. The content of the index is that of htslib
+//! 1.16, bin by bin and chunk by chunk.
 
 mod builder;
 mod chunk;
 mod fragment;
-mod reference;
+mod reference_index;
 mod scheme;
 #[cfg(test)]
 mod tests;
@@ -20,4 +19,4 @@ mod write;
 
 pub use builder::IndexBuilder;
 pub use fragment::{Fragment, FragmentBuilder};
-pub use scheme::{Kind, Scheme};
+pub use scheme::{IndexFormat, Scheme};

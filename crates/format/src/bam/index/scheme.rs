@@ -1,4 +1,4 @@
-//! How positions map to bins (SAM specification, section 5.1).
+//! The mapping of positions to bins (SAM specification, section 5.1).
 
 use readmill_record::{Error, Header, RecordRef, Result};
 
@@ -13,30 +13,30 @@ pub(super) const BAI_LENGTH: u32 = 1 << 29;
 
 /// The format of an index file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum IndexFormat {
     /// `.bai`
     Bai,
     /// `.csi`
     Csi,
 }
 
-/// How positions map to bins.
+/// A mapping of positions to bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    pub(super) kind: Kind,
+    pub(super) kind: IndexFormat,
     pub(super) depth: u8,
 }
 
 impl Scheme {
-    /// A BAI, or a CSI where a reference sequence is too long for one (2^29 bases).
+    /// A BAI, or a CSI if a reference sequence is too long for a BAI (2^29 bases).
     pub fn for_header(header: &Header) -> Self {
         Scheme::bai(header).unwrap_or_else(|_| Scheme::csi(header))
     }
 
-    /// A BAI; an error where a reference sequence is too long for it.
+    /// A BAI; an error if a reference sequence is too long for it.
     pub fn bai(header: &Header) -> Result<Self> {
         match header.references().iter().find(|reference| reference.length > BAI_LENGTH) {
-            None => Ok(Scheme { kind: Kind::Bai, depth: BAI_DEPTH }),
+            None => Ok(Scheme { kind: IndexFormat::Bai, depth: BAI_DEPTH }),
             Some(long) => {
                 let name = String::from_utf8_lossy(&long.name);
                 let what = format!("{name} is too long for a BAI index ({} bases)", long.length);
@@ -51,16 +51,16 @@ impl Scheme {
         let longest = header.references().iter().map(|reference| reference.length).max();
         let span = u64::from(longest.unwrap_or(0)) + 256; // htslib's allowance for overhangs
         let depth = (0..).find(|depth| span <= 1 << (MIN_SHIFT + 3 * depth)).unwrap_or(BAI_DEPTH);
-        Scheme { kind: Kind::Csi, depth }
+        Scheme { kind: IndexFormat::Csi, depth }
     }
 
     /// The format of the file.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> IndexFormat {
         self.kind
     }
 
-    /// The first and the last window a record overlaps. Position -1 counts as 0, as in htslib; what
-    /// lies beyond the last window counts as in it, where htslib refuses to index.
+    /// The first and the last window that a record overlaps. Position -1 counts as 0, as in htslib; positions
+    /// beyond the last window count as in it, where htslib refuses to index.
     pub(super) fn windows(self, record: RecordRef<'_>) -> (u32, u32) {
         let most = (1 << (3 * self.depth)) - 1;
         let window = |position: i64| ((position.max(0) >> MIN_SHIFT) as u32).min(most);
@@ -90,7 +90,7 @@ pub(super) fn level(bin: u32) -> usize {
     ((7 * bin + 1).ilog2() / 3) as usize
 }
 
-/// The bin a bin lies in; the root has none.
+/// The parent of a bin; the root has none.
 pub(super) fn parent(bin: u32) -> Option<u32> {
     bin.checked_sub(1).map(|below| below >> 3)
 }

@@ -1,14 +1,14 @@
-//! Synthetic sorted files, of which only the layout matters.
+//! Index tests on synthetic sorted files, of which only the layout matters.
 
 use noodles_csi::BinningIndex;
 use readmill_record::{Header, RecordRef};
 
-use super::{Fragment, FragmentBuilder, IndexBuilder, Kind, Scheme};
+use super::{Fragment, FragmentBuilder, IndexBuilder, IndexFormat, Scheme};
 
 /// A small generator of pseudo-random numbers (xorshift64*).
-struct Random(u64);
+struct IndexRng(u64);
 
-impl Random {
+impl IndexRng {
     fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -37,7 +37,7 @@ fn record(ref_id: i32, pos: i32, span: u32, flags: u16) -> Vec<u8> {
     raw
 }
 
-/// A record and its place: number of the block, compressed offset of the block, offset in it.
+/// A record and its position: number of the block, compressed offset of the block, offset in it.
 struct Placed {
     raw: Vec<u8>,
     block: usize,
@@ -62,7 +62,7 @@ fn header(lengths: &[u32]) -> Header {
 }
 
 /// A sorted file: its records, and the offset of its end.
-fn file(random: &mut Random, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
+fn file(random: &mut IndexRng, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
     let mut keys = Vec::new();
     for _ in 0..n {
         let ref_id = random.below(lengths.len() as u64) as usize;
@@ -90,7 +90,7 @@ fn file(random: &mut Random, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
 /// Builds the index from partitions that end with about one in `every` blocks.
 fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64) -> Vec<u8> {
     let (records, length) = file;
-    let random = &mut Random(every);
+    let random = &mut IndexRng(every);
     let mut builder = IndexBuilder::new(scheme, header);
     let mut fragments = FragmentBuilder::new(scheme);
     let mut base = 0;
@@ -109,16 +109,16 @@ fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64)
     out
 }
 
-fn read(kind: Kind, bytes: &[u8]) -> Box<dyn BinningIndex> {
+fn read(kind: IndexFormat, bytes: &[u8]) -> Box<dyn BinningIndex> {
     match kind {
-        Kind::Bai => Box::new(noodles_bam::bai::io::Reader::new(bytes).read_index().unwrap()),
-        Kind::Csi => Box::new(noodles_csi::io::Reader::new(bytes).read_index().unwrap()),
+        IndexFormat::Bai => Box::new(noodles_bam::bai::io::Reader::new(bytes).read_index().unwrap()),
+        IndexFormat::Csi => Box::new(noodles_csi::io::Reader::new(bytes).read_index().unwrap()),
     }
 }
 
 #[test]
 fn partitions_do_not_show() {
-    let random = &mut Random(7);
+    let random = &mut IndexRng(7);
     for lengths in [&LENGTHS[..2], &LENGTHS[..]] {
         let header = header(lengths);
         let file = file(random, 3000, lengths);
@@ -131,10 +131,10 @@ fn partitions_do_not_show() {
     }
 }
 
-/// Every record that overlaps a region is in a chunk that a query for the region is told to read.
+/// Every record that overlaps a region is in a chunk that a query for the region reads.
 #[test]
 fn queries_find_what_they_must() {
-    let random = &mut Random(11);
+    let random = &mut IndexRng(11);
     for lengths in [&LENGTHS[..2], &LENGTHS[..]] {
         let header = header(lengths);
         let file = file(random, 2000, lengths);
@@ -170,9 +170,9 @@ fn noodles_position<P: TryFrom<usize, Error: std::fmt::Debug>>(at: i64) -> P {
 #[test]
 fn counts_are_right() {
     let header = header(&LENGTHS);
-    let file = file(&mut Random(3), 1000, &LENGTHS);
+    let file = file(&mut IndexRng(3), 1000, &LENGTHS);
     let scheme = Scheme::for_header(&header);
-    assert_eq!(scheme.kind(), Kind::Csi);
+    assert_eq!(scheme.kind(), IndexFormat::Csi);
     let index = read(scheme.kind(), &index(scheme, &header, &file, 2));
     assert_eq!(index.unplaced_unmapped_record_count(), Some(100));
     let count = |id: usize, unmapped: bool| {
@@ -216,11 +216,11 @@ fn unsorted_records_are_refused() {
     }
 }
 
-/// Against the C code of the specification (SAM section 5.3).
+/// Comparison with the C code of the specification (SAM section 5.3).
 #[test]
 fn bins_are_those_of_the_specification() {
     let scheme = Scheme::bai(&header(&[1 << 29])).unwrap();
-    let random = &mut Random(5);
+    let random = &mut IndexRng(5);
     for _ in 0..10_000 {
         let begin = random.below(1 << 29) as i64;
         let scale = random.below(29);
@@ -240,7 +240,7 @@ fn bins_are_those_of_the_specification() {
 fn the_format_follows_the_longest_reference() {
     let depth = |length: u32| Scheme::csi(&header(&[length])).depth;
     assert_eq!([100, 20_000, (1 << 29) - 256, 1 << 29, i32::MAX as u32].map(depth), [0, 1, 5, 6, 6]);
-    assert_eq!(Scheme::for_header(&header(&[1 << 29])).kind(), Kind::Bai);
-    assert_eq!(Scheme::for_header(&header(&[(1 << 29) + 1])).kind(), Kind::Csi);
+    assert_eq!(Scheme::for_header(&header(&[1 << 29])).kind(), IndexFormat::Bai);
+    assert_eq!(Scheme::for_header(&header(&[(1 << 29) + 1])).kind(), IndexFormat::Csi);
     assert!(Scheme::bai(&header(&[(1 << 29) + 1])).is_err());
 }

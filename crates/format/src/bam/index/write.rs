@@ -1,4 +1,4 @@
-//! From the index as it was built to the bytes of the file.
+//! Writes the finished index as a file.
 
 use std::io::{self, BufWriter, Write};
 
@@ -7,11 +7,13 @@ use noodles_bgzf as bgzf;
 use readmill_record::{Error, Result};
 
 use super::builder::IndexBuilder;
-use super::scheme::{Kind, MIN_SHIFT};
+use super::scheme::{IndexFormat, MIN_SHIFT};
 
 impl IndexBuilder {
-    /// Writes the index file. An error, rather than an index that misses records, where the records
-    /// were not in coordinate order.
+    /// Writes the index file.
+    ///
+    /// # Errors
+    /// The records were not in coordinate order, so that the index would miss some; or writing failed.
     pub fn write_to(mut self, writer: &mut dyn Write) -> Result<()> {
         if self.unsorted {
             let what = "the records are not in coordinate order and cannot be indexed";
@@ -24,15 +26,15 @@ impl IndexBuilder {
 
     fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
         match self.scheme.kind {
-            Kind::Bai => {
+            IndexFormat::Bai => {
                 writer.write_all(b"BAI\x01")?;
                 self.write_references(writer)
             }
-            Kind::Csi => {
+            IndexFormat::Csi => {
                 let mut packed = bgzf::io::Writer::new(&mut *writer);
                 packed.write_all(b"CSI\x01")?;
                 for number in [u32::from(MIN_SHIFT), u32::from(self.scheme.depth), 0] {
-                    packed.write_all(&number.to_le_bytes())?; // the last: bytes of what BAM has none of
+                    packed.write_all(&number.to_le_bytes())?; // the last number: length of auxiliary data, which BAM does not use
                 }
                 self.write_references(&mut packed)?;
                 packed.finish()?;

@@ -1,9 +1,9 @@
-//! igzip, the DEFLATE of ISA-L, from the library that the system has. `unsafe` because it is C, and because of
-//! where its stream has to lie.
+//! igzip, the DEFLATE of ISA-L, from the system's library. `unsafe` because it is C, and because of the address
+//! that its stream needs.
 //!
 //! Up to ISA-L 2.32 at least, the assembler of its levels 1 and 2 hashes, for the third byte of a payload, bits 16 to
 //! 47 of the stream's address instead of the payload (`write_first_byte` shifts the register that holds the stream).
-//! What it writes is right, but a match more or less is found, so about one block in some thousands would differ
+//! Its output is right, but a match more or less is found, so about one block in some thousands would differ
 //! from thread to thread and from run to run. So streams are put where these bits hash to zero.
 #![allow(unsafe_code, reason = "calls ISA-L")]
 
@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use isal_sys::igzip_lib as isal;
 
-use super::compress::Compress;
+use super::Compress;
 
 /// igzip's stateless compression, with the memory it needs.
 pub(super) struct Igzip {
-    stream: Place,
-    /// Match tables and tokens; a block's worth of tokens fits, so a payload becomes one DEFLATE block.
+    stream: StreamMemory,
+    /// Match tables and tokens; the tokens of a block fit, so a payload becomes one DEFLATE block.
     tables: Vec<u8>,
     level: u32,
 }
@@ -31,14 +31,14 @@ impl Igzip {
             2 => (2, isal::ISAL_DEF_LVL2_DEFAULT),
             _ => (3, isal::ISAL_DEF_LVL3_DEFAULT),
         };
-        Igzip { stream: Place::new(), tables: vec![0; size as usize], level }
+        Igzip { stream: StreamMemory::new(), tables: vec![0; size as usize], level }
     }
 }
 
 impl Compress for Igzip {
     fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize> {
         let (length, room) = (u32::try_from(payload.len()).ok()?, u32::try_from(out.len()).ok()?);
-        // SAFETY: the place holds a stream, and nobody else has it.
+        // SAFETY: the memory holds a stream, and no other reference to it exists.
         let stream = unsafe { self.stream.0.as_mut() };
         // SAFETY: both calls get a whole stream. They leave no trace of the payload before.
         unsafe {
@@ -56,19 +56,19 @@ impl Compress for Igzip {
     }
 }
 
-/// Memory for one stream, at an address that does no harm.
-struct Place(NonNull<isal::isal_zstream>);
+/// Memory for one stream, at an address that does not disturb the hash.
+struct StreamMemory(NonNull<isal::isal_zstream>);
 
-/// Bytes of a place.
+/// Bytes of a stream.
 const PLACE: usize = size_of::<isal::isal_zstream>();
 
-/// The next address to try, shifted right by 16. So far up there is nothing else, usually.
+/// The next address to try, shifted right by 16. Usually nothing else is mapped at such high addresses.
 static NEXT: AtomicU32 = AtomicU32::new(0x2000_0000);
 
-/// Addresses that are tried before any other will do, and igzip's bytes may differ.
+/// Number of addresses to try. Then any other is accepted, and igzip's bytes may differ.
 const TRIES: usize = 16;
 
-impl Place {
+impl StreamMemory {
     fn new() -> Self {
         let mut place = Self::map(0);
         for _ in 0..TRIES {
@@ -82,7 +82,7 @@ impl Place {
         place
     }
 
-    /// A stream of zeros at `address` if there is nothing, else anywhere.
+    /// A stream of zeros at `address` if that is free, otherwise anywhere.
     fn map(address: usize) -> Self {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -91,13 +91,13 @@ impl Place {
         let at = unsafe { libc::mmap(hint, PLACE, access, kind, -1, 0) };
         match NonNull::new(at.cast()) {
             // A stream is integers, arrays of them, and pointers that may be null: zeros are a valid one.
-            Some(stream) if at != libc::MAP_FAILED => Place(stream),
+            Some(stream) if at != libc::MAP_FAILED => StreamMemory(stream),
             _ => std::alloc::handle_alloc_error(std::alloc::Layout::new::<isal::isal_zstream>()),
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamMemory {
     fn drop(&mut self) {
         // SAFETY: the place was mapped with this length, and its stream goes with it.
         unsafe { libc::munmap(self.0.as_ptr().cast(), PLACE) };
@@ -106,9 +106,9 @@ impl Drop for Place {
 
 // SAFETY: the memory belongs to this place alone. The pointers in the stream are used during `compress` only, which
 // sets them; its Huffman tables are constants of the library.
-unsafe impl Send for Place {}
+unsafe impl Send for StreamMemory {}
 
-/// An address of which bits 16 to 47 hash to zero as igzip hashes (CRC-32C), in the 15 bits that its tables use.
+/// An address whose bits 16 to 47 hash to zero as igzip hashes (CRC-32C), in the 15 bits that its tables use.
 fn harmless_address() -> usize {
     loop {
         let high = NEXT.fetch_add(1, Relaxed);
@@ -123,7 +123,7 @@ fn harmless_address() -> usize {
 mod tests {
     use super::*;
 
-    /// igzip's hash of the third byte was that of the stream's address.
+    /// igzip hashes the stream's address instead of the third byte of the payload.
     #[test]
     fn bytes_do_not_depend_on_where_a_stream_lies() {
         let payload = b"**%*%%*****%*%%%****NMC";

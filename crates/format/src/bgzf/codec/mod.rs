@@ -1,4 +1,4 @@
-//! The codecs that deflate blocks, behind one small trait.
+//! The codecs that compress blocks, behind one small trait.
 //!
 //! Levels are libdeflate's, 0 to 12. Each codec has levels of its own; those asked for become
 //!
@@ -10,24 +10,29 @@
 //! | 7 to 9 | the same | the same | 3 |
 //! | 10 to 12 | the same | 9 | 3 |
 //!
-//! "Stored" is the same bytes whatever the codec. igzip's own level 0 is left out: it is a sixth faster than
-//! its level 1 and makes files a quarter larger. On much data its level 3 is both slower and larger than its
-//! level 2, so nobody gets it without asking for small files.
+//! "Stored" gives the same bytes with every codec. igzip's own level 0 is left out: it is a sixth faster than its
+//! level 1 and makes files a quarter larger. On much data its level 3 is both slower and larger than its level 2,
+//! so it is used only for levels that ask for small files.
 
-mod compress;
 #[cfg(feature = "igzip")]
 mod igzip;
-mod libdeflate;
 mod zlib;
 
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-pub use compress::Compress;
+use libdeflater::{CompressionLvl, Compressor};
 use readmill_record::Error;
 
-/// A library that deflates.
+/// A compressor of whole payloads, one for each thread. The output depends on the payload alone, not on those
+/// before.
+pub trait Compress: Send {
+    /// Writes `payload` as raw DEFLATE to the start of `out` and returns its length; `None` if it does not fit.
+    fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize>;
+}
+
+/// A library that compresses blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codec {
     /// libdeflate: the smallest files for the time at most levels.
@@ -41,7 +46,7 @@ pub enum Codec {
     Igzip,
 }
 
-/// The name by which igzip is asked for, also where it is not built in.
+/// The name of igzip, also if it is not built in.
 const IGZIP: &str = "igzip";
 
 impl Codec {
@@ -55,7 +60,7 @@ impl Codec {
         ]
     }
 
-    /// The name by which it is asked for.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Codec::Libdeflate => "libdeflate",
@@ -93,7 +98,7 @@ impl Codec {
     /// A compressor at one of the library's own levels.
     pub(super) fn compressor(self, own_level: u8) -> Box<dyn Compress> {
         match self {
-            Codec::Libdeflate => Box::new(libdeflate::Libdeflate::new(own_level)),
+            Codec::Libdeflate => Box::new(Libdeflate::new(own_level)),
             Codec::ZlibRs => Box::new(zlib::Zlib::new(own_level)),
             #[cfg(feature = "igzip")]
             Codec::Igzip => Box::new(igzip::Igzip::new(own_level)),
@@ -124,6 +129,21 @@ impl FromStr for Codec {
     }
 }
 
+/// libdeflate, which compresses whole buffers only.
+struct Libdeflate(Compressor);
+
+impl Libdeflate {
+    fn new(level: u8) -> Self {
+        Libdeflate(Compressor::new(CompressionLvl::new(i32::from(level)).unwrap_or_default()))
+    }
+}
+
+impl Compress for Libdeflate {
+    fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize> {
+        self.0.deflate_compress(payload, out).ok()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,7 +161,7 @@ mod tests {
     #[test]
     fn a_codec_that_is_not_built_in_says_how_to_get_it() {
         let error = "igzip".parse::<Codec>().unwrap_err();
-        assert_eq!(error.kind, readmill_record::error::Kind::Usage);
+        assert_eq!(error.kind, readmill_record::ErrorKind::Usage);
         assert!(error.to_string().contains("--features igzip"), "{error}");
     }
 

@@ -2,7 +2,7 @@
 
 use flate2::{Compression, FlushCompress, Status};
 
-use super::compress::Compress;
+use super::Compress;
 
 pub(super) struct Zlib {
     stream: flate2::Compress,
@@ -26,8 +26,8 @@ impl Compress for Zlib {
         match self.stream.compress(payload, out, FlushCompress::Finish) {
             Ok(Status::StreamEnd) => Some(self.stream.total_out() as usize),
             _ => {
-                // To reset a stream that has not ended is not enough: zlib-rs 0.6.8 keeps its open block and where
-                // its pending bytes were, and goes wrong in the next one.
+                // Resetting a stream that has not ended is not enough: zlib-rs 0.6.8 keeps its open block and the
+                // place of its pending bytes, and corrupts the next one.
                 self.stream = stream(self.level);
                 None
             }
@@ -45,7 +45,7 @@ mod tests {
         out[..n].to_vec()
     }
 
-    /// zlib-rs and zlib-ng once looked at what the payload before had left in the window.
+    /// zlib-rs and zlib-ng once read what the previous payload had left in the window.
     #[test]
     fn the_window_of_the_payload_before_is_not_looked_at() {
         for level in 1..=9 {
@@ -59,7 +59,7 @@ mod tests {
         }
     }
 
-    /// What zlib-rs 0.6.8 keeps of a stream that had not ended spoilt the next one, or panicked.
+    /// In zlib-rs 0.6.8 a stream that had not ended corrupted the next one, or panicked.
     #[test]
     fn a_payload_that_did_not_fit_leaves_nothing_behind() {
         let mut state = 1u32;

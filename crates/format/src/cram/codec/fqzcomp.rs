@@ -3,7 +3,7 @@
 use readmill_record::Result;
 
 use super::models::{Model, RangeDecoder};
-use crate::cram::num::{Front, damaged};
+use crate::cram::num::{ByteCursor, damaged};
 
 /// One set of parameters.
 struct Parameters {
@@ -23,7 +23,7 @@ struct Parameters {
 }
 
 const DEDUP: u8 = 2;
-/// All reads are equally long. (As htscodecs has it; the specification says the opposite.)
+/// All reads have the same length. (As in htscodecs; the specification says the opposite.)
 const FIXED_LENGTH: u8 = 4;
 const SELECTOR: u8 = 8;
 const QMAP: u8 = 16;
@@ -32,14 +32,14 @@ const DTAB: u8 = 64;
 const QTAB: u8 = 128;
 
 /// Reads a table of `n` rising values from its run lengths, themselves run-length encoded.
-fn table(front: &mut Front<'_>, n: usize) -> Result<Vec<u32>> {
+fn table(cursor: &mut ByteCursor<'_>, n: usize) -> Result<Vec<u32>> {
     let (mut runs, mut sum, mut last) = (Vec::new(), 0usize, None);
     while sum < n {
-        let run = front.byte()?;
+        let run = cursor.byte()?;
         runs.push(run);
         sum += usize::from(run);
         if last == Some(run) {
-            let copies = usize::from(front.byte()?);
+            let copies = usize::from(cursor.byte()?);
             runs.resize(runs.len() + copies, run);
             sum += usize::from(run) * copies;
         }
@@ -66,17 +66,17 @@ fn table(front: &mut Front<'_>, n: usize) -> Result<Vec<u32>> {
 }
 
 impl Parameters {
-    fn read(front: &mut Front<'_>) -> Result<Self> {
-        let two = front.take(2)?;
+    fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
+        let two = cursor.take(2)?;
         let context = u32::from(u16::from_le_bytes([two[0], two[1]]));
-        let (flags, max_symbol) = (front.byte()?, usize::from(front.byte()?));
-        let (q, s, p) = (front.byte()?, front.byte()?, front.byte()?);
+        let (flags, max_symbol) = (cursor.byte()?, usize::from(cursor.byte()?));
+        let (q, s, p) = (cursor.byte()?, cursor.byte()?, cursor.byte()?);
         let (high, low) = (|byte: u8| u32::from(byte >> 4), |byte: u8| u32::from(byte & 15));
-        let qmap = if flags & QMAP != 0 { Some(front.take(max_symbol)?.to_vec()) } else { None };
+        let qmap = if flags & QMAP != 0 { Some(cursor.take(max_symbol)?.to_vec()) } else { None };
         let has_qtab = flags & QTAB != 0 && q >> 4 > 0;
-        let qtab = if has_qtab { table(front, 256)? } else { (0..256).collect() };
-        let ptab = if flags & PTAB != 0 { table(front, 1024)? } else { Vec::new() };
-        let dtab = if flags & DTAB != 0 { table(front, 256)? } else { Vec::new() };
+        let qtab = if has_qtab { table(cursor, 256)? } else { (0..256).collect() };
+        let ptab = if flags & PTAB != 0 { table(cursor, 1024)? } else { Vec::new() };
+        let dtab = if flags & DTAB != 0 { table(cursor, 256)? } else { Vec::new() };
         Ok(Parameters {
             context,
             flags,
@@ -95,7 +95,7 @@ impl Parameters {
     }
 }
 
-/// What is remembered within a record.
+/// The state within a record.
 #[derive(Default)]
 struct History {
     qualities: u32,
@@ -105,7 +105,7 @@ struct History {
 }
 
 impl History {
-    /// Takes quality `q`, with which `left` are to come; gives the context of the next.
+    /// Takes quality `q`, with `left` more to come; returns the context of the next.
     fn next(&mut self, parameters: &Parameters, q: u16, left: usize) -> usize {
         let mut context = parameters.context;
         let value = parameters.qtab.get(usize::from(q)).copied().unwrap_or(0);
@@ -127,7 +127,7 @@ impl History {
     }
 }
 
-/// The parameters of a block, and the models that are not of qualities.
+/// The parameters of a block, and the models that are not for qualities.
 struct Setup {
     sets: Vec<Parameters>,
     selectors: Option<Vec<u32>>,
@@ -136,24 +136,24 @@ struct Setup {
 }
 
 impl Setup {
-    /// Qualities that there are.
+    /// Number of different qualities.
     fn symbols(&self) -> usize {
         self.sets.iter().map(|set| set.max_symbol).max().unwrap_or(0) + 1
     }
 
-    fn read(front: &mut Front<'_>) -> Result<Self> {
-        if front.byte()? != 5 {
+    fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
+        if cursor.byte()? != 5 {
             return Err(damaged("this version of fqzcomp is not known"));
         }
-        let flags = front.byte()?;
-        let count = if flags & 1 != 0 { usize::from(front.byte()?) } else { 1 };
+        let flags = cursor.byte()?;
+        let count = if flags & 1 != 0 { usize::from(cursor.byte()?) } else { 1 };
         let mut max_selector = if flags & 1 != 0 { count } else { 0 };
         let mut selectors = None;
         if flags & 2 != 0 {
-            max_selector = usize::from(front.byte()?);
-            selectors = Some(table(front, 256)?);
+            max_selector = usize::from(cursor.byte()?);
+            selectors = Some(table(cursor, 256)?);
         }
-        let sets = (0..count).map(|_| Parameters::read(front)).collect::<Result<Vec<_>>>()?;
+        let sets = (0..count).map(|_| Parameters::read(cursor)).collect::<Result<Vec<_>>>()?;
         if sets.is_empty() {
             return Err(damaged("fqzcomp has no parameters"));
         }
@@ -161,32 +161,34 @@ impl Setup {
     }
 }
 
-/// Contexts that there may be.
+/// Number of contexts.
 const CONTEXTS: usize = 1 << 16;
 
-/// What tables take: each of a set is of 1,024 numbers at most, and there are four; and the models that are not of qualities.
+/// Memory of tables: each of a set has at most 1,024 numbers, and there are four; and the models that are not for
+/// qualities.
 const TABLES: usize = 256 * (4 * 4096 + 512) + (64 << 10);
 
-/// Most bytes that [`decode`] takes beside what it gives: a model for each context that occurs, and the lengths of reads.
+/// The most bytes that [`decode`] takes besides its output: a model for each context that occurs, and the lengths
+/// of reads.
 pub fn scratch(data: &[u8], size: usize) -> usize {
-    let mut front = Front(data);
-    // What cannot be read is told when it is decoded.
-    let setup = front.uint7().and_then(|_| Setup::read(&mut front));
+    let mut cursor = ByteCursor(data);
+    // Decoding reports what cannot be read.
+    let setup = cursor.uint7().and_then(|_| Setup::read(&mut cursor));
     let symbols = setup.map_or(0, |setup| setup.symbols());
     let models = size.min(CONTEXTS) * (symbols * 4 + 16) + CONTEXTS * size_of::<Option<Model>>();
     models + size + TABLES
 }
 
-/// Appends the `size` qualities that `data` holds to `out`.
+/// Decodes `data` and appends the `size` qualities to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
-    let mut front = Front(data);
-    if front.uint7()? as usize != size {
+    let mut cursor = ByteCursor(data);
+    if cursor.uint7()? as usize != size {
         return Err(damaged("a block has not the size it claims"));
     }
-    let setup = Setup::read(&mut front)?;
+    let setup = Setup::read(&mut cursor)?;
     let symbols = setup.symbols();
     let Setup { sets, selectors, max_selector, reversed } = setup;
-    let mut coder = RangeDecoder::new(front.0)?;
+    let mut coder = RangeDecoder::new(cursor.0)?;
     let mut lengths = vec![Model::new(256); 4];
     let mut qualities: Vec<Option<Model>> = vec![None; CONTEXTS];
     let (mut duplicate, mut reverse) = (Model::new(2), Model::new(2));
@@ -238,8 +240,8 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
             context = history.next(set, q, left);
         }
     }
-    let (mut front, mut at) = (&lengths_turned[..], start);
-    while let Some((length, turned)) = take_length(&mut front) {
+    let (mut cursor, mut at) = (&lengths_turned[..], start);
+    while let Some((length, turned)) = take_length(&mut cursor) {
         if turned {
             out[at..at + length].reverse();
         }
@@ -248,7 +250,7 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends the length of a read, and whether it is turned, in no more bytes than the read has qualities.
+/// Appends the length of a read, and whether it is reversed, in at most as many bytes as the read has qualities.
 fn put_length(length: usize, turned: bool, out: &mut Vec<u8>) {
     let mut n = length << 1 | usize::from(turned);
     while n >= 0x80 {
@@ -258,12 +260,12 @@ fn put_length(length: usize, turned: bool, out: &mut Vec<u8>) {
     out.push(n as u8);
 }
 
-/// Takes what [`put_length`] put at the front.
-fn take_length(front: &mut &[u8]) -> Option<(usize, bool)> {
+/// Takes the numbers of [`put_length`] from the front.
+fn take_length(cursor: &mut &[u8]) -> Option<(usize, bool)> {
     let (mut n, mut shift) = (0, 0);
     loop {
-        let (&byte, rest) = front.split_first()?;
-        *front = rest;
+        let (&byte, rest) = cursor.split_first()?;
+        *cursor = rest;
         n |= usize::from(byte & 0x7f) << shift;
         shift += 7;
         if byte < 0x80 {

@@ -1,18 +1,18 @@
-//! What rANS 4x8 codes with: the symbols of a block, how frequent they are, and what they do to a state.
+//! The tables of rANS 4x8 encoding: the symbols of a block, their frequencies, and their effect on a state.
 
 /// The sum of all frequencies. (4096 less one, as decoders that divide may need.)
 const TOTAL: u32 = 4095;
 
-/// Bits of it.
+/// Bits of the sum.
 const BITS: u32 = 12;
 
-/// The least a state may be.
+/// The smallest value of a state.
 pub(super) const LOW: u32 = 1 << 23;
 
-/// How one symbol changes a state, prepared so that nothing is divided.
+/// The effect of a symbol on a state, prepared so that no division is needed.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Symbol {
-    /// A state as large as this gives bytes away first.
+    /// A state of at least this value writes bytes first.
     most: u32,
     /// The reciprocal of the frequency, and how far to shift after multiplying.
     reciprocal: u32,
@@ -22,8 +22,8 @@ pub(super) struct Symbol {
 }
 
 impl Symbol {
-    /// Of a symbol whose range starts at `start` and is `frequency` wide (Giesen's reciprocals, as he describes them
-    /// for rANS: exact for states below 2^31).
+    /// The entry of a symbol whose range starts at `start` and is `frequency` wide (Giesen's reciprocals, as he
+    /// describes them for rANS: exact for states below 2^31).
     fn new(start: u32, frequency: u32) -> Self {
         let most = (LOW >> BITS << 8) * frequency;
         let complement = ((1 << BITS) - frequency) as u16;
@@ -36,7 +36,7 @@ impl Symbol {
         Symbol { most, reciprocal, shift: shift as u8 - 1, bias: start as u16, complement }
     }
 
-    /// Puts the symbol into `state`; bytes go before `at`.
+    /// Encodes the symbol into `state`; bytes go before `at`.
     #[inline(always)]
     pub fn put(&self, state: &mut u32, out: &mut [u8], at: &mut usize) {
         let mut x = *state;
@@ -51,7 +51,7 @@ impl Symbol {
     }
 }
 
-/// Counts, made to add up to [`TOTAL`], none of them zero that was not.
+/// Scales counts to the sum [`TOTAL`]; none becomes zero that was not.
 pub(super) fn normalise(counts: &[u32], frequencies: &mut [u16]) {
     let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
     let (mut left, mut most) = (TOTAL as i32, 0);
@@ -68,7 +68,7 @@ pub(super) fn normalise(counts: &[u32], frequencies: &mut [u16]) {
         frequencies[most] = (largest + left) as u16;
         return;
     }
-    // So many rare symbols that the largest cannot pay for them: all large ones pay.
+    // There are so many rare symbols that the largest cannot pay for them: all large ones do.
     while left < 0 {
         for f in frequencies.iter_mut().filter(|f| **f > 1) {
             if left < 0 {
@@ -79,14 +79,14 @@ pub(super) fn normalise(counts: &[u32], frequencies: &mut [u16]) {
     }
 }
 
-/// About how many bytes the symbols counted take at these frequencies, and the table of these.
+/// Estimates the bytes of the counted symbols at these frequencies, and of their table.
 pub(super) fn cost(counts: &[u32], frequencies: &[u16]) -> f64 {
     let bits = |f: u16| f64::from(BITS) - f64::from(f).log2();
     let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
     used.map(|(&n, &f)| f64::from(n) * bits(f) / 8.0 + 2.0).sum()
 }
 
-/// Writes symbols with run-length encoded neighbours; `each` writes what follows a symbol.
+/// Writes symbols, with run-length encoded neighbours; `each` writes the data of a symbol.
 pub(super) fn put_symbols(
     used: impl Fn(u8) -> bool,
     out: &mut Vec<u8>,
@@ -108,18 +108,18 @@ pub(super) fn put_symbols(
     out.push(0);
 }
 
-/// The symbols of a block, numbered without gaps, zero always among them: contexts begin with it.
+/// The symbols of a block, numbered without gaps. Zero is always among them: contexts begin with it.
 pub(super) struct Alphabet {
     /// Number of each symbol.
     pub of: [u8; 256],
     pub used: [bool; 256],
-    /// How often each occurs.
+    /// The count of each symbol.
     pub counts: Vec<u32>,
 }
 
 impl Alphabet {
     pub fn of(raw: &[u8]) -> Self {
-        let mut four = [[0u32; 256]; 4]; // no count waits for the one before it
+        let mut four = [[0u32; 256]; 4]; // four tables, so that no count waits for the one before it
         let mut chunks = raw.chunks_exact(4);
         for chunk in &mut chunks {
             for (counts, &byte) in four.iter_mut().zip(chunk) {

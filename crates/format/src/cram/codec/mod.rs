@@ -1,6 +1,8 @@
-//! What compresses blocks: gzip, bzip2, LZMA, and the codecs of CRAM itself (CRAM codecs specification 3.1).
+//! The compression methods of blocks: gzip, bzip2, LZMA, and the codecs of CRAM itself (CRAM codecs specification
+//! 3.1).
 
 mod arith;
+mod block_codec;
 mod fqzcomp;
 mod frequencies;
 mod models;
@@ -8,16 +10,15 @@ mod names;
 mod nx16;
 mod pack;
 pub(super) mod rans;
-mod squeeze;
 mod whole;
 
 use readmill_record::Result;
 
 use super::num::damaged;
-pub use squeeze::{Kind, Squeezer};
+pub use block_codec::{BlockCompressor, CompressionHint};
 use whole::{BZIP2, read_all};
 
-/// How a block is compressed, by its number in the file.
+/// The compression method of a block, by its number in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Method {
@@ -59,17 +60,17 @@ impl Method {
     }
 }
 
-/// KiB that LZMA may take: its highest level wants 65 MiB.
+/// The most KiB that LZMA may take: its highest level needs 65 MiB.
 const MOST_DICTIONARY: u32 = 80 << 10;
 
-/// Most bytes that uncompressing `data` to `size` bytes takes beside these. What is kept from block to block belongs to the
-/// decoder.
+/// The most bytes that uncompressing `data` to `size` bytes takes besides these. Memory that is kept from block to
+/// block belongs to the decoder.
 pub fn scratch(method: Method, data: &[u8], size: usize) -> usize {
     match method {
         _ if size == 0 => 0,
         Method::Raw | Method::Gzip | Method::Rans4x8 => 0,
         Method::Bzip2 => BZIP2,
-        // Of its dictionary, as much as there is to look back to.
+        // The dictionary is no larger than the output.
         Method::Lzma => size + (1 << 20),
         Method::RansNx16 => nx16::scratch(data, size),
         Method::Arith => arith::scratch(data, size),
@@ -78,7 +79,7 @@ pub fn scratch(method: Method, data: &[u8], size: usize) -> usize {
     }
 }
 
-/// One thread's means to uncompress blocks.
+/// Uncompresses blocks, one for each thread.
 #[derive(Default)]
 pub struct Codecs {
     gzip: Option<libdeflater::Decompressor>,
@@ -86,7 +87,7 @@ pub struct Codecs {
 }
 
 impl Codecs {
-    /// Appends what `data` holds, `size` bytes, to `out`, which is empty.
+    /// Uncompresses `data` to `size` bytes in `out`, which is empty.
     pub fn inflate(
         &mut self,
         method: Method,

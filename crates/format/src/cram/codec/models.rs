@@ -2,9 +2,9 @@
 
 use readmill_record::Result;
 
-use crate::cram::num::{Front, damaged};
+use crate::cram::num::{ByteCursor, damaged};
 
-/// How much a symbol's frequency grows whenever it occurs.
+/// The growth of a symbol's frequency each time it occurs.
 const STEP: u32 = 16;
 
 /// A model's frequencies are halved beyond this sum.
@@ -20,9 +20,9 @@ pub(super) struct RangeDecoder<'a> {
 impl<'a> RangeDecoder<'a> {
     /// Starts with the first bytes of `data`.
     pub fn new(data: &'a [u8]) -> Result<Self> {
-        let mut front = Front(data);
-        let code = front.take(5)?.iter().fold(0u32, |code, &byte| code << 8 | u32::from(byte));
-        Ok(RangeDecoder { range: u32::MAX, code, data: front.0 })
+        let mut cursor = ByteCursor(data);
+        let code = cursor.take(5)?.iter().fold(0u32, |code, &byte| code << 8 | u32::from(byte));
+        Ok(RangeDecoder { range: u32::MAX, code, data: cursor.0 })
     }
 
     #[inline]
@@ -50,7 +50,7 @@ impl<'a> RangeDecoder<'a> {
     }
 }
 
-/// Symbols and how often they occurred, the frequent ones first, about.
+/// Symbols and their frequencies, roughly by falling frequency.
 #[derive(Clone)]
 pub(super) struct Model {
     sum: u32,

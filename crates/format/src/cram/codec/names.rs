@@ -5,7 +5,7 @@ use std::ops::Range;
 use readmill_record::{Error, Result};
 
 use super::{arith, nx16};
-use crate::cram::num::{Front, damaged, short};
+use crate::cram::num::{ByteCursor, damaged, short};
 
 const TYPE: usize = 0;
 const STRING: u8 = 1;
@@ -22,48 +22,49 @@ const NOP: u8 = 11;
 /// Most tokens of a name.
 const MOST: usize = 128;
 
-/// What a token was, for names that refer to it: eight bytes, as there are many of them.
+/// The value of a token, for names that refer to it: eight bytes, because there are many of them.
 #[derive(Clone, Copy)]
 enum Token {
     Nothing,
     Char(u8),
-    /// Where it stands in the output, and how long it is.
+    /// Start in the output, and length.
     String(u32, u16),
     Digits(u32),
     /// With leading zeros up to that length.
     Digits0(u32, u8),
 }
 
-/// Most bytes that [`decode`] takes beside what it gives: the streams of all tokens, the tokens themselves, and where each
-/// name begins. Each token but the last of a name comes of a byte of it.
+/// The most bytes that [`decode`] takes besides its output: the streams of all tokens, the tokens themselves, and
+/// the start of each name. Each token except the last of a name comes from one of its bytes.
 pub fn scratch(data: &[u8], size: usize) -> usize {
-    let mut front = Front(data);
-    let names = front.take(8).map_or(0, |head| u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
+    let mut cursor = ByteCursor(data);
+    let names =
+        cursor.take(8).map_or(0, |head| u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
     let names = (names as usize).min(size);
     let token = size_of::<Token>() + size_of::<u8>() + 4; // itself, its type, and its value
     let stream = 4 * names + size;
     token * (size + names)
-        + names * (size_of::<Done>() + 4)
+        + names * (size_of::<DecodedName>() + 4)
         + nx16::scratch(&[STRIPE_OF_ANY], stream)
         + (64 << 10)
 }
 
-/// Flags of a stream that takes the most to uncompress.
+/// Flags of a stream with the largest scratch memory.
 const STRIPE_OF_ANY: u8 = super::pack::STRIPE;
 
 /// The streams of one token position.
 #[derive(Clone, Default)]
 struct Position {
-    streams: [Stream; 13],
+    streams: [TokenStream; 13],
 }
 
 #[derive(Clone, Default)]
-struct Stream {
+struct TokenStream {
     bytes: Vec<u8>,
     at: usize,
 }
 
-impl Stream {
+impl TokenStream {
     fn byte(&mut self) -> Result<u8> {
         let byte = *self.bytes.get(self.at).ok_or_else(short)?;
         self.at += 1;
@@ -78,17 +79,17 @@ impl Stream {
     }
 }
 
-/// Reads all streams; `size` bounds what each may hold, and `most` what all of them take.
+/// Reads all streams; `size` bounds each, and `most` all of them together.
 fn streams(
-    front: &mut Front<'_>,
+    cursor: &mut ByteCursor<'_>,
     names: usize,
     by_arith: bool,
     size: usize,
     most: usize,
 ) -> Result<Vec<Position>> {
     let (mut positions, mut sum): (Vec<Position>, usize) = (Vec::new(), 0);
-    while !front.0.is_empty() {
-        let head = front.byte()?;
+    while !cursor.0.is_empty() {
+        let head = cursor.byte()?;
         let kind = usize::from(head & 63);
         if kind > 12 {
             return Err(damaged("there is no such token of a name"));
@@ -109,13 +110,13 @@ fn streams(
             }
         }
         let bytes = if head & 64 != 0 {
-            let (at, kind) = (usize::from(front.byte()?), usize::from(front.byte()?));
+            let (at, kind) = (usize::from(cursor.byte()?), usize::from(cursor.byte()?));
             let other = positions.get(at).and_then(|position| position.streams.get(kind));
             other.ok_or_else(|| damaged("a token repeats one that there is not"))?.bytes.clone()
         } else {
-            let stored = front.uint7()? as usize;
-            let (data, mut bytes) = (front.take(stored)?, Vec::new());
-            // A token takes four bytes at most, and there are not more of them than names.
+            let stored = cursor.uint7()? as usize;
+            let (data, mut bytes) = (cursor.take(stored)?, Vec::new());
+            // A token takes at most four bytes, and there are at most as many as names.
             let most = 4 * names + size;
             if by_arith {
                 arith::decode(data, most, &mut bytes)?
@@ -129,39 +130,39 @@ fn streams(
             return Err(too_many());
         }
         let last = positions.last_mut().ok_or_else(|| damaged("the names have no first token"))?;
-        last.streams[kind] = Stream { bytes, at: 0 };
+        last.streams[kind] = TokenStream { bytes, at: 0 };
     }
     Ok(positions)
 }
 
-/// The error for names of which there are more tokens than their bytes can make.
+/// The error for names with more tokens than their bytes can make.
 fn too_many() -> Error {
     damaged("the names are larger than they claim")
 }
 
 /// Names decoded so far.
-struct Names {
+struct NameDecoder {
     positions: Vec<Position>,
-    /// Tokens of names; one that repeats another has none of its own.
+    /// Tokens of names; a name that repeats another has none of its own.
     tokens: Vec<Token>,
-    done: Vec<Done>,
+    done: Vec<DecodedName>,
 }
 
-/// What is known of a name: where its tokens begin, how many there are, and where its text stands.
+/// A decoded name: the start of its tokens, their number, and the start of its text.
 #[derive(Clone, Copy)]
-struct Done {
+struct DecodedName {
     tokens: u32,
     n: u32,
     text: u32,
 }
 
-impl Done {
+impl DecodedName {
     fn tokens(self) -> Range<usize> {
         self.tokens as usize..(self.tokens + self.n) as usize
     }
 }
 
-impl Names {
+impl NameDecoder {
     fn next(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let first = self.positions.first_mut().ok_or_else(short)?;
         let kind = first.streams[TYPE].byte()?;
@@ -176,7 +177,7 @@ impl Names {
             let at = other.text as usize;
             let end = at + out[at..].iter().position(|&byte| byte == 0).ok_or_else(short)?;
             out.extend_from_within(at..=end);
-            self.done.push(Done { text: text as u32, ..other });
+            self.done.push(DecodedName { text: text as u32, ..other });
             return Ok(());
         }
         for position in 1.. {
@@ -191,13 +192,13 @@ impl Names {
         }
         out.push(0);
         let n = (self.tokens.len() - tokens) as u32;
-        self.done.push(Done { tokens: tokens as u32, n, text: text as u32 });
+        self.done.push(DecodedName { tokens: tokens as u32, n, text: text as u32 });
         Ok(())
     }
 }
 
 impl Position {
-    /// Decodes the next token here, where the name referred to has `last`; nothing at the name's end.
+    /// Decodes the next token, where the name referred to has `last`; `None` at the end of the name.
     fn token(&mut self, last: Option<Token>, out: &mut Vec<u8>) -> Result<Option<Token>> {
         let wrong = || damaged("a name differs from what there is not");
         let kind = self.streams[TYPE].byte()?;
@@ -253,7 +254,7 @@ impl Position {
     }
 }
 
-/// A string of so many bytes that begins at `start`.
+/// A string of `length` bytes that begins at `start`.
 fn string(start: usize, length: usize) -> Result<Token> {
     let token = u32::try_from(start).ok().zip(u16::try_from(length).ok());
     token.map(|(start, length)| Token::String(start, length)).ok_or_else(too_many)
@@ -272,21 +273,22 @@ fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends the names that `data` holds to `out`, `size` bytes, each ended by a zero.
+/// Decodes `data` and appends the names to `out`, `size` bytes, each ended by a zero.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
-    let mut front = Front(data);
-    let (stored, names) = (front.u32()? as usize, front.u32()? as usize);
-    let by_arith = front.byte()? != 0;
+    let mut cursor = ByteCursor(data);
+    let (stored, names) = (cursor.u32()? as usize, cursor.u32()? as usize);
+    let by_arith = cursor.byte()? != 0;
     if stored != size || names > size {
         return Err(damaged("the names have not the size they claim"));
     }
     let positions =
-        streams(&mut front, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;
-    // A token for each byte, and the end of each name, unless names repeat others; and no more than there are types.
+        streams(&mut cursor, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;
+    // A token for each byte, and the end of each name, unless names repeat others; at most as many as there are
+    // types.
     let types = positions.iter().skip(1).map(|position| position.streams[TYPE].bytes.len());
     let tokens = types.sum::<usize>().min(size + names);
     let mut all =
-        Names { positions, tokens: Vec::with_capacity(tokens), done: Vec::with_capacity(names) };
+        NameDecoder { positions, tokens: Vec::with_capacity(tokens), done: Vec::with_capacity(names) };
     out.reserve_exact(size);
     let start = out.len();
     for _ in 0..names {

@@ -5,44 +5,44 @@ use readmill_record::Result;
 
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
 use super::rans::{Slot, slot, symbols};
-use crate::cram::num::{Front, damaged};
+use crate::cram::num::{ByteCursor, damaged};
 
-/// The least a state may be before it takes two bytes.
+/// A state below this takes two bytes.
 const LOW: u32 = 1 << 15;
 
-/// What the tables of all contexts take, and those of their frequencies.
+/// Memory of the tables of all contexts, and of their frequencies.
 const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 256);
 
-/// Most bytes that [`decode`] takes beside what it gives.
+/// The most bytes that [`decode`] takes besides its output.
 pub fn scratch(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
     let contexts = if flags & (ORDER | STRIPE) != 0 { CONTEXTS } else { 0 };
-    // A stripe; in it what is packed, what has no runs, and the lengths of runs.
+    // A stripe, and in it the packed bytes, those without runs, and the lengths of runs.
     let several = if flags & (STRIPE | PACK | RLE) != 0 { 4 * size + MOST_SYMBOLS } else { 0 };
     contexts + several
 }
 
-/// Bytes that the symbols which have runs take.
+/// The most bytes of the list of symbols with runs.
 const MOST_SYMBOLS: usize = 257;
 
-/// Appends the `size` bytes that `data` holds to `out`.
+/// Decodes `data` and appends the `size` bytes to `out`.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
-    let mut front = Front(data);
-    let flags = front.byte()?;
-    let size = pack::size(&mut front, flags, size)?;
+    let mut cursor = ByteCursor(data);
+    let flags = cursor.byte()?;
+    let size = pack::size(&mut cursor, flags, size)?;
     if flags & STRIPE != 0 {
-        return pack::stripes(&mut front, size, decode, out);
+        return pack::stripes(&mut cursor, size, decode, out);
     }
-    let packing = if flags & PACK != 0 { Some(Packing::read(&mut front, size)?) } else { None };
+    let packing = if flags & PACK != 0 { Some(Packing::read(&mut cursor, size)?) } else { None };
     let unpacked = packing.as_ref().map_or(size, |packing| packing.packed);
     let n = if flags & N32_OR_EXT != 0 { 32 } else { 4 };
-    let runs = if flags & RLE != 0 { Some(Runs::read(&mut front, unpacked, n)?) } else { None };
+    let runs = if flags & RLE != 0 { Some(Runs::read(&mut cursor, unpacked, n)?) } else { None };
     let coded = runs.as_ref().map_or(unpacked, |runs| runs.literals);
     if packing.is_none() && runs.is_none() {
-        return entropy(&mut front, flags, coded, n, out);
+        return entropy(&mut cursor, flags, coded, n, out);
     }
     let mut bytes = Vec::new();
-    entropy(&mut front, flags, coded, n, &mut bytes)?;
+    entropy(&mut cursor, flags, coded, n, &mut bytes)?;
     if let Some(runs) = runs {
         bytes = runs.expand(&bytes, unpacked)?;
     }
@@ -55,10 +55,16 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-/// Appends the bytes that were coded last.
-fn entropy(front: &mut Front<'_>, flags: u8, size: usize, n: usize, out: &mut Vec<u8>) -> Result<()> {
+/// Appends the bytes of the last coding step.
+fn entropy(
+    cursor: &mut ByteCursor<'_>,
+    flags: u8,
+    size: usize,
+    n: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     if flags & CAT != 0 {
-        out.extend_from_slice(front.take(size)?);
+        out.extend_from_slice(cursor.take(size)?);
         return Ok(());
     }
     if size == 0 {
@@ -67,14 +73,14 @@ fn entropy(front: &mut Front<'_>, flags: u8, size: usize, n: usize, out: &mut Ve
     let start = out.len();
     out.resize(start + size, 0);
     match (flags & ORDER != 0, n) {
-        (false, 4) => order_0::<4>(front, &mut out[start..]),
-        (false, _) => order_0::<32>(front, &mut out[start..]),
-        (true, 4) => order_1::<4>(front, &mut out[start..]),
-        (true, _) => order_1::<32>(front, &mut out[start..]),
+        (false, 4) => order_0::<4>(cursor, &mut out[start..]),
+        (false, _) => order_0::<32>(cursor, &mut out[start..]),
+        (true, 4) => order_1::<4>(cursor, &mut out[start..]),
+        (true, _) => order_1::<32>(cursor, &mut out[start..]),
     }
 }
 
-/// Which symbols have run lengths, and those.
+/// The symbols with run lengths, and these lengths.
 struct Runs {
     of: [bool; 256],
     lengths: Vec<u8>,
@@ -84,21 +90,21 @@ struct Runs {
 }
 
 impl Runs {
-    fn read(front: &mut Front<'_>, most: usize, n: usize) -> Result<Self> {
-        let (size, literals) = (front.uint7()? as usize, front.uint7()? as usize);
-        // A length takes no more bytes than its run has.
+    fn read(cursor: &mut ByteCursor<'_>, most: usize, n: usize) -> Result<Self> {
+        let (size, literals) = (cursor.uint7()? as usize, cursor.uint7()? as usize);
+        // A length takes no more bytes than its run.
         if literals > most || size / 2 > most + MOST_SYMBOLS {
             return Err(damaged("runs are longer than what they make"));
         }
         let mut lengths = Vec::new();
         if size & 1 != 0 {
-            lengths.extend_from_slice(front.take(size / 2)?);
+            lengths.extend_from_slice(cursor.take(size / 2)?);
         } else {
-            let stored = front.uint7()? as usize;
-            let mut coded = Front(front.take(stored)?);
+            let stored = cursor.uint7()? as usize;
+            let mut coded = ByteCursor(cursor.take(stored)?);
             entropy(&mut coded, 0, size / 2, n, &mut lengths)?;
         }
-        let mut meta = Front(&lengths);
+        let mut meta = ByteCursor(&lengths);
         let count = match meta.byte()? {
             0 => 256,
             n => n as usize,
@@ -110,7 +116,7 @@ impl Runs {
     }
 
     fn expand(&self, literals: &[u8], size: usize) -> Result<Vec<u8>> {
-        let (mut lengths, mut out) = (Front(&self.lengths[self.from..]), Vec::with_capacity(size));
+        let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), Vec::with_capacity(size));
         for &symbol in literals {
             let run = if self.of[symbol as usize] { lengths.uint7()? as usize } else { 0 };
             if run >= size - out.len().min(size) {
@@ -142,7 +148,7 @@ fn fill(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> 
     Ok(())
 }
 
-/// A state takes a step.
+/// Decodes one symbol from a state.
 #[inline(always)]
 fn advance(state: &mut u32, table: &[Slot], bits: u32, data: &mut &[u8]) -> u8 {
     let entry = table[(*state & ((1 << bits) - 1)) as usize];
@@ -158,27 +164,27 @@ fn advance(state: &mut u32, table: &[Slot], bits: u32, data: &mut &[u8]) -> u8 {
     entry as u8
 }
 
-fn states<const N: usize>(front: &mut Front<'_>) -> Result<[u32; N]> {
+fn states<const N: usize>(cursor: &mut ByteCursor<'_>) -> Result<[u32; N]> {
     let mut states = [0; N];
     for state in &mut states {
-        *state = front.u32()?;
+        *state = cursor.u32()?;
     }
     Ok(states)
 }
 
-fn order_0<const N: usize>(front: &mut Front<'_>, out: &mut [u8]) -> Result<()> {
+fn order_0<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
     let mut frequencies = Vec::new();
-    symbols(front, |symbol, _| {
+    symbols(cursor, |symbol, _| {
         frequencies.push((symbol, 0));
         Ok(())
     })?;
     for (_, f) in &mut frequencies {
-        *f = front.uint7()?;
+        *f = cursor.uint7()?;
     }
     let mut table = [0; 1 << 12];
     fill(&frequencies, 12, &mut table)?;
-    let mut states = states::<N>(front)?;
-    let data = &mut front.0;
+    let mut states = states::<N>(cursor)?;
+    let data = &mut cursor.0;
     let mut chunks = out.chunks_exact_mut(N);
     for chunk in &mut chunks {
         for (state, byte) in states.iter_mut().zip(chunk) {
@@ -199,33 +205,33 @@ struct Contexts {
 }
 
 impl Contexts {
-    fn read(front: &mut Front<'_>) -> Result<Self> {
-        let head = front.byte()?;
+    fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
+        let head = cursor.byte()?;
         let bits = u32::from(head >> 4);
         if bits > 12 {
             return Err(damaged("frequencies are too large"));
         }
         if head & 1 == 0 {
-            return Self::read_tables(front, bits);
+            return Self::read_tables(cursor, bits);
         }
-        let (size, stored) = (front.uint7()? as usize, front.uint7()? as usize);
+        let (size, stored) = (cursor.uint7()? as usize, cursor.uint7()? as usize);
         if size > 3 * (256 * 256 + 256) {
             return Err(damaged("a table of frequencies is too large"));
         }
-        let (mut coded, mut bytes) = (Front(front.take(stored)?), vec![0; size]);
+        let (mut coded, mut bytes) = (ByteCursor(cursor.take(stored)?), vec![0; size]);
         order_0::<4>(&mut coded, &mut bytes)?;
-        Self::read_tables(&mut Front(&bytes), bits)
+        Self::read_tables(&mut ByteCursor(&bytes), bits)
     }
 
-    fn read_tables(front: &mut Front<'_>, bits: u32) -> Result<Self> {
+    fn read_tables(cursor: &mut ByteCursor<'_>, bits: u32) -> Result<Self> {
         let mut alphabet = Vec::new();
-        symbols(front, |symbol, _| {
+        symbols(cursor, |symbol, _| {
             alphabet.push(symbol);
             Ok(())
         })?;
         let mut of = [0u16; 256];
         let size = 1 << bits;
-        let mut tables = vec![0; (alphabet.len() + 1) * size]; // the first is for what does not occur
+        let mut tables = vec![0; (alphabet.len() + 1) * size]; // the first is for contexts that do not occur
         let mut frequencies: Vec<(u8, u32)> = Vec::new();
         for (i, &context) in alphabet.iter().enumerate() {
             of[context as usize] = i as u16 + 1;
@@ -236,8 +242,8 @@ impl Contexts {
                     zeros -= 1;
                     continue;
                 }
-                match front.uint7()? {
-                    0 => zeros = front.byte()?,
+                match cursor.uint7()? {
+                    0 => zeros = cursor.byte()?,
                     f => frequencies.push((symbol, f)),
                 }
             }
@@ -252,10 +258,10 @@ impl Contexts {
     }
 }
 
-fn order_1<const N: usize>(front: &mut Front<'_>, out: &mut [u8]) -> Result<()> {
-    let contexts = Contexts::read(front)?;
-    let mut states = states::<N>(front)?;
-    let (data, mut last) = (&mut front.0, [0u8; N]);
+fn order_1<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
+    let contexts = Contexts::read(cursor)?;
+    let mut states = states::<N>(cursor)?;
+    let (data, mut last) = (&mut cursor.0, [0u8; N]);
     let part = out.len() / N;
     for i in 0..part {
         for j in 0..N {

@@ -1,9 +1,9 @@
-//! What the codecs of CRAM 3.1 do before they code: packing, runs and stripes (CRAM codecs specification 3.1, sections
-//! 4.4 to 4.6).
+//! The transforms of the CRAM 3.1 codecs before coding: packing, runs and stripes (CRAM codecs specification 3.1,
+//! sections 4.4 to 4.6).
 
 use readmill_record::Result;
 
-use crate::cram::num::{Front, damaged};
+use crate::cram::num::{ByteCursor, damaged};
 
 /// Coding by the symbol before.
 pub(super) const ORDER: u8 = 1;
@@ -11,7 +11,7 @@ pub(super) const ORDER: u8 = 1;
 pub(super) const N32_OR_EXT: u8 = 4;
 /// Every n-th byte by itself.
 pub(super) const STRIPE: u8 = 8;
-/// The size is known from elsewhere.
+/// The size is stored elsewhere.
 pub(super) const NO_SIZE: u8 = 16;
 /// Not compressed.
 pub(super) const CAT: u8 = 32;
@@ -20,19 +20,19 @@ pub(super) const RLE: u8 = 64;
 /// Several symbols a byte.
 pub(super) const PACK: u8 = 128;
 
-/// Reads the size that stands behind the flags; it must not be more than `most`.
-pub(super) fn size(front: &mut Front<'_>, flags: u8, most: usize) -> Result<usize> {
+/// Reads the size after the flags; at most `most`.
+pub(super) fn size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Result<usize> {
     if flags & NO_SIZE != 0 {
         return Ok(most);
     }
-    let size = front.uint7()? as usize;
+    let size = cursor.uint7()? as usize;
     if size > most {
         return Err(damaged("a block holds more than it claims"));
     }
     Ok(size)
 }
 
-/// How symbols were packed.
+/// The packing of symbols.
 pub(super) struct Packing<'a> {
     symbols: &'a [u8],
     /// Bytes of the packed form.
@@ -40,14 +40,14 @@ pub(super) struct Packing<'a> {
 }
 
 impl<'a> Packing<'a> {
-    /// Reads it from the front of the data. The packed form is not larger than `most`, which comes of it.
-    pub fn read(front: &mut Front<'a>, most: usize) -> Result<Self> {
-        let n = front.byte()?;
+    /// Reads it from the front of the data. The packed form is at most as large as `most`, its unpacked size.
+    pub fn read(cursor: &mut ByteCursor<'a>, most: usize) -> Result<Self> {
+        let n = cursor.byte()?;
         if !(1..=16).contains(&n) {
             return Err(damaged("a packed block has no symbols, or too many"));
         }
-        let symbols = front.take(n as usize)?;
-        let packed = front.uint7()? as usize;
+        let symbols = cursor.take(n as usize)?;
+        let packed = cursor.uint7()? as usize;
         if packed > most {
             return Err(damaged("a packed block is larger than what it holds"));
         }
@@ -84,21 +84,21 @@ type Decode = fn(&[u8], usize, &mut Vec<u8>) -> Result<()>;
 
 /// Appends `size` bytes that were coded in stripes.
 pub(super) fn stripes(
-    front: &mut Front<'_>,
+    cursor: &mut ByteCursor<'_>,
     size: usize,
     decode: Decode,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let n = usize::from(front.byte()?);
+    let n = usize::from(cursor.byte()?);
     if n == 0 {
         return Err(damaged("a striped block has no stripes"));
     }
-    let sizes = (0..n).map(|_| front.uint7()).collect::<Result<Vec<_>>>()?;
+    let sizes = (0..n).map(|_| cursor.uint7()).collect::<Result<Vec<_>>>()?;
     let start = out.len();
     out.resize(start + size, 0);
     let mut stripe = Vec::new();
     for (j, stored) in sizes.into_iter().enumerate() {
-        let data = front.take(stored as usize)?;
+        let data = cursor.take(stored as usize)?;
         if data.first().is_none_or(|flags| flags & STRIPE != 0) {
             return Err(damaged("a stripe is empty or striped itself"));
         }

@@ -1,9 +1,9 @@
-//! rANS 4x8: four interleaved range variants of asymmetric numeral systems (CRAM codecs specification 3.1,
-//! section 3; Duda 2013). Decoding; what encodes is in [`super::squeeze`].
+//! rANS 4x8: four interleaved range variants of asymmetric numeral systems (CRAM codecs specification 3.1, section
+//! 3; Duda 2013). This is the decoder; [`super::block_codec`] has the encoder.
 
 use readmill_record::Result;
 
-use crate::cram::num::{Front, damaged};
+use crate::cram::num::{ByteCursor, damaged};
 
 /// Bits of the sum of all frequencies.
 const BITS: u32 = 12;
@@ -11,11 +11,11 @@ const BITS: u32 = 12;
 /// Slots, each of which belongs to a symbol.
 const SLOTS: usize = 1 << BITS;
 
-/// The least a state may be before it takes bytes.
+/// A state below this takes bytes.
 const LOW: u32 = 1 << 23;
 
-/// What a slot says: the symbol (low 8 bits), its frequency less one (12 bits), and how far into the symbol's range
-/// the slot lies (12 bits).
+/// An entry of a table: the symbol (low 8 bits), its frequency less one (12 bits), and the place of the slot in the
+/// symbol's range (12 bits).
 pub(super) type Slot = u32;
 
 /// Makes the entry of a slot.
@@ -27,7 +27,7 @@ pub(super) fn slot(symbol: u8, frequency: u32, into: u32) -> Slot {
 /// The slots of one context.
 pub(super) type Table = [Slot; SLOTS];
 
-/// Most bytes that tables take: one for each context, and one for those that do not occur.
+/// Memory of tables: one for each context, and one for those that do not occur.
 pub const TABLES: usize = 257 * size_of::<Table>();
 
 /// One thread's tables, which are large.
@@ -36,41 +36,41 @@ pub struct Decoder {
     tables: Vec<Table>,
 }
 
-/// Reads a list of symbols in which neighbours are run-length encoded; `each` reads what follows a symbol.
+/// Reads a list of symbols in which neighbours are run-length encoded; `each` reads the data of a symbol.
 pub(super) fn symbols<'a>(
-    front: &mut Front<'a>,
-    mut each: impl FnMut(u8, &mut Front<'a>) -> Result<()>,
+    cursor: &mut ByteCursor<'a>,
+    mut each: impl FnMut(u8, &mut ByteCursor<'a>) -> Result<()>,
 ) -> Result<()> {
-    let (mut symbol, mut run) = (front.byte()?, 0u8);
+    let (mut symbol, mut run) = (cursor.byte()?, 0u8);
     loop {
-        each(symbol, front)?;
+        each(symbol, cursor)?;
         if run > 0 {
             run -= 1;
             symbol = symbol.checked_add(1).ok_or_else(|| damaged("a table has too many symbols"))?;
             continue;
         }
-        let next = front.byte()?;
+        let next = cursor.byte()?;
         if next == 0 {
             return Ok(());
         }
         if Some(next) == symbol.checked_add(1) {
-            run = front.byte()?;
+            run = cursor.byte()?;
         }
         symbol = next;
     }
 }
 
 /// Reads the frequencies of one context into `table`.
-fn read_table(front: &mut Front<'_>, table: &mut Table) -> Result<()> {
+fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
     let mut sum = 0usize;
-    symbols(front, |symbol, front| {
-        let byte = front.byte()?;
+    symbols(cursor, |symbol, cursor| {
+        let byte = cursor.byte()?;
         let mut frequency = u32::from(byte);
         if byte >= 0x80 {
-            frequency = u32::from(byte & 0x7f) << 8 | u32::from(front.byte()?);
+            frequency = u32::from(byte & 0x7f) << 8 | u32::from(cursor.byte()?);
         }
         if frequency == 0 {
-            frequency = SLOTS as u32; // a symbol that stands alone, as some writers have it
+            frequency = SLOTS as u32; // a single symbol, as some writers store it
         }
         let slots = table.get_mut(sum..sum + frequency as usize);
         let slots = slots.ok_or_else(|| damaged("frequencies add up to too much"))?;
@@ -82,12 +82,12 @@ fn read_table(front: &mut Front<'_>, table: &mut Table) -> Result<()> {
         return Err(damaged("frequencies add up to too little"));
     }
     if sum < SLOTS {
-        table[SLOTS - 1] = table[SLOTS - 2]; // never met in sound data
+        table[SLOTS - 1] = table[SLOTS - 2]; // never reached in valid data
     }
     Ok(())
 }
 
-/// A state and what it reads from.
+/// Decodes one symbol from a state and its bytes.
 #[inline(always)]
 fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
     let entry = table[(*state & (SLOTS as u32 - 1)) as usize];
@@ -102,29 +102,29 @@ fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
 }
 
 impl Decoder {
-    /// Appends `size` bytes to `out`, which is empty.
+    /// Decodes `size` bytes into `out`, which is empty.
     pub fn decode(&mut self, data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
-        let mut front = Front(data);
-        let order = front.byte()?;
-        let (stored, raw) = (front.u32()? as usize, front.u32()? as usize);
-        if raw != size || stored != front.0.len() {
+        let mut cursor = ByteCursor(data);
+        let order = cursor.byte()?;
+        let (stored, raw) = (cursor.u32()? as usize, cursor.u32()? as usize);
+        if raw != size || stored != cursor.0.len() {
             return Err(damaged("the sizes of a rANS block differ"));
         }
         out.resize(size, 0);
         match order {
-            0 => self.order_0(front, out),
-            1 => self.order_1(front, out),
+            0 => self.order_0(cursor, out),
+            1 => self.order_1(cursor, out),
             _ => Err(damaged("there is no such order of rANS")),
         }
     }
 
-    fn order_0(&mut self, mut front: Front<'_>, out: &mut [u8]) -> Result<()> {
+    fn order_0(&mut self, mut cursor: ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
         self.tables.truncate(1);
         self.tables.resize(1, [0; SLOTS]);
         let table = &mut self.tables[0];
-        read_table(&mut front, table)?;
-        let mut states = [front.u32()?, front.u32()?, front.u32()?, front.u32()?];
-        let (data, mut at) = (front.0, 0);
+        read_table(&mut cursor, table)?;
+        let mut states = [cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?];
+        let (data, mut at) = (cursor.0, 0);
         let mut chunks = out.chunks_exact_mut(4);
         for four in &mut chunks {
             four[0] = advance(&mut states[0], table, data, &mut at);
@@ -138,22 +138,22 @@ impl Decoder {
         Ok(())
     }
 
-    fn order_1(&mut self, mut front: Front<'_>, out: &mut [u8]) -> Result<()> {
-        // Contexts that do not occur share the table number 0, which says nothing.
+    fn order_1(&mut self, mut cursor: ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
+        // Contexts that do not occur share table 0, which has no content.
         let mut of = [0u16; 256];
         let (mut used, tables) = (1usize, &mut self.tables);
-        symbols(&mut front, |context, front| {
+        symbols(&mut cursor, |context, cursor| {
             if tables.len() <= used {
                 tables.resize(used + 1, [0; SLOTS]);
             }
-            read_table(front, &mut tables[used])?;
+            read_table(cursor, &mut tables[used])?;
             of[context as usize] = used as u16;
             used += 1;
             Ok(())
         })?;
         let (tables, of) = (&self.tables[..used], &of);
-        let mut states = [front.u32()?, front.u32()?, front.u32()?, front.u32()?];
-        let (data, mut at) = (front.0, 0);
+        let mut states = [cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?];
+        let (data, mut at) = (cursor.0, 0);
         let quarter = out.len() / 4;
         let (a, rest) = out.split_at_mut(quarter);
         let (b, rest) = rest.split_at_mut(quarter);

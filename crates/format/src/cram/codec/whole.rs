@@ -1,4 +1,4 @@
-//! Codecs of others that read to an end.
+//! Codecs of other libraries, which read to the end of their data.
 
 use std::io::Read;
 
@@ -6,10 +6,10 @@ use readmill_record::Result;
 
 use crate::cram::num::damaged;
 
-/// What bzip2 takes for its largest blocks.
+/// The most memory of bzip2.
 pub(super) const BZIP2: usize = 4 << 20;
 
-/// Appends what `reader` gives; more than `size` bytes are an error.
+/// Appends the bytes of `reader`; more than `size` are an error.
 pub fn read_all(reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
     let limit = size as u64 + 1;
     out.reserve_exact(size);

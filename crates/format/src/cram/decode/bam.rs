@@ -1,13 +1,13 @@
-//! The parts of a record, put together as BAM has them.
+//! Assembles the parts of a record as BAM.
 
 use readmill_record::cigar::{Cigar, consumes_query, consumes_reference};
 use readmill_record::{Flags, Result, edit};
 
-use super::parts::{Fixed, Scratch};
+use super::parts::{Fixed, RecordBuffers};
 use crate::cram::num::damaged;
 use crate::sam::long_cigar;
 
-/// The codes of bases (SAM specification, section 4.2): 15, N, for all that is none.
+/// The codes of bases (SAM specification, section 4.2): 15, N, for all other bytes.
 const CODES: [u8; 256] = {
     let mut codes = [15; 256];
     let (letters, mut i) = (b"=ACMGRSVTWYHKDBN", 0);
@@ -30,9 +30,9 @@ fn bin(start: i64, end: i64) -> u16 {
     0
 }
 
-/// Appends the record, whose mate is not known yet.
-pub fn write(fixed: &Fixed, scratch: &Scratch, out: &mut Vec<u8>) -> Result<()> {
-    let Scratch { name, tags, seq, qual, cigar, .. } = scratch;
+/// Appends the record, without data of its mate.
+pub fn write(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
+    let RecordBuffers { name, tags, seq, qual, cigar, .. } = scratch;
     if name.len() > 254 {
         return Err(damaged("a read name has more than 254 bytes"));
     }

@@ -1,9 +1,9 @@
-//! A read in the making: its CIGAR, bases, MD and NM, operator by operator.
+//! Builds a read: its CIGAR, bases, MD and NM, operator by operator.
 
 use readmill_record::Result;
 
 use super::parts::Wanted;
-use super::source::Source;
+use super::slice_reference::SliceReference;
 use crate::cram::num::damaged;
 use crate::cram::scheme::{BASES, Substitutions};
 
@@ -15,7 +15,7 @@ pub(super) const SOFT_CLIP: u32 = 4;
 pub(super) const HARD_CLIP: u32 = 5;
 pub(super) const PAD: u32 = 6;
 
-/// What is put together of a read.
+/// The parts of a read under construction.
 pub(super) struct Building<'a> {
     pub contig: i32,
     /// Length of the contig.
@@ -23,20 +23,20 @@ pub(super) struct Building<'a> {
     pub seq: &'a mut Vec<u8>,
     pub cigar: &'a mut Vec<u32>,
     pub md: &'a mut Vec<u8>,
-    /// Bases that a feature brings.
+    /// Bases of the current feature.
     pub stored: &'a mut Vec<u8>,
     pub wanted: Wanted,
-    /// The operator under way.
+    /// The current operator.
     pub op: u32,
     pub op_length: i64,
-    /// Bases that match since the last entry of MD; below zero where that makes no sense any more.
+    /// Bases that match since the last entry of MD; negative if MD cannot be made any more.
     pub matched: i64,
     pub nm: i64,
     /// Next base of the reference (0-based).
     pub at: i64,
     /// Next base of the read (0-based).
     pub next: usize,
-    /// Whether bases are stored at all.
+    /// Whether bases are stored.
     pub has_bases: bool,
 }
 
@@ -54,10 +54,10 @@ fn put_number(out: &mut Vec<u8>, mut n: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Bases of the reference that are asked for at once: those of a page.
+/// Bases of the reference that are requested at once: those of a page.
 const PAGE: i64 = 1 << 12;
 
-/// The stretches of `n` bases from `at` on, each of which lies in a page: where they begin behind `at`, and their lengths.
+/// Splits `n` bases from `at` on by pages: the start of each piece after `at`, and its length.
 fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
     let mut next = 0;
     std::iter::from_fn(move || {
@@ -69,7 +69,7 @@ fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 impl Building<'_> {
-    /// Goes on with operator `op`, over `n` bases.
+    /// Continues with operator `op` over `n` bases.
     pub fn operate(&mut self, op: u32, n: i64) {
         if self.op != op {
             self.close();
@@ -78,7 +78,7 @@ impl Building<'_> {
         self.op_length += n;
     }
 
-    /// Ends the operator under way.
+    /// Ends the current operator.
     pub fn close(&mut self) {
         if self.op_length > 0 {
             self.cigar.push((self.op_length as u32) << 4 | self.op);
@@ -86,7 +86,7 @@ impl Building<'_> {
         }
     }
 
-    /// What MD says of a base of the reference that the read does not have.
+    /// Adds a base of the reference to MD that the read does not have.
     pub fn md_mismatch(&mut self, base: u8) {
         if self.wanted.md {
             put_number(self.md, self.matched.max(0) as u64);
@@ -101,8 +101,8 @@ impl Building<'_> {
         }
     }
 
-    /// `n` bases that are those of the reference.
-    pub fn matches(&mut self, source: &mut Source<'_>, n: usize, is_last: bool) -> Result<()> {
+    /// Adds `n` bases equal to those of the reference.
+    pub fn matches(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
         if source.exists(self.contig) {
             self.copy(source, n, is_last)?;
         }
@@ -112,10 +112,10 @@ impl Building<'_> {
         Ok(())
     }
 
-    pub fn copy(&mut self, source: &mut Source<'_>, n: usize, is_last: bool) -> Result<()> {
+    pub fn copy(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
         let end = self.next + n;
         if self.at + n as i64 > self.length {
-            // Beyond the end of the contig there is nothing but N.
+            // Beyond the end of the contig all bases are N.
             let left = (self.length - self.at).clamp(0, n as i64);
             if self.has_bases {
                 for (offset, n) in pieces(self.at, left as usize) {
@@ -158,7 +158,7 @@ impl Building<'_> {
     /// A base that stands for one of the reference, by its number.
     pub fn substitute(
         &mut self,
-        source: &mut Source<'_>,
+        source: &mut SliceReference<'_>,
         matrix: &Substitutions,
         code: u8,
     ) -> Result<()> {
@@ -191,7 +191,7 @@ impl Building<'_> {
     }
 
     /// `n` bases of the read that are stored as they are, in place of the reference's.
-    pub fn replaced(&mut self, source: &mut Source<'_>, n: usize) -> Result<()> {
+    pub fn replaced(&mut self, source: &mut SliceReference<'_>, n: usize) -> Result<()> {
         if self.wanted.md || self.wanted.nm {
             self.md_flush();
             let known = n.min((self.length - self.at).max(0) as usize);
@@ -213,7 +213,7 @@ impl Building<'_> {
         Ok(())
     }
 
-    pub fn delete(&mut self, source: &mut Source<'_>, n: i64) -> Result<()> {
+    pub fn delete(&mut self, source: &mut SliceReference<'_>, n: i64) -> Result<()> {
         if self.wanted.md || self.wanted.nm {
             if self.at + n > source.end(self.contig) {
                 return Err(damaged("a read reaches beyond what its slice covers"));

@@ -1,18 +1,17 @@
-//! Bases, CIGAR, MD and NM of a mapped read, from its features: where it differs from the reference, and how.
+//! Decodes the features of a mapped read, its differences from the reference, to bases, CIGAR, MD and NM.
 //!
-//! What features mean and what becomes of odd ones is as htslib has it (`cram_decode_seq`), so that records are the
-//! same.
+//! Features are interpreted as in htslib, odd ones included (`cram_decode_seq`), so that records are the same.
 
 use readmill_record::Result;
 
 use super::building::{Building, HARD_CLIP, INSERTION, MATCH, PAD, SKIP, SOFT_CLIP};
-use super::parts::{Fixed, Reader, Wanted};
+use super::parts::{Fixed, RecordReader, Wanted};
 use crate::cram::flags::QUALITIES;
 use crate::cram::num::damaged;
 use crate::cram::reader::too_much;
 use crate::cram::scheme::Series;
 
-/// Quality of bases for which none is stored, where it is stored for others. (As htslib and htsjdk have it.)
+/// Quality of bases without a stored one, in reads that store some. (As in htslib and htsjdk.)
 const NO_QUALITY: u8 = 30;
 
 /// Qualities of a read that stores some of them, the others being what they are without.
@@ -30,7 +29,7 @@ fn put(bytes: &mut [u8], at: usize, byte: u8) {
     }
 }
 
-/// A length that a feature says.
+/// The length of a feature.
 fn length(n: i32) -> Result<i64> {
     if n < 0 {
         return Err(damaged("the length of a feature is negative"));
@@ -39,7 +38,7 @@ fn length(n: i32) -> Result<i64> {
 }
 
 /// Reads the features of a mapped read, its mapping quality and its qualities.
-pub fn read(reader: &mut Reader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Result<()> {
+pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Result<()> {
     let most = reader.left(2 * fixed.length)?;
     let (mut seq, mut qual) =
         (std::mem::take(&mut reader.scratch.seq), std::mem::take(&mut reader.scratch.qual));
@@ -103,9 +102,9 @@ pub fn read(reader: &mut Reader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Resul
     Ok(())
 }
 
-/// Goes through the features.
+/// Decodes all features.
 fn each(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordReader<'_>,
     fixed: &Fixed,
     building: &mut Building<'_>,
     qual: &mut Vec<u8>,
@@ -135,7 +134,7 @@ fn each(
 
 /// One feature, at `pos` of the read (0-based), for which there are `left` bytes.
 fn feature(
-    reader: &mut Reader<'_>,
+    reader: &mut RecordReader<'_>,
     code: u8,
     pos: usize,
     building: &mut Building<'_>,

@@ -1,4 +1,4 @@
-//! What records of a slice know of each other: mates, their places, and TLEN.
+//! Restores the data of records about their mates in a slice: their positions, and TLEN.
 
 use readmill_record::{Flags, Result, edit};
 
@@ -6,34 +6,34 @@ use super::parts::Fixed;
 use crate::cram::flags::{MATE_REVERSE, MATE_UNMAPPED};
 use crate::cram::num::damaged;
 
-/// What is stored of a record's mate.
+/// The stored data about a record's mate.
 #[derive(Clone, Copy)]
 pub enum Link {
     /// All of it.
     Detached { flags: i32, contig: i32, pos: i32, tlen: i32 },
-    /// Where in the slice it follows, if it does; and TLEN, where that cannot be told from the mate.
+    /// The index in the slice at which it follows, if it does; and TLEN, if it cannot be computed from the mate.
     Attached { mate: Option<usize>, tlen: Option<i32> },
 }
 
-/// A record that was decoded, but for its mate.
+/// A decoded record, without the data about its mate.
 #[derive(Clone, Copy)]
 pub struct Noted {
-    /// Where it stands in the output.
+    /// Its start in the output.
     pub at: usize,
     /// Bytes of its name.
     pub name: usize,
     /// Its own fields.
     pub fixed: Fixed,
-    /// What is known of its mate.
+    /// The data about its mate.
     pub link: Link,
     /// TLEN.
     pub tlen: i64,
-    /// Whether that is known.
+    /// Whether TLEN is known.
     pub settled: bool,
 }
 
-/// Writes what records of a slice say of their mates into `bytes`, where they stand. The rules are htslib's
-/// (`cram_decode_slice_xref`).
+/// Writes the data of a slice's records about their mates into `bytes`, which hold the records. The rules are
+/// htslib's (`cram_decode_slice_xref`).
 pub fn settle(notes: &mut [Noted], bytes: &mut [u8]) -> Result<()> {
     let mut chain: Vec<usize> = Vec::new();
     let mut next: Vec<Option<usize>> = vec![None; notes.len()];

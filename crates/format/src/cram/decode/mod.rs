@@ -1,4 +1,4 @@
-//! From a container to raw BAM records.
+//! Decodes a container to raw BAM records.
 
 mod bam;
 mod building;
@@ -8,7 +8,7 @@ mod parts;
 mod record;
 mod setup;
 mod slice;
-mod source;
+mod slice_reference;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 use readmill_record::{Charge, Result};
 
 use super::bases::Bases;
-use super::block::{Block, Content};
+use super::block::{ContentType, CramBlock};
 use super::codec::{Codecs, rans};
 use super::encoding::Streams;
-use super::num::{Front, damaged};
+use super::num::{ByteCursor, damaged};
 use super::reader::{Container, Sizes, too_much};
 use super::scheme::Scheme;
 use crate::chain::Opened;
@@ -27,17 +27,17 @@ use crate::reference::WINDOW_BYTES;
 use mates::Noted;
 pub use setup::Setup;
 
-/// Bytes of blocks, and what is noted of records, that are kept for the next container.
+/// Bytes of blocks and of notes on records that are kept for the next container.
 const MOST_KEPT: usize = 1 << 20;
 
-/// Most memory that a thread's decoder keeps beside what it decodes: a window of the reference, tables of rANS, blocks, and
-/// the parts of a record.
+/// The most memory that a thread's decoder keeps besides the container and its records: a window of the reference,
+/// tables of rANS, blocks, and the parts of a record.
 pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES + MOST_KEPT + (1 << 20);
 
 /// Streams for which there is memory beyond a container.
 const MOST_STREAMS: usize = 256;
 
-/// What the slices of a container may take.
+/// Limits for the slices of a container.
 #[derive(Clone, Copy)]
 struct Most {
     /// Bytes of all records.
@@ -45,7 +45,7 @@ struct Most {
     /// Bytes of the parts of a record.
     parts: usize,
     records: usize,
-    /// What blocks take when they are uncompressed.
+    /// Memory of uncompressed blocks.
     sizes: Sizes,
 }
 
@@ -58,8 +58,8 @@ pub struct Decoder {
     /// An embedded reference, or the header of a slice.
     embedded: Vec<u8>,
     notes: Vec<Noted>,
-    scratch: parts::Scratch,
-    /// Of the parts of a very long read.
+    scratch: parts::RecordBuffers,
+    /// The charge for the parts of a very long read.
     extra: Charge,
 }
 
@@ -72,13 +72,13 @@ impl Decoder {
             streams: Streams::default(),
             embedded: Vec::new(),
             notes: Vec::new(),
-            scratch: parts::Scratch::default(),
+            scratch: parts::RecordBuffers::default(),
             extra: setup.references.ledger().empty("CRAM decoders"),
             setup,
         }
     }
 
-    /// Decodes a container. If something is wrong with it, the records before that are noted, and the fault.
+    /// Decodes a container. On an error, the records before it are kept, and the error is recorded.
     pub fn open(&mut self, container: &Container, opened: &mut Opened) {
         if let Err(error) = self.try_open(container, opened) {
             opened.fail(error);
@@ -86,7 +86,7 @@ impl Decoder {
         self.keep_little();
     }
 
-    /// Gives memory back that is not counted with the next container.
+    /// Frees memory that is not counted with the next container.
     fn keep_little(&mut self) {
         let mut left = MOST_KEPT;
         let mut keep = |bytes: usize| {
@@ -100,7 +100,7 @@ impl Decoder {
         }
         self.scratch.clear();
         if !keep(self.scratch.bytes()) {
-            self.scratch = parts::Scratch::default();
+            self.scratch = parts::RecordBuffers::default();
         }
         self.extra.resize(0);
         let Streams { core, external, .. } = &mut self.streams;
@@ -115,9 +115,9 @@ impl Decoder {
 
     fn try_open(&mut self, container: &Container, opened: &mut Opened) -> Result<()> {
         let (bytes, version) = (container.blocks(), self.setup.version);
-        let mut front = Front(bytes);
-        let first = Block::read(&mut front, version)?;
-        if first.content != Content::CompressionHeader {
+        let mut cursor = ByteCursor(bytes);
+        let first = CramBlock::read(&mut cursor, version)?;
+        if first.content != ContentType::CompressionHeader {
             return Err(damaged("a container does not begin with its compression header"));
         }
         let mut sizes = container.sizes();
@@ -129,7 +129,7 @@ impl Decoder {
         for &landmark in &container.header.landmarks {
             let slice = bytes.get(landmark as usize..).filter(|_| landmark >= 0);
             let mut slice =
-                Front(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
+                ByteCursor(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
             let records_left = container.header.records - records;
             let most = Most { bound, parts, records: records_left, sizes };
             records += self.slice(&mut slice, &scheme, most, opened)?;
@@ -139,14 +139,14 @@ impl Decoder {
 
     fn slice(
         &mut self,
-        front: &mut Front<'_>,
+        cursor: &mut ByteCursor<'_>,
         scheme: &Scheme,
         most: Most,
         opened: &mut Opened,
     ) -> Result<usize> {
         let version = self.setup.version;
         let slice = slice::read(
-            front,
+            cursor,
             version,
             &mut self.codecs,
             &mut self.streams,
@@ -162,14 +162,14 @@ impl Decoder {
         let lines = record::tag_lines(scheme, &tags);
         let start = opened.bytes_mut().len();
         self.notes.clear();
-        let mut reader = parts::Reader {
+        let mut reader = parts::RecordReader {
             setup: &self.setup,
             scheme,
             slice: &slice,
             series: &series,
             lines: &lines,
             streams: &mut self.streams,
-            bases: source::Source::new(&slice, scheme, &mut self.bases, &self.embedded),
+            bases: slice_reference::SliceReference::new(&slice, scheme, &mut self.bases, &self.embedded),
             scratch: &mut self.scratch,
             last_pos: i64::from(slice.start),
             most: 0,

@@ -1,4 +1,4 @@
-//! What a record is read with, and into.
+//! The state and the buffers for reading a record.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use readmill_record::Charge;
 
 use super::setup::Setup;
 use super::slice::Slice;
-use super::source::Source;
+use super::slice_reference::SliceReference;
 use crate::cram::encoding::{Encoding, Streams};
 use crate::cram::scheme::{Encodings, Scheme, TagKey};
 
-/// A tag of a record, and how it is stored.
+/// A tag of a record, and its encoding.
 pub struct StoredTag<'a> {
     pub key: TagKey,
     pub encoding: &'a Encoding,
@@ -18,7 +18,7 @@ pub struct StoredTag<'a> {
 
 /// Memory for the parts of a record.
 #[derive(Default)]
-pub struct Scratch {
+pub struct RecordBuffers {
     pub name: Vec<u8>,
     pub tags: Vec<u8>,
     pub seq: Vec<u8>,
@@ -28,30 +28,30 @@ pub struct Scratch {
     pub stored: Vec<u8>,
 }
 
-impl Scratch {
-    /// Bytes for which there is room.
+impl RecordBuffers {
+    /// Bytes of capacity.
     pub fn bytes(&self) -> usize {
-        let Scratch { name, tags, seq, qual, cigar, md, stored } = self;
+        let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         let bytes = [name, tags, seq, qual, md, stored].map(Vec::capacity);
         bytes.iter().sum::<usize>() + cigar.capacity() * size_of::<u32>()
     }
 
     /// Bytes that are in use.
     pub fn used(&self) -> usize {
-        let Scratch { name, tags, seq, qual, cigar, md, stored } = self;
+        let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         let bytes = [name, tags, seq, qual, md, stored].map(Vec::len);
         bytes.iter().sum::<usize>() + size_of_val(&cigar[..])
     }
 
     /// Empties all parts.
     pub fn clear(&mut self) {
-        let Scratch { name, tags, seq, qual, cigar, md, stored } = self;
+        let RecordBuffers { name, tags, seq, qual, cigar, md, stored } = self;
         [name, tags, seq, qual, md, stored].into_iter().for_each(Vec::clear);
         cigar.clear();
     }
 }
 
-/// What of MD and NM is to be made.
+/// Which of MD and NM to make.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
     pub md: bool,
@@ -59,24 +59,24 @@ pub struct Wanted {
 }
 
 /// Reads the records of a slice.
-pub struct Reader<'a> {
+pub struct RecordReader<'a> {
     pub setup: &'a Setup,
     pub scheme: &'a Scheme,
     pub slice: &'a Slice,
     pub series: &'a Encodings,
     pub lines: &'a [Vec<StoredTag<'a>>],
     pub streams: &'a mut Streams,
-    pub bases: Source<'a>,
-    pub scratch: &'a mut Scratch,
+    pub bases: SliceReference<'a>,
+    pub scratch: &'a mut RecordBuffers,
     /// Position of the record before (1-based).
     pub last_pos: i64,
-    /// Bytes that the parts of the record under way may take.
+    /// The most bytes that the parts of the current record may take.
     pub most: usize,
-    /// Those for which there is memory anyway.
+    /// Bytes of parts that are always available.
     pub parts: usize,
-    /// Of those beyond.
+    /// The charge for more than these.
     pub extra: &'a mut Charge,
-    /// First records of templates without a name, by the number of the record that follows in them.
+    /// First records of templates without a name, by the index of their next record.
     pub heads: HashMap<usize, usize>,
 }
 

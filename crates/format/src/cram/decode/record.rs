@@ -1,11 +1,11 @@
-//! One record of a slice, from its data series.
+//! Decodes one record of a slice from its data series.
 
 use readmill_record::{Flags, Result};
 
 use super::bam;
 use super::features;
 use super::mates::{Link, Noted};
-use super::parts::{Fixed, Reader, Scratch, StoredTag, Wanted};
+use super::parts::{Fixed, RecordBuffers, RecordReader, StoredTag, Wanted};
 use crate::cram::encoding::Encoding;
 use crate::cram::flags::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, WITH_TLEN};
 use crate::cram::num::damaged;
@@ -18,7 +18,7 @@ const MOST: usize = 1 << 29;
 /// Most bytes of a name; those that are too long for BAM are refused later.
 const MOST_NAME: usize = 1 << 16;
 
-/// Which tags each number of TL means.
+/// The tag list of each number of TL.
 pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec<StoredTag<'a>>> {
     let missing = &Encoding::Null;
     let find = |key: &TagKey| tags.iter().find(|(known, _)| known == key).map_or(missing, |(_, it)| it);
@@ -28,12 +28,12 @@ pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec
     scheme.lines.iter().map(line).collect()
 }
 
-impl Reader<'_> {
-    /// How many bytes more than `planned` the parts of the record may take. What is beyond the usual is charged: there is
-    /// a very long read among short ones.
+impl RecordReader<'_> {
+    /// Sets how many bytes more than `planned` the parts of the record may take. Parts beyond the usual size are
+    /// charged: a very long read is among short ones.
     ///
     /// # Errors
-    /// They already take more than their container allows, or than is free.
+    /// The parts already take more than their container allows, or than is free.
     pub fn left(&mut self, planned: usize) -> Result<usize> {
         let used = self.scratch.used() + planned;
         let left = self.most.checked_sub(used).ok_or_else(too_much)?;
@@ -49,7 +49,7 @@ impl Reader<'_> {
         self.series[series as usize].number(self.streams)
     }
 
-    /// Appends the next record to `out`, and notes it.
+    /// Appends the next record to `out`, with its note.
     pub fn next(&mut self, notes: &mut Vec<Noted>, out: &mut Vec<u8>) -> Result<()> {
         self.scratch.clear();
         let mut fixed = self.fixed()?;
@@ -115,7 +115,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What is stored of the mate.
+    /// Reads the stored data about the mate.
     fn link(&mut self, fixed: Fixed, number: usize) -> Result<Link> {
         if fixed.cram & DETACHED != 0 {
             let flags = self.number(Series::Mf)?;
@@ -140,7 +140,7 @@ impl Reader<'_> {
         Ok(Link::Attached { mate, tlen })
     }
 
-    /// Gives a record without a stored name that of its template, or makes one as htslib does.
+    /// Gives a record without a stored name the name of its template, or makes one as htslib does.
     fn name_if_none(&mut self, link: &Link, notes: &[Noted], out: &[u8]) {
         if !self.scratch.name.is_empty() {
             return;
@@ -159,7 +159,7 @@ impl Reader<'_> {
         self.scratch.name.extend_from_slice(format!(":{counter}").as_bytes());
     }
 
-    /// Reads the tags; says what of MD and NM is not among them.
+    /// Reads the tags; returns which of MD and NM are not among them.
     fn tags(&mut self) -> Result<Wanted> {
         let mut left = self.left(0)?;
         let line = self.number(Series::Tl)?;
@@ -174,7 +174,7 @@ impl Reader<'_> {
             match &tag.key {
                 b"MDZ" => wanted.md = false,
                 [b'N', b'M', _] => wanted.nm = false,
-                // What htslib notes of tags that are not to be made.
+                // htslib's tag that lists what not to make.
                 b"cFC" if tags.len() == start + 4 => {
                     let flags = tags[start + 3];
                     tags.truncate(start);
@@ -189,7 +189,7 @@ impl Reader<'_> {
 
     fn add_group(&mut self, group: i32) -> Result<()> {
         let groups = &self.setup.groups;
-        // Some writers in Java add a read group of that name for reads without one.
+        // Some writers in Java add this read group to reads without one.
         let unknown =
             group >= 0 && group as usize + 1 == groups.len() && groups[group as usize] == b"UNKNOWN";
         if group == -1 || unknown {
@@ -205,7 +205,7 @@ impl Reader<'_> {
 
     fn unmapped(&mut self, fixed: Fixed) -> Result<()> {
         self.left(2 * fixed.length)?;
-        let Scratch { seq, qual, .. } = &mut *self.scratch;
+        let RecordBuffers { seq, qual, .. } = &mut *self.scratch;
         seq.clear();
         qual.clear();
         if fixed.length > 0 {

@@ -1,27 +1,27 @@
-//! What is known of an input before its containers are decoded.
+//! The setup of an input's decoders, which is known before its containers are decoded.
 
 use readmill_record::{Charge, Header, Prepaid, Result, make_room};
 
 use crate::cram::Version;
 use crate::cram::bases::References;
 
-/// What all decoders of an input share.
+/// The state that all decoders of an input share.
 #[derive(Debug)]
 pub struct Setup {
     /// Version of the file.
     pub version: Version,
-    /// Where bases come from.
+    /// The source of the bases.
     pub references: References,
-    /// What names begin with that are not stored: the name of the file, as htslib has it.
+    /// The prefix of names that are not stored: the name of the file, as in htslib.
     pub prefix: Vec<u8>,
     /// Names of the read groups, in the order of the header.
     pub(super) groups: Vec<Vec<u8>>,
-    /// Of the read groups.
+    /// The charge for the read groups.
     _charge: Charge,
 }
 
 impl Setup {
-    /// What is needed to decode a file with this header.
+    /// The setup for a file with this header.
     ///
     /// # Errors
     /// The memory for the names is not free.
@@ -43,8 +43,8 @@ impl Setup {
         Ok(Setup { version, references, prefix, groups, _charge })
     }
 
-    /// Most bytes that a record's RG field takes, and a name that is not stored.
-    pub fn most_beside(&self) -> usize {
+    /// The most bytes that a record takes for its RG field and for a name that is not stored.
+    pub fn most_implied_bytes(&self) -> usize {
         let group = self.groups.iter().map(Vec::len).max().map_or(0, |n| n + 4);
         group + self.prefix.len() + 22
     }

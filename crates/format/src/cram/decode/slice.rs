@@ -5,10 +5,10 @@ use readmill_record::{Error, Result};
 
 use crate::cram::Version;
 use crate::cram::bases::Bases;
-use crate::cram::block::{Block, Content};
+use crate::cram::block::{ContentType, CramBlock};
 use crate::cram::codec::Codecs;
-use crate::cram::encoding::{Stream, Streams};
-use crate::cram::num::{Front, damaged};
+use crate::cram::encoding::{ExternalBlock, Streams};
+use crate::cram::num::{ByteCursor, damaged};
 use crate::cram::reader::Sizes;
 use crate::cram::scheme::Scheme;
 
@@ -25,29 +25,29 @@ pub struct Slice {
     pub records: usize,
     /// Number of its first record in the file.
     pub counter: i64,
-    /// The block that holds the reference, if one does.
+    /// The block that holds the reference, if there is one.
     pub embedded: Option<i32>,
-    /// MD5 of the reference; zero where it is not known.
+    /// MD5 of the reference; zero if unknown.
     pub md5: [u8; 16],
 }
 
-/// Reads the slice at the front: its header, its blocks into `streams`, and the reference into `embedded` where it
-/// has one of its own. All blocks together take no more than `sizes`.
+/// Reads a slice: its header, its blocks into `streams`, and its own reference, if any, into `embedded`. All blocks
+/// together take at most `sizes`.
 pub fn read(
-    front: &mut Front<'_>,
+    cursor: &mut ByteCursor<'_>,
     version: Version,
     codecs: &mut Codecs,
     streams: &mut Streams,
     embedded: &mut Vec<u8>,
     mut sizes: Sizes,
 ) -> Result<Slice> {
-    let head = Block::read(front, version)?;
-    if head.content != Content::SliceHeader {
+    let head = CramBlock::read(cursor, version)?;
+    if head.content != ContentType::SliceHeader {
         return Err(damaged("a slice does not begin with its header"));
     }
     sizes.take(&head)?;
     head.inflate(codecs, embedded)?;
-    let mut own = Front(embedded);
+    let mut own = ByteCursor(embedded);
     let (contig, start, span, records) = (own.itf8()?, own.itf8()?, own.itf8()?, own.count()?);
     let counter = if version.major >= 3 { own.ltf8()? } else { i64::from(own.itf8()?) };
     let (blocks, _) = (own.count()?, own.itf8s()?);
@@ -60,13 +60,13 @@ pub fn read(
     streams.core.bytes.clear();
     streams.core.restart();
     for _ in 0..blocks {
-        let block = Block::read(front, version)?;
+        let block = CramBlock::read(cursor, version)?;
         sizes.take(&block)?;
         match block.content {
-            Content::Core => block.inflate(codecs, &mut streams.core.bytes)?,
-            Content::External => {
+            ContentType::Core => block.inflate(codecs, &mut streams.core.bytes)?,
+            ContentType::External => {
                 if streams.used == streams.external.len() {
-                    streams.external.push(Stream::default());
+                    streams.external.push(ExternalBlock::default());
                 }
                 let stream = &mut streams.external[streams.used];
                 (stream.id, stream.at) = (block.id, 0);
@@ -80,7 +80,7 @@ pub fn read(
             _ => return Err(damaged("a slice holds a block that does not belong there")),
         }
     }
-    // A slice without records of a kind of value may leave its blocks out; records need at least some byte or bit.
+    // A slice without values of a kind may leave its blocks out; records need at least some byte or bit.
     let bits =
         8 * (streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>());
     if slice.records > bits {
@@ -89,7 +89,7 @@ pub fn read(
     Ok(slice)
 }
 
-/// Bases whose MD5 is taken at once.
+/// Bases that are added to the MD5 at once.
 const PIECE: i64 = 1 << 12;
 
 /// Compares the MD5 of the reference with that of the slice, as htslib does.

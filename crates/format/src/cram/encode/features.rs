@@ -1,18 +1,18 @@
-//! How a mapped read differs from the reference: its features, and what decoding will make of MD and NM.
+//! The differences of a mapped read from the reference: its features, and the MD and NM that decoding will make.
 
 use readmill_record::{RecordRef, Result};
 
 use super::super::bases::Bases;
 use super::super::scheme::Series;
-use super::refusal::cannot_hold;
+use super::cannot_hold;
 use super::series::{Columns, substitution};
 
-/// MD and NM as decoding makes them.
+/// MD and NM as the decoder makes them.
 #[derive(Default)]
 pub struct Made {
     pub md: Vec<u8>,
     pub nm: u32,
-    /// Whether they can be relied on.
+    /// Whether they are reliable.
     pub sure: bool,
     matched: u32,
 }
@@ -44,7 +44,7 @@ pub struct Features<'a> {
     pub columns: &'a mut Columns,
     pub bases: Option<&'a mut Bases>,
     pub made: &'a mut Made,
-    /// The read's bases as letters; nothing where it has none.
+    /// The read's bases as letters; empty if it has none.
     pub seq: &'a [u8],
     /// Position of the feature before (1-based).
     before: i32,
@@ -73,7 +73,7 @@ impl<'a> Features<'a> {
         self.count += 1;
     }
 
-    /// Writes all features; gives one past the last base of the reference (0-based).
+    /// Writes all features; returns one past the last base of the reference (0-based).
     pub fn write(mut self, record: RecordRef<'_>) -> Result<i64> {
         let (contig, mut at, mut next) = (record.ref_id(), i64::from(record.pos()), 0usize);
         for (op, n) in record.cigar().ops().filter(|&(_, n)| n > 0) {
@@ -115,7 +115,7 @@ impl<'a> Features<'a> {
         Ok(at)
     }
 
-    /// `n` bases against those of the reference from `at` on (0-based).
+    /// Compares `n` bases with those of the reference from `at` on (0-based).
     fn aligned(&mut self, contig: i32, at: i64, next: usize, n: usize) -> Result<()> {
         if self.seq.is_empty() || n == 0 {
             return Ok(());
@@ -131,7 +131,7 @@ impl<'a> Features<'a> {
         let reference: &[u8] =
             if known > 0 { bases.get(contig, at as u32, at as u32 + known as u32)? } else { &[] };
         let mut from = 0;
-        // Eight bases at once, as nearly all are the same.
+        // Eight bases at once, because nearly all are equal.
         while from < known {
             if let (Some(a), Some(b)) =
                 (seq[from..known].first_chunk::<8>(), reference[from..].first_chunk::<8>())
@@ -151,7 +151,7 @@ impl<'a> Features<'a> {
                 }
                 self.made.mismatch(base);
                 if read == base {
-                    continue; // N: the same, and yet a mismatch
+                    continue; // N: equal, but counted as a mismatch
                 }
                 let pos = (next + i) as i32 + 1;
                 let code = substitution(base, read);
@@ -174,7 +174,7 @@ impl<'a> Features<'a> {
         Ok(())
     }
 
-    /// Bases that are inserted, or clipped.
+    /// Adds bases that are inserted or clipped.
     fn unaligned(&mut self, inserted: bool, next: usize, n: usize) {
         let (code, series) = if inserted { (b'I', Series::In) } else { (b'S', Series::Sc) };
         self.feature(code, next);

@@ -1,20 +1,20 @@
-//! Which records of a container are mates of each other, so that what they say of each other need not be stored.
+//! Finds mates in a container, so that their data about each other need not be stored.
 
 use readmill_record::{Flags, RecordRef};
 
-/// What is remembered of a record.
+/// The part of a record that its mate needs.
 #[derive(Clone, Copy)]
-pub struct Seen {
+pub struct RecordEnd {
     /// One past the last base of the reference (0-based).
     pub end: i64,
-    /// Where its mate stands.
+    /// The index of its mate.
     pub mate: Option<usize>,
 }
 
-/// Records by their names.
+/// A table of records by name.
 #[derive(Default)]
-pub struct Names {
-    /// Numbers of records and one, at the place of their hash or behind it; zero where there is none.
+pub struct NameTable {
+    /// Indexes of records plus one, at the place of their hash or after it; zero if free.
     slots: Vec<u32>,
     mask: usize,
 }
@@ -29,8 +29,8 @@ fn hash(name: &[u8]) -> usize {
     (hash >> 20) as usize
 }
 
-impl Names {
-    /// Forgets all; makes room for `n` records.
+impl NameTable {
+    /// Clears the table and makes room for `n` records.
     pub fn clear(&mut self, n: usize) {
         let size = (2 * n).next_power_of_two().max(16);
         self.slots.clear();
@@ -38,7 +38,7 @@ impl Names {
         self.mask = size - 1;
     }
 
-    /// The record called `name` that was noted last, in whose place `number` is noted now.
+    /// Returns the last record called `name`, and replaces it by `number`.
     pub fn replace<'a>(
         &mut self,
         name: &[u8],
@@ -62,13 +62,13 @@ impl Names {
     }
 }
 
-/// Whether a record may be one of two mates of a container.
+/// Whether a record may have its mate in the container.
 pub fn may_pair(record: RecordRef<'_>) -> bool {
     record.flags().is_paired() && record.flags().is_primary()
 }
 
-/// Whether decoding makes of two records, of which `first` comes first, what they say of each other. (It is asked for
-/// more than htslib does: that TLEN is the same by the ends of the template and by the 5′ ends, as htsjdk has it.)
+/// Whether decoding restores the data of two records about each other; `first` comes first. (This requires more
+/// than htslib does: TLEN must be the same by the ends of the template and by the 5′ ends, as in htsjdk.)
 pub fn are_mates(first: (RecordRef<'_>, i64), second: (RecordRef<'_>, i64)) -> bool {
     let (a, b) = (first.0, second.0);
     let says = |one: RecordRef<'_>, other: RecordRef<'_>| {
@@ -93,7 +93,7 @@ pub fn are_mates(first: (RecordRef<'_>, i64), second: (RecordRef<'_>, i64)) -> b
     }
     let length = right - i64::from(left);
     if a.pos() == b.pos() {
-        return false; // the sign depends on more than that
+        return false; // the sign depends on more than this
     }
     let positive = a.pos() == left;
     let own = if positive { length } else { -length };

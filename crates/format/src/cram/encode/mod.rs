@@ -1,12 +1,11 @@
-//! From BAM records to containers, each of one slice.
+//! Encodes BAM records as containers, each of one slice.
 //!
-//! A container is a function of its records alone. Its place in the file and the number of records before it are
-//! filled in when they are known, in room that is left for them.
+//! A container depends on its records alone. The number of records before it is filled in later, in space reserved
+//! for it.
 
 mod features;
 mod mates;
 mod record;
-mod refusal;
 mod series;
 mod tags;
 
@@ -15,36 +14,36 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use md5::{Digest, Md5};
-use readmill_record::{Batch, Header, RecordRef, Result};
+use readmill_record::{Batch, Error, Header, RecordRef, Result};
 
 use super::Version;
 use super::bases::{Bases, References};
-use super::block::{self, Content};
-use super::codec::{Method, Squeezer};
+use super::block::{self, ContentType};
+use super::codec::{BlockCompressor, Method};
 use super::container::{ContainerHeader, long};
 use super::index::Entry;
 use super::num::put_itf8;
 use crate::reference::WINDOW_BYTES;
 use series::Columns;
 
-/// Fewer records on one contig than these share a container with those on the next.
+/// Contigs with fewer records share a container with the next.
 const FEW: usize = 1000;
 
-/// Bases of the reference whose MD5 is taken at once.
+/// Bases of the reference that are added to the MD5 at once.
 const PIECE: i64 = 1 << 12;
 
-/// Most memory that a thread's encoder keeps, for records of `batch` bytes: the series, a block while it is coded (in
-/// up to 16 bits a symbol), a window of the reference, and tables.
+/// The most memory of a thread's encoder for records of `batch` bytes: the series, a block while it is coded (in up
+/// to 16 bits a symbol), a window of the reference, and tables.
 pub const fn encoder_bytes(batch: usize) -> usize {
     3 * batch + WINDOW_BYTES + (3 << 20)
 }
 
-/// How CRAM is written.
+/// Options of writing CRAM.
 #[derive(Clone)]
-pub struct Writing {
+pub struct EncoderOptions {
     /// Version.
     pub version: Version,
-    /// Where bases come from; nothing stores all bases.
+    /// The source of bases; `None` stores all bases.
     pub references: Option<References>,
     /// Level of gzip, from 1 to 12.
     pub level: u8,
@@ -52,8 +51,8 @@ pub struct Writing {
     groups: Arc<HashMap<Vec<u8>, i32>>,
 }
 
-impl Writing {
-    /// How to write files with this header.
+impl EncoderOptions {
+    /// Options for files with this header.
     pub fn new(header: &Header, version: Version, references: Option<References>, level: u8) -> Self {
         let groups =
             header.lines_of(b"RG").map(|line| line.get(b"ID").unwrap_or_default().to_vec()).zip(0..);
@@ -61,33 +60,34 @@ impl Writing {
         groups.for_each(|(name, number)| {
             numbers.entry(name).or_insert(number);
         });
-        Writing { version, references, level, groups: Arc::new(numbers) }
+        EncoderOptions { version, references, level, groups: Arc::new(numbers) }
     }
 }
 
-/// What is to be filled in of a container, and what the index says of it.
+/// The fields of a container to fill in later, and its entries for the index.
 #[derive(Clone, Debug)]
 struct Hole {
-    /// Where the container starts, its header's bytes before the checksum, and where the counter is in it.
+    /// Start of the container, length of its header before the checksum, and position of the counter in it.
     start: usize,
     header: usize,
     counter: usize,
-    /// The block with the slice's header without its checksum, and where the counter is in it.
+    /// The block of the slice header without its checksum, and the position of the counter in it.
     slice: Range<usize>,
     slice_counter: usize,
     records: u64,
     entries: Vec<Entry>,
 }
 
-/// What is known of containers beside their bytes.
+/// Data about encoded containers, besides their bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Encoded {
     holes: Vec<Hole>,
 }
 
 impl Encoded {
-    /// Says how many records are in the file before those in `bytes`, and corrects the checksums.
-    pub fn settle(&self, bytes: &mut [u8], mut before: u64) {
+    /// Sets the record counters, with `before` records in the file before those in `bytes`, and corrects the
+    /// checksums.
+    pub fn set_record_counters(&self, bytes: &mut [u8], mut before: u64) {
         for hole in &self.holes {
             let counter = long(before as i64);
             bytes[hole.start + hole.counter..][..9].copy_from_slice(&counter);
@@ -101,7 +101,7 @@ impl Encoded {
         }
     }
 
-    /// The entries of the index, each with where its container starts in the bytes.
+    /// The entries of the index, each with the start of its container in the bytes.
     pub fn entries(&self) -> impl Iterator<Item = (u64, &[Entry])> {
         self.holes.iter().map(|hole| (hole.start as u64, &hole.entries[..]))
     }
@@ -109,11 +109,11 @@ impl Encoded {
 
 /// One thread's encoder.
 pub struct Encoder {
-    writing: Writing,
+    writing: EncoderOptions,
     bases: Option<Bases>,
     columns: Columns,
-    squeezer: Squeezer,
-    records: record::Records,
+    compressor: BlockCompressor,
+    records: record::RecordEncoder,
     blocks: Vec<u8>,
     body: Vec<u8>,
     head: Vec<u8>,
@@ -121,12 +121,12 @@ pub struct Encoder {
 
 impl Encoder {
     /// An encoder.
-    pub fn new(writing: &Writing) -> Self {
+    pub fn new(writing: &EncoderOptions) -> Self {
         Encoder {
             bases: writing.references.as_ref().map(References::bases),
             columns: Columns::default(),
-            squeezer: Squeezer::new(writing.level),
-            records: record::Records::default(),
+            compressor: BlockCompressor::new(writing.level),
+            records: record::RecordEncoder::default(),
             blocks: Vec::new(),
             body: Vec::new(),
             head: Vec::new(),
@@ -139,7 +139,7 @@ impl Encoder {
         let mut encoded = Encoded::default();
         let references = self.writing.references.as_ref();
         let length = |contig| references.map_or(i64::MAX, |it| it.length(contig));
-        for (contig, records) in stretches(batch, length) {
+        for (contig, records) in container_ranges(batch, length) {
             let hole = self.container(batch, contig, records, out)?;
             encoded.holes.push(hole);
         }
@@ -157,7 +157,8 @@ impl Encoder {
         let delta = contig >= 0 && all.clone().is_sorted_by_key(RecordRef::pos);
         let bases = self.bases.as_mut().filter(|bases| {
             let ends = |it: RecordRef<'_>| i64::from(it.pos()) >= bases.references().length(it.ref_id());
-            // htsjdk asks for the reference of each read of several contigs, also of one behind the end of its own.
+            // htsjdk needs the reference of each read in a container of several contigs, also of a read beyond the
+            // end of its contig.
             contig != -2 || !all.clone().any(|it| it.ref_id() >= 0 && ends(it))
         });
         let with_reference = bases.is_some();
@@ -165,7 +166,7 @@ impl Encoder {
         let groups = &self.writing.groups;
         let found = self.records.write(all, (contig, delta), groups, bases, &mut self.columns)?;
         self.blocks.clear();
-        let ids = self.columns.blocks(&mut self.squeezer, &mut self.blocks)?;
+        let ids = self.columns.blocks(&mut self.compressor, &mut self.blocks)?;
         let count = ids.len() + 1; // the core block, which is empty
         let (mut start, mut span) = (0, 0);
         if let (true, Some(place)) = (contig >= 0, found.places.first()) {
@@ -178,7 +179,14 @@ impl Encoder {
         self.head.clear();
         let scheme = (with_reference, delta);
         self.columns.scheme(scheme, &mut self.head);
-        block::write(Content::CompressionHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
+        block::write(
+            ContentType::CompressionHeader,
+            0,
+            Method::Raw,
+            self.head.len(),
+            &self.head,
+            &mut body,
+        );
         let landmark = body.len();
         self.head.clear();
         let four = [contig, start as i32, span as i32, records.len() as i32];
@@ -190,10 +198,10 @@ impl Encoder {
         ids.iter().for_each(|&id| put_itf8(&mut self.head, id));
         put_itf8(&mut self.head, -1);
         self.head.extend_from_slice(&md5);
-        block::write(Content::SliceHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
+        block::write(ContentType::SliceHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
         let slice_end = body.len() - 4;
         let counter_in_body = slice_end - self.head.len() + counter_in_slice;
-        block::write(Content::Core, 0, Method::Raw, 0, &[], &mut body);
+        block::write(ContentType::Core, 0, Method::Raw, 0, &[], &mut body);
         let length = body.len() + self.blocks.len();
         block::fits(length, "what the records that lie together become")?;
         let container = ContainerHeader {
@@ -233,7 +241,7 @@ impl Encoder {
         })
     }
 
-    /// MD5 of the reference under a slice.
+    /// MD5 of the reference bases that a slice covers.
     fn md5(&mut self, contig: i32, start: i64, span: i64) -> Result<[u8; 16]> {
         let Some(bases) = self.bases.as_mut().filter(|_| contig >= 0) else { return Ok([0; 16]) };
         let length = bases.references().length(contig);
@@ -248,9 +256,14 @@ impl Encoder {
     }
 }
 
-/// Which records become a container, and their contig: -2 for several. A contig has containers of its own where it has
-/// more than a few records.
-fn stretches(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Range<usize>)> {
+/// The error for a record that CRAM cannot hold.
+fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
+    Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM instead")
+}
+
+/// Divides the records into containers: the contig of each, -2 for several, and its records. A contig with more
+/// than a few records has containers of its own.
+fn container_ranges(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Range<usize>)> {
     let contig = |i: usize| batch.record(batch.spans[i]).ref_id();
     let mut runs: Vec<(i32, Range<usize>)> = Vec::new();
     for i in 0..batch.len() {
@@ -269,8 +282,8 @@ fn stretches(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Range<usiz
         }
         may_join = few;
     }
-    // A read on a contig but without a position on it cannot be in a slice of that contig; and a slice starts on its
-    // contig, though reads may reach or even lie beyond it.
+    // A read on a contig but without a position cannot be in a slice of that contig. A slice starts on its contig,
+    // though reads may reach or lie beyond it.
     for (contig, run) in out.iter_mut().filter(|(contig, _)| *contig >= 0) {
         let first = run.clone().map(|i| i64::from(batch.record(batch.spans[i]).pos())).min();
         if first.is_none_or(|first| first < 0 || first >= length(*contig)) {

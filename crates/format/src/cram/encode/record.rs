@@ -1,4 +1,4 @@
-//! Records into the columns of a container.
+//! Encodes records as the data series of a container.
 
 use std::collections::HashMap;
 
@@ -7,33 +7,33 @@ use readmill_record::{Flags, RecordRef, Result};
 use super::super::bases::Bases;
 use super::super::flags::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES, QUALITIES};
 use super::super::scheme::Series;
+use super::cannot_hold;
 use super::features::{Features, Made};
-use super::mates::{self, Names, Seen};
-use super::refusal::cannot_hold;
+use super::mates::{self, NameTable, RecordEnd};
 use super::series::Columns;
 use super::tags::Stored;
 
-/// Where records of a contig lie (1-based, both ends included).
+/// The range of a contig that records cover (1-based, both ends included).
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct ContigRange {
     pub contig: i32,
     pub start: i64,
     pub end: i64,
 }
 
-/// What was found of the records of a container.
-pub struct Found {
-    /// Where they lie, contig by contig.
-    pub places: Vec<Place>,
+/// Summary of the records of a container.
+pub struct EncodedSummary {
+    /// The ranges they cover, contig by contig.
+    pub places: Vec<ContigRange>,
     /// Bases of all.
     pub bases: i64,
 }
 
-/// Memory for what is remembered of records.
+/// Encodes records, and keeps the memory for the next container.
 #[derive(Default)]
-pub struct Records {
-    names: Names,
-    seen: Vec<Seen>,
+pub struct RecordEncoder {
+    names: NameTable,
+    seen: Vec<RecordEnd>,
     made: Made,
     seq: Vec<u8>,
 }
@@ -51,8 +51,8 @@ static PAIRS: [[u8; 2]; 256] = {
 /// FLAG has 12 bits in CRAM.
 const FLAG_BITS: u16 = 0xfff;
 
-impl Records {
-    /// Writes records into `columns`: those of a container of `contig`, with positions as differences if so wanted.
+impl RecordEncoder {
+    /// Writes the records of a container of `contig` into `columns`, with positions as differences if `delta`.
     pub fn write<'a>(
         &mut self,
         all: impl Iterator<Item = RecordRef<'a>> + Clone,
@@ -60,9 +60,9 @@ impl Records {
         groups: &HashMap<Vec<u8>, i32>,
         mut bases: Option<&mut Bases>,
         columns: &mut Columns,
-    ) -> Result<Found> {
+    ) -> Result<EncodedSummary> {
         let list: Vec<RecordRef<'a>> = all.collect();
-        let mut found = Found { places: Vec::new(), bases: 0 };
+        let mut found = EncodedSummary { places: Vec::new(), bases: 0 };
         self.pair(&list);
         let mut last = found_start(&list);
         let mut stored = Stored::default();
@@ -103,7 +103,7 @@ impl Records {
                 false => (i64::from(record.pos()) + record.cigar().reference_length())
                     .max(i64::from(record.pos()) + 1),
             };
-            self.seen.push(Seen { end, mate: None });
+            self.seen.push(RecordEnd { end, mate: None });
             if !mates::may_pair(record) {
                 continue;
             }
@@ -146,7 +146,7 @@ impl Records {
         usize::try_from(record.cigar().query_length()).unwrap_or(0)
     }
 
-    /// Writes bases, features, qualities; says whether decoding can make MD and NM.
+    /// Writes bases, features and qualities; returns whether decoding can make MD and NM.
     fn features(
         &mut self,
         record: RecordRef<'_>,
@@ -204,19 +204,19 @@ impl Records {
     }
 }
 
-/// Position of the first record (1-based), from which differences count.
+/// Position of the first record (1-based), the base of the differences.
 fn found_start(list: &[RecordRef<'_>]) -> i32 {
     list.first().map_or(0, |record| record.pos() + 1)
 }
 
-impl Found {
+impl EncodedSummary {
     fn note(&mut self, record: RecordRef<'_>, end: i64) {
         self.bases += record.l_seq() as i64;
         let (contig, start) = (record.ref_id(), i64::from(record.pos()) + 1);
         let known = self.places.iter().rposition(|place| place.contig == contig);
         let at = known.unwrap_or(self.places.len());
         if at == self.places.len() {
-            self.places.push(Place { contig, start, end });
+            self.places.push(ContigRange { contig, start, end });
         }
         let place = &mut self.places[at];
         place.start = place.start.min(start);

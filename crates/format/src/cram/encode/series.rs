@@ -1,25 +1,25 @@
-//! The values of a container, series by series, and how they become blocks.
+//! The values of a container, series by series, and their blocks.
 
 use std::collections::HashMap;
 
 use readmill_record::Result;
 
-use super::super::block::{self, Content};
-use super::super::codec::{Kind, Squeezer};
+use super::super::block::{self, ContentType};
+use super::super::codec::{BlockCompressor, CompressionHint};
 use super::super::num::put_itf8;
 use super::super::scheme::{KEYS, Series, TagKey};
 
 /// The values of a data series.
 #[derive(Default)]
-pub struct Column {
-    /// As they stand in its block.
+pub struct SeriesValues {
+    /// The bytes of its block.
     pub bytes: Vec<u8>,
-    /// Their number, and the first of them, as long as there is no other.
+    /// The number of values, and the first value while all are equal.
     count: usize,
     only: Option<i32>,
 }
 
-impl Column {
+impl SeriesValues {
     /// Adds a number.
     #[inline]
     pub fn number(&mut self, n: i32) {
@@ -57,17 +57,17 @@ impl Column {
 pub struct TagColumn {
     key: TagKey,
     bytes: Vec<u8>,
-    /// Bytes of each value, where all have as many.
+    /// Bytes of each value, if all have the same number.
     width: Option<usize>,
-    /// Whether a text has a tab, which would end it.
+    /// Whether a text contains a tab, which would end it.
     has_tab: bool,
-    /// Lengths, which are needed if one has.
+    /// Lengths, which are needed if a text contains a tab.
     lengths: Vec<u8>,
 }
 
-/// Which tags occur together.
+/// A tag list: tags that occur together.
 #[derive(Default)]
-struct Line {
+struct TagLine {
     keys: Vec<u8>,
     columns: Vec<usize>,
 }
@@ -75,8 +75,8 @@ struct Line {
 /// All values of a container.
 #[derive(Default)]
 pub struct Columns {
-    all: [Column; KEYS.len()],
-    lines: Vec<Line>,
+    all: [SeriesValues; KEYS.len()],
+    lines: Vec<TagLine>,
     by_keys: HashMap<Vec<u8>, usize>,
     last_line: usize,
     tags: Vec<TagColumn>,
@@ -91,9 +91,9 @@ const STOP: u8 = 0;
 const TAG_STOP: u8 = b'\t';
 
 impl Columns {
-    /// Forgets all values.
+    /// Removes all values.
     pub fn clear(&mut self) {
-        self.all.iter_mut().for_each(Column::clear);
+        self.all.iter_mut().for_each(SeriesValues::clear);
         self.lines.clear();
         self.by_keys.clear();
         (self.last_line, self.used) = (0, 0);
@@ -101,11 +101,11 @@ impl Columns {
 
     /// The values of a series.
     #[inline]
-    pub fn of(&mut self, series: Series) -> &mut Column {
+    pub fn of(&mut self, series: Series) -> &mut SeriesValues {
         &mut self.all[series as usize]
     }
 
-    /// Adds bytes that are ended by a stop byte, which they do not have themselves.
+    /// Adds bytes followed by a stop byte, which they must not contain.
     #[inline]
     pub fn stopped(&mut self, series: Series, bytes: &[u8]) {
         let column = self.of(series);
@@ -140,20 +140,20 @@ impl Columns {
                 self.used - 1
             })
         });
-        let line = Line { columns: columns.collect(), keys: keys.to_vec() };
+        let line = TagLine { columns: columns.collect(), keys: keys.to_vec() };
         self.lines.push(line);
         self.by_keys.insert(keys.to_vec(), self.lines.len() - 1);
         self.lines.len() - 1
     }
 
-    /// Appends the blocks of all series and tags; gives their ids.
-    pub fn blocks(&mut self, squeezer: &mut Squeezer, out: &mut Vec<u8>) -> Result<Vec<i32>> {
+    /// Appends the blocks of all series and tags; returns their ids.
+    pub fn blocks(&mut self, compressor: &mut BlockCompressor, out: &mut Vec<u8>) -> Result<Vec<i32>> {
         let mut ids = Vec::new();
         let mut room = Vec::new();
-        let mut put = |id: i32, kind: Kind, bytes: &[u8]| {
+        let mut put = |id: i32, kind: CompressionHint, bytes: &[u8]| {
             block::fits(bytes.len(), "one kind of data of the records that lie together")?;
-            let (method, data) = squeezer.squeeze(bytes, kind, &mut room);
-            block::write(Content::External, id, method, bytes.len(), data, out);
+            let (method, data) = compressor.compress(bytes, kind, &mut room);
+            block::write(ContentType::External, id, method, bytes.len(), data, out);
             ids.push(id);
             Ok(())
         };
@@ -163,9 +163,9 @@ impl Columns {
             }
         }
         for tag in &self.tags[..self.used] {
-            put(tag.id(), Kind::Any, &tag.bytes)?;
+            put(tag.id(), CompressionHint::Any, &tag.bytes)?;
             if tag.needs_lengths() {
-                put(tag.id() | LENGTHS, Kind::Any, &tag.lengths)?;
+                put(tag.id() | LENGTHS, CompressionHint::Any, &tag.lengths)?;
             }
         }
         Ok(ids)
@@ -186,8 +186,9 @@ impl Columns {
         put_itf8(&mut map, lines.len() as i32);
         map.extend_from_slice(&lines);
         put_map(&map, out);
-        // htsjdk 4.2.0 reads no container without the encoding of qualities, even where no read has any.
-        let is_told = |&(at, column): &(usize, &Column)| column.count > 0 || at == Series::Qs as usize;
+        // htsjdk 4.2.0 cannot read a container without the encoding of qualities, even if no read has any.
+        let is_told =
+            |&(at, column): &(usize, &SeriesValues)| column.count > 0 || at == Series::Qs as usize;
         let used = self.all.iter().enumerate().filter(is_told);
         map.clear();
         put_itf8(&mut map, used.clone().count() as i32);
@@ -235,19 +236,19 @@ fn id_of(series: usize) -> i32 {
     series as i32 + 1
 }
 
-/// What is known of how values are best compressed.
-fn kind_of(series: usize) -> Kind {
+/// The compression hint for a series.
+fn kind_of(series: usize) -> CompressionHint {
     use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
     let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);
     match () {
-        () if is(&[Rn]) => Kind::Repeating,
-        () if is(&[Qs, Bf, Cf, Rg, Tl, Fn, Fc, Fp, Bs, Mq, Nf]) => Kind::Statistical,
-        () => Kind::Any,
+        () if is(&[Rn]) => CompressionHint::Repeating,
+        () if is(&[Qs, Bf, Cf, Rg, Tl, Fn, Fc, Fp, Bs, Mq, Nf]) => CompressionHint::Statistical,
+        () => CompressionHint::Any,
     }
 }
 
 /// Appends the encoding of a data series.
-fn column_encoding(at: usize, column: &Column, out: &mut Vec<u8>) {
+fn column_encoding(at: usize, column: &SeriesValues, out: &mut Vec<u8>) {
     let id = id_of(at);
     let is_array = [Series::Rn, Series::In, Series::Sc, Series::Bb].iter().any(|&it| it as usize == at);
     match column.only {
@@ -269,7 +270,7 @@ fn put_encoding(kind: i32, bytes: &[u8], numbers: &[i32], out: &mut Vec<u8>) {
     put_map(&parameters, out);
 }
 
-/// Put into the id of a tag's block, gives that of its lengths.
+/// Added to the id of a tag's block, gives the id of its lengths.
 const LENGTHS: i32 = 1 << 24;
 
 impl TagColumn {
@@ -303,7 +304,7 @@ impl TagColumn {
         i32::from_be_bytes([0, self.key[0], self.key[1], self.key[2]])
     }
 
-    /// Whether values are told by their lengths.
+    /// Whether values need their lengths stored.
     fn needs_lengths(&self) -> bool {
         self.width.is_none() && (self.key[2] == b'B' || self.has_tab)
     }
@@ -322,12 +323,13 @@ impl TagColumn {
         put_encoding(4, &both, &[], out);
     }
 
-    /// Takes the stop bytes out again, where one of the texts has them itself.
+    /// Removes the stop bytes if one of the texts contains them.
     pub fn finish(&mut self) {
         if !self.has_tab {
             return;
         }
-        let (mut lengths, mut at, mut kept) = (super::super::num::Front(&self.lengths), 0, Vec::new());
+        let (mut lengths, mut at, mut kept) =
+            (super::super::num::ByteCursor(&self.lengths), 0, Vec::new());
         while let Ok(n) = lengths.count() {
             kept.extend_from_slice(&self.bytes[at..at + n]);
             at += n + 1;
@@ -337,7 +339,7 @@ impl TagColumn {
 }
 
 impl Columns {
-    /// Completes the values, once all are there.
+    /// Completes the values when all are present.
     pub fn finish(&mut self) {
         self.tags[..self.used].iter_mut().for_each(TagColumn::finish);
     }

@@ -1,32 +1,32 @@
-//! A record's tags, sorted into those that are stored and those that come of something else.
+//! Divides a record's tags into those that are stored and those that decoding makes.
 
 use std::collections::HashMap;
 
 use readmill_record::tag::{self, CG, Field};
 use readmill_record::{RecordRef, Result};
 
+use super::cannot_hold;
 use super::features::Made;
-use super::refusal::cannot_hold;
 
 /// Keys and values of the tags of a record that are stored.
 #[derive(Default)]
 pub struct Stored<'a> {
     /// Three bytes each.
     pub keys: Vec<u8>,
-    /// As CRAM has them: texts with their zero, arrays with type and count.
+    /// In CRAM's form: texts with their zero, arrays with type and count.
     pub values: Vec<&'a [u8]>,
     /// The read group's number; -1 without.
     pub group: i32,
 }
 
-/// What is to be made of MD and NM when the record is decoded: nothing where it has no place for them.
+/// The MD and NM that decoding makes; `None` if it cannot make them.
 pub type Expected<'a> = Option<&'a Made>;
 
-/// Bits of the tag cF, by which htslib says what is not to be made.
+/// Values of the tag cF, in which htslib stores which of MD and NM not to make.
 static NOT_MADE: [[u8; 1]; 4] = [[0], [1], [2], [3]];
 
 impl<'a> Stored<'a> {
-    /// Takes the tags of `record`. Those that decoding makes itself are left out.
+    /// Takes the tags of `record`, without those that decoding makes itself.
     pub fn take(
         &mut self,
         record: RecordRef<'a>,
@@ -89,7 +89,7 @@ fn is_same(field: Field<'_>, nm: u32) -> bool {
         (b'C', &[n]) => nm == u32::from(n),
         (b'S', &[a, b]) => nm > 0xff && nm == u32::from(u16::from_le_bytes([a, b])),
         (b'I', &[a, b, c, d]) => nm > 0xffff && nm == u32::from_le_bytes([a, b, c, d]),
-        // Of other types as SAM shows it: a number of any signed type comes back unsigned.
+        // Other integer types in SAM's sense: a number of any signed type is read back as unsigned.
         (b'c', &[n]) => i64::from(nm) == i64::from(n.cast_signed()),
         (b's', &[a, b]) => i64::from(nm) == i64::from(i16::from_le_bytes([a, b])),
         (b'i', &[a, b, c, d]) => i64::from(nm) == i64::from(i32::from_le_bytes([a, b, c, d])),

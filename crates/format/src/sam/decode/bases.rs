@@ -5,9 +5,9 @@ use std::ops::Range;
 use readmill_record::cigar::{consumes_query, consumes_reference};
 use readmill_record::{Cigar, Error, Result};
 
-use super::refusal::refuse;
+use super::refuse;
 
-/// What a CIGAR covers.
+/// The bases that a CIGAR covers.
 #[derive(Default)]
 pub(super) struct Covered {
     /// Bases of the reference.
@@ -16,7 +16,7 @@ pub(super) struct Covered {
 }
 
 impl Covered {
-    /// What the operators of a `CG` field cover, which may be of kinds SAM has no letter for.
+    /// The bases that the operators of a `CG` field cover; their kinds may have no letter in SAM.
     pub(super) fn by(cigar: Cigar<'_>) -> Result<Self> {
         if cigar.ops().any(|(op, _)| op > 9) {
             return Err(Error::input("the CIGAR in CG has an operator that does not exist"));
@@ -24,7 +24,7 @@ impl Covered {
         Ok(Covered { reference: cigar.reference_length(), query: cigar.query_length() })
     }
 
-    /// That the CIGAR accounts for the bases of SEQ, where there is one.
+    /// Checks that the CIGAR accounts for the bases of SEQ, if there are any.
     pub(super) fn check(&self, cigar: &Range<usize>, l_seq: Option<usize>) -> Result<()> {
         match l_seq {
             Some(n) if !cigar.is_empty() && self.query != n as i64 => Err(Error::input(format!(
@@ -82,7 +82,7 @@ static NIBBLES: [u8; 256] = {
     table
 };
 
-/// Appends SEQ, two bases a byte; returns the number of bases.
+/// Appends SEQ, two bases in each byte; returns the number of bases.
 pub(super) fn append_seq(text: &[u8], out: &mut Vec<u8>) -> Result<usize> {
     if text == b"*" {
         return Ok(0);
@@ -99,7 +99,7 @@ pub(super) fn append_seq(text: &[u8], out: &mut Vec<u8>) -> Result<usize> {
     Ok(text.len())
 }
 
-/// Appends QUAL, 255 for each base where there is none.
+/// Appends QUAL, 255 for each base if there is none.
 pub(super) fn append_qual(text: &[u8], l_seq: usize, out: &mut Vec<u8>) -> Result<()> {
     if text == b"*" {
         out.resize(out.len() + l_seq, 0xff);
@@ -110,7 +110,7 @@ pub(super) fn append_qual(text: &[u8], l_seq: usize, out: &mut Vec<u8>) -> Resul
     }
     let at = out.len();
     out.extend(text.iter().map(|b| b.wrapping_sub(33)));
-    // As in htslib, values from 94 to 127 pass, though no printable character stands for them.
+    // As in htslib, values from 94 to 127 are accepted, though no printable character encodes them.
     if out[at..].iter().fold(0, |all, b| all | b) > 127 {
         return Err(Error::input("QUAL contains a character that is no quality"));
     }

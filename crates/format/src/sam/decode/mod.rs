@@ -1,8 +1,7 @@
-//! From a line of SAM to a BAM record.
+//! Parses a line of SAM to a BAM record.
 
 mod bases;
 mod number;
-mod refusal;
 mod tags;
 
 use std::ops::Range;
@@ -14,12 +13,11 @@ use readmill_record::{Cigar, Error, Flags, Header, Result, edit};
 use super::long_cigar;
 use bases::{Covered, append_cigar, append_qual, append_seq};
 use number::{flag, integer};
-use refusal::{refuse, shown};
 
 /// Appends the optional fields in `text`, which tabs separate, as BAM stores them. Leaves `out` as it was on error.
 ///
-/// Unlike fields of lines of SAM, whose writers htslib trusts, these have to be as the specification (section 1.5) has
-/// them: a tag of a letter and a letter or digit, and nothing that cannot be printed.
+/// Unlike the fields of SAM lines, whose writers htslib trusts, these must follow the specification (section 1.5):
+/// a tag of a letter and a letter or digit, and only printable characters.
 pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let parsed = text.split(|&b| b == b'\t').try_for_each(|field| {
@@ -33,14 +31,14 @@ pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     parsed.inspect_err(|_| out.truncate(start))
 }
 
-/// Reads lines of SAM, for one header.
+/// Parses lines of SAM with one header.
 pub struct LineParser {
     header: Header,
-    /// The reference sequence looked up last: neighbouring records tend to share it.
+    /// The last reference sequence looked up: neighbouring records usually have the same.
     last: (Vec<u8>, i32),
 }
 
-/// The fixed fields that do not follow from the length of the others.
+/// The fixed fields that do not depend on the lengths of the others.
 struct Placement {
     ref_id: i32,
     pos: i32,
@@ -52,14 +50,14 @@ struct Placement {
 }
 
 impl LineParser {
-    /// A parser of the records that follow `header`. A reference sequence also answers to its
-    /// alternative names (`AN`), where no other one is called so.
+    /// A parser of the records that follow `header`. A reference sequence is also found by its alternative names
+    /// (`AN`), if no other has that name.
     pub fn new(header: &Header) -> Self {
         LineParser { header: header.clone(), last: (Vec::new(), -1) }
     }
 
-    /// Appends the record in `line`, which has no line end, as BAM stores it (`block_size`
-    /// included). Leaves `out` as it was on error.
+    /// Appends the record in `line`, which has no line end, as BAM stores it (`block_size` included). On error
+    /// `out` is unchanged.
     pub fn parse(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let start = out.len();
@@ -106,8 +104,8 @@ impl LineParser {
         Ok(())
     }
 
-    /// FLAG to TLEN, without CIGAR; as htslib has it, position 0 means no place at all, and a read
-    /// without a place is unmapped.
+    /// FLAG to TLEN, without CIGAR. As in htslib, position 0 means no position, and a read without a position is
+    /// unmapped.
     fn placement(&mut self, columns: &[&[u8]; 11]) -> Result<Placement> {
         let mut flag =
             flag(columns[1]).ok_or_else(|| refuse("FLAG", columns[1], "a number from 0 to 65535"))?;
@@ -153,7 +151,7 @@ impl LineParser {
     }
 }
 
-/// The way out where a read lies on a contig that the header lacks. samtools takes such a read's place away, and warns.
+/// The remedy if a read lies on a contig that the header lacks. samtools removes such a read's position, and warns.
 const UNKNOWN_CONTIG: &str = "give the header its @SQ line (samtools reheader), or have such reads made unmapped: samtools view -b";
 
 impl Placement {
@@ -170,7 +168,7 @@ impl Placement {
         0
     }
 
-    /// Fills the fixed part of the record `raw`, whose CIGAR is at `cigar`.
+    /// Fills in the fixed part of the record `raw`, whose CIGAR is at `cigar`.
     fn write(&self, raw: &mut [u8], bin: u16, cigar: Range<usize>, l_seq: usize) {
         let mut put = |at: usize, bytes: &[u8]| raw[at..at + bytes.len()].copy_from_slice(bytes);
         put(4, &self.ref_id.to_le_bytes());
@@ -187,7 +185,7 @@ impl Placement {
     }
 }
 
-/// The eleven columns every record has, and the optional fields as they stand.
+/// The eleven mandatory columns, and the optional fields as text.
 fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
     let mut columns = [&line[..0]; 11];
     let (mut from, mut n) = (0, 0);
@@ -205,7 +203,7 @@ fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
     Ok((columns, b""))
 }
 
-/// An empty name, which is none in BAM and lost in CRAM, becomes that of reads without one.
+/// Replaces an empty name, which BAM cannot have and CRAM loses, by that of reads without one.
 fn append_name(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if name.len() > 254 {
         return Err(Error::input(format!("QNAME has {} bytes, BAM allows 254", name.len())));
@@ -219,4 +217,15 @@ fn position(column: &str, text: &[u8]) -> Result<i32> {
     let one_based = integer(text).and_then(|n| i32::try_from(n).ok()).filter(|&n| n >= 0);
     let one_based = one_based.ok_or_else(|| refuse(column, text, "a number from 0 to 2147483647"))?;
     Ok(one_based - 1)
+}
+
+/// The error for a `text` that `column` may not contain.
+fn refuse(column: &str, text: &[u8], wanted: &str) -> Error {
+    Error::input(format!("{column} is {}, not {wanted}", shown(text)))
+}
+
+/// The start of `text`, for a message.
+fn shown(text: &[u8]) -> String {
+    let cut = if text.len() > 40 { "..." } else { "" };
+    format!("{:?}{cut}", String::from_utf8_lossy(&text[..text.len().min(40)]))
 }

@@ -1,9 +1,9 @@
-//! Numbers as SAM writes them.
+//! Numbers in SAM's text form.
 
-/// Integers of at most this size are read: more than any field may hold, and far from overflow.
+/// The largest absolute value of integers that are parsed: more than any field can hold, and far from overflow.
 const LARGEST: i64 = 1 << 40;
 
-/// A decimal integer, with a sign perhaps.
+/// A decimal integer with an optional sign.
 pub(super) fn integer(text: &[u8]) -> Option<i64> {
     let (digits, sign) = match text {
         [b'-', digits @ ..] => (digits, -1),

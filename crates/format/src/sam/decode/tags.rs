@@ -4,9 +4,9 @@ use memchr::memchr;
 use readmill_record::{Error, Result};
 
 use super::number::{double, float, integer};
-use super::refusal::shown;
+use super::shown;
 
-/// Appends the optional fields in `text`, which tabs separate.
+/// Appends the optional fields in `text`, which are separated by tabs.
 pub(super) fn append(mut text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     while !text.is_empty() {
         let end = memchr(b'\t', text).unwrap_or(text.len());
@@ -112,7 +112,7 @@ fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Least and greatest value of an element type, and its bytes.
+/// The smallest and the largest value of an element type, and its size in bytes.
 fn range(kind: u8) -> Option<(i64, i64, usize)> {
     Some(match kind {
         b'c' => (-0x80, 0x7f, 1),
@@ -125,7 +125,7 @@ fn range(kind: u8) -> Option<(i64, i64, usize)> {
     })
 }
 
-/// The type htslib takes instead of one that does not hold all values (255 it gives two bytes).
+/// The type that htslib uses if the declared one does not hold all values (it gives 255 two bytes).
 fn fitting(least: i64, most: i64) -> Option<u8> {
     let fits = |kind: u8| {
         let (low, high, _) = range(kind)?;

@@ -1,4 +1,4 @@
-//! From a BAM record to a line of SAM.
+//! Writes a BAM record as a line of SAM.
 
 mod number;
 
@@ -97,7 +97,7 @@ fn push_fields(bytes: &[u8], out: &mut Vec<u8>) {
     Fields::new(bytes).for_each(|field| write_field(field, out));
 }
 
-/// Appends a tabulator and an optional field.
+/// Appends a tab and an optional field.
 pub fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
     let Field { tag: [a, b], kind, value } = field;
     let letter = if matches!(kind, b'c' | b'C' | b's' | b'S' | b'I') { b'i' } else { kind };
@@ -125,7 +125,7 @@ fn push_array(value: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The first `N` bytes, which a well-formed field has.
+/// The first `N` bytes, which exist in a well-formed field.
 fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.first_chunk().copied().unwrap_or([0; N])
 }

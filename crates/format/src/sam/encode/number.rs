@@ -20,7 +20,7 @@ pub(super) fn push_integer(value: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a float of these bytes as `%g` does, with `round` for values just between two texts.
+/// Appends a float with these bytes as `%g` does; `round` decides values exactly between two texts.
 pub(super) fn push_float(bytes: [u8; 4], round: fn(f64) -> f64, out: &mut Vec<u8>) {
     let value = f64::from(f32::from_le_bytes(bytes));
     let size = value.abs();

@@ -1,10 +1,10 @@
-//! What must hold for any headers: seen through the merged header, a record means what it meant.
+//! Properties of merging for any headers: with the merged header, a record means the same as before.
 
 use std::collections::HashSet;
 
 use super::*;
 
-/// Numbers without pattern (xorshift).
+/// Pseudo-random numbers (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -19,7 +19,7 @@ impl Dice {
         from[self.below(from.len() as u64) as usize]
     }
 
-    /// Some of the words, each once, in any order.
+    /// A random choice of the words, each at most once, in random order.
     fn some<'a>(&mut self, of: &[&'a str]) -> Vec<&'a str> {
         let mut left = of.to_vec();
         let n = self.below(left.len() as u64 + 1);
@@ -44,7 +44,7 @@ fn any_header(dice: &mut Dice) -> Header {
     let some = dice.some(&IDS);
     for (i, id) in some.iter().enumerate() {
         let before = dice.pick(&IDS);
-        // Chains without rings; a program that the header lacks may be named.
+        // Chains without cycles; they may name a program that the header lacks.
         let follows = some[..i].contains(&before) || !some.contains(&before);
         let link = if follows { format!("\tPP:{before}") } else { String::new() };
         text += &format!("@PG\tID:{id}\tCL:{}{link}\n", dice.below(2));
@@ -53,21 +53,21 @@ fn any_header(dice: &mut Dice) -> Header {
 }
 
 /// The line that an ID names.
-fn named<'a>(header: &'a Header, kind: &[u8; 2], id: &[u8]) -> Option<&'a Line> {
+fn named<'a>(header: &'a Header, kind: &[u8; 2], id: &[u8]) -> Option<&'a HeaderLine> {
     let mut lines = header.lines_of(kind).filter(|line| line.get(b"ID") == Some(id));
     let found = lines.next();
     assert!(lines.next().is_none(), "an ID is not unique");
     found
 }
 
-/// What the line says beside its name and its link.
-fn content(line: &Line) -> Vec<u8> {
+/// The fields of the line except its name and its link.
+fn content(line: &HeaderLine) -> Vec<u8> {
     let mut line = line.clone();
     [b"ID", b"PG", b"PP"].iter().for_each(|tag| line.remove(tag));
     line.sorted()
 }
 
-/// What a program and those it follows say.
+/// The fields of a program and of all programs before it in its chain.
 fn chain(header: &Header, id: &[u8]) -> Vec<Vec<u8>> {
     let mut chain = Vec::new();
     let mut next = named(header, b"PG", id);
@@ -78,8 +78,8 @@ fn chain(header: &Header, id: &[u8]) -> Vec<Vec<u8>> {
     chain
 }
 
-/// An ID as a record has it after renaming.
-fn after<'a>(names: &'a Names, id: &'a [u8]) -> Option<&'a [u8]> {
+/// The ID that a record has after renaming.
+fn after<'a>(names: &'a IdRenames, id: &'a [u8]) -> Option<&'a [u8]> {
     match names.fate(id) {
         Fate::Keep => Some(id),
         Fate::Become(new) => Some(new),
@@ -113,7 +113,7 @@ fn check(input: &Header, renames: &Renames, merged: &Header) {
     }
 }
 
-/// Whether two headers have some two sequences in opposite order.
+/// Whether two sequences are in opposite order in two headers.
 fn contradict(a: &Header, b: &Header) -> bool {
     let common: Vec<i32> = a.references().iter().filter_map(|r| b.reference_id(&r.name)).collect();
     !common.is_sorted()

@@ -1,19 +1,19 @@
 //! One dictionary of reference sequences for several inputs.
 //!
-//! Sequences of one name are one; their lengths, and their MD5 sums where given, must agree. The order
-//! is that of first appearance, except that every input's own order is kept: chr2 of the second input
-//! comes between chr1 and chr3 of the first if that is where the second has it. An input whose order
-//! contradicts those before it has no say in the order.
+//! Sequences with the same name are the same; their lengths, and their MD5 sums if given, must agree. The order is
+//! that of first appearance, but every input's own order is kept: chr2 of the second input goes between chr1 and
+//! chr3 of the first if the second has it there. An input whose order contradicts those before it does not affect
+//! the order.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use crate::error::{Error, Result};
-use crate::header::{Header, Line};
+use crate::header::{Header, HeaderLine};
 
-/// A sequence as the first input that has it describes it.
-struct Sequence<'a> {
-    line: &'a Line,
+/// A sequence, as the first input that has it describes it.
+struct MergedSequence<'a> {
+    line: &'a HeaderLine,
     length: u32,
     input: usize,
     /// M5, and the first input that gives it.
@@ -23,14 +23,14 @@ struct Sequence<'a> {
 /// The dictionary of all inputs.
 pub(super) struct Dictionary {
     /// The @SQ lines.
-    pub lines: Vec<Line>,
-    /// The new indexes of each input's sequences, where they change.
+    pub lines: Vec<HeaderLine>,
+    /// The new indexes of each input's sequences, if they change.
     pub ref_ids: Vec<Option<Vec<i32>>>,
 }
 
 /// Merges the dictionaries.
 pub(super) fn merge(headers: &[Header]) -> Result<Dictionary> {
-    let mut sequences: Vec<Sequence<'_>> = Vec::new();
+    let mut sequences: Vec<MergedSequence<'_>> = Vec::new();
     let mut by_name: HashMap<&[u8], usize> = HashMap::new();
     let mut chains: Vec<Vec<usize>> = Vec::new();
     for (input, header) in headers.iter().enumerate() {
@@ -38,7 +38,7 @@ pub(super) fn merge(headers: &[Header]) -> Result<Dictionary> {
         for (line, reference) in header.lines_of(b"SQ").zip(header.references()) {
             let at = *by_name.entry(&reference.name).or_insert(sequences.len());
             if at == sequences.len() {
-                sequences.push(Sequence { line, length: reference.length, input, md5: None });
+                sequences.push(MergedSequence { line, length: reference.length, input, md5: None });
             }
             sequences[at].take(line, reference.length, input)?;
             chain.push(at);
@@ -58,9 +58,9 @@ pub(super) fn merge(headers: &[Header]) -> Result<Dictionary> {
     Ok(Dictionary { lines: lines.collect(), ref_ids: ref_ids.collect() })
 }
 
-impl<'a> Sequence<'a> {
-    /// Checks that another input means the same sequence.
-    fn take(&mut self, line: &'a Line, length: u32, input: usize) -> Result<()> {
+impl<'a> MergedSequence<'a> {
+    /// Checks that another input describes the same sequence.
+    fn take(&mut self, line: &'a HeaderLine, length: u32, input: usize) -> Result<()> {
         let name = || String::from_utf8_lossy(line.get(b"SN").unwrap_or_default()).into_owned();
         let hint = "inputs of one run must be aligned to the same reference";
         if length != self.length {
@@ -90,8 +90,8 @@ impl<'a> Sequence<'a> {
     }
 }
 
-/// An order of the numbers below `n` that keeps that of every chain, if the chains allow it; else that
-/// of every chain which agrees with the chains kept before it.
+/// An order of the numbers below `n` that keeps the order of every chain, if that is possible; otherwise of every
+/// chain that agrees with the chains kept before it.
 fn arrange(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
     let mut seen = HashSet::new();
     let chains: Vec<&[usize]> =
@@ -110,8 +110,8 @@ fn arrange(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
     order
 }
 
-/// The order that keeps all chains and otherwise puts smaller numbers first, unless they contradict
-/// each other.
+/// The order that keeps all chains and otherwise puts smaller numbers first; `None` if the chains contradict each
+/// other.
 fn order_of(chains: &[&[usize]], n: usize) -> Option<Vec<usize>> {
     let mut before = vec![0u32; n];
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); n];

@@ -1,88 +1,90 @@
-//! Read groups and programs of several inputs under IDs that are unique.
+//! Read groups and programs of several inputs, with unique IDs.
 //!
-//! Two inputs' groups of one ID are the same group if their lines say the same, in whatever order. A
-//! program must also follow the same programs (PP), so that equal chains are kept once and chains that
-//! part stay apart. Of groups that differ the first keeps the ID; the next is called `ID.1`, then
-//! `ID.2`, passing over what any input uses by itself.
+//! Groups of two inputs with the same ID are the same group if their lines have the same fields, in any order.
+//! Programs must also follow the same programs (PP), so that equal chains are kept once and different chains stay
+//! separate. Of different groups with the same ID the first keeps it; the next becomes `ID.1`, then `ID.2`,
+//! skipping IDs that any input uses itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::names::{Fate, Names};
-use crate::header::{Header, Line};
+use super::id_renames::{Fate, IdRenames};
+use crate::header::{Header, HeaderLine};
 
-/// What kind of lines is merged.
+/// The kind of lines to merge.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     ReadGroup,
     Program,
 }
 
-impl Kind {
+impl LineKind {
     fn code(self) -> &'static [u8; 2] {
         match self {
-            Kind::ReadGroup => b"RG",
-            Kind::Program => b"PG",
+            LineKind::ReadGroup => b"RG",
+            LineKind::Program => b"PG",
         }
     }
 
-    /// The field that names a program.
+    /// The field that refers to a program.
     fn link(self) -> &'static [u8; 2] {
         match self {
-            Kind::ReadGroup => b"PG",
-            Kind::Program => b"PP",
+            LineKind::ReadGroup => b"PG",
+            LineKind::Program => b"PP",
         }
     }
 }
 
-/// Whether a line can be named by records and other lines.
-pub(super) fn has_id(line: &Line) -> bool {
+/// Whether the line has an ID, so that records and other lines can refer to it.
+pub(super) fn has_id(line: &HeaderLine) -> bool {
     line.get(b"ID").is_some_and(|id| !id.is_empty())
 }
 
-/// The lines of one header that share an ID: one, if the header is as it should be.
-struct Group<'a> {
+/// The lines of one header that share an ID: one, in a valid header.
+struct IdGroup<'a> {
     id: &'a [u8],
-    lines: Vec<&'a Line>,
+    lines: Vec<&'a HeaderLine>,
 }
 
-/// The groups of a header, and their places by ID.
-fn groups_of(header: &Header, kind: Kind) -> (Vec<Group<'_>>, HashMap<&[u8], usize>) {
-    let (mut groups, mut by_id) = (Vec::<Group<'_>>::new(), HashMap::new());
+/// The groups of a header, and their indexes by ID.
+fn groups_of(header: &Header, kind: LineKind) -> (Vec<IdGroup<'_>>, HashMap<&[u8], usize>) {
+    let (mut groups, mut by_id) = (Vec::<IdGroup<'_>>::new(), HashMap::new());
     for line in header.lines_of(kind.code()).filter(|line| has_id(line)) {
         let id = line.get(b"ID").unwrap_or_default();
         let at = *by_id.entry(id).or_insert(groups.len());
         if at == groups.len() {
-            groups.push(Group { id, lines: Vec::new() });
+            groups.push(IdGroup { id, lines: Vec::new() });
         }
         groups[at].lines.push(line);
     }
     (groups, by_id)
 }
 
-/// The merged lines of a kind, and what becomes of each input's IDs. Read groups name programs, so
-/// these are merged first.
+/// The merged lines of a kind, and the renames of each input's IDs. Read groups refer to programs, so programs are
+/// merged first.
 pub(super) fn merge(
     headers: &[Header],
-    kind: Kind,
-    programs: Option<&[Names]>,
-) -> (Vec<Line>, Vec<Names>) {
+    kind: LineKind,
+    programs: Option<&[IdRenames]>,
+) -> (Vec<HeaderLine>, Vec<IdRenames>) {
     let inputs: Vec<_> = headers.iter().map(|header| groups_of(header, kind)).collect();
     let ids = inputs.iter().flat_map(|(groups, _)| groups.iter().map(|group| group.id));
     let mut namer = Namer { reserved: ids.collect(), ..Namer::default() };
     let given: Vec<Vec<Given>> = inputs
         .iter()
         .map(|(groups, by_id)| match kind {
-            Kind::ReadGroup => groups.iter().map(|group| namer.name(group.id, said(group))).collect(),
-            Kind::Program => name_programs(groups, by_id, &mut namer),
+            LineKind::ReadGroup => {
+                groups.iter().map(|group| namer.name(group.id, said(group))).collect()
+            }
+            LineKind::Program => name_programs(groups, by_id, &mut namer),
         })
         .collect();
     let merged = Arc::new(namer.used);
-    let own = |((groups, _), given): (&(Vec<Group<'_>>, _), &Vec<Given>)| -> BTreeMap<_, _> {
+    let own = |((groups, _), given): (&(Vec<IdGroup<'_>>, _), &Vec<Given>)| -> BTreeMap<_, _> {
         groups.iter().zip(given).map(|(group, given)| (group.id.to_vec(), given.id.clone())).collect()
     };
-    let names: Vec<Names> =
-        inputs.iter().zip(&given).map(own).map(|own| Names::new(own, merged.clone())).collect();
+    let names: Vec<IdRenames> =
+        inputs.iter().zip(&given).map(own).map(|own| IdRenames::new(own, merged.clone())).collect();
     let mut lines = Vec::new();
     for (((groups, _), given), programs) in inputs.iter().zip(&given).zip(programs.unwrap_or(&names)) {
         for (group, given) in groups.iter().zip(given).filter(|(_, given)| given.is_new) {
@@ -92,8 +94,8 @@ pub(super) fn merge(
     (lines, names)
 }
 
-/// The line under its new ID, naming programs by their new IDs.
-fn renamed(line: &Line, id: &[u8], kind: Kind, programs: &Names) -> Line {
+/// The line with its new ID and the new ID of the program it refers to.
+fn renamed(line: &HeaderLine, id: &[u8], kind: LineKind, programs: &IdRenames) -> HeaderLine {
     let mut new = line.clone();
     if line.get(b"ID") != Some(id) {
         new.set(b"ID", id);
@@ -106,22 +108,22 @@ fn renamed(line: &Line, id: &[u8], kind: Kind, programs: &Names) -> Line {
     new
 }
 
-/// What a group's lines say.
-fn said(group: &Group<'_>) -> Vec<u8> {
+/// The fields of a group's lines, in sorted order.
+fn said(group: &IdGroup<'_>) -> Vec<u8> {
     let lines: Vec<_> = group.lines.iter().map(|line| line.sorted()).collect();
     lines.join(&b'\n')
 }
 
-/// The ID a group got, and whether it is the first to get it.
+/// The ID given to a group, and whether the group is the first with it.
 struct Given {
     id: Vec<u8>,
     is_new: bool,
 }
 
-/// Gives out IDs.
+/// Assigns IDs.
 #[derive(Default)]
 struct Namer<'a> {
-    /// IDs that some input uses, which no other group is renamed to.
+    /// IDs that some input uses, to which no other group may be renamed.
     reserved: HashSet<&'a [u8]>,
     used: BTreeSet<Vec<u8>>,
     by_content: HashMap<Vec<u8>, Vec<u8>>,
@@ -130,7 +132,7 @@ struct Namer<'a> {
 }
 
 impl<'a> Namer<'a> {
-    /// The ID of the group that is called `id` in its input and says `content`, its ID included.
+    /// The ID for the group that is called `id` in its input and has this `content`, its ID included.
     fn name(&mut self, id: &'a [u8], content: Vec<u8>) -> Given {
         if let Some(id) = self.by_content.get(&content) {
             return Given { id: id.clone(), is_new: false };
@@ -147,15 +149,15 @@ impl<'a> Namer<'a> {
     }
 }
 
-/// Names a header's programs, each after those it follows.
+/// Assigns IDs to a header's programs, each after those it follows.
 fn name_programs<'a>(
-    groups: &[Group<'a>],
+    groups: &[IdGroup<'a>],
     by_id: &HashMap<&'a [u8], usize>,
     namer: &mut Namer<'a>,
 ) -> Vec<Given> {
     let mut given: Vec<Option<Given>> = groups.iter().map(|_| None).collect();
     let mut entered = vec![false; groups.len()];
-    let previous = |line: &Line| line.get(b"PP").and_then(|id| by_id.get(id)).copied();
+    let previous = |line: &HeaderLine| line.get(b"PP").and_then(|id| by_id.get(id)).copied();
     for first in 0..groups.len() {
         let mut path = vec![first];
         while let Some(&at) = path.last() {
@@ -163,7 +165,7 @@ fn name_programs<'a>(
                 path.pop();
                 continue;
             }
-            entered[at] = true; // a chain that bites its tail ends here
+            entered[at] = true; // ends a cyclic chain here
             let mut follows = groups[at].lines.iter().filter_map(|line| previous(line));
             if let Some(before) = follows.find(|&before| !entered[before]) {
                 path.push(before);
@@ -175,13 +177,13 @@ fn name_programs<'a>(
                 let before = previous(&line).map(|before| given[before].as_ref());
                 match (line.get(b"PP"), before) {
                     (Some(_), Some(Some(before))) => line.set(b"PP", &before.id),
-                    // Unlike any program that exists: no header holds a NUL.
+                    // Different from any real program: no header contains a NUL.
                     (Some(nobody), None) => line.set(b"PP", &[b"\0", nobody].concat()),
                     _ => {}
                 }
                 lines.push(line);
             }
-            let renamed = Group { id: groups[at].id, lines: lines.iter().collect() };
+            let renamed = IdGroup { id: groups[at].id, lines: lines.iter().collect() };
             given[at] = Some(namer.name(groups[at].id, said(&renamed)));
         }
     }

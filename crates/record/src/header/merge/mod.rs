@@ -4,36 +4,36 @@
 //!
 //! - One input keeps its header as it is. Otherwise lines are grouped by kind: @HD, @SQ, @RG, @PG,
 //!   unknown kinds, @CO.
-//! - @HD is the first there is. What it says about order is withdrawn (`SO:unsorted`, no GO, no SS):
-//!   sorted inputs one after the other are not sorted.
-//! - @SQ: all sequences, so that every input's own order is kept where the inputs do not contradict each
-//!   other (`dictionary.rs`). A line is that of the first input that has the sequence.
-//! - @RG, @PG: equal ones are one; of others that share an ID all but the first get a suffix, `ID.1`,
+//! - @HD is the first one found. Its order is withdrawn (`SO:unsorted`, no GO, no SS): sorted inputs one after the
+//!   other are not sorted.
+//! - @SQ: all sequences. Every input's own order is kept if the inputs do not contradict each other
+//!   (`dictionary.rs`). The line is that of the first input that has the sequence.
+//! - @RG, @PG: equal ones are merged; of different ones with the same ID all but the first get a suffix, `ID.1`,
 //!   `ID.2` (`groups.rs`).
 //! - @CO: all. Unknown lines, and @RG and @PG without ID: each text once.
 //!
-//! Nothing is drawn by lot: the result is a function of the headers and their order.
+//! The result depends only on the headers and their order, never on chance.
 
 #[cfg(test)]
 mod any;
 mod dictionary;
 mod groups;
-mod names;
+mod id_renames;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{HEADERS, Header, Line, Lines};
+use super::{HEADERS, Header, HeaderLine, HeaderLines};
 use crate::error::Result;
 use crate::ledger::Ledger;
 use dictionary::Dictionary;
-use groups::{Kind, has_id};
+use groups::{LineKind, has_id};
 
-pub use names::{Fate, Names};
+pub use id_renames::{Fate, IdRenames};
 
-/// A header for several inputs, and what their records have to change to fit it.
+/// A header for several inputs, and the changes that their records need to fit it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     /// The header.
@@ -42,38 +42,40 @@ pub struct Merged {
     pub renames: Vec<Renames>,
 }
 
-/// What the records of one input have to change.
+/// The changes that the records of one input need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Renames {
-    /// The new index of each reference sequence; nothing where all keep theirs.
+    /// The new index of each reference sequence; `None` if all keep theirs.
     pub ref_ids: Option<Vec<i32>>,
     /// The new IDs of read groups, for `RG:Z`.
-    pub read_groups: Names,
+    pub read_groups: IdRenames,
     /// The new IDs of programs, for `PG:Z`.
-    pub programs: Names,
+    pub programs: IdRenames,
 }
 
 impl Renames {
-    /// Whether records stay as they are, whatever they hold.
+    /// Whether no record needs a change.
     pub fn is_identity(&self) -> bool {
         self.ref_ids.is_none() && self.read_groups.is_identity() && self.programs.is_identity()
     }
 }
 
 impl Header {
-    /// One header for inputs with these headers, read one after the other. An error says which inputs
-    /// (counted from 1) take one name for two reference sequences.
+    /// Merges the headers of inputs that are read one after the other.
+    ///
+    /// # Errors
+    /// Inputs, counted from 1, use one name for two reference sequences.
     pub fn merge(headers: &[Header]) -> Result<Merged> {
         if let [one] = headers {
             return Ok(Merged { header: one.clone(), renames: vec![Renames::default()] });
         }
         let Dictionary { lines: sequences, ref_ids } = dictionary::merge(headers)?;
-        let (programs, program_names) = groups::merge(headers, Kind::Program, None);
-        let (groups, group_names) = groups::merge(headers, Kind::ReadGroup, Some(&program_names));
+        let (programs, program_names) = groups::merge(headers, LineKind::Program, None);
+        let (groups, group_names) = groups::merge(headers, LineKind::ReadGroup, Some(&program_names));
         let all = || headers.iter().flat_map(Header::lines);
         let mut seen = HashSet::new();
         let unknown = all().filter(|line| is_unknown(line) && seen.insert(line.text()));
-        let mut lines: Vec<Line> =
+        let mut lines: Vec<HeaderLine> =
             all().find(|line| line.kind() == b"HD").cloned().into_iter().collect();
         lines.extend(sequences);
         lines.extend(groups);
@@ -81,7 +83,7 @@ impl Header {
         lines.extend(unknown.cloned());
         lines.extend(all().filter(|line| line.kind() == b"CO").cloned());
         let ledger = headers.first().map_or_else(Ledger::unlimited, Header::ledger);
-        let lines = Lines { list: lines, charge: Some(ledger.empty(HEADERS)) };
+        let lines = HeaderLines { list: lines, charge: Some(ledger.empty(HEADERS)) };
         let mut header = Header { lines: Arc::new(lines), ..Header::default() };
         header.change(|lines| lines.shrink_to_fit());
         header.read_contigs(&ledger)?;
@@ -95,9 +97,9 @@ impl Header {
         Ok(Merged { header, renames: renames.collect() })
     }
 
-    /// Makes @HD, if there is one, promise no order.
+    /// Removes the sort order from @HD, if there is one.
     fn withdraw_order(&mut self) {
-        let promises = |line: &Line| {
+        let promises = |line: &HeaderLine| {
             let order = line.get(b"SO").unwrap_or(b"unknown");
             let none = matches!(order, b"unsorted" | b"unknown");
             !none || line.get(b"GO").is_some() || line.get(b"SS").is_some()
@@ -108,8 +110,8 @@ impl Header {
     }
 }
 
-/// Whether a line is of no kind that is merged in its own way.
-fn is_unknown(line: &Line) -> bool {
+/// Whether a line is of a kind without rules of its own.
+fn is_unknown(line: &HeaderLine) -> bool {
     match line.kind() {
         b"HD" | b"SQ" | b"CO" => false,
         b"RG" | b"PG" => !has_id(line),

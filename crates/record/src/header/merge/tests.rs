@@ -1,4 +1,4 @@
-//! Stated answers; what must hold for any headers is in `any.rs`.
+//! Expected answers for given headers; `any.rs` has the properties for any headers.
 
 use super::*;
 
@@ -20,7 +20,7 @@ fn ref_ids(merged: &Merged) -> Vec<Option<Vec<i32>>> {
 }
 
 /// `old>new` for every ID that changes, by input.
-fn changed(names: impl Fn(&Renames) -> &Names, merged: &Merged) -> Vec<String> {
+fn changed(names: impl Fn(&Renames) -> &IdRenames, merged: &Merged) -> Vec<String> {
     let show = |renames| {
         let each = names(renames).changed();
         let each = each.map(|(a, b)| [a, b">", b].concat()).map(|s| String::from_utf8(s).unwrap());
@@ -110,8 +110,8 @@ fn every_input_keeps_its_order_of_sequences_where_that_is_possible() {
         (&["a b", "c d"], "a b c d"),
         (&["1 4", "1 2", "1 3 4"], "1 2 3 4"),
         (&["chr1", "chr3", "chr2", "chr1 chr2 chr3"], "chr1 chr2 chr3"), // Picard refuses this
-        (&["a b", "b a"], "a b"),                                        // the second has no say
-        (&["a b", "b a x", "x b"], "a x b"),                             // but the third has
+        (&["a b", "b a"], "a b"),                                        // the second is ignored
+        (&["a b", "b a x", "x b"], "a x b"),                             // but the third is not
         (&["d", "a b d", "b a"], "a b d"), // the second is kept, the third not
         (&["", "b a", "a"], "b a"),
     ] {
@@ -215,7 +215,7 @@ fn equal_chains_of_programs_are_one_and_others_part() {
     let again = merged(&[one, other, other]);
     assert_eq!(text(&again), text(&three), "a chain that was renamed is found again");
     assert_eq!(changed(|r| &r.programs, &again)[2], "a>a.1 b>b.1 c>c.1");
-    // Chains that part half-way share their beginning.
+    // Chains that separate half-way share their beginning.
     let branch = merged(&[one, "@PG\tID:a\tCL:1\n@PG\tID:b\tPP:a\n@PG\tID:c\tPP:a\n"]);
     assert_eq!(text(&branch), format!("{one}@PG\tID:c.1\tPP:a\n"));
 }
@@ -226,7 +226,7 @@ fn links_to_programs_follow_their_new_ids() {
         "@RG\tID:g\tPG:p\n@PG\tID:p\tCL:1\n@PG\tID:last\tPP:p\n",
         "@RG\tID:g\tPG:p\n@RG\tID:h\tPG:p\tSM:s\n@RG\tID:i\tPG:gone\n@PG\tID:p\tCL:2\n",
     ]);
-    // `g` says the same in both, so it is one group, and the first program's.
+    // `g` is equal in both, so it is one group, that of the first program.
     assert_eq!(
         text(&both),
         "@RG\tID:g\tPG:p\n@RG\tID:h\tPG:p.1\tSM:s\n@RG\tID:i\tPG:gone\n\

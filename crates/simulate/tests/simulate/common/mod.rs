@@ -19,12 +19,12 @@ pub struct Record {
     pub mate_contig: i32,
     pub mate_position: i32,
     pub template_length: i32,
-    pub tags: Vec<(String, Value)>,
+    pub tags: Vec<(String, TagValue)>,
 }
 
 /// The value of a tag.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum TagValue {
     Number(u32),
     Text(String),
 }
@@ -93,14 +93,14 @@ impl Record {
 
     pub fn text(&self, tag: &str) -> Option<&str> {
         self.tags.iter().find_map(|(name, value)| match value {
-            Value::Text(text) if name == tag => Some(text.as_str()),
+            TagValue::Text(text) if name == tag => Some(text.as_str()),
             _ => None,
         })
     }
 
     pub fn number(&self, tag: &str) -> Option<u32> {
         self.tags.iter().find_map(|(name, value)| match value {
-            Value::Number(number) if name == tag => Some(*number),
+            TagValue::Number(number) if name == tag => Some(*number),
             _ => None,
         })
     }
@@ -126,17 +126,17 @@ impl Record {
     }
 }
 
-fn parse_tags(mut rest: &[u8]) -> Vec<(String, Value)> {
-    let mut tags: Vec<(String, Value)> = Vec::new();
+fn parse_tags(mut rest: &[u8]) -> Vec<(String, TagValue)> {
+    let mut tags: Vec<(String, TagValue)> = Vec::new();
     while !rest.is_empty() {
         let name = String::from_utf8(rest[..2].to_vec()).expect("tag name");
         assert!(tags.iter().all(|(other, _)| *other != name), "{name} twice");
         let (value, used) = match rest[2] {
-            b'C' => (Value::Number(u32::from(rest[3])), 4),
-            b'S' => (Value::Number(u32::from(u16_at(rest, 3))), 5),
+            b'C' => (TagValue::Number(u32::from(rest[3])), 4),
+            b'S' => (TagValue::Number(u32::from(u16_at(rest, 3))), 5),
             b'Z' => {
                 let end = rest.iter().position(|&b| b == 0).expect("NUL");
-                (Value::Text(String::from_utf8(rest[3..end].to_vec()).expect("text")), end + 1)
+                (TagValue::Text(String::from_utf8(rest[3..end].to_vec()).expect("text")), end + 1)
             }
             other => panic!("tag type {other}"),
         };

@@ -1,27 +1,27 @@
-//! What all readers of a reference share.
+//! The part of a reference that all its readers share.
 
 use std::path::PathBuf;
 
 use readmill_record::{Charge, Ledger};
 
 use super::bytes::Layout;
-use super::index::Sequence;
+use super::index::FaiEntry;
 
-/// What to do where files are of different references.
+/// The remedy if files belong to different references.
 pub const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
 
 /// An open FASTA file.
-pub struct Shared {
+pub struct OpenFasta {
     pub path: PathBuf,
     pub layout: Layout,
-    pub sequences: Vec<Sequence>,
+    pub sequences: Vec<FaiEntry>,
     pub notes: Vec<String>,
-    /// Of the sequences.
+    /// The charge for the sequences.
     pub charge: Charge,
 }
 
-impl Shared {
-    /// What its memory is charged to.
+impl OpenFasta {
+    /// The ledger that pays for it.
     pub fn ledger(&self) -> &Ledger {
         self.charge.ledger()
     }

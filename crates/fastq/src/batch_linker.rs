@@ -1,50 +1,50 @@
-//! Which batches are true, decided in their order.
+//! Decides, in order, which batches are valid.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use readmill_record::{Error, ReadSpan, Reads, Result};
+use readmill_record::{Error, ReadBatch, ReadSpan, Result};
 
-use crate::claims::{Claims, Found, Taken};
+use crate::claims::{BatchState, Claims, TakenBatch};
 use crate::general::{Parser, different_names};
 use crate::line::template_name;
 use crate::text::Position;
 
-/// Judges batches one after the other.
+/// Checks batches one after the other.
 ///
-/// A batch has as many templates as [`crate::Options`] says, or fewer where these are long, or the last ones.
+/// A batch has as many templates as [`crate::Options`] says; fewer if these are long, or at the end.
 ///
-/// A batch was taken from where its records are *if* every record before has four lines. That is known to be so as long as
-/// every batch before was full and of such records. A batch of which it is not known, or which has something unusual, is
-/// read again from where the last one ended, by a parser that understands every kind of record. If that ends where the
-/// batch should end, all is as before; if not, because of other lines or of long records, all batches from there on are
-/// read by that parser.
-pub struct Order {
+/// The place from which a batch was taken is right *if* every earlier record has four lines. That is known as long
+/// as every earlier batch was full and had only such records. A batch for which it is not known, or which contains
+/// anything unusual, is read again from the end of the last one, by a parser for every kind of record. If that ends
+/// where the batch should end, the next batch is checked as usual; if not, because of other lines or long records,
+/// that parser reads all later batches.
+pub struct BatchLinker {
     claims: Arc<Claims>,
-    /// The ticket that is next.
+    /// The next ticket.
     next: u64,
     /// Templates of all batches before it.
     templates: u64,
-    /// Where its records start in each file.
+    /// The start of its records in each file.
     at: Vec<Position>,
-    /// Batches read from front to back.
+    /// Number of batches read serially.
     reread: u64,
 }
 
-impl Order {
+impl BatchLinker {
     /// Starts with ticket 0.
     pub fn new(claims: &Arc<Claims>) -> Self {
         let at = vec![Position::default(); claims.files.len()];
-        Order { claims: Arc::clone(claims), next: 0, templates: 0, at, reread: 0 }
+        BatchLinker { claims: Arc::clone(claims), next: 0, templates: 0, at, reread: 0 }
     }
 
-    /// Makes `reads`, which [`Claims::take`] filled, hold just what batch `taken` should. Every ticket comes here, one after
-    /// the other. Batches behind the last one, with which [`Claims::ended`] comes to be true, are empty. Says whether the
-    /// reads are those that were taken.
+    /// Corrects `reads`, which [`Claims::take`] filled for batch `taken`. It must be called for every ticket, in
+    /// order. Batches after the last one, for which [`Claims::ended`] is true, are empty. Returns whether the reads
+    /// are those that were taken.
     ///
     /// # Errors
-    /// What is wrong with the first record in which anything is wrong. Every batch before it has been linked.
-    pub fn link(&mut self, taken: Taken, reads: &mut Reads) -> Result<bool> {
+    /// The first fault in the files. Every batch before it has been linked.
+    pub fn link(&mut self, taken: TakenBatch, reads: &mut ReadBatch) -> Result<bool> {
         if taken.ticket != self.next {
             return Err(Error::bug(format!("batch {} comes where {} is due", taken.ticket, self.next)));
         }
@@ -53,16 +53,16 @@ impl Order {
             reads.reset(self.claims.segments, self.templates);
             return Ok(false);
         }
-        // Batches that were taken before others turned out to be unusual are not where they should be.
+        // Batches taken before an unusual one was found are not in the right place.
         let serial = self.claims.serial.load(Ordering::Relaxed);
         match taken.found {
-            Found::Batch(ends) if !serial => {
+            BatchState::Batch(ends) if !serial => {
                 for (text, end) in self.claims.files.iter().zip(&ends) {
                     text.release_below(end.block);
                 }
                 self.at = ends;
             }
-            Found::Last if !serial => self.claims.ended.store(true, Ordering::Release),
+            BatchState::Last if !serial => self.claims.ended.store(true, Ordering::Release),
             _ => {
                 self.read(reads)?;
                 self.templates += reads.templates() as u64;
@@ -73,13 +73,13 @@ impl Order {
         Ok(true)
     }
 
-    /// Batches that were not as they were taken, and so read from front to back, one after the other.
+    /// Number of batches that were read again, serially.
     pub fn reread(&self) -> u64 {
         self.reread
     }
 
-    /// Reads the batch from where the last one ended.
-    fn read(&mut self, reads: &mut Reads) -> Result<()> {
+    /// Reads the batch from the end of the last one.
+    fn read(&mut self, reads: &mut ReadBatch) -> Result<()> {
         self.reread += 1;
         let claims = Arc::clone(&self.claims);
         let Claims { files, segments, options, .. } = &*claims;
@@ -110,7 +110,7 @@ impl Order {
         Ok(())
     }
 
-    /// The reads of the next template; nothing at the end of all files.
+    /// The reads of the next template; `None` at the end of all files.
     fn template(&self, parsers: &mut [Parser<'_>], text: &mut Vec<u8>) -> Result<Option<[ReadSpan; 2]>> {
         let files = &self.claims.files;
         let one = parsers[0].record(text)?;

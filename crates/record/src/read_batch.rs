@@ -1,32 +1,32 @@
-//! What a sequencer gave: reads with a name, bases and qualities, not yet aligned.
+//! Batches of reads that are not yet aligned: name, bases and qualities.
 
 use std::ops::Range;
 
-/// Reads of consecutive templates, in the order of the input. The reads of one template stand together, the first segment
-/// first.
+/// Reads of consecutive templates, in the order of the input. The reads of one template are neighbours, the first
+/// segment first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reads {
-    /// Lines as they stood in the files; what the spans point into.
+pub struct ReadBatch {
+    /// The lines of the files; the spans point into it.
     text: Vec<u8>,
     spans: Vec<ReadSpan>,
-    /// Where the optional fields of each read are in the text; of the last reads there may be none.
+    /// Place of the optional fields of each read in the text; may be shorter than `spans`.
     fields: Vec<(u32, u32)>,
-    /// Flags that records get beside the aligner's; of the last reads there may be none.
+    /// FLAG bits that records get in addition to the aligner's; may be shorter than `spans`.
     flags: Vec<u16>,
-    /// Where the adapter starts in each read, 1-based; 0 if there is none. Of the last reads there may be nothing.
+    /// Start of the adapter in each read, 1-based; 0 if there is none. May be shorter than `spans`.
     adapters: Vec<u32>,
     segments: usize,
     first: u64,
 }
 
-/// Where the parts of a read are in the text of its batch.
+/// The place of the parts of a read in the text of its batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadSpan {
     /// Start of the name, behind its `@`.
     pub name: u32,
     /// Bytes of the name: up to the first blank.
     pub name_len: u32,
-    /// Start of what follows the name and the blanks behind it.
+    /// Start of the comment, after the name and the blanks that follow it.
     pub comment: u32,
     /// Bytes of the comment.
     pub comment_len: u32,
@@ -34,21 +34,21 @@ pub struct ReadSpan {
     pub bases: u32,
     /// Number of bases.
     pub len: u32,
-    /// Start of the qualities, of which there are as many as bases; [`ReadSpan::NONE`] if there are none.
+    /// Start of the qualities, as many as bases; [`ReadSpan::NONE`] if there are none.
     pub qualities: u32,
 }
 
 impl ReadSpan {
-    /// Stands for qualities that the input does not have.
+    /// The value for qualities that the input does not have.
     pub const NONE: u32 = u32::MAX;
 }
 
 /// A view of one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read<'a> {
-    /// QNAME, as in the file: a `/1` or `/2` at its end is still there.
+    /// QNAME as in the file, including a `/1` or `/2` at its end.
     pub name: &'a [u8],
-    /// What follows the name on its line.
+    /// The rest of the name line.
     pub comment: &'a [u8],
     /// Letters of the bases.
     pub bases: &'a [u8],
@@ -56,14 +56,14 @@ pub struct Read<'a> {
     pub qualities: Option<&'a [u8]>,
 }
 
-impl Reads {
-    /// No reads yet, of templates of `segments` reads each (1 or 2); the first template is number `first`, 0-based, of the
-    /// input.
+impl ReadBatch {
+    /// An empty batch for templates of `segments` reads each (1 or 2); its first template is number `first` of the
+    /// input, 0-based.
     pub fn new(segments: usize, first: u64) -> Self {
-        Reads { segments, first, ..Reads::default() }
+        ReadBatch { segments, first, ..ReadBatch::default() }
     }
 
-    /// Makes an empty batch of this one, whose memory it keeps.
+    /// Empties the batch and keeps its memory.
     pub fn reset(&mut self, segments: usize, first: u64) {
         self.text.clear();
         self.spans.clear();
@@ -73,7 +73,7 @@ impl Reads {
         (self.segments, self.first) = (segments, first);
     }
 
-    /// The text, to append lines to; what spans point at already must not change.
+    /// The text, to append lines to. Bytes that spans point at must not change.
     pub fn text_mut(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
@@ -88,7 +88,7 @@ impl Reads {
         &self.spans
     }
 
-    /// Adds the read that stands at `span` of the text.
+    /// Adds the read at `span` of the text.
     pub fn push_span(&mut self, span: ReadSpan) {
         self.spans.push(span);
     }
@@ -112,7 +112,7 @@ impl Reads {
         self.spans.push(span);
     }
 
-    /// Keeps only these bases of read `index`, and their qualities.
+    /// Trims read `index` to these bases and their qualities.
     pub fn trim(&mut self, index: usize, bases: Range<usize>) {
         let span = &mut self.spans[index];
         let kept = bases.start.min(span.len as usize)..bases.end.min(span.len as usize);
@@ -123,8 +123,8 @@ impl Reads {
         }
     }
 
-    /// Says that the optional fields of the next read that has none noted yet stand in this part of the text, as BAM stores
-    /// them: all records of the read get them.
+    /// Sets the optional fields of the next read that has none set: this part of the text, as BAM stores them. All
+    /// records of the read get them.
     pub fn push_fields(&mut self, place: Range<u32>) {
         self.fields.push((place.start, place.end - place.start));
     }
@@ -134,17 +134,17 @@ impl Reads {
         self.fields.get(index).map_or(&[], |&(start, len)| self.part(start, len))
     }
 
-    /// Says that all records of the next read that has no flags noted yet get these, too.
+    /// Sets the extra flags of the next read that has none set. All records of the read get them.
     pub fn push_flags(&mut self, flags: u16) {
         self.flags.push(flags);
     }
 
-    /// Flags that all records of read `index` get beside the aligner's.
+    /// Flags that all records of read `index` get in addition to the aligner's.
     pub fn flags(&self, index: usize) -> u16 {
         self.flags.get(index).copied().unwrap_or(0)
     }
 
-    /// Says at which base of read `index`, 0-based, the adapter starts.
+    /// Sets the 0-based start of the adapter in read `index`.
     pub fn set_adapter(&mut self, index: usize, start: Option<usize>) {
         if self.adapters.len() <= index {
             if start.is_none() {
@@ -160,8 +160,8 @@ impl Reads {
         self.adapters.get(index).copied().filter(|&start| start > 0)
     }
 
-    /// Bytes it takes.
-    pub fn bytes_held(&self) -> usize {
+    /// Bytes of the text and of all lists.
+    pub fn data_bytes(&self) -> usize {
         self.text.len()
             + size_of_val(&self.spans[..])
             + size_of_val(&self.fields[..])
@@ -215,9 +215,9 @@ impl Reads {
         (0..self.len()).map(|index| self.read(index))
     }
 
-    /// A copy of some of the templates, which are numbered within this batch.
-    pub fn slice(&self, templates: Range<usize>) -> Reads {
-        let mut part = Reads::new(self.segments, self.first + templates.start as u64);
+    /// A copy of some templates, given by their numbers in this batch.
+    pub fn slice(&self, templates: Range<usize>) -> ReadBatch {
+        let mut part = ReadBatch::new(self.segments, self.first + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {
             part.push(self.read(index));
             part.flags.extend(self.flags.get(index));
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn gives_back_what_was_put_in() {
-        let mut reads = Reads::new(2, 7);
+        let mut reads = ReadBatch::new(2, 7);
         for name in ["a", "a", "b", "b"] {
             reads.push(read(name));
         }
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn fields_go_with_their_read_and_bases_can_be_cut_off() {
-        let mut reads = Reads::new(1, 0);
+        let mut reads = ReadBatch::new(1, 0);
         for name in ["a", "b", "c"] {
             reads.push(read(name));
         }

@@ -1,12 +1,12 @@
-//! One reference sequence: its index in the making, and as the file has it.
+//! The index of one reference sequence, under construction and as bytes of the file.
 
 use std::collections::BTreeMap;
 
 use super::chunk::{Chunk, Summary, Windows, offsets, reach, rebase};
-use super::fragment::Part;
-use super::scheme::{Kind, Scheme, first_bin, level, parent};
+use super::fragment::ReferencePart;
+use super::scheme::{IndexFormat, Scheme, first_bin, level, parent};
 
-/// A bin whose chunks span fewer compressed bytes goes into its parent, as in htslib.
+/// A bin whose chunks span fewer compressed bytes is merged into its parent, as in htslib.
 const MIN_SPAN: u64 = 1 << 16;
 
 /// Bins with their merged chunks.
@@ -14,7 +14,7 @@ type Bins = Vec<(u32, Vec<Chunk>)>;
 
 /// The index of one reference sequence that has records.
 #[derive(Debug)]
-pub(super) struct Reference {
+pub(super) struct ReferenceIndex {
     pub(super) ref_id: usize,
     pub(super) summary: Summary,
     /// Chunks by level and then in file order, which is also the order of bins.
@@ -22,17 +22,17 @@ pub(super) struct Reference {
     pub(super) windows: Windows,
 }
 
-impl Reference {
-    pub(super) fn new(first: &Part, base: u64, n_levels: usize) -> Self {
+impl ReferenceIndex {
+    pub(super) fn new(first: &ReferencePart, base: u64, n_levels: usize) -> Self {
         let begin = rebase(first.summary.begin, base);
         let summary = Summary { begin, end: begin, mapped: 0, unmapped: 0 };
         let levels = vec![Vec::new(); n_levels];
-        Reference { ref_id: first.ref_id, summary, levels, windows: Windows::default() }
+        ReferenceIndex { ref_id: first.ref_id, summary, levels, windows: Windows::default() }
     }
 
     pub(super) fn absorb(
         &mut self,
-        part: &Part,
+        part: &ReferencePart,
         (chunks, windows): (&[Chunk], &[(u32, u64)]),
         base: u64,
     ) {
@@ -51,11 +51,11 @@ impl Reference {
     }
 }
 
-/// Appends what the file says of a reference sequence, which may have no records.
-pub(super) fn append(scheme: Scheme, reference: Option<Reference>, out: &mut Vec<u8>) {
+/// Appends the entry of a reference sequence, which may have no records.
+pub(super) fn append(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut Vec<u8>) {
     let Some(reference) = reference else {
         out.extend_from_slice(&0u32.to_le_bytes());
-        if scheme.kind == Kind::Bai {
+        if scheme.kind == IndexFormat::Bai {
             out.extend_from_slice(&0u32.to_le_bytes());
         }
         return;
@@ -65,7 +65,7 @@ pub(super) fn append(scheme: Scheme, reference: Option<Reference>, out: &mut Vec
     out.extend_from_slice(&(bins.len() as u32 + 1).to_le_bytes());
     let start = |bin, offset: u64, chunks: usize, out: &mut Vec<u8>| {
         out.extend_from_slice(&u32::to_le_bytes(bin));
-        if scheme.kind == Kind::Csi {
+        if scheme.kind == IndexFormat::Csi {
             out.extend_from_slice(&offset.to_le_bytes());
         }
         out.extend_from_slice(&(chunks as u32).to_le_bytes());
@@ -78,19 +78,19 @@ pub(super) fn append(scheme: Scheme, reference: Option<Reference>, out: &mut Vec
             out.extend_from_slice(&chunk.end.to_le_bytes());
         }
     }
-    // The pseudo-bin behind the last one.
+    // The pseudo-bin after the last one.
     start(first_bin(u32::from(scheme.depth) + 1) + 1, 0, 2, out);
     for number in [summary.begin, summary.end, summary.mapped, summary.unmapped] {
         out.extend_from_slice(&number.to_le_bytes());
     }
-    if scheme.kind == Kind::Bai {
+    if scheme.kind == IndexFormat::Bai {
         out.extend_from_slice(&(offsets.len() as u32).to_le_bytes());
         offsets.iter().for_each(|offset| out.extend_from_slice(&offset.to_le_bytes()));
     }
 }
 
-/// Groups chunks by bin and moves bins of little extent into their parents, where these exist: a
-/// query reads such blocks anyway, and the index gets smaller (htslib, `compress_binning`).
+/// Groups chunks by bin and moves small bins into their parents, if these exist: a query reads such blocks anyway,
+/// and the index gets smaller (htslib, `compress_binning`).
 fn bins(levels: Vec<Vec<Chunk>>) -> Bins {
     let mut given: BTreeMap<u32, Vec<Chunk>> = BTreeMap::new();
     for chunk in levels.into_iter().flatten() {
@@ -110,7 +110,7 @@ fn bins(levels: Vec<Vec<Chunk>>) -> Bins {
     out
 }
 
-/// Sorts the chunks of a bin and of those moved into it, and merges those that share a block.
+/// Sorts the chunks of a bin, including those moved into it, and merges those that share a block.
 fn merged(bin: u32, mut chunks: Vec<Chunk>) -> Vec<Chunk> {
     chunks.sort_unstable_by_key(|chunk| chunk.begin);
     let mut out: Vec<Chunk> = Vec::with_capacity(chunks.len());

@@ -1,12 +1,12 @@
-//! BGZF as one stream of bytes, with the checks that BGZF allows: lengths, checksums, the EOF block.
+//! BGZF as a stream of bytes, with all checks that BGZF allows: lengths, checksums, the EOF block.
 
 use std::io::Read;
 
 use super::{BlockReader, Chunk, Inflater};
 
-/// What the blocks of a file hold, one after the other. Its errors are [`readmill_record::Error`]s inside of
+/// Reads the inflated blocks of a file one after the other. Its errors are [`readmill_record::Error`]s inside of
 /// [`std::io::Error`]s.
-pub struct Stream<R> {
+pub struct InflateReader<R> {
     blocks: BlockReader<R>,
     chunk: Chunk,
     inflater: Inflater,
@@ -14,15 +14,15 @@ pub struct Stream<R> {
     at: usize,
 }
 
-impl<R: Read> Stream<R> {
-    /// What the blocks of `blocks` that have not been taken yet hold.
+impl<R: Read> InflateReader<R> {
+    /// A reader of the blocks that `blocks` has not returned yet.
     pub fn new(blocks: BlockReader<R>) -> Self {
         let (chunk, inflater) = (Chunk::default(), Inflater::default());
-        Stream { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }
+        InflateReader { blocks, chunk, inflater, bytes: Vec::new(), at: 0 }
     }
 }
 
-impl<R: Read> Read for Stream<R> {
+impl<R: Read> Read for InflateReader<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         while self.at == self.bytes.len() {
             self.bytes.clear();

@@ -1,27 +1,28 @@
-//! The sites as they lie in the spill file.
+//! The index of the sites in the spill file.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use readmill_record::Charge;
 
-use super::block::Block;
+use super::block::SiteBlock;
 use crate::spill::{Extent, Spill};
 
-/// What cursors read.
-pub(super) struct Shared {
+/// The index that cursors use.
+pub(super) struct SiteIndex {
     pub spill: Arc<Spill>,
     pub extent: Extent,
     /// By contig, then by position.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<SiteBlock>,
     /// The blocks of each contig.
     pub contigs: Vec<Range<usize>>,
     pub charge: Charge,
 }
 
-impl Shared {
-    /// Bytes that it takes.
+impl SiteIndex {
+    /// Bytes of memory.
     pub fn memory(&self) -> usize {
-        self.blocks.capacity() * size_of::<Block>() + self.contigs.capacity() * size_of::<Range<usize>>()
+        self.blocks.capacity() * size_of::<SiteBlock>()
+            + self.contigs.capacity() * size_of::<Range<usize>>()
     }
 }

@@ -1,34 +1,34 @@
-//! What becomes of the IDs that records of one input use.
+//! The renaming of the IDs that records of one input use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The IDs of one kind in one input, and those of the merged header.
+/// The new IDs of one kind for one input, and all IDs of the merged header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct IdRenames {
     own: BTreeMap<Vec<u8>, Vec<u8>>,
     merged: Arc<BTreeSet<Vec<u8>>>,
 }
 
-/// What a record has to do with an ID it names.
+/// The change that a field with an ID needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate<'a> {
-    /// It stays.
+    /// None.
     Keep,
-    /// It is called this now.
+    /// It gets this ID.
     Become(&'a [u8]),
-    /// The input does not define it, but another input does. The field must go: it would come to mean
-    /// what it never meant. (`samtools merge` drops every ID that the input does not define.)
+    /// It must be removed: this input does not define the ID, but another input does, so the field would get a
+    /// wrong meaning. (`samtools merge` drops every ID that the input does not define.)
     Remove,
 }
 
-impl Names {
-    /// New IDs by the IDs in the input; all IDs of the merged header.
+impl IdRenames {
+    /// New IDs by the IDs in the input, and all IDs of the merged header.
     pub(super) fn new(own: BTreeMap<Vec<u8>, Vec<u8>>, merged: Arc<BTreeSet<Vec<u8>>>) -> Self {
-        Names { own, merged }
+        IdRenames { own, merged }
     }
 
-    /// What becomes of an ID.
+    /// The change that a field with this ID needs.
     pub fn fate(&self, id: &[u8]) -> Fate<'_> {
         match self.own.get(id) {
             Some(new) if new == id => Fate::Keep,
@@ -44,12 +44,12 @@ impl Names {
         own.map(|(old, new)| (old.as_slice(), new.as_slice()))
     }
 
-    /// Whether every ID, known or not, stays.
+    /// Whether every ID, known or not, stays the same.
     pub fn is_identity(&self) -> bool {
         self.own.len() == self.merged.len() && self.changed().next().is_none()
     }
 
-    /// Most bytes by which an ID becomes longer.
+    /// The most bytes by which an ID becomes longer.
     pub fn growth(&self) -> usize {
         self.changed().map(|(old, new)| new.len().saturating_sub(old.len())).max().unwrap_or(0)
     }

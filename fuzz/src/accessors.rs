@@ -1,9 +1,9 @@
-//! All that can be asked of a record.
+//! Calls all accessors of a record.
 
 use readmill_record::{RecordRef, tag};
 
-/// Calls every accessor.
-pub fn at(record: RecordRef<'_>) {
+/// Calls every accessor of `record`, and checks what they return against each other.
+pub fn call_all(record: RecordRef<'_>) {
     let fields: usize = record.fields().map(|field| field_bytes(&field)).sum();
     assert_eq!(fields, record.field_bytes().len(), "the walk over the fields does not reach their end");
     for field in record.fields() {

@@ -1,6 +1,6 @@
-//! The codecs for what is spilled: it is written once, read once and gone, so speed counts more than size.
+//! Codecs of the spill: data are written once and read once, so speed counts more than size.
 //!
-//! A frame that does not get smaller is stored as it is, which its length tells.
+//! A frame that does not get smaller is stored as it is; its length shows that.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,10 +8,10 @@ use std::str::FromStr;
 use readmill_record::{Error, Result};
 use zstd::bulk::Compressor;
 
-/// A codec for what is spilled.
+/// A codec of the spill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SpillCodec {
-    /// LZ4: the least time, where the disk keeps up with it.
+    /// LZ4: the fastest, if the disk is fast enough.
     #[default]
     Lz4,
     /// Zstandard at its level 1: two thirds of LZ4's size for one and a half times its time.
@@ -27,7 +27,7 @@ impl SpillCodec {
     /// All of them.
     pub const ALL: [SpillCodec; 3] = [SpillCodec::Lz4, SpillCodec::Zstd, SpillCodec::None];
 
-    /// The name by which it is asked for.
+    /// The name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             SpillCodec::Lz4 => "lz4",
@@ -36,9 +36,9 @@ impl SpillCodec {
         }
     }
 
-    /// Fills `into` with what was compressed to `input`.
+    /// Decompresses `input` into exactly `into`.
     ///
-    /// Zstandard takes 94 KiB for as long as this lasts; to keep them would save a twentieth of the time.
+    /// Zstandard allocates 94 KiB for each call; keeping them would save a twentieth of the time.
     pub fn decompress(self, input: &[u8], into: &mut [u8]) -> Result<()> {
         if input.len() == into.len() {
             into.copy_from_slice(input);
@@ -77,30 +77,30 @@ impl FromStr for SpillCodec {
 }
 
 /// One thread's compressor of frames.
-pub struct Squeezer {
+pub struct FrameCompressor {
     codec: SpillCodec,
-    /// Zstandard's memory, which is kept from frame to frame: 300 KB where frames are 64 KiB.
+    /// Zstandard's memory, kept from frame to frame: 300 KB for frames of 64 KiB.
     zstd: Option<Compressor<'static>>,
-    /// Room for a compressed frame, which need not be cleared for each.
+    /// A buffer for a compressed frame, which is not cleared each time.
     packed: Vec<u8>,
 }
 
-impl Squeezer {
+impl FrameCompressor {
     /// A compressor by this codec.
     pub fn new(codec: SpillCodec) -> Self {
         let zstd = match codec {
             SpillCodec::Zstd => Compressor::new(ZSTD_LEVEL).ok(),
             SpillCodec::Lz4 | SpillCodec::None => None,
         };
-        Squeezer { codec, zstd, packed: Vec::new() }
+        FrameCompressor { codec, zstd, packed: Vec::new() }
     }
 
-    /// The codec that takes apart what this makes.
+    /// The codec that decompresses the frames.
     pub fn codec(&self) -> SpillCodec {
         self.codec
     }
 
-    /// Appends `frame`, compressed, to `out`; never more bytes than it has.
+    /// Appends `frame`, compressed, to `out`; never more bytes than the frame has.
     pub fn compress(&mut self, frame: &[u8], out: &mut Vec<u8>) {
         let room = match self.codec {
             SpillCodec::Lz4 => lz4_flex::block::get_maximum_output_size(frame.len()),
@@ -137,11 +137,11 @@ mod tests {
     #[test]
     fn frames_come_back_and_never_grow() {
         for codec in SpillCodec::ALL {
-            let (mut squeezer, mut out) = (Squeezer::new(codec), vec![9; 5]);
+            let (mut compressor, mut out) = (FrameCompressor::new(codec), vec![9; 5]);
             let mut ends = Vec::new();
             for frame in frames() {
                 let before = out.len();
-                squeezer.compress(&frame, &mut out);
+                compressor.compress(&frame, &mut out);
                 assert!(out.len() - before <= frame.len(), "{codec}");
                 ends.push(out.len());
             }
@@ -158,11 +158,11 @@ mod tests {
     #[test]
     fn a_frame_depends_on_its_bytes_alone() {
         for codec in SpillCodec::ALL {
-            let mut used = Squeezer::new(codec);
+            let mut used = FrameCompressor::new(codec);
             for frame in frames().iter().chain(frames().iter().rev()) {
                 let (mut one, mut other) = (Vec::new(), Vec::new());
                 used.compress(frame, &mut one);
-                Squeezer::new(codec).compress(frame, &mut other);
+                FrameCompressor::new(codec).compress(frame, &mut other);
                 assert!(one == other, "{codec}");
             }
         }
@@ -172,7 +172,7 @@ mod tests {
     fn damage_is_an_error_and_never_a_panic() {
         for codec in SpillCodec::ALL {
             let (text, mut out) = (&frames()[2], Vec::new());
-            Squeezer::new(codec).compress(text, &mut out);
+            FrameCompressor::new(codec).compress(text, &mut out);
             let mut back = vec![0; text.len()];
             assert!(codec.decompress(&out[..out.len() - 1], &mut back).is_err(), "{codec}");
             assert!(codec.decompress(&[], &mut back).is_err(), "{codec}");

@@ -5,39 +5,39 @@ use libdeflater::{CompressionLvl, Compressor};
 use super::Method;
 use super::frequencies::{Alphabet, LOW, Symbol, cost, fill, normalise, put_symbols};
 
-/// One thread's means to compress blocks.
-pub struct Squeezer {
+/// Compresses blocks, one for each thread.
+pub struct BlockCompressor {
     gzip: Compressor,
     gzipped: Vec<u8>,
     /// Symbols by their numbers.
     dense: Vec<u8>,
     /// Bytes of the states, written from the end.
     coded: Vec<u8>,
-    /// Of each context in turn: how often symbols occur in it, their frequencies, and what they do to a state.
+    /// For each context in turn: the counts of symbols, their frequencies, and their effect on a state.
     counts: Vec<u32>,
     frequencies: Vec<u16>,
     symbols: Vec<Symbol>,
 }
 
-/// Which codecs to try on a block.
+/// The codecs to try on a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CompressionHint {
     /// Bytes without repeats, such as quality scores.
     Statistical,
-    /// Bytes that repeat earlier stretches, such as names.
+    /// Bytes that repeat earlier ones, such as names.
     Repeating,
     /// Not known.
     Any,
 }
 
-/// Smaller blocks stay as they are.
+/// Smaller blocks are not compressed.
 const LEAST: usize = 24;
 
-impl Squeezer {
-    /// A squeezer whose gzip works at `level`, from 1 to 12.
+impl BlockCompressor {
+    /// A compressor whose gzip works at `level`, from 1 to 12.
     pub fn new(level: u8) -> Self {
         let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
-        Squeezer {
+        BlockCompressor {
             gzip: Compressor::new(level),
             gzipped: Vec::new(),
             dense: Vec::new(),
@@ -48,19 +48,20 @@ impl Squeezer {
         }
     }
 
-    /// Compresses `raw` by the codec that makes it smallest; says which, and gives the bytes.
-    pub fn squeeze<'a>(
+    /// Compresses `raw` with the codec that makes it smallest; returns the codec and the bytes.
+    pub fn compress<'a>(
         &'a mut self,
         raw: &'a [u8],
-        kind: Kind,
+        kind: CompressionHint,
         out: &'a mut Vec<u8>,
     ) -> (Method, &'a [u8]) {
         out.clear();
         if raw.len() < LEAST {
             return (Method::Raw, raw);
         }
-        let statistical = if kind == Kind::Repeating { usize::MAX } else { self.rans(raw, out) };
-        let repeating = if kind == Kind::Statistical { usize::MAX } else { self.gzip(raw) };
+        let statistical =
+            if kind == CompressionHint::Repeating { usize::MAX } else { self.rans(raw, out) };
+        let repeating = if kind == CompressionHint::Statistical { usize::MAX } else { self.gzip(raw) };
         let least = statistical.min(repeating);
         if least >= raw.len() {
             (Method::Raw, raw)
@@ -79,7 +80,7 @@ impl Squeezer {
         self.gzip.gzip_compress(raw, &mut self.gzipped).unwrap_or(usize::MAX)
     }
 
-    /// By rANS, of whichever order promises less; gives the size.
+    /// Compresses by rANS, of the order with the smaller estimate; returns the size.
     fn rans(&mut self, raw: &[u8], out: &mut Vec<u8>) -> usize {
         let alphabet = Alphabet::of(raw);
         let n = alphabet.counts.len();
@@ -88,7 +89,7 @@ impl Squeezer {
         let mut frequencies = vec![0; n];
         normalise(&alphabet.counts, &mut frequencies);
         let order_0 = cost(&alphabet.counts, &frequencies);
-        // Tables of so many contexts never pay.
+        // Tables of this many contexts never pay off.
         let order_1 = if n * n > 4 * raw.len() { f64::INFINITY } else { self.count_pairs(n) };
         out.extend([0; 9]);
         if order_1 < order_0 {
@@ -122,7 +123,7 @@ impl Squeezer {
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    /// Counts how symbols follow each other in each quarter; gives about how many bytes the block takes by order 1.
+    /// Counts pairs of symbols in each quarter; returns the estimated bytes of the block by order 1.
     fn count_pairs(&mut self, n: usize) -> f64 {
         self.counts.clear();
         self.counts.resize(n * n, 0);
@@ -174,7 +175,7 @@ impl Squeezer {
         let (a, rest) = dense.split_at(quarter);
         let (b, rest) = rest.split_at(quarter);
         let (c, d) = rest.split_at(quarter);
-        // Backwards: a symbol is put once the one before it, its context, is known.
+        // Backwards: a symbol is written when the one before it, its context, is known.
         let mut next = [a, b, c, &d[..quarter]].map(|part| usize::from(part[quarter - 1]));
         let mut last = usize::from(d[d.len() - 1]);
         for &context in d[quarter - 1..d.len() - 1].iter().rev() {
@@ -198,9 +199,9 @@ impl Squeezer {
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    /// Makes room for what the symbols can become at most; gives its end.
+    /// Makes room for the largest possible output; returns its end.
     fn room(&mut self) -> usize {
-        let room = 2 * self.dense.len() + 64; // no symbol takes more than twelve bits
+        let room = 2 * self.dense.len() + 64; // a symbol takes at most twelve bits
         if self.coded.len() < room {
             self.coded.resize(room, 0);
         }
@@ -214,9 +215,10 @@ mod tests {
     use super::*;
 
     fn there_and_back(raw: &[u8]) {
-        let (mut squeezer, mut out, mut codecs) = (Squeezer::new(6), Vec::new(), Codecs::default());
-        for kind in [Kind::Statistical, Kind::Repeating, Kind::Any] {
-            let (method, data) = squeezer.squeeze(raw, kind, &mut out);
+        let (mut compressor, mut out, mut codecs) =
+            (BlockCompressor::new(6), Vec::new(), Codecs::default());
+        for kind in [CompressionHint::Statistical, CompressionHint::Repeating, CompressionHint::Any] {
+            let (method, data) = compressor.compress(raw, kind, &mut out);
             let mut back = Vec::new();
             codecs.inflate(method, data, raw.len(), &mut back).unwrap();
             assert!(back == raw, "{kind:?} {method:?} of {} bytes", raw.len());
@@ -243,10 +245,10 @@ mod tests {
 
     #[test]
     fn both_orders_of_rans_are_used() {
-        let mut squeezer = Squeezer::new(6);
+        let mut compressor = BlockCompressor::new(6);
         let mut out = Vec::new();
         let alternating: Vec<u8> = (0..4000u32).map(|i| (i * i % 7 + i % 2 * 100) as u8).collect();
-        assert_eq!(squeezer.squeeze(&alternating, Kind::Statistical, &mut out).1[0], 1);
+        assert_eq!(compressor.compress(&alternating, CompressionHint::Statistical, &mut out).1[0], 1);
         let mut state = 1u64;
         let random: Vec<u8> = std::iter::repeat_with(|| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -254,6 +256,6 @@ mod tests {
         })
         .take(1000)
         .collect();
-        assert_eq!(squeezer.squeeze(&random, Kind::Statistical, &mut out).1[0], 0);
+        assert_eq!(compressor.compress(&random, CompressionHint::Statistical, &mut out).1[0], 0);
     }
 }
