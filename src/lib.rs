@@ -1,44 +1,34 @@
 //! readmill: sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
 //!
-//! A [`Plan`] says what is wanted; [`run`] does it. The command line (`src/cli`) only makes plans. A program of others
-//! makes plans, too, and adds steps and tallies of its own by [`run_with`]: see `examples/`.
+//! A [`Plan`] describes a run; [`run`] carries it out. The command line (`src/cli`) only makes plans. Other programs can
+//! make plans, too, and add their own steps and tallies with [`run_with`]: see `examples/`.
+//!
+//! | folder | contents |
+//! |---|---|
+//! | `cli` | flags to a plan |
+//! | `plan` | the description of a run, checked |
+//! | `run` | a plan carried out: memory divided, steps made, passes called |
+//! | `pipeline` | the passes over the reads, on all threads |
+//! | `aligning` | the input that aligns FASTQ reads |
+//! | `outputs` | the main output, extra outputs and report files |
+//! | `compare` | `readmill compare` |
+//! | `process` | this process: its allocator, memory limit, log, and pauses for tests |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod additions;
 mod aligning;
-pub mod allocator;
-mod aside;
-#[cfg(debug_assertions)]
-pub mod audit;
 pub mod compare;
-mod elsewhere;
-mod exclusive;
-mod filters;
-mod forecast;
-mod inputs;
-pub mod limit;
-pub mod memory;
-mod opening;
-pub mod output;
-mod pass;
-pub mod pause;
+mod outputs;
+mod pipeline;
 pub mod plan;
-mod recalibrated;
-mod recalibration;
-pub mod report;
+mod process;
 mod run;
-pub mod sample;
-mod side_files;
-mod sides;
-pub mod signal;
-mod summary;
-pub mod tables;
-mod tallies;
-mod target;
-mod watch;
 
-pub use additions::Additions;
+pub use outputs::signal;
+pub use pipeline::dyn_tally::{DynTally, SharedTally, TallyWorker};
 pub use plan::Plan;
-pub use run::{run, run_with};
-pub use summary::Summary;
-pub use watch::{Watch, Watched, Watcher};
+pub use process::{allocator, console, limit, pause};
+pub use run::additions::Additions;
+#[cfg(debug_assertions)]
+pub use run::audit;
+pub use run::summary::Summary;
+pub use run::{memory, run, run_with, sample, tables};

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 #[cfg(debug_assertions)]
 #[global_allocator]
-static ALLOCATOR: readmill::audit::Counting = readmill::audit::Counting;
+static ALLOCATOR: readmill::audit::CountingAllocator = readmill::audit::CountingAllocator;
 
 fn main() -> ExitCode {
     cli::main()

@@ -1,4 +1,5 @@
-//! The link: batches are judged and join their cohorts, complete cohorts become ready, all in the order of the input.
+//! The link of aligning: batches are checked and join their cohorts, and complete cohorts become ready, all in input
+//! order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,21 +11,21 @@ use readmill_format::chain::ChunkLinker;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::kernel::end_of_piece;
-use super::lanes::{Lanes, Origin};
-use super::queue::{Done, Piece, Place};
+use super::lanes::{LaneSource, Lanes};
+use super::queue::{AlignResult, BatchSlot, ReadyBatch};
 use super::unaligned::RECORD;
 
-/// Where the batches of all lanes come together, in order.
-pub struct Flow {
+/// Joins the batches of all lanes, in order.
+pub struct AlignLink {
     lanes: Arc<Lanes>,
-    /// The lane whose batches are due, and the judge of their order; nothing behind the last.
+    /// The current lane, and the checker of its order; `None` after the last lane.
     lane: usize,
     order: Option<BatchLinker>,
     /// Adapters found in the lane so far.
     adapters: Tally,
     /// Joins pieces of files of records.
     chain: ChunkLinker,
-    /// Says where cohorts end; nothing where each batch stands for itself.
+    /// Decides where cohorts end; `None` where each batch stands alone.
     cutter: Option<Cohorts>,
     /// Cohorts that are not complete, the first of them number `first`.
     cohorts: VecDeque<Cohort>,
@@ -35,10 +36,10 @@ pub struct Flow {
     long: u64,
 }
 
-/// Templates that decide together how long inserts are.
+/// Templates from which insert sizes are inferred together.
 struct Cohort {
     lane: usize,
-    /// Batches; nothing where candidates are being looked for.
+    /// Batches; `None` while candidates are being found.
     batches: Vec<Option<(ReadBatch, Seeded)>>,
     /// Batches of which there is nothing yet.
     missing: usize,
@@ -48,10 +49,10 @@ struct Cohort {
     closed: bool,
 }
 
-impl Flow {
-    /// Nothing has come yet.
+impl AlignLink {
+    /// Creates an empty link.
     pub fn new(lanes: &Arc<Lanes>) -> Self {
-        let mut flow = Flow {
+        let mut flow = AlignLink {
             lanes: Arc::clone(lanes),
             lane: 0,
             order: None,
@@ -67,17 +68,17 @@ impl Flow {
         flow
     }
 
-    /// Takes what came of a task, in the order of tickets.
-    pub fn link(&mut self, done: Done) -> Result<()> {
+    /// Takes the result of a task, in the order of tickets.
+    pub fn link(&mut self, done: AlignResult) -> Result<()> {
         match done {
-            Done::Waited => return Ok(()),
-            Done::Taken(lane, taken, reads, prepared) => {
+            AlignResult::Waited => return Ok(()),
+            AlignResult::Taken(lane, taken, reads, prepared) => {
                 self.lanes.queue().taking -= 1;
                 if lane == self.lane {
-                    self.judge(taken, reads, prepared)?;
+                    self.check_order(taken, reads, prepared)?;
                 } // else it was taken before the lane was known to have ended
             }
-            Done::Opened(lane, opened) => {
+            AlignResult::Opened(lane, opened) => {
                 self.lanes.queue().taking -= 1;
                 let last = opened.is_none();
                 let linked = match opened {
@@ -86,20 +87,20 @@ impl Flow {
                 };
                 self.lanes.hand_out(lane, linked, last)?;
             }
-            Done::Converted(mut reads, found_in, last) => {
+            AlignResult::Converted(mut reads, found_in, last) => {
                 self.lanes.queue().taking -= 1;
-                self.lanes.settle(self.lane, &mut self.adapters, &found_in, &mut reads);
+                self.lanes.keep_adapters(self.lane, &mut self.adapters, &found_in, &mut reads);
                 self.converted(reads, last)?;
             }
-            Done::Seeded(place, reads, seeded) => self.fill(place, reads, seeded)?,
-            Done::Emitted(opened) => self.lanes.queue().records.push_back(opened),
+            AlignResult::Seeded(slot, reads, seeded) => self.fill(slot, reads, seeded)?,
+            AlignResult::Emitted(opened) => self.lanes.queue().records.push_back(opened),
         }
         self.release()?;
         self.lanes.queue().in_flight -= 1;
         Ok(())
     }
 
-    fn judge(
+    fn check_order(
         &mut self,
         taken: TakenBatch,
         mut reads: ReadBatch,
@@ -111,7 +112,7 @@ impl Flow {
         } else {
             self.lanes.prepare(self.lane, &mut reads)?
         };
-        self.lanes.settle(self.lane, &mut self.adapters, &found_in, &mut reads);
+        self.lanes.keep_adapters(self.lane, &mut self.adapters, &found_in, &mut reads);
         if !reads.is_empty() {
             self.add(reads)?;
         }
@@ -141,7 +142,8 @@ impl Flow {
 
     fn begin_lane(&mut self) {
         (self.order, self.cutter, self.adapters) = Default::default();
-        if let Some(Origin::Fastq(claims)) = self.lanes.lanes.get(self.lane).map(|lane| &lane.origin) {
+        if let Some(LaneSource::Fastq(claims)) = self.lanes.lanes.get(self.lane).map(|lane| &lane.origin)
+        {
             self.order = Some(BatchLinker::new(claims));
             self.cutter = self.lanes.kernel.cohort_bases(claims.segments()).map(Cohorts::new);
         }
@@ -160,20 +162,20 @@ impl Flow {
                 from = piece.end;
                 let closes = ends && from == part.end;
                 if piece == all {
-                    return self.place(reads, closes);
+                    return self.add_to_cohort(reads, closes);
                 }
-                self.place(reads.slice(piece), closes)?;
+                self.add_to_cohort(reads.slice(piece), closes)?;
             }
         }
         self.lanes.buffers.put(reads);
         Ok(())
     }
 
-    /// Gives a batch its place in the last cohort, which it may be the end of. Its candidates will be looked for there.
+    /// Adds a batch to the last cohort, which it may complete. Its candidates will be found there.
     ///
     /// # Errors
     /// It has a read that is too long for the memory.
-    fn place(&mut self, reads: ReadBatch, closes: bool) -> Result<()> {
+    fn add_to_cohort(&mut self, reads: ReadBatch, closes: bool) -> Result<()> {
         let (long, room) = (self.lanes.long_read_bytes(&reads), self.lanes.room);
         if long > room.long {
             return Err(self.lanes.too_long(self.lane, &reads));
@@ -192,20 +194,20 @@ impl Flow {
                 }
             }
         };
-        let place =
-            Place { cohort: self.first + self.cohorts.len() as u64, batch: cohort.batches.len() };
+        let slot =
+            BatchSlot { cohort: self.first + self.cohorts.len() as u64, batch: cohort.batches.len() };
         cohort.batches.push(None);
         cohort.missing += 1;
         self.cohorts.push_back(cohort);
-        self.lanes.queue().bare.push_back((place, reads));
+        self.lanes.queue().bare.push_back((slot, reads));
         if closes {
             self.close();
         }
         Ok(())
     }
 
-    fn fill(&mut self, place: Place, reads: ReadBatch, seeded: Seeded) -> Result<()> {
-        let at = (place.cohort - self.first) as usize;
+    fn fill(&mut self, slot: BatchSlot, reads: ReadBatch, seeded: Seeded) -> Result<()> {
+        let at = (slot.cohort - self.first) as usize;
         let cohort = self.cohorts.get_mut(at).ok_or_else(|| Error::bug("a batch has no cohort"))?;
         let took = bytes(&reads, &seeded);
         cohort.seeded = (cohort.seeded.0 + reads.bases(), cohort.seeded.1 + took);
@@ -216,11 +218,11 @@ impl Flow {
             return Err(too_large(cohort, cohort_bases, self.bytes, available));
         }
         cohort.missing -= 1;
-        cohort.batches[place.batch] = Some((reads, seeded));
+        cohort.batches[slot.batch] = Some((reads, seeded));
         Ok(())
     }
 
-    /// All batches of the last cohort are known.
+    /// Closes the last cohort: all its batches are known.
     fn close(&mut self) {
         self.cohorts.back_mut().into_iter().for_each(|cohort| cohort.closed = true);
         self.cutter.iter_mut().for_each(Cohorts::end);
@@ -236,7 +238,7 @@ impl Flow {
             let mut queue = self.lanes.queue();
             for (reads, seeded) in batches.into_iter().flatten() {
                 self.bytes -= bytes(&reads, &seeded);
-                queue.ready.push_back(Piece { lane, reads, seeded, model: Arc::clone(&model) });
+                queue.ready.push_back(ReadyBatch { lane, reads, seeded, model: Arc::clone(&model) });
             }
         }
         Ok(())
@@ -247,20 +249,20 @@ impl Flow {
 /// each base as it has taken so far.
 fn too_large(cohort: &Cohort, cohort_bases: Option<u64>, bytes: u64, available: u64) -> Error {
     let mib = |bytes: u64| bytes.div_ceil(1 << 20);
-    let (bases, of_cohort) = cohort.seeded;
+    let (bases, cohort_bytes) = cohort.seeded;
     let Some(all) = cohort_bases else {
         let (bytes, available) = (mib(bytes), available >> 20);
         let what = format!("reads and their candidates need {bytes} MiB, {available} MiB are available");
         return Error::usage(what).hint("raise -m, or use fewer threads");
     };
-    let foretold = u128::from(of_cohort) * u128::from(all.max(bases)) / u128::from(bases.max(1));
-    let need = mib(bytes.max(u64::try_from(foretold).unwrap_or(u64::MAX)));
+    let expected = u128::from(cohort_bytes) * u128::from(all.max(bases)) / u128::from(bases.max(1));
+    let need = mib(bytes.max(u64::try_from(expected).unwrap_or(u64::MAX)));
     let available = available >> 20;
     let what = format!("one insert-size batch (-K) needs {need} MiB, {available} MiB are available");
     Error::usage(what).hint("lower -K, or raise -m")
 }
 
-/// What a batch takes in memory while it waits.
+/// Returns the memory of a batch that waits.
 fn bytes(reads: &ReadBatch, seeded: &Seeded) -> u64 {
     reads.data_bytes() as u64 + seeded.bytes()
 }

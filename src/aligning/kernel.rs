@@ -13,7 +13,7 @@ use readmill_engine::Crew;
 use readmill_record::{Header, ReadBatch, Result};
 
 use super::unaligned::{CONTAINER, Unaligned};
-use crate::opening::is_any_cram;
+use crate::pipeline::open_input::is_any_cram;
 use crate::plan::{self, Aligning};
 
 /// Most bases of the reads that are counted on, for a thread's scratch.
@@ -42,17 +42,17 @@ const RECORDS_PER_FASTQ: u64 = 4;
 /// Bytes that text of FASTQ takes for each batch that is being taken: see `readmill_fastq::Claims::most_bytes`.
 const TEXT_PER_BATCH: u64 = 8 << 20;
 
-/// What it takes besides, for two BGZF files, whose blocks lie there twice until they are inflated.
+/// Additional memory for two BGZF files, whose blocks are there twice until they are inflated.
 const TEXT: u64 = 24 << 20;
 
-/// What it takes more where both files are pipes: if one program fills both, what comes of one is kept until it is needed.
+/// Additional memory where both files are pipes: if one program fills both, the text of one is kept until it is needed.
 const TEXT_OF_PIPES: u64 = 128 << 20;
 
 /// Bytes of a batch and its candidates, if they are as many as in a cohort; a third more.
 const BATCH: u64 = 8 << 20;
 
-/// Where the templates end that are given to an aligner at once, of a batch's `templates`: at their end, unless reads are long.
-/// Neither records nor their order depend on it.
+/// Returns where the next part of `templates` ends that is given to an aligner at once: at their end, unless reads are
+/// long. Neither records nor their order depend on it.
 pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
     let segments = reads.segments().max(1);
     let spans = &reads.spans()[templates.start * segments..templates.end * segments];
@@ -73,18 +73,18 @@ pub fn end_of_piece(reads: &ReadBatch, templates: Range<usize>) -> usize {
 
 /// Memory that reads may take while they are aligned, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Room {
+pub struct AlignRoom {
     /// Reads and their candidates, and what long reads take besides.
     pub reads: u64,
     /// Of that, what long reads may take besides: a quarter of what is left when all else has its share, if `left` stays.
     pub long: u64,
     /// All other shares.
     pub others: u64,
-    /// What must be left besides.
+    /// Memory that must remain.
     pub left: u64,
 }
 
-impl Room {
+impl AlignRoom {
     /// The least memory with which long reads may take so much.
     pub fn memory_for(&self, long: u64) -> u64 {
         self.others.saturating_add(long.saturating_mul(4).max(long.saturating_add(self.left)))
@@ -93,7 +93,7 @@ impl Room {
 
 /// Memory that aligning takes beside everything else, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Needs {
+pub struct AlignNeeds {
     /// The index.
     pub index: u64,
     /// Each thread's scratch.
@@ -108,32 +108,32 @@ pub struct Needs {
     pub ticket: u64,
 }
 
-/// How many batches so many threads take before candidates are looked for: enough that none waits for text to be linked
-/// while others look for candidates.
+/// Returns how many batches are read ahead of the search for candidates: enough that no thread waits for text to be
+/// linked while others search.
 pub fn ahead(threads: usize) -> usize {
     2 * threads
 }
 
-impl Needs {
-    /// What reads take on such a crew, from files to records.
+impl AlignNeeds {
+    /// Returns the memory of reads on this crew, from files to records.
     pub fn waiting(&self, crew: Crew) -> u64 {
         let taking = self.taking * ahead(crew.threads) as u64;
         self.cohort + self.text + taking + self.ticket * crew.in_flight as u64
     }
 
-    /// Of that, what reads and candidates may take.
+    /// Returns the part of it that reads and candidates may take.
     pub fn batches(&self, in_flight: usize) -> u64 {
         self.cohort + BATCH * in_flight as u64
     }
 }
 
-/// Whether these reads decide nothing together, as far as can be told: single ones, of FASTQ.
+/// Whether these reads infer no insert size together, as far as known: single reads of FASTQ.
 fn are_alone(lane: &plan::Lane) -> bool {
     lane.files.len() == 1 && !lane.interleaved && !lane.records
 }
 
-/// What aligning needs, told from the files before any is read.
-pub fn needs(aligning: &Aligning) -> Result<Needs> {
+/// Estimates the memory of aligning from the files, before any is read.
+pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
     let sizes = aligning.lanes.iter().flat_map(|lane| &lane.files);
     let sizes =
         sizes.map(|file| std::fs::metadata(file).ok().filter(|it| it.is_file()).map(|it| it.len()));
@@ -162,7 +162,7 @@ pub fn needs(aligning: &Aligning) -> Result<Needs> {
     };
     let bases = if aligning.lanes.iter().all(are_alone) { 0 } else { bases };
     let cohort = bases.saturating_mul(COHORT_BYTES_PER_BASE).min(bytes);
-    Ok(Needs { index, thread, cohort, text, taking: TEXT_PER_BATCH + more, ticket: BATCH })
+    Ok(AlignNeeds { index, thread, cohort, text, taking: TEXT_PER_BATCH + more, ticket: BATCH })
 }
 
 /// Whether it is a named pipe or standard input.
@@ -170,7 +170,7 @@ fn is_pipe(file: &Path) -> bool {
     file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
 }
 
-/// Brings the index into memory.
+/// Loads the index into memory.
 pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     match aligning.aligner {
         #[cfg(feature = "bwa")]
@@ -188,8 +188,8 @@ pub fn load(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// The header of what is aligned: the reference sequences of the index, the read groups of all lanes, what headers of
-/// files of records say of reads, the aligner. These files learn which of their IDs are others there.
+/// Returns the header of aligned reads: the reference sequences of the index, the read groups of all lanes, the lines
+/// about reads from headers of unaligned files, and the aligner. The unaligned files get the renamed IDs.
 pub fn header(
     aligning: &Aligning,
     kernel: &dyn Kernel,
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_would_do_for_a_long_read_is_four_times_as_much() {
-        let room = Room { reads: 0, long: 0, others: 1000, left: 16 };
+        let room = AlignRoom { reads: 0, long: 0, others: 1000, left: 16 };
         assert_eq!([room.memory_for(100), room.memory_for(4)], [1400, 1020]);
     }
 }

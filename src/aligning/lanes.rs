@@ -1,4 +1,4 @@
-//! The files of a run, and what is claimed from them.
+//! The input files of an aligning run, and the claims of their reads.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,12 +11,12 @@ use readmill_format::bgzf::Chunk;
 use readmill_format::chain::Linked;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
-use super::carrying::{self, Comments};
-use super::kernel::{Room, ahead};
-use super::queue::{Queue, Raw, Task};
+use super::kernel::{AlignRoom, ahead};
+use super::queue::{AlignQueue, AlignTask, RawRecords};
+use super::read_tags::{self, Comments};
 use super::unaligned::Unaligned;
 use crate::plan;
-use crate::report::Report;
+use crate::process::console::Console;
 
 /// Templates of a batch, of FASTQ and of reads that are made of records.
 const TEMPLATES: usize = 1024;
@@ -31,7 +31,7 @@ const RECORD_BYTES: usize = 2 << 20;
 /// The reads of one sequencing unit.
 pub struct Lane {
     /// Where they are.
-    pub origin: Origin,
+    pub origin: LaneSource,
     /// The ID of its read group.
     pub group: Option<Vec<u8>>,
     /// Adapters that are still looked for, once enough have been found.
@@ -40,7 +40,7 @@ pub struct Lane {
 }
 
 /// Where reads are.
-pub enum Origin {
+pub enum LaneSource {
     /// In FASTQ files.
     Fastq(Arc<Claims>),
     /// In a file of records.
@@ -53,12 +53,12 @@ pub struct Lanes {
     pub kernel: Arc<dyn Kernel>,
     /// The lanes.
     pub lanes: Vec<Lane>,
-    /// What reads carry on to their records.
-    carrying: plan::Carrying,
+    /// How barcodes and comments become tags.
+    read_tags: plan::ReadTags,
     /// Finds adapters.
     marker: Option<Marker>,
     /// Bytes that reads and candidates may take.
-    pub room: Room,
+    pub room: AlignRoom,
     /// Threads.
     pub threads: usize,
     /// Batches that are taken, or are being taken, before candidates are looked for: enough for all threads, so that none
@@ -70,23 +70,23 @@ pub struct Lanes {
     pub batches: Pool<Batch>,
     /// The same for pieces of their files.
     pub chunks: Pool<Chunk>,
-    queue: Mutex<Queue>,
+    queue: Mutex<AlignQueue>,
 }
 
 impl Lane {
     /// Its FASTQ files.
     pub fn claims(&self) -> Result<&Arc<Claims>> {
         match &self.origin {
-            Origin::Fastq(claims) => Ok(claims),
-            Origin::Records(_) => Err(Error::bug("FASTQ is taken from a file of records")),
+            LaneSource::Fastq(claims) => Ok(claims),
+            LaneSource::Records(_) => Err(Error::bug("FASTQ is taken from a file of records")),
         }
     }
 
     /// Its file of records.
     pub fn unaligned(&self) -> Result<&Unaligned> {
         match &self.origin {
-            Origin::Records(unaligned) => Ok(unaligned),
-            Origin::Fastq(_) => Err(Error::bug("records are taken from FASTQ")),
+            LaneSource::Records(unaligned) => Ok(unaligned),
+            LaneSource::Fastq(_) => Err(Error::bug("records are taken from FASTQ")),
         }
     }
 
@@ -102,7 +102,7 @@ impl Lane {
     }
 
     /// The error of the longest of these reads, which takes so many bytes besides where there is room for fewer.
-    fn too_long(&self, reads: &ReadBatch, bytes: u64, room: &Room) -> Error {
+    fn too_long(&self, reads: &ReadBatch, bytes: u64, room: &AlignRoom) -> Error {
         let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
         let what = format!(
             "a read of {} bases needs {} MiB while it is aligned, {} MiB are available",
@@ -116,15 +116,15 @@ impl Lane {
 
     fn progress(&self) -> (u64, Option<u64>) {
         match &self.origin {
-            Origin::Fastq(claims) => claims.progress(),
-            Origin::Records(unaligned) => unaligned.progress(),
+            LaneSource::Fastq(claims) => claims.progress(),
+            LaneSource::Records(unaligned) => unaligned.progress(),
         }
     }
 }
 
 /// The largest window of a zstd file, as a power of two: a quarter of the room for long reads, as there may be two files,
 /// but at least 8 MiB, which fits into the room for text.
-fn zstd_window_log(room: Room) -> u32 {
+fn zstd_window_log(room: AlignRoom) -> u32 {
     (room.long / 4).max(1).ilog2().clamp(23, 27)
 }
 
@@ -135,7 +135,7 @@ impl Lanes {
         mut unaligned: Vec<Unaligned>,
         kernel: Arc<dyn Kernel>,
         crew: Crew,
-        room: Room,
+        room: AlignRoom,
         allow_missing_eof: bool,
     ) -> Result<Self> {
         let ahead = ahead(crew.threads);
@@ -159,25 +159,25 @@ impl Lanes {
                 [] => return Err(Error::bug("a lane without files")),
             };
             let origin = match layout {
-                Some(layout) => Origin::Fastq(Arc::new(Claims::open(layout, options)?)),
+                Some(layout) => LaneSource::Fastq(Arc::new(Claims::open(layout, options)?)),
                 None => {
                     let next = unaligned.next().ok_or_else(|| Error::bug("a file was not opened"))?;
-                    Origin::Records(Box::new(next))
+                    LaneSource::Records(Box::new(next))
                 }
             };
             let group = lane.group_id().map(<[u8]>::to_vec);
             Ok(Lane { origin, group, kept: Kept::default(), files: lane.files.clone() })
         };
         let lanes = wanted.lanes.iter().map(open).collect::<Result<_>>()?;
-        let (carrying, queue) = (wanted.carrying.clone(), Mutex::default());
-        let marker = carrying.adapters.as_ref().map(Marker::new).transpose()?;
+        let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
+        let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
         let n = crew.in_flight;
         let (buffers, batches, chunks) = (Pool::new(2 * n), Pool::new(n), Pool::new(n));
         let threads = crew.threads;
         Ok(Lanes {
             kernel,
             lanes,
-            carrying,
+            read_tags,
             marker,
             room,
             threads,
@@ -189,40 +189,40 @@ impl Lanes {
         })
     }
 
-    /// Holds the first reads of each lane against the way its files were given.
+    /// Compares the first reads of each lane with the way its files were given.
     ///
     /// # Errors
     /// The files cannot be meant so.
-    pub fn check_layout(&self, report: &Report) -> Result<()> {
+    pub fn check_layout(&self, console: &Console) -> Result<()> {
         for lane in &self.lanes {
-            let Origin::Fastq(claims) = &lane.origin else { continue };
+            let LaneSource::Fastq(claims) = &lane.origin else { continue };
             match claims.doubt() {
                 Some(Doubt::Certain(error)) => return Err(error),
-                Some(Doubt::Likely(what)) => report.warn(&what),
+                Some(Doubt::Likely(what)) => console.warn(&what),
                 None => {}
             }
         }
         Ok(())
     }
 
-    /// Makes reads of a lane ready: barcodes are cut off, the fields noted that go on to records, and adapters. Says in which
-    /// templates these were found while any may be dropped from the list.
+    /// Prepares reads of a lane: cuts barcodes off, and finds the fields of their records, and adapters. Returns the
+    /// templates with adapters, as long as adapters may still be dropped from the list.
     pub fn prepare(&self, lane: usize, reads: &mut ReadBatch) -> Result<FoundIn> {
         let lane = &self.lanes[lane];
-        let comments = match (&lane.origin, self.carrying.comments) {
-            (Origin::Records(_), _) => Comments::Stored,
-            (Origin::Fastq(_), true) => Comments::Text { has_group: lane.group.is_some() },
-            (Origin::Fastq(_), false) => Comments::Ignored,
+        let comments = match (&lane.origin, self.read_tags.comments) {
+            (LaneSource::Records(_), _) => Comments::Stored,
+            (LaneSource::Fastq(_), true) => Comments::Text { has_group: lane.group.is_some() },
+            (LaneSource::Fastq(_), false) => Comments::Ignored,
         };
         let blame = |error: Error, reads: &ReadBatch, at| lane.blame(error, reads, at);
-        carrying::apply(&self.carrying, comments, reads, blame)?;
+        read_tags::apply(&self.read_tags, comments, reads, blame)?;
         let (Some(marker), kept) = (&self.marker, lane.kept.marker()) else { return Ok(Vec::new()) };
         let found_in = kept.unwrap_or(marker).mark(reads);
         Ok(if kept.is_none() && marker.prunes() { found_in } else { Vec::new() })
     }
 
-    /// Has adapters of the next batch of a lane be those that are kept.
-    pub fn settle(
+    /// Updates the adapters that the next batches of a lane look for.
+    pub fn keep_adapters(
         &self,
         lane: usize,
         tally: &mut Tally,
@@ -234,13 +234,13 @@ impl Lanes {
         }
     }
 
-    /// What is to be done next; nothing when all records have gone on.
-    pub fn next(&self) -> Result<Option<Task>> {
+    /// Returns the next task; `None` when all records have been passed on.
+    pub fn next(&self) -> Result<Option<AlignTask>> {
         let mut queue = self.queue();
         if let Some(opened) = queue.records.pop_front() {
-            return Ok(Some(Task::Records(opened)));
+            return Ok(Some(AlignTask::Records(opened)));
         }
-        // Batches go on in their order, so that the one that waits for room for its long reads holds up those behind it.
+        // Batches are processed in order, so one that waits for memory for its long reads holds up those behind it.
         let (emitted, seeded) = (queue.ready.front(), queue.bare.front());
         let [emitted, seeded] = [emitted.map(|it| &it.reads), seeded.map(|(_, reads)| reads)]
             .map(|reads| reads.map_or(0, |reads| self.long_read_bytes(reads)));
@@ -249,15 +249,15 @@ impl Lanes {
             (fits(emitted), fits(seeded) && (seeded == 0 || queue.ready.is_empty()));
         let task = if may_emit && let Some(piece) = queue.ready.pop_front() {
             queue.long += emitted;
-            Some(Task::Emit(piece))
+            Some(AlignTask::Emit(piece))
         } else if queue.bare.len() + queue.taking < self.ahead
-            && let Some(task) = self.bring(&mut queue)?
+            && let Some(task) = self.next_batch_task(&mut queue)?
         {
             queue.taking += 1;
             Some(task)
-        } else if may_seed && let Some((place, reads)) = queue.bare.pop_front() {
+        } else if may_seed && let Some((slot, reads)) = queue.bare.pop_front() {
             queue.long += seeded;
-            Some(Task::Seed(place, reads))
+            Some(AlignTask::Seed(slot, reads))
         } else {
             None
         };
@@ -266,7 +266,7 @@ impl Lanes {
                 queue.in_flight += 1;
                 Some(task)
             }
-            None => (queue.in_flight > 0).then_some(Task::Wait),
+            None => (queue.in_flight > 0).then_some(AlignTask::Wait),
         })
     }
 
@@ -281,24 +281,25 @@ impl Lanes {
         self.lanes[lane].too_long(reads, self.long_read_bytes(reads), &self.room)
     }
 
-    /// What brings reads: records that have come, or the next batch, or piece of a file, of a lane that has not ended.
-    fn bring(&self, queue: &mut Queue) -> Result<Option<Task>> {
+    /// Returns the task that reads next: records that have come, or the next batch or piece of a lane that has not
+    /// ended.
+    fn next_batch_task(&self, queue: &mut AlignQueue) -> Result<Option<AlignTask>> {
         if let Some(raw) = queue.raw.pop_front() {
-            return Ok(Some(Task::Convert(raw)));
+            return Ok(Some(AlignTask::Convert(raw)));
         }
         loop {
             let Some(lane) = self.lanes.get(queue.lane) else { return Ok(None) };
             let (number, batch) = (queue.lane, queue.batch);
             match &lane.origin {
-                Origin::Fastq(claims) if claims.ended() => {}
-                Origin::Fastq(_) => {
+                LaneSource::Fastq(claims) if claims.ended() => {}
+                LaneSource::Fastq(_) => {
                     queue.batch += 1;
-                    return Ok(Some(Task::Take { lane: number, batch }));
+                    return Ok(Some(AlignTask::Take { lane: number, batch }));
                 }
-                Origin::Records(unaligned) => {
+                LaneSource::Records(unaligned) => {
                     let claim = unaligned.claim(self.chunks.take().unwrap_or_default())?;
                     queue.lane += usize::from(claim.is_none());
-                    return Ok(Some(Task::Open(number, claim)));
+                    return Ok(Some(AlignTask::Open(number, claim)));
                 }
             }
             (queue.lane, queue.batch) = (queue.lane + 1, 0);
@@ -325,7 +326,7 @@ impl Lanes {
                 }
             }
             let is_end = to == records;
-            queue.raw.push_back(Raw {
+            queue.raw.push_back(RawRecords {
                 lane,
                 batch: Arc::clone(&batch),
                 range: from..to,
@@ -340,8 +341,8 @@ impl Lanes {
         }
     }
 
-    /// What waits.
-    pub fn queue(&self) -> MutexGuard<'_, Queue> {
+    /// Locks the queue.
+    pub fn queue(&self) -> MutexGuard<'_, AlignQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -358,12 +359,12 @@ impl Lanes {
     /// The name of the first read, for what names tell of the instrument.
     pub fn first_name(&self) -> Option<Vec<u8>> {
         match &self.lanes.first()?.origin {
-            Origin::Fastq(claims) => {
+            LaneSource::Fastq(claims) => {
                 let mut reads = ReadBatch::default();
                 claims.take(0, &mut reads);
                 reads.iter().next().map(|read| read.name.to_vec())
             }
-            Origin::Records(unaligned) => unaligned.first_name(),
+            LaneSource::Records(unaligned) => unaligned.first_name(),
         }
     }
 }

@@ -14,17 +14,17 @@
 //! batches for each thread are always taken ahead. So no more than a cohort waits, besides what is in flight. What comes out depends on neither: batches join their cohorts, cohorts are emitted,
 //! and records go on in the order of the input.
 
-mod carrying;
 mod flow;
 mod kernel;
 mod lanes;
 mod queue;
+mod read_tags;
 mod unaligned;
 mod worker;
 
-pub use flow::Flow;
-pub use kernel::{Needs, Room, header, load, needs};
+pub use flow::AlignLink;
+pub use kernel::{AlignNeeds, AlignRoom, header, load, needs};
 pub use lanes::Lanes;
-pub use queue::{Done, Task};
+pub use queue::{AlignResult, AlignTask};
 pub use unaligned::Unaligned;
-pub use worker::Worker;
+pub use worker::AlignWorker;

@@ -1,4 +1,4 @@
-//! What is to be done next, between the claimer and the link.
+//! The queue of aligner tasks, between the claimer and the link.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use readmill_format::source::Claim;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
 /// Records of a file that are to become reads.
-pub struct Raw {
+pub struct RawRecords {
     /// The lane they are of.
     pub lane: usize,
     /// The records, and others.
@@ -21,14 +21,14 @@ pub struct Raw {
     pub range: Range<usize>,
     /// The number of the first one in its file, 0-based.
     pub number: u64,
-    /// What comes behind them instead of others.
+    /// The error that follows them instead of more records.
     pub fault: Option<Error>,
     /// Whether they are the last of their file.
     pub last: bool,
 }
 
-/// What a ticket does.
-pub enum Task {
+/// A task of the aligner.
+pub enum AlignTask {
     /// Takes a batch from the files of a lane.
     Take {
         /// The lane, 0-based.
@@ -39,27 +39,27 @@ pub enum Task {
     /// Opens a piece of the file of a lane, or ends it.
     Open(usize, Option<Claim>),
     /// Makes reads of records.
-    Convert(Raw),
+    Convert(RawRecords),
     /// Finds candidates for a batch that has its place in a cohort.
-    Seed(Place, ReadBatch),
+    Seed(BatchSlot, ReadBatch),
     /// Writes the records of a batch whose cohort is complete.
-    Emit(Piece),
-    /// Lets records go on.
+    Emit(ReadyBatch),
+    /// Passes records on.
     Records(Opened),
-    /// Nothing: what is to be done next depends on tickets that are in flight.
+    /// Nothing: the next task depends on tickets in flight.
     Wait,
 }
 
-/// What came of it.
-pub enum Done {
+/// The result of a task.
+pub enum AlignResult {
     /// A batch, and, if it looks as it should and could be made ready, where adapters were found.
     Taken(usize, TakenBatch, ReadBatch, Option<Result<FoundIn>>),
-    /// A piece of the file of a lane; nothing at its end.
+    /// A piece of the file of a lane; `None` at its end.
     Opened(usize, Option<Opened>),
     /// Reads, where adapters were found, and whether they are the last of their file.
     Converted(ReadBatch, FoundIn, bool),
     /// Candidates.
-    Seeded(Place, ReadBatch, Seeded),
+    Seeded(BatchSlot, ReadBatch, Seeded),
     /// Records.
     Emitted(Opened),
     /// Nothing.
@@ -68,7 +68,7 @@ pub enum Done {
 
 /// The place of a batch in a cohort.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct BatchSlot {
     /// Number of the cohort.
     pub cohort: u64,
     /// Number of the batch in it.
@@ -76,36 +76,36 @@ pub struct Place {
 }
 
 /// A batch of a complete cohort.
-pub struct Piece {
+pub struct ReadyBatch {
     /// The lane it came from.
     pub lane: usize,
     /// Its reads.
     pub reads: ReadBatch,
     /// Their candidates.
     pub seeded: Seeded,
-    /// What the cohort says of insert sizes.
+    /// The insert size model of the cohort.
     pub model: Arc<Model>,
 }
 
-/// What waits to be claimed.
+/// Tasks that can be claimed.
 #[derive(Default)]
-pub struct Queue {
+pub struct AlignQueue {
     /// Records that go on.
     pub records: VecDeque<Opened>,
     /// Batches to be emitted.
-    pub ready: VecDeque<Piece>,
+    pub ready: VecDeque<ReadyBatch>,
     /// Records that are to become reads.
-    pub raw: VecDeque<Raw>,
+    pub raw: VecDeque<RawRecords>,
     /// Batches without candidates.
-    pub bare: VecDeque<(Place, ReadBatch)>,
+    pub bare: VecDeque<(BatchSlot, ReadBatch)>,
     /// The lane that is being taken from.
     pub lane: usize,
     /// The next batch of it.
     pub batch: u64,
-    /// Tasks in flight after which there will be others.
+    /// Tasks in flight that lead to other tasks.
     pub in_flight: usize,
-    /// Those among them that bring reads.
+    /// Tasks in flight that read.
     pub taking: usize,
-    /// Bytes that long reads take that are being looked at, or whose records are being written.
+    /// Bytes that long reads in flight take, while candidates are found or records are written.
     pub long: u64,
 }

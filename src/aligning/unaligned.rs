@@ -12,8 +12,8 @@ use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Fields};
 use readmill_record::{Batch, Error, Flags, Header, Read, ReadBatch, RecordRef, Result};
 
-use super::queue::Raw;
-use crate::opening;
+use super::queue::RawRecords;
+use crate::pipeline::open_input;
 
 /// Bytes that a container of CRAM may take, with what comes of it.
 pub const CONTAINER: usize = 32 << 20;
@@ -31,15 +31,15 @@ pub struct Unaligned {
     setup: Option<Arc<cram::Setup>>,
     size: Option<u64>,
     read: AtomicU64,
-    claims: Mutex<Claims>,
+    claims: Mutex<UnalignedClaims>,
     /// Reads of each template, told by the first record.
     segments: OnceLock<usize>,
     /// New IDs of read groups and programs, where other files have the same.
     renames: Renames,
 }
 
-/// What is left of it.
-struct Claims {
+/// The unread part of the file.
+struct UnalignedClaims {
     source: Option<Source>,
     waiting: Option<Claim>,
 }
@@ -47,28 +47,28 @@ struct Claims {
 impl Unaligned {
     /// Reads the header.
     pub fn open(path: &Path, rules: &OpenOptions) -> Result<Self> {
-        let (input, size) = opening::open(path)?;
-        let rules = OpenOptions { container: CONTAINER, ..opening::named(path, rules) };
+        let (input, size) = open_input::open(path)?;
+        let rules = OpenOptions { container: CONTAINER, ..open_input::named(path, rules) };
         let source = Source::open(input, &rules).map_err(|error| error.file(path))?;
         let (header, setup) = (source.header().clone(), source.setup());
-        let claims = Mutex::new(Claims { source: Some(source), waiting: None });
+        let claims = Mutex::new(UnalignedClaims { source: Some(source), waiting: None });
         let (read, segments, renames) = Default::default();
         Ok(Unaligned { path: path.into(), header, setup, size, read, claims, segments, renames })
     }
 
-    /// What its header says of read groups, of programs, and in comments.
+    /// Returns the lines of its header about reads: read groups, programs, comments.
     pub fn about_reads(&self) -> Result<Header> {
         let kept = |kind: &[u8]| !matches!(kind, b"HD" | b"SQ");
         let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
         Header::parse(&lines.flat_map(|line| [line.text(), b"\n"].concat()).collect::<Vec<_>>())
     }
 
-    /// Has IDs of records become those of a merged header.
+    /// Sets the new IDs of a merged header.
     pub fn rename(&mut self, renames: Renames) {
         self.renames = renames;
     }
 
-    /// Takes the next piece; nothing at the end.
+    /// Claims the next piece; `None` at the end.
     pub fn claim(&self, reuse: Chunk) -> Result<Option<Claim>> {
         let mut claims = self.claims();
         if let Some(waiting) = claims.waiting.take() {
@@ -86,11 +86,11 @@ impl Unaligned {
         Ok(claim)
     }
 
-    fn claims(&self) -> MutexGuard<'_, Claims> {
+    fn claims(&self) -> MutexGuard<'_, UnalignedClaims> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What opens pieces, for one thread.
+    /// Returns an opener of pieces for one thread.
     pub fn opener(&self) -> Opener {
         Opener::new(&self.header, self.setup.as_ref())
     }
@@ -105,7 +105,7 @@ impl Unaligned {
         (self.read.load(Ordering::Relaxed), self.size)
     }
 
-    /// The name of the first read; nothing if it has none, or cannot be read, which is told when it is its turn.
+    /// Returns the name of the first read; `None` if it has none or cannot be read (reading reports that later).
     pub fn first_name(&self) -> Option<Vec<u8>> {
         let claim = self.claim(Chunk::default()).ok()??;
         self.claims().waiting = Some(claim.clone());
@@ -130,7 +130,7 @@ impl Unaligned {
     }
 
     /// Makes reads of records. Their comments are optional fields, as BAM stores them.
-    pub fn reads(&self, raw: &Raw, reads: &mut ReadBatch) -> Result<()> {
+    pub fn reads(&self, raw: &RawRecords, reads: &mut ReadBatch) -> Result<()> {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);
         let mut number = raw.number;

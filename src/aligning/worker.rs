@@ -1,4 +1,4 @@
-//! What a thread does for a task.
+//! One thread's work on a task.
 
 use std::sync::Arc;
 
@@ -8,61 +8,61 @@ use readmill_format::source::{Claim, Opener};
 use readmill_record::{Batch, RecordRef, Result, edit, tag};
 
 use super::lanes::Lanes;
-use super::queue::{Done, Piece, Task};
+use super::queue::{AlignResult, AlignTask, ReadyBatch};
 
 /// A thread's aligner.
-pub struct Worker {
+pub struct AlignWorker {
     lanes: Arc<Lanes>,
     aligner: Box<dyn Aligner>,
     /// Opens pieces of the file of that lane.
     opener: Option<(usize, Opener)>,
 }
 
-impl Worker {
-    /// For the thread that calls.
+impl AlignWorker {
+    /// Creates a worker for the calling thread.
     pub fn new(lanes: &Arc<Lanes>) -> Result<Self> {
         let aligner = Arc::clone(&lanes.kernel).aligner()?;
-        Ok(Worker { lanes: Arc::clone(lanes), aligner, opener: None })
+        Ok(AlignWorker { lanes: Arc::clone(lanes), aligner, opener: None })
     }
 
-    /// Does a task; records are written in the memory of `spare`.
-    pub fn perform(&mut self, task: Task, spare: impl FnOnce() -> Batch) -> Result<Done> {
+    /// Carries out a task; records are written in the memory of `spare`.
+    pub fn perform(&mut self, task: AlignTask, spare: impl FnOnce() -> Batch) -> Result<AlignResult> {
         match task {
-            Task::Take { lane, batch } => {
+            AlignTask::Take { lane, batch } => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 let taken = self.lanes.lanes[lane].claims()?.take(batch, &mut reads);
                 let whole = taken.is_whole() && !reads.is_empty();
                 let prepared = whole.then(|| self.lanes.prepare(lane, &mut reads));
-                Ok(Done::Taken(lane, taken, reads, prepared))
+                Ok(AlignResult::Taken(lane, taken, reads, prepared))
             }
-            Task::Open(lane, claim) => self.open(lane, claim),
-            Task::Convert(raw) => {
+            AlignTask::Open(lane, claim) => self.open(lane, claim),
+            AlignTask::Convert(raw) => {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 self.lanes.lanes[raw.lane].unaligned()?.reads(&raw, &mut reads)?;
                 let found_in = self.lanes.prepare(raw.lane, &mut reads)?;
                 Arc::into_inner(raw.batch).into_iter().for_each(|batch| self.lanes.batches.put(batch));
-                Ok(Done::Converted(reads, found_in, raw.last))
+                Ok(AlignResult::Converted(reads, found_in, raw.last))
             }
-            Task::Seed(place, reads) => {
+            AlignTask::Seed(slot, reads) => {
                 let seeded = self.aligner.seed(&reads)?;
                 self.give_back(self.lanes.long_read_bytes(&reads));
-                Ok(Done::Seeded(place, reads, seeded))
+                Ok(AlignResult::Seeded(slot, reads, seeded))
             }
-            Task::Emit(piece) => self.emit(piece, spare()).map(Done::Emitted),
-            Task::Records(opened) => Ok(Done::Emitted(opened)),
-            Task::Wait => Ok(Done::Waited),
+            AlignTask::Emit(piece) => self.emit(piece, spare()).map(AlignResult::Emitted),
+            AlignTask::Records(opened) => Ok(AlignResult::Emitted(opened)),
+            AlignTask::Wait => Ok(AlignResult::Waited),
         }
     }
 
-    /// Gives back what long reads took.
+    /// Releases the memory of long reads.
     fn give_back(&self, long: u64) {
         if long > 0 {
             self.lanes.queue().long -= long;
         }
     }
 
-    fn open(&mut self, lane: usize, claim: Option<Claim>) -> Result<Done> {
-        let Some(claim) = claim else { return Ok(Done::Opened(lane, None)) };
+    fn open(&mut self, lane: usize, claim: Option<Claim>) -> Result<AlignResult> {
+        let Some(claim) = claim else { return Ok(AlignResult::Opened(lane, None)) };
         let unaligned = self.lanes.lanes[lane].unaligned()?;
         let opener = match &mut self.opener {
             Some((of, opener)) if *of == lane => opener,
@@ -71,11 +71,11 @@ impl Worker {
         let mut opened = Opened::reuse(self.lanes.batches.take().unwrap_or_default());
         let spare = unaligned.open_piece(opener, claim, &mut opened)?;
         self.lanes.chunks.put(spare);
-        Ok(Done::Opened(lane, Some(opened)))
+        Ok(AlignResult::Opened(lane, Some(opened)))
     }
 
-    fn emit(&mut self, piece: Piece, spare: Batch) -> Result<Opened> {
-        let Piece { lane, mut reads, seeded, model, .. } = piece;
+    fn emit(&mut self, piece: ReadyBatch, spare: Batch) -> Result<Opened> {
+        let ReadyBatch { lane, mut reads, seeded, model, .. } = piece;
         let mut opened = Opened::reuse(spare);
         let group = self.lanes.lanes[lane].group.as_deref();
         self.aligner.emit(&reads, seeded, &model, group, &mut |read, record| {

@@ -8,27 +8,27 @@ use readmill::plan::{Recalibration, Steps, TableSource, Tallies};
 use readmill::tables;
 use readmill_record::{Error, Result};
 
-use super::common::{Input, Io, MeansFlags};
-use super::recalibration::{ApplyingFlags, CountingFlags, Place, QualityFlags};
+use super::common::{InputFlags, Io, ResourceFlags};
+use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFlags};
 
 /// Base quality score recalibration in steps; all of it in one run is prep --bqsr.
 #[derive(Subcommand)]
 pub enum Bqsr {
     /// Count errors and write a recalibration table, as GATK BaseRecalibrator
-    Table(Table),
+    Table(TableArgs),
     /// Give reads new qualities by a table, as GATK ApplyBQSR
-    Apply(ApplyTable),
+    Apply(ApplyArgs),
     /// Add up tables of parts of the reads, as GATK GatherBQSRReports
-    Gather(Gather),
-    /// Write what is drawn to compare tables, as the CSV of GATK AnalyzeCovariates
-    PlotData(PlotData),
+    Gather(GatherArgs),
+    /// Write the data that plots compare, as the CSV of GATK AnalyzeCovariates
+    PlotData(PlotDataArgs),
 }
 
 /// Flags of counting alone.
 #[derive(Args)]
-pub struct Table {
+pub struct TableArgs {
     #[command(flatten)]
-    input: Input,
+    input: InputFlags,
     /// The table; - for standard output
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
@@ -42,7 +42,7 @@ pub struct Table {
     #[arg(long = "interval-padding", value_name = "N", default_value = "0")]
     padding: u32,
     #[command(flatten)]
-    means: MeansFlags,
+    resources: ResourceFlags,
     #[command(flatten)]
     qualities: QualityFlags,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct Table {
 
 /// Flags of applying alone.
 #[derive(Args)]
-pub struct ApplyTable {
+pub struct ApplyArgs {
     #[command(flatten)]
     io: Io,
     /// The table: ours, or GATK's
@@ -65,7 +65,7 @@ pub struct ApplyTable {
 
 /// Flags of adding tables up.
 #[derive(Args)]
-pub struct Gather {
+pub struct GatherArgs {
     /// Tables made with equal arguments
     #[arg(value_name = "TABLE", required = true)]
     tables: Vec<PathBuf>,
@@ -77,7 +77,7 @@ pub struct Gather {
 /// Flags of plot data.
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("tables").required(true).multiple(true))]
-pub struct PlotData {
+pub struct PlotDataArgs {
     /// The table of the reads before recalibration
     #[arg(long, value_name = "TABLE", group = "tables")]
     before: Option<PathBuf>,
@@ -93,7 +93,7 @@ pub struct PlotData {
 }
 
 impl Bqsr {
-    /// What to run, if it is a run over reads; everything else is done.
+    /// Returns the plan of a run over reads; does everything else itself.
     pub fn plan(&self) -> Result<Option<Plan>> {
         match self {
             Bqsr::Table(it) => it.plan().map(Some),
@@ -104,20 +104,20 @@ impl Bqsr {
     }
 }
 
-impl Table {
+impl TableArgs {
     fn plan(&self) -> Result<Plan> {
-        let reference = self.means.reference().cloned().ok_or_else(|| {
+        let reference = self.resources.reference().cloned().ok_or_else(|| {
             Error::usage("errors are counted against a reference, and there is none")
                 .hint("give the FASTA file of the reads by --reference")
         })?;
-        let place = Place {
+        let regions = CountRegions {
             intervals: self.intervals.clone(),
             exclude: self.exclude.clone(),
             padding: self.padding,
         };
         let tables = [Some(self.output.clone()), None];
-        let training = self.counting.training(&self.qualities, reference, place, tables);
-        let source = TableSource::Reads(Box::new(training));
+        let table_request = self.counting.table_request(&self.qualities, reference, regions, tables);
+        let source = TableSource::Reads(Box::new(table_request));
         let recalibration = Some(Recalibration { source, apply: None });
         Ok(Plan {
             command: "bqsr table",
@@ -125,14 +125,14 @@ impl Table {
             aligning: None,
             steps: Steps { recalibration, ..Steps::default() },
             output: None,
-            elsewhere: None,
+            extra: None,
             tallies: Tallies::default(),
-            means: self.means.means(&self.output)?,
+            resources: self.resources.resources(&self.output)?,
         })
     }
 }
 
-impl ApplyTable {
+impl ApplyArgs {
     fn plan(&self) -> Result<Plan> {
         let source = TableSource::File(self.bqsr_table.clone());
         let apply = Some(self.applying.apply(&self.qualities));
@@ -141,7 +141,7 @@ impl ApplyTable {
     }
 }
 
-impl PlotData {
+impl PlotDataArgs {
     fn write(&self) -> Result<()> {
         let given = [("BQSR", &self.table), ("Before", &self.before), ("After", &self.after)];
         let given = given.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)));

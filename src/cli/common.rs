@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use readmill::Plan;
 use readmill::limit;
 use readmill::plan::{
-    self, CramStyle, FAST_LEVEL, Format, Index, MOST_PARTS, Means, Output, Steps, Verbosity,
+    self, CramStyle, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources, Steps, Verbosity,
 };
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
@@ -15,27 +15,27 @@ use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_record::Result;
 
-use super::beside::BesideFlags;
-use super::meant;
+use super::hints;
+use super::same_pass::SamePassFlags;
 
 /// Where reads come from.
 #[derive(Args)]
-pub struct Input {
+pub struct InputFlags {
     /// Input: SAM, BAM or CRAM, told by content; - for standard input. Several are read one after the other, under one header
     #[arg(value_name = "IN", required = true)]
     input: Vec<PathBuf>,
 }
 
-/// Where reads come from, where they go, and with what means.
+/// Flags of inputs, output and resources.
 #[derive(Args)]
 pub struct Io {
     #[command(flatten)]
-    input: Input,
+    input: InputFlags,
     #[command(flatten)]
     output: OutputFlags,
 }
 
-/// Where reads go, and with what means.
+/// Flags of the output and resources.
 #[derive(Args)]
 pub struct OutputFlags {
     /// Output file; - for standard output, which is the default where there is one input
@@ -56,7 +56,7 @@ pub struct OutputFlags {
     /// Uncompressed BAM, the same as -l 0
     #[arg(short, long, conflicts_with_all = ["level", "fast"])]
     uncompressed: bool,
-    /// What compresses the output: libdeflate, zlib, or igzip where it is built in
+    /// Codec of the output: libdeflate, zlib, or igzip where it is built in
     #[arg(long, value_name = "CODEC", default_value_t)]
     codec: Codec,
     /// Write an index; a BAM file sorted by coordinate gets one without asking
@@ -69,15 +69,15 @@ pub struct OutputFlags {
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
     #[command(flatten)]
-    beside: BesideFlags,
+    beside: SamePassFlags,
     #[command(flatten)]
-    means: MeansFlags,
+    resources: ResourceFlags,
 }
 
-/// With what means.
+/// Flags of threads, memory and other resources.
 #[derive(Args)]
-pub struct MeansFlags {
-    /// What compresses what is spilled: lz4, zstd or none
+pub struct ResourceFlags {
+    /// Codec of spilled data: lz4, zstd or none
     #[arg(long, value_name = "CODEC", default_value_t)]
     spill_codec: SpillCodec,
     /// Threads in all, not in addition [default: what this process may use]
@@ -98,10 +98,10 @@ pub struct MeansFlags {
     /// Read a file that is given twice twice, instead of refusing it
     #[arg(long)]
     allow_same_input: bool,
-    /// Say what will be done and how the memory is divided before starting
+    /// Print the plan and how the memory is divided before starting
     #[arg(long)]
     explain: bool,
-    /// Say nothing but warnings and errors
+    /// Print only warnings and errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
     /// Show progress even where standard error is not a terminal
@@ -179,7 +179,7 @@ impl Io {
             return Ok(inputs);
         }
         let output = if command == "merge" { &inputs[0] } else { &inputs[inputs.len() - 1] };
-        Err(meant::no_output(&inputs, &[("-o", output)]))
+        Err(hints::no_output(&inputs, &[("-o", output)]))
     }
 
     /// A plan whose output is a prefix of names.
@@ -192,19 +192,19 @@ impl Io {
 impl OutputFlags {
     /// The reference.
     pub fn reference(&self) -> Option<&PathBuf> {
-        self.means.reference()
+        self.resources.reference()
     }
 
     /// Threads in all.
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn threads(&self) -> usize {
-        self.means.threads()
+        self.resources.threads()
     }
 
     /// Whether it is said how much memory there is.
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     pub fn says_memory(&self) -> bool {
-        self.means.memory.is_some()
+        self.resources.memory.is_some()
     }
 
     /// The output file; `-` is standard output.
@@ -221,7 +221,7 @@ impl OutputFlags {
     /// A plan that does these steps with the reads of these files.
     pub fn plan(&self, command: &'static str, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
         let way_out = "end it in .bam, .sam, .sam.gz or .cram, or say the format by -O";
-        let format = self.format(|path| meant::named_format(path, way_out))?;
+        let format = self.format(|path| hints::named_format(path, way_out))?;
         self.plan_in(format, command, inputs, steps)
     }
 
@@ -239,21 +239,25 @@ impl OutputFlags {
         inputs: Vec<PathBuf>,
         steps: Steps,
     ) -> Result<Plan> {
-        let means = self.means.means(self.path())?;
+        let resources = self.resources.resources(self.path())?;
         Ok(Plan {
             command,
             inputs,
             aligning: None,
             steps,
-            output: Some(self.output(format, &means)),
-            elsewhere: self.beside.elsewhere()?,
+            output: Some(self.output(format, &resources)),
+            extra: self.beside.extra()?,
             tallies: self.beside.tallies(),
-            means,
+            resources,
         })
     }
 
-    fn output(&self, OutputFormat { format, no_reference }: OutputFormat, means: &Means) -> Output {
-        let reference = means.reference.clone();
+    fn output(
+        &self,
+        OutputFormat { format, no_reference }: OutputFormat,
+        resources: &Resources,
+    ) -> Output {
+        let reference = resources.reference.clone();
         let cache = Cache::of_environment();
         let cram = CramStyle { no_reference, reference, cache, ..CramStyle::default() };
         let index = match self.write_index {
@@ -274,14 +278,14 @@ impl OutputFlags {
     }
 }
 
-impl Input {
+impl InputFlags {
     /// The inputs.
     pub fn inputs(&self) -> Vec<PathBuf> {
         self.input.clone()
     }
 }
 
-impl MeansFlags {
+impl ResourceFlags {
     /// The reference.
     pub fn reference(&self) -> Option<&PathBuf> {
         self.reference.as_ref()
@@ -293,14 +297,14 @@ impl MeansFlags {
     }
 
     /// The means of a run that writes to `output`.
-    pub fn means(&self, output: &Path) -> Result<Means> {
-        let default = Means::beside(output);
+    pub fn resources(&self, output: &Path) -> Result<Resources> {
+        let default = Resources::beside(output);
         let verbosity = match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (_, true) => Verbosity::Verbose,
             _ => Verbosity::Normal,
         };
-        Ok(Means {
+        Ok(Resources {
             threads: self.threads(),
             memory: self.memory.unwrap_or(default.memory),
             temp_dirs: self.temp_dirs(output)?,

@@ -18,14 +18,14 @@ const DIFFERENT: u8 = 4;
 /// Reads two SAM, BAM or CRAM files in step and reports the strictest level at which they agree. @PG and @CO
 /// lines never count. The exit code is 0 if the demanded level holds, 4 if it does not.
 #[derive(Args)]
-pub struct Compare {
+pub struct CompareArgs {
     /// SAM, BAM or CRAM file; - for standard input
     a: PathBuf,
     /// SAM, BAM or CRAM file; - for standard input
     b: PathBuf,
     /// The level demanded
     #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true)]
-    level: Level,
+    level: LevelArg,
     /// Compare records alone
     #[arg(long)]
     ignore_header: bool,
@@ -41,7 +41,7 @@ pub struct Compare {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Level {
+enum LevelArg {
     /// The same SAM text, @PG and @CO lines aside
     #[value(name = "L0")]
     L0,
@@ -60,14 +60,14 @@ fn tag(text: &str) -> Result<Tag, String> {
     text.as_bytes().try_into().map_err(|_| "a tag has two letters, such as PG".into())
 }
 
-impl Compare {
+impl CompareArgs {
     /// Compares, prints, and gives the exit code.
     pub fn run(self) -> Result<ExitCode> {
         let demanded = match self.level {
-            Level::L0 => compare::Level::L0,
-            Level::L1 => compare::Level::L1,
-            Level::L2 => compare::Level::L2,
-            Level::L3 => compare::Level::L3,
+            LevelArg::L0 => compare::Level::L0,
+            LevelArg::L1 => compare::Level::L1,
+            LevelArg::L2 => compare::Level::L2,
+            LevelArg::L3 => compare::Level::L3,
         };
         let verdict = compare::compare(&Comparison {
             files: [self.a, self.b],

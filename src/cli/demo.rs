@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 #[cfg(feature = "bwa")]
 use readmill::allocator::Heaps;
+use readmill::console::Console;
 use readmill::plan::{
-    self, DuplicateMode, Duplicates, Filters, Means, Output, Plan, Steps, Tallies, Unmapped, Verbosity,
+    self, DuplicateMode, Duplicates, Filters, Output, Plan, Resources, Steps, Tallies, Unmapped,
+    Verbosity,
 };
-use readmill::report::Report;
 use readmill::{limit, sample};
 use readmill_engine::Crew;
 use readmill_format::spill_codec::SpillCodec;
@@ -21,7 +22,7 @@ use readmill_sort::Order;
 /// Simulates reads of a small genome, then sorts them, marks duplicates, drops unmapped reads, and replaces
 /// read groups and the sequence dictionary, in one pass.
 #[derive(Args)]
-pub struct Demo {
+pub struct DemoArgs {
     /// Directory for the sample and the result
     #[arg(short, long, value_name = "DIR", default_value = "readmill-demo")]
     output: PathBuf,
@@ -34,7 +35,7 @@ pub struct Demo {
     fastq: bool,
 }
 
-impl Demo {
+impl DemoArgs {
     /// As many as [`Align`](super::align::Align) has, if it aligns.
     #[cfg(feature = "bwa")]
     pub fn heaps(&self) -> Heaps {
@@ -63,7 +64,7 @@ impl Demo {
         let prepared = dir.join("prepared.bam");
         let plan = preparing(reads, dictionary, prepared.clone(), threads);
         println!("running: readmill {}", shown(&plan));
-        let summary = readmill::run(&plan, &Report::new(Verbosity::Normal))?;
+        let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
         println!("{} of {} reads are left in {}", summary.written, summary.read, prepared.display());
         println!("its index is {}.bai; look at it with: samtools view {0}", prepared.display());
         Ok(())
@@ -73,7 +74,7 @@ impl Demo {
 /// Simulates FASTQ files, and aligns and prepares their reads in one pass.
 #[cfg(feature = "bwa")]
 fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
-    use readmill::plan::{Aligner, Aligning, Carrying, Lane, read_group};
+    use readmill::plan::{Aligner, Aligning, Lane, ReadTags, read_group};
     use readmill_align::bwa::{BwaOptions, IndexOptions, build_index, unfinished};
 
     let [fasta, one, two] = ["ref.fa", "reads_1.fq", "reads_2.fq"].map(|name| dir.join(name));
@@ -108,21 +109,22 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     plan.steps.sort = Some(Order::Coordinate);
     plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
     let aligner = Aligner::Bwa(Box::<BwaOptions>::default());
-    let carrying = Carrying::default();
+    let read_tags = ReadTags::default();
     let aligning = Aligning {
         reference: fasta,
         lanes: vec![lane],
-        carrying,
+        read_tags,
         aligner,
         words: Vec::new(),
         as_given: false,
     };
-    plan.means.threads = threads;
-    plan.means.memory = readmill::memory::of_aligning(&aligning, plan.means.threads)? + (512 << 20);
+    plan.resources.threads = threads;
+    plan.resources.memory =
+        readmill::memory::of_aligning(&aligning, plan.resources.threads)? + (512 << 20);
     plan.aligning = Some(aligning);
-    let means = format!("-o {} -m {}M", prepared.display(), plan.means.memory >> 20);
-    println!("running: {} {files} -R '{group}' {means}", plan.command_line());
-    let summary = readmill::run(&plan, &Report::new(Verbosity::Normal))?;
+    let resources = format!("-o {} -m {}M", prepared.display(), plan.resources.memory >> 20);
+    println!("running: {} {files} -R '{group}' {resources}", plan.command_line());
+    let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
     println!("{} records of them are in {}", summary.written, prepared.display());
     println!("its index is {}.bai; look at it with: samtools view {0}", prepared.display());
     Ok(())
@@ -164,9 +166,9 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
             recalibration: None,
         },
         output: Some(Output::new(output)),
-        elsewhere: None,
+        extra: None,
         tallies: Tallies::default(),
-        means: Means {
+        resources: Resources {
             threads,
             memory: limit::default_limit().min(512 << 20),
             temp_dirs: vec![std::env::temp_dir()],
@@ -186,5 +188,5 @@ fn shown(plan: &Plan) -> String {
     let words = words.trim_start_matches("readmill ");
     let input = plan.inputs[0].display();
     let output = plan.output.as_ref().map_or(Path::new("-"), |output| &output.path).display();
-    format!("{words} {input} -o {output} -m {}M", plan.means.memory >> 20)
+    format!("{words} {input} -o {output} -m {}M", plan.resources.memory >> 20)
 }

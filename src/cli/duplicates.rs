@@ -43,7 +43,7 @@ pub struct DuplicateFlags {
     /// Keep DT fields of the input
     #[arg(long)]
     keep_dt: bool,
-    /// What makes a read good
+    /// How the best read of a duplicate set is chosen
     #[arg(
         long,
         value_name = "STRATEGY",
@@ -201,7 +201,7 @@ impl DuplicateFlags {
         self.remove_duplicates || self.remove_optical_duplicates
     }
 
-    /// What is asked for.
+    /// Returns the request.
     pub fn duplicates(&self) -> Duplicates {
         let picard = &self.picard;
         let mode = match self.duplicate_mode {

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{Elsewhere, Fastq, Format, Index, Output, Steps, Tallies};
+use readmill::plan::{ExtraOutput, Fastq, Format, Index, Output, Steps, Tallies};
 use readmill_format::fastq::{FastqStyle, TagSelection};
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, Result};
 use readmill_sort::Order;
 
-use super::common::{Input, MeansFlags};
-use super::meant::{is_named_as_records, no_output};
+use super::common::{InputFlags, ResourceFlags};
+use super::hints::{is_named_as_records, no_output};
 
 /// Secondary and supplementary records repeat bases of primary ones.
 const NOT_PRIMARY: &str = "0x900";
@@ -24,9 +24,9 @@ that they stand together (SO:queryname, GO:query), or with --grouped, is streame
 name. Files that end in .gz are compressed in blocks, which every gzip reads.",
     mut_arg("temp_dir", |arg| arg.short(None)),
 )]
-pub struct ToFastq {
+pub struct FastqArgs {
     #[command(flatten)]
-    input: Input,
+    input: InputFlags,
     /// First ends
     #[arg(short = '1', value_name = "FILE", requires = "last")]
     first: Option<PathBuf>,
@@ -73,7 +73,7 @@ pub struct ToFastq {
     #[arg(short = 'T', value_name = "TAGS", hide = true)]
     t: Vec<String>,
     #[command(flatten)]
-    means: MeansFlags,
+    resources: ResourceFlags,
 }
 
 /// Ends of names of files that are not FASTQ, or FASTQ as it is not written.
@@ -90,7 +90,7 @@ fn parse_tags(text: &str) -> Result<Vec<Tag>> {
     text.split(',').map(tag).collect()
 }
 
-impl ToFastq {
+impl FastqArgs {
     fn fields(&self) -> Result<TagSelection> {
         let mut tags = if self.copy_tags { vec![*b"RG", *b"BC", *b"QT"] } else { Vec::new() };
         match self.tags.as_deref() {
@@ -125,13 +125,13 @@ impl ToFastq {
         if is_named || inputs.len() < 2 {
             return Ok(());
         }
-        let meant = match &inputs[1..] {
+        let hints = match &inputs[1..] {
             [.., last] if is_named_as_records(last) => vec![],
             [last] => vec![("-o", last)],
             [.., first, last] => vec![("-1", first), ("-2", last)],
             [] => vec![],
         };
-        Err(no_output(&inputs, &meant))
+        Err(no_output(&inputs, &hints))
     }
 
     pub fn plan(&self) -> Result<Plan> {
@@ -162,9 +162,9 @@ impl ToFastq {
             aligning: None,
             steps: Steps { sort: Some(Order::Lexicographic), ..Steps::default() },
             output: Some(nowhere),
-            elsewhere: Some(Elsewhere::Fastq(fastq)),
+            extra: Some(ExtraOutput::Fastq(fastq)),
             tallies: Tallies::default(),
-            means: self.means.means(Path::new(&first))?,
+            resources: self.resources.resources(Path::new(&first))?,
         })
     }
 }

@@ -27,7 +27,7 @@ flags: reads are judged as they are in the input, then changed. The header is al
     mut_arg("in_read_groups", |arg| arg.short('R')),
     mut_arg("include", |arg| arg.short('e').alias("expr")),
 )]
-pub struct Filter {
+pub struct FilterArgs {
     #[command(flatten)]
     io: Io,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub struct Filter {
     t: Vec<PathBuf>,
 }
 
-impl Filter {
+impl FilterArgs {
     pub fn plan(&self) -> Result<Plan> {
         if !self.t.is_empty() {
             let what =

@@ -57,7 +57,7 @@ pub struct FilterFlags {
     /// Keep so much of the templates, such as 0.1: those that samtools view --subsample keeps
     #[arg(long, value_name = "FRACTION")]
     subsample: Option<f64>,
-    /// What decides which templates stay [default: made of the header]
+    /// Seed of the choice of templates [default: made from the header]
     #[arg(long, value_name = "N", requires = "subsample")]
     subsample_seed: Option<u32>,
     /// Choose templates when duplicates are marked, among all reads
@@ -75,7 +75,7 @@ pub struct FilterFlags {
     /// Put all reads into this read group: 'ID:g1 LB:l1 SM:s1 …' or '@RG\tID:g1\tLB:l1…'
     #[arg(long, value_name = "RG", alias = "replace-read-group")]
     read_group: Option<String>,
-    /// Tell mates of each other (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms): templates must stand together
+    /// Fix mate information (RNEXT, PNEXT, TLEN, flags, MC, MQ, ms): templates must stand together
     #[arg(long, value_name = "RULES")]
     fix_mates: Option<FixMates>,
     /// Write NM, MD and UQ as Picard SetNmMdAndUqTags

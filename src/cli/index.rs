@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use readmill::console::log;
 use readmill::pause::{self, Moment};
 use readmill::plan::parse_size;
-use readmill::report::log;
 use readmill::signal;
 use readmill_align::Stage;
 use readmill_record::Result;
@@ -18,14 +18,14 @@ use super::align::KernelName;
     after_help = "The files are those of bwa-mem2 2.2.1, or of minibwa 0.6, byte for byte, so either program reads the \
 other's. Making them takes about 10 bytes of memory a base of the reference, 18 from 2^30 bases on."
 )]
-pub struct Index {
+pub struct IndexArgs {
     /// Reference: FASTA, plain or by gzip
     #[arg(value_name = "REF")]
     reference: PathBuf,
-    /// What is to read the index
+    /// The aligner that will read the index
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
-    /// What the files are called, without their endings [default: REF]
+    /// Prefix of the names of the files [default: REF]
     #[arg(short = 'o', long, value_name = "PREFIX")]
     prefix: Option<PathBuf>,
     /// Refuse to start if more memory than this is needed
@@ -40,7 +40,7 @@ pub struct Index {
     quiet: bool,
 }
 
-impl Index {
+impl IndexArgs {
     pub fn run(&self) -> Result<()> {
         let prefix = self.prefix.as_ref().unwrap_or(&self.reference);
         match self.kernel {

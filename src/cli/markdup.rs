@@ -5,9 +5,9 @@ use readmill::Plan;
 use readmill::plan::Steps;
 use readmill_record::Result;
 
-use super::beside::SampleFlag;
 use super::common::Io;
 use super::duplicates::DuplicateFlags;
+use super::same_pass::SampleFlag;
 use super::sort::OutputOrder;
 
 /// Flags of marking alone.
@@ -16,7 +16,7 @@ use super::sort::OutputOrder;
     after_help = "Flags are those of Picard MarkDuplicates 3.4. The order of the input is kept, unless \
 another is asked for."
 )]
-pub struct Markdup {
+pub struct MarkdupArgs {
     #[command(flatten)]
     io: Io,
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub struct Markdup {
     sample: SampleFlag,
 }
 
-impl Markdup {
+impl MarkdupArgs {
     pub fn plan(&self) -> Result<Plan> {
         let duplicates = Some(self.duplicates.duplicates());
         let steps = Steps { duplicates, sort: self.sort.order(), ..Steps::default() };

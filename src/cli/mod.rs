@@ -2,7 +2,6 @@
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod align;
-mod beside;
 mod bqsr;
 mod common;
 mod compare;
@@ -11,23 +10,24 @@ mod duplicates;
 mod fastq;
 mod filter;
 mod filters;
+mod hints;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod index;
-mod learn;
 mod markdup;
-mod meant;
 mod prep;
 mod recalibration;
+mod same_pass;
 mod sort;
 mod split;
+mod tally;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use readmill::Plan;
 use readmill::allocator::{self, Heaps};
+use readmill::console::{Console, log};
 use readmill::pause::{self, Moment};
-use readmill::report::{Report, log};
 use readmill_record::{Error, ErrorKind};
 
 /// Sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
@@ -42,44 +42,44 @@ struct Cli {
 enum Command {
     /// Align reads of FASTQ files, and prepare them in the same pass
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
-    Align(Box<align::Align>),
+    Align(Box<align::AlignArgs>),
     /// Make the index that align needs
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
-    Index(index::Index),
+    Index(index::IndexArgs),
     /// Any combination of steps in one read of the input
-    Prep(Box<prep::Prep>),
+    Prep(Box<prep::PrepArgs>),
     /// Sort reads
-    Sort(sort::Sort),
+    Sort(sort::SortArgs),
     /// Mark duplicates
-    Markdup(markdup::Markdup),
+    Markdup(markdup::MarkdupArgs),
     /// Drop and change reads as they pass
-    Filter(Box<filter::Filter>),
+    Filter(Box<filter::FilterArgs>),
     /// Recalibrate base qualities, in steps
     #[command(subcommand)]
     Bqsr(bqsr::Bqsr),
     /// Several files to one, in order; what is not sorted is
-    Merge(sort::Sort),
+    Merge(sort::SortArgs),
     /// Reads to several files, by read group, contigs or number
-    Split(split::SplitReads),
+    Split(split::SplitArgs),
     /// Reads back to FASTQ
-    Fastq(Box<fastq::ToFastq>),
+    Fastq(Box<fastq::FastqArgs>),
     /// Numbers of reads by FLAG, as samtools flagstat
-    Flagstat(learn::Learn),
+    Flagstat(tally::TallyArgs),
     /// Numbers of reads by reference sequence, as samtools idxstats; needs no index
-    Idxstats(learn::Learn),
+    Idxstats(tally::TallyArgs),
     /// Statistics of reads, as samtools stats
-    Stats(learn::Learn),
+    Stats(tally::TallyArgs),
     /// Checksums of reads that do not depend on their order
-    Checksum(learn::Checksum),
+    Checksum(tally::ChecksumArgs),
     /// Say how far two files agree
-    Compare(compare::Compare),
+    Compare(compare::CompareArgs),
     /// Simulate a sample and prepare it
-    Demo(demo::Demo),
+    Demo(demo::DemoArgs),
 }
 
 /// Runs the command line; the exit code is 0 only when everything is complete.
 pub fn main() -> ExitCode {
-    let arguments = match meant::arguments() {
+    let arguments = match hints::arguments() {
         Ok(arguments) => arguments,
         Err(error) => return fail(&error),
     };
@@ -91,7 +91,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::from(error.use_stderr()));
         }
     };
-    allocator::settle(cli.command.heaps());
+    allocator::configure(cli.command.heaps());
     if let Err(error) = readmill::signal::watch() {
         return fail(&Error::io("signals cannot be watched", &error));
     }
@@ -141,10 +141,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Error> {
 }
 
 fn process(plan: &Plan) -> Result<ExitCode, Error> {
-    let report = Report::new(plan.means.verbosity);
-    let done = readmill::run(plan, &report);
+    let console = Console::new(plan.resources.verbosity);
+    let done = readmill::run(plan, &console);
     #[cfg(debug_assertions)]
-    readmill::audit::check(plan.means.memory)?;
+    readmill::audit::check(plan.resources.memory)?;
     done.map(|_| ExitCode::SUCCESS)
 }
 

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{Recalibration, Steps, TableSource, Training};
+use readmill::plan::{Recalibration, Steps, TableRequest, TableSource};
 use readmill_record::{Error, Result};
 
-use super::beside::SampleFlag;
 use super::common::Io;
 use super::duplicates::DuplicateFlags;
 use super::filters::FilterFlags;
-use super::recalibration::{ApplyingFlags, CountingFlags, Place, QualityFlags};
+use super::recalibration::{ApplyingFlags, CountRegions, CountingFlags, QualityFlags};
+use super::same_pass::SampleFlag;
 use super::sort::OutputOrder;
 
 /// Flags of any combination of steps.
@@ -21,7 +21,7 @@ use super::sort::OutputOrder;
 (reads are judged as they are in the input, then changed), mark duplicates, sort, recalibrate base qualities, remove \
 optional fields."
 )]
-pub struct Prep {
+pub struct PrepArgs {
     #[command(flatten)]
     io: Io,
     #[command(flatten)]
@@ -56,10 +56,10 @@ pub struct BqsrFlags {
     /// Count errors only, for --bqsr-table; qualities stay as they are
     #[arg(long, requires = "bqsr_table", conflicts_with_all = ["bqsr", "bqsr_apply"])]
     bqsr_table_only: bool,
-    /// Where the recalibration table is written
+    /// Write the recalibration table
     #[arg(long, value_name = "TABLE")]
     bqsr_table: Option<PathBuf>,
-    /// Where a table of the reads with their new qualities is written, to see what is left to be told
+    /// Write a second table, counted after recalibration (as AnalyzeCovariates wants)
     #[arg(long, value_name = "TABLE", requires = "bqsr")]
     bqsr_after_table: Option<PathBuf>,
     /// Where no sites are known: count nothing at positions where three reads and one of five differ from the reference
@@ -90,9 +90,9 @@ impl BqsrFlags {
     fn check_unused(&self) -> Result<()> {
         let counts = self.bqsr || self.bqsr_table_only;
         let applies = self.bqsr || self.bqsr_apply.is_some();
-        let place = !self.bqsr_intervals.is_empty() || !self.bqsr_exclude_intervals.is_empty();
+        let regions = !self.bqsr_intervals.is_empty() || !self.bqsr_exclude_intervals.is_empty();
         let counting = self.counting.is_given()
-            || place
+            || regions
             || self.bqsr_interval_padding > 0
             || self.bqsr_bootstrap
             || self.bqsr_table.is_some();
@@ -106,7 +106,7 @@ impl BqsrFlags {
             )
             .hint("add --bqsr or --bqsr-apply"));
         }
-        if self.bqsr_interval_padding > 0 && !place {
+        if self.bqsr_interval_padding > 0 && !regions {
             return Err(Error::usage("intervals are to be widened, and there are none")
                 .hint("add --bqsr-intervals"));
         }
@@ -125,20 +125,20 @@ impl BqsrFlags {
         let Some(reference) = reference.cloned() else {
             return Err(Error::usage("bases are compared with the reference").hint("add --reference"));
         };
-        let place = Place {
+        let regions = CountRegions {
             intervals: self.bqsr_intervals.clone(),
             exclude: self.bqsr_exclude_intervals.clone(),
             padding: self.bqsr_interval_padding,
         };
         let tables = [self.bqsr_table.clone(), self.bqsr_after_table.clone()];
-        let training = self.counting.training(&self.qualities, reference, place, tables);
-        let training = Training { bootstrap: self.bqsr_bootstrap, ..training };
-        let source = TableSource::Reads(Box::new(training));
+        let table_request = self.counting.table_request(&self.qualities, reference, regions, tables);
+        let table_request = TableRequest { bootstrap: self.bqsr_bootstrap, ..table_request };
+        let source = TableSource::Reads(Box::new(table_request));
         Ok(Some(Recalibration { source, apply: apply().filter(|_| !self.bqsr_table_only) }))
     }
 }
 
-impl Prep {
+impl PrepArgs {
     pub fn plan(&self) -> Result<Plan> {
         let mut plan = self.io.plan("prep", self.steps.steps(self.io.reference())?)?;
         plan.tallies.sample = self.steps.sample();

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use readmill::plan::{Apply, Training};
+use readmill::plan::{Apply, TableRequest};
 use readmill_bqsr::covariates::MOST_CONTEXT;
 use readmill_bqsr::recalibration::MOST_CYCLES;
 use readmill_bqsr::{Applying, Arguments, Counting, Writing};
 
-/// What is counted, against what.
+/// Flags of counting.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: counting")]
 pub struct CountingFlags {
@@ -41,7 +41,7 @@ pub struct CountingFlags {
     compute_indel_bqsr_tables: bool,
 }
 
-/// What both counting and applying ask of qualities.
+/// Flags of qualities, for counting and applying.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct QualityFlags {
@@ -86,7 +86,7 @@ fn parse_prior(text: &str) -> Result<f64, String> {
 }
 
 /// Where reads must lie to be counted.
-pub struct Place {
+pub struct CountRegions {
     /// Where they must.
     pub intervals: Vec<String>,
     /// Where they must not.
@@ -114,14 +114,14 @@ impl CountingFlags {
             || self.compute_indel_bqsr_tables
     }
 
-    /// What is counted against `reference`, and where the tables of the reads go, as they are and as they leave.
-    pub fn training(
+    /// Returns the request for tables of the reads, before and after recalibration, counted against `reference`.
+    pub fn table_request(
         &self,
         qualities: &QualityFlags,
         reference: PathBuf,
-        place: Place,
+        regions: CountRegions,
         [table, after]: [Option<PathBuf>; 2],
-    ) -> Training {
+    ) -> TableRequest {
         let arguments = Arguments {
             mismatches_context_size: self.mismatches_context_size,
             indels_context_size: self.indels_context_size,
@@ -137,14 +137,14 @@ impl CountingFlags {
             default_quality: self.default_base_qualities,
             indels: self.compute_indel_bqsr_tables,
         };
-        Training {
+        TableRequest {
             reference,
             known_sites: self.known_sites.clone(),
             allow_empty: self.allow_empty,
             bootstrap: false,
-            intervals: place.intervals,
-            exclude_intervals: place.exclude,
-            interval_padding: place.padding,
+            intervals: regions.intervals,
+            exclude_intervals: regions.exclude,
+            interval_padding: regions.padding,
             counting,
             table,
             after,

@@ -15,7 +15,7 @@ use super::common::Io;
     after_help = "Without a flag the order is by coordinate. Each order is exactly that of samtools 1.24, \
 queryname that of Picard 3.4; reads that are equal in it keep the order of the input."
 )]
-pub struct Sort {
+pub struct SortArgs {
     #[command(flatten)]
     io: Io,
     /// By name, numbers in it by their value (natural)
@@ -59,7 +59,7 @@ fn parse_tag(text: &str) -> Result<Tag, String> {
     }
 }
 
-impl Sort {
+impl SortArgs {
     fn order(&self) -> Order {
         match (self.tag, self.natural, self.lexicographic) {
             (Some(tag), true, _) => Order::Tag { tag, within: Within::Natural },

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{By, Elsewhere, Steps};
+use readmill::plan::{ExtraOutput, SplitBy, Steps};
 use readmill_record::{Error, Result};
 
 use super::common::Io;
@@ -18,15 +18,15 @@ of the header go to PREFIX.no-read-group.bam, reads without a reference sequence
 keeps the order of the input. (elPrep's spread file does not exist: a pair that lies in two groups is in both files, \
 each read in its own.)"
 )]
-pub struct SplitReads {
+pub struct SplitArgs {
     #[command(flatten)]
     io: Io,
-    /// What tells the files apart: read-group, contigs or contigs=BASES (groups of at most so many bases [default: of the longest contig]), records=N
-    #[arg(long, value_name = "WHAT", value_parser = By::parse)]
-    by: By,
+    /// Key that separates the files: read-group, contigs or contigs=BASES (groups of at most so many bases [default: of the longest contig]), records=N
+    #[arg(long, value_name = "WHAT", value_parser = SplitBy::parse)]
+    by: SplitBy,
 }
 
-impl SplitReads {
+impl SplitArgs {
     pub fn plan(&self) -> Result<Plan> {
         let mut plan = self.io.plan_with_prefix("split", Steps::default())?;
         let output = plan.output.take();
@@ -36,12 +36,12 @@ impl SplitReads {
                 Error::usage("a split needs a prefix for the names of its files").hint("give one by -o")
             );
         }
-        if plan.elsewhere.is_some() {
+        if plan.extra.is_some() {
             return Err(Error::usage("a split has no main output, of which reads could be chosen")
                 .hint("drop --copy-to and --move-to"));
         }
         let split = readmill::plan::Split { prefix: PathBuf::from(&output.path), by: self.by, output };
-        plan.elsewhere = Some(Elsewhere::Split(split));
+        plan.extra = Some(ExtraOutput::Split(split));
         Ok(plan)
     }
 }

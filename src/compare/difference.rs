@@ -1,4 +1,4 @@
-//! What differs, kept to be shown.
+//! Differences of records, kept for display.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use readmill_record::Flags;
 use readmill_record::tag::Tag;
 
-use super::line::{COLUMNS, FLAG, Line, QNAME, shown};
+use super::line::{COLUMNS, FLAG, QNAME, SamLine, shown};
 
 /// Two records in step that differ; one is missing where a file ends first.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl Difference {
 
 /// Names of the columns and tags that differ.
 fn fields(a: &[u8], b: &[u8]) -> String {
-    let (a, b) = (Line::new(a), Line::new(b));
+    let (a, b) = (SamLine::new(a), SamLine::new(b));
     let columns = a.differing_columns(&b).map(|i| COLUMNS[i].to_string());
     let tags = a.differing_tags(&b).into_iter().map(text);
     let names: Vec<String> = columns.chain(tags).collect();
@@ -54,7 +54,7 @@ fn text(tag: Tag) -> String {
 
 /// How many records differ from the one they stand in step with, and in what.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct DifferenceCounts {
     /// Records that differ at all.
     pub records: u64,
     /// Of these, such as differ in the order of tags alone,
@@ -71,9 +71,9 @@ pub struct Tally {
     pub tags: BTreeMap<Tag, u64>,
 }
 
-impl Tally {
+impl DifferenceCounts {
     /// Counts a pair whose text differs; says whether more than the order of tags does.
-    pub fn count(&mut self, lines: [&Line<'_>; 2], flags: [Flags; 2]) -> bool {
+    pub fn count(&mut self, lines: [&SamLine<'_>; 2], flags: [Flags; 2]) -> bool {
         let [a, b] = lines;
         self.records += 1;
         if a.columns[QNAME] != b.columns[QNAME] {
@@ -99,7 +99,7 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for DifferenceCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = COLUMNS.iter().zip(self.columns).map(|(name, n)| (name.to_string(), n));
         let tags = self.tags.iter().map(|(&tag, &n)| (text(tag), n));

@@ -6,7 +6,7 @@ use super::level::Level;
 
 /// How far two headers agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeaderVerdict {
+pub struct HeaderResult {
     /// The strictest level that holds: L0, L1 or none.
     pub level: Option<Level>,
     /// The first lines that differ, from each file that has one there.
@@ -14,17 +14,17 @@ pub struct HeaderVerdict {
 }
 
 /// Compares headers without their @PG and @CO lines.
-pub fn compare(headers: &[Header; 2]) -> HeaderVerdict {
+pub fn compare(headers: &[Header; 2]) -> HeaderResult {
     let lines = headers.each_ref().map(lines);
     let as_they_stand = first_difference(
         &lines.each_ref().map(|lines| lines.iter().map(|&l| (l.to_vec(), l)).collect()),
     );
     if as_they_stand.is_none() {
-        return HeaderVerdict { level: Some(Level::L0), first: None };
+        return HeaderResult { level: Some(Level::L0), first: None };
     }
     match first_difference(&lines.each_ref().map(|lines| normalised(lines))) {
-        None => HeaderVerdict { level: Some(Level::L1), first: as_they_stand },
-        first => HeaderVerdict { level: None, first },
+        None => HeaderResult { level: Some(Level::L1), first: as_they_stand },
+        first => HeaderResult { level: None, first },
     }
 }
 

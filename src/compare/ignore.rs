@@ -1,4 +1,4 @@
-//! What is not compared is taken out of the records before anything looks at them.
+//! Removes ignored flags and fields from records before they are compared.
 
 use readmill_record::tag::Tag;
 use readmill_record::{RecordRef, edit};

@@ -17,30 +17,30 @@ pub const FLAG: usize = 1;
 const SHOWN: usize = 48;
 
 /// A line of SAM text, without its line end.
-pub struct Line<'a> {
+pub struct SamLine<'a> {
     /// The mandatory columns.
     pub columns: [&'a [u8]; 11],
-    /// The optional fields, sorted: their order is the only thing a `Line` forgets.
+    /// The optional fields, sorted: their order is the only thing a `SamLine` forgets.
     pub fields: Vec<&'a [u8]>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> SamLine<'a> {
     /// Splits a line.
     pub fn new(text: &'a [u8]) -> Self {
         let mut parts = text.split(|&b| b == b'\t');
         let columns = [(); 11].map(|()| parts.next().unwrap_or_default());
         let mut fields: Vec<&[u8]> = parts.collect();
         fields.sort_unstable();
-        Line { columns, fields }
+        SamLine { columns, fields }
     }
 
     /// Columns that are not the same in the other line.
-    pub fn differing_columns(&self, other: &Line<'_>) -> impl Iterator<Item = usize> {
+    pub fn differing_columns(&self, other: &SamLine<'_>) -> impl Iterator<Item = usize> {
         (0..COLUMNS.len()).filter(|&i| self.columns[i] != other.columns[i])
     }
 
     /// Tags of the optional fields that only one of the lines has, or that have another value.
-    pub fn differing_tags(&self, other: &Line<'_>) -> Vec<Tag> {
+    pub fn differing_tags(&self, other: &SamLine<'_>) -> Vec<Tag> {
         let (mut one, mut two) = (self.fields.iter().peekable(), other.fields.iter().peekable());
         let mut tags = Vec::new();
         loop {
@@ -104,14 +104,14 @@ mod tests {
     #[test]
     fn only_the_order_of_optional_fields_is_forgotten() {
         let (a, b) = (line(11, "\tNM:i:1\tAS:i:2"), line(11, "\tAS:i:2\tNM:i:1"));
-        let (a, b) = (Line::new(a.as_bytes()), Line::new(b.as_bytes()));
+        let (a, b) = (SamLine::new(a.as_bytes()), SamLine::new(b.as_bytes()));
         assert!(a.differing_tags(&b).is_empty() && a.differing_columns(&b).next().is_none());
     }
 
     #[test]
     fn tags_that_differ_are_named_once() {
         let (a, b) = (line(11, "\tNM:i:1\tAS:i:2\tXX:Z:a"), line(11, "\tAS:i:3\tNM:i:1\tYY:i:1"));
-        let (a, b) = (Line::new(a.as_bytes()), Line::new(b.as_bytes()));
+        let (a, b) = (SamLine::new(a.as_bytes()), SamLine::new(b.as_bytes()));
         assert_eq!(a.differing_tags(&b), [*b"AS", *b"XX", *b"YY"]);
     }
 

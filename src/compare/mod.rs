@@ -31,12 +31,12 @@ use readmill_format::cram::Fasta;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
-use crate::opening::check_ends;
+use crate::pipeline::open_input::check_ends;
 use ignore::Ignore;
 pub use level::Level;
-use records::Records;
+use records::RecordFile;
 use step::InStep;
-pub use verdict::Verdict;
+pub use verdict::ComparisonResult;
 
 /// Two files to compare, and what not to look at.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ pub struct Comparison {
 }
 
 /// Compares two files.
-pub fn compare(wanted: &Comparison) -> Result<Verdict> {
+pub fn compare(wanted: &Comparison) -> Result<ComparisonResult> {
     let [a, b] = &wanted.files;
     if a.as_os_str() == "-" && b.as_os_str() == "-" {
         return Err(
@@ -62,7 +62,8 @@ pub fn compare(wanted: &Comparison) -> Result<Verdict> {
         );
     }
     check_ends(&wanted.files)?;
-    let (mut a, mut b) = (Records::open(a, &wanted.reference)?, Records::open(b, &wanted.reference)?);
+    let (mut a, mut b) =
+        (RecordFile::open(a, &wanted.reference)?, RecordFile::open(b, &wanted.reference)?);
     let headers = [a.header().clone(), b.header().clone()];
     let header = (!wanted.ignore_header).then(|| header::compare(&headers));
     let [mut in_a, mut in_b] = [(); 2].map(|()| Ignore::new(wanted.ignore_flags, &wanted.ignore_tags));
@@ -78,7 +79,7 @@ pub fn compare(wanted: &Comparison) -> Result<Verdict> {
     }
     let counts = [a.read(), b.read()];
     let (files, ignored) = (wanted.files.clone(), wanted.ignored());
-    Ok(Verdict { files, counts, ignored, header, records: step.finish() })
+    Ok(ComparisonResult { files, counts, ignored, header, records: step.finish() })
 }
 
 impl Comparison {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use readmill_record::{Flags, Header, RecordRef};
 
 use super::digest::{Balance, digest};
-use super::line::Line;
+use super::line::SamLine;
 
 /// The library of reads whose read group names none, as Picard calls it.
 const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
@@ -14,18 +14,18 @@ const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
 const READ: [usize; 6] = [0, 2, 3, 5, 9, 10];
 
 /// Which reads and which duplicates one file has and the other has not.
-pub struct Reads {
+pub struct ReadBalance {
     /// Library of each read group, in each file.
     libraries: [HashMap<Vec<u8>, Vec<u8>>; 2],
     reads: Balance,
     duplicates: Balance,
 }
 
-impl Reads {
+impl ReadBalance {
     /// For the reads of files with these headers.
     pub fn new(headers: &[Header; 2]) -> Self {
         let libraries = headers.each_ref().map(libraries);
-        Reads { libraries, reads: Balance::default(), duplicates: Balance::default() }
+        ReadBalance { libraries, reads: Balance::default(), duplicates: Balance::default() }
     }
 
     /// Whether read groups are of the same library in both files: else records of equal text may be of
@@ -35,7 +35,7 @@ impl Reads {
     }
 
     /// Notes a record of one of the files.
-    pub fn put(&mut self, file: usize, record: RecordRef<'_>, line: &Line<'_>) {
+    pub fn put(&mut self, file: usize, record: RecordRef<'_>, line: &SamLine<'_>) {
         let flag = (record.flags().0 & !Flags::DUPLICATE).to_le_bytes();
         let columns = READ.iter().map(|&i| line.columns[i]);
         self.reads.put(file, digest(columns.chain([&flag[..]])));

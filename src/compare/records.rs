@@ -17,7 +17,7 @@ const MOST_HEADER: usize = 256 << 20;
 const MOST_CONTAINER: usize = 1 << 30;
 
 /// A file being read record by record.
-pub struct Records {
+pub struct RecordFile {
     path: PathBuf,
     source: Source,
     opener: Opener,
@@ -34,7 +34,7 @@ pub struct Records {
     spare: Chunk,
 }
 
-impl Records {
+impl RecordFile {
     /// Opens a file and reads its header; `-` is standard input.
     pub fn open(path: &Path, reference: &Option<Fasta>) -> Result<Self> {
         let rules = OpenOptions {
@@ -46,7 +46,7 @@ impl Records {
         };
         let source = Source::open(input(path)?, &rules).map_err(|error| error.file(path))?;
         let opener = Opener::new(source.header(), source.setup().as_ref());
-        Ok(Records {
+        Ok(RecordFile {
             path: path.to_path_buf(),
             source,
             opener,
@@ -70,7 +70,7 @@ impl Records {
         self.before + self.given as u64
     }
 
-    /// The next record; nothing at the end of the file.
+    /// Returns the next record; `None` at the end of the file.
     pub fn next(&mut self) -> Result<Option<RecordRef<'_>>> {
         while self.given == self.batch.len() {
             if !self.refill().map_err(|error| error.file(&self.path))? {

@@ -3,26 +3,26 @@
 use readmill_format::sam;
 use readmill_record::{Flags, Header, RecordRef};
 
-use super::difference::{Difference, Tally};
+use super::difference::{Difference, DifferenceCounts};
 use super::digest::{Balance, digest};
 use super::level::Level;
-use super::line::Line;
-use super::reads::Reads;
+use super::line::SamLine;
+use super::reads::ReadBalance;
 
-/// What comparing the records came to.
+/// The result of comparing records.
 #[derive(Clone, Debug, Default)]
-pub struct RecordVerdict {
+pub struct RecordResult {
     /// The first difference that matters to L0, to L1 and to L2.
     first: [Option<Difference>; 3],
     /// How many records differ.
-    pub tally: Tally,
+    pub tally: DifferenceCounts,
     /// Whether both files have the same reads.
     pub same_reads: bool,
     /// Whether both files have the same duplicate sets.
     pub same_duplicates: bool,
 }
 
-impl RecordVerdict {
+impl RecordResult {
     /// The first difference that matters to a level; for L3, which has no place, that of L2.
     pub fn first(&self, level: Level) -> Option<&Difference> {
         self.first[(level as usize).min(2)].as_ref()
@@ -48,21 +48,21 @@ pub struct InStep<'a> {
     same_references: bool,
     same_libraries: bool,
     text: [Vec<u8>; 2],
-    neighbours: Neighbours,
-    reads: Reads,
+    neighbours: SamePosition,
+    reads: ReadBalance,
     /// Records behind the end of the other file.
     alone: u64,
-    verdict: RecordVerdict,
+    verdict: RecordResult,
 }
 
 /// Reference sequence, position, strand.
-type Place = (i32, i32, bool);
+type PositionAndStrand = (i32, i32, bool);
 
 /// The records at one place that follow each other. Where L2 holds, the places of both files are equal at
 /// every step, so both files' neighbours begin and end together.
 #[derive(Default)]
-struct Neighbours {
-    place: Option<Place>,
+struct SamePosition {
+    place: Option<PositionAndStrand>,
     balance: Balance,
     first: Option<Difference>,
 }
@@ -70,17 +70,17 @@ struct Neighbours {
 impl<'a> InStep<'a> {
     /// For files with these headers.
     pub fn new(headers: &'a [Header; 2]) -> Self {
-        let reads = Reads::new(headers);
+        let reads = ReadBalance::new(headers);
         let [a, b] = headers.each_ref().map(|header| header.references().iter().map(|r| &r.name));
         InStep {
             headers,
             same_references: a.eq(b),
             same_libraries: reads.same_libraries(),
             text: Default::default(),
-            neighbours: Neighbours::default(),
+            neighbours: SamePosition::default(),
             reads,
             alone: 0,
-            verdict: RecordVerdict::default(),
+            verdict: RecordResult::default(),
         }
     }
 
@@ -102,7 +102,7 @@ impl<'a> InStep<'a> {
         if text[0] != text[1] {
             self.differ(at, records, &text);
         } else if !self.same_libraries {
-            let line = Line::new(&text[0]);
+            let line = SamLine::new(&text[0]);
             (0..2).for_each(|file| self.reads.put_duplicate(file, records[file], line.columns[2]));
         }
         self.text = text;
@@ -111,7 +111,7 @@ impl<'a> InStep<'a> {
     fn differ(&mut self, at: u64, records: [RecordRef<'_>; 2], text: &[Vec<u8>; 2]) {
         let difference = || Difference { place: at, lines: text.clone().map(Some) };
         self.verdict.note(Level::L0, difference);
-        let lines = text.each_ref().map(|text| Line::new(text));
+        let lines = text.each_ref().map(|text| SamLine::new(text));
         for file in [0, 1] {
             self.reads.put(file, records[file], &lines[file]);
         }
@@ -138,7 +138,7 @@ impl<'a> InStep<'a> {
         self.alone += 1;
         let [text, _] = &mut self.text;
         write(&self.headers[file], record, text);
-        self.reads.put(file, record, &Line::new(text));
+        self.reads.put(file, record, &SamLine::new(text));
         if self.verdict.first(Level::L2).is_some() {
             return;
         }
@@ -149,8 +149,8 @@ impl<'a> InStep<'a> {
         }
     }
 
-    /// What it came to.
-    pub fn finish(mut self) -> RecordVerdict {
+    /// Returns the result.
+    pub fn finish(mut self) -> RecordResult {
         self.end_neighbours();
         let mut verdict = self.verdict;
         verdict.same_reads = self.alone == 0 && self.reads.same_reads();
@@ -159,19 +159,19 @@ impl<'a> InStep<'a> {
     }
 
     fn end_neighbours(&mut self) {
-        let Neighbours { balance, first, .. } = std::mem::take(&mut self.neighbours);
+        let SamePosition { balance, first, .. } = std::mem::take(&mut self.neighbours);
         if let Some(first) = first.filter(|_| !balance.is_even()) {
             self.verdict.note(Level::L2, || first);
         }
     }
 }
 
-fn place(record: RecordRef<'_>) -> Place {
+fn place(record: RecordRef<'_>) -> PositionAndStrand {
     (record.ref_id(), record.pos(), record.flags().is_reverse())
 }
 
 /// RNAME, POS and strand: a place that means the same in both files.
-fn by_name<'a>(line: &Line<'a>, record: RecordRef<'_>) -> (&'a [u8], &'a [u8], u16) {
+fn by_name<'a>(line: &SamLine<'a>, record: RecordRef<'_>) -> (&'a [u8], &'a [u8], u16) {
     (line.columns[2], line.columns[3], record.flags().0 & Flags::REVERSE)
 }
 

@@ -1,26 +1,26 @@
-//! What the comparison says.
+//! The result of a comparison.
 
 use std::fmt;
 use std::path::PathBuf;
 
-use super::header::HeaderVerdict;
+use super::header::HeaderResult;
 use super::level::Level;
 use super::line::shown;
-use super::step::RecordVerdict;
+use super::step::RecordResult;
 
 /// How far two files agree, and what differs. `Display` says it in a few lines.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct ComparisonResult {
     pub(super) files: [PathBuf; 2],
     pub(super) counts: [u64; 2],
     /// The parts that were not compared: of headers, and of records.
     pub(super) ignored: [String; 2],
-    /// Nothing where headers were not to be compared.
-    pub(super) header: Option<HeaderVerdict>,
-    pub(super) records: RecordVerdict,
+    /// `None` where headers are not compared.
+    pub(super) header: Option<HeaderResult>,
+    pub(super) records: RecordResult,
 }
 
-impl Verdict {
+impl ComparisonResult {
     /// The strictest level that holds; none if the files are different.
     pub fn level(&self) -> Option<Level> {
         let levels = [Level::L0, Level::L1, Level::L2, Level::L3];
@@ -54,7 +54,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ComparisonResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [header, records] = &self.ignored;
         match self.level() {

@@ -7,16 +7,16 @@ use readmill_filters::adapter::{AdapterRules, Marker};
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Result};
 
-/// Where reads come from that are not aligned yet, and what aligns them.
+/// Reads that are not aligned yet, and their aligner.
 #[derive(Clone, Debug)]
 pub struct Aligning {
     /// The reference: its index stands beside it.
     pub reference: PathBuf,
     /// The reads.
     pub lanes: Vec<Lane>,
-    /// What they carry on to their records.
-    pub carrying: Carrying,
-    /// What aligns them.
+    /// How barcodes and comments become tags.
+    pub read_tags: ReadTags,
+    /// The aligner.
     pub aligner: Aligner,
     /// Its options that are not its defaults, for `@PG`.
     pub words: Vec<String>,
@@ -35,27 +35,27 @@ impl Aligning {
         if !self.words.is_empty() {
             words.push(format!("{flag} '{}'", self.words.join(" ")));
         }
-        words.extend(self.carrying.words());
+        words.extend(self.read_tags.words());
         words
     }
 }
 
-/// What reads carry on to their records beside bases and qualities.
+/// How comments, barcodes and adapters of reads become tags of their records.
 #[derive(Clone, Debug, Default)]
-pub struct Carrying {
+pub struct ReadTags {
     /// Comments, which are optional fields as SAM text has them.
     pub comments: bool,
-    /// UMIs at the end of names, behind this separator, or, if that is nothing, where sequencers put them.
+    /// UMIs at the end of names, after this separator, or, if that is `None`, where sequencers put them.
     pub name_umis: Option<Option<u8>>,
-    /// What bases of the reads of a template are for, one for each segment; nothing if all are of the template.
+    /// The purpose of the bases of each read, one structure for each segment; empty if all bases are of the template.
     pub structures: Vec<ReadStructure>,
-    /// What is marked as an adapter, if that is asked for.
+    /// The adapters to mark, if any.
     pub adapters: Option<AdapterRules>,
     /// How the rules differ from their defaults, as flags, for `@PG`.
     pub adapter_words: Vec<String>,
 }
 
-impl Carrying {
+impl ReadTags {
     fn words(&self) -> Vec<String> {
         let separator =
             |it: &Option<u8>| it.map_or(String::new(), |byte| format!("={}", char::from(byte)));
@@ -81,7 +81,7 @@ impl Carrying {
     }
 }
 
-/// What aligns reads.
+/// An aligner and its options.
 #[derive(Clone, Debug)]
 pub enum Aligner {
     /// bwa mem.
@@ -162,8 +162,8 @@ impl Aligning {
     pub fn check(&self) -> Result<()> {
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         readmill_align::check_processor(self.aligner.flag() == "--bwa")?;
-        self.carrying.adapters.as_ref().map(Marker::new).transpose()?;
-        let structures = self.carrying.structures.len();
+        self.read_tags.adapters.as_ref().map(Marker::new).transpose()?;
+        let structures = self.read_tags.structures.len();
         if let Some(records) = self.lanes.iter().find(|lane| lane.records)
             && let Some(fastq) = self.lanes.iter().find(|lane| !lane.records)
         {

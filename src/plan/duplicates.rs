@@ -1,4 +1,4 @@
-//! How duplicates are marked: what is asked for.
+//! How duplicates are marked: the request.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use readmill_record::{Error, Result, tag};
 pub struct Duplicates {
     /// Which records of a duplicate template are flagged.
     pub mode: DuplicateMode,
-    /// What they are judged by.
+    /// The rules of duplicates.
     pub rules: Rules,
-    /// What is written to records.
+    /// The flags and tags written to records.
     pub writing: Writing,
     /// Whether the pixel distance is that of the instrument that the first read names.
     pub auto_distance: bool,
-    /// Whether optical duplicates are not to be looked for, even where they would be told.
+    /// Whether optical duplicates are not looked for, even where names would show them.
     pub optical_off: bool,
     /// Whether the run makes no sense without optical duplicates.
     pub needs_optical: bool,

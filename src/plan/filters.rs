@@ -1,4 +1,4 @@
-//! Which reads go on, and what is changed of them: what is asked for.
+//! Filters and edits of reads: the request.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub struct Filters {
     pub dictionary: Option<PathBuf>,
     /// Replace all read groups by this one.
     pub read_group: Option<String>,
-    /// Tell mates of each other, by these rules.
+    /// Fix mate information, by these rules.
     pub fix_mates: Option<Rules>,
     /// Write NM, MD and UQ, by the reference of the run's means, when duplicates are marked and before qualities are
     /// recalibrated.
@@ -65,7 +65,7 @@ pub enum Unmapped {
 pub struct Sampling {
     /// How much of all, above 0 and up to 1.
     pub fraction: f64,
-    /// What decides which; nothing: the header does.
+    /// The seed of the choice; `None`: made from the header.
     pub seed: Option<u32>,
     /// Once duplicates are marked, among all reads.
     pub after_duplicates: bool,

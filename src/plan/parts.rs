@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use super::{Elsewhere, Format, Output, Plan};
+use super::{ExtraOutput, Format, Output, Plan};
 
 /// Parts of an output, at most: each is open twice, and a process may have 1,024 files open where nobody has said
 /// otherwise.
@@ -66,7 +66,7 @@ impl Output {
 impl Plan {
     /// Refuses parts where it is not known how many reads will come when the first of them leave.
     pub(super) fn check_parts(&self) -> Result<()> {
-        if let Some(Elsewhere::Split(split)) = &self.elsewhere
+        if let Some(ExtraOutput::Split(split)) = &self.extra
             && split.output.is_in_parts()
         {
             return Err(Error::usage("a split has no main output that could be cut into parts")

@@ -1,4 +1,4 @@
-//! How base qualities are recalibrated: what is asked for.
+//! How base qualities are recalibrated: the request.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use readmill_record::{Error, Result};
 pub struct Recalibration {
     /// Where the table comes from.
     pub source: TableSource,
-    /// How it is applied; nothing for a table alone.
+    /// How it is applied; `None` for a table alone.
     pub apply: Option<Apply>,
 }
 
@@ -18,14 +18,14 @@ pub struct Recalibration {
 #[derive(Clone, Debug)]
 pub enum TableSource {
     /// The reads themselves.
-    Reads(Box<Training>),
+    Reads(Box<TableRequest>),
     /// A report, ours or GATK's.
     File(PathBuf),
 }
 
-/// What is counted, against what.
+/// A recalibration table to count: the reference data and the counting.
 #[derive(Clone, Debug)]
-pub struct Training {
+pub struct TableRequest {
     /// The reference, as FASTA.
     pub reference: PathBuf,
     /// Known sites, as VCF, BCF or BED.
@@ -34,7 +34,7 @@ pub struct Training {
     pub allow_empty: bool,
     /// Leave out positions at which the reads themselves differ too often, in place of known sites.
     pub bootstrap: bool,
-    /// Where reads must lie to be counted; nothing means everywhere.
+    /// Where reads must lie to be counted; empty means everywhere.
     pub intervals: Vec<String>,
     /// Where they must not.
     pub exclude_intervals: Vec<String>,
@@ -53,44 +53,44 @@ pub struct Training {
 pub struct Apply {
     /// Which quality becomes which.
     pub applying: Applying,
-    /// What else is written to reads.
+    /// Other changes of reads.
     pub writing: Writing,
 }
 
 impl Recalibration {
-    /// What the reads are counted against, if they are.
-    pub fn training(&self) -> Option<&Training> {
+    /// Returns the table to count, if there is one.
+    pub fn table_request(&self) -> Option<&TableRequest> {
         match &self.source {
-            TableSource::Reads(training) => Some(training),
+            TableSource::Reads(table_request) => Some(table_request),
             TableSource::File(_) => None,
         }
     }
 
     /// Whether all reads must have been counted before the first can leave.
     pub fn holds_everything(&self) -> bool {
-        self.training().is_some_and(|training| self.apply.is_some() || training.bootstrap)
+        self.table_request().is_some_and(|table_request| self.apply.is_some() || table_request.bootstrap)
     }
 
     /// The files it reads.
     pub fn inputs(&self) -> impl Iterator<Item = &PathBuf> {
-        let training = self.training().into_iter();
+        let table_request = self.table_request().into_iter();
         let table = match &self.source {
             TableSource::File(path) => Some(path),
             TableSource::Reads(_) => None,
         };
-        training.flat_map(|it| [&it.reference].into_iter().chain(&it.known_sites)).chain(table)
+        table_request.flat_map(|it| [&it.reference].into_iter().chain(&it.known_sites)).chain(table)
     }
 
     /// Checks what does not go together.
     pub fn check(&self) -> Result<()> {
-        let Some(training) = self.training() else { return Ok(()) };
-        if training.known_sites.is_empty() && !training.bootstrap {
+        let Some(table_request) = self.table_request() else { return Ok(()) };
+        if table_request.known_sites.is_empty() && !table_request.bootstrap {
             return Err(Error::usage(
                 "without known sites every variant of the sample counts as an error of the sequencer",
             )
             .hint("give --known-sites FILE (VCF, BCF or BED: dbSNP, Mills …) as often as needed; where there are none, sort by coordinate with --bqsr-bootstrap"));
         }
-        if self.apply.is_none() && training.table.is_none() {
+        if self.apply.is_none() && table_request.table.is_none() {
             return Err(Error::usage("a recalibration table is asked for, and has no name")
                 .hint("give one by --bqsr-table"));
         }
@@ -101,12 +101,12 @@ impl Recalibration {
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match &self.source {
-            TableSource::Reads(training) => training.say(self.apply.is_none(), &mut words),
+            TableSource::Reads(table_request) => table_request.say(self.apply.is_none(), &mut words),
             TableSource::File(path) => {
                 words.extend(["--bqsr-apply".into(), path.display().to_string()]);
             }
         }
-        let counting = self.training().map(|training| &training.counting);
+        let counting = self.table_request().map(|table_request| &table_request.counting);
         let apply = self.apply.as_ref();
         let preserve = counting.map(|it| it.preserve_less_than);
         let preserve = preserve.or(apply.map(|it| it.applying.preserve_below));
@@ -126,7 +126,7 @@ impl Recalibration {
     }
 }
 
-impl Training {
+impl TableRequest {
     fn say(&self, alone: bool, words: &mut Vec<String>) {
         words.push(if alone { "--bqsr-table-only" } else { "--bqsr" }.into());
         let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);

@@ -1,4 +1,4 @@
-//! What is learnt of the reads in passing.
+//! Tallies in the same pass: the request.
 
 use std::path::{Path, PathBuf};
 

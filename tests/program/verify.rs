@@ -6,8 +6,8 @@ use crate::support;
 
 use std::path::Path;
 
+use readmill::console::Console;
 use readmill::plan::{DuplicateMode, Duplicates, Plan, Verbosity};
-use readmill::report::Report;
 use readmill::{Additions, Summary};
 use readmill_record::{Batch, Changes, Error, ErrorKind, RecordRef, Step, edit};
 use readmill_sort::Order;
@@ -117,10 +117,10 @@ fn alter(fault: Fault, record: RecordRef<'_>, out: &mut Vec<u8>) {
 fn plan(input: &Path, output: &Path, holds: bool) -> Plan {
     let mut plan = Plan::new([input], output);
     plan.tallies.verify = true;
-    plan.means.threads = 2;
-    plan.means.verbosity = Verbosity::Quiet;
+    plan.resources.threads = 2;
+    plan.resources.verbosity = Verbosity::Quiet;
     if holds {
-        plan.means.memory = 64 << 20;
+        plan.resources.memory = 64 << 20;
         plan.steps.sort = Some(Order::Coordinate);
         plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
     }
@@ -131,7 +131,7 @@ fn run(plan: &Plan, fault: Fault, late: bool) -> Result<Summary, Error> {
     let make = move |_: &mut _| Ok(Box::new(FaultyStep(fault)) as Box<dyn Step>);
     let none = Additions::default();
     let additions = if late { none.late_step(make) } else { none.step(make) };
-    readmill::run_with(plan, additions, &Report::new(Verbosity::Quiet))
+    readmill::run_with(plan, additions, &Console::new(Verbosity::Quiet))
 }
 
 #[test]

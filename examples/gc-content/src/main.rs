@@ -1,6 +1,6 @@
 //! Sorts reads and marks duplicates, as `readmill prep` does; drops short reads, and counts G and C, in the same pass.
 use readmill::plan::{DuplicateMode, Duplicates, Plan, Verbosity};
-use readmill::{Additions, Watched, report::Report};
+use readmill::{Additions, SharedTally, console::Console};
 use readmill_record::{Batch, Changes, Error, Result, Step, Tally};
 use readmill_sort::Order;
 
@@ -50,9 +50,9 @@ fn main() -> Result<()> {
     let mut plan = Plan::new([input], output);
     (plan.steps.sort, plan.tallies.verify) = (Some(Order::Coordinate), true);
     plan.steps.duplicates = Some(Duplicates::marked(DuplicateMode::Auto));
-    let gc = std::sync::Arc::new(Watched::new(Gc));
+    let gc = std::sync::Arc::new(SharedTally::new(Gc));
     let additions = Additions::default().step(|_| Ok(Box::new(DropShorter(30)))).tally(gc.clone());
-    readmill::run_with(&plan, additions, &Report::new(Verbosity::Normal))?;
+    readmill::run_with(&plan, additions, &Console::new(Verbosity::Normal))?;
     println!("{:.4}", gc.total()?);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is marked as an adapter, as flags.
+//! Flags of adapter marking.
 
 use std::path::PathBuf;
 
@@ -128,7 +128,7 @@ impl AdapterFlags {
         .collect()
     }
 
-    /// What is asked for.
+    /// Returns the rules, if adapters are marked.
     pub fn rules(&self) -> Result<Option<AdapterRules>> {
         if !self.mark_adapters {
             return Ok(None);

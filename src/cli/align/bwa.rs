@@ -100,7 +100,7 @@ fn option<'a>(
     Ok(())
 }
 
-/// What a letter without a value switches on.
+/// Returns the switch of a letter without a value.
 fn switch<'a>(to: &'a mut BwaOptions, letter: &str) -> Option<&'a mut bool> {
     Some(match letter {
         "S" => &mut to.skip_mate_rescue,

@@ -10,7 +10,7 @@ use super::bwa::BwaFlags;
 use super::minibwa::MinibwaFlags;
 use super::shared::SharedFlags;
 
-/// What aligns reads.
+/// An aligner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum KernelName {
     /// bwa mem
@@ -27,7 +27,7 @@ pub enum KernelName {
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct KernelFlags {
-    /// What aligns; each has an index of its own
+    /// Aligner; each has an index of its own
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
     #[command(flatten)]

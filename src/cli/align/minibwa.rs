@@ -111,7 +111,7 @@ fn option<'a>(
     Ok(())
 }
 
-/// What a letter without a value switches on.
+/// Returns the switch of a letter without a value.
 fn switch(to: &mut MinibwaOptions, letter: char) -> Option<&mut bool> {
     Some(match letter {
         'P' => &mut to.skip_pairing,

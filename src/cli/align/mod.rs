@@ -3,10 +3,10 @@
 mod adapters;
 #[cfg(feature = "bwa")]
 mod bwa;
-mod carrying;
 mod kernel;
 #[cfg(feature = "minibwa")]
 mod minibwa;
+mod read_tags;
 mod shared;
 
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use readmill_record::{Error, Result};
 pub use kernel::KernelName;
 
 use super::common::OutputFlags;
-use super::meant::{is_named_as_records, no_output};
+use super::hints::{is_named_as_records, no_output};
 use super::prep::StepFlags;
 use kernel::KernelFlags;
 
@@ -33,7 +33,7 @@ use kernel::KernelFlags;
     after_help = "Records are those of the aligner itself, of bwa mem 0.7.17 or minibwa 0.6, with -K 100000000, whatever the \
 number of threads. The index beside REF is that of bwa-mem2 or minibwa: readmill index REF makes it. Steps are applied in the order that readmill prep --help tells."
 )]
-pub struct Align {
+pub struct AlignArgs {
     /// Reference: FASTA, plain or by gzip, with its index beside it
     #[arg(value_name = "REF")]
     fasta: PathBuf,
@@ -60,14 +60,14 @@ pub struct Align {
     #[command(flatten)]
     steps: StepFlags,
     #[command(flatten)]
-    carrying: carrying::CarryingFlags,
+    read_tags: read_tags::ReadTagFlags,
     #[command(flatten)]
     adapters: adapters::AdapterFlags,
     #[command(flatten)]
     kernel: KernelFlags,
 }
 
-impl Align {
+impl AlignArgs {
     /// A heap for each thread.
     pub fn heaps(&self) -> Heaps {
         Heaps::Aligning(self.output.threads())
@@ -86,22 +86,24 @@ impl Align {
         let mut plan = self.output.plan("align", self.reads.clone(), steps)?;
         plan.tallies.sample = self.steps.sample();
         plan.tallies.adapters = self.adapters.metrics();
-        if plan.means.reference.is_none() && self.fasta.is_file() {
+        if plan.resources.reference.is_none() && self.fasta.is_file() {
             let fasta = Fasta::new(&self.fasta);
-            plan.means.reference = Some(fasta.clone());
+            plan.resources.reference = Some(fasta.clone());
             plan.output.iter_mut().for_each(|output| output.cram.reference = Some(fasta.clone()));
         }
         let aligning = Aligning {
             reference: self.fasta.clone(),
             lanes: self.lanes()?,
-            carrying: self.carrying.carrying(self.adapters.rules()?, self.adapters.words()),
+            read_tags: self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words()),
             aligner,
             words,
             as_given: self.as_given,
         };
         if !self.output.says_memory() {
-            plan.means.memory =
-                plan.means.memory.saturating_add(memory::of_aligning(&aligning, plan.means.threads)?);
+            plan.resources.memory = plan
+                .resources
+                .memory
+                .saturating_add(memory::of_aligning(&aligning, plan.resources.threads)?);
         }
         plan.aligning = Some(aligning);
         Ok(plan)
@@ -142,7 +144,7 @@ impl Align {
             return Err(Error::usage("reads of SAM, BAM and CRAM keep their read groups")
                 .hint("leave -R out; --read-group puts all reads into one"));
         }
-        if self.single || self.interleaved || self.carrying.says_comments() {
+        if self.single || self.interleaved || self.read_tags.says_comments() {
             return Err(Error::usage("--single, -p and -C are for FASTQ")
                 .hint("leave them out: records of SAM, BAM and CRAM tell themselves"));
         }

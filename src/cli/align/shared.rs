@@ -1,12 +1,12 @@
-//! What every aligner can be told.
+//! Flags of every aligner.
 
 use clap::Args;
 
-/// What every aligner can be told.
+/// Flags of every aligner.
 #[derive(Args, Default)]
 #[command(next_help_heading = "Alignment")]
 pub struct SharedFlags {
-    /// Bases of the reads that decide together how long inserts are [default: 100000000]
+    /// Bases of reads in one batch from which insert sizes are inferred together [default: 100000000]
     #[arg(short = 'K', long, value_name = "N")]
     pub cohort_bases: Option<u64>,
     /// Clip supplementary alignments softly

@@ -1,6 +1,6 @@
 //! Inputs that cost memory: each run stays within `-m`, or is refused with the `-m` that is enough.
 //!
-//! The tested program audits itself (see `src/audit.rs`). It ends with code 101 if more is allocated than charged, or
+//! The tested program audits itself (see `src/run/audit.rs`). It ends with code 101 if more is allocated than charged, or
 //! if the process exceeds `-m`. So code 0 means that a run stayed within `-m`, and code 1 that it was refused in
 //! time.
 

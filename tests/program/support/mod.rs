@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
 use readmill::Plan;
-use readmill::plan::{Format, Index, Means, Output, Steps, Tallies, Verbosity};
-use readmill::report::Report;
+use readmill::console::Console;
+use readmill::plan::{Format, Index, Output, Resources, Steps, Tallies, Verbosity};
 use readmill_format::bgzf::Codec;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_format::{bam, bgzf, sam};
@@ -75,9 +75,9 @@ impl TestDir {
                 fastq: Default::default(),
                 cram: Default::default(),
             }),
-            elsewhere: None,
+            extra: None,
             tallies: Tallies::default(),
-            means: Means {
+            resources: Resources {
                 threads,
                 memory: 128 << 20,
                 temp_dirs: vec![self.0.path().to_path_buf()],
@@ -93,7 +93,7 @@ impl TestDir {
             let mut text = String::new();
             reader.read_to_string(&mut text).map(|_| text)
         });
-        let done = readmill::run(&plan, &Report::new(Verbosity::Quiet));
+        let done = readmill::run(&plan, &Console::new(Verbosity::Quiet));
         drop(writer);
         let text = read.join().expect("the reader").expect("the output is text");
         done.map(|_| text)

@@ -1,6 +1,6 @@
 //! One sort on one thread, with a clock around each call that readmill makes serially.
 //!
-//! These are the calls of the passes in `src/pass`, on the same types, with the same sizes: a claim, what is done to
+//! These are the calls of the passes in `src/pipeline`, on the same types, with the same sizes: a claim, what is done to
 //! it in parallel, its link, and so on, ticket by ticket. Left out is what the runner and the progress display do
 //! between them, which is done once for a ticket, not for a record; and that runs on disk are merged before the
 //! end where there are very many.
@@ -63,7 +63,7 @@ fn plan(memory: u64, threads: usize, level: u8) -> Plan {
     let mut plan = Plan { command: "sort", ..Plan::new(Vec::<PathBuf>::new(), "") };
     plan.steps = Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() };
     plan.output = plan.output.map(|output| Output { level: Some(level), ..output });
-    (plan.means.threads, plan.means.memory) = (threads, memory);
+    (plan.resources.threads, plan.resources.memory) = (threads, memory);
     plan
 }
 

@@ -46,7 +46,7 @@ pub struct Args {
 /// Measures once and prints wall seconds and CPU seconds.
 pub fn run(args: &Args) -> Result<()> {
     if args.settled {
-        allocator::settle(Heaps::Aligning(args.threads));
+        allocator::configure(Heaps::Aligning(args.threads));
     }
     let options = BwaOptions { cohort_bases: Some(args.cohort_bases), ..BwaOptions::default() };
     let kernel: Arc<dyn Kernel> =

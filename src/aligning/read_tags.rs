@@ -1,0 +1,275 @@
+//! Tags that records get from reads: optional fields from comments, barcodes from names and bases.
+
+use readmill_fastq::{Purpose, template_name};
+use readmill_format::sam::parse_fields;
+use readmill_markdup::umi::source::in_name;
+use readmill_record::tag::{self, Fields, Tag};
+use readmill_record::{Error, Read, ReadBatch, Result};
+
+use crate::plan::ReadTags;
+
+/// Fields that are the aligner's to write, or that say how a record is to be read.
+const OF_ALIGNERS: [Tag; 10] =
+    [*b"NM", *b"MD", tag::MC, *b"MQ", *b"AS", *b"XS", *b"SA", *b"XA", *b"pa", tag::CG];
+
+/// Where barcodes go, what stands between several of them, and where their qualities go (SAM optional fields
+/// specification; qualities of UMIs only, as fgumi 0.9.0 `extract -q` has it).
+const PLACES: [(Purpose, Tag, Option<Tag>); 3] = [
+    (Purpose::Sample, *b"BC", None),
+    (Purpose::Cell, *b"CB", None),
+    (Purpose::Molecule, *b"RX", Some(*b"QX")),
+];
+
+/// The meaning of comments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Comments {
+    /// Ignored.
+    Ignored,
+    /// Optional fields as SAM text has them.
+    Text {
+        /// Whether the aligner writes RG.
+        has_group: bool,
+    },
+    /// Optional fields as BAM stores them.
+    Stored,
+}
+
+/// Barcodes of a template.
+#[derive(Clone, Default)]
+struct Barcode {
+    bases: Vec<u8>,
+    /// Phred + 33; nothing if some have none.
+    qualities: Option<Vec<u8>>,
+}
+
+impl Barcode {
+    fn clear(&mut self) {
+        self.bases.clear();
+        self.qualities.get_or_insert_default().clear();
+    }
+
+    fn add(&mut self, bases: &[u8], qualities: Option<&[u8]>) {
+        let joined = !self.bases.is_empty();
+        let join = |to: &mut Vec<u8>, by, more: &[u8]| {
+            to.extend(joined.then_some(by));
+            to.extend_from_slice(more);
+        };
+        join(&mut self.bases, b'-', bases);
+        match (&mut self.qualities, qualities) {
+            (Some(so_far), Some(more)) => join(so_far, b' ', more),
+            (so_far, _) => *so_far = None,
+        }
+    }
+}
+
+/// Cuts barcodes off the reads, and stores the fields of their records.
+pub fn apply(
+    wanted: &ReadTags,
+    comments: Comments,
+    reads: &mut ReadBatch,
+    blame: impl Fn(Error, &ReadBatch, usize) -> Error,
+) -> Result<()> {
+    if wanted.is_nothing() && comments == Comments::Ignored {
+        return Ok(());
+    }
+    let segments = reads.segments().max(1);
+    let marked = wanted.adapters.as_ref().map(|_| tag::XT);
+    let group = (comments == Comments::Text { has_group: true }).then_some(tag::RG);
+    let of_others: Vec<Tag> = OF_ALIGNERS.into_iter().chain(marked).chain(group).collect();
+    let (mut barcodes, mut shared, mut own) = (<[Barcode; 3]>::default(), Vec::new(), Vec::new());
+    for first in (0..reads.len()).step_by(segments) {
+        barcodes.iter_mut().for_each(Barcode::clear);
+        if let Some(separator) = wanted.name_umis {
+            let umi = in_name(template_name(reads.read(first).name), separator);
+            let umi = umi.map_err(|error| blame(error, reads, first))?;
+            barcodes[2].add(&umi.to_text(), None);
+        }
+        for at in first..first + segments {
+            cut(wanted, reads, at, at - first, &mut barcodes)
+                .map_err(|error| blame(error, reads, at))?;
+        }
+        shared.clear();
+        write(&barcodes, &mut shared);
+        for at in first..first + segments {
+            own.clear();
+            let comment = reads.read(at).comment;
+            let kept = match comments {
+                Comments::Ignored => Ok(()),
+                Comments::Text { .. } => comment_fields(comment, &of_others, &shared, &mut own),
+                Comments::Stored => keep(comment, &of_others, &shared, &mut own),
+            };
+            kept.map_err(|error| blame(error, reads, at))?;
+            own.extend_from_slice(&shared);
+            note(&own, reads).map_err(|error| blame(error, reads, at))?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes the barcodes of read `at`, the `segment`th of its template, and leaves what is to be aligned.
+fn cut(
+    wanted: &ReadTags,
+    reads: &mut ReadBatch,
+    at: usize,
+    segment: usize,
+    barcodes: &mut [Barcode; 3],
+) -> Result<()> {
+    let Some(structure) = wanted.structures.get(segment) else { return Ok(()) };
+    let Read { bases, qualities, .. } = reads.read(at);
+    if bases.len() < structure.least_bases() {
+        let what = format!(
+            "the read has {} bases, and {structure} takes at least {}",
+            bases.len(),
+            structure.least_bases()
+        );
+        return Err(Error::input(what).hint("reads that were trimmed have structures that end in +T"));
+    }
+    let mut template = 0..0;
+    for (purpose, range) in structure.pieces(bases.len()) {
+        if purpose == Purpose::Template {
+            template = range;
+        } else if let Some(place) = PLACES.iter().position(|(of, ..)| *of == purpose) {
+            barcodes[place].add(&bases[range.clone()], qualities.map(|all| &all[range]));
+        }
+    }
+    reads.trim(at, template);
+    Ok(())
+}
+
+/// Writes the fields of a template's barcodes.
+fn write(barcodes: &[Barcode; 3], out: &mut Vec<u8>) {
+    let mut field = |tag: Tag, text: &[u8]| {
+        out.extend_from_slice(&tag);
+        out.push(b'Z');
+        out.extend_from_slice(text);
+        out.push(0);
+    };
+    for (barcode, (_, tag, qualities_tag)) in barcodes.iter().zip(PLACES) {
+        if barcode.bases.is_empty() {
+            continue;
+        }
+        field(tag, &barcode.bases);
+        if let (Some(tag), Some(qualities)) = (qualities_tag, &barcode.qualities) {
+            field(tag, qualities);
+        }
+    }
+}
+
+/// Appends the fields of a comment but for those `of_others` and the `shared` ones.
+fn comment_fields(comment: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    if comment.is_empty() {
+        return Ok(());
+    }
+    let mut all = Vec::new();
+    parse_fields(comment, &mut all).map_err(|error| {
+        Error::input(format!("its comment: {}", error.what))
+            .hint("-C takes comments that are fields of SAM, as samtools fastq -T writes them; leave it out for others")
+    })?;
+    keep(&all, of_others, shared, out)
+}
+
+/// Appends those of the fields in `all` that nobody else writes.
+fn keep(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    let mut fields = Fields::new(all);
+    let mut at = 0;
+    while let Some(field) = fields.next() {
+        let end = all.len() - fields.rest().len();
+        if !of_others.contains(&field.tag) && tag::find(shared, field.tag).is_none() {
+            if tag::find(&out[start..], field.tag).is_some() {
+                let name = String::from_utf8_lossy(&field.tag).into_owned();
+                return Err(Error::input(format!("it has the field {name} twice")));
+            }
+            out.extend_from_slice(&all[at..end]);
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+/// Adds fields to the text, for the next read.
+fn note(fields: &[u8], reads: &mut ReadBatch) -> Result<()> {
+    let start = reads.text().len();
+    let (Ok(from), Ok(to)) = (u32::try_from(start), u32::try_from(start + fields.len())) else {
+        return Err(Error::usage("the reads take more memory than there is for a batch"));
+    };
+    reads.text_mut().extend_from_slice(fields);
+    reads.push_fields(from..to);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(records: &[(&str, &str, &str)]) -> ReadBatch {
+        let mut reads = ReadBatch::new(2, 0);
+        for (name, comment, bases) in records {
+            let [name, comment, bases] = [name, comment, bases].map(|text| text.as_bytes());
+            let qualities: Vec<u8> = (b'0'..).take(bases.len()).collect();
+            reads.push(Read { name, comment, bases, qualities: Some(&qualities) });
+        }
+        reads
+    }
+
+    fn carried(
+        wanted: &ReadTags,
+        comments: Comments,
+        records: &[(&str, &str, &str)],
+    ) -> Result<ReadBatch> {
+        let mut reads = reads(records);
+        apply(wanted, comments, &mut reads, |error, reads, at| {
+            error.qname(reads.read(at).name).record(at as u64)
+        })?;
+        Ok(reads)
+    }
+
+    fn structures(text: &str) -> Vec<readmill_fastq::ReadStructure> {
+        text.split(',').map(|text| text.parse().expect("a structure")).collect()
+    }
+
+    #[test]
+    fn both_reads_of_a_template_carry_the_barcodes_of_both() {
+        let wanted = ReadTags { structures: structures("2M1S+T,3M1B+T"), ..ReadTags::default() };
+        let reads = carried(&wanted, Comments::Ignored, &[("a", "x", "ACGTTT"), ("a", "x", "GGGCA")])
+            .expect("reads");
+        let fields = b"BCZC\0RXZAC-GGG\0QXZ01 012\0";
+        assert_eq!([reads.fields(0), reads.fields(1)], [&fields[..]; 2]);
+        assert_eq!((reads.read(0).bases, reads.read(1).bases), (&b"TTT"[..], &b"A"[..]));
+        assert_eq!(reads.read(0).qualities, Some(&b"345"[..]));
+        let error = carried(&wanted, Comments::Ignored, &[("a", "", "ACG"), ("a", "", "GGG")])
+            .expect_err("too short");
+        assert_eq!(
+            (error.place.record, &error.what[..]),
+            (Some(2), "the read has 3 bases, and 3M1B+T takes at least 4")
+        );
+    }
+
+    #[test]
+    fn barcodes_of_names_come_before_those_of_bases() {
+        let wanted =
+            ReadTags { name_umis: Some(None), structures: structures("2M+T,+T"), ..ReadTags::default() };
+        let name = "M:1:F:1:1101:20:30:AAA+CC/1";
+        let reads =
+            carried(&wanted, Comments::Ignored, &[(name, "", "GTAA"), (name, "", "A")]).expect("reads");
+        assert_eq!(reads.fields(1), b"RXZAAA-CC-GT\0", "qualities of some bases only are no qualities");
+        assert!(carried(&wanted, Comments::Ignored, &[("a", "", "GTAA"), ("a", "", "A")]).is_err());
+    }
+
+    #[test]
+    fn comments_are_fields_but_for_those_of_the_aligner() {
+        let wanted = ReadTags { comments: true, ..ReadTags::default() };
+        let with = |group, comment| {
+            let comments = Comments::Text { has_group: group };
+            let reads = carried(&wanted, comments, &[("a", comment, "A"), ("a", "", "A")])?;
+            assert_eq!(reads.fields(1), b"");
+            Ok::<_, Error>(reads.fields(0).to_vec())
+        };
+        let comment = "RG:Z:x\tNM:i:3\tBC:Z:AC GT\tXX:i:300";
+        assert_eq!(with(true, comment), Ok(b"BCZAC GT\0XXS\x2c\x01".to_vec()));
+        assert_eq!(with(false, "RG:Z:x"), Ok(b"RGZx\0".to_vec()));
+        for wrong in ["1:N:0:ACGT", "BC:Z:A\t", "BC:Z:A\tBC:Z:C", "XX:i:x", "B:Z:A", "XX:Z:\u{7f}"] {
+            assert!(with(true, wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Hints for command lines that users of other tools write by mistake.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use readmill::console::log;
+use readmill::plan::{Format, check_index_mark};
+use readmill_record::{Error, Result};
+
+/// Longer lists of inputs are not repeated.
+const MOST_SHOWN: usize = 8;
+
+/// The arguments of this process. Beside other arguments, `-h` asks samtools view for the header, which filter always
+/// writes, and gives samtools merge and split a header, which readmill does not take: neither asks for help.
+pub fn arguments() -> Result<Vec<OsString>> {
+    let mut args: Vec<OsString> = std::env::args_os().collect();
+    let command = args.get(1).and_then(|command| command.to_str()).unwrap_or_default();
+    let given = args.iter().skip(2);
+    if !given.clone().any(|arg| arg == "-h") || given.clone().all(|arg| arg == "-h") {
+        return Ok(args);
+    }
+    match command {
+        "merge" | "split" => {
+            let what = "-h shows help and stands alone; a header cannot be given";
+            Err(Error::usage(what).hint(
+                "leave -h out: the header is made of those of the inputs; --help shows help anywhere",
+            ))
+        }
+        "filter" => {
+            args.retain(|arg| arg != "-h");
+            Ok(args)
+        }
+        _ => Ok(args),
+    }
+}
+
+/// The refusal of several inputs without an output: each flag probably belongs in front of that input.
+pub fn no_output(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
+    let line = (inputs.len() <= MOST_SHOWN && !flags.is_empty()).then(|| with_flags(flags)).flatten();
+    let hints = line.map_or(String::new(), |line| format!("; did you mean: {line}"));
+    Error::usage(format!("there are {} inputs and no output{hints}", inputs.len()))
+        .hint("give the output by -o FILE, or write the reads of all inputs to standard output by -o -")
+}
+
+/// Refuses a last of several inputs that is not there: it is probably the name of the output.
+pub fn check_last(inputs: &[PathBuf]) -> Result<()> {
+    match inputs {
+        [_, .., last] if last.as_os_str() != "-" => std::fs::metadata(last).map(drop).map_err(|e| {
+            Error::io(format!("{} cannot be read", last.display()), &e)
+                .hint("if it is the output, name it by -o")
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The format that the name of an output tells, with a way out where it is that of another kind of file. A name that
+/// tells none is warned of.
+pub fn named_format(path: &Path, way_out: &'static str) -> Result<Format> {
+    check_index_mark(path)?;
+    let (format, guessed) = Format::of_output(path).map_err(|error| error.hint(way_out))?;
+    if guessed {
+        log(&format!(
+            "readmill: warning: the end of {} tells no format: BAM is written",
+            path.display()
+        ));
+    }
+    Ok(format)
+}
+
+/// Whether the file is called as SAM, BAM and CRAM files are.
+pub fn is_named_as_records(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    [".bam", ".sam", ".sam.gz", ".cram"].iter().any(|end| name.ends_with(end))
+}
+
+/// The command line of this process with each flag in front of the argument it belongs to.
+fn with_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
+    let mut args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    for (flag, path) in flags {
+        let at = args.iter().rposition(|arg| Path::new(arg) == path.as_path())?;
+        args.insert(at, flag.into());
+    }
+    let words = args.iter().map(|arg| quoted(&arg.to_string_lossy()));
+    Some(words.fold("readmill".to_string(), |line, word| line + " " + &word))
+}
+
+/// An argument as a shell takes it.
+fn quoted(arg: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=./,:@%+".contains(c);
+    if !arg.is_empty() && arg.chars().all(plain) {
+        return arg.to_string();
+    }
+    format!("'{}'", arg.replace('\'', r"'\''"))
+}

@@ -1,0 +1,195 @@
+//! A file that is complete under its name, or not there at all.
+
+use std::fs::File;
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Result};
+
+use crate::outputs::signal;
+
+/// A file that appears under its name only when it is complete; or a device or pipe.
+pub struct AtomicFile {
+    file: File,
+    shown: PathBuf,
+    /// The temporary and the final name of a regular file.
+    names: Option<(PathBuf, PathBuf)>,
+}
+
+impl AtomicFile {
+    /// Opens a file that will be named `path`, or the device or pipe at `path`.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
+        if path.as_os_str() == "-" {
+            let file = std::io::stdout().as_fd().try_clone_to_owned().map_err(|e| failed(&e))?;
+            return Ok(AtomicFile { file: file.into(), shown: "standard output".into(), names: None });
+        }
+        let older = std::fs::metadata(path).ok();
+        let name = match &older {
+            Some(meta) if meta.is_dir() => {
+                return Err(Error::usage(format!("{} is a directory", path.display()))
+                    .hint("give the name of a file by -o"));
+            }
+            Some(meta) if !meta.is_file() => {
+                let file = File::options().write(true).open(path).map_err(|e| failed(&e))?;
+                return Ok(AtomicFile { file, shown: path.to_path_buf(), names: None });
+            }
+            _ => resolve_links(path),
+        };
+        let partial = with_suffix(&name, ".partial");
+        let file = signal::create(&partial, path)?;
+        let target = AtomicFile { file, shown: path.to_path_buf(), names: Some((partial, name)) };
+        if let Some(older) = older {
+            target.file.set_permissions(older.permissions()).map_err(|e| failed(&e))?;
+        }
+        Ok(target)
+    }
+
+    /// The path as it was given.
+    pub fn path(&self) -> &Path {
+        &self.shown
+    }
+
+    /// The name of a regular file.
+    pub fn name(&self) -> Option<&Path> {
+        self.names.as_ref().map(|(_, name)| name.as_path())
+    }
+
+    /// Whether it is a regular file, with a name of its own.
+    pub fn is_file(&self) -> bool {
+        self.names.is_some()
+    }
+
+    /// Whether it is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.file.is_terminal()
+    }
+
+    /// Whether it is a pipe.
+    pub fn is_pipe(&self) -> bool {
+        self.file.metadata().is_ok_and(|meta| meta.file_type().is_fifo())
+    }
+
+    /// Writes bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(|e| self.error(&e))
+    }
+
+    /// Returns the file for writing at any offset on any thread; `None` for devices and pipes.
+    pub fn positioned(&self) -> Option<PositionedFile> {
+        self.names.as_ref()?;
+        let file = self.file.try_clone().ok()?;
+        Some(PositionedFile { file, shown: self.shown.clone() })
+    }
+
+    /// Reads `n` bytes of what has been written to a regular file, from `offset` on. Nothing may be written
+    /// meanwhile.
+    pub fn read_from(&self, offset: u64, n: u64) -> Result<impl Read + Send + use<>> {
+        let mut file = self.file.try_clone().map_err(|e| self.error(&e))?;
+        file.seek(SeekFrom::Start(offset)).map_err(|e| self.error(&e))?;
+        Ok(file.take(n))
+    }
+
+    /// Empties a regular file.
+    pub fn restart(&mut self) -> Result<()> {
+        self.file.set_len(0).map_err(|e| self.error(&e))?;
+        self.move_to(0)
+    }
+
+    /// Continues writing at `offset`; does nothing for a device or pipe.
+    pub fn move_to(&mut self, offset: u64) -> Result<()> {
+        match self.names {
+            Some(_) => self.file.seek(SeekFrom::Start(offset)).map(drop).map_err(|e| self.error(&e)),
+            None => Ok(()),
+        }
+    }
+
+    fn error(&self, error: &std::io::Error) -> Error {
+        Error::io(format!("writing {} failed", self.shown.display()), error)
+    }
+
+    /// Syncs the bytes to disk; does nothing for a device or pipe.
+    pub fn sync(&self) -> Result<()> {
+        match self.names {
+            Some(_) => self.file.sync_all().map_err(|e| self.error(&e)),
+            None => Ok(()),
+        }
+    }
+
+    /// Renames the complete file to its final name.
+    pub fn rename(&mut self) -> Result<()> {
+        AtomicFile::rename_all(std::slice::from_mut(self))
+    }
+
+    /// Renames complete files to their final names, all or none.
+    pub fn rename_all(targets: &mut [AtomicFile]) -> Result<()> {
+        let named: Vec<&AtomicFile> = targets.iter().filter(|target| target.is_file()).collect();
+        let names: Vec<&(PathBuf, PathBuf)> =
+            named.iter().filter_map(|target| target.names.as_ref()).collect();
+        signal::rename_all(&names).map_err(|(number, e)| named[number].error(&e))?;
+        let mut dirs: Vec<&Path> = names.iter().filter_map(|(_, name)| name.parent()).collect();
+        dirs.dedup();
+        for dir in dirs.into_iter().filter(|dir| !dir.as_os_str().is_empty()) {
+            let _ = File::open(dir).and_then(|dir| dir.sync_all()); // not every file system can
+        }
+        targets.iter_mut().for_each(|target| target.names = None);
+        Ok(())
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if let Some((partial, _)) = &self.names {
+            signal::remove(partial);
+        }
+    }
+}
+
+/// A regular file that is written at given offsets.
+pub struct PositionedFile {
+    file: File,
+    shown: PathBuf,
+}
+
+impl PositionedFile {
+    /// Writes `bytes` at `offset`.
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let written = self.file.write_all_at(bytes, offset);
+        written.map_err(|e| Error::io(format!("writing {} failed", self.shown.display()), &e))
+    }
+}
+
+/// `path` with `suffix` after its whole name.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Resolves a symbolic link, or a chain of them, even if its target does not exist.
+fn resolve_links(path: &Path) -> PathBuf {
+    if let Ok(found) = std::fs::canonicalize(path) {
+        return found;
+    }
+    let mut path = path.to_path_buf();
+    for _ in 0..40 {
+        let Ok(next) = std::fs::read_link(&path) else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(next);
+    }
+    path
+}
+
+/// Refuses an input that the output's temporary file would overwrite.
+pub fn check_distinct(input: &Path, output: &Path) -> Result<()> {
+    let id = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    let partial = with_suffix(&resolve_links(output), ".partial");
+    match id(input) {
+        Some(file) if id(&partial) == Some(file) => {
+            let what = format!("{} is where the unfinished output goes", input.display());
+            Err(Error::usage(what).hint("rename the input, or write to another name"))
+        }
+        _ => Ok(()),
+    }
+}

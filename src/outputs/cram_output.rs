@@ -1,0 +1,95 @@
+//! The parts that only a CRAM output has: the reference, the number of records so far, and the .crai index.
+
+use std::path::Path;
+
+use readmill_format::cram::{self, Crai, Encoded, EncoderOptions, References};
+use readmill_record::header::HeaderLine;
+use readmill_record::{Error, Header, Ledger, Result};
+
+use crate::outputs::atomic_file::{AtomicFile, with_suffix};
+use crate::plan::{CramStyle, DEFAULT_LEVEL, Output};
+
+/// An output of CRAM.
+pub struct CramOutput {
+    pub writing: EncoderOptions,
+    /// The index, if one is wanted.
+    pub crai: Option<Crai>,
+    records: u64,
+}
+
+impl CramOutput {
+    /// Prepares a CRAM output for reads under `header`, whose contigs are charged to `ledger`.
+    pub fn new(output: &Output, header: &Header, indexed: bool, ledger: &Ledger) -> Result<Self> {
+        let references = references(&output.cram, header, ledger)?;
+        let level = output.level.unwrap_or(DEFAULT_LEVEL).max(1);
+        let writing = EncoderOptions::new(header, output.cram.version, references, level);
+        Ok(CramOutput { writing, crai: indexed.then(Crai::default), records: 0 })
+    }
+
+    /// Fills the record counters of encoded containers, and adds them to the index.
+    pub fn assign_offset(&mut self, encoded: &Encoded, bytes: &mut [u8], records: u64, offset: u64) {
+        encoded.set_record_counters(bytes, self.records);
+        self.records += records;
+        if let Some(crai) = &mut self.crai {
+            encoded.entries().for_each(|(at, entries)| crai.add(entries, offset + at));
+        }
+    }
+
+    /// Writes the index of the file at `path` under its temporary name.
+    pub fn write_index(crai: &Crai, path: &Path) -> Result<AtomicFile> {
+        let mut target = AtomicFile::open(&with_suffix(path, ".crai"))?;
+        target.write(&crai.to_bytes()?)?;
+        target.sync()?;
+        Ok(target)
+    }
+}
+
+/// Returns the reference; `None` where all bases are stored.
+fn references(style: &CramStyle, header: &Header, ledger: &Ledger) -> Result<Option<References>> {
+    let CramStyle { no_reference, reference, cache, .. } = style;
+    if *no_reference {
+        return Ok(None);
+    }
+    let fasta = reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
+    References::new(header, fasta.as_ref(), cache, ledger).map(Some)
+}
+
+/// Adds the M5 that CRAM needs to the @SQ lines, for the contigs of the reference. Refuses a reference whose M5 differs
+/// from the header, as samtools does. Without a reference, some contig must have bases under its M5.
+pub fn complete(header: &mut Header, output: &Output, ledger: &Ledger) -> Result<()> {
+    let reference = match &output.cram {
+        CramStyle { no_reference: true, .. } => return Ok(()),
+        CramStyle { reference: Some(reference), .. } => reference.open(ledger)?,
+        style => {
+            let found = references(style, header, ledger)?.is_none_or(|references| references.has_any());
+            return if found { Ok(()) } else { Err(nowhere()) };
+        }
+    };
+    let numbers = reference.matches(header)?;
+    let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
+    for (line, number) in lines.iter_mut().zip(numbers) {
+        let Some(number) = number else { continue };
+        let md5 = cram::md5(&reference, number)?;
+        match line.get(b"M5") {
+            None => line.set(b"M5", md5.as_bytes()),
+            Some(told) if told.eq_ignore_ascii_case(md5.as_bytes()) => {}
+            Some(told) => return Err(another(line, told, &md5)),
+        }
+    }
+    header.replace(b"SQ", lines, &[])
+}
+
+fn nowhere() -> Error {
+    let what = "no contig of the header has bases under its M5 where REF_CACHE and REF_PATH say, and CRAM is to be written with them";
+    Error::input(what)
+        .hint("give the FASTA file of the reads by --reference, or store all bases: -O cram,no-ref")
+}
+
+fn another(line: &HeaderLine, told: &[u8], md5: &str) -> Error {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (contig, told) = (text(line.get(b"SN").unwrap_or_default()), text(told));
+    Error::input(format!(
+        "contig {contig} has M5 {told} in the header, but {md5} in the reference that CRAM is to be written with"
+    ))
+    .hint("give the reference that the reads were aligned to, or write all bases by -O cram,no-ref")
+}

@@ -1,0 +1,127 @@
+//! Creates a file that belongs to this run alone: no link is followed, and no file of another program is written.
+
+use std::fs::{File, Metadata, TryLockError};
+use std::io::{Error as IoError, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use readmill_record::{Error, Result};
+
+/// Attempts to create a file while other programs create and remove it.
+const ATTEMPTS: usize = 20;
+
+/// The identity of a file under any name: its device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileId(u64, u64);
+
+impl FileId {
+    /// The file that is open.
+    pub fn of(file: &File) -> std::io::Result<Self> {
+        file.metadata().map(|meta| Self::from(&meta))
+    }
+
+    /// Whether the file has this path. A link to it is another file.
+    pub fn is_at(self, path: &Path) -> bool {
+        path.symlink_metadata().is_ok_and(|meta| Self::from(&meta) == self)
+    }
+}
+
+impl From<&Metadata> for FileId {
+    fn from(meta: &Metadata) -> Self {
+        FileId(meta.dev(), meta.ino())
+    }
+}
+
+/// Creates `partial`, the file that is written before it becomes `shown`, and locks it until it is closed.
+///
+/// A regular file of that name is what a run left that was killed, and is removed first; other names it has, and what
+/// is in it, stay. It is an error if another run holds its lock. Anything else of that name, such as a symbolic
+/// link, is an error, too.
+pub fn create(partial: &Path, shown: &Path) -> Result<File> {
+    let failed = |e: &IoError| Error::io(format!("{} cannot be written", shown.display()), e);
+    let busy = || {
+        failed(&IoError::other("another run is writing it"))
+            .hint("wait for that run, or write to another name")
+    };
+    for _ in 0..ATTEMPTS {
+        let file = match File::options().read(true).write(true).create_new(true).open(partial) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                match remove_left_behind(partial).map_err(|e| failed(&e))? {
+                    ExistingFile::Nothing => continue,
+                    ExistingFile::Locked => return Err(busy()),
+                    ExistingFile::Other(what) => {
+                        let what = format!("{} is {what}", partial.display());
+                        return Err(
+                            failed(&IoError::other(what)).hint("remove it, or write to another name")
+                        );
+                    }
+                }
+            }
+            Err(e) => return Err(failed(&e)),
+        };
+        // Before it was locked, another run may have taken it for one that was left behind.
+        let is_locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        if is_locked && FileId::of(&file).is_ok_and(|id| id.is_at(partial)) {
+            return Ok(file);
+        }
+    }
+    Err(busy())
+}
+
+/// The file that has the name of a file to be created.
+enum ExistingFile {
+    /// No file any more.
+    Nothing,
+    /// The file of a run that goes on.
+    Locked,
+    /// Not a regular file, but this.
+    Other(&'static str),
+}
+
+/// Removes a regular file that no run is writing.
+fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
+    let gone = |e: IoError| match e.kind() {
+        ErrorKind::NotFound => Ok(ExistingFile::Nothing),
+        _ => Err(e),
+    };
+    let meta = match path.symlink_metadata() {
+        Ok(meta) => meta,
+        Err(e) => return gone(e),
+    };
+    if let Some(other) = kind(&meta) {
+        return Ok(ExistingFile::Other(other));
+    }
+    // A lock over NFS wants a file that is open for writing; one that is read-only can still be removed.
+    let open = |write| File::options().read(true).write(write).open(path);
+    let file = open(true).or_else(|e| match e.kind() {
+        ErrorKind::PermissionDenied => open(false),
+        _ => Err(e),
+    });
+    let file = match file {
+        Ok(file) => file,
+        Err(e) => return gone(e),
+    };
+    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+        return Ok(ExistingFile::Locked);
+    }
+    let id = FileId::from(&meta);
+    if FileId::of(&file)? == id && id.is_at(path) {
+        std::fs::remove_file(path).map(|()| ExistingFile::Nothing).or_else(gone)
+    } else {
+        Ok(ExistingFile::Nothing) // it changed meanwhile: look again
+    }
+}
+
+/// Returns the kind of a file that is no regular file.
+fn kind(meta: &Metadata) -> Option<&'static str> {
+    let kind = meta.file_type();
+    let kinds = [
+        (kind.is_file(), None),
+        (kind.is_symlink(), Some("a symbolic link")),
+        (kind.is_dir(), Some("a directory")),
+        (kind.is_fifo(), Some("a named pipe")),
+        (kind.is_socket(), Some("a socket")),
+    ];
+    kinds.into_iter().find(|(is, _)| *is).map_or(Some("a device"), |(_, name)| name)
+}

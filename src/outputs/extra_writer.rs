@@ -1,0 +1,297 @@
+//! Writes extra outputs: reads are gathered in buffers, in their order, and encoded on all threads.
+//!
+//! One partition of the main output may have few reads for an extra output. So they are gathered, serially, until a
+//! buffer is full. A full buffer is encoded by the next thread that is about to encode, and buffers are written in
+//! their order. Where buffers end depends on the reads alone.
+//!
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_filters::route::Segments;
+use readmill_format::bgzf::BLOCK_RECORDS;
+use readmill_record::{Batch, Header, Result};
+use readmill_sort::PARTITION;
+
+use crate::outputs::routing::{RoutedRecords, Router};
+use crate::outputs::{CompleteOutput, EncodedPart, PartEncoder, PartWriter, Sink};
+use crate::process::console::Console;
+
+/// The most bytes of all buffers that are being filled.
+const ALL_BUFFERS: usize = 32 << 20;
+
+/// The most bytes of a template that waits for its end.
+const MOST_WAITING: usize = 1 << 20;
+
+/// The most blocks of a buffer: as many as a partition has.
+const MOST_BLOCKS: usize = PARTITION as usize / BLOCK_RECORDS;
+
+/// Returns the bytes that `outputs` extra outputs take: buffers being filled, and as many that wait or are encoded.
+pub fn memory(outputs: usize) -> u64 {
+    2 * ALL_BUFFERS.min(outputs * MOST_BLOCKS * BLOCK_RECORDS) as u64
+}
+
+/// Opens the extra output of a number, when there are reads for it; returns its sink and header.
+pub type OpenExtra<'a> = Box<dyn Fn(usize) -> Result<(Sink, Header)> + Send + Sync + 'a>;
+
+/// All extra outputs.
+pub struct ExtraWriter<'a> {
+    router: Router,
+    open: OpenExtra<'a>,
+    /// The most records in an output before the next one begins; whole templates where they stand together.
+    most_records: Option<u64>,
+    buffer: usize,
+    list: Mutex<Vec<Option<Arc<ExtraSink>>>>,
+    tasks: Mutex<VecDeque<WriteBuffer>>,
+    rolling: Mutex<RollingOutput>,
+    /// The last template so far, and the counts of those before it.
+    edge: Mutex<(Batch, Segments)>,
+    in_flight: usize,
+}
+
+/// The current output where outputs are split by number of records.
+#[derive(Default)]
+struct RollingOutput {
+    at: usize,
+    records: u64,
+    name: Vec<u8>,
+}
+
+/// One extra output.
+struct ExtraSink {
+    header: Header,
+    gathering: Mutex<(Batch, u64)>,
+    written: Mutex<WrittenParts>,
+}
+
+/// The sink, and encoded buffers that wait for those before them.
+struct WrittenParts {
+    sink: Sink,
+    next: u64,
+    ready: BTreeMap<u64, EncodedPart>,
+    records: u64,
+}
+
+/// A full buffer of reads for an output.
+struct WriteBuffer {
+    sink: Arc<ExtraSink>,
+    number: u64,
+    batch: Batch,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> ExtraWriter<'a> {
+    /// Creates a writer whose outputs `open` makes: `opened` of them now, at most `most` in all.
+    pub fn new(
+        router: Router,
+        open: OpenExtra<'a>,
+        (opened, most): (usize, usize),
+        most_records: Option<u64>,
+        in_flight: usize,
+    ) -> Result<Self> {
+        let extra = ExtraWriter {
+            router,
+            open,
+            most_records,
+            buffer: (ALL_BUFFERS / most.max(1) / BLOCK_RECORDS).clamp(1, MOST_BLOCKS) * BLOCK_RECORDS,
+            list: Mutex::default(),
+            tasks: Mutex::default(),
+            rolling: Mutex::default(),
+            edge: Mutex::default(),
+            in_flight,
+        };
+        (0..opened).try_for_each(|number| extra.sink(number).map(drop))?;
+        Ok(extra)
+    }
+
+    /// Returns one thread's router.
+    pub fn router(&self) -> Router {
+        self.router.fork()
+    }
+
+    /// Returns the output of a number, and opens it if necessary.
+    fn sink(&self, number: usize) -> Result<Arc<ExtraSink>> {
+        let mut list = lock(&self.list);
+        if list.len() <= number {
+            list.resize(number + 1, None);
+        }
+        if let Some(sink) = &list[number] {
+            return Ok(Arc::clone(sink));
+        }
+        let (mut sink, header) = (self.open)(number)?;
+        sink.begin(&header)?;
+        let written = WrittenParts { sink, next: 0, ready: BTreeMap::new(), records: 0 };
+        let sink = ExtraSink { header, gathering: Mutex::default(), written: Mutex::new(written) };
+        Ok(Arc::clone(list[number].insert(Arc::new(sink))))
+    }
+
+    /// Takes reads for extra outputs, in their order.
+    pub fn take(&self, routed: RoutedRecords) -> Result<()> {
+        let RoutedRecords { places, edges } = routed;
+        let [first, last] = edges.unwrap_or_default();
+        self.join(first)?;
+        if !last.is_empty() {
+            self.close_edge(&mut lock(&self.edge))?;
+        }
+        for (number, batch) in places {
+            match self.most_records {
+                None => self.gather(number, batch.spans.iter().map(|&span| batch.record(span).raw()))?,
+                Some(most) => self.roll(&batch, most)?,
+            }
+        }
+        self.join(last)
+    }
+
+    /// Takes a template that may continue the last one, or begins a new one.
+    fn join(&self, batch: Batch) -> Result<()> {
+        let Some(&begin) = batch.spans.first() else { return Ok(()) };
+        let mut edge = lock(&self.edge);
+        let (last, _) = &mut *edge;
+        let name = batch.record(begin).qname();
+        let same = last.spans.first().is_some_and(|&span| last.record(span).qname() == name);
+        if !(same && name != b"*") {
+            self.close_edge(&mut edge)?;
+        }
+        let (last, _) = &mut *edge;
+        batch.records().try_for_each(|(stamp, record)| last.push(record.raw(), stamp))?;
+        if last.bytes.len() > MOST_WAITING {
+            self.close_edge(&mut edge)?; // as for all that looks at templates, one that is larger is cut
+        }
+        Ok(())
+    }
+
+    /// Routes the last template, which is complete.
+    fn close_edge(&self, (last, counts): &mut (Batch, Segments)) -> Result<()> {
+        let Router::Templates(by_segment) = &self.router else { return Ok(()) };
+        let mut places = Vec::new();
+        let records = last.spans.iter().map(|&span| last.record(span));
+        by_segment.route(records, counts, |place, record| places.push((place, record.raw())));
+        places.into_iter().try_for_each(|(place, raw)| self.gather(place, std::iter::once(raw)))?;
+        last.clear();
+        Ok(())
+    }
+
+    /// Splits records among outputs, `most` records each.
+    fn roll(&self, batch: &Batch, most: u64) -> Result<()> {
+        let mut rolling = lock(&self.rolling);
+        for (_, record) in batch.records() {
+            let name = record.qname();
+            if rolling.records >= most && (rolling.name != name || name == b"*") {
+                self.close_buffer(rolling.at)?;
+                (rolling.at, rolling.records) = (rolling.at + 1, 0);
+            }
+            rolling.records += 1;
+            if rolling.records >= most {
+                rolling.name.clear();
+                rolling.name.extend_from_slice(name);
+            }
+            self.gather(rolling.at, std::iter::once(record.raw()))?;
+        }
+        Ok(())
+    }
+
+    fn gather<'r>(&self, number: usize, records: impl Iterator<Item = &'r [u8]>) -> Result<()> {
+        let sink = self.sink(number)?;
+        let mut gathering = lock(&sink.gathering);
+        for raw in records {
+            let (batch, number) = &mut *gathering;
+            batch.push(raw, Default::default())?;
+            if batch.bytes.len() >= self.buffer {
+                let buffer = WriteBuffer {
+                    sink: Arc::clone(&sink),
+                    number: *number,
+                    batch: std::mem::take(batch),
+                };
+                *number += 1;
+                lock(&self.tasks).push_back(buffer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the buffer of an output that gets no more reads.
+    fn close_buffer(&self, number: usize) -> Result<()> {
+        let sink = self.sink(number)?;
+        let (batch, number) = &mut *lock(&sink.gathering);
+        let buffer =
+            WriteBuffer { sink: Arc::clone(&sink), number: *number, batch: std::mem::take(batch) };
+        *number += 1;
+        lock(&self.tasks).push_back(buffer);
+        Ok(())
+    }
+
+    /// Adds counts of templates.
+    pub fn count(&self, counts: Segments) {
+        let sums = &mut lock(&self.edge).1;
+        sums.excluded += counts.excluded;
+        sums.repeated += counts.repeated;
+        sums.singles += counts.singles;
+    }
+
+    /// Encodes the full buffers. A thread calls this before it encodes its own reads.
+    pub fn encode(&self) -> Result<()> {
+        loop {
+            let next = lock(&self.tasks).pop_front();
+            let Some(WriteBuffer { sink, number, batch }) = next else { return Ok(()) };
+            sink.encode(number, &batch, self.in_flight)?;
+        }
+    }
+
+    /// Writes the remaining reads, and completes the files under their temporary names. Also returns the number of
+    /// records in each.
+    pub fn complete(self, console: &Console) -> Result<Vec<(u64, CompleteOutput)>> {
+        let mut edge = lock(&self.edge);
+        self.close_edge(&mut edge)?;
+        let counts = edge.1;
+        drop(edge);
+        report_omitted(console, counts);
+        self.encode()?;
+        let mut complete = Vec::new();
+        let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for sink in list.into_iter().flatten() {
+            let (batch, number) = std::mem::take(&mut *lock(&sink.gathering));
+            sink.encode(number, &batch, self.in_flight)?;
+            drop(batch);
+            if let Some(sink) = Arc::into_inner(sink) {
+                let written = sink.written.into_inner().unwrap_or_else(PoisonError::into_inner);
+                complete.push((written.records, written.sink.complete(console)?));
+            }
+        }
+        Ok(complete)
+    }
+}
+
+impl ExtraSink {
+    fn encode(&self, number: u64, batch: &Batch, in_flight: usize) -> Result<()> {
+        let mut part = EncodedPart::default();
+        let writer: PartWriter<'_> = lock(&self.written).sink.writer(&self.header, in_flight);
+        let mut encoder: PartEncoder<'_> = writer.encoder();
+        encoder.encode(batch, &mut part)?;
+        let mut written = lock(&self.written);
+        written.ready.insert(number, part);
+        loop {
+            let WrittenParts { sink, next, ready, records } = &mut *written;
+            let Some(part) = ready.remove(next) else { return Ok(()) };
+            *next += 1;
+            *records += part.records;
+            sink.append(part)?;
+        }
+    }
+}
+
+/// Reports reads that were left out, and unpaired ends.
+fn report_omitted(console: &Console, Segments { excluded, repeated, singles }: Segments) {
+    if excluded > 0 {
+        console.say(&format!("readmill: {excluded} records left out for their flags"));
+    }
+    if repeated > 0 {
+        console.warn(&format!("{repeated} records left out that repeat an end of their template"));
+    }
+    if singles > 0 {
+        console
+            .warn(&format!("{singles} reads are paired, and the other end does not stand beside them"));
+    }
+}

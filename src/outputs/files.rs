@@ -1,0 +1,165 @@
+//! The file of an output, or its parts, which `cat` joins.
+//!
+//! A part is a contiguous range of the records in order, and all parts hold about the same number of record bytes. A
+//! partition goes to the part in which its first record belongs, so parts end where partitions end: at a record and
+//! BGZF block border that threads, memory and spills do not change.
+//!
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use readmill_record::{Error, Result};
+
+use crate::outputs::atomic_file::{AtomicFile, PositionedFile};
+use crate::plan::{MOST_PARTS, Output, part_name};
+
+/// The files of an output, in their order.
+pub struct OutputFiles {
+    /// The path as the user gave it.
+    path: PathBuf,
+    files: Vec<AtomicFile>,
+    /// Bytes of each file, including those with a reserved offset.
+    bytes: Vec<u64>,
+    /// The index of the current file.
+    at: usize,
+    /// Bytes of all records to come, as BAM.
+    expected: u64,
+}
+
+/// A file and an offset in it.
+#[derive(Clone, Copy)]
+pub struct FilePosition {
+    pub file: usize,
+    pub offset: u64,
+}
+
+impl OutputFiles {
+    /// Opens all files.
+    pub fn open(output: &Output) -> Result<Self> {
+        let path = output.path.clone();
+        if output.is_in_parts() && path.symlink_metadata().is_ok() {
+            let what =
+                format!("{} is there already, and the parts would not be its own", path.display());
+            return Err(Error::usage(what).hint("remove it, or give another name by -o"));
+        }
+        let files: Vec<AtomicFile> =
+            output.files().iter().map(|path| AtomicFile::open(path)).collect::<Result<_>>()?;
+        if let Some(other) = files.iter().find(|file| output.is_in_parts() && !file.is_file()) {
+            let what = format!("{} is not a file", other.path().display());
+            return Err(Error::usage(what).hint("remove it, or give another name by -o"));
+        }
+        Ok(OutputFiles { path, bytes: vec![0; files.len()], files, at: 0, expected: 0 })
+    }
+
+    /// Returns the path as the user gave it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the final name; `None` for devices and pipes.
+    pub fn name(&self) -> Option<PathBuf> {
+        match &self.files[..] {
+            [one] => one.name().map(Path::to_path_buf),
+            _ => Some(self.path.clone()),
+        }
+    }
+
+    /// Whether there are several.
+    pub fn are_parts(&self) -> bool {
+        self.files.len() > 1
+    }
+
+    /// Whether they are regular files.
+    pub fn are_regular(&self) -> bool {
+        self.files.iter().all(AtomicFile::is_file)
+    }
+
+    /// Whether it is one, and that a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.files.iter().any(AtomicFile::is_terminal)
+    }
+
+    /// Whether it is one, and that a pipe.
+    pub fn is_pipe(&self) -> bool {
+        self.files.iter().any(AtomicFile::is_pipe)
+    }
+
+    /// Sets how many bytes all records together will have, before the first of them comes.
+    pub fn expect(&mut self, bytes: u64) {
+        self.expected = bytes;
+    }
+
+    /// Continues in the file of the record that `start` bytes of records precede.
+    pub fn go_to(&mut self, start: u64) {
+        let share = u128::from(start) * self.files.len() as u128 / u128::from(self.expected.max(1));
+        self.at = self.at.max((share as usize).min(self.files.len() - 1));
+    }
+
+    /// Continues in the last file.
+    pub fn go_to_last(&mut self) {
+        self.at = self.files.len() - 1;
+    }
+
+    /// Reserves the offset of the next `n` bytes.
+    pub fn reserve(&mut self, n: usize) -> FilePosition {
+        let place = FilePosition { file: self.at, offset: self.bytes[self.at] };
+        self.bytes[self.at] += n as u64;
+        place
+    }
+
+    /// Writes bytes after the last ones.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.reserve(bytes.len());
+        self.files[self.at].write(bytes)
+    }
+
+    /// Writes bytes after all reserved offsets.
+    pub fn write_last(&mut self, bytes: &[u8]) -> Result<()> {
+        let end = self.bytes[self.at];
+        self.files[self.at].move_to(end)?;
+        self.write(bytes)
+    }
+
+    /// Returns the files for writing at any offset on any thread; `None` for devices and pipes.
+    pub fn positioned(&self) -> Option<Vec<PositionedFile>> {
+        self.files.iter().map(AtomicFile::positioned).collect()
+    }
+
+    /// Reads the only file from `offset` on.
+    pub fn read_from(&self, offset: u64) -> Result<impl Read + Send + use<>> {
+        self.files[0].read_from(offset, self.bytes[0] - offset)
+    }
+
+    /// Empties the only file.
+    pub fn restart(&mut self) -> Result<()> {
+        self.bytes[0] = 0;
+        self.files[0].restart()
+    }
+
+    /// Syncs all bytes to disk.
+    pub fn sync(&self) -> Result<()> {
+        self.files.iter().try_for_each(AtomicFile::sync)
+    }
+
+    /// Renames all files, or none. Removes parts of an older output that had more parts, because `cat` would join them;
+    /// returns notes about that.
+    pub fn rename(&mut self) -> Result<Vec<String>> {
+        let mut notes = Vec::new();
+        if self.are_parts() {
+            for number in self.files.len() + 1..=MOST_PARTS {
+                let stale = part_name(&self.path, number);
+                if std::fs::remove_file(&stale).is_ok() {
+                    notes.push(format!("removed {}, a part of an older output", stale.display()));
+                }
+            }
+        }
+        AtomicFile::rename_all(&mut self.files)?;
+        Ok(notes)
+    }
+
+    /// Returns the parts and their bytes; empty where there is one file.
+    pub fn parts(&self) -> Vec<(PathBuf, u64)> {
+        let parts = self.files.iter().zip(&self.bytes).filter(|_| self.are_parts());
+        parts.map(|(file, &bytes)| (file.path().to_path_buf(), bytes)).collect()
+    }
+}

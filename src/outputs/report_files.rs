@@ -1,0 +1,236 @@
+//! Report files: metrics, recalibration tables, statistics.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use readmill_bqsr as bqsr;
+use readmill_filters::tally::AdapterCounts;
+use readmill_markdup::apply::Counted;
+use readmill_markdup::{DuplicationMetrics, Libraries, Tally};
+use readmill_record::header::Header;
+use readmill_record::{Error, Result};
+
+use crate::outputs::atomic_file::{AtomicFile, check_distinct, with_suffix};
+use crate::outputs::index_names;
+use crate::plan::{Output, Plan};
+
+/// A kind of report file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportFile {
+    /// Picard's metrics of duplicates.
+    Metrics,
+    /// The same as JSON.
+    Json,
+    /// The recalibration table of the input reads.
+    Table,
+    /// The recalibration table of the reads with their new qualities.
+    After,
+    /// The text of samtools flagstat.
+    Flagstat,
+    /// The text of samtools idxstats.
+    Idxstats,
+    /// The text of samtools stats.
+    Stats,
+    /// Checksums.
+    Checksum,
+    /// Checksums as samtools takes them.
+    SamtoolsChecksum,
+    /// Checksums as bamseqchksum takes them.
+    Bamseqchksum,
+    /// Picard's metrics of adapters.
+    Adapters,
+}
+
+/// The open report files; a name that cannot be written is reported before the run.
+pub struct ReportFiles {
+    files: Vec<(ReportFile, AtomicFile)>,
+    /// The name of the sample in reports.
+    sample: String,
+}
+
+impl ReportFiles {
+    /// Opens the files that the plan names.
+    pub fn open(plan: &Plan, header: &Header) -> Result<Self> {
+        let open = |(what, path)| Ok((what, AtomicFile::open(path)?));
+        let files = paths(plan).into_iter().map(open).collect::<Result<_>>()?;
+        Ok(ReportFiles { files, sample: sample_name(plan, header) })
+    }
+
+    /// Writes a file under its temporary name, if the plan asks for it.
+    pub fn write(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
+        let Some((_, target)) = self.files.iter_mut().find(|(which, _)| *which == what) else {
+            return Ok(());
+        };
+        target.write(bytes)?;
+        target.sync()
+    }
+
+    /// Writes the recalibration table before or after recalibration, if the plan asks for it.
+    pub fn write_table(&mut self, report: &bqsr::Report, after: bool) -> Result<()> {
+        self.write(if after { ReportFile::After } else { ReportFile::Table }, &report.text())
+    }
+
+    /// Writes the duplication metrics that the plan asks for.
+    pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
+        let command = self.in_place_of("MarkDuplicates", plan);
+        self.write(ReportFile::Metrics, &metrics.to_picard(&command, VERSION))?;
+        let json = metrics.to_json(&command, &self.sample);
+        self.write(ReportFile::Json, json.as_bytes())
+    }
+
+    /// Writes the metrics of adapters, if the plan asks for them.
+    pub fn write_adapters(&mut self, plan: &Plan, counts: &AdapterCounts) -> Result<()> {
+        let text = counts.to_text(&self.in_place_of("MarkIlluminaAdapters", plan), VERSION);
+        self.write(ReportFile::Adapters, text.as_bytes())
+    }
+
+    /// Returns a command line that begins like one of Picard, because report tools read the sample from it.
+    fn in_place_of(&self, tool: &str, plan: &Plan) -> String {
+        format!("{tool} INPUT={} ({})", self.sample, plan.command_line())
+    }
+
+    /// Gives complete files their names.
+    pub fn rename(&mut self) -> Result<()> {
+        self.files.iter_mut().try_for_each(|(_, target)| target.rename())
+    }
+}
+
+/// In place of the date that Picard writes: equal runs write equal bytes.
+const VERSION: &str = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
+
+/// File endings that are not part of a sample name.
+const ENDINGS: [&str; 4] = [".bam", ".cram", ".sam.gz", ".sam"];
+
+/// Returns the name of the sample in reports: the name in the plan, else the name of the output without its ending. If
+/// the output has no name: the sample of the read groups if they have only one, else the first input.
+fn sample_name(plan: &Plan, header: &Header) -> String {
+    let name = plan.tallies.sample.clone().or_else(|| output_name(plan)).or_else(|| only_sample(header));
+    let name = name.unwrap_or_else(|| {
+        let input = plan.inputs.first().and_then(|path| path.file_name());
+        input.map_or("-".into(), |name| name.to_string_lossy().into_owned())
+    });
+    // Report tools read up to a blank, and after a slash.
+    name.replace(|c: char| c.is_whitespace() || c == '/', "_")
+}
+
+/// The name of the output without its ending; `None` for standard output and devices.
+fn output_name(plan: &Plan) -> Option<String> {
+    let path = plan.output.as_ref().map(|output| &output.path)?;
+    if path.as_os_str() == "-" || is_device(path) {
+        return None;
+    }
+    let name = path.file_name()?.to_string_lossy();
+    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
+    Some(stem.filter(|stem| !stem.is_empty()).unwrap_or(&name).to_owned())
+}
+
+/// Returns the sample of the read groups, if they have only one.
+fn only_sample(header: &Header) -> Option<String> {
+    let mut samples = header.lines_of(b"RG").filter_map(|line| line.get(b"SM"));
+    let first = samples.next().filter(|name| !name.is_empty())?;
+    samples.all(|other| other == first).then(|| String::from_utf8_lossy(first).into_owned())
+}
+
+/// The files that the plan names.
+fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
+    let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
+    let training = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
+    let [flagstat, idxstats, stats, checksum, samtools, bamseqchksum, adapters] = plan.tallies.paths();
+    let all = [
+        (ReportFile::Metrics, metrics.and_then(|metrics| metrics.picard.as_deref())),
+        (ReportFile::Json, metrics.and_then(|metrics| metrics.json.as_deref())),
+        (ReportFile::Table, training.and_then(|training| training.table.as_deref())),
+        (ReportFile::After, training.and_then(|training| training.after.as_deref())),
+        (ReportFile::Flagstat, flagstat),
+        (ReportFile::Idxstats, idxstats),
+        (ReportFile::Stats, stats),
+        (ReportFile::Checksum, checksum),
+        (ReportFile::SamtoolsChecksum, samtools),
+        (ReportFile::Bamseqchksum, bamseqchksum),
+        (ReportFile::Adapters, adapters),
+    ];
+    all.into_iter().filter_map(|(what, path)| Some((what, path?))).collect()
+}
+
+/// Refuses names that make one output overwrite another, or an input. (The main output may replace an input.)
+pub fn check(plan: &Plan) -> Result<()> {
+    let named = [ReportFile::Metrics, ReportFile::Json, ReportFile::Adapters];
+    if plan.tallies.sample.is_some() && !paths(plan).iter().any(|(what, _)| named.contains(what)) {
+        let what = "--sample names the sample in metrics, and none are written";
+        return Err(Error::usage(what).hint("add --metrics FILE, or leave --sample out"));
+    }
+    let main = plan.output.as_ref().map_or_else(Vec::new, Output::names);
+    let main = || main.iter().map(PathBuf::as_path);
+    let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.inputs());
+    let mut read: Vec<PathBuf> = recalibration.cloned().chain(plan.steps.filters.inputs()).collect();
+    let training = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
+    training.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
+    let reference = plan.resources.reference.iter().map(|fasta| fasta.path());
+    reference.for_each(|it| {
+        read.extend([it.to_path_buf(), with_suffix(it, ".fai"), with_suffix(it, ".gzi")]);
+    });
+    let beside: Vec<&Path> =
+        paths(plan).into_iter().map(|(_, path)| path).chain(plan.extra_paths()).collect();
+    for (n, path) in main().chain(beside.iter().copied()).enumerate() {
+        let is_main = n < main().count();
+        plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
+        let mut reads = plan.inputs.iter().filter(|_| !is_main).chain(&read);
+        reads.try_for_each(|input| spare(input, path))?;
+    }
+    for (n, path) in beside.iter().enumerate() {
+        let mut others = main().chain(beside[..n].iter().copied());
+        if !is_device(path) && others.any(|other| is_same(path, other)) {
+            return Err(
+                Error::usage("two outputs have one name").hint("give each file a name of its own")
+            );
+        }
+        let mut others = main().chain(plan.extra_paths());
+        if others.any(|other| index_names(other).iter().any(|index| is_same(path, index))) {
+            let what = format!("{} would be taken for the index of another output", path.display());
+            return Err(Error::usage(what).hint("give it another name"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the path is a device such as /dev/null, which several outputs may share.
+fn is_device(path: &Path) -> bool {
+    path.as_os_str() != "-" && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
+}
+
+/// Refuses an output that would overwrite an input, or whose temporary file would.
+pub fn spare(input: &Path, output: &Path) -> Result<()> {
+    check_distinct(input, output)?;
+    if output.as_os_str() != "-" && is_same(input, output) {
+        let what = format!("{} is an input, and cannot be an output", output.display());
+        return Err(Error::usage(what).hint("give the output another name"));
+    }
+    Ok(())
+}
+
+/// Whether two paths are the same path, or the same file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let file = |path: &Path| {
+        let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
+        Some((meta.dev(), meta.ino()))
+    };
+    let spelled = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+    };
+    a == b
+        || spelled(a).is_some_and(|a| Some(a) == spelled(b))
+        || file(a).is_some_and(|a| Some(a) == file(b))
+}
+
+/// Returns the metrics of the duplicates that were found and marked.
+pub fn duplication(libraries: &Libraries, tally: &Tally, counted: &Counted) -> DuplicationMetrics {
+    let mut counts = tally.libraries.clone();
+    counted.add_to(&mut counts);
+    let rows = libraries.names().iter().enumerate().filter_map(|(number, name)| {
+        let counts = counts.get(number).cloned().unwrap_or_default();
+        let listed = libraries.is_listed(number) || counts != Default::default();
+        listed.then(|| (name.clone(), counts))
+    });
+    DuplicationMetrics { libraries: rows.collect(), sets: tally.sizes.clone() }
+}

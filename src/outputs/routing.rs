@@ -1,0 +1,103 @@
+//! Routes reads of a batch to extra outputs.
+
+use readmill_filters::route::{self, BySegment, Route, Segments};
+use readmill_record::{Batch, RecordRef, Result, Stamp};
+
+/// Reads of one batch that go to extra outputs.
+#[derive(Default)]
+pub struct RoutedRecords {
+    /// The number of each extra output, and its reads.
+    pub places: Vec<(usize, Batch)>,
+    /// The first and the last template, which may continue in the neighbouring batches. The templates between them are
+    /// in `places`.
+    pub edges: Option<[Batch; 2]>,
+}
+
+/// Decides to which extra outputs reads go.
+pub enum Router {
+    /// Each read by itself.
+    Each(Box<dyn Route>),
+    /// By the segments of templates, whose records stand together. No read is left for the main output.
+    Templates(BySegment),
+}
+
+impl Router {
+    /// Returns one thread's copy.
+    pub fn fork(&self) -> Router {
+        match self {
+            Router::Each(route) => Router::Each(route.fork()),
+            Router::Templates(by_segment) => Router::Templates(by_segment.clone()),
+        }
+    }
+}
+
+/// Takes reads out of a batch for extra outputs; reads that also stay are copied.
+pub fn route(router: &mut Router, batch: &mut Batch, counts: &mut Segments) -> Result<RoutedRecords> {
+    match router {
+        Router::Each(route) => Ok(RoutedRecords { places: each(&mut **route, batch)?, edges: None }),
+        Router::Templates(by_segment) => by_template(by_segment, batch, counts),
+    }
+}
+
+/// Adds a read for an extra output.
+fn put(
+    places: &mut Vec<(usize, Batch)>,
+    place: usize,
+    record: RecordRef<'_>,
+    stamp: Stamp,
+) -> Result<()> {
+    let at = places.iter().position(|(number, _)| *number == place).unwrap_or_else(|| {
+        places.push((place, Batch::default()));
+        places.len() - 1
+    });
+    places[at].1.push(record.raw(), stamp)
+}
+
+fn each(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>> {
+    let (mut routed, mut places, mut failed) = (Vec::new(), Vec::new(), None);
+    batch.retain(|stamp, record| {
+        places.clear();
+        let routed = route.route(record, &mut places).and_then(|stays| {
+            places.iter().try_for_each(|&place| put(&mut routed, place, record, stamp))?;
+            Ok(stays)
+        });
+        routed.unwrap_or_else(|error| {
+            let placed = error.record(stamp.ordinal()).qname(record.qname());
+            failed.get_or_insert(placed);
+            true
+        })
+    });
+    failed.map_or(Ok(routed), Err)
+}
+
+fn by_template(
+    by_segment: &BySegment,
+    batch: &mut Batch,
+    counts: &mut Segments,
+) -> Result<RoutedRecords> {
+    let (begins, mut places, mut outcome) = (route::templates(batch), Vec::new(), Ok(()));
+    let all: &Batch = batch;
+    let records = |from: usize, to: usize| all.spans[from..to].iter().map(|&span| all.record(span));
+    let whole = begins.windows(2).skip(1).take(begins.len().saturating_sub(3));
+    for template in whole {
+        by_segment.route(records(template[0], template[1]), counts, |place, record| {
+            if outcome.is_ok() {
+                outcome = put(&mut places, place, record, Stamp::default());
+            }
+        });
+    }
+    outcome?;
+    let edge = |from: usize, to: usize| {
+        let mut edge = Batch::default();
+        records(from, to).try_for_each(|record| edge.push(record.raw(), Stamp::default()))?;
+        Ok(edge)
+    };
+    let edges = match begins[..] {
+        [] | [_] => [Batch::default(), Batch::default()],
+        [from, to] => [edge(from, to)?, Batch::default()],
+        [from, to, .., last, end] => [edge(from, to)?, edge(last, end)?],
+        [from, middle, end] => [edge(from, middle)?, edge(middle, end)?],
+    };
+    batch.spans.clear();
+    Ok(RoutedRecords { places, edges: Some(edges) })
+}

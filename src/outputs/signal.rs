@@ -1,0 +1,201 @@
+//! Signals that stop the run: it removes unfinished output, says so, and ends.
+
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use readmill_record::Result;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::signal::{
+    SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+};
+
+use crate::outputs::exclusive::{self, FileId};
+use crate::process::pause::{self, Moment};
+
+/// The signals that stop a run. SIGUSR1 and SIGUSR2 are what batch systems send some time before the end, and SIGXCPU
+/// says that the limit of processor time is reached.
+const STOPPING: [i32; 8] = [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU];
+
+/// A file that must not survive a signal.
+struct Unfinished {
+    partial: PathBuf,
+    /// The identity of the file; `None` if this module did not create it.
+    id: Option<FileId>,
+    /// The name, for the user, of the file that it is to become.
+    shown: String,
+}
+
+impl Unfinished {
+    fn remove(&self) {
+        if self.id.is_none_or(|id| id.is_at(&self.partial)) {
+            let _ = std::fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// The outputs that a signal checks.
+struct UnfinishedOutputs {
+    unfinished: Vec<Unfinished>,
+    /// Whether a file was complete and got its name.
+    any_complete: bool,
+}
+
+static OUTPUTS: Mutex<UnfinishedOutputs> =
+    Mutex::new(UnfinishedOutputs { unfinished: Vec::new(), any_complete: false });
+
+/// Held while the outputs of a run get their names.
+static NAMING: Mutex<()> = Mutex::new(());
+
+/// Whether a signal has come that stops the run.
+static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Creates `partial`, which is to become `shown`. A signal removes it until it is complete, or [dropped](remove).
+pub fn create(partial: &Path, shown: &Path) -> Result<File> {
+    let mut outputs = lock(&OUTPUTS); // held while the file is created, so that no signal comes between
+    let file = exclusive::create(partial, shown)?;
+    outputs.unfinished.push(Unfinished {
+        partial: partial.to_path_buf(),
+        id: FileId::of(&file).ok(),
+        shown: shown.display().to_string(),
+    });
+    Ok(file)
+}
+
+/// Registers files that others create, for a signal to remove; the user knows them as `shown`.
+pub fn remove_too(partials: &[PathBuf], shown: &str) {
+    let new = partials.iter().map(|partial| Unfinished {
+        partial: partial.clone(),
+        id: None,
+        shown: shown.to_string(),
+    });
+    lock(&OUTPUTS).unfinished.extend(new);
+}
+
+/// Marks files that others created as complete and renamed.
+pub fn complete(partials: &[PathBuf]) {
+    let mut outputs = lock(&OUTPUTS);
+    outputs.unfinished.retain(|file| !partials.contains(&file.partial));
+    outputs.any_complete = true;
+}
+
+/// Removes a file that [`create`] created, unless it has its name.
+pub fn remove(partial: &Path) {
+    let mut outputs = lock(&OUTPUTS);
+    let gone = outputs.unfinished.extract_if(.., |file| file.partial == partial);
+    gone.for_each(|file| file.remove());
+}
+
+/// Defers signals until the guard is dropped: they find all outputs of a run renamed, or none.
+pub fn hold_off() -> impl Drop {
+    lock(&NAMING)
+}
+
+/// Renames files, all or none; a signal takes effect before the first or after the last. Of several files, the last
+/// name is removed before the first is given: if the machine stops between them, the last file is missing, and readers
+/// notice that. On failure, also returns the number of the file that could not be renamed.
+pub fn rename_all(files: &[&(PathBuf, PathBuf)]) -> Result<(), (usize, std::io::Error)> {
+    let mut outputs = lock(&OUTPUTS);
+    for (number, (partial, _)) in files.iter().enumerate() {
+        let ours = outputs.unfinished.iter().find(|file| file.partial == *partial);
+        if ours.and_then(|file| file.id).is_some_and(|id| !id.is_at(partial)) {
+            let what = format!("{} was replaced or removed by another program", partial.display());
+            return Err((number, std::io::Error::other(what)));
+        }
+    }
+    if let [_, .., (_, last)] = files {
+        let _ = std::fs::remove_file(last);
+    }
+    for (number, (partial, name)) in files.iter().enumerate() {
+        if let Err(error) = std::fs::rename(partial, name) {
+            for (partial, name) in &files[..number] {
+                let _ = std::fs::rename(name, partial);
+            }
+            return Err((number, error));
+        }
+        pause::at(Moment::FileNamed);
+    }
+    outputs.unfinished.retain(|file| !files.iter().any(|(partial, _)| file.partial == *partial));
+    outputs.any_complete |= !files.is_empty();
+    Ok(())
+}
+
+/// Starts the thread that waits for a signal that stops the run (it does no work, so it does not count as a thread). On
+/// one of them it removes unfinished files, says so in one line, and ends the process with 128 + the signal's number;
+/// spilled data has no name and goes by itself. A thread does it rather than a flag, because a thread that waits for a
+/// pipe would not look at a flag. Signals that are ignored at the start, as SIGHUP is under `nohup`, stay
+/// ignored. A file-size limit becomes an error of the write that meets it.
+pub fn watch() -> std::io::Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::default())?;
+    let ignored = ignored_signals();
+    let wanted = STOPPING.into_iter().filter(|n| ignored >> (n - 1) & 1 == 0);
+    let came = CAME.get_or_init(Arc::default);
+    for signal in wanted.clone() {
+        signal_hook::flag::register(signal, Arc::clone(came))?;
+    }
+    let mut signals = signal_hook::iterator::Signals::new(wanted)?;
+    #[allow(clippy::disallowed_methods, reason = "it waits for signals, beside the engine's threads")]
+    std::thread::Builder::new().name("signals".into()).stack_size(64 << 10).spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let _named = hold_off();
+            let outputs = lock(&OUTPUTS);
+            outputs.unfinished.iter().for_each(Unfinished::remove);
+            say(&outputs.last_words(signal));
+            // The lock is held: no file can be made anew.
+            std::process::exit(128 + signal);
+        }
+    })?;
+    Ok(())
+}
+
+/// If a stopping signal has come, waits for its thread to end the process: the last line and the exit code are the
+/// signal's.
+pub fn give_way() {
+    while CAME.get().is_some_and(|came| came.load(SeqCst)) {
+        std::thread::park();
+    }
+}
+
+impl UnfinishedOutputs {
+    /// The line that says which signal came, and what became of the outputs.
+    fn last_words(&self, signal: i32) -> String {
+        let name = signal_hook::low_level::signal_name(signal).unwrap_or("a signal");
+        let mut shown: Vec<&str> = self.unfinished.iter().map(|file| &*file.shown).collect();
+        shown.dedup();
+        let outputs = match (&shown[..], self.any_complete) {
+            ([], false) => String::new(),
+            ([], true) => "; all output files are complete".into(),
+            ([one], _) => format!("; {one} was not written"),
+            ([first, second], _) => format!("; {first} and {second} were not written"),
+            ([first, rest @ ..], _) => {
+                format!("; {first} and {} other files were not written", rest.len())
+            }
+        };
+        format!("readmill: stopped by {name}{outputs}")
+    }
+}
+
+/// Writes the line to standard error, if that does not block: the lock of the standard library may be with a thread
+/// that waits for whoever reads the log.
+fn say(line: &str) {
+    let stderr = std::io::stderr();
+    let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
+    let _ = poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    if ready[0].revents().contains(PollFlags::OUT) {
+        let clear = if stderr.is_terminal() { "\r\x1b[K" } else { "" }; // of the progress bar
+        let _ = rustix::io::write(&stderr, format!("{clear}{line}\n").as_bytes());
+    }
+}
+
+/// The signals this process was told to ignore, as a set of bits.
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0)
+}

@@ -1,0 +1,391 @@
+//! The output: complete under its name, or not there at all.
+//!
+//! A regular file is written as `X.partial` and renamed once it and its index are on disk. What exists
+//! and is not a regular file (`/dev/null`, a pipe) is written through. Indexes that belong to an older
+//! file of that name are removed, because readers would prefer them to the new one. Parts of an output get their
+//! names together.
+
+use std::io::Read;
+use std::sync::{Mutex, PoisonError};
+
+use readmill_engine::Pool;
+use readmill_format::bam::index::{Fragment, IndexBuilder, IndexFormat, Scheme};
+use readmill_format::bam::{self, Encoder};
+use readmill_format::bgzf::{self, Codec};
+use readmill_format::{cram, fastq, sam};
+use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
+
+use super::complete::{CompleteOutput, write_index};
+use super::cram_output::CramOutput;
+use super::files::{FilePosition, OutputFiles};
+use crate::outputs::atomic_file::{PositionedFile, with_suffix};
+use crate::outputs::routing::RoutedRecords;
+use crate::plan::{DEFAULT_LEVEL, Format, Index, Output};
+use crate::process::console::Console;
+
+/// Takes encoded parts in order and leaves complete files.
+pub struct Sink {
+    files: OutputFiles,
+    format: Format,
+    index: Option<IndexBuilder>,
+    /// Charge of the index.
+    index_charge: Option<Charge>,
+    /// Whether to omit the index where records turn out not to be in order.
+    index_is_optional: bool,
+    scheme: Option<Scheme>,
+    /// Bytes of all files.
+    offset: u64,
+    /// Bytes of the header.
+    header: u64,
+    codec: Codec,
+    level: u8,
+    fastq: fastq::FastqStyle,
+    cram: Option<CramOutput>,
+}
+
+/// A part of the output, encoded.
+#[derive(Default)]
+pub struct EncodedPart {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Its index entries.
+    pub fragment: Option<Fragment>,
+    /// Values to fill in once its offset is known.
+    pub cram: cram::Encoded,
+    /// Its records.
+    pub records: u64,
+    /// Bytes of all records before it, if known.
+    pub start: u64,
+    /// Its reads that go to extra outputs.
+    pub routed: RoutedRecords,
+}
+
+impl Sink {
+    /// Opens the output for a file with this header, or one that differs only in its order. Contig data for CRAM is
+    /// charged to `ledger`.
+    pub fn create(
+        output: &Output,
+        header: &Header,
+        sorted: bool,
+        ledger: &Ledger,
+        console: &Console,
+    ) -> Result<Self> {
+        let bam = output.format == Format::Bam;
+        let sorted = sorted || header.claims_coordinate_order();
+        let is_cram = output.format == Format::Cram;
+        let indexable = bam || is_cram && !matches!(output.index, Index::Kind(_));
+        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !(indexable && sorted) {
+            return Err(Error::usage("only a BAM or CRAM file sorted by coordinate can be indexed")
+                .hint("add --sort coordinate, or drop --write-index"));
+        }
+        let files = OutputFiles::open(output)?;
+        if matches!(output.index, Index::Wanted | Index::Kind(_)) && !files.are_regular() {
+            let what = format!("{} is not a file, so it has no index", output.path.display());
+            return Err(Error::usage(what).hint("drop --write-index"));
+        }
+        if (bam || is_cram) && files.is_terminal() {
+            return Err(Error::usage("BAM and CRAM are not written to a terminal")
+                .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
+        }
+        let level = output.level.unwrap_or(if files.is_pipe() { 0 } else { DEFAULT_LEVEL });
+        if bam && files.is_pipe() {
+            match output.level {
+                None => console.note("uncompressed BAM goes into the pipe; -l sets a level"),
+                Some(0) => {}
+                Some(_) => {
+                    console.note("compressing into a pipe makes its reader inflate again; -u avoids it")
+                }
+            }
+        }
+        let scheme = match output.index {
+            Index::Auto if bam && sorted && files.are_regular() => Some(Scheme::for_header(header)),
+            Index::Auto | Index::No => None,
+            Index::Wanted if is_cram => None,
+            Index::Wanted => Some(Scheme::for_header(header)),
+            Index::Kind(IndexFormat::Bai) => Some(Scheme::bai(header)?),
+            Index::Kind(IndexFormat::Csi) => Some(Scheme::csi(header)),
+        };
+        let index = scheme.map(|scheme| IndexBuilder::new(scheme, header));
+        let index_is_optional = output.index == Index::Auto;
+        let indexed = sorted && files.are_regular() && output.index != Index::No;
+        let cram = is_cram.then(|| CramOutput::new(output, header, indexed, ledger)).transpose()?;
+        let Output { format, codec, ref fastq, .. } = *output;
+        let (offset, header, fastq) = (0, 0, fastq.clone());
+        Ok(Sink {
+            files,
+            format,
+            index,
+            index_charge: None,
+            index_is_optional,
+            scheme,
+            offset,
+            header,
+            codec,
+            level,
+            fastq,
+            cram,
+        })
+    }
+
+    /// Charges the usual size of the index; more is charged as it grows.
+    ///
+    /// # Errors
+    /// There is too little memory for it.
+    pub fn charge_index(&mut self, header: &Header, ledger: &Ledger) -> Result<()> {
+        if self.index.is_some() {
+            let bytes = IndexBuilder::usual_bytes(header);
+            self.index_charge = Some(ledger.charge("the index of the output", bytes)?);
+        }
+        Ok(())
+    }
+
+    /// Writes the header, which comes first.
+    pub fn begin(&mut self, header: &Header) -> Result<()> {
+        let mut first = Vec::new();
+        let mut bytes = Vec::new();
+        match self.format {
+            Format::Bam => bam::header::write(header, &mut bytes)?,
+            Format::Sam | Format::SamGz => bytes = header.to_text(),
+            Format::Cram => bytes = cram::header_container(header, self.version())?,
+            Format::Fastq | Format::FastqGz => {}
+        }
+        if self.format.is_compressed() {
+            Encoder::new(self.codec, self.level, None).bytes(&bytes, &mut first);
+        } else {
+            first = bytes;
+        }
+        self.write_bytes(&first)?;
+        self.header = self.offset;
+        Ok(())
+    }
+
+    fn version(&self) -> cram::Version {
+        self.cram.as_ref().map_or(cram::Version::DEFAULT, |cram| cram.writing.version)
+    }
+
+    /// Whether the output can be read back and written again.
+    pub fn can_restart(&self) -> bool {
+        self.format == Format::Bam && self.files.are_regular() && !self.files.are_parts()
+    }
+
+    /// The records written so far, as BGZF blocks.
+    pub fn written(&self) -> Result<impl Read + Send + use<>> {
+        self.files.read_from(self.header)
+    }
+
+    /// Sets how many bytes all records together will have, before the first of them: an output in parts is cut by it.
+    pub fn expect(&mut self, bytes: u64) {
+        self.files.expect(bytes);
+    }
+
+    /// Empties the output.
+    pub fn restart(&mut self, header: &Header) -> Result<()> {
+        self.offset = 0;
+        self.index = self.scheme.map(|scheme| IndexBuilder::new(scheme, header));
+        self.files.restart()
+    }
+
+    /// Returns the writer that threads share to encode parts, `in_flight` of them at a time.
+    pub fn writer<'a>(&self, header: &'a Header, in_flight: usize) -> PartWriter<'a> {
+        PartWriter {
+            format: self.format,
+            codec: self.codec,
+            level: self.level,
+            scheme: self.scheme,
+            header,
+            fastq: self.fastq.clone(),
+            cram: self.cram.as_ref().map(|cram| cram.writing.clone()),
+            parts: Pool::new(in_flight),
+            pending: self.files.positioned().map(|files| (files, Mutex::default())),
+        }
+    }
+
+    /// Writes encoded bytes.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.files.write(bytes)?;
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Takes the next part: assigns its file offset and adds its index entries. A pipe gets the bytes at once; bytes
+    /// for a file are written by [`PartWriter::write_pending`], on any thread.
+    pub fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
+        self.assign_offset(&mut part);
+        self.files.go_to(part.start);
+        match &writer.pending {
+            Some((_, queue)) => {
+                let place = self.files.reserve(part.bytes.len());
+                self.offset += part.bytes.len() as u64;
+                queue.lock().unwrap_or_else(PoisonError::into_inner).push((place, part));
+            }
+            None => {
+                self.write_bytes(&part.bytes)?;
+                writer.parts.put(part);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the next part.
+    pub fn append(&mut self, mut part: EncodedPart) -> Result<()> {
+        self.assign_offset(&mut part);
+        self.write_bytes(&part.bytes)
+    }
+
+    /// Adds the index entries of the next part, and fills in values that depend on its offset.
+    fn assign_offset(&mut self, part: &mut EncodedPart) {
+        if let (Some(index), Some(fragment)) = (&mut self.index, part.fragment.take()) {
+            index.absorb(fragment, self.offset);
+            let bytes = index.heap_bytes();
+            let charge = self.index_charge.iter_mut();
+            charge.for_each(|charge| charge.resize(bytes.max(charge.bytes())));
+        }
+        if let Some(cram) = &mut self.cram {
+            cram.assign_offset(&part.cram, &mut part.bytes, part.records, self.offset);
+        }
+    }
+
+    /// Ends the output: everything is on disk and under its name, or an error is returned. Returns the bytes of the
+    /// main file.
+    pub fn finish(self, console: &Console) -> Result<u64> {
+        let complete = self.complete(console)?;
+        let bytes = complete.bytes();
+        complete.rename()?.iter().for_each(|note| console.note(note));
+        Ok(bytes)
+    }
+
+    /// Completes the file and its index under their temporary names; after that only the renaming can fail.
+    pub fn complete(mut self, console: &Console) -> Result<CompleteOutput> {
+        let end: &[u8] = match self.format {
+            Format::Cram => &cram::EOF,
+            format if format.is_compressed() => &bgzf::EOF_BLOCK,
+            _ => &[],
+        };
+        self.files.go_to_last();
+        self.files.write_last(end)?;
+        self.offset += end.len() as u64;
+        self.files.sync()?;
+        let Some(name) = self.files.name() else {
+            return Ok(CompleteOutput { files: self.files, index: None, bytes: self.offset });
+        };
+        if self.index_is_optional && self.index.as_ref().is_some_and(|index| !index.is_sorted()) {
+            console.note("no index: the header says coordinate, but the records are in another order");
+            self.index = None;
+        }
+        let crai = self.cram.take().and_then(|cram| cram.crai);
+        if crai.as_ref().is_some_and(|crai| !crai.is_sorted()) {
+            console.note("no index: the header says coordinate, but the records are in another order");
+        }
+        let index = match (self.index.take(), self.scheme, crai.filter(cram::Crai::is_sorted)) {
+            (Some(builder), Some(scheme), _) => Some(write_index(builder, scheme, &name)?),
+            (_, _, Some(crai)) => {
+                Some((with_suffix(&name, ".crai"), CramOutput::write_index(&crai, &name)?))
+            }
+            _ => None,
+        };
+        Ok(CompleteOutput { files: self.files, index, bytes: self.offset })
+    }
+}
+
+/// A part and its offset.
+type PlacedPart = (FilePosition, EncodedPart);
+
+/// Encodes and writes parts, shared by all threads.
+pub struct PartWriter<'a> {
+    format: Format,
+    codec: Codec,
+    level: u8,
+    scheme: Option<Scheme>,
+    header: &'a Header,
+    fastq: fastq::FastqStyle,
+    cram: Option<cram::EncoderOptions>,
+    parts: Pool<EncodedPart>,
+    /// The files, if they can be written at any offset, and the parts that wait to be written.
+    pending: Option<(Vec<PositionedFile>, Mutex<Vec<PlacedPart>>)>,
+}
+
+impl<'a> PartWriter<'a> {
+    /// One thread's encoder.
+    pub fn encoder(&self) -> PartEncoder<'a> {
+        if let Some(writing) = &self.cram {
+            return PartEncoder::Cram(Box::new(cram::Encoder::new(writing)));
+        }
+        match self.format {
+            Format::Bam => PartEncoder::Bam(Box::new(Encoder::new(self.codec, self.level, self.scheme))),
+            format => {
+                let style =
+                    matches!(format, Format::Fastq | Format::FastqGz).then(|| self.fastq.clone());
+                let codec = format.is_compressed();
+                let codec = codec.then(|| Box::new(Encoder::new(self.codec, self.level, None)));
+                PartEncoder::Text(TextEncoder { header: self.header, style, codec, text: Vec::new() })
+            }
+        }
+    }
+
+    /// An empty part.
+    pub fn part(&self) -> EncodedPart {
+        self.parts.take().unwrap_or_default()
+    }
+
+    /// Writes the parts that wait. A thread calls this before it encodes, so that all threads write and few parts wait;
+    /// it is called once more at the end.
+    pub fn write_pending(&self) -> Result<()> {
+        let Some((files, queue)) = &self.pending else { return Ok(()) };
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some((place, part)) = next else { return Ok(()) };
+            files[place.file].write_at(&part.bytes, place.offset)?;
+            self.parts.put(part);
+        }
+    }
+}
+
+/// One thread's encoder of parts.
+pub enum PartEncoder<'a> {
+    /// BGZF blocks of BAM records.
+    Bam(Box<Encoder>),
+    /// Lines of text.
+    Text(TextEncoder<'a>),
+    /// Containers of CRAM.
+    Cram(Box<cram::Encoder>),
+}
+
+/// One thread's encoder of text.
+pub struct TextEncoder<'a> {
+    header: &'a Header,
+    /// The FASTQ style; `None` for SAM.
+    style: Option<fastq::FastqStyle>,
+    /// The compressor, if the text is compressed.
+    codec: Option<Box<Encoder>>,
+    text: Vec<u8>,
+}
+
+impl TextEncoder<'_> {
+    fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) {
+        self.text.clear();
+        let text = if self.codec.is_some() { &mut self.text } else { &mut *out };
+        for (_, record) in batch.records() {
+            match &self.style {
+                Some(style) => fastq::write_record(style, record, text),
+                None => sam::write_record(self.header, record, text),
+            }
+        }
+        if let Some(codec) = &mut self.codec {
+            codec.bytes(&self.text, out);
+        }
+    }
+}
+
+impl PartEncoder<'_> {
+    /// Encodes the batch's records into `part`, whose memory is reused.
+    pub fn encode(&mut self, batch: &Batch, part: &mut EncodedPart) -> Result<()> {
+        part.bytes.clear();
+        part.records = batch.len() as u64;
+        match self {
+            PartEncoder::Bam(encoder) => part.fragment = encoder.partition(batch, &mut part.bytes),
+            PartEncoder::Text(encoder) => encoder.encode(batch, &mut part.bytes),
+            PartEncoder::Cram(encoder) => part.cram = encoder.partition(batch, &mut part.bytes)?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! The pipeline of a batch: tallies, steps, counting for recalibration, and routing to extra outputs.
+
+use readmill_bqsr::Learner;
+use readmill_filters::route::Segments;
+use readmill_record::Step;
+use readmill_record::{Batch, Result};
+
+use super::count::CovariateCounter;
+use super::{StepCounts, ThreadSteps, add_counts, apply, fork_steps};
+use crate::outputs::extra_writer::ExtraWriter;
+use crate::outputs::routing::{self, RoutedRecords, Router};
+use crate::pipeline::dyn_tally::{DynTally, TallyWorker};
+
+/// Tallies.
+pub type DynTallies<'a> = Vec<&'a dyn DynTally>;
+
+/// Everything that is done to the reads of a batch, in the order of the fields.
+#[derive(Clone, Default)]
+pub struct BatchPipeline<'a> {
+    /// Tallies of the reads as they come in.
+    pub tallies_before: DynTallies<'a>,
+    /// The steps.
+    pub steps: &'a [Box<dyn Step>],
+    /// Counts covariates of the reads that the steps have changed.
+    pub counter: Option<&'a CovariateCounter>,
+    /// The steps that come last.
+    pub late: &'a [Box<dyn Step>],
+    /// Tallies of the reads after all steps.
+    pub tallies_after: DynTallies<'a>,
+    /// Takes reads that go to extra outputs.
+    pub extra: Option<&'a ExtraWriter<'a>>,
+    /// Tallies of the reads that stay for the main output.
+    pub tallies_of_main: DynTallies<'a>,
+}
+
+/// One thread's worker for a pipeline.
+pub struct PipelineWorker<'a> {
+    tallies_before: Vec<Box<dyn TallyWorker + 'a>>,
+    steps: ThreadSteps,
+    counter: Option<(&'a CovariateCounter, Learner)>,
+    late: ThreadSteps,
+    tallies_after: Vec<Box<dyn TallyWorker + 'a>>,
+    extra: Option<(&'a ExtraWriter<'a>, Router, Segments)>,
+    tallies_of_main: Vec<Box<dyn TallyWorker + 'a>>,
+}
+
+impl<'a> BatchPipeline<'a> {
+    /// Returns a worker for the calling thread.
+    pub fn worker(&self) -> PipelineWorker<'a> {
+        let workers = |tallies: &DynTallies<'a>| tallies.iter().map(|watch| watch.worker()).collect();
+        PipelineWorker {
+            tallies_before: workers(&self.tallies_before),
+            steps: fork_steps(self.steps),
+            counter: self.counter.map(|counter| (counter, counter.worker())),
+            late: fork_steps(self.late),
+            tallies_after: workers(&self.tallies_after),
+            extra: self.extra.map(|writer| (writer, writer.router(), Segments::default())),
+            tallies_of_main: workers(&self.tallies_of_main),
+        }
+    }
+}
+
+impl PipelineWorker<'_> {
+    /// Runs a batch through the pipeline; returns the reads that go to extra outputs.
+    pub fn apply(&mut self, batch: &mut Batch) -> Result<RoutedRecords> {
+        self.tallies_before.iter_mut().try_for_each(|worker| worker.observe(batch))?;
+        apply(&mut self.steps, batch)?;
+        if let Some((counter, learner)) = &mut self.counter {
+            counter.count_batch(learner, batch)?;
+        }
+        apply(&mut self.late, batch)?;
+        self.tallies_after.iter_mut().try_for_each(|worker| worker.observe(batch))?;
+        let routed = match &mut self.extra {
+            Some((writer, router, segments)) => {
+                writer.encode()?;
+                routing::route(router, batch, segments)?
+            }
+            None => RoutedRecords::default(),
+        };
+        self.tallies_of_main.iter_mut().try_for_each(|worker| worker.observe(batch))?;
+        Ok(routed)
+    }
+
+    /// Adds what this thread has counted to the totals.
+    pub fn finish(mut self, sums: &mut StepCounts) {
+        add_counts(sums, [&self.steps, &self.late].into_iter());
+        if let Some((counter, learner)) = &mut self.counter {
+            counter.merge(learner);
+        }
+        if let Some((writer, _, segments)) = self.extra {
+            writer.count(segments);
+        }
+        self.tallies_before
+            .into_iter()
+            .chain(self.tallies_after)
+            .chain(self.tallies_of_main)
+            .for_each(TallyWorker::merge);
+    }
+}

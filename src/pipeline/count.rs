@@ -1,0 +1,194 @@
+//! Counts covariates of bases for recalibration: while reads pass, or in a pass of its own over the runs, once
+//! duplicates are known.
+//!
+//! Each thread counts by itself; its counts go into the totals at the end, or when they have become large. Sums of
+//! integers do not depend on which thread counted.
+//!
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use readmill_bqsr::suspects::{Pile, Seen};
+use readmill_bqsr::{Counting, Learner, Report, Totals, Training};
+use readmill_engine::{Crew, Pass};
+use readmill_format::sites::{SiteCollector, Sites};
+use readmill_markdup::Verdict;
+use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
+use readmill_sort::{Merge, Ordered, Partition, Range};
+
+use crate::process::console::Console;
+
+/// Counts covariates, and holds the totals.
+pub struct CovariateCounter {
+    training: Arc<Training>,
+    counting: Arc<Counting>,
+    /// Bytes that a thread's counts may take before they go into the totals.
+    most_bytes: usize,
+    totals: Mutex<Totals>,
+}
+
+impl CovariateCounter {
+    /// Creates a counter with empty totals.
+    pub fn new(training: &Arc<Training>, counting: Counting, most_bytes: usize) -> Self {
+        let (training, counting) = (Arc::clone(training), Arc::new(counting));
+        CovariateCounter { training, counting, most_bytes, totals: Mutex::default() }
+    }
+
+    /// Returns one thread's counter.
+    pub fn worker(&self) -> Learner {
+        self.training.learner(&self.counting)
+    }
+
+    /// Counts a read.
+    fn count_read(
+        &self,
+        learner: &mut Learner,
+        stamp: Stamp,
+        record: RecordRef<'_>,
+        dup: bool,
+    ) -> Result<()> {
+        if learner.counters.are_full(self.most_bytes) {
+            self.merge(learner);
+        }
+        let place = |error: Error| error.record(stamp.ordinal()).qname(record.qname());
+        learner.observe(record, dup).map_err(place)
+    }
+
+    /// Counts the reads of a batch, whose duplicates are flagged.
+    pub fn count_batch(&self, learner: &mut Learner, batch: &Batch) -> Result<()> {
+        let mut records = batch.records();
+        records
+            .try_for_each(|(stamp, it)| self.count_read(learner, stamp, it, it.flags().is_duplicate()))
+    }
+
+    /// Adds a thread's counts to the totals.
+    pub fn merge(&self, learner: &mut Learner) {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut learner.counters);
+    }
+
+    /// Returns the report of all counts, and the number of bases.
+    pub fn report(self) -> Result<(Report, u64)> {
+        let totals = self.totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let tables = totals.tables(self.training.groups.names());
+        let mismatches = tables.groups.iter().map(|group| &group.events[0]);
+        let rows = mismatches.flat_map(|table| table.seen());
+        let bases = rows.map(|(_, row)| row.total.observations).sum();
+        Ok((Report::new(&tables, self.counting.arguments.clone())?, bases))
+    }
+}
+
+struct CountPass<'a> {
+    counter: &'a CovariateCounter,
+    verdict: Option<&'a Verdict>,
+}
+
+impl CountPass<'_> {
+    fn is_duplicate(&self, stamp: Stamp, record: RecordRef<'_>) -> bool {
+        let flagged = || record.flags().is_duplicate();
+        self.verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp))
+    }
+}
+
+impl Pass for CountPass<'_> {
+    type Input = Range;
+    type Opened = Ordered;
+    type Linked = Ordered;
+    type Output = u64;
+    type Worker = Learner;
+    type Error = Error;
+
+    fn worker(&self) -> Learner {
+        self.counter.worker()
+    }
+
+    fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
+        range.order()
+    }
+
+    fn work(&self, learner: &mut Learner, range: Ordered) -> Result<u64> {
+        let mut records = 0;
+        Partition::from(range).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            records += 1;
+            self.counter.count_read(learner, stamp, record, self.is_duplicate(stamp, record))
+        })?;
+        Ok(records)
+    }
+}
+
+/// Counts all reads of a merge, in output order. Their bytes stay where they are.
+pub fn count_runs(
+    crew: Crew,
+    mut merge: Merge,
+    counter: &CovariateCounter,
+    verdict: Option<&Verdict>,
+    console: &Console,
+) -> Result<()> {
+    let pass = CountPass { counter, verdict };
+    let learners = readmill_engine::run(
+        crew,
+        &pass,
+        |_| Ok(merge.next_range()),
+        |_, ordered| Ok(ordered),
+        |_, records| {
+            console.advance(records);
+            Ok(())
+        },
+    )?;
+    learners.into_iter().for_each(|mut learner| counter.merge(&mut learner));
+    Ok(())
+}
+
+struct SuspectPass<'a>(CountPass<'a>);
+
+impl Pass for SuspectPass<'_> {
+    type Input = Range;
+    type Opened = Ordered;
+    type Linked = Ordered;
+    type Output = (Seen, u64);
+    type Worker = Learner;
+    type Error = Error;
+
+    fn worker(&self) -> Learner {
+        self.0.counter.worker()
+    }
+
+    fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
+        range.order()
+    }
+
+    fn work(&self, learner: &mut Learner, range: Ordered) -> Result<(Seen, u64)> {
+        let (mut seen, mut records) = (Seen::default(), 0);
+        Partition::from(range).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            records += 1;
+            let suspected = learner.suspect(record, self.0.is_duplicate(stamp, record), &mut seen);
+            suspected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))
+        })?;
+        Ok((seen, records))
+    }
+}
+
+/// Finds positions at which the reads, sorted by coordinate, differ from the reference so often that the sample must
+/// differ; also returns their number.
+pub fn find_suspects(
+    crew: Crew,
+    mut merge: Merge,
+    (counter, verdict): (&CovariateCounter, Option<&Verdict>),
+    mut found: SiteCollector,
+    console: &Console,
+) -> Result<(Sites, u64)> {
+    let pass = SuspectPass(CountPass { counter, verdict });
+    let mut pile = Pile::default();
+    readmill_engine::run(
+        crew,
+        &pass,
+        |_| Ok(merge.next_range()),
+        |_, ordered| Ok(ordered),
+        |_, (seen, records)| {
+            console.advance(records);
+            pile.add(seen, |contig, position| found.push(contig, position, position + 1))
+        },
+    )?;
+    pile.finish(|contig, position| found.push(contig, position, position + 1))?;
+    found.finish()
+}

@@ -1,0 +1,166 @@
+//! Duplicates: how template ends are stored while reading, and the barrier at which duplicates are resolved.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use readmill_engine::Crew;
+use readmill_format::spill::Spill;
+use readmill_markdup as markdup;
+use readmill_markdup::fields::Share;
+use readmill_markdup::grouping::{Evidence, Judged, Stated};
+use readmill_markdup::{DuplicateEnds, Ends, Mode, Noting, Verdict, instrument};
+use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
+
+use super::parallel_sort::ThreadedSort;
+use crate::pipeline::inputs::first_batch;
+use crate::pipeline::inputs::{InputTask, Inputs};
+use crate::plan::{DuplicateMode, Duplicates};
+use crate::process::console::Console;
+
+/// Returns the order of reads that the headers of all inputs state.
+pub fn stated(inputs: &Inputs) -> Stated {
+    Stated::by(inputs.list().iter().map(|input| &input.header))
+}
+
+/// Decides how template ends are stored. Unless the mode leaves no choice, the header and the first piece of the input
+/// decide: where templates stand together, mates are paired at once; elsewhere they are joined by name.
+pub fn prepare(
+    wanted: &Duplicates,
+    header: &Header,
+    inputs: &mut Inputs,
+    console: &Console,
+) -> Result<DuplicateEnds> {
+    let list = inputs.list();
+    let first = match inputs.peek()? {
+        Some(InputTask::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
+        Some(InputTask::End(_) | InputTask::Align(..)) | None => Some(Batch::default()), // what is aligned comes by templates
+    };
+    let evidence = first.as_ref().map(Evidence::of);
+    let looks_grouped = evidence.as_ref().is_some_and(Evidence::looks_grouped);
+    let is_grouped = evidence.as_ref().is_some_and(Evidence::is_complete);
+    let noting = match wanted.mode {
+        DuplicateMode::Coordinate => Noting::ByPlace,
+        DuplicateMode::Template if is_grouped => Noting::Linked,
+        DuplicateMode::Template => Noting::ByInput,
+        DuplicateMode::Auto if looks_grouped || stated(inputs) == Stated::Grouped => Noting::Together,
+        DuplicateMode::Auto => Noting::ByPlace,
+    };
+    let mut rules = wanted.rules.clone();
+    if let (true, Some(optical)) = (wanted.auto_distance, &mut rules.optical) {
+        let of_record = |batch: &Batch| Some(batch.record(*batch.spans.first()?).qname().to_vec());
+        let name = match inputs.lanes() {
+            Some(lanes) => lanes.first_name(),
+            None => first.as_ref().and_then(of_record),
+        };
+        let (distance, why) = instrument::pixel_distance(&name.unwrap_or_default());
+        optical.distance = distance;
+        console.say(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
+    }
+    DuplicateEnds::new(header, noting, rules)
+}
+
+/// Resolves duplicates once all reads are known.
+pub struct DuplicateResolver<'a> {
+    /// The threads.
+    pub crew: Crew,
+    /// The ledger to which the marks are charged.
+    pub ledger: &'a Ledger,
+    /// The most bytes that the marks may take.
+    pub most: u64,
+    /// The spill.
+    pub spill: &'a Arc<Spill>,
+    /// How ends were stored.
+    pub noted: &'a DuplicateEnds,
+    /// Whether a template was too long to be kept together.
+    pub cut: bool,
+    /// Messages.
+    pub console: &'a Console,
+}
+
+impl DuplicateResolver<'_> {
+    /// Resolves duplicates among all ends, which are charged to `charge`, of an input of `records` records. Also
+    /// returns the charge of the marks.
+    pub fn resolve(
+        &self,
+        wanted: DuplicateMode,
+        stated: Stated,
+        mut ends: Ends,
+        mut charge: Charge,
+        records: u64,
+    ) -> Result<(Verdict, Charge)> {
+        let threads = ThreadedSort(self.crew);
+        ends.compare_incomplete(&threads, self.spill)?;
+        self.check_fields(&ends)?;
+        let (mode, grouped) = self.mode(wanted, stated, &ends);
+        if ends.without_read_group > 0 {
+            self.console.warn(&format!(
+                "{} paired reads have no read group, or one the header lacks; they count as one unknown library",
+                ends.without_read_group
+            ));
+        }
+        let bits = markdup::verdict_bytes(&self.noted.rules, records);
+        let mut marks = self.ledger.empty("marks of duplicates");
+        if bits > self.most {
+            // Half of what -m is more goes to the marks.
+            let least = (self.ledger.capacity() + 2 * (bits - self.most)).div_ceil(1 << 20);
+            return Err(Error::usage(format!("marking {records} records does not fit into the memory"))
+                .hint(format!("raise -m to {least}M or more")));
+        }
+        charge.move_to(&mut marks, bits);
+        charge.set_aside_free();
+        let (spill, room) = (Arc::clone(self.spill), charge.bytes());
+        let charge = RefCell::new(charge);
+        let in_use = &|bytes| charge.borrow_mut().note_use(bytes);
+        let resolver = markdup::Court { threads: &threads, spill, noted: self.noted, room, in_use };
+        let verdict = resolver.judge(mode, grouped, ends, records)?;
+        let mut charge = charge.into_inner();
+        charge.move_to(&mut marks, bits + verdict.bytes_beside_bits());
+        Ok((verdict, marks))
+    }
+
+    /// Refuses an input in which no read has the field of the barcode or UMI, and warns where some reads lack it.
+    fn check_fields(&self, ends: &Ends) -> Result<()> {
+        let Some(coding) = &self.noted.rules.coding else { return Ok(()) };
+        for Share { tag, have, of } in ends.fields.shares(coding) {
+            let tag = String::from_utf8_lossy(&tag).into_owned();
+            if have == 0 {
+                let hint = "name the field that your reads have, or mark duplicates without it";
+                return Err(Error::input(format!("0 of {of} templates have {tag}")).hint(hint));
+            }
+            if have < of {
+                let (lack, share) = (of - have, 100.0 * (of - have) as f64 / of as f64);
+                self.console.warn(&format!(
+                    "{lack} of {of} templates ({share:.1} %) lack {tag}; they are compared as if all had the same"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the mode, and whether templates stand together.
+    fn mode(&self, wanted: DuplicateMode, stated: Stated, ends: &Ends) -> (Mode, bool) {
+        let in_batch = self.noted.noting().in_batch() && !self.cut;
+        let Judged { grouped, contradicts } = ends.grouping.judged(stated);
+        match wanted {
+            DuplicateMode::Coordinate => (Mode::Coordinate, false),
+            DuplicateMode::Template => (Mode::Template, in_batch && ends.grouping.is_proved()),
+            DuplicateMode::Auto => {
+                if in_batch && contradicts {
+                    self.warn_of_header(grouped);
+                }
+                if in_batch && grouped { (Mode::Template, true) } else { (Mode::Coordinate, false) }
+            }
+        }
+    }
+
+    /// Warns that the header contradicts the reads.
+    fn warn_of_header(&self, grouped: bool) {
+        self.console.warn(if grouped {
+            "the header says that reads are sorted by coordinate (SO:coordinate), but they stand together by name; \
+             duplicates are marked in template mode (--duplicate-mode chooses)"
+        } else {
+            "the header says that reads stand together by name (SO:queryname or GO:query), but reads of one name \
+             stand apart; duplicates are marked in coordinate mode (--duplicate-mode chooses)"
+        });
+    }
+}

@@ -1,0 +1,69 @@
+//! Tallies of any kind as trait objects: each thread tallies by itself, and its part is merged when the thread is done.
+
+use std::sync::{Mutex, PoisonError};
+
+use readmill_record::Tally;
+use readmill_record::{Batch, Result};
+
+/// A tally and its total so far, as a trait object.
+pub trait DynTally: Send + Sync {
+    /// Returns one thread's worker.
+    fn worker(&self) -> Box<dyn TallyWorker + '_>;
+
+    /// Resets the total.
+    fn reset(&self);
+}
+
+/// One thread's worker of a tally.
+pub trait TallyWorker: Send {
+    /// Adds the reads of a batch.
+    fn observe(&mut self, batch: &Batch) -> Result<()>;
+
+    /// Merges this part into the total.
+    fn merge(self: Box<Self>);
+}
+
+/// A tally with the total of all threads.
+pub struct SharedTally<T: Tally> {
+    tally: T,
+    total: Mutex<T::Partial>,
+}
+
+impl<T: Tally> SharedTally<T> {
+    /// Creates a tally with an empty total.
+    pub fn new(tally: T) -> Self {
+        SharedTally { tally, total: Mutex::default() }
+    }
+
+    /// Returns the result once the run is over, and resets the total.
+    pub fn total(&self) -> Result<T::Total> {
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tally.finish(std::mem::take(&mut *total))
+    }
+}
+
+impl<T: Tally> DynTally for SharedTally<T> {
+    fn worker(&self) -> Box<dyn TallyWorker + '_> {
+        Box::new(SharedTallyWorker { shared: self, partial: T::Partial::default() })
+    }
+
+    fn reset(&self) {
+        *self.total.lock().unwrap_or_else(PoisonError::into_inner) = T::Partial::default();
+    }
+}
+
+struct SharedTallyWorker<'a, T: Tally> {
+    shared: &'a SharedTally<T>,
+    partial: T::Partial,
+}
+
+impl<T: Tally> TallyWorker for SharedTallyWorker<'_, T> {
+    fn observe(&mut self, batch: &Batch) -> Result<()> {
+        self.shared.tally.observe(&mut self.partial, batch)
+    }
+
+    fn merge(self: Box<Self>) {
+        let mut total = self.shared.total.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.tally.merge(&mut total, self.partial);
+    }
+}

@@ -1,0 +1,252 @@
+//! From the inputs to checked records: pieces are opened in parallel, linked in order, checked in parallel.
+
+use std::sync::Arc;
+
+use readmill_engine::{Crew, Pool};
+use readmill_filters::Reconcile;
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
+use readmill_format::source::{self, Opener};
+use readmill_record::{Batch, Error, Result, Step};
+
+use crate::aligning::{AlignLink, AlignResult, AlignTask, AlignWorker, Lanes};
+use crate::pipeline::inputs::{InputFile, InputTask, Inputs};
+use crate::process::pause::{self, Moment};
+
+/// The inputs, and the link that joins their pieces to whole records.
+pub struct Feed {
+    /// The side that claims pieces.
+    pub input: FeedInput,
+    /// The link.
+    pub link: Linker,
+}
+
+/// Joins pieces in their order.
+pub struct Linker {
+    /// Records to templates.
+    chain: ChunkLinker,
+    /// Batches to cohorts, where reads are aligned.
+    align: Option<AlignLink>,
+}
+
+impl Linker {
+    /// Records linked so far.
+    pub fn records(&self) -> u64 {
+        self.chain.records()
+    }
+
+    /// Bytes of records held back.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.chain.waiting_bytes()
+    }
+
+    /// Whether some template was too long to be kept together.
+    pub fn was_cut(&self) -> bool {
+        self.chain.was_cut()
+    }
+}
+
+/// The claiming side of a feed.
+pub struct FeedInput {
+    /// The inputs.
+    pub inputs: Inputs,
+    buffers: Arc<FeedBuffers>,
+}
+
+/// Buffers that are reused.
+struct FeedBuffers {
+    batches: Pool<Batch>,
+    chunks: Pool<Chunk>,
+}
+
+/// A claimed task, after it was opened in parallel.
+pub enum OpenedTask {
+    /// A piece of the input of that number.
+    Opened(usize, Opened),
+    /// The end of the input of that number.
+    End(usize),
+    /// The result of an aligner task.
+    Aligned(AlignResult),
+}
+
+/// Whole records of one input.
+pub struct LinkedBatch {
+    input: usize,
+    linked: Linked,
+}
+
+impl Feed {
+    /// A feed that refuses records of more than `max_record` bytes.
+    pub fn new(inputs: Inputs, max_record: usize, crew: Crew) -> Self {
+        let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
+        let input = FeedInput { inputs, buffers: Arc::new(FeedBuffers { batches, chunks }) };
+        let align = input.inputs.lanes().map(AlignLink::new);
+        Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align } }
+    }
+
+    /// Returns the factory of readers.
+    pub fn readers(&self) -> FeedReaders {
+        let FeedInput { inputs, buffers } = &self.input;
+        FeedReaders {
+            inputs: inputs.list(),
+            lanes: inputs.lanes().cloned(),
+            buffers: Arc::clone(buffers),
+        }
+    }
+}
+
+impl FeedInput {
+    /// Claims the next task.
+    pub fn claim(&mut self) -> Result<Option<InputTask>> {
+        pause::at(Moment::PieceRead);
+        self.inputs.next(self.buffers.chunks.take().unwrap_or_default())
+    }
+}
+
+impl InputTask {
+    /// The most bytes that its records take as BAM.
+    pub fn bound(&self) -> u64 {
+        match self {
+            InputTask::Piece(_, claim) => claim.bound() as u64,
+            InputTask::Align(AlignTask::Records(opened), _) => opened.len() as u64,
+            InputTask::End(_) | InputTask::Align(..) => 0,
+        }
+    }
+
+    /// An upper bound of the number of its records, if it is known.
+    pub fn most_records(&self) -> Option<u64> {
+        match self {
+            InputTask::Piece(_, claim) => claim.most_records().map(|records| records as u64),
+            InputTask::Align(AlignTask::Records(opened), _) => Some(opened.records() as u64),
+            InputTask::End(_) | InputTask::Align(..) => None,
+        }
+    }
+
+    /// Bytes that opening it takes beyond the usual share.
+    pub fn working(&self) -> u64 {
+        match self {
+            InputTask::Piece(_, claim) => claim.working() as u64,
+            InputTask::End(_) | InputTask::Align(..) => 0,
+        }
+    }
+
+    /// Bytes that were read from the input for it.
+    pub fn read_bytes(&self) -> u64 {
+        match self {
+            InputTask::Piece(_, claim) => claim.read_bytes() as u64,
+            InputTask::Align(_, bytes) => *bytes,
+            InputTask::End(_) => 0,
+        }
+    }
+}
+
+/// Makes readers, one for each thread.
+#[derive(Clone)]
+pub struct FeedReaders {
+    inputs: Arc<[InputFile]>,
+    lanes: Option<Arc<Lanes>>,
+    buffers: Arc<FeedBuffers>,
+}
+
+impl FeedReaders {
+    /// Returns a reader for the calling thread.
+    pub fn reader(&self) -> FeedReader {
+        let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
+        FeedReader { shared: self.clone(), opener: None, aligner: None, reconcile }
+    }
+
+    /// Links a piece to those before it.
+    pub fn link(&self, link: &mut Linker, piece: OpenedTask) -> Result<LinkedBatch> {
+        let spare = || self.buffers.batches.take().unwrap_or_default();
+        let Linker { chain, align } = link;
+        Ok(match piece {
+            OpenedTask::Opened(input, opened) => LinkedBatch { input, linked: chain.link(opened) },
+            OpenedTask::End(input) => LinkedBatch { input, linked: chain.finish(spare()) },
+            OpenedTask::Aligned(done) => {
+                align.as_mut().map_or(Ok(()), |align| align.link(done))?;
+                LinkedBatch { input: 0, linked: chain.pause(spare()) }
+            }
+        })
+    }
+
+    /// Recycles the memory of a batch.
+    pub fn reuse(&self, mut batch: Batch) {
+        batch.clear_to(3 * source::MAX_CLAIM / 2); // no more where long reads came
+        self.buffers.batches.put(batch);
+    }
+}
+
+impl LinkedBatch {
+    /// Bytes of its records.
+    pub fn bytes(&self) -> u64 {
+        self.linked.batch.record_bytes()
+    }
+
+    /// Returns the name of the first record, if there is one.
+    pub fn first_name(&self) -> Option<&[u8]> {
+        self.linked.batch.records().next().map(|(_, record)| record.qname())
+    }
+}
+
+/// Opens and checks records, on one thread.
+pub struct FeedReader {
+    shared: FeedReaders,
+    /// Opens pieces of the input of that number.
+    opener: Option<(usize, Opener)>,
+    aligner: Option<AlignWorker>,
+    reconcile: Vec<Option<Reconcile>>,
+}
+
+impl FeedReader {
+    /// Opens a claimed task.
+    pub fn open(&mut self, next: InputTask) -> Result<OpenedTask> {
+        let (number, claim) = match next {
+            InputTask::End(input) => return Ok(OpenedTask::End(input)),
+            InputTask::Align(AlignTask::Records(opened), _) => return Ok(OpenedTask::Opened(0, opened)),
+            InputTask::Align(task, _) => return self.align(task).map(OpenedTask::Aligned),
+            InputTask::Piece(input, claim) => (input, claim),
+        };
+        let input = &self.shared.inputs[number];
+        let opener = match &mut self.opener {
+            Some((of, opener)) if *of == number => opener,
+            other => &mut other.insert((number, Opener::new(&input.header, input.setup.as_ref()))).1,
+        };
+        let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
+        let spare = opener.open(claim, &mut opened).map_err(input.named())?;
+        self.shared.buffers.chunks.put(spare);
+        Ok(OpenedTask::Opened(number, opened))
+    }
+
+    fn align(&mut self, task: AlignTask) -> Result<AlignResult> {
+        let FeedReaders { lanes, buffers, .. } = &self.shared;
+        let lanes = lanes.as_ref().ok_or_else(|| Error::bug("nothing aligns these reads"))?;
+        let worker = match &mut self.aligner {
+            Some(worker) => worker,
+            none => none.insert(AlignWorker::new(lanes)?),
+        };
+        worker.perform(task, || buffers.batches.take().unwrap_or_default())
+    }
+
+    /// Checks and numbers the records, adapts them to the common header, and passes them to `then`. An error names the
+    /// input and the number of the record in it.
+    pub fn check<T>(
+        &mut self,
+        stretch: LinkedBatch,
+        then: impl FnOnce(Batch) -> Result<T>,
+    ) -> Result<T> {
+        let Linked { mut batch, first, number, fault } = stretch.linked;
+        let input = &self.shared.inputs[stretch.input];
+        source::check(&batch, number, input.header.n_ref()).map_err(input.named())?;
+        fault.map_or(Ok(()), Err).map_err(input.named())?;
+        batch.stamp(first);
+        let reconciled = match &mut self.reconcile[stretch.input] {
+            Some(step) => step.apply(&mut batch),
+            None => Ok(()),
+        };
+        reconciled.and_then(|()| then(batch)).map_err(|mut error| {
+            let before = first - number; // records of the inputs before this one
+            error.place.record = error.place.record.map(|record| record.saturating_sub(before));
+            input.named()(error)
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! The claimer decides what each ticket does.
+
+use std::sync::{Arc, Mutex};
+
+use readmill_engine::Ticket;
+use readmill_record::{Arena, Error, Result};
+
+use super::state::{Ingest, IngestState, lock};
+use super::ticket::ClaimedTicket;
+use crate::pipeline::feed::FeedInput;
+use crate::pipeline::sort_context::{LONG_READS, READS, long_read_bytes};
+
+/// Decides what each ticket does.
+pub struct Claimer<'a> {
+    ingest: &'a Ingest<'a>,
+    shared: &'a Mutex<IngestState>,
+    /// Where records go now.
+    pub arena: Arc<Arena>,
+    /// The memory use of reads at which they are flushed.
+    flush_threshold: u64,
+    /// The last ticket that took from an input.
+    last_piece: Option<Ticket>,
+    /// Alternates with each ticket: every other one is offered to the flush first.
+    alternate: bool,
+    /// Whether all inputs have been read.
+    pub ended: bool,
+    stopped: bool,
+}
+
+impl<'a> Claimer<'a> {
+    pub fn new(ingest: &'a Ingest<'a>, arena: Arc<Arena>, shared: &'a Mutex<IngestState>) -> Self {
+        let flush_threshold = ingest.context.flush_threshold();
+        let (last_piece, alternate, ended, stopped) = Default::default();
+        Claimer { ingest, shared, arena, flush_threshold, last_piece, alternate, ended, stopped }
+    }
+
+    /// Returns the work of the next ticket; `None` when the pass is to end.
+    pub fn claim(&mut self, ticket: Ticket, input: &mut FeedInput) -> Result<Option<ClaimedTicket>> {
+        self.alternate = !self.alternate;
+        let context = self.ingest.context;
+        let mut shared = lock(self.shared);
+        let is_idle = shared.flush.is_idle();
+        self.stopped |= is_idle && (shared.too_many_runs || shared.ends > context.room / 4);
+        let no_more = self.ended || self.stopped;
+        if no_more || self.alternate {
+            if let Some(task) = self.next_flush_task(&mut shared) {
+                return Ok(Some(task));
+            }
+            if no_more {
+                return Ok((!is_idle).then_some(ClaimedTicket::Idle));
+            }
+        }
+        if is_idle && shared.reads >= self.flush_threshold {
+            return Ok(Some(self.start_flush(&mut shared)));
+        }
+        drop(shared); // reading may take its time
+
+        let Some(next) = input.claim()? else {
+            self.ended = true;
+            return Ok(Some(ClaimedTicket::Idle));
+        };
+        if let Some(room) = context.ledger.try_charge(READS, context.room_for(&next)) {
+            self.ingest.console.advance(next.read_bytes());
+            self.last_piece = Some(ticket);
+            return Ok(Some(ClaimedTicket::Piece(next, room, self.arena()?)));
+        }
+        input.inputs.put_back(next);
+        // Once all earlier pieces are committed, they have released what they did not need.
+        let in_flight = context.crew.in_flight as u64;
+        let all_committed = self.last_piece.is_none_or(|last| last + in_flight <= ticket);
+        let mut shared = lock(self.shared);
+        if let Some(task) = self.next_flush_task(&mut shared) {
+            return Ok(Some(task));
+        }
+        if !(is_idle && all_committed) {
+            return Ok(Some(ClaimedTicket::Idle));
+        }
+        if shared.reads > 0 {
+            return Ok(Some(self.start_flush(&mut shared)));
+        }
+        self.stopped = true;
+        Ok(None)
+    }
+
+    /// Returns the current arena; a new one after a flush.
+    fn arena(&mut self) -> Result<Arc<Arena>> {
+        if self.arena.capacity() == 0 {
+            let room = self.ingest.context.room;
+            let arena = Arena::new(room as usize)
+                .map_err(|e| Error::io(format!("{} MiB of memory are not to be had", room >> 20), &e))?;
+            self.arena = Arc::new(arena);
+        }
+        Ok(Arc::clone(&self.arena))
+    }
+
+    /// Returns the next task of the flush, if it can be done now. Where reads are long, each such ticket takes memory
+    /// beyond its share; if that is not free, those in flight must end first.
+    fn next_flush_task(&self, shared: &mut IngestState) -> Option<ClaimedTicket> {
+        let (bytes, mut charge) =
+            (long_read_bytes(shared.largest), self.ingest.context.ledger.empty(LONG_READS));
+        if !charge.try_grow(bytes) {
+            if shared.large_under_way > 0 {
+                return None;
+            }
+            charge.resize(bytes);
+        }
+        let task = shared.flush.next_task()?;
+        shared.large_under_way += u64::from(bytes > 0);
+        Some(ClaimedTicket::Flush(task, charge))
+    }
+
+    fn start_flush(&mut self, shared: &mut IngestState) -> ClaimedTicket {
+        let full = std::mem::replace(&mut self.arena, Arc::new(Arena::empty()));
+        ClaimedTicket::Flush(shared.flush.begin(full), self.ingest.context.ledger.empty(LONG_READS))
+    }
+}

@@ -1,0 +1,153 @@
+//! The committer takes the results of tickets, in their order.
+
+use std::sync::{Arc, Mutex};
+
+use readmill_format::spill::Extent;
+use readmill_record::{Charge, Header, Result};
+use readmill_sort::{Frames, Merge, Sources, SpilledRun};
+
+use super::state::{Ingest, IngestState, lock};
+use super::ticket::{FinishedTicket, FlushResult, IngestedBatch, TicketRoom};
+use crate::outputs::Sink;
+use crate::pipeline::flush::FlushTarget;
+use crate::pipeline::sort_buffer::SortBuffer;
+use crate::pipeline::sort_context::{INDEXES, READS};
+
+/// Takes the results of tickets, in their order.
+pub struct Committer<'a> {
+    ingest: &'a Ingest<'a>,
+    held: &'a mut SortBuffer,
+    shared: &'a Mutex<IngestState>,
+    /// The output for presorted reads, and its header.
+    sink: &'a mut Sink,
+    header: &'a Header,
+    /// Charge of the reads that are being flushed.
+    leaving: Option<Charge>,
+    /// Their run; for presorted reads, only those that do not fill a partition of the output.
+    writing: Option<SpilledRun>,
+    to: FlushTarget,
+    /// The extent of presorted reads that are now being merged into the output.
+    consumed: Option<Extent>,
+}
+
+impl<'a> Committer<'a> {
+    pub fn new(
+        ingest: &'a Ingest<'a>,
+        held: &'a mut SortBuffer,
+        shared: &'a Mutex<IngestState>,
+        (sink, header): (&'a mut Sink, &'a Header),
+    ) -> Self {
+        let (leaving, writing, to, consumed) = (None, None, FlushTarget::Run, None);
+        Committer { ingest, held, shared, sink, header, leaving, writing, to, consumed }
+    }
+
+    pub fn commit(&mut self, done: FinishedTicket) -> Result<()> {
+        match done {
+            FinishedTicket::Batch(ingested) => self.commit_batch(*ingested),
+            FinishedTicket::Flush(done, large) => {
+                lock(self.shared).large_under_way -= u64::from(large.bytes() > 0);
+                drop(large);
+                self.commit_flush(done)
+            }
+            FinishedTicket::Idle => Ok(()),
+        }
+    }
+
+    fn commit_batch(&mut self, ingested: IngestedBatch) -> Result<()> {
+        let Committer { ingest, held, .. } = self;
+        held.run.push(&ingested.entries);
+        held.ends.push(&ingested.ends);
+        // The memory that the ticket reserved becomes what it needed; the rest is released.
+        let TicketRoom { mut reserved, held_back } = ingested.room;
+        reserved.move_to(&mut held.link_charge, held_back);
+        reserved.move_to(&mut held.ends_charge, held.ends.bytes());
+        held.ends_charge.note_use(held.ends.filled());
+        let reads = held.charge.bytes() + ingested.reads;
+        reserved.move_to(&mut held.charge, reads);
+        held.largest = held.largest.max(ingested.largest);
+        held.any_placed |= ingested.placed;
+        held.tagged = held.tagged.max(ingested.tagged);
+        ingest.buffers.entries.put(ingested.entries);
+        let mut shared = lock(self.shared);
+        (shared.reads, shared.ends) = (held.charge.bytes(), held.ends.bytes());
+        shared.largest = held.largest;
+        Ok(())
+    }
+
+    fn commit_flush(&mut self, done: FlushResult) -> Result<()> {
+        match done {
+            FlushResult::Seal => {
+                let none = self.ingest.context.ledger.empty(READS);
+                self.leaving = Some(std::mem::replace(&mut self.held.charge, none));
+                lock(self.shared).flush.sealed(self.held.run.take())?;
+            }
+            FlushResult::Sorted(list) => {
+                let sources = lock(self.shared).flush.sorted(list);
+                sources.into_iter().for_each(|sources| self.begin_writing(sources));
+            }
+            FlushResult::Frames(frames) => self.append(frames)?,
+            FlushResult::Encoded(encoded) => {
+                if let Some(writer) = self.ingest.writer {
+                    self.held.presorted.write(encoded, self.header, self.sink, writer)?;
+                }
+            }
+            FlushResult::Close(rest) => {
+                rest.map_or(Ok(()), |frames| self.append(frames))?;
+                self.close();
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts to merge the sorted lists, into a run or into the output.
+    fn begin_writing(&mut self, mut sources: Sources) {
+        self.to = self.destination(&sources);
+        if self.to == FlushTarget::Output
+            && let Some(rest) = self.held.presorted.rest.take()
+        {
+            self.consumed = Some(rest.extent());
+            sources.runs.push(rest);
+        }
+        lock(self.shared).flush.write(Merge::new(Arc::new(sources)), self.to);
+    }
+
+    /// Returns where flushed reads go: into the output if they and all reads before them came sorted, and no run was
+    /// ever written.
+    fn destination(&self, sources: &Sources) -> FlushTarget {
+        let sorted = self.held.spilled == 0 && sources.were_sorted();
+        let follows = sorted && self.held.presorted.is_before(sources);
+        if self.ingest.writer.is_some() && follows { FlushTarget::Output } else { FlushTarget::Run }
+    }
+
+    fn append(&mut self, mut frames: Frames) -> Result<()> {
+        let context = self.ingest.context;
+        let run = match &mut self.writing {
+            Some(run) => run,
+            none => {
+                let (extent, charge) =
+                    (context.spill.begin(self.held.spilled)?, context.ledger.empty(INDEXES));
+                none.insert(SpilledRun::new(extent, context.framing, charge))
+            }
+        };
+        run.append(&context.spill, &mut frames)?;
+        self.ingest.buffers.frames.put(frames);
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        let context = self.ingest.context;
+        let run = self.writing.take().map(SpilledRun::complete);
+        self.leaving = None;
+        match self.to {
+            FlushTarget::Run => run.into_iter().for_each(|run| self.held.push(run)),
+            FlushTarget::Output => {
+                self.held.presorted.rest = run.filter(|run| !run.frames().is_empty());
+                self.consumed.take().into_iter().for_each(|extent| context.spill.free(&extent));
+            }
+        }
+        let mut shared = lock(self.shared);
+        shared.too_many_runs = self.held.has_too_many_runs(context);
+        shared.reads = self.held.charge.bytes();
+        shared.flush.closed();
+    }
+}

@@ -1,0 +1,228 @@
+//! The only read of the input: pieces in, reads into the arena. When the arena is nearly full, a fresh one begins, and
+//! the old one is flushed to disk, or presorted reads into the output, in the same pass ([`super::flush`]).
+//!
+//! Memory for the most that a piece can need is reserved when it is claimed, in claim order; the rest is released when
+//! it is committed. A run is a contiguous range of pieces. If there is no memory for a piece, it waits until earlier
+//! tickets release memory, or until a run is written. Only the claimer waits, by claiming idle tickets, never more than
+//! may be in flight.
+//!
+//!
+//! | phase | file |
+//! |---|---|
+//! | what all phases share | [`state`] |
+//! | what a ticket is | [`ticket`] |
+//! | what each ticket does | [`claim`] |
+//! | what it leaves behind | [`commit`] |
+
+mod claim;
+mod commit;
+mod state;
+mod ticket;
+
+use std::sync::{Arc, Mutex};
+
+use readmill_engine::Pass;
+use readmill_markdup as markdup;
+use readmill_markdup::{DuplicateEnds, EndsPart};
+use readmill_record::{Arena, Batch, Error, Header, Result};
+use readmill_sort::{Partition, run};
+
+use super::batch_pipeline::PipelineWorker;
+use super::feed::{Feed, FeedReader, LinkedBatch};
+use super::flush;
+use super::presorted::EarlyWriter;
+use super::sort_buffer::SortBuffer;
+use crate::outputs::{PartWriter, Sink};
+use claim::Claimer;
+use commit::Committer;
+use state::IngestState;
+pub use state::{Ingest, IngestBuffers};
+use ticket::{
+    ClaimedTicket, FinishedTicket, FlushResult, IngestedBatch, LinkedTicket, OpenedTicket, TicketRoom,
+};
+
+/// Why reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// All inputs have ended.
+    Ended,
+    /// Runs, ends or the next piece need memory that a flush does not free.
+    NoRoom,
+}
+
+/// One thread's worker.
+pub struct IngestWorker<'a> {
+    reader: FeedReader,
+    steps: PipelineWorker<'a>,
+    ends: Option<markdup::Scratch>,
+    flush: flush::FlushWorker,
+    /// Writes presorted reads, once there are any.
+    early_writer: Option<EarlyWriter<'a>>,
+}
+
+impl<'a> Ingest<'a> {
+    /// Reads until the inputs end, or until something must be done before reading on. Presorted reads may go into
+    /// `output`, a sink and its header.
+    pub fn fill(
+        &self,
+        feed: &mut Feed,
+        held: &mut SortBuffer,
+        output: (&mut Sink, &Header),
+    ) -> Result<Stop> {
+        let keyer = self.context.sort.keyer();
+        let shared = Mutex::new(IngestState::new(self.context, held));
+        let arena = std::mem::replace(&mut held.arena, Arc::new(Arena::empty()));
+        let mut claimer = Claimer::new(self, arena, &shared);
+        let mut cutter = std::mem::take(&mut held.presorted.cutter);
+        let mut committer = Committer::new(self, held, &shared, output);
+        let Feed { input, link } = feed;
+        let link = |_, open| {
+            Ok(match open {
+                OpenedTicket::Piece(piece, mut reserved, arena) => {
+                    // Records that were held back before come with this piece, and are still in memory.
+                    reserved
+                        .resize(reserved.bytes() + self.context.room_for_bytes(link.waiting_bytes()));
+                    let stretch = self.readers.link(link, piece)?;
+                    stretch.first_name().into_iter().for_each(|name| keyer.set_anchor(name));
+                    let held_back = self.context.room_for_bytes(link.waiting_bytes());
+                    LinkedTicket::Batch(stretch, TicketRoom { reserved, held_back }, arena)
+                }
+                OpenedTicket::Flush(opened, large) => {
+                    LinkedTicket::Flush(opened.link(&mut cutter), large)
+                }
+                OpenedTicket::Idle => LinkedTicket::Idle,
+            })
+        };
+        let workers = readmill_engine::run(
+            self.context.crew,
+            &IngestPass(self),
+            |ticket| claimer.claim(ticket, input),
+            link,
+            |_, done| committer.commit(done),
+        )?;
+        let (arena, ended) = (claimer.arena, claimer.ended);
+        for IngestWorker { steps, early_writer, .. } in workers {
+            steps.finish(&mut held.counts);
+            early_writer
+                .into_iter()
+                .for_each(|early_writer| early_writer.steps.finish(&mut held.counts));
+        }
+        (held.arena, held.presorted.cutter) = (arena, cutter);
+        self.writer.map_or(Ok(()), PartWriter::write_pending)?;
+        Ok(if ended { Stop::Ended } else { Stop::NoRoom })
+    }
+
+    /// Checks records, applies the steps, and copies the remaining reads into the arena.
+    fn take(
+        &self,
+        worker: &mut IngestWorker<'a>,
+        stretch: LinkedBatch,
+        room: TicketRoom,
+        arena: &Arena,
+    ) -> Result<IngestedBatch> {
+        let IngestWorker { reader, steps, ends: scratch, .. } = worker;
+        reader.check(stretch, |mut batch| {
+            let mut ends = EndsPart::default();
+            if let Some(scratch) = scratch {
+                scratch.judge(&batch, &mut ends);
+            }
+            steps.apply(&mut batch)?; // nothing goes elsewhere yet
+            if let (Some(noted), Some(scratch)) = (self.ends, scratch) {
+                noted.accept(scratch, &batch, &mut ends)?;
+            }
+            let mut entries = self.buffers.entries.take().unwrap_or_default();
+            entries.clear();
+            self.context.sort.accept(arena, &batch, &mut entries)?;
+            let reads = batch.record_bytes() + (run::OVERHEAD * batch.len()) as u64;
+            let largest = batch.largest_record();
+            let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
+            let tagged = self.is_tagged(&batch);
+            self.readers.reuse(batch);
+            Ok(IngestedBatch { entries, ends, reads, largest, placed, tagged, room })
+        })
+    }
+}
+
+impl<'a> Ingest<'a> {
+    /// Whether any read has the optional field that reads are sorted by; `None` without reads or such a field.
+    fn is_tagged(&self, batch: &Batch) -> Option<bool> {
+        let tag = self.context.sort.keyer().field().filter(|_| !batch.is_empty())?;
+        Some(batch.records().any(|(_, record)| record.field(tag).is_some()))
+    }
+
+    /// Carries out a task of the flush.
+    fn flush_task(
+        &self,
+        worker: &mut IngestWorker<'a>,
+        linked: flush::LinkedFlush,
+    ) -> Result<FlushResult> {
+        let IngestWorker { flush, early_writer, .. } = worker;
+        let sort = &self.context.sort;
+        let mut pack = |records: &Partition| {
+            flush.pack(records, sort, self.buffers.frames.take().unwrap_or_default())
+        };
+        Ok(match (linked, self.writer) {
+            (flush::LinkedFlush::Seal, _) => FlushResult::Seal,
+            (flush::LinkedFlush::Sorted(list), _) => FlushResult::Sorted(list),
+            (flush::LinkedFlush::Records(range), _) => FlushResult::Frames(pack(&range.into())?),
+            (flush::LinkedFlush::Partitions(partitions), Some(writer)) => {
+                let early_writer =
+                    early_writer.get_or_insert_with(|| EarlyWriter::new(&self.leaving, writer));
+                let encoded = early_writer.encode(&partitions, sort, writer)?;
+                FlushResult::Encoded(encoded)
+            }
+            (flush::LinkedFlush::Partitions(_), None) => {
+                return Err(Error::bug("reads are to leave, and nobody can write them"));
+            }
+            (flush::LinkedFlush::Close(rest), _) => {
+                FlushResult::Close(rest.as_ref().map(pack).transpose()?)
+            }
+        })
+    }
+}
+
+struct IngestPass<'r, 'a>(&'r Ingest<'a>);
+
+impl<'a> Pass for IngestPass<'_, 'a> {
+    type Input = ClaimedTicket;
+    type Opened = OpenedTicket;
+    type Linked = LinkedTicket;
+    type Output = FinishedTicket;
+    type Worker = IngestWorker<'a>;
+    type Error = Error;
+
+    fn worker(&self) -> IngestWorker<'a> {
+        let Ingest { readers, pipeline, ends, context, .. } = self.0;
+        IngestWorker {
+            reader: readers.reader(),
+            steps: pipeline.worker(),
+            ends: ends.map(DuplicateEnds::scratch),
+            flush: flush::FlushWorker::new(context.framing),
+            early_writer: None,
+        }
+    }
+
+    fn open(&self, worker: &mut IngestWorker<'a>, claimed: ClaimedTicket) -> Result<OpenedTicket> {
+        Ok(match claimed {
+            ClaimedTicket::Piece(next, reserved, arena) => {
+                OpenedTicket::Piece(worker.reader.open(next)?, reserved, arena)
+            }
+            ClaimedTicket::Flush(task, large) => {
+                OpenedTicket::Flush(worker.flush.open(task, &self.0.context.sort)?, large)
+            }
+            ClaimedTicket::Idle => OpenedTicket::Idle,
+        })
+    }
+
+    fn work(&self, worker: &mut IngestWorker<'a>, ready: LinkedTicket) -> Result<FinishedTicket> {
+        Ok(match ready {
+            LinkedTicket::Batch(stretch, room, arena) => {
+                FinishedTicket::Batch(Box::new(self.0.take(worker, stretch, room, &arena)?))
+            }
+            LinkedTicket::Flush(linked, large) => {
+                FinishedTicket::Flush(self.0.flush_task(worker, linked)?, large)
+            }
+            LinkedTicket::Idle => FinishedTicket::Idle,
+        })
+    }
+}

@@ -1,0 +1,242 @@
+//! The inputs of a run, read one after the other as if they were one file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use readmill_filters::Reconcile;
+use readmill_format::bgzf::Chunk;
+use readmill_format::chain::{ChunkLinker, Opened};
+use readmill_format::cram;
+pub use readmill_format::source::OpenOptions;
+use readmill_format::source::{self, Claim, Opener, Source};
+use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Result, Step};
+
+use crate::aligning::{AlignTask, Lanes};
+use crate::pipeline::open_input::{named, open};
+use crate::process::console::Console;
+
+/// An input whose header has been read.
+pub struct InputFile {
+    /// Its file; `-` is standard input.
+    pub path: PathBuf,
+    /// Its own header.
+    pub header: Header,
+    /// Adapts its reads to the common header; `None` where they fit.
+    pub reconcile: Option<Reconcile>,
+    /// The decoder setup, if it is CRAM.
+    pub setup: Option<Arc<cram::Setup>>,
+    /// Its size, where it has one.
+    size: Option<u64>,
+}
+
+impl InputFile {
+    /// Names the file in an error about its content.
+    pub fn named(&self) -> impl Fn(Error) -> Error + '_ {
+        |error| {
+            let placed = error.place.record.is_some() || error.place.offset.is_some();
+            if placed || error.kind == ErrorKind::Input { error.file(&self.path) } else { error }
+        }
+    }
+}
+
+/// The next task of reading.
+pub enum InputTask {
+    /// A piece of the input of that number.
+    Piece(usize, Claim),
+    /// The end of the input of that number.
+    End(usize),
+    /// A task of the aligner, and the bytes read of its files since the task before.
+    Align(AlignTask, u64),
+}
+
+/// All inputs; one of them is being read.
+pub struct Inputs {
+    list: Arc<[InputFile]>,
+    header: Header,
+    at: usize,
+    /// Opened sources; `None` for those that have been read, or are opened again later.
+    sources: Vec<Option<Source>>,
+    rules: OpenOptions,
+    /// Charge of opening a file again.
+    _reopening: Option<Charge>,
+    context: Option<InputTask>,
+    /// The lanes of the aligner, and the bytes read of their files so far; then `list` has one input for all of them.
+    lanes: Option<(Arc<Lanes>, u64)>,
+}
+
+impl Inputs {
+    /// Reads all headers and merges them. Files that can be opened again are closed until they are read, so any number
+    /// of them can be given.
+    pub fn open(paths: &[PathBuf], rules: OpenOptions) -> Result<Self> {
+        let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+        for path in paths {
+            let (input, size) = open(path)?;
+            let source = Source::open(input, &named(path, &rules)).map_err(|e| e.file(path))?;
+            let mut header = source.header().clone();
+            headers.last().into_iter().for_each(|last| header.share(last));
+            headers.push(header);
+            files.push((path.clone(), size, source.setup()));
+            sources.push(Some(source).filter(|_| sources.is_empty() || size.is_none()));
+        }
+        let merging = if headers.len() > 1 { headers.iter().map(merging_bytes).sum() } else { 0 };
+        let merging = rules.ledger.charge("headers", merging)?;
+        let merged = Header::merge(&headers).map_err(|error| with_names(error, paths))?;
+        drop(merging);
+        let list = files.into_iter().zip(headers).zip(merged.renames);
+        let list = list.map(|(((path, size, setup), header), renames)| {
+            let reconcile = Some(Reconcile::new(renames)).filter(|step| !step.is_identity());
+            InputFile { path, header, reconcile, setup, size }
+        });
+        let (list, header): (Arc<[InputFile]>, _) = (list.collect(), merged.header);
+        let again = list.iter().zip(&sources).filter(|(_, source)| source.is_none());
+        let again = again.map(|(input, _)| Source::opening_bytes(&input.header)).max();
+        let _reopening = again.map(|bytes| rules.ledger.charge("headers", bytes)).transpose()?;
+        Ok(Inputs { list, header, at: 0, sources, rules, _reopening, context: None, lanes: None })
+    }
+
+    /// Creates one input of reads that are aligned as they are read; errors about records name `path`.
+    pub fn aligned(lanes: Arc<Lanes>, path: &Path, header: Header) -> Self {
+        let (path, own, size) = (path.to_path_buf(), header.clone(), lanes.size());
+        let input = InputFile { path, header: own, reconcile: None, setup: None, size };
+        let list = [input].into();
+        let rules = OpenOptions::default();
+        let lanes = Some((lanes, 0));
+        let sources = Vec::new();
+        Inputs { list, header, at: 0, sources, rules, _reopening: None, context: None, lanes }
+    }
+
+    /// Returns the lanes of the aligner, if reads are aligned.
+    pub fn lanes(&self) -> Option<&Arc<Lanes>> {
+        self.lanes.as_ref().map(|(lanes, _)| lanes)
+    }
+
+    /// Returns the merged header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The inputs.
+    pub fn list(&self) -> Arc<[InputFile]> {
+        Arc::clone(&self.list)
+    }
+
+    /// Whether there is CRAM among them.
+    pub fn any_cram(&self) -> bool {
+        self.list.iter().any(|input| input.setup.is_some())
+    }
+
+    /// Warns of CRAM inputs whose contigs have another length in the reference than in the header.
+    pub fn warn_of_lengths(&self, console: &Console) {
+        let setups = self.list.iter().filter_map(|input| input.setup.as_ref());
+        if let Some(text) = setups.filter_map(|setup| setup.references.unequal_lengths()).next() {
+            console.warn(&format!(
+                "{text}; CRAM is read all the same, since it proves the bases that it needs"
+            ));
+        }
+    }
+
+    /// Limits CRAM containers, with their decoded form, to `bytes` from here on.
+    pub fn limit_containers(&mut self, bytes: usize) {
+        self.rules.container = bytes;
+        self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(bytes));
+    }
+
+    /// Bytes of all inputs, where they have a size.
+    pub fn size(&self) -> Option<u64> {
+        self.list.iter().map(|input| input.size).sum()
+    }
+
+    /// Returns the most bytes by which a record may grow to fit the common header.
+    pub fn growth(&self) -> usize {
+        let steps = self.list.iter().filter_map(|input| input.reconcile.as_ref());
+        steps.map(Step::growth).max().unwrap_or(0)
+    }
+
+    /// Returns the next task without taking it.
+    pub fn peek(&mut self) -> Result<Option<&InputTask>> {
+        if self.context.is_none() {
+            self.context = self.next(Chunk::default())?;
+        }
+        Ok(self.context.as_ref())
+    }
+
+    /// Estimates the bytes of BAM records in all inputs from the first one; `None` if that is not known.
+    pub fn expected_bytes(&self) -> Option<u64> {
+        let expansion = self.sources.first()?.as_ref()?.expansion()?;
+        self.size().map(|size| (size as f64 * expansion) as u64)
+    }
+
+    /// Puts back the task that was taken last.
+    pub fn put_back(&mut self, next: InputTask) {
+        self.context = Some(next);
+    }
+
+    /// Takes the next task, and reuses memory where possible; `None` after the end of the last input.
+    pub fn next(&mut self, reuse: Chunk) -> Result<Option<InputTask>> {
+        if let Some(next) = self.context.take() {
+            return Ok(Some(next));
+        }
+        let at = self.at;
+        let Some(input) = self.list.get(at) else { return Ok(None) };
+        if let Some((lanes, read)) = &mut self.lanes {
+            let before = std::mem::replace(read, lanes.bytes_read());
+            return Ok(Some(match lanes.next()? {
+                Some(task) => InputTask::Align(task, read.saturating_sub(before)),
+                None => {
+                    self.at += 1;
+                    InputTask::End(at)
+                }
+            }));
+        }
+        let source = match &mut self.sources[at] {
+            Some(source) => source,
+            closed => closed.insert(reopen(input, &self.rules)?),
+        };
+        Ok(Some(match source.claim(reuse).map_err(input.named())? {
+            Some(claim) => InputTask::Piece(at, claim),
+            None => {
+                self.sources[at] = None;
+                self.at += 1;
+                InputTask::End(at)
+            }
+        }))
+    }
+}
+
+/// Returns the first piece of an input as checked records; `None` where it is damaged (reading reports that later).
+pub fn first_batch(claim: Claim, input: &InputFile) -> Option<Batch> {
+    let mut opened = Opened::reuse(Batch::default());
+    Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
+    let mut link = ChunkLinker::new(usize::MAX);
+    let mut batch = link.link(opened).batch;
+    if batch.is_empty() {
+        batch = link.finish(Batch::default()).batch; // a piece of a single template
+    }
+    source::check(&batch, 0, input.header.n_ref()).ok()?;
+    batch.stamp(0);
+    Some(batch)
+}
+
+/// Returns the bytes that merging a header takes beside it: its lines once more, and tables of its contigs.
+fn merging_bytes(header: &Header) -> u64 {
+    header.heap_bytes() + 160 * header.references().len() as u64
+}
+
+/// Replaces "input N" in an error of merging headers by the file name.
+fn with_names(mut error: Error, paths: &[PathBuf]) -> Error {
+    for (i, path) in paths.iter().enumerate().rev() {
+        error.what = error.what.replace(&format!("input {}", i + 1), &path.display().to_string());
+    }
+    error
+}
+
+/// Opens a file again whose header was read before.
+fn reopen(input: &InputFile, rules: &OpenOptions) -> Result<Source> {
+    let (file, _) = open(&input.path)?;
+    let rules = OpenOptions { ledger: Ledger::unlimited(), ..named(&input.path, rules) }; // charged from the start
+    let source = Source::open(file, &rules).map_err(input.named())?;
+    if *source.header() != input.header {
+        return Err(Error::input("the file was changed while others were read").file(&input.path));
+    }
+    Ok(source)
+}

@@ -1,0 +1,85 @@
+//! Opens files of records for reading.
+
+use std::collections::HashMap;
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use readmill_format::source::OpenOptions;
+use readmill_format::{cram, ending};
+use readmill_record::{Error, Result};
+
+use crate::plan::check_index_mark;
+
+/// Opens a file or pipe as a stream; also returns its size, if it has one.
+pub fn open(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
+    if path.as_os_str() == "-" {
+        return Ok((Box::new(std::io::stdin()), None));
+    }
+    check_index_mark(path)?;
+    let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
+    let file = File::open(path).map_err(failed)?;
+    let meta = file.metadata().map_err(failed)?;
+    if meta.is_dir() {
+        return Err(Error::usage(format!("{} is a directory", path.display()))
+            .hint("give a SAM, BAM or CRAM file"));
+    }
+    Ok((Box::new(file), meta.is_file().then_some(meta.len())))
+}
+
+/// Refuses a regular file that is given twice, under whatever names.
+pub fn check_once<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    let mut seen: HashMap<(u64, u64), &Path> = HashMap::new();
+    for path in paths {
+        let meta = std::fs::metadata(path).ok().filter(Metadata::is_file);
+        let Some(other) = meta.and_then(|meta| seen.insert((meta.dev(), meta.ino()), path)) else {
+            continue;
+        };
+        let what = match other == path {
+            true => format!("{} is given twice", path.display()),
+            false => format!("{} and {} are one file", other.display(), path.display()),
+        };
+        return Err(Error::usage(format!("{what}, so each of its reads would come twice"))
+            .hint("give it once, or allow it by --allow-same-input"));
+    }
+    Ok(())
+}
+
+/// Refuses files that are cut short, as far as their ends show it, before anything is read or written. Pipes are not
+/// checked.
+pub fn check_ends(paths: &[PathBuf]) -> Result<()> {
+    paths.iter().try_for_each(|path| {
+        // A file that cannot be opened is reported when it is opened.
+        let Some((start, end)) = ends(path) else { return Ok(()) };
+        ending::check(&start, &end).map_err(|error| error.file(path))
+    })
+}
+
+/// The first and the last bytes of a regular file.
+fn ends(path: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
+    let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
+    let file = File::open(path).ok().filter(|_| path.as_os_str() != "-")?;
+    let look = size.min(ending::LOOK as u64);
+    let mut start = vec![0; look as usize];
+    file.read_exact_at(&mut start, 0).ok()?;
+    let mut end = start.clone();
+    file.read_exact_at(&mut end, size - look).ok()?;
+    Some((start, end))
+}
+
+/// Returns the rules for a file of this name.
+pub fn named(path: &Path, rules: &OpenOptions) -> OpenOptions {
+    let name = path.file_name().unwrap_or(path.as_os_str()).as_encoded_bytes().to_vec();
+    OpenOptions { name, ..rules.clone() }
+}
+
+/// Whether any of these files is CRAM; pipes are not looked at.
+pub fn is_any_cram(paths: &[PathBuf]) -> bool {
+    paths.iter().any(|path| {
+        let mut start = [0; 4];
+        let is_file = std::fs::metadata(path).is_ok_and(|meta| meta.is_file());
+        let read = is_file.then(|| File::open(path).and_then(|mut file| file.read_exact(&mut start)));
+        read.is_some_and(|read| read.is_ok()) && start == *cram::MAGIC
+    })
+}

@@ -1,0 +1,221 @@
+//! Presorted reads go into the output as soon as memory is full, so that sorting sorted input costs no more than a
+//! copy.
+//!
+//! It is a guess from keys alone: when memory is full and its reads came in order, they are written to the output, in
+//! the hope that no later read belongs before them. If one does, the written reads become a run like others
+//! ([`take_back`]), and the output starts anew.
+//!
+
+use readmill_engine::{Crew, Pass, Pool};
+use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
+use readmill_format::source::MAX_CLAIM;
+use readmill_record::{Batch, Error, Header, RecordRef, Result};
+use readmill_sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
+
+use super::batch_pipeline::{BatchPipeline, PipelineWorker};
+use super::flush::FlushWorker;
+use super::sort_context::{INDEXES, SortContext};
+use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
+
+/// Frame size of the run made of reads that were written too early: the run can be as long as the input, and its index
+/// should be short.
+const LARGE_FRAME: usize = 256 << 10;
+
+/// The key of a read, with the part that does not fit into it.
+pub type FullKey = (Key, Vec<u8>);
+
+/// The reads in the output so far, and those that follow at once.
+#[derive(Default)]
+pub struct Presorted {
+    /// Records that do not fill a partition yet: the next merge begins with them.
+    pub rest: Option<SpilledRun>,
+    /// Cuts the partitions.
+    pub cutter: Cutter,
+    /// Key of the last read written.
+    last: Option<FullKey>,
+    /// Reads written.
+    pub records: u64,
+}
+
+/// Partitions of the output, encoded, and the keys of their first and last read.
+pub struct EncodedPartitions {
+    parts: Vec<EncodedPart>,
+    ends: Option<(FullKey, FullKey)>,
+}
+
+impl Presorted {
+    /// Whether the output is still empty.
+    pub fn is_empty(&self) -> bool {
+        self.last.is_none()
+    }
+
+    /// Whether all of `sources` belongs after the reads in the output.
+    pub fn is_before(&self, sources: &Sources) -> bool {
+        self.last.as_ref().is_none_or(|(key, tail)| sources.follow(*key, tail))
+    }
+
+    /// Writes partitions.
+    pub fn write(
+        &mut self,
+        encoded: EncodedPartitions,
+        header: &Header,
+        sink: &mut Sink,
+        writer: &PartWriter<'_>,
+    ) -> Result<()> {
+        let Some((first, last)) = encoded.ends else { return Ok(()) };
+        if self.is_empty() {
+            sink.begin(header)?;
+        }
+        if self.last.as_ref().is_some_and(|before| first < *before) {
+            return Err(Error::bug("reads would leave in the wrong order"));
+        }
+        self.last = Some(last);
+        for part in encoded.parts {
+            self.records += part.records;
+            sink.take(part, writer)?;
+        }
+        Ok(())
+    }
+}
+
+/// One thread's worker that writes presorted reads.
+pub struct EarlyWriter<'a> {
+    batch: Batch,
+    /// Tallies of the reads; they are not changed.
+    pub steps: PipelineWorker<'a>,
+    encoder: PartEncoder<'a>,
+}
+
+impl<'a> EarlyWriter<'a> {
+    /// Creates a worker for the calling thread.
+    pub fn new(pipeline: &BatchPipeline<'a>, writer: &PartWriter<'a>) -> Self {
+        EarlyWriter { batch: Batch::default(), steps: pipeline.worker(), encoder: writer.encoder() }
+    }
+
+    /// Encodes partitions of the output.
+    pub fn encode(
+        &mut self,
+        partitions: &[Partition],
+        sort: &RunSort,
+        writer: &PartWriter<'_>,
+    ) -> Result<EncodedPartitions> {
+        writer.write_pending()?;
+        let EarlyWriter { batch, steps, encoder } = self;
+        let mut encoded = EncodedPartitions { parts: Vec::new(), ends: None };
+        for partition in partitions {
+            partition.gather_into(batch)?;
+            steps.apply(batch)?;
+            let mut part = writer.part();
+            encoder.encode(batch, &mut part)?;
+            encoded.parts.push(part);
+            if let [first, .., last] | [first @ last] = batch.spans[..] {
+                let last = full_key(sort, batch.record(last))?;
+                let first = match encoded.ends.take() {
+                    Some((first, _)) => first,
+                    None => full_key(sort, batch.record(first))?,
+                };
+                encoded.ends = Some((first, last));
+            }
+        }
+        Ok(encoded)
+    }
+}
+
+fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
+    let (key, mut tail) = (sort.keyer().key(record)?, Vec::new());
+    if !key.is_decided() {
+        sort.keyer().tail(record, &mut tail);
+    }
+    Ok((key, tail))
+}
+
+/// Makes a run of the reads in the output, and empties the output. Input positions are lost; steps after the sort that
+/// need them (such as duplicate flags) must not run where reads leave early, see `may_leave_early` in
+/// `run/buffered.rs`.
+pub fn take_back(
+    context: &SortContext,
+    header: &Header,
+    sink: &mut Sink,
+    largest: u64,
+) -> Result<SpilledRun> {
+    let (crew, _large) = context.crew_for(largest)?;
+    let mut blocks = BlockReader::new(sink.written()?, true);
+    let framing = Framing { size: context.framing.size.max(LARGE_FRAME), ..context.framing };
+    let mut run = SpilledRun::new(context.spill.begin(0)?, framing, context.ledger.empty(INDEXES));
+    let mut link = ChunkLinker::new(usize::MAX);
+    let pass = ReadBackPass::new(context, framing, header);
+    let mut ended = false;
+    readmill_engine::run(
+        crew,
+        &pass,
+        |_| {
+            let mut chunk: Chunk = pass.chunks.take().unwrap_or_default();
+            let more = blocks.next_chunk(&mut chunk)?;
+            let end = !more && !std::mem::replace(&mut ended, !more);
+            Ok((more || end).then_some(chunk).map(|chunk| more.then_some(chunk)))
+        },
+        |_, opened| {
+            Ok(match opened {
+                Some(opened) => link.link(opened),
+                None => link.finish(Batch::default()),
+            })
+        },
+        |_, mut frames: Frames| {
+            run.append(&context.spill, &mut frames)?;
+            pass.frames.put(frames);
+            Ok(())
+        },
+    )?;
+    sink.restart(header)?;
+    Ok(run.complete())
+}
+
+struct ReadBackPass<'a> {
+    context: &'a SortContext,
+    framing: Framing,
+    n_ref: i32,
+    chunks: Pool<Chunk>,
+    batches: Pool<Batch>,
+    frames: Pool<Frames>,
+}
+
+impl<'a> ReadBackPass<'a> {
+    fn new(context: &'a SortContext, framing: Framing, header: &Header) -> Self {
+        let Crew { in_flight: n, .. } = context.crew;
+        let (chunks, batches, frames) = (Pool::new(n), Pool::new(n), Pool::new(n));
+        ReadBackPass { context, framing, n_ref: header.n_ref(), chunks, batches, frames }
+    }
+}
+
+impl Pass for ReadBackPass<'_> {
+    type Input = Option<Chunk>;
+    type Opened = Option<Opened>;
+    type Linked = Linked;
+    type Output = Frames;
+    type Worker = (Inflater, FlushWorker);
+    type Error = Error;
+
+    fn worker(&self) -> Self::Worker {
+        (Inflater::default(), FlushWorker::new(self.framing))
+    }
+
+    fn open(&self, worker: &mut Self::Worker, chunk: Option<Chunk>) -> Result<Option<Opened>> {
+        let Some(chunk) = chunk else { return Ok(None) };
+        let mut opened = Opened::reuse(self.batches.take().unwrap_or_default());
+        worker.0.chunk(&chunk, opened.bytes_mut())?;
+        self.chunks.put(chunk);
+        opened.guess(self.n_ref);
+        Ok(Some(opened))
+    }
+
+    fn work(&self, worker: &mut Self::Worker, linked: Linked) -> Result<Frames> {
+        linked.fault.map_or(Ok(()), Err)?;
+        let frames = self.frames.take().unwrap_or_default();
+        let frames = worker.1.pack_batch(&linked.batch, &self.context.sort, frames)?;
+        let mut batch = linked.batch;
+        batch.clear_to(3 * MAX_CLAIM / 2);
+        self.batches.put(batch);
+        Ok(frames)
+    }
+}

@@ -1,0 +1,185 @@
+//! Extra outputs, beside the main one or in its place.
+
+use std::path::{Path, PathBuf};
+
+use readmill_format::fastq;
+use readmill_record::{Error, Result};
+
+use super::{Format, Output};
+
+/// Files that reads are split among, at most.
+pub const MOST_SPLIT_FILES: usize = 500;
+
+/// Extra outputs: where reads go beside the main output, or in its place.
+#[derive(Clone, Debug)]
+pub enum ExtraOutput {
+    /// Reads that are chosen go into files of their own.
+    Selected(Vec<ExtraFile>),
+    /// All reads are split among files.
+    Split(Split),
+    /// All reads become FASTQ.
+    Fastq(Fastq),
+}
+
+/// Reads that are chosen go into a file.
+#[derive(Clone, Debug)]
+pub struct ExtraFile {
+    /// The file.
+    pub path: PathBuf,
+    /// Which reads: `unmapped`, `discordant`, `duplicates`, or an expression.
+    pub what: String,
+    /// Whether they leave the main output.
+    pub moves: bool,
+}
+
+/// All reads are split among files.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// The beginning of the file names; the key and the format follow.
+    pub prefix: PathBuf,
+    /// The key that separates the files.
+    pub by: SplitBy,
+    /// Format, codec, level, index of each; its path is not used.
+    pub output: Output,
+}
+
+/// All reads become FASTQ, by the ends of their templates.
+#[derive(Clone, Debug)]
+pub struct Fastq {
+    /// For reads flagged as neither end or as both, first ends, last ends. Equal names are one file.
+    pub files: [PathBuf; 3],
+    /// For ends without their other end; `None` sends them where the other ends go.
+    pub singles: Option<PathBuf>,
+    /// Records with any of these flags are left out.
+    pub exclude: u16,
+    /// How reads are written.
+    pub style: fastq::FastqStyle,
+    /// Compression level of files that end in .gz.
+    pub level: Option<u8>,
+    /// Take the reads of a template to stand together, whatever the header says.
+    pub grouped: bool,
+}
+
+impl Fastq {
+    /// The files, each once, and which of them each kind of read goes to: neither, first, last, singles.
+    pub fn places(&self) -> (Vec<&Path>, [usize; 4]) {
+        let mut files: Vec<&Path> = Vec::new();
+        let [other, first, last] = [0, 1, 2].map(|n| &*self.files[n]);
+        let singles = self.singles.as_deref();
+        let places = [other, first, last, singles.unwrap_or(first)].map(|path| {
+            files.iter().position(|file| *file == path).unwrap_or_else(|| {
+                files.push(path);
+                files.len() - 1
+            })
+        });
+        (files, places)
+    }
+}
+
+/// By what reads are split.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SplitBy {
+    /// By read group.
+    ReadGroup,
+    /// By groups of contigs, each of at most this many bases; `None` means the length of the longest contig.
+    Contigs(Option<u64>),
+    /// By number of records; records of one name that stand together stay together.
+    Records(u64),
+}
+
+impl SplitBy {
+    /// Reads `read-group`, `contigs`, `contigs=BASES` or `records=N`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (word, number) = match text.split_once('=') {
+            Some((word, number)) => (word, Some(number)),
+            None => (text, None),
+        };
+        let number = number.map(|number| match number.parse::<u64>() {
+            Ok(number) if number > 0 => Ok(number),
+            _ => Err(format!("{number:?} is not a number above zero")),
+        });
+        match (word, number.transpose()?) {
+            ("read-group", None) => Ok(SplitBy::ReadGroup),
+            ("contigs", most) => Ok(SplitBy::Contigs(most)),
+            ("records", Some(most)) => Ok(SplitBy::Records(most)),
+            ("records", None) => Err("records needs a number: records=1000000".to_string()),
+            _ => Err(format!("{text:?} is none of read-group, contigs, contigs=BASES, records=N")),
+        }
+    }
+
+    /// As it is written.
+    pub fn word(self) -> String {
+        match self {
+            SplitBy::ReadGroup => "read-group".to_string(),
+            SplitBy::Contigs(None) => "contigs".to_string(),
+            SplitBy::Contigs(Some(most)) => format!("contigs={most}"),
+            SplitBy::Records(most) => format!("records={most}"),
+        }
+    }
+}
+
+impl ExtraFile {
+    /// Reads `FILE=WHAT`.
+    pub fn parse(text: &str, moves: bool) -> Result<Self> {
+        let parts = text.split_once('=').filter(|(file, what)| !file.is_empty() && !what.is_empty());
+        let (file, what) = parts.ok_or_else(|| {
+            Error::usage(format!("{text:?} does not say which reads go into which file"))
+                .hint("write FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION")
+        })?;
+        Ok(ExtraFile { path: file.into(), what: what.trim().to_string(), moves })
+    }
+
+    /// The output, where `main` is the main one.
+    pub fn output(&self, main: &Output) -> Output {
+        let (path, format) = (self.path.clone(), self.format());
+        let index = main.index.where_it_can_be();
+        let output = Output { path, parts: 1, format, index, ..main.clone() };
+        if format.is_compressed() { output } else { output.without_codec() }
+    }
+
+    /// The format that its name tells.
+    pub fn format(&self) -> Format {
+        Format::by_name(&self.path)
+    }
+}
+
+impl ExtraOutput {
+    /// The files whose names are known before anything is read.
+    pub fn paths(&self) -> Vec<&Path> {
+        match self {
+            ExtraOutput::Selected(list) => list.iter().map(|chosen| &*chosen.path).collect(),
+            ExtraOutput::Split(_) => Vec::new(),
+            ExtraOutput::Fastq(fastq) => fastq.places().0,
+        }
+    }
+
+    /// How many files there may be at most.
+    pub fn most_files(&self) -> usize {
+        match self {
+            ExtraOutput::Selected(list) => list.len(),
+            ExtraOutput::Split(Split { by: SplitBy::Records(_), .. }) => 1, // one at a time
+            ExtraOutput::Split(_) => MOST_SPLIT_FILES,
+            ExtraOutput::Fastq(fastq) => fastq.places().0.len(),
+        }
+    }
+
+    /// How many times a batch may be copied on its way to other outputs.
+    pub fn most_copies(&self) -> usize {
+        match self {
+            ExtraOutput::Selected(list) => list.iter().filter(|chosen| !chosen.moves).count() + 1,
+            ExtraOutput::Split(_) | ExtraOutput::Fastq(_) => 1,
+        }
+    }
+
+    /// Words of the canonical command line: what leaves the main output, or how all is split.
+    pub fn words(&self) -> Vec<String> {
+        match self {
+            ExtraOutput::Selected(list) => {
+                let moves = list.iter().filter(|chosen| chosen.moves);
+                moves.map(|chosen| format!("--move '{}'", chosen.what)).collect()
+            }
+            ExtraOutput::Split(split) => vec![format!("--by {}", split.by.word())],
+            ExtraOutput::Fastq(_) => Vec::new(), // FASTQ has no header to tell it in
+        }
+    }
+}

@@ -1,0 +1,476 @@
+//! The plan: the one checked description of a run, from which everything else is made.
+
+mod aligning;
+mod duplicates;
+mod extra;
+mod filters;
+mod naming;
+mod parts;
+mod recalibration;
+mod tallies;
+
+use std::path::{Path, PathBuf};
+
+use readmill_format::bam::index;
+use readmill_format::bgzf::Codec;
+use readmill_format::spill_codec::SpillCodec;
+use readmill_format::{cram, fastq};
+use readmill_markdup::optical::CANDIDATE_BYTES;
+use readmill_record::{Error, Result};
+use readmill_sort::Order;
+
+pub use aligning::{Aligner, Aligning, Lane, ReadTags, read_group};
+pub use duplicates::{DuplicateMode, Duplicates, Metrics};
+pub use extra::{ExtraFile, ExtraOutput, Fastq, MOST_SPLIT_FILES, Split, SplitBy};
+pub use filters::{Filters, OptionalFields, Sampling, Unmapped};
+pub use naming::check_index_mark;
+pub use parts::{MOST_PARTS, part_name};
+pub use recalibration::{Apply, Recalibration, TableRequest, TableSource};
+pub use tallies::Tallies;
+
+/// Compression level where none is given: the size users of samtools expect, at less than half of
+/// zlib's time.
+pub const DEFAULT_LEVEL: u8 = 6;
+
+/// Compression level of `--fast`.
+pub const FAST_LEVEL: u8 = 1;
+
+/// Bytes of marks and of spilled runs that are needed while optical duplicates are looked for, in a small run.
+const BESIDE_OPTICAL: u64 = 6 << 20;
+
+/// A run of readmill.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The subcommand, as @PG names it.
+    pub command: &'static str,
+    /// Where reads come from, one after the other; `-` is standard input.
+    pub inputs: Vec<PathBuf>,
+    /// The aligner, if reads are aligned; its files are the inputs.
+    pub aligning: Option<Aligning>,
+    /// The steps.
+    pub steps: Steps,
+    /// The main output; `None` if only tallies or extra outputs are wanted.
+    pub output: Option<Output>,
+    /// Extra outputs, beside the main one or in its place.
+    pub extra: Option<ExtraOutput>,
+    /// Tallies in the same pass.
+    pub tallies: Tallies,
+    /// Threads, memory and other resources.
+    pub resources: Resources,
+}
+
+/// The steps, in the order in which they are applied.
+#[derive(Clone, Debug, Default)]
+pub struct Steps {
+    /// Drop and edit reads; some edits come last.
+    pub filters: Filters,
+    /// Mark duplicates.
+    pub duplicates: Option<Duplicates>,
+    /// Sort; `None` keeps the order of the input.
+    pub sort: Option<Order>,
+    /// Recalibrate base qualities.
+    pub recalibration: Option<Recalibration>,
+}
+
+/// A format of output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// BAM.
+    Bam,
+    /// SAM text.
+    Sam,
+    /// SAM text in BGZF.
+    SamGz,
+    /// CRAM.
+    Cram,
+    /// FASTQ, for outputs of `fastq` alone.
+    Fastq,
+    /// FASTQ in BGZF.
+    FastqGz,
+}
+
+/// Where reads go.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// The file; `-` is standard output.
+    pub path: PathBuf,
+    /// How many parts it is cut into, which `cat` joins in the order of their [names](part_name).
+    pub parts: usize,
+    /// Its format.
+    pub format: Format,
+    /// The codec of BGZF.
+    pub codec: Codec,
+    /// Compression level; `None` means the default, or 0 into a pipe.
+    pub level: Option<u8>,
+    /// Which index to write.
+    pub index: Index,
+    /// Write no @PG line.
+    pub no_pg: bool,
+    /// How reads become FASTQ, if that is the format.
+    pub fastq: fastq::FastqStyle,
+    /// How they become CRAM, if that is the format.
+    pub cram: CramStyle,
+}
+
+/// How CRAM is written.
+#[derive(Clone, Debug)]
+pub struct CramStyle {
+    /// Version of the format.
+    pub version: cram::Version,
+    /// Store all bases instead of differences from a reference.
+    pub no_reference: bool,
+    /// The reference.
+    pub reference: Option<cram::Fasta>,
+    /// Where bases of contigs lie under their MD5, if there is no reference.
+    pub cache: cram::Cache,
+}
+
+impl CramStyle {
+    /// Whether reads are to be stored as differences from bases, and nothing says where these are.
+    fn lacks_bases(&self) -> bool {
+        !self.no_reference && self.reference.is_none() && self.cache.is_empty()
+    }
+}
+
+impl Default for CramStyle {
+    fn default() -> Self {
+        let (version, cache) = (cram::Version::DEFAULT, cram::Cache::default());
+        CramStyle { version, no_reference: false, reference: None, cache }
+    }
+}
+
+/// Which index to write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// One for a BAM file sorted by coordinate: BAI, or CSI where a contig is too long for it.
+    Auto,
+    /// As `Auto`, but it is an error if there cannot be one.
+    Wanted,
+    /// This kind.
+    Kind(index::IndexFormat),
+    /// None.
+    No,
+}
+
+impl Index {
+    /// Returns the choice for extra outputs, which may have another format: none, or one that fits.
+    fn where_it_can_be(self) -> Self {
+        if self == Index::No { Index::No } else { Index::Auto }
+    }
+}
+
+/// Threads, memory and other resources.
+#[derive(Clone, Debug)]
+pub struct Resources {
+    /// Threads in all.
+    pub threads: usize,
+    /// Bytes the process may take, everything included.
+    pub memory: u64,
+    /// Directories of the spill; empty means `$TMPDIR`, else beside the output.
+    pub temp_dirs: Vec<PathBuf>,
+    /// The codec of the spill.
+    pub spill_codec: SpillCodec,
+    /// Accept a BGZF file without its EOF block.
+    pub allow_missing_eof: bool,
+    /// Read a file as often as it is given.
+    pub allow_same_input: bool,
+    /// The reference, for CRAM.
+    pub reference: Option<cram::Fasta>,
+    /// Say what the plan is before starting.
+    pub explain: bool,
+    /// How much to say.
+    pub verbosity: Verbosity,
+}
+
+/// Threads that this process may use.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+impl Resources {
+    /// Returns the resources that this process may use; it spills to `$TMPDIR`, else beside `output`.
+    pub fn beside(output: &Path) -> Self {
+        Resources {
+            threads: threads(),
+            memory: crate::process::limit::default_limit(),
+            temp_dirs: temp_dirs(output),
+            spill_codec: SpillCodec::default(),
+            allow_missing_eof: false,
+            allow_same_input: false,
+            reference: None,
+            explain: false,
+            verbosity: Verbosity::Normal,
+        }
+    }
+}
+
+/// `$TMPDIR`, where it is set.
+pub fn environment_temp_dir() -> Option<PathBuf> {
+    std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
+}
+
+/// Where to spill if nothing else is said: `$TMPDIR`; else the output's own directory, which has room for the output.
+pub fn temp_dirs(output: &Path) -> Vec<PathBuf> {
+    if let Some(dir) = environment_temp_dir() {
+        return vec![dir];
+    }
+    let beside = output.parent().filter(|dir| !dir.as_os_str().is_empty());
+    let regular = !output.exists() || output.is_file();
+    vec![beside.filter(|_| regular).unwrap_or(Path::new(".")).to_path_buf()]
+}
+
+/// How much to say on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Errors and warnings.
+    Quiet,
+    /// A start line, notes, a summary; progress on a terminal.
+    Normal,
+    /// Progress wherever it goes.
+    Verbose,
+}
+
+impl Format {
+    /// Whether it is made of BGZF blocks.
+    pub fn is_compressed(self) -> bool {
+        matches!(self, Format::Bam | Format::SamGz | Format::FastqGz)
+    }
+
+    /// How the name of such a file ends.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Bam => ".bam",
+            Format::Sam => ".sam",
+            Format::SamGz => ".sam.gz",
+            Format::Cram => ".cram",
+            Format::Fastq => ".fq",
+            Format::FastqGz => ".fq.gz",
+        }
+    }
+}
+
+impl Output {
+    /// Creates an output with default settings.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let (format, codec) = (Format::by_name(&path), Codec::default());
+        let (fastq, cram) = (fastq::FastqStyle::default(), CramStyle::default());
+        let (parts, level, index, no_pg) = (1, None, Index::Auto, false);
+        Output { path, parts, format, codec, level, index, no_pg, fastq, cram }
+    }
+
+    /// The same for a format that is not compressed.
+    pub fn without_codec(self) -> Self {
+        Output { codec: Codec::default(), level: None, ..self }
+    }
+
+    /// Checks what can be checked before it is opened.
+    fn check(&self) -> Result<()> {
+        self.check_parts()?;
+        let wants_index = matches!(self.index, Index::Wanted | Index::Kind(_));
+        if wants_index && self.path.as_os_str() == "-" {
+            return Err(Error::usage("an index needs an output file").hint("give one by -o"));
+        }
+        if self.format == Format::Cram && self.cram.lacks_bases() {
+            let what = "CRAM stores reads as differences from a reference, and there is none";
+            return Err(Error::usage(what).hint(
+                "give the FASTA file of the reads by --reference, set REF_CACHE or REF_PATH to where bases lie under their MD5, or store all bases: -O cram,no-ref",
+            ));
+        }
+        let has_level = self.format.is_compressed() || self.format == Format::Cram;
+        if !has_level && self.level.is_some() {
+            return Err(Error::usage("SAM text is not compressed, so it has no level")
+                .hint("drop -l and -u, or write BAM or .sam.gz"));
+        }
+        if !self.format.is_compressed() && self.codec != Codec::default() {
+            return Err(Error::usage("only BAM and .sam.gz have a codec to be chosen")
+                .hint("drop --codec, or write BAM"));
+        }
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// Creates a plan that reads `inputs` and writes `output`, with default resources.
+    pub fn new(
+        inputs: impl IntoIterator<Item = impl Into<PathBuf>>,
+        output: impl Into<PathBuf>,
+    ) -> Self {
+        let output = Output::new(output);
+        Plan {
+            command: "prep",
+            inputs: inputs.into_iter().map(Into::into).collect(),
+            aligning: None,
+            steps: Steps::default(),
+            resources: Resources::beside(&output.path),
+            output: Some(output),
+            extra: None,
+            tallies: Tallies::default(),
+        }
+    }
+
+    /// Whether no @PG line is to be added.
+    pub fn no_pg(&self) -> bool {
+        let split = match &self.extra {
+            Some(ExtraOutput::Split(split)) => Some(&split.output),
+            _ => None,
+        };
+        self.output.as_ref().or(split).is_some_and(|output| output.no_pg)
+    }
+
+    /// Returns the extra outputs whose names are known.
+    pub fn extra_paths(&self) -> Vec<&Path> {
+        self.extra.as_ref().map_or_else(Vec::new, ExtraOutput::paths)
+    }
+
+    /// Checks what can be checked before the input is opened.
+    pub fn check(&self) -> Result<()> {
+        if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+            return Err(Error::usage("standard input can be read only once").hint("give - once"));
+        }
+        self.output.as_ref().map_or(Ok(()), Output::check)?;
+        self.check_parts()?;
+        match (&self.extra, &self.output) {
+            (Some(ExtraOutput::Split(split)), _) => split.output.check()?,
+            (Some(ExtraOutput::Selected(list)), Some(main)) => {
+                list.iter().try_for_each(|chosen| chosen.output(main).check())?;
+            }
+            _ => {}
+        }
+        self.aligning.as_ref().map_or(Ok(()), Aligning::check)?;
+        self.steps.filters.check()?;
+        if self.steps.filters.nm_md_uq && self.resources.reference.is_none() {
+            return Err(Error::usage("NM, MD and UQ need the reference").hint("add --reference"));
+        }
+        if self.steps.filters.subsample.is_some_and(|it| it.after_duplicates)
+            && self.steps.duplicates.is_none()
+        {
+            return Err(Error::usage("no duplicates are marked after which reads could be sampled")
+                .hint("add --mark-duplicates, or drop --subsample-after-duplicates"));
+        }
+        if let Some(recalibration) = &self.steps.recalibration {
+            recalibration.check()?;
+            let without = |aligning: &Aligning| aligning.lanes.iter().any(Lane::lacks_group);
+            if self.aligning.as_ref().is_some_and(without) && self.steps.filters.read_group.is_none() {
+                let what = "recalibration counts by read group, and the reads are given none";
+                return Err(Error::usage(what).hint(
+                    "name it: -R '@RG\\tID:lane1\\tSM:sample\\tPL:ILLUMINA', once for all files or once for each lane",
+                ));
+            }
+            let bootstrap =
+                recalibration.table_request().is_some_and(|table_request| table_request.bootstrap);
+            if bootstrap && self.order() != Order::Coordinate {
+                return Err(Error::usage(
+                    "without known sites, reads are compared position by position",
+                )
+                .hint("add --sort coordinate"));
+            }
+        }
+        self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check)
+    }
+
+    /// Whether any output is known to be CRAM.
+    pub fn writes_cram(&self) -> bool {
+        let aside = match &self.extra {
+            Some(ExtraOutput::Split(split)) => split.output.format == Format::Cram,
+            Some(ExtraOutput::Selected(list)) => {
+                list.iter().any(|chosen| chosen.format() == Format::Cram)
+            }
+            _ => false,
+        };
+        aside || self.output.as_ref().is_some_and(|output| output.format == Format::Cram)
+    }
+
+    /// Whether the whole input must be seen before the first read can leave.
+    pub fn holds_everything(&self) -> bool {
+        let recalibration = self.steps.recalibration.as_ref();
+        self.steps.sort.is_some()
+            || self.steps.duplicates.is_some()
+            || recalibration.is_some_and(Recalibration::holds_everything)
+    }
+
+    /// Returns the bytes of the largest duplicate set in which optical duplicates are looked for.
+    pub fn most_optical_bytes(&self) -> u64 {
+        let optical = self.steps.duplicates.as_ref().and_then(|duplicates| duplicates.rules.optical);
+        optical.map_or(0, |optical| {
+            optical.most.saturating_mul(CANDIDATE_BYTES).saturating_add(BESIDE_OPTICAL)
+        })
+    }
+
+    /// The order in which reads leave.
+    pub fn order(&self) -> Order {
+        self.steps.sort.unwrap_or(Order::Input)
+    }
+
+    /// Returns the canonical command line for @PG: everything that decides the output.
+    pub fn command_line(&self) -> String {
+        let steps = &self.steps;
+        let mut words = vec!["readmill".to_string(), self.command.to_string()];
+        let mut say = |word: &str| words.push(word.to_string());
+        if let Some(aligning) = &self.aligning {
+            aligning.command_words().iter().for_each(|word| say(word));
+        }
+        steps.filters.words().iter().for_each(|word| say(word));
+        if let Some(duplicates) = &steps.duplicates {
+            if self.command != "markdup" {
+                say("--mark-duplicates");
+            }
+            duplicates.words().iter().for_each(|word| say(word));
+        }
+        if steps.filters.nm_md_uq {
+            say("--nm-md-uq");
+            let reference = self.resources.reference.iter().filter(|_| steps.recalibration.is_none());
+            reference.for_each(|it| say(&format!("--reference {}", it.path().display())));
+        }
+        if let Some(recalibration) = &steps.recalibration {
+            recalibration.words().iter().for_each(|word| say(word));
+        }
+        steps.filters.late_words().iter().for_each(|word| say(word));
+        if let Some(extra) = &self.extra {
+            extra.words().iter().for_each(|word| say(word));
+        }
+        let sorts = !matches!(self.command, "bqsr apply" | "split" | "filter");
+        let by_itself = matches!(self.command, "sort" | "merge") && self.order() == Order::Coordinate;
+        if sorts && !by_itself {
+            say("--sort");
+            say(&self.order().name());
+        }
+        words.join(" ")
+    }
+}
+
+/// Reads a size such as `512M` or `1.5G`, in units of 2^10; a bare number is bytes.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" | "B" => 1u64,
+        "K" | "KB" | "KIB" => 1 << 10,
+        "M" | "MB" | "MIB" => 1 << 20,
+        "G" | "GB" | "GIB" => 1 << 30,
+        "T" | "TB" | "TIB" => 1 << 40,
+        _ => return Err(format!("{text:?} has no known unit; use K, M, G or T")),
+    };
+    let number: f64 = digits
+        .parse()
+        .map_err(|_| format!("{text:?} is not a size; write a number and a unit, such as 2G"))?;
+    if !(number.is_finite() && number > 0.0) {
+        return Err(format!("{text:?} is not a size above zero"));
+    }
+    Ok((number * unit as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!(parse_size("1.5G"), Ok(3 << 29));
+        assert_eq!(parse_size("512m"), Ok(512 << 20));
+        assert_eq!(parse_size("160MiB"), Ok(160 << 20));
+        assert_eq!(parse_size("4096"), Ok(4096));
+        for bad in ["G", "", "1.5.2G", "-1G", "1X", "0", "nanG", "infG"] {
+            assert!(parse_size(bad).is_err(), "{bad}");
+        }
+    }
+}

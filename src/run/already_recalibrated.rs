@@ -1,0 +1,109 @@
+//! Detects base qualities that were recalibrated before.
+
+use readmill_format::source::Claim;
+use readmill_record::header::HeaderLine;
+use readmill_record::{Header, Result, tag};
+
+use crate::pipeline::inputs::first_batch;
+use crate::pipeline::inputs::{InputTask, Inputs};
+use crate::plan::{Plan, Recalibration, TableSource};
+use crate::process::console::Console;
+
+/// Warns where the header, or OQ of the first reads, says that qualities were recalibrated before. Those that are to be
+/// taken from OQ were not.
+pub fn check(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> {
+    let wanted = plan.steps.recalibration.as_ref().filter(|wanted| !begins_with_original(wanted));
+    if wanted.is_none() || inputs.lanes().is_some() {
+        return Ok(());
+    }
+    let before = program(inputs.header());
+    let kept = have_original(inputs)?;
+    let why = match (&before, kept) {
+        (Some(id), _) => format!("@PG line {id:?} says so"),
+        (None, Some(true)) => "reads have OQ".into(),
+        (None, _) => return Ok(()),
+    };
+    let way = match kept {
+        Some(true) => "to begin with the qualities in OQ, add --use-original-qualities",
+        Some(false) => "reads have no OQ to begin with, so give the file from before that",
+        None => "if reads have OQ, add --use-original-qualities to begin with it",
+    };
+    let at = inputs.list().first().map_or_else(String::new, |it| format!("{}: ", it.path.display()));
+    console.warn(&format!("{at}base qualities were recalibrated before ({why}); {way}"));
+    Ok(())
+}
+
+/// Whether recalibration begins with the qualities in OQ.
+fn begins_with_original(wanted: &Recalibration) -> bool {
+    match &wanted.source {
+        TableSource::Reads(training) => training.counting.use_original,
+        TableSource::File(_) => wanted.apply.as_ref().is_some_and(|apply| apply.writing.use_original),
+    }
+}
+
+/// Returns the ID of the first program of the header that recalibrates.
+fn program(header: &Header) -> Option<String> {
+    let line = header.lines_of(b"PG").find(|line| recalibrates(line))?;
+    Some(String::from_utf8_lossy(line.get(b"ID")?).into_owned())
+}
+
+/// Whether a program gave reads new qualities: ApplyBQSR of GATK 4 under any name, PrintReads of GATK 3 with a table, and
+/// readmill and elPrep by their flags.
+fn recalibrates(line: &HeaderLine) -> bool {
+    let text = |key| String::from_utf8_lossy(line.get(key).unwrap_or_default()).to_lowercase();
+    let (name, command) = (text(b"ID") + " " + &text(b"PN"), text(b"CL"));
+    let mut words = command.split_ascii_whitespace();
+    if name.contains("applybqsr") {
+        return true;
+    }
+    if name.contains("printreads") {
+        return words.any(|word| word.strip_prefix("bqsr=").is_some_and(|table| table != "null"));
+    }
+    let has_flags = name.contains("readmill") || name.contains("elprep");
+    has_flags && words.any(|word| matches!(word, "--bqsr" | "--bqsr-apply"))
+}
+
+/// Whether any of the first reads has OQ; `None` where finding out takes much work, as in CRAM.
+fn have_original(inputs: &mut Inputs) -> Result<Option<bool>> {
+    let list = inputs.list();
+    let Some(InputTask::Piece(number, claim)) = inputs.peek()? else { return Ok(None) };
+    if matches!(claim, Claim::Container(_)) {
+        return Ok(None);
+    }
+    let first = first_batch(claim.clone(), &list[*number]);
+    Ok(first.map(|batch| batch.records().any(|(_, record)| record.field(tag::OQ).is_some())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(line: &str) -> Option<String> {
+        program(&Header::parse(format!("@PG\tID:bwa\n{line}\n").as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn programs_that_recalibrate_are_told_from_those_that_do_not() {
+        for (line, id) in [
+            (
+                "@PG\tID:GATK ApplyBQSR\tVN:4.6.2.0\tCL:ApplyBQSR --input a.bam\tPN:GATK ApplyBQSR",
+                "GATK ApplyBQSR",
+            ),
+            ("@PG\tID:x\tPN:GATK ApplyBQSRSpark", "x"),
+            ("@PG\tID:GATK PrintReads\tCL:readGroup=null BQSR=a.grp", "GATK PrintReads"),
+            ("@PG\tID:readmill\tPN:readmill\tCL:readmill prep --bqsr --reference r.fa", "readmill"),
+            ("@PG\tID:readmill.1\tPN:readmill\tCL:readmill bqsr apply --bqsr-apply t", "readmill.1"),
+            ("@PG\tID:elprep\tPN:elprep\tCL:elprep sfm a.bam b.bam --bqsr b.recal", "elprep"),
+        ] {
+            assert_eq!(told(line).as_deref(), Some(id), "{line}");
+        }
+        for line in [
+            "@PG\tID:GATK PrintReads\tCL:readGroup=null BQSR=null",
+            "@PG\tID:GATK BaseRecalibrator\tPN:GATK BaseRecalibrator",
+            "@PG\tID:readmill\tPN:readmill\tCL:readmill bqsr table --bqsr-table-only",
+            "@PG\tID:samtools\tPN:samtools\tCL:samtools view --bqsr",
+        ] {
+            assert_eq!(told(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! A run that needs the whole input before the first read leaves: ingest, resolve duplicates, recalibrate, merge.
+
+use std::sync::Arc;
+
+use readmill_markdup::grouping::Stated;
+use readmill_markdup::optical::CANDIDATE_BYTES;
+use readmill_markdup::{ApplyMarks, DuplicateEnds, Ends, Verdict, Writing};
+use readmill_record::Step;
+use readmill_record::{Charge, Error, Result};
+use readmill_sort::{CRAM_PARTITION, Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
+
+use super::forecast;
+use super::{RunState, set_order};
+use crate::outputs::Sink;
+use crate::outputs::extra;
+use crate::outputs::report_files::{self, ReportFiles};
+use crate::pipeline::batch_pipeline::BatchPipeline;
+use crate::pipeline::duplicates::{self, DuplicateResolver};
+use crate::pipeline::feed::Feed;
+use crate::pipeline::ingest::{Ingest, IngestBuffers, Stop};
+use crate::pipeline::inputs::Inputs;
+use crate::pipeline::merge;
+use crate::pipeline::presorted::{self, Presorted};
+use crate::pipeline::sort_buffer::SortBuffer;
+use crate::pipeline::sort_context::{ENDS, SortContext};
+use crate::plan::{DuplicateMode, Format};
+use crate::process::console::log;
+use crate::run::summary::{self, Summary};
+use crate::run::tallies::Tap;
+
+impl RunState<'_> {
+    /// Runs a plan that needs the whole input: ingest, resolve duplicates, recalibrate, merge.
+    pub(super) fn run_buffered(mut self, mut inputs: Inputs) -> Result<Summary> {
+        let mut sink = self.sink()?;
+        sink.charge_index(&self.header, &self.memory.ledger)?;
+        let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
+        let mut files = ReportFiles::open(self.plan, &self.header)?;
+        let header = self.header.clone();
+        let (in_flight, ledger) = (self.memory.crew.in_flight, &self.memory.ledger);
+        let extra = extra::open(self.plan, &header, in_flight, ledger, self.console)?;
+        let spill = self.spill();
+        spill.check()?;
+        let from_file = self.step_from_file()?;
+        let training = self.training(&spill)?;
+        let recal_bytes = self.recal_bytes(training.as_deref());
+        let known = spill.written();
+        let wanted = self.plan.steps.duplicates.as_ref();
+        let prepare = |wanted| duplicates::prepare(wanted, &self.header, &mut inputs, self.console);
+        let noted = wanted.map(prepare).transpose()?;
+        let (_charges, room) = self.reserve(&inputs, recal_bytes)?;
+        let context = SortContext {
+            crew: self.memory.crew,
+            sort,
+            ledger: self.memory.ledger.clone(),
+            room,
+            spill,
+            record_overhead: self.record_overhead(&inputs, noted.as_ref()),
+            list: self.memory.sizes.list,
+            framing: Framing { size: self.memory.sizes.frame, codec: self.plan.resources.spill_codec },
+        };
+        self.check_forecast(&mut inputs, &context, noted.as_ref(), &sink)?;
+        let stated = duplicates::stated(&inputs);
+        let mut feed = Feed::new(inputs, self.max_record(), context.crew);
+
+        let mut buffer = self.ingest(&context, &mut feed, noted.as_ref(), &mut sink)?;
+        self.check_mates()?;
+        self.check_tag(&context, &buffer);
+        let (read, counts) = (buffer.records, std::mem::take(&mut buffer.counts));
+        let mut summary = Summary { read, counts, ..Summary::default() };
+        let mut steps: Vec<Box<dyn Step>> = Vec::new();
+        let (mut marked, mut marks) = (None, None);
+        if let (Some(wanted), Some(noted)) = (wanted, &noted) {
+            let writing = Writing {
+                clear_dt: wanted.writing.clear_dt && buffer.ends.has_dt,
+                ..wanted.writing.clone()
+            };
+            let grouped = (stated, feed.link.was_cut());
+            let (verdict, charge) =
+                self.resolve_duplicates(&context, wanted.mode, noted, grouped, &mut buffer)?;
+            let verdict = Arc::new(verdict);
+            marks = Some(charge);
+            summary::found(&verdict.tally, &self.header, self.console);
+            summary.mode = Some(verdict.mode);
+            let libraries = Arc::clone(&noted.libraries);
+            let apply = ApplyMarks::new(Arc::clone(&verdict), writing, libraries, &self.header);
+            marked = Some((verdict, apply.counted(), &noted.libraries));
+            steps.push(Box::new(apply));
+        }
+        if self.plan.order() == Order::Minhash {
+            steps.push(Box::new(Minimise));
+            set_order(&mut self.header, Order::Minhash, buffer.any_placed);
+        }
+        let (sources, presorted) = self.sources_after_presorted(&context, &mut buffer, &mut sink)?;
+        let sources = Arc::new(sources);
+        summary.runs = buffer.spilled;
+        let verdict = marked.as_ref().map(|(verdict, ..)| &**verdict);
+        let (apply, counter) = self.recalibrate(&context, &sources, verdict, training, &mut files)?;
+        let recalibrated = apply.is_some();
+        steps.append(&mut self.leaving);
+        steps.extend(from_file.into_iter().chain(apply));
+        self.console.stage("writing", Some(read.saturating_sub(presorted.records)), false);
+        let ((crew, _large), merge) = (context.crew_for(buffer.largest)?, Merge::new(sources));
+        let is_cram = self.plan.output.as_ref().is_some_and(|output| output.format == Format::Cram);
+        let Presorted { cutter, records: left_early, .. } = presorted;
+        let cutter = if is_cram { Cutter::every(CRAM_PARTITION) } else { cutter };
+        let pipeline = self.output_pipeline(Tap::BeforeLate, &steps, counter.as_ref(), extra.as_ref());
+        let written =
+            merge::to_sink(crew, merge, pipeline, &self.header, &mut sink, cutter, self.console)?;
+        if let Some((verdict, counted, libraries)) = marked {
+            let metrics = report_files::duplication(libraries, &verdict.tally, &counted);
+            files.write_metrics(self.plan, &metrics)?;
+        }
+        if let Some(counter) = counter {
+            self.finish_table(counter, &mut files, recalibrated)?;
+        }
+        steps.append(&mut self.late);
+        self.tallies.verify(true, &self.steps, &steps, self.console)?;
+        self.tallies.write(self.plan, &mut files)?;
+        [summary.others, summary.parts] = self.finish(Some(sink), extra, files)?;
+        summary.counts.extend(written.counts);
+        summary.written = left_early + written.records;
+        summary.spilled = context.spill.written() - known;
+        drop(marks);
+        Ok(summary)
+    }
+
+    /// Returns the sources to merge after the presorted reads in the output. If one of their reads belongs before
+    /// these, the output starts anew.
+    fn sources_after_presorted(
+        &self,
+        context: &SortContext,
+        buffer: &mut SortBuffer,
+        sink: &mut Sink,
+    ) -> Result<(Sources, Presorted)> {
+        let mut sources = buffer.take_sources(context)?;
+        let mut presorted = std::mem::take(&mut buffer.presorted);
+        if !presorted.is_before(&sources) {
+            self.console.stage("taking back", None, true);
+            sources.runs.insert(0, presorted::take_back(context, &self.header, sink, buffer.largest)?);
+            self.tallies.take_back();
+            buffer.spilled += 1;
+            presorted = Presorted::default();
+        }
+        if presorted.is_empty() {
+            sink.begin(&self.header)?;
+        }
+        sink.expect(sources.record_bytes());
+        Ok((sources, presorted))
+    }
+
+    /// Whether reads may leave before all have come: only the order is asked for, and the output can start anew.
+    fn may_leave_early(&self, sink: &Sink) -> bool {
+        let steps = &self.plan.steps;
+        let alone = steps.duplicates.is_none()
+            && steps.recalibration.is_none()
+            && self.leaving.is_empty()
+            && self.late.is_empty()
+            && self.plan.extra.is_none()
+            && self.plan.order() != Order::Minhash;
+        alone && sink.can_restart()
+    }
+
+    /// Warns where no read has the optional field that reads are sorted by.
+    fn check_tag(&self, context: &SortContext, buffer: &SortBuffer) {
+        if let (Some(tag), Some(false)) = (context.sort.keyer().field(), buffer.tagged) {
+            let tag = String::from_utf8_lossy(&tag);
+            self.console.warn(&format!("no read has {tag}, by which reads are to be sorted"));
+        }
+    }
+
+    /// Logs the forecast of the run, if asked for, and refuses a run that the disk cannot hold.
+    fn check_forecast(
+        &self,
+        inputs: &mut Inputs,
+        context: &SortContext,
+        noted: Option<&DuplicateEnds>,
+        sink: &Sink,
+    ) -> Result<()> {
+        let explain = self.plan.resources.explain;
+        let Some(expected) = forecast::forecast(inputs, context, noted, self.may_leave_early(sink))?
+        else {
+            if explain {
+                log("  the size of the input is unknown, and so is what will be spilled");
+            }
+            return Ok(());
+        };
+        let available = forecast::check_space(&expected, context, self.console)?;
+        if explain {
+            expected.explain(available);
+        }
+        Ok(())
+    }
+
+    /// Reads the input once. Reads that do not fit into memory become sorted runs on disk.
+    fn ingest(
+        &self,
+        context: &SortContext,
+        feed: &mut Feed,
+        noted: Option<&DuplicateEnds>,
+        sink: &mut Sink,
+    ) -> Result<SortBuffer> {
+        self.console.stage("reading", feed.input.inputs.size(), true);
+        let writer =
+            self.may_leave_early(sink).then(|| sink.writer(&self.header, context.crew.in_flight));
+        let at = |tap| self.tallies.at(tap);
+        let (tallies_before, tallies_after) = (at(Tap::Input), at(Tap::SortBuffer));
+        let pipeline = BatchPipeline {
+            tallies_before,
+            steps: &self.steps,
+            tallies_after,
+            ..BatchPipeline::default()
+        };
+        let (tallies_before, tallies_after, tallies_of_main) =
+            (at(Tap::BeforeLate), at(Tap::AfterLate), at(Tap::MainOutput));
+        let ingest = Ingest {
+            pipeline,
+            leaving: BatchPipeline {
+                tallies_before,
+                tallies_after,
+                tallies_of_main,
+                ..BatchPipeline::default()
+            },
+            context,
+            ends: noted,
+            writer: writer.as_ref(),
+            console: self.console,
+            readers: feed.readers(),
+            buffers: IngestBuffers::new(context.crew.in_flight),
+        };
+        let mut buffer = SortBuffer::new(context, noted.map_or_else(Ends::default, Ends::new));
+        while ingest.fill(feed, &mut buffer, (sink, &self.header))? != Stop::Ended {
+            if buffer.has_too_many_runs(context) {
+                buffer.consolidate(context)?;
+            } else if buffer.ends.bytes() > 0 {
+                buffer.spill_ends(context)?;
+            } else {
+                return Err(
+                    Error::usage("a piece of the input does not fit into the memory").hint("raise -m")
+                );
+            }
+        }
+        buffer.records = feed.link.records();
+        Ok(buffer)
+    }
+
+    /// Resolves which templates are duplicates.
+    fn resolve_duplicates(
+        &self,
+        context: &SortContext,
+        wanted: DuplicateMode,
+        noted: &DuplicateEnds,
+        (stated, cut): (Stated, bool),
+        buffer: &mut SortBuffer,
+    ) -> Result<(Verdict, Charge)> {
+        self.console.stage("marking", None, true);
+        let free = context.ledger.free();
+        let largest = buffer.records.saturating_mul(CANDIDATE_BYTES);
+        let optical = self.plan.most_optical_bytes().min(largest);
+        if buffer.ends.any_halves() && free < context.room / 4 || free < optical {
+            buffer.spill(context)?;
+        }
+        let resolver = DuplicateResolver {
+            crew: context.crew,
+            ledger: &context.ledger,
+            most: context.room / 2,
+            spill: &context.spill,
+            noted,
+            cut,
+            console: self.console,
+        };
+        let ends = std::mem::take(&mut buffer.ends);
+        let charge = std::mem::replace(&mut buffer.ends_charge, context.ledger.empty(ENDS));
+        resolver.resolve(wanted, stated, ends, charge, buffer.records)
+    }
+}

@@ -1,0 +1,139 @@
+//! Forecasts the needs of a run from the sizes of its inputs and their first piece.
+
+use readmill_markdup::DuplicateEnds;
+use readmill_record::{Batch, Error, Result};
+use readmill_sort::frame::FrameEntry;
+use readmill_sort::{FrameWriter, Frames, Key, run};
+
+use crate::pipeline::inputs::{InputTask, Inputs, first_batch};
+use crate::pipeline::sort_context::SortContext;
+use crate::process::console::{Console, log};
+
+/// The expected sizes of a run. All of them are estimates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    /// Records of all inputs.
+    pub records: u64,
+    /// Bytes of all records, uncompressed.
+    pub bytes: u64,
+    /// Runs that go to disk.
+    pub runs: u64,
+    /// How many times runs on disk are merged into one before the end.
+    pub merges: u64,
+    /// Bytes on disk at most.
+    pub disk: u64,
+    /// Whether the first reads are presorted: nothing is spilled if all are.
+    pub sorted: bool,
+}
+
+impl Forecast {
+    /// Writes the forecast to the log.
+    pub fn explain(&self, available: Option<u64>) {
+        log(&format!("  expected: {} records of {} MiB", self.records, self.bytes >> 20));
+        if self.runs == 0 {
+            log("  expected: all of it fits into the memory, nothing is spilled");
+            return;
+        }
+        let free = available.map_or("unknown".to_string(), |free| format!("{} MiB", free >> 20));
+        log(&format!(
+            "  expected: {} runs on disk and the rest in memory; {} MiB of disk, {free} free",
+            self.runs,
+            self.disk >> 20,
+        ));
+        if self.sorted {
+            log("  the first reads come sorted: if all do, nothing is spilled");
+        }
+        if self.merges > 0 {
+            log(&format!(
+                "  expected: runs are merged {} times before the end; more -m avoids it",
+                self.merges
+            ));
+        }
+    }
+}
+
+/// Forecasts a run that buffers all reads of `inputs`; `None` where their size is unknown. `early` says that presorted
+/// reads may leave early.
+pub fn forecast(
+    inputs: &mut Inputs,
+    context: &SortContext,
+    noted: Option<&DuplicateEnds>,
+    early: bool,
+) -> Result<Option<Forecast>> {
+    let list = inputs.list();
+    let first = match inputs.peek()? {
+        Some(InputTask::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
+        Some(InputTask::End(_) | InputTask::Align(..)) | None => None,
+    };
+    let Some((bytes, batch)) = inputs.expected_bytes().zip(first.filter(|batch| !batch.is_empty()))
+    else {
+        return Ok(None);
+    };
+    let each = batch.record_bytes() as f64 / batch.len() as f64;
+    let records = (bytes as f64 / each) as u64;
+    let ends = records * noted.map_or(0, DuplicateEnds::usual_bytes);
+    let held = bytes + records * run::OVERHEAD as u64;
+    let expected = spread(records, bytes, held, ends, context);
+    if expected.runs == 0 {
+        return Ok(Some(expected));
+    }
+    let disk = (expected.disk as f64 * packed(&batch, context)) as u64;
+    Ok(Some(Forecast { disk, sorted: early && is_sorted(&batch, context), ..expected }))
+}
+
+fn is_sorted(batch: &Batch, context: &SortContext) -> bool {
+    let keyer = context.sort.keyer();
+    batch.records().take(1).for_each(|(_, first)| keyer.set_anchor(first.qname()));
+    batch.records().map(|(_, record)| keyer.key(record).ok()).is_sorted()
+}
+
+/// Estimates how many runs `held` bytes of reads and `ends` bytes of ends make, and their bytes on disk before
+/// compression.
+fn spread(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext) -> Forecast {
+    // Ends are spilled when they take a quarter of the room.
+    let most_ends = context.room / 4;
+    let full = context.flush_threshold().saturating_sub(ends.min(most_ends)).max(1 << 20);
+    let spilled_ends = if ends > most_ends { ends } else { 0 };
+    let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
+    let index = full / context.framing.size as u64 * size_of::<FrameEntry>() as u64;
+    let most = (context.room / 2 / (context.framing.merging_bytes() + index)).max(2);
+    let merges = runs.saturating_sub(1) / (most - 1).max(1);
+    // While runs are merged into one, they are on disk twice.
+    let disk = full * runs * if merges > 0 { 2 } else { 1 } + spilled_ends;
+    Forecast { records, bytes, runs, merges, disk, sorted: false }
+}
+
+/// Estimates the bytes on disk for each byte of reads, from some reads in input order.
+fn packed(batch: &Batch, context: &SortContext) -> f64 {
+    let (mut writer, mut frames) = (FrameWriter::new(context.framing), Frames::default());
+    for (stamp, record) in batch.records() {
+        writer.push(Key::default(), &[], stamp, record.raw(), &mut frames);
+    }
+    writer.close(&mut frames);
+    frames.bytes() as f64 / batch.record_bytes().max(1) as f64
+}
+
+/// The factor by which an estimate may be wrong before it causes a refusal.
+const CERTAIN: u64 = 3;
+
+/// Refuses a run that the disk cannot hold for certain, and warns of one that it may not hold; returns the free bytes.
+pub fn check_space(
+    expected: &Forecast,
+    context: &SortContext,
+    console: &Console,
+) -> Result<Option<u64>> {
+    let available = context.spill.available();
+    let Some(free) = available.filter(|&free| expected.runs > 0 && free < expected.disk) else {
+        return Ok(available);
+    };
+    let dirs: Vec<String> = context.spill.dirs().iter().map(|dir| dir.display().to_string()).collect();
+    let (disk, dirs) = (expected.disk >> 20, dirs.join(", "));
+    let what = format!("about {disk} MiB will be spilled, and {dirs} has {} MiB free", free >> 20);
+    if expected.sorted || free.saturating_mul(CERTAIN) >= expected.disk {
+        console.warn(&what);
+        return Ok(available);
+    }
+    let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
+    Err(Error::io(what, &full)
+        .hint("give temporary directories with more space by --temp-dir, or more memory by -m"))
+}

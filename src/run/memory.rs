@@ -1,0 +1,251 @@
+//! Divides the memory limit `-m`.
+//!
+//! Peak resident memory stays within `-m`, code and stacks included. The division depends on the plan
+//! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
+//! reads and duplicate ends; when it is full, it is spilled.
+
+use readmill_bqsr::training::LEARNER_BYTES;
+use readmill_engine::Crew;
+use readmill_filters::tally::Stats;
+use readmill_format::cram;
+use readmill_format::reference::WINDOW_BYTES;
+use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
+use readmill_sort::{CRAM_PARTITION, Entry};
+
+use crate::aligning;
+use crate::outputs::extra_writer;
+use crate::pipeline::open_input;
+use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
+use crate::run::recal_setup;
+
+const MIB: u64 = 1 << 20;
+
+/// Code, libraries, standard streams, the header's tables, allocator slack. (Measured: a run of an
+/// empty file peaks at 5 MiB.)
+pub const PROGRAM: u64 = 12 * MIB;
+
+/// A thread's stack as far as it is used, and its codecs up to level 9.
+const THREAD: u64 = MIB;
+
+/// A compressor of level 10 to 12 keeps large match tables.
+const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
+
+/// A ticket under way. Reading: its compressed chunk, its records and their next form, and, where all are
+/// as small as they can be, 27,000 spans, entries and ends. Merging: its records, their compressed
+/// form and the frames they come from.
+const TICKET: u64 = 9 * MIB / 2;
+
+/// Extra memory of a ticket whose partition is CRAM.
+const CRAM_TICKET: u64 = 2 * MIB;
+
+/// How many copies of the counts of a read group a thread holds: while they grow, both forms, and those of the next
+/// read group when the others are full.
+const COUNTS: u64 = 2;
+
+/// Memory of one thread for fixing mates, where all reads are as small as possible: a hundred bytes for each of 27,000.
+const MATES: u64 = 3 * MIB;
+
+/// The least memory for reads; with less, a run would spill all the time.
+const LEAST_ROOM: u64 = 16 * MIB;
+
+/// An entry has 39 bits for a place in the arena.
+const MOST_ROOM: u64 = (1 << 39) - 1;
+
+/// About how many lists of entries fill the room: few enough to be merged at once.
+const LISTS: u64 = 64;
+
+/// About how many bytes a read takes while it waits, for the length of lists.
+const READ_BYTES: u64 = 400;
+
+/// Sizes that follow from the room. No output depends on them.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Entries that are sorted together. (Longer lists leave the cache while they are sorted, shorter ones
+    /// make more of them to merge.)
+    pub list: usize,
+    /// Bytes of records in a frame of a run on disk.
+    pub frame: usize,
+}
+
+impl Sizes {
+    fn of(room: u64) -> Self {
+        let list = (room / (LISTS * READ_BYTES)).clamp(1 << 14, 1 << 20);
+        // A hundred runs, of each of which two frames and a half are in memory, take a quarter of the room at
+        // most. Larger frames than these are compressed hardly better.
+        let frame = (room / 1000).clamp(16 << 10, 64 << 10);
+        Sizes { list: 1 << list.ilog2(), frame: 1 << frame.ilog2() }
+    }
+
+    /// Scratch to sort a list in.
+    fn scratch(self) -> u64 {
+        (self.list * size_of::<Entry>()) as u64
+    }
+}
+
+/// How one total is divided among named shares.
+pub struct Division {
+    total: u64,
+    shares: Vec<(Name, u64)>,
+}
+
+impl Division {
+    fn new(total: u64) -> Self {
+        Division { total, shares: Vec::new() }
+    }
+
+    /// Adds a share, which need not fit.
+    fn take(&mut self, name: Name, bytes: u64) {
+        self.shares.push((name, bytes));
+    }
+
+    /// The bytes that no share has; none where the shares exceed the total.
+    fn remainder(&self) -> u64 {
+        self.total.saturating_sub(self.needed())
+    }
+
+    fn needed(&self) -> u64 {
+        self.shares.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    /// The shares, in the order in which they were taken.
+    pub fn shares(&self) -> &[(Name, u64)] {
+        &self.shares
+    }
+}
+
+/// The division of a plan's memory.
+pub struct Memory {
+    /// Threads, and tickets under way.
+    pub crew: Crew,
+    /// Bytes for waiting reads and duplicate ends.
+    pub room: u64,
+    /// Sizes of lists and frames.
+    pub sizes: Sizes,
+    /// Memory of reads while they are aligned; `None` if none are.
+    pub aligning: Option<aligning::AlignRoom>,
+    /// Whether CRAM decoders have their share; otherwise an input that turns out to be CRAM takes it from the room.
+    pub decoders: bool,
+    /// The shares, for `--explain`.
+    pub division: Division,
+    /// The ledger for everything else. The shares are charged already.
+    pub ledger: Ledger,
+    /// The charges of the shares.
+    pub shares: Vec<Charge>,
+}
+
+impl Memory {
+    /// Divides the plan's memory, or returns an error that names the least memory.
+    pub fn divide(plan: &Plan) -> Result<Self> {
+        let needs = plan.aligning.as_ref().map(aligning::needs).transpose()?;
+        let threads = plan.resources.threads.max(1);
+        let wide = if needs.is_some() { aligning_crew(threads) } else { crew(threads) };
+        Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, least_crew(threads)))
+    }
+
+    /// Divides the memory for this crew.
+    fn among(plan: &Plan, needs: Option<aligning::AlignNeeds>, crew: Crew) -> Result<Self> {
+        let threads = crew.threads;
+        let mut division = Division::new(plan.resources.memory);
+        let level = plan.output.as_ref().and_then(|output| output.level).unwrap_or(DEFAULT_LEVEL);
+        let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };
+        division.take("program", PROGRAM);
+        division.take("threads and their codecs", thread * threads as u64);
+        division.take("batches under way", TICKET * crew.in_flight as u64);
+        if let Some(needs) = &needs {
+            division.take("the aligner's index", needs.index);
+            division.take("aligners", needs.thread * threads as u64);
+            division.take("reads to be aligned", needs.waiting(crew));
+        }
+        if plan.writes_cram() {
+            let encoder = cram::encoder_bytes(CRAM_PARTITION as usize) as u64;
+            division.take("CRAM encoders", (encoder + 2 * CRAM_PARTITION) * threads as u64);
+            division.take("partitions for CRAM", CRAM_TICKET * crew.in_flight as u64);
+        }
+        let decoders = open_input::is_any_cram(&plan.inputs);
+        if decoders {
+            division.take("CRAM decoders", (cram::DECODER_BYTES * threads) as u64);
+        }
+        let wanted = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
+        if wanted.is_some() {
+            let counts = wanted.map_or(0, |it| COUNTS * recal_setup::group_bytes(&it.counting));
+            division.take("recalibration", (LEARNER_BYTES as u64 + counts) * threads as u64);
+        }
+        if plan.steps.filters.fix_mates.is_some() {
+            division.take("mates", MATES * threads as u64);
+        }
+        if plan.steps.filters.nm_md_uq {
+            division.take("reference", WINDOW_BYTES as u64 * threads as u64);
+        }
+        if let Some(extra) = &plan.extra {
+            let tickets = MIB * (crew.in_flight * extra.most_copies()) as u64; // what they bring
+            division.take("other outputs", extra_writer::memory(extra.most_files()) + tickets);
+        }
+        if plan.tallies.stats.is_some() {
+            division.take("statistics", Stats::bytes() as u64 * (threads as u64 + 1));
+        }
+        let sizes = Sizes::of(division.remainder());
+        division.take("sorting", sizes.scratch() * threads as u64);
+        let least_room = LEAST_ROOM.max(plan.most_optical_bytes());
+        // Candidates of short or repetitive reads take more than is usual, and so do long reads while they are aligned; a
+        // quarter of what is left is for that.
+        let left = division.remainder();
+        let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
+        if more > 0 {
+            division.take("long reads, and many candidates", more);
+        }
+        let aligning = needs.map(|needs| aligning::AlignRoom {
+            reads: needs.batches(crew.in_flight) + more,
+            long: more,
+            // With more memory, more tickets are under way.
+            others: plan.resources.memory.saturating_sub(left)
+                + (TICKET + needs.ticket) * (aligning_crew(threads).in_flight - crew.in_flight) as u64,
+            left: least_room,
+        });
+        let room = division.remainder().min(MOST_ROOM);
+        if room < least_room {
+            let least = (division.needed() + least_room).div_ceil(MIB);
+            return Err(Error::usage(format!(
+                "this plan needs at least -m {least}M with {threads} threads, and has {}M",
+                plan.resources.memory / MIB
+            ))
+            .hint("raise -m, or use fewer threads"));
+        }
+        let ledger = Ledger::of(division.total);
+        let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
+        let shares = charges.collect::<Result<_>>()?;
+        Ok(Memory { crew, room, sizes, aligning, decoders, division, ledger, shares })
+    }
+}
+
+/// The usual crew: enough tickets that no thread waits for the oldest one, if all take about as long; more would only
+/// take memory.
+fn crew(threads: usize) -> Crew {
+    Crew { threads, in_flight: (2 * threads).min((threads + 4).max(threads + threads / 2)) }
+}
+
+/// The smallest crew, where memory is short.
+fn least_crew(threads: usize) -> Crew {
+    Crew { threads, in_flight: (2 * threads).min(threads + 4) }
+}
+
+/// The crew for aligning, where some tickets take much longer than others.
+fn aligning_crew(threads: usize) -> Crew {
+    Crew { threads, in_flight: 4 * threads }
+}
+
+/// Returns the bytes that aligning takes on `threads` threads, beside the steps.
+pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
+    let (needs, crew) = (aligning::needs(wanted)?, aligning_crew(threads.max(1)));
+    Ok(needs.index
+        + needs.thread * threads as u64
+        + needs.waiting(crew)
+        + TICKET * crew.in_flight as u64)
+}
+
+/// Returns the process's peak resident memory so far, in bytes.
+pub fn peak_rss() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kib << 10)
+}

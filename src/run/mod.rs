@@ -1,0 +1,350 @@
+//! Carries out a plan: the whole program.
+
+pub mod additions;
+mod already_recalibrated;
+#[cfg(debug_assertions)]
+pub mod audit;
+mod buffered;
+mod filters;
+mod forecast;
+pub mod memory;
+mod recal_setup;
+mod recalibrate;
+pub mod sample;
+pub mod summary;
+pub mod tables;
+mod tallies;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use readmill_engine::Crew;
+use readmill_filters::fix_mates::LoneMates;
+use readmill_format::bam;
+use readmill_format::cram::{Cache, DECODER_BYTES};
+use readmill_format::spill::Spill;
+use readmill_markdup::DuplicateEnds;
+use readmill_record::{Charge, Error, ErrorKind, Header, Result, Step};
+use readmill_sort as sort;
+use readmill_sort::Order;
+
+use crate::aligning::{self, Lanes, Unaligned};
+use crate::outputs::extra_writer::ExtraWriter;
+use crate::outputs::report_files::{self, ReportFiles};
+use crate::outputs::{CompleteOutput, Sink, complete_header};
+use crate::outputs::{extra, signal};
+use crate::pipeline::batch_pipeline::BatchPipeline;
+use crate::pipeline::count::CovariateCounter;
+use crate::pipeline::feed::Feed;
+use crate::pipeline::inputs::{Inputs, OpenOptions};
+use crate::pipeline::open_input;
+use crate::pipeline::stream;
+use crate::plan::{Aligning, Format, Plan};
+use crate::process::console::Console;
+use crate::process::pause::{self, Moment};
+use additions::Additions;
+use filters::PlanSteps;
+use memory::Memory;
+use summary::Summary;
+use tallies::{RunTallies, Tap};
+
+/// How many copies of the header are in memory while it is written: as text, as BAM, compressed.
+const HEADER_FORMS: u64 = 3;
+
+/// Carries out a plan.
+pub fn run(plan: &Plan, console: &Console) -> Result<Summary> {
+    run_with(plan, Additions::default(), console)
+}
+
+/// Carries out a plan, with steps and tallies of another program.
+pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<Summary> {
+    let started = Instant::now();
+    plan.check()?;
+    if !plan.resources.allow_same_input {
+        open_input::check_once(&plan.inputs)?;
+    }
+    if !plan.resources.allow_missing_eof {
+        open_input::check_ends(&plan.inputs)?;
+    }
+    let mut memory = Memory::divide(plan)?;
+    let _shares = std::mem::take(&mut memory.shares); // to the end of the run
+    #[cfg(debug_assertions)]
+    let _audit = audit::begin();
+    summary::announce(plan, &memory, console);
+    report_files::check(plan)?;
+    let most = (memory.room / 8) as usize;
+    let rules = OpenOptions {
+        allow_missing_eof: plan.resources.allow_missing_eof,
+        most,
+        container: (memory.room / 4 * 3) as usize,
+        reference: plan.resources.reference.clone(),
+        cache: Cache::of_environment(),
+        name: Vec::new(),
+        ledger: memory.ledger.clone(),
+    };
+    let mut inputs = match &plan.aligning {
+        Some(wanted) => aligned(plan, wanted, &memory, &rules, console)?,
+        None => Inputs::open(&plan.inputs, rules)?,
+    };
+    pause::at(Moment::InputOpened);
+    inputs.warn_of_lengths(console);
+    filters::check(&plan.steps.filters, &mut inputs)?;
+    already_recalibrated::check(plan, &mut inputs, console)?;
+    let plan = &extra::without_needless_sort(plan, inputs.header());
+    let mut header = inputs.header().copy()?;
+    let Additions { early, late, tallies: others } = additions;
+    let PlanSteps { early: mut steps, leaving, late: mut late_steps, lone } =
+        filters::make(plan, &mut header, &memory.ledger, console)?;
+    let early = additions::make(early, &mut header)?;
+    let added_late = additions::make(late, &mut header)?;
+    let added = early.iter().chain(&added_late).map(|step| step.name());
+    describe(plan, &mut header, &Vec::from_iter(added));
+    if let Some(output) = plan.output.as_ref().filter(|output| output.format == Format::Cram) {
+        complete_header(&mut header, output, &memory.ledger)?;
+    }
+    steps.extend(early);
+    late_steps.extend(added_late);
+    let late = late_steps;
+    let tallies = RunTallies::new(plan, (inputs.header(), &header), &[&steps, &leaving, &late], others);
+    let ledger = memory.ledger.clone();
+    let state = RunState { plan, memory, console, header, steps, leaving, late, lone, tallies };
+    let summary = match &plan.output {
+        Some(_) if plan.holds_everything() => state.run_buffered(inputs),
+        Some(_) => state.run_streaming(inputs),
+        None => state.inspect_only(inputs),
+    };
+    console.done();
+    let summary = summary.map_err(|error| match (&plan.inputs[..], error.kind) {
+        ([one], ErrorKind::Input) => error.file(one), // what is wrong with all of it, not with a record
+        _ => error,
+    })?;
+    summary::conclude(plan, &ledger, &summary, started, console);
+    Ok(summary)
+}
+
+/// Opens files of reads that are aligned as they are read.
+fn aligned(
+    plan: &Plan,
+    wanted: &Aligning,
+    memory: &Memory,
+    rules: &OpenOptions,
+    console: &Console,
+) -> Result<Inputs> {
+    let resources = &plan.resources;
+    let records = wanted.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files);
+    let mut unaligned = records.map(|path| Unaligned::open(path, rules)).collect::<Result<Vec<_>>>()?;
+    let kernel = aligning::load(wanted)?;
+    let header = aligning::header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
+    let room =
+        memory.aligning.ok_or_else(|| Error::bug("reads to be aligned have no share of the memory"))?;
+    let lanes = Lanes::open(wanted, unaligned, kernel, memory.crew, room, resources.allow_missing_eof)?;
+    if !wanted.as_given {
+        lanes.check_layout(console)?;
+    }
+    let first = plan.inputs.first().map_or(Path::new("-"), PathBuf::as_path);
+    Ok(Inputs::aligned(Arc::new(lanes), first, header))
+}
+
+/// Adds the run to the header: order and @PG line, with the names of added steps.
+fn describe(plan: &Plan, header: &mut Header, added: &[&str]) {
+    set_order(header, plan.order(), true);
+    if plan.no_pg() {
+        return;
+    }
+    let added = added.iter().map(|name| format!(" +{name}"));
+    let command = plan.command_line() + &added.collect::<String>();
+    header.add_program("readmill", env!("CARGO_PKG_VERSION"), &command);
+}
+
+/// Sets the sort order in the header.
+fn set_order(header: &mut Header, order: Order, any_placed: bool) {
+    if let Some(order) = order.header(any_placed) {
+        let (go, ss) = (order.go.map(str::as_bytes), order.ss.as_deref().map(str::as_bytes));
+        header.set_order(order.so.as_bytes(), go, ss);
+    }
+}
+
+/// A run whose inputs are open and whose header is final.
+struct RunState<'a> {
+    plan: &'a Plan,
+    memory: Memory,
+    console: &'a Console,
+    header: Header,
+    /// Steps before the sort, after the sort, and after recalibration.
+    steps: Vec<Box<dyn Step>>,
+    leaving: Vec<Box<dyn Step>>,
+    late: Vec<Box<dyn Step>>,
+    /// Templates that lack a mate, where mates are fixed.
+    lone: Option<Arc<LoneMates>>,
+    tallies: RunTallies,
+}
+
+impl RunState<'_> {
+    fn sink(&self) -> Result<Sink> {
+        let sorted = self.plan.order() == Order::Coordinate;
+        let output =
+            self.plan.output.as_ref().ok_or_else(|| Error::bug("reads leave, and go nowhere"))?;
+        Sink::create(output, &self.header, sorted, &self.memory.ledger, self.console)
+    }
+
+    fn spill(&self) -> Arc<Spill> {
+        Arc::new(Spill::new(&self.plan.resources.temp_dirs))
+    }
+
+    /// Charges the memory beside reads; returns the charges and the memory that is left for reads.
+    fn reserve(&self, inputs: &Inputs, recal_bytes: u64) -> Result<(Vec<Charge>, u64)> {
+        let Memory { ledger, crew, room, .. } = &self.memory;
+        let header = bam::header::bytes(&self.header) * HEADER_FORMS;
+        let uncounted = inputs.any_cram() && !self.memory.decoders;
+        let decoders = if uncounted { (DECODER_BYTES * crew.threads) as u64 } else { 0 };
+        let charges = [
+            ("headers as they are written", header),
+            ("CRAM decoders", decoders),
+            ("recalibration", recal_bytes),
+        ]
+        .into_iter()
+        .map(|(name, bytes)| ledger.charge(name, bytes))
+        .collect::<Result<_>>()?;
+        let free = ledger.free().min(*room);
+        if free < room / 4 {
+            return Err(ledger.shortage("reads that wait", room / 4));
+        }
+        Ok((charges, free))
+    }
+
+    /// Returns the most bytes that a record takes in addition to itself in the sort buffer.
+    fn record_overhead(&self, inputs: &Inputs, noted: Option<&DuplicateEnds>) -> u64 {
+        let steps: usize = self.steps.iter().map(|step| step.growth()).sum();
+        let ends = noted.map_or(0, DuplicateEnds::most_bytes);
+        (steps + inputs.growth() + ends + sort::run::OVERHEAD) as u64
+    }
+
+    /// Fails if mates that were to be fixed did not stand together, and warns where most templates have none.
+    fn check_mates(&self) -> Result<()> {
+        let Some(lone) = &self.lone else { return Ok(()) };
+        lone.check()?;
+        let (lone, all) = lone.share();
+        if 2 * lone > all {
+            let share = 100.0 * lone as f64 / all as f64;
+            self.console.warn(&format!("{lone} of {all} templates ({share:.1} %) lack a mate"));
+        }
+        Ok(())
+    }
+
+    fn max_record(&self) -> usize {
+        (self.memory.room / 5).min(1 << 30) as usize
+    }
+
+    /// Returns the threads that stream reads. CRAM pieces are larger than others, so fewer are in flight where they do
+    /// not fit into `room`; one that is larger than its share is refused.
+    fn streaming_crew(&self, inputs: &mut Inputs, room: u64) -> Result<Crew> {
+        let mut crew = self.memory.crew;
+        if inputs.any_cram() {
+            let first = inputs.peek()?.map_or(0, |next| next.bound() + next.working()).max(1);
+            let fitting = usize::try_from(room / first).unwrap_or(usize::MAX);
+            crew.in_flight = crew.in_flight.min(fitting).max(1);
+            inputs.limit_containers((room / crew.in_flight as u64) as usize);
+        }
+        Ok(crew)
+    }
+
+    /// Runs a plan without a main output: reads are tallied or go to extra outputs.
+    fn inspect_only(mut self, mut inputs: Inputs) -> Result<Summary> {
+        let mut files = ReportFiles::open(self.plan, &self.header)?;
+        let training = self.training(&self.spill())?;
+        let (_charges, room) = self.reserve(&inputs, self.recal_bytes(training.as_deref()))?;
+        let counter = self.new_counter(training);
+        let crew = self.streaming_crew(&mut inputs, room)?;
+        let extra =
+            extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
+        self.console.stage("reading", inputs.size(), true);
+        let feed = Feed::new(inputs, self.max_record(), crew);
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.append(&mut self.leaving);
+        let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
+        let (read, counts) = stream::inspect(crew, feed, pipeline, &self.memory.ledger, self.console)?;
+        self.check_mates()?;
+        if let Some(counter) = counter {
+            self.finish_table(counter, &mut files, false)?;
+        }
+        self.tallies.verify(false, &steps, &self.late, self.console)?;
+        self.tallies.write(self.plan, &mut files)?;
+        let [others, _] = self.finish(None, extra, files)?;
+        Ok(Summary { read, others, counts, ..Summary::default() })
+    }
+
+    /// Completes all outputs, then renames them; a signal finds all of them renamed, or none. Returns the extra outputs
+    /// with their records, and the parts of the main output with their bytes.
+    fn finish(
+        &self,
+        sink: Option<Sink>,
+        extra: Option<ExtraWriter<'_>>,
+        mut files: ReportFiles,
+    ) -> Result<[Vec<(PathBuf, u64)>; 2]> {
+        let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
+        let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
+        let parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
+        let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
+            extra.unwrap_or_default().into_iter().unzip();
+        let others = extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
+        pause::at(Moment::OutputsComplete);
+        let all_or_none = signal::hold_off();
+        let mut removed = Vec::new();
+        for output in main.into_iter().chain(extra) {
+            removed.extend(output.rename()?);
+        }
+        files.rename()?;
+        drop(all_or_none);
+        pause::at(Moment::AllNamed);
+        signal::give_way();
+        removed.iter().for_each(|note| self.console.note(note));
+        Ok([others, parts])
+    }
+
+    /// The pipeline of batches on their way out, whose first tallies are at `first`.
+    fn output_pipeline<'a>(
+        &'a self,
+        first: Tap,
+        steps: &'a [Box<dyn Step>],
+        counter: Option<&'a CovariateCounter>,
+        extra: Option<&'a ExtraWriter<'a>>,
+    ) -> BatchPipeline<'a> {
+        let [tallies_before, tallies_after, tallies_of_main] =
+            [first, Tap::AfterLate, Tap::MainOutput].map(|tap| self.tallies.at(tap));
+        let late = &self.late;
+        BatchPipeline { tallies_before, steps, counter, late, tallies_after, extra, tallies_of_main }
+    }
+
+    /// Runs a plan that streams reads: no read is kept.
+    fn run_streaming(mut self, mut inputs: Inputs) -> Result<Summary> {
+        let mut sink = self.sink()?;
+        sink.charge_index(&self.header, &self.memory.ledger)?;
+        let mut files = ReportFiles::open(self.plan, &self.header)?;
+        let apply = self.step_from_file()?;
+        let training = self.training(&self.spill())?;
+        let (_charges, room) = self.reserve(&inputs, self.recal_bytes(training.as_deref()))?;
+        let counter = self.new_counter(training);
+        let crew = self.streaming_crew(&mut inputs, room)?;
+        let mut steps = std::mem::take(&mut self.steps);
+        steps.extend(std::mem::take(&mut self.leaving).into_iter().chain(apply));
+        let extra =
+            extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
+        sink.begin(&self.header)?;
+        self.console.stage("reading", inputs.size(), true);
+        let feed = Feed::new(inputs, self.max_record(), crew);
+        let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
+        let ledger = &self.memory.ledger;
+        let (read, written) =
+            stream::to_sink(crew, feed, pipeline, &self.header, &mut sink, ledger, self.console)?;
+        self.check_mates()?;
+        if let Some(counter) = counter {
+            self.finish_table(counter, &mut files, false)?;
+        }
+        self.tallies.verify(false, &steps, &self.late, self.console)?;
+        self.tallies.write(self.plan, &mut files)?;
+        let [others, _] = self.finish(Some(sink), extra, files)?;
+        let counts = written.counts;
+        Ok(Summary { read, written: written.records, others, counts, ..Summary::default() })
+    }
+}

@@ -1,0 +1,154 @@
+//! Opens the files for recalibration, and makes the step from a table.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use readmill_bqsr as bqsr;
+use readmill_bqsr::counters::most_group_bytes;
+use readmill_bqsr::{
+    self, ApplyRecalibration, Counting, ReadGroups, Recalibration, Training, WellFormed,
+};
+use readmill_format::intervals::{Chosen, Intervals};
+use readmill_format::reference::{Matched, Reference};
+use readmill_format::sites::Sites;
+use readmill_format::spill::Spill;
+use readmill_format::text;
+use readmill_record::{Charge, Error, Header, Ledger, Result, Step};
+
+use crate::plan::{self, Apply, TableSource};
+use crate::process::console::Console;
+
+/// Ledger name of a report from a file.
+const TABLE: &str = "the recalibration table";
+
+/// Bytes of a report, its rows and its text, for each byte of the counts of a thread behind it. (A cell of 8 bytes
+/// becomes one of 16 in the totals, a row of 48 and a line of 60 in the report; but no quality has all contexts and
+/// cycles that there may be, and few of the 94 qualities occur.)
+const REPORT: u64 = 2;
+
+/// Opens the reference, known sites and intervals that reads are counted against. Known sites are read once, into the
+/// spill. All memory is charged to `ledger`.
+pub fn training(
+    wanted: &plan::TableRequest,
+    header: &Header,
+    spill: &Arc<Spill>,
+    ledger: &Ledger,
+    console: &Console,
+) -> Result<Training> {
+    let groups = ReadGroups::new(header, ledger)?;
+    let reference = Reference::open(&wanted.reference, ledger).map_err(|e| e.file(&wanted.reference))?;
+    reference.notes().iter().for_each(|note| console.note(note));
+    let contigs = Matched::new(&reference, header)?;
+    let intervals = intervals(wanted, header, ledger)?;
+    console.stage("known sites", None, false);
+    let sites = Sites::read(&wanted.known_sites, header, spill, ledger)?;
+    for file in sites.files() {
+        let elsewhere = match file.elsewhere {
+            0 => String::new(),
+            n => format!("; {n} more on contigs that the reads do not have"),
+        };
+        console.say(&format!(
+            "readmill: {} known sites in {}{elsewhere}",
+            file.sites,
+            file.path.display()
+        ));
+    }
+    check_sites(wanted, &sites, console)?;
+    Ok(Training { groups, well_formed: WellFormed::new(header), reference, contigs, sites, intervals })
+}
+
+/// Refuses known sites if all files together have none, and warns of a file without any.
+fn check_sites(wanted: &plan::TableRequest, sites: &Sites, console: &Console) -> Result<()> {
+    let empty = sites.files().iter().filter(|file| file.sites == 0).map(|file| file.path.display());
+    if let ([first, ..], true, false) = (sites.files(), sites.is_empty(), wanted.allow_empty) {
+        let others = match sites.files().len() {
+            1 => "",
+            _ => ", nor in the other files",
+        };
+        let what = format!(
+            "there is no known site in it{others}: every variant of the sample would count as an error of the sequencer"
+        );
+        return Err(Error::input(what)
+            .file(&first.path)
+            .hint("give the known sites of this genome, or --allow-empty to count without any"));
+    }
+    empty.for_each(|path| console.warn(&format!("{path}: there is no known site in it")));
+    Ok(())
+}
+
+fn intervals(
+    wanted: &plan::TableRequest,
+    header: &Header,
+    ledger: &Ledger,
+) -> Result<Option<Intervals>> {
+    if wanted.intervals.is_empty() && wanted.exclude_intervals.is_empty() {
+        return Ok(None);
+    }
+    let chosen = Chosen {
+        include: &wanted.intervals,
+        exclude: &wanted.exclude_intervals,
+        padding: wanted.interval_padding,
+        ..Chosen::default()
+    };
+    Intervals::of(&chosen, header, ledger).map(Some)
+}
+
+/// Returns the most bytes that the counts of one read group take in a thread.
+pub fn group_bytes(counting: &Counting) -> u64 {
+    let arguments = &counting.arguments;
+    let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
+    let sizes = [mismatches, indels, indels];
+    let events = if counting.indels { 3 } else { 1 };
+    most_group_bytes(&sizes[..events], arguments.maximum_cycle_value) as u64
+}
+
+/// How memory is divided for counting.
+pub struct RecalShares {
+    /// Bytes that the counts of a thread may take before they go into the totals.
+    pub counters: usize,
+    /// Bytes beside the reads in all: the counts, and their report.
+    pub all: u64,
+}
+
+/// Divides `room` among `threads` threads. The division of the memory already has the counts of one read group for each
+/// thread.
+pub fn shares(training: &Training, counting: &Counting, room: u64, threads: u64) -> RecalShares {
+    let (group, groups) = (group_bytes(counting), training.groups.names().len() as u64);
+    let counters = (group * groups).min(room / 8 / threads).max(group);
+    let threads = threads * (counters - group);
+    RecalShares { counters: counters as usize, all: threads + REPORT * group * groups }
+}
+
+/// Returns the step that applies a recalibration to reads of these groups under this header.
+pub fn step(
+    recalibration: Recalibration,
+    apply: &Apply,
+    groups: ReadGroups,
+    header: &Header,
+) -> Box<dyn Step> {
+    let (well_formed, writing) = (WellFormed::new(header), apply.writing.clone());
+    Box::new(ApplyRecalibration::new(recalibration, groups, well_formed, writing))
+}
+
+/// Returns the step that applies a table from a file, if the plan has one.
+pub fn step_from_file(
+    wanted: Option<&plan::Recalibration>,
+    header: &Header,
+    ledger: &Ledger,
+) -> Result<Option<Box<dyn Step>>> {
+    let Some(plan::Recalibration { source: TableSource::File(path), apply: Some(apply) }) = wanted
+    else {
+        return Ok(None);
+    };
+    let (table, _charge) = read(path, ledger)?;
+    let recalibration = Recalibration::new(&table, &apply.applying, ledger).map_err(|e| e.file(path))?;
+    Ok(Some(step(recalibration, apply, ReadGroups::new(header, ledger)?, header)))
+}
+
+/// Reads a report, plain or compressed by gzip as GATK accepts it; also returns its charge.
+pub fn read(path: &Path, ledger: &Ledger) -> Result<(bqsr::Report, Charge)> {
+    let (mut of_text, mut charge) = (ledger.empty(TABLE), ledger.empty(TABLE));
+    let text = text::read_all(path, &mut of_text)?;
+    let report = bqsr::Report::read(&text, &mut charge).map_err(|e| e.file(path))?;
+    Ok((report, charge))
+}

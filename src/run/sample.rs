@@ -1,0 +1,123 @@
+//! Simulated samples as files, for the demonstration, tests and benchmarks.
+//!
+//! The reads are simulated serially (that is what makes a seed mean something) and compressed on all
+//! threads. Beside the genome, one byte a base, only the batches under way are held.
+
+use std::path::Path;
+
+use readmill_engine::{Crew, Pass, Pool};
+use readmill_format::bam::Encoder;
+use readmill_format::bgzf::Codec;
+use readmill_record::{Batch, Error, Header, Ledger, Result, Span, Stamp};
+use readmill_simulate::Sample;
+use readmill_sort::PARTITION;
+
+use crate::outputs::Sink;
+use crate::plan::{Format, Index, Output, Verbosity};
+use crate::process::console::Console;
+
+/// Bytes of records simulated, and then compressed, together.
+const BATCH: usize = PARTITION as usize;
+
+/// Writes the sample's reads, in the order an aligner gives them, as a BAM file.
+pub fn write_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<()> {
+    let header = Header::parse(sample.header_text().as_bytes())?;
+    let console = Console::new(Verbosity::Quiet);
+    let output = Output {
+        level: Some(level),
+        index: Index::No,
+        format: Format::Bam,
+        no_pg: true,
+        ..Output::new(path)
+    };
+    let mut sink = Sink::create(&output, &header, false, &Ledger::unlimited(), &console)?;
+    sink.begin(&header)?;
+    let (batches, parts) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
+    let mut records = sample.records();
+    readmill_engine::run(
+        crew,
+        &Compress { level, batches: &batches, parts: &parts },
+        |_| Ok(simulate(&mut records, batches.take().unwrap_or_default())),
+        |_, batch| Ok(batch),
+        |_, part: Vec<u8>| {
+            sink.write_bytes(&part)?;
+            parts.put(part);
+            Ok(())
+        },
+    )?;
+    sink.finish(&console).map(drop)
+}
+
+/// Simulates the next templates in the memory of `batch`; `None` when there are no more.
+fn simulate(records: &mut readmill_simulate::SampleRecords<'_>, mut batch: Batch) -> Option<Batch> {
+    batch.clear();
+    while batch.bytes.len() < BATCH && records.next(&mut batch.bytes) {}
+    (!batch.bytes.is_empty()).then_some(batch)
+}
+
+/// Finds the records of a batch and compresses them.
+struct Compress<'a> {
+    level: u8,
+    batches: &'a Pool<Batch>,
+    parts: &'a Pool<Vec<u8>>,
+}
+
+impl Pass for Compress<'_> {
+    type Input = Batch;
+    type Opened = Batch;
+    type Linked = Batch;
+    type Output = Vec<u8>;
+    type Worker = Encoder;
+    type Error = Error;
+
+    fn worker(&self) -> Encoder {
+        Encoder::new(Codec::default(), self.level, None)
+    }
+
+    fn open(&self, _: &mut Encoder, mut batch: Batch) -> Result<Batch> {
+        let Batch { bytes, spans, .. } = &mut batch;
+        let mut start = 0;
+        while let Some(size) = bytes[start..].first_chunk::<4>() {
+            let len = u32::from_le_bytes(*size) as usize + 4;
+            spans.push(Span::new(start, len, Stamp::default())?);
+            start += len;
+        }
+        Ok(batch)
+    }
+
+    fn work(&self, encoder: &mut Encoder, batch: Batch) -> Result<Vec<u8>> {
+        let mut part = self.parts.take().unwrap_or_default();
+        part.clear();
+        encoder.partition(&batch, &mut part);
+        self.batches.put(batch);
+        Ok(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
+    use readmill_simulate::Profile;
+    use std::fs::File;
+
+    #[test]
+    fn the_file_holds_the_header_and_every_record_in_order() {
+        let sample = Sample::new(Profile::small().with_pairs(3000).with_seed(7));
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("reads.bam");
+        write_bam(&sample, &path, 1, Crew { threads: 2, in_flight: 4 }).unwrap();
+
+        let mut expected = Vec::new();
+        sample.raw_header(&mut expected);
+        let mut records = sample.records();
+        while records.next(&mut expected) {}
+        let mut reader = BlockReader::new(File::open(&path).unwrap(), false);
+        let (mut chunk, mut inflater, mut all) = (Chunk::default(), Inflater::default(), Vec::new());
+        while reader.next_chunk(&mut chunk).unwrap() {
+            inflater.chunk(&chunk, &mut all).unwrap();
+        }
+        assert!(all.len() > 2 * BATCH, "several batches are wanted");
+        assert!(all == expected);
+    }
+}

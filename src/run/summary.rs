@@ -1,0 +1,208 @@
+//! The log of a run: its first and its last lines.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use readmill_markdup::verdict::Deepest;
+use readmill_markdup::{Mode, Tally};
+use readmill_record::{Header, Ledger};
+
+use crate::plan::{ExtraOutput, Plan};
+use crate::process::console::{Console, log};
+use crate::process::limit;
+use crate::run::memory::{self, Memory};
+
+/// The result of a run.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// Records read.
+    pub read: u64,
+    /// Records written into the main output.
+    pub written: u64,
+    /// The extra outputs, and the records in each.
+    pub others: Vec<(PathBuf, u64)>,
+    /// How duplicates were marked.
+    pub mode: Option<Mode>,
+    /// Counts of the steps.
+    pub counts: Vec<(&'static str, u64)>,
+    /// Bytes spilled.
+    pub spilled: u64,
+    /// Sorted runs that were spilled.
+    pub runs: usize,
+    /// The parts of the main output and their bytes; empty where it is one file.
+    pub parts: Vec<(PathBuf, u64)>,
+}
+
+impl Summary {
+    /// Returns the number of records in extra outputs.
+    pub fn extra(&self) -> u64 {
+        self.others.iter().map(|(_, records)| records).sum()
+    }
+}
+
+/// Logs the duplicates that were found.
+pub fn found(tally: &Tally, header: &Header, console: &Console) {
+    let optical: u64 = tally.libraries.iter().map(|library| library.optical_pairs).sum();
+    let optical = match optical + tally.optical_fragments {
+        0 => String::new(),
+        n => format!(", {n} of them optical"),
+    };
+    console.say(&format!(
+        "readmill: {} pairs and {} single reads are duplicates{optical}",
+        tally.pairs, tally.fragments
+    ));
+    if let Some(Deepest { size, ref_id, five_prime }) = tally.deepest {
+        let contig = header.references().get(ref_id as usize);
+        let contig = contig.map_or("*".into(), |contig| String::from_utf8_lossy(&contig.name));
+        console.warn(&format!(
+            "the largest duplicate set has {} templates, at {contig}:{}",
+            with_commas(size),
+            five_prime + 1
+        ));
+    }
+}
+
+/// A number with a comma after each three digits.
+fn with_commas(n: u64) -> String {
+    let digits = n.to_string();
+    let (head, tail) = digits.split_at((digits.len() - 1) % 3 + 1);
+    let triples = tail.as_bytes().chunks(3).map(|triple| String::from_utf8_lossy(triple));
+    triples.fold(head.to_string(), |text, triple| text + "," + &triple)
+}
+
+/// Returns the name of the output: of the reads, or else of the table.
+fn shown_output(plan: &Plan) -> String {
+    let training = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
+    let table = training.and_then(|training| training.table.as_ref());
+    if let Some(ExtraOutput::Split(split)) = &plan.extra {
+        return format!("{}.*", split.prefix.display());
+    }
+    if let Some(ExtraOutput::Fastq(fastq)) = &plan.extra {
+        return fastq.files[1].display().to_string();
+    }
+    let tally = plan.tallies.paths().into_iter().flatten().next();
+    let main = plan.output.as_ref().map(|output| &*output.path);
+    let path = main.or(table.map(|path| &**path)).or(tally);
+    let path = path.map_or("nowhere".into(), |path| path.display().to_string());
+    match &plan.output {
+        Some(output) if output.is_in_parts() => format!("{path} in {} parts", output.parts),
+        _ => path,
+    }
+}
+
+/// Returns a short text for the inputs.
+fn shown_inputs(plan: &Plan) -> String {
+    match &plan.inputs[..] {
+        [] => String::new(),
+        [one] => one.display().to_string(),
+        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
+    }
+}
+
+/// Writes the first line of the log.
+pub fn announce(plan: &Plan, memory: &Memory, console: &Console) {
+    let mib = |bytes: u64| bytes >> 20;
+    console.say(&format!(
+        "readmill {} {}: {} -> {}; {} threads in total, {} MiB of memory in total, temporary files in {}",
+        env!("CARGO_PKG_VERSION"),
+        plan.command,
+        shown_inputs(plan),
+        shown_output(plan),
+        memory.crew.threads,
+        mib(plan.resources.memory),
+        plan.resources.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
+    ));
+    if let Some((limit, whose)) = limit::available().filter(|(limit, _)| *limit < plan.resources.memory)
+    {
+        console.warn(&format!(
+            "-m allows {} MiB, and {whose} {} MiB: a run that needs more is killed; lower -m",
+            mib(plan.resources.memory),
+            mib(limit),
+        ));
+    }
+    if plan.resources.explain {
+        log(&format!("plan: {}", plan.command_line()));
+        for (name, bytes) in memory.division.shares() {
+            log(&format!("  {:>7} MiB  {name}", mib(*bytes)));
+        }
+        log(&format!(
+            "  {:>7} MiB  reads and duplicate ends that wait; beyond it they are spilled",
+            mib(memory.room)
+        ));
+    }
+}
+
+/// Returns the text for the number of written records, if records are written.
+fn shown_written(plan: &Plan, summary: &Summary) -> String {
+    let (written, extra) = (summary.written, summary.extra());
+    match (&plan.extra, &plan.output) {
+        (Some(ExtraOutput::Selected(_)), _) => {
+            format!(", {written} written, and {extra} into other files,")
+        }
+        (Some(ExtraOutput::Split(_) | ExtraOutput::Fastq(_)), _) => format!(", {extra} written"),
+        (None, Some(_)) => format!(", {written} written"),
+        (None, None) => String::new(),
+    }
+}
+
+/// The most outputs that are named one by one.
+const MOST_NAMED: usize = 24;
+
+/// Logs the extra outputs.
+fn say_others(others: &[(PathBuf, u64)], console: &Console) {
+    let name = |path: &PathBuf| match path.as_os_str() {
+        path if path == "-" => "standard output".to_string(),
+        path => path.display().to_string(),
+    };
+    let is_empty_pipe = |(path, reads): &&(PathBuf, u64)| path.as_os_str() == "-" && *reads == 0;
+    match others {
+        [(first, _), .., (last, _)] if others.len() > MOST_NAMED => {
+            let reads = || others.iter().map(|(_, reads)| reads);
+            console.say(&format!(
+                "readmill: {} files, {} to {}, have {} to {} reads each",
+                others.len(),
+                name(first),
+                name(last),
+                reads().min().unwrap_or(&0),
+                reads().max().unwrap_or(&0),
+            ));
+        }
+        _ => others.iter().filter(|other| !is_empty_pipe(other)).for_each(|(path, reads)| {
+            console.say(&format!("readmill: {} has {reads} reads", name(path)));
+        }),
+    }
+}
+
+/// Writes the last lines of the log.
+pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instant, console: &Console) {
+    for (name, n) in &summary.counts {
+        console.say(&format!("readmill: {n} {name}"));
+    }
+    match summary.mode {
+        Some(Mode::Template) => console
+            .say("readmill: duplicate mode template: every record of a duplicate template is flagged"),
+        Some(Mode::Coordinate) => console.say(
+            "readmill: duplicate mode coordinate: mapped primary records of duplicates are flagged",
+        ),
+        None => {}
+    }
+    if plan.resources.explain {
+        log(&format!("memory when most was in use, at most {} MiB:", ledger.peak() >> 20));
+        for (name, bytes) in ledger.users_at_peak().iter().filter(|(_, bytes)| *bytes > 0) {
+            log(&format!("  {:>9.1} MiB  {name}", *bytes as f64 / f64::from(1 << 20)));
+        }
+    }
+    say_others(&summary.others, console);
+    for (path, bytes) in &summary.parts {
+        console.say(&format!("readmill: {} has {bytes} bytes", path.display()));
+    }
+    console.say(&format!(
+        "readmill: {} records read{} in {:.1} s; peak memory {} MiB; {} MiB spilled in {} runs",
+        summary.read,
+        shown_written(plan, summary),
+        started.elapsed().as_secs_f64(),
+        memory::peak_rss().unwrap_or(0).div_ceil(1 << 20),
+        summary.spilled >> 20,
+        summary.runs,
+    ));
+}

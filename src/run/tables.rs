@@ -1,0 +1,45 @@
+//! Commands on recalibration tables alone, without reads.
+
+use std::path::{Path, PathBuf};
+
+use readmill_bqsr as bqsr;
+use readmill_bqsr::{Report, plot_data};
+use readmill_record::{Ledger, Result};
+
+use crate::outputs::atomic_file::AtomicFile;
+use crate::outputs::report_files::spare;
+use crate::run::recal_setup::read;
+
+/// Adds up tables that were made with equal arguments from parts of the reads.
+pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
+    tables.iter().try_for_each(|table| spare(table, output))?;
+    let reports = tables.iter().map(|path| read_freely(path));
+    let sum = bqsr::gather(reports).map_err(|e| match tables {
+        [one] => e.file(one),
+        _ => e,
+    })?;
+    write(output, &sum.text())
+}
+
+/// Writes the data that AnalyzeCovariates plots; each table is shown under its name.
+pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> {
+    let read = |&(name, path): &(&'static str, &Path)| {
+        spare(path, output)?;
+        Ok((name, read_freely(path)?))
+    };
+    let reports: Vec<(&str, Report)> = tables.iter().map(read).collect::<Result<_>>()?;
+    let named: Vec<(&str, &Report)> = reports.iter().map(|(name, report)| (*name, report)).collect();
+    write(output, &plot_data::csv(&named)?)
+}
+
+/// Reads a table with unlimited memory: there is nothing else in it.
+fn read_freely(path: &Path) -> Result<Report> {
+    Ok(read(path, &Ledger::unlimited())?.0)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut target = AtomicFile::open(path)?;
+    target.write(bytes)?;
+    target.sync()?;
+    target.rename()
+}

@@ -1,0 +1,188 @@
+//! The tallies of a run, and the points where they tap the reads.
+
+use std::sync::Arc;
+
+use readmill_filters::tally::checksum::SequencingChecksum;
+use readmill_filters::tally::{AdapterBases, Checksum, Columns, Flagstat, Idxstats, Stats};
+use readmill_record::{Changes, Step, Tags};
+use readmill_record::{Error, Header, Result};
+use readmill_sort::Order;
+
+use crate::outputs::report_files::{ReportFile, ReportFiles};
+use crate::pipeline::batch_pipeline::DynTallies;
+use crate::pipeline::dyn_tally::{DynTally, SharedTally};
+use crate::plan::Plan;
+use crate::process::console::Console;
+
+/// A point of the pipeline where tallies see the reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tap {
+    /// Input reads, before any step.
+    Input,
+    /// Reads after the steps before the sort.
+    SortBuffer,
+    /// Sorted reads, before the steps after the sort.
+    BeforeLate,
+    /// Reads after all steps.
+    AfterLate,
+    /// Reads of the main output.
+    MainOutput,
+}
+
+/// All tallies of a run.
+#[derive(Default)]
+pub struct RunTallies {
+    flagstat: Option<SharedTally<Flagstat>>,
+    idxstats: Option<SharedTally<Idxstats>>,
+    stats: Option<SharedTally<Stats>>,
+    checksum: Option<SharedTally<Checksum>>,
+    sequencing: Option<SharedTally<SequencingChecksum>>,
+    adapters: Option<SharedTally<AdapterBases>>,
+    verify: Option<[SharedTally<Checksum>; 4]>,
+    others: Vec<Arc<dyn DynTally>>,
+}
+
+impl RunTallies {
+    /// Creates the tallies of the plan, and `others`. Reads come in under the header `came` and leave under `header`;
+    /// `steps` are the steps known so far.
+    pub fn new(
+        plan: &Plan,
+        (came, header): (&Header, &Header),
+        steps: &[&[Box<dyn Step>]],
+        others: Vec<Arc<dyn DynTally>>,
+    ) -> Self {
+        let wanted = &plan.tallies;
+        let sorted = plan.order() == Order::Coordinate || header.claims_coordinate_order();
+        let sequencing = wanted.samtools_checksum.is_some() || wanted.bamseqchksum.is_some();
+        let known = steps.iter().fold(late_changes(plan), |all, steps| all.and(&changes(steps)));
+        let tags = known.tags;
+        let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
+        RunTallies {
+            flagstat: wanted.flagstat.as_ref().map(|_| SharedTally::new(Flagstat)),
+            idxstats: wanted.idxstats.as_ref().map(|_| SharedTally::new(Idxstats::new(header))),
+            stats: wanted.stats.as_ref().map(|_| SharedTally::new(Stats::new(sorted))),
+            checksum: wanted
+                .checksum
+                .as_ref()
+                .map(|_| SharedTally::new(Checksum::new(header, Tags::default()))),
+            sequencing: sequencing.then(|| SharedTally::new(SequencingChecksum)),
+            adapters: wanted.adapters.as_ref().map(|_| SharedTally::new(AdapterBases)),
+            verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
+            others,
+        }
+    }
+
+    /// Returns the tallies at this point.
+    pub fn at(&self, tap: Tap) -> DynTallies<'_> {
+        let mut tallies = DynTallies::new();
+        if let Some([came, held, leaving, done]) = &self.verify {
+            match tap {
+                Tap::Input => tallies.push(came),
+                Tap::SortBuffer => tallies.push(held),
+                Tap::BeforeLate => tallies.push(leaving),
+                Tap::AfterLate => tallies.push(done),
+                Tap::MainOutput => {}
+            }
+        }
+        if tap == Tap::Input {
+            tallies.extend(self.adapters.iter().map(|it| it as &dyn DynTally));
+        }
+        if tap == Tap::MainOutput {
+            tallies.extend(self.flagstat.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.idxstats.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.stats.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.checksum.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.sequencing.iter().map(|it| it as &dyn DynTally));
+            tallies.extend(self.others.iter().map(|it| &**it as &dyn DynTally));
+        }
+        tallies
+    }
+
+    /// Resets the tallies of output reads, which were taken back.
+    pub fn take_back(&self) {
+        for tap in [Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput] {
+            self.at(tap).into_iter().for_each(DynTally::reset);
+        }
+    }
+
+    /// Writes the files that the plan asks for.
+    pub fn write(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
+        if let Some(tally) = &self.flagstat {
+            files.write(ReportFile::Flagstat, tally.total()?.to_text().as_bytes())?;
+        }
+        if let Some(tally) = &self.idxstats {
+            files.write(ReportFile::Idxstats, &tally.total()?.to_text())?;
+        }
+        if let Some(tally) = &self.stats {
+            files.write(ReportFile::Stats, tally.total()?.to_text().as_bytes())?;
+        }
+        if let Some(tally) = &self.checksum {
+            files.write(ReportFile::Checksum, tally.total()?.to_text().as_bytes())?;
+        }
+        if let Some(tally) = &self.sequencing {
+            let sums = tally.total()?;
+            let main = plan.output.as_ref().map(|output| &output.path).or(plan.inputs.first());
+            let name = main.map_or("-".into(), |path: &std::path::PathBuf| path.display().to_string());
+            files.write(ReportFile::SamtoolsChecksum, &sums.to_samtools(&name))?;
+            files.write(ReportFile::Bamseqchksum, &sums.to_bamseqchksum())?;
+        }
+        if let Some(tally) = &self.adapters {
+            files.write_adapters(plan, &tally.total()?)?;
+        }
+        Ok(())
+    }
+
+    /// Fails if reads were lost, doubled or altered. `held` says whether the run buffered its reads.
+    pub fn verify(
+        &self,
+        held: bool,
+        early: &[Box<dyn Step>],
+        late: &[Box<dyn Step>],
+        console: &Console,
+    ) -> Result<()> {
+        let Some([came, context, leaving, done]) = &self.verify else { return Ok(()) };
+        let (early, late) = (changes(early), changes(late));
+        let (came, done) = (came.total()?, done.total()?);
+        if held {
+            let (context, leaving) = (context.total()?, leaving.total()?);
+            compare(&came, &context, &early, "the filters and edits")?;
+            compare(&context, &leaving, &Changes::nothing(), "waiting, sorting and merging")?;
+            compare(&leaving, &done, &late, "marking, recalibrating and what follows")?;
+        } else {
+            compare(&came, &done, &early.and(&late), "the steps")?;
+        }
+        console.say(&format!(
+            "readmill: verified: {} records came, {} leave, and nothing was lost or altered that should not be",
+            came.records, done.records
+        ));
+        Ok(())
+    }
+}
+
+/// Fails if reads differ after `what` in more than it may change.
+fn compare(before: &Columns, behind: &Columns, changes: &Changes, what: &str) -> Result<()> {
+    let broken = behind.broken(before, changes);
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let (n, left) = (before.records, behind.records);
+    Err(Error::different(format!(
+        "reads are not what they should be behind {what}: {n} records before, {left} behind; checksums differ in: {}",
+        broken.join(", ")
+    ))
+    .hint("nothing was written; please report it, and check the memory of this machine"))
+}
+
+/// Returns the changes that steps may make together.
+fn changes(steps: &[Box<dyn Step>]) -> Changes {
+    steps.iter().fold(Changes::nothing(), |all, step| all.and(&step.changes()))
+}
+
+/// Returns the changes to optional fields that steps made later may make.
+fn late_changes(plan: &Plan) -> Changes {
+    let duplicates = plan.steps.duplicates.as_ref().map(|duplicates| duplicates.writing.changes());
+    let recalibration = plan.steps.recalibration.as_ref().and_then(|it| it.apply.as_ref());
+    let recalibration = recalibration.map(|apply| apply.writing.changes());
+    let all = duplicates.into_iter().chain(recalibration);
+    all.fold(Changes::nothing(), |all, changes| all.and(&changes))
+}
