@@ -12,6 +12,9 @@ pub trait DynTally: Send + Sync {
 
     /// Resets the total.
     fn reset(&self);
+
+    /// Returns the bytes of memory that it takes on so many threads, as [`Tally::bytes`].
+    fn bytes(&self, threads: u64) -> u64;
 }
 
 /// One thread's worker of a tally.
@@ -49,6 +52,10 @@ impl<T: Tally> DynTally for SharedTally<T> {
 
     fn reset(&self) {
         *self.total.lock().unwrap_or_else(PoisonError::into_inner) = T::Partial::default();
+    }
+
+    fn bytes(&self, threads: u64) -> u64 {
+        self.tally.bytes(threads)
     }
 }
 

@@ -195,20 +195,24 @@ impl RunState<'_> {
     /// Charges the memory beside reads; returns the charges and the memory that is left for reads.
     fn reserve(&self, inputs: &Inputs, recal_bytes: u64) -> Result<(Vec<Charge>, u64)> {
         let Memory { ledger, crew, room, .. } = &self.memory;
-        let header = bam::header::bytes(&self.header) * HEADER_FORMS;
+        let is_written = self.plan.output.is_some() || self.plan.extra.is_some();
+        let header = if is_written { bam::header::bytes(&self.header) * HEADER_FORMS } else { 0 };
         let uncounted = inputs.any_cram() && !self.memory.decoders;
         let decoders = if uncounted { (DECODER_BYTES * crew.threads) as u64 } else { 0 };
         let charges = [
             ("headers as they are written", header),
             ("CRAM decoders", decoders),
             ("recalibration", recal_bytes),
+            ("tallies", self.tallies.bytes(crew.threads as u64)),
         ]
         .into_iter()
         .map(|(name, bytes)| ledger.charge(name, bytes))
         .collect::<Result<_>>()?;
         let free = ledger.free().min(*room);
         if free < room / 4 {
-            return Err(ledger.shortage("reads that wait", room / 4));
+            // Three quarters of a larger room must hold what is charged.
+            let more = (4 * (room - free)).div_ceil(3).saturating_sub(*room);
+            return Err(ledger.shortage("reads that wait", ledger.free() + more));
         }
         Ok((charges, free))
     }

@@ -98,6 +98,12 @@ impl RunTallies {
         tallies
     }
 
+    /// Returns the bytes of memory that all of them take on so many threads.
+    pub fn bytes(&self, threads: u64) -> u64 {
+        let taps = [Tap::Input, Tap::SortBuffer, Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput];
+        taps.into_iter().flat_map(|tap| self.at(tap)).map(|tally| tally.bytes(threads)).sum()
+    }
+
     /// Resets the tallies of output reads, which were taken back.
     pub fn take_back(&self) {
         for tap in [Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput] {
