@@ -11,7 +11,7 @@ use minibwa_sys as sys;
 use readmill_record::{Error, Result};
 
 use super::hits::Hits;
-use super::memory::{Index, Sequences, hush};
+use super::memory::{MinibwaIndex, Sequences, hush};
 use super::options::InsertSize;
 
 /// How long inserts are in one orientation of a pair (`mb_pestat_t` of minibwa 0.6).
@@ -91,7 +91,7 @@ pub(super) struct Letters<'a> {
 
 /// Finds hits of each read. Lengths must fit in 31 bits.
 pub(super) fn map(
-    index: &Index,
+    index: &MinibwaIndex,
     options: &sys::mb_opt_t,
     scratch: &mut ThreadBuffer,
     reads: &Letters<'_>,
@@ -178,7 +178,7 @@ impl Inserts {
 
 /// Chooses between the hits of the two reads from number `first` of the batch on, and looks for mates.
 pub(super) fn pair(
-    index: &Index,
+    index: &MinibwaIndex,
     options: &sys::mb_opt_t,
     inserts: &Inserts,
     hits: &mut Hits,

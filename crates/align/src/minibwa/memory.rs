@@ -28,17 +28,17 @@ pub(super) fn hush() {
 }
 
 /// An index in memory. Nothing changes it once it is loaded.
-pub(super) struct Index(ptr::NonNull<IndexParts>);
+pub(super) struct MinibwaIndex(ptr::NonNull<IndexParts>);
 
 // SAFETY: the C code that gets it declares it `const`, and keeps nothing in it.
-unsafe impl Send for Index {}
+unsafe impl Send for MinibwaIndex {}
 // SAFETY: as above.
-unsafe impl Sync for Index {}
+unsafe impl Sync for MinibwaIndex {}
 
 /// The length of the words whose rows minibwa looks up once, in bases (0.6, `mb_idx_load`).
 const WORD: i32 = 10;
 
-impl Index {
+impl MinibwaIndex {
     /// Reads the index, whose files must be as `described` says: the C code does not look at their lengths. This is what
     /// `mb_idx_load` does, but that the transform is checked before rows are looked up in it.
     pub(super) fn load(prefix: &Path, described: &Described) -> Result<Self> {
@@ -47,7 +47,8 @@ impl Index {
         let (sequences, transform) = (sequences?, transform?);
         // SAFETY: zeros are a value of it; it is freed by the C code, as what that makes itself.
         let index = unsafe { libc::calloc(1, size_of::<IndexParts>()) }.cast::<IndexParts>();
-        let index = Index(ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: no memory"))?);
+        let index =
+            MinibwaIndex(ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: no memory"))?);
         // SAFETY: nobody else has it yet; the names are C strings that outlive the calls. Dropping it frees either part
         // that is there.
         unsafe {
@@ -123,7 +124,7 @@ impl Index {
     }
 }
 
-impl Drop for Index {
+impl Drop for MinibwaIndex {
     fn drop(&mut self) {
         // SAFETY: made by the C code, or as it makes them, and freed once. It does without a transform, but not without
         // sequences.

@@ -29,14 +29,14 @@ pub use options::{Differences, InsertSize, MinibwaOptions, Preset};
 
 use crate::limits;
 use crate::{Aligner, Contig, Kernel, Model, Seeded, Sink};
-use ffi::{Inserts, Letters, Scratch};
+use ffi::{Inserts, Letters, ThreadBuffer};
 use hits::Hits;
-use memory::Index;
+use memory::MinibwaIndex;
 use segment::Segment;
 
 /// minibwa with its index in memory.
 pub struct MinibwaKernel {
-    index: Index,
+    index: MinibwaIndex,
     options: MinibwaOptions,
     settings: sys::mb_opt_t,
     contigs: Vec<Contig>,
@@ -51,7 +51,7 @@ impl MinibwaKernel {
     /// Reads the index called `prefix`, which [`FILES`] finds, and holds it against itself, so that damage is an error.
     pub fn load(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
         let described = files::check(prefix)?;
-        let index = Index::load(prefix, &described)?;
+        let index = MinibwaIndex::load(prefix, &described)?;
         let settings = options.settings();
         let index_bytes = described.bytes;
         Ok(MinibwaKernel { index, options, settings, contigs: described.contigs, index_bytes })
@@ -108,7 +108,7 @@ impl Kernel for MinibwaKernel {
         Ok(Box::new(MinibwaAligner {
             kernel: self,
             alone,
-            scratch: Scratch::new()?,
+            scratch: ThreadBuffer::new()?,
             record: Vec::new(),
         }))
     }
@@ -126,7 +126,7 @@ struct MinibwaAligner {
     kernel: Arc<MinibwaKernel>,
     /// The settings, but for reads each by itself.
     alone: sys::mb_opt_t,
-    scratch: Scratch,
+    scratch: ThreadBuffer,
     record: Vec<u8>,
 }
 
