@@ -25,7 +25,7 @@ pub enum Strand {
     Top,
     /// The first segment is the right one.
     Bottom,
-    /// It cannot be told.
+    /// It is not known.
     Unknown,
 }
 

@@ -1,4 +1,5 @@
-//! Ends from a batch of reads: pairs where both mates stand together, halves and fragments else.
+//! Collects the ends of a batch of reads: pairs where both mates are in one template of the batch, else
+//! halves and fragments.
 
 use std::sync::Arc;
 
@@ -14,12 +15,12 @@ use super::location::Location;
 use super::rules::{Coding, Rules};
 use super::umi::Umi;
 
-/// How mates find each other.
+/// Returns how mates find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noting {
-    /// In their batch, where templates stand together; whether they do is judged.
+    /// In their batch: the input looks grouped by name, which is verified.
     Together,
-    /// In their batch, and by name should the input turn out not to be grouped.
+    /// In their batch, and by name if the input turns out not to be grouped.
     Linked,
     /// By name, in the order of a coordinate-sorted file, as Picard meets them.
     ByPlace,
@@ -34,19 +35,19 @@ impl Noting {
     }
 }
 
-/// Notes what duplicates are judged by.
+/// Collects the ends by which duplicates are found.
 pub struct DuplicateEnds {
     /// Read groups and libraries.
     pub libraries: Arc<Libraries>,
-    /// What counts.
+    /// The rules of marking.
     pub rules: Arc<Rules>,
     noting: Noting,
 }
 
-/// One thread's scratch.
+/// The reusable state of one thread.
 pub struct Scratch {
     judge: bool,
-    /// The read group that was met last, and its number: most records have that of the one before.
+    /// The last read group and its number: most records have the same one as the record before.
     group: Option<(Vec<u8>, Group)>,
 }
 
@@ -57,15 +58,14 @@ struct Group {
     seed: u64,
 }
 
-/// What one batch leaves: items, each a number of words.
+/// The items of one batch, as words of 64 bits.
 #[derive(Default)]
 pub struct EndsPart {
     pub(super) pairs: Vec<u64>,
     pub(super) present: Vec<u64>,
     pub(super) halves: Vec<u64>,
     pub(super) fragments: Vec<u64>,
-    /// Pairs as they are where the order of the input counts, and where that of a coordinate-sorted file does, if
-    /// that makes a difference.
+    /// Pairs that differ between input order and coordinate order: their form in either.
     pub(super) either: [Vec<u64>; 2],
     pub(super) stretches: Vec<u64>,
     pub(super) evidence: Evidence,
@@ -93,7 +93,7 @@ impl EndsPart {
 }
 
 impl Scratch {
-    /// Judges, before any filter, whether the batch came from input grouped by name.
+    /// Collects, before any filter, the evidence whether the input is grouped by name.
     pub fn judge(&mut self, batch: &Batch, part: &mut EndsPart) {
         if self.judge {
             part.evidence = Evidence::of(batch);
@@ -102,7 +102,7 @@ impl Scratch {
 }
 
 impl DuplicateEnds {
-    /// For reads under this header, as it is after all steps.
+    /// Creates the collector for reads under this header, as it is after all steps.
     pub fn new(header: &Header, noting: Noting, rules: Rules) -> Result<Self> {
         if header.n_ref() > HALF_REFS {
             return Err(Error::input(format!(
@@ -123,7 +123,7 @@ impl DuplicateEnds {
         self.rules.coding.is_some()
     }
 
-    /// Most bytes one record can leave: a half and a fragment, and hashes of its name.
+    /// The most bytes that one record can add: a half, a fragment, and hashes of its name.
     pub fn most_bytes(&self) -> usize {
         fn of<S: Shape>() -> usize {
             8 * (S::Half::WORDS + S::Fragment::WORDS + 2 + 3)
@@ -131,7 +131,7 @@ impl DuplicateEnds {
         if self.is_coded() { of::<Coded>() } else { of::<Plain>() }
     }
 
-    /// Bytes a record leaves as a rule: half a pair where mates stand together, else a half.
+    /// The bytes that a typical record adds: half a pair where mates are adjacent, else a half.
     pub fn usual_bytes(&self) -> u64 {
         fn of<S: Shape>(together: bool) -> usize {
             if together { 4 * S::Pair::WORDS } else { 8 * S::Half::WORDS }
@@ -140,12 +140,12 @@ impl DuplicateEnds {
         (if self.is_coded() { of::<Coded>(together) } else { of::<Plain>(together) }) as u64
     }
 
-    /// A thread's scratch.
+    /// Creates the state of a thread.
     pub fn scratch(&self) -> Scratch {
         Scratch { judge: self.noting.in_batch(), group: None }
     }
 
-    /// Notes the batch's ends.
+    /// Collects the ends of a batch.
     pub fn accept(&self, scratch: &mut Scratch, batch: &Batch, part: &mut EndsPart) -> Result<()> {
         if self.is_coded() {
             self.accept_as::<Coded>(scratch, batch, part)
@@ -190,7 +190,7 @@ impl DuplicateEnds {
             }
             part.without_read_group += u64::from(!self.libraries.is_known(group.number));
             if record.qname() == b"*" {
-                self.present::<S>(&read, part); // nothing says which read is its mate
+                self.present::<S>(&read, part); // its mate cannot be identified
                 continue;
             }
             if !self.noting.in_batch() {
@@ -198,7 +198,7 @@ impl DuplicateEnds {
                 continue;
             }
             if read.next_ref_id < 0 {
-                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // judged alone, too
+                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // also a single read
             }
             // Records of a template have one name; its read groups are told apart by their numbers.
             let known = id.is_none() || self.libraries.is_known(group.number);
@@ -222,7 +222,7 @@ impl DuplicateEnds {
         Ok(())
     }
 
-    /// Notes where a stretch of records of one name begins, should others of the name stand elsewhere.
+    /// Notes where a name group begins, in case other records of the name are elsewhere.
     fn note_stretch(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.noting == Noting::Linked && record.qname() != b"*" {
             let name = hash(NO_GROUP, record.qname());
@@ -232,12 +232,12 @@ impl DuplicateEnds {
         }
     }
 
-    /// What has not met its mate by the end of its template has to be joined later.
+    /// Stores the reads without a mate at the end of their template, to be joined later.
     fn flush<S: Shape>(&self, pending: &mut Pending<(RecordRef<'_>, u64)>, part: &mut EndsPart) {
         pending.drain(..).for_each(|(_, read, from)| self.waits::<S>(read, from, part));
     }
 
-    /// A read whose mate does not stand beside it: it may stand elsewhere.
+    /// Stores a read whose mate is not adjacent, but may be elsewhere.
     fn waits<S: Shape>(&self, read: Read, (record, seed): (RecordRef<'_>, u64), part: &mut EndsPart) {
         let half = if self.noting == Noting::Linked {
             let read = Read { ordinal: read.ordinal - u64::from(read.lead), ..read };
@@ -265,7 +265,7 @@ impl DuplicateEnds {
         }
     }
 
-    /// A read that is judged alone.
+    /// Stores a single read, which is compared without a mate.
     fn alone<S: Shape>(&self, read: &Read, group: Group, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.noting == Noting::ByInput && record.qname() != b"*" {
             self.half::<S>(Kind::Alone, read, group, record, part);
@@ -274,8 +274,8 @@ impl DuplicateEnds {
         }
     }
 
-    /// A record that is to be joined with others of its name. In template mode the name alone decides which
-    /// records stand together, as it does in grouped input.
+    /// Stores a record that is to be joined with others of its name. In template mode the name alone makes a
+    /// template, as in grouped input.
     fn half<S: Shape>(
         &self,
         kind: Kind,
@@ -293,18 +293,18 @@ impl DuplicateEnds {
             push(&mut part.halves, &item::half::<S>(name, read, kind, order));
         }
         if kind == Kind::Paired && order == Order::Place && read.next_ref_id < 0 {
-            push(&mut part.fragments, &self.rules.fragment::<S>(read)); // its mate is nowhere: it is judged alone, too
+            push(&mut part.fragments, &self.rules.fragment::<S>(read)); // it has no mate: it is also a single read
         }
     }
 
-    /// The end of a read without its mate: it still makes every single read there a duplicate.
+    /// Stores the end of a read without its mate: every single read with the same end is a duplicate.
     fn present<S: Shape>(&self, read: &Read, part: &mut EndsPart) {
         if read.next_ref_id >= 0 {
             push(&mut part.present, &self.rules.present::<S>(read));
         }
     }
 
-    /// What is known of a read.
+    /// Returns the properties of a read that decide about duplicates.
     fn read(&self, record: RecordRef<'_>, stamp: Stamp, group: u16, location: Location) -> Result<Read> {
         let flags = record.flags();
         Ok(Read {
@@ -328,7 +328,7 @@ impl DuplicateEnds {
     }
 }
 
-/// The read group, in one walk that also looks for DT.
+/// Returns the read group, in one scan that also looks for DT.
 fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8]> {
     let mut group = None;
     for field in record.fields() {
@@ -340,15 +340,14 @@ fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8
     group
 }
 
-/// Whether it makes a difference which of two mates comes first, and a coordinate-sorted file has them the other way
-/// round.
+/// Whether a coordinate-sorted file has two mates in the other order, and the order makes a difference.
 fn order_counts(seen: &Read, arriving: &Read) -> bool {
     let place = |read: &Read| (read.end.ref_id, read.pos, read.end.reverse);
     let end = |read: &Read| (read.end.ref_id, read.end.five_prime);
     place(arriving) < place(seen) && (seen.code != arriving.code || end(seen) == end(arriving))
 }
 
-/// A record that takes no part itself, but shares its template's lot.
+/// Returns the entry of a record that does not take part itself, but gets the marks of its template.
 fn bystander(record: RecordRef<'_>, stamp: Stamp) -> Read {
     Read {
         end: End { library: 0, ref_id: record.ref_id(), five_prime: 0, reverse: false },
@@ -375,7 +374,7 @@ impl Rules {
         }
     }
 
-    /// Makes a pair of two mates, and those of its ends that count as present and cannot be read off the pair.
+    /// Makes a pair of two mates, and those of its paired ends that cannot be derived from the pair.
     pub(super) fn pair<S: Shape>(
         &self,
         seen: &Read,
@@ -394,7 +393,7 @@ impl Rules {
             second.iter().for_each(|end| ends(&item::end_key::<S>(end, 0)));
             return;
         }
-        // Each end counts with its own barcodes, so that the pair, which has those of both, does not tell.
+        // Each end counts with its own barcodes, and the pair has those of both.
         for read in [seen, arriving].into_iter().filter(|read| read.next_ref_id >= 0) {
             let code = match &self.coding {
                 Some(Coding::Umis(umis)) => umis.of_mate(seen, arriving, read),
@@ -404,12 +403,12 @@ impl Rules {
         }
     }
 
-    /// A read that is judged alone, packed.
+    /// Packs a single read.
     pub(super) fn fragment<S: Shape>(&self, read: &Read) -> S::Fragment {
         item::fragment::<S>(&Read { code: self.single(read), ..*read })
     }
 
-    /// The end of a read without its mate, packed.
+    /// Packs the end of a read without its mate.
     pub(super) fn present<S: Shape>(&self, read: &Read) -> S::EndKey {
         item::end_key::<S>(&read.end, self.single(read))
     }
@@ -437,12 +436,12 @@ fn hash(group: u64, name: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128_with_seed(name, group)
 }
 
-/// A read that waits for its mate, under a key of its read group and name, and where it comes from.
+/// Reads that wait for their mates: the key of read group and name, the read, and its origin.
 pub(super) type Pending<T> = Vec<(u128, Read, T)>;
 
-/// Pairs the arriving read with the one that waits for a mate on its reference sequence, or lets it
-/// wait. One that waits for the same is replaced and given back: it stays without a mate (Picard 3.4
-/// does so on queryname-grouped input, and stops with an error on coordinate-sorted input).
+/// Pairs the arriving read with the pending read whose mate it is, or makes it pending. A pending read with
+/// the same key and mate reference is replaced and returned: it stays without a mate (Picard 3.4 does so on
+/// queryname-grouped input, and stops with an error on coordinate-sorted input).
 pub(super) fn meet<T>(
     pending: &mut Pending<T>,
     key: u128,

@@ -1,14 +1,14 @@
-//! How many templates have the fields that barcodes and UMIs are to be found in.
+//! Counts the templates that have the fields of barcodes and UMIs.
 //!
-//! Reads are counted by their ends, so that the order of the input does not matter, and a field that one mate alone
-//! has counts as that of the template.
+//! Reads are counted by their ends, so that the order of the input does not matter; a field of one mate
+//! counts for the template.
 
 use readmill_record::RecordRef;
 use readmill_record::tag::Tag;
 
 use super::rules::Coding;
 
-/// Most fields that are asked for at once.
+/// The most fields that a run can use.
 const MOST: usize = 3;
 
 /// How many reads have each field: first segments and single reads, and last segments.
@@ -58,14 +58,15 @@ impl Fields {
         }
     }
 
-    /// Adds what another part of the input showed.
+    /// Adds the counts of another part of the input.
     pub fn add(&mut self, other: &Fields) {
         let own = self.reads.iter_mut().chain(self.have.iter_mut().flatten());
         let others = other.reads.iter().chain(other.have.iter().flatten());
         own.zip(others).for_each(|(own, other)| *own += other);
     }
 
-    /// The share of each field, by the end that has it more often. A field of an end that no read is has none.
+    /// Returns the share of each field, by the end that has it more often. A field of an end without reads is
+    /// left out.
     pub fn shares(&self, coding: &Coding) -> impl Iterator<Item = Share> {
         let shares = coding.fields().into_iter().zip(self.have).map(|(sought, have)| {
             let (tag, ends) = sought?;

@@ -1,22 +1,23 @@
-//! Whether the input is grouped by name, judged from its content while it is read, and from its header where the
-//! content does not tell.
+//! Decides whether the input is grouped by name: from its content while it is read, and from its header where
+//! the content is inconclusive.
 //!
-//! A stretch is what stands together of one name. Primary records of paired reads have two different ends: a stretch
-//! is complete if it has as many first as last ones. The names of others are remembered by a hash: two such stretches
-//! of one name are a template that was scattered. If there are none, those mates are simply not in the file.
+//! A name group is a run of adjacent records of one name. Primary records of paired reads have two different
+//! ends: a name group is complete if it has as many first as last ones. The names of incomplete groups are
+//! stored as hashes: two incomplete groups of one name are a scattered template. If there are none, the
+//! missing mates are not in the file.
 
 use std::collections::HashSet;
 
 use readmill_record::{Batch, Header, RecordRef, Span};
 
-/// The first so many incomplete stretches are compared at once, so that input that is not grouped is
-/// usually noticed in its first chunks; all of them are compared at the end.
+/// This many incomplete name groups are compared early, so that input that is not grouped is usually detected
+/// in its first chunks; all of them are compared at the end.
 const COMPARED_AT_ONCE: usize = 1 << 13;
 
-/// The order of reads that headers state.
+/// The order of reads that headers declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stated {
-    /// Reads of one name stand together.
+    /// Reads of one name are adjacent.
     Grouped,
     /// Reads are sorted by coordinate.
     Coordinate,
@@ -25,8 +26,8 @@ pub enum Stated {
 }
 
 impl Stated {
-    /// The statement of the headers of all inputs, which are read one after the other: several that are sorted by
-    /// coordinate are not sorted as a whole.
+    /// Returns the order that the headers of all inputs declare. Inputs are read one after the other, so
+    /// several coordinate-sorted inputs are not sorted as a whole.
     pub fn by<'a>(mut headers: impl ExactSizeIterator<Item = &'a Header> + Clone) -> Self {
         let one = headers.len() == 1;
         if headers.len() > 0 && headers.clone().all(says_grouped) {
@@ -45,13 +46,13 @@ fn says_grouped(header: &Header) -> bool {
     said && !header.claims_coordinate_order()
 }
 
-/// The place of a record in the order of a coordinate-sorted file, strands aside.
+/// The sort key of a record in a coordinate-sorted file, without the strand.
 type Place = (u32, u32);
 
-/// Whether records come in the order of a coordinate-sorted file.
+/// Tracks whether records are in the order of a coordinate-sorted file.
 #[derive(Clone, Copy, Debug, Default)]
 struct Places {
-    /// Of the first record and the last.
+    /// The keys of the first record and of the last.
     ends: Option<(Place, Place)>,
     broken: bool,
 }
@@ -62,7 +63,7 @@ impl Places {
         Places { ends: Some((place, place)), broken: false }
     }
 
-    /// Adds what follows.
+    /// Appends the span that follows.
     fn add(&mut self, next: Places) {
         self.broken |= next.broken;
         self.ends = match (self.ends, next.ends) {
@@ -75,20 +76,20 @@ impl Places {
     }
 }
 
-/// What one batch shows.
+/// The evidence of one batch.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// Hashes of the names of incomplete stretches.
     incomplete: Vec<[u64; 2]>,
-    /// Stretches without any primary record.
+    /// Name groups without any primary record.
     without_primary: u64,
-    /// Stretches in all.
+    /// All name groups.
     stretches: u64,
     places: Places,
 }
 
 impl Evidence {
-    /// Judges the stretches of a batch, which must be stamped and not yet filtered.
+    /// Examines the name groups of a batch, which must be stamped and not yet filtered.
     pub fn of(batch: &Batch) -> Self {
         let mut evidence = Evidence::default();
         let template = |span: &Span| span.stamp.template();
@@ -127,7 +128,7 @@ impl Evidence {
         !self.incomplete.iter().all(|name| names.insert(name))
     }
 
-    /// Whether nothing in the batch speaks against grouped input.
+    /// Whether the batch has no evidence against grouped input.
     pub fn is_complete(&self) -> bool {
         self.incomplete.is_empty() && self.without_primary == 0
     }
@@ -138,13 +139,13 @@ impl Evidence {
     }
 }
 
-/// The primary records of a stretch, by their ends.
+/// Counts the primary records of a name group, by their ends.
 #[derive(Default)]
 struct Ends {
     primaries: u64,
     first: u64,
     last: u64,
-    /// Paired reads that say of themselves that they are both ends, or neither.
+    /// Paired reads whose FLAG has both end bits, or neither.
     other: u64,
 }
 
@@ -164,13 +165,13 @@ impl Ends {
         }
     }
 
-    /// Whether none lacks its other end. Single reads have none.
+    /// Whether each end has its other end. Single reads have only one.
     fn are_complete(&self) -> bool {
         self.first == self.last && self.other.is_multiple_of(2)
     }
 }
 
-/// What the whole input shows.
+/// The evidence of the whole input.
 #[derive(Debug, Default)]
 pub struct Grouping {
     first: HashSet<[u64; 2]>,
@@ -179,17 +180,17 @@ pub struct Grouping {
     places: Places,
 }
 
-/// The judgement of an input whose first piece looked grouped, or whose header says that it is.
+/// The decision about an input whose first piece looked grouped, or whose header declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// Whether reads of one name stand together.
+    /// Whether reads of one name are adjacent.
     pub grouped: bool,
     /// Whether the header says otherwise.
     pub contradicts: bool,
 }
 
 impl Grouping {
-    /// Adds what a batch showed; batches come in input order.
+    /// Adds the evidence of a batch; batches come in input order.
     pub fn add(&mut self, evidence: &Evidence) {
         self.without_primary += evidence.without_primary;
         self.places.add(evidence.places);
@@ -209,15 +210,15 @@ impl Grouping {
         self.scattered
     }
 
-    /// Whether the content alone proves that the input is grouped, once all incomplete stretches have been compared.
-    /// A stretch of only secondary or supplementary records may belong to a template elsewhere.
+    /// Whether the content alone proves that the input is grouped, once all incomplete name groups have been
+    /// compared. A name group of only secondary or supplementary records may belong to a template elsewhere.
     pub fn is_proved(&self) -> bool {
         !self.scattered && self.without_primary == 0
     }
 
-    /// Judges by the content, and by the header where the content is inconclusive: where it has stretches without any
-    /// primary record, or is grouped and sorted by coordinate at once, or begins with stretches most of which are
-    /// incomplete, though no template is scattered.
+    /// Decides by the content, and by the header where the content is inconclusive: it has name groups
+    /// without any primary record, or is both grouped and sorted by coordinate, or most of its first name
+    /// groups are incomplete though no template is scattered.
     pub fn judged(&self, stated: Stated) -> Judged {
         let contradicts = match stated {
             Stated::Grouped => self.scattered,

@@ -1,4 +1,4 @@
-//! Everything the ends of the input leave, until they are judged.
+//! Stores the ends of the whole input until duplicates are resolved.
 
 use readmill_format::spill::Spill;
 use readmill_record::Result;
@@ -16,18 +16,17 @@ pub trait Sorting {
     fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()>;
 }
 
-/// Items of one shape.
+/// The sorters of all items of one layout.
 pub struct Items<S: Shape> {
-    /// Mates that met.
+    /// Pairs of mates.
     pub pairs: Sorter<S::Pair>,
-    /// The same, where it counts whether mates come in the order of the input or of a coordinate-sorted file: as
-    /// they are in either.
+    /// Pairs that differ between input order and coordinate order: their form in either.
     pub either: [Sorter<S::Pair>; 2],
-    /// Ends of pairs, as far as pairs do not tell them, and of reads without their mates.
+    /// Ends of pairs that cannot be derived from the pairs, and ends of reads without their mates.
     pub present: Sorter<S::EndKey>,
-    /// Reads whose mates did not stand beside them.
+    /// Reads whose mates were not adjacent.
     pub halves: Sorter<S::Half>,
-    /// Reads that are judged alone.
+    /// Single reads.
     pub fragments: Sorter<S::Fragment>,
 }
 
@@ -47,13 +46,13 @@ impl<S: Shape> Items<S> {
         self.fragments.extend(&part.fragments);
     }
 
-    /// Bytes of memory they take.
+    /// Bytes of memory that is allocated for them.
     pub fn bytes(&self) -> u64 {
         let pairs: u64 = self.either.iter().chain([&self.pairs]).map(Sorter::bytes).sum();
         pairs + self.present.bytes() + self.halves.bytes() + self.fragments.bytes()
     }
 
-    /// Bytes of them that are filled, and so in use.
+    /// Bytes of memory that hold items.
     pub fn filled(&self) -> u64 {
         let pairs: u64 = self.either.iter().chain([&self.pairs]).map(Sorter::filled).sum();
         pairs + self.present.filled() + self.halves.filled() + self.fragments.filled()
@@ -81,7 +80,7 @@ pub fn spill_sorted<T: Item>(
     items.spill(spill, turn)
 }
 
-/// Items of either shape.
+/// The items, in the layout that the run uses.
 pub enum Shaped {
     /// Without codes.
     Plain(Items<Plain>),
@@ -89,13 +88,13 @@ pub enum Shaped {
     Coded(Items<Coded>),
 }
 
-/// Everything the ends of the input leave.
+/// Everything that is stored of the ends of the input.
 pub struct Ends {
     /// The items.
     pub items: Shaped,
-    /// Names (128 bits) and beginnings of all stretches of records of one name, where they may be needed.
+    /// Name hashes (128 bits) and beginnings of all name groups, where they may be needed.
     pub stretches: Sorter<[u64; 3]>,
-    /// Hashes (128 bits) of the names of incomplete stretches.
+    /// Name hashes (128 bits) of incomplete name groups.
     pub incomplete: Sorter<[u64; 2]>,
     /// Whether the input is grouped by name.
     pub grouping: Grouping,
@@ -119,14 +118,14 @@ impl Default for Ends {
 }
 
 impl Ends {
-    /// For what `noted` notes.
+    /// Creates the store for the items that `noted` collects.
     pub fn new(noted: &DuplicateEnds) -> Self {
         let plain = || Shaped::Plain(Items::default());
         let coded = || Shaped::Coded(Items::default());
         Ends { items: if noted.is_coded() { coded() } else { plain() }, ..Ends::default() }
     }
 
-    /// Adds what a batch left; batches come in input order.
+    /// Adds the items of a batch; batches come in input order.
     pub fn push(&mut self, part: &EndsPart) {
         match &mut self.items {
             Shaped::Plain(items) => items.push(part),
@@ -135,7 +134,7 @@ impl Ends {
         self.stretches.extend(&part.stretches);
         self.grouping.add(&part.evidence);
         if self.grouping.is_scattered() {
-            self.incomplete = Sorter::default(); // nothing is left to be proved
+            self.incomplete = Sorter::default(); // the input is known not to be grouped
         } else {
             part.evidence.incomplete().iter().for_each(|&name| self.incomplete.push(name));
         }
@@ -145,7 +144,7 @@ impl Ends {
         self.has_dt |= part.has_dt;
     }
 
-    /// Whether some reads wait to be joined with their mates.
+    /// Whether there are reads to be joined with their mates.
     pub fn any_halves(&self) -> bool {
         match &self.items {
             Shaped::Plain(items) => !items.halves.is_empty(),
@@ -162,7 +161,7 @@ impl Ends {
         items + self.stretches.bytes() + self.incomplete.bytes()
     }
 
-    /// Bytes of them that are filled, and so in use.
+    /// Bytes of memory that hold items.
     pub fn filled(&self) -> u64 {
         let items = match &self.items {
             Shaped::Plain(items) => items.filled(),
@@ -181,7 +180,7 @@ impl Ends {
         spill_sorted(&mut self.incomplete, threads, spill, turn)
     }
 
-    /// Compares all incomplete stretches: two of one name are a template that was scattered.
+    /// Compares all incomplete name groups: two of one name are a scattered template.
     pub fn compare_incomplete(&mut self, threads: &impl Sorting, spill: &Spill) -> Result<()> {
         threads.sort(self.incomplete.chunks_mut())?;
         let incomplete = std::mem::take(&mut self.incomplete);

@@ -1,4 +1,4 @@
-//! Mates that did not stand together, joined by name.
+//! Joins by name the mates that were not adjacent.
 
 use readmill_format::spill::Spill;
 use readmill_record::Result;
@@ -14,21 +14,21 @@ use super::rules::Rules;
 pub struct Join<'a> {
     /// Read groups and libraries.
     pub libraries: &'a Libraries,
-    /// What makes the code of a pair.
+    /// The rules for the code of a pair.
     pub rules: &'a Rules,
     /// The spill.
     pub spill: &'a Spill,
 }
 
-/// After so many halves it is looked whether something must be spilled.
+/// Halves between two checks whether to spill.
 const RELIEF: u64 = 1 << 16;
 
-/// Numbers of records, each behind that of its template's first one.
+/// Pairs of numbers: the first record of a template, and a record of it.
 pub type Members = Sorter<[u64; 2]>;
 
 impl Join<'_> {
-    /// Joins the halves of each name in the order of a coordinate-sorted file. `relieve` is called now and then,
-    /// so that what has been joined can be spilled.
+    /// Joins the halves of each name in the order of a coordinate-sorted file. `relieve` is called regularly,
+    /// so that the joined items can be spilled.
     pub fn by_place<S: Shape>(
         &self,
         items: &mut Items<S>,
@@ -54,7 +54,7 @@ impl Join<'_> {
         Ok(())
     }
 
-    /// Notes all halves as present: none of them has a mate.
+    /// Stores the ends of all halves as paired ends: none of them has a mate.
     pub fn alone<S: Shape>(
         &self,
         items: &mut Items<S>,
@@ -75,7 +75,7 @@ impl Join<'_> {
         Ok(())
     }
 
-    /// Joins the halves of each name in the order of the input, as if they stood together there. Gives the
+    /// Joins the halves of each name in the order of the input, as if they were adjacent there. Returns the
     /// records of each template.
     pub fn by_input<S: Shape>(
         &self,
@@ -95,7 +95,7 @@ impl Join<'_> {
                 led = kind != Kind::Bystander;
             }
             members.push([template, read.ordinal]);
-            // From here on the template's first record stands for all.
+            // From here on the template's first record represents all of it.
             let (group, read) = (read.read_group.into(), Read { ordinal: template, led, ..read });
             match kind {
                 Kind::Bystander => {}
@@ -116,8 +116,8 @@ impl Join<'_> {
         Ok(members)
     }
 
-    /// Joins the halves of each name in the order of the input, where most templates stand together and `stretches`,
-    /// which are sorted, tell where each begins.
+    /// Joins the halves of each name in the order of the input, where most templates are grouped;
+    /// `stretches`, which are sorted, say where each name group begins.
     pub fn linked<S: Shape>(
         &self,
         items: &mut Items<S>,
@@ -166,7 +166,7 @@ impl Join<'_> {
         }
     }
 
-    /// Reads without a mate in the file: they still make every single read at their end a duplicate.
+    /// Stores the ends of the pending reads, which have no mate in the file.
     fn leave<S: Shape>(&self, pending: &mut Pending<()>, items: &mut Items<S>) {
         pending.drain(..).for_each(|(_, read, ())| self.stay_alone(&read, items));
     }

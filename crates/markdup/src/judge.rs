@@ -1,4 +1,4 @@
-//! From all ends of the input to the verdict.
+//! Resolves duplicates: from all ends of the input to the marks of each record.
 
 use std::sync::Arc;
 
@@ -18,24 +18,24 @@ use super::rules::{Coding, Rules};
 use super::table::{Bits, Table};
 use super::verdict::{Sets, Tally, Verdict};
 
-/// Least room for what is being joined, before it is spilled.
+/// Least memory for joined items, before they are spilled.
 const LEAST: u64 = 8 << 20;
 
-/// What the judgement works with.
+/// Resolves duplicates with these resources.
 pub struct Court<'a, T> {
     /// The threads.
     pub threads: &'a T,
     /// The spill.
     pub spill: Arc<Spill>,
-    /// How ends were noted.
+    /// How ends were collected.
     pub noted: &'a DuplicateEnds,
-    /// Bytes that ends, in memory already, and all that is made of them may take.
+    /// Memory limit for the stored ends and everything derived from them.
     pub room: u64,
-    /// Is called with the bytes of them that are in use, now and then.
+    /// Called regularly with the bytes of them that are in use.
     pub in_use: &'a dyn Fn(u64),
 }
 
-/// Bytes that the verdict on so many records takes at least.
+/// Returns the least bytes that the verdict on `records` records takes.
 pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     let bits = 1 + u64::from(rules.optical.is_some());
     let tables = u64::from(rules.members || rules.molecules);
@@ -43,8 +43,8 @@ pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
 }
 
 impl<T: Sorting> Court<'_, T> {
-    /// Judges all ends of an input of so many records.
-    /// Where `grouped` says that templates stand together, nothing is looked up by name.
+    /// Resolves the duplicates of an input of `records` records. If it is `grouped` by name, no mates are
+    /// joined by name.
     pub fn judge(&self, mode: Mode, grouped: bool, ends: Ends, records: u64) -> Result<Verdict> {
         let Ends { items, mut stretches, examined, .. } = ends;
         if grouped {
@@ -59,7 +59,7 @@ impl<T: Sorting> Court<'_, T> {
     }
 }
 
-/// A judgement under way.
+/// One run of the resolver.
 struct Judging<'a, T> {
     court: &'a Court<'a, T>,
     mode: Mode,
@@ -110,7 +110,7 @@ impl<T: Sorting> Judging<'_, T> {
         self.conclude(findings)
     }
 
-    /// Joins the halves by name. In the order of the input, also gives the records of each template.
+    /// Joins the halves by name. In the order of the input, also returns the records of each template.
     fn join<S: Shape>(&self, items: &mut Items<S>) -> Result<Option<Members>> {
         let &Court { threads, noted, room, .. } = self.court;
         let spill = &*self.court.spill;
@@ -168,7 +168,7 @@ impl<T: Sorting> Judging<'_, T> {
         Ok(Verdict { mode, by_template, duplicates, optical, sets, spill, tally })
     }
 
-    /// The sets of stretches whose template's set is noted at another stretch of its name.
+    /// Returns the sets of name groups whose template's set is stored at another name group of its name.
     fn linked_members(&self, of: &Table) -> Result<Option<Table>> {
         let Court { threads, spill, room, .. } = self.court;
         let mut linked: Sorter<[u64; 2]> = Sorter::default();
@@ -204,7 +204,7 @@ impl<T: Sorting> Judging<'_, T> {
         let records = &mut findings.members;
         while let Some([template, record]) = templates.next_item()? {
             while let Some([of, number]) = set.filter(|[of, _]| *of < template) {
-                records.push([of, number]); // a template that stands together
+                records.push([of, number]); // a template of adjacent records
                 set = sets.next_item()?;
             }
             if let Some([of, number]) = set
@@ -241,7 +241,7 @@ fn share<T: Sorting>(findings: &mut Findings<'_, T>, templates: &Members, spill:
     Ok(())
 }
 
-/// Gives all stretches of one name the marks of any of them.
+/// Gives all name groups of one name the marks of any of them.
 fn link<T: Sorting>(
     findings: &mut Findings<'_, T>,
     stretches: &Sorter<[u64; 3]>,
@@ -260,7 +260,7 @@ fn share_among(bits: &mut Bits, firsts: &[u64]) {
     }
 }
 
-/// Shows the beginnings of all stretches of each name that has several.
+/// Calls `show` with the beginnings of all name groups of each name that has several.
 fn each_name(
     stretches: &Sorter<[u64; 3]>,
     spill: &Spill,

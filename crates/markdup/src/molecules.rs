@@ -1,9 +1,9 @@
-//! Which templates are duplicates, where UMIs tell molecules apart: the templates of one position whose UMIs are
-//! one molecule's are a set.
+//! Marks duplicates where UMIs distinguish molecules: the templates of one position whose UMIs belong to one
+//! molecule are a set.
 //!
-//! Items of one position come one behind the other, and in it those of one UMI. One walk over them goes ahead and
-//! counts the UMIs of a position; then it is known which are one molecule, and a second walk judges.
-//! So what is held grows with the different UMIs of a position, not with its templates.
+//! Items of one position are adjacent, and within it those of one UMI. A first scan counts the UMIs of a
+//! position; they are clustered into molecules, and a second scan marks the templates. So memory grows with
+//! the different UMIs of a position, not with its templates.
 
 use readmill_record::{Error, Result};
 
@@ -14,7 +14,7 @@ use super::resolve::{Findings, FragmentSet, PairSet};
 use super::umi::tell::{apart, strand, umi};
 use super::umi::{Seen, Strand, Umis, cluster, duplex};
 
-/// Bytes that a UMI of the position at hand takes, sets and indexes included.
+/// Bytes that a UMI of the current position takes, sets and indexes included.
 const EACH: u64 = 400;
 
 /// Marks duplicates among pairs and fragments, whose chunks must be sorted.
@@ -27,7 +27,7 @@ pub fn judge<S: Shape, T: Sorting>(
     judge_fragments(findings, items, umis)
 }
 
-/// The first item that a walk has not used yet, and the walk.
+/// A merge with one item of lookahead.
 struct Walk<'a, T> {
     next: Option<T>,
     rest: Merged<'a, T>,
@@ -38,7 +38,7 @@ impl<'a, T: Item> Walk<'a, T> {
         Ok(Walk { next: rest.next_item()?, rest })
     }
 
-    /// The next item, if `is` holds for it.
+    /// Returns the next item, if `is` holds for it.
     fn next_if(&mut self, is: impl FnOnce(&T) -> bool) -> Result<Option<T>> {
         match self.next {
             Some(item) if is(&item) => {
@@ -58,7 +58,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Counts a template, or none if `count` is 0. Equal codes come one behind the other.
+    /// Counts a template, or none if `count` is 0. Equal codes are adjacent.
     fn add(&mut self, code: u128, place: u64) {
         let umi = umi(code);
         self.templates += 1;
@@ -71,7 +71,7 @@ impl Counted {
         }
     }
 
-    /// Refuses what does not fit.
+    /// Returns an error if the UMIs do not fit into `room` bytes.
     fn check(&self, room: u64) -> Result<()> {
         if self.seen.len() as u64 * EACH <= room {
             return Ok(());
@@ -139,7 +139,7 @@ fn judge_pairs<S: Shape, T: Sorting>(
     Ok(())
 }
 
-/// The molecules of a position, numbered as they are met, and their sets: one, or one for each strand.
+/// The molecules of a position, numbered as they are seen, and their sets: one, or one for each strand.
 struct Molecules {
     roots: Vec<u32>,
     /// The number of the molecule of each root.
@@ -156,7 +156,8 @@ impl Molecules {
         Molecules { number_of: vec![u32::MAX; roots.len()], roots, met: 0, base, strands }
     }
 
-    /// The set of the UMI at `at` and this strand, within the position and in all.
+    /// Returns the set of the UMI at `at` and this strand: its index within the position, and its number in
+    /// all.
     fn set(&mut self, at: usize, strand: Strand) -> (usize, u64) {
         let molecule = &mut self.number_of[self.roots[at] as usize];
         if *molecule == u32::MAX {

@@ -10,38 +10,39 @@ use super::location::Location;
 pub struct Member {
     /// Where it was seen.
     pub location: Location,
-    /// Its read group, as the optical test compares it.
+    /// Its read group in the numbering of the optical test.
     pub group: u16,
     /// Leftmost position of its first read in coordinate mode, else 0.
     pub pos: u32,
-    /// The numbers its mark is set by.
+    /// The record numbers that get its mark.
     pub ids: (u64, u64),
 }
 
 impl Member {
-    /// Its place in the file, which decides where locations are equal.
+    /// Returns its position in the file, which decides where locations are equal.
     pub fn place(&self) -> Place {
         (self.pos, self.ids.0, self.ids.1)
     }
 }
 
-/// A place in the file.
+/// A position in the file.
 pub type Place = (u32, u64, u64);
 
-/// Bytes that a candidate takes, all that is needed to judge it included.
+/// Bytes that a candidate takes, including the memory for the search.
 pub const CANDIDATE_BYTES: u64 = 120;
 
-/// A set, or the part of it in which first and last segments lie in one way.
+/// The candidates of a set, or of the part of it whose segments have one orientation.
 #[derive(Default)]
 pub struct Candidates {
     /// Those whose location is known, unless the set is too large.
     located: Vec<Member>,
-    /// All.
+    /// The number of all candidates.
     count: u64,
 }
 
 impl Candidates {
-    /// Adds one. Beyond `most` nothing is looked at, and nothing is held. Gives how many more are held.
+    /// Adds a candidate. A set of more than `most` is not searched and not stored. Returns the change in the
+    /// number of stored candidates.
     pub fn add(&mut self, member: Member, most: u64) -> i64 {
         let before = self.located.len() as i64;
         self.count += 1;
@@ -56,7 +57,7 @@ impl Candidates {
         self.located.len() as i64 - before
     }
 
-    /// How many are held.
+    /// Returns the number of stored candidates.
     pub fn held(&self) -> i64 {
         self.located.len() as i64
     }
@@ -75,8 +76,8 @@ impl Candidates {
         }
     }
 
-    /// Gives those that are optical duplicates: of `keeper`, the place of the template that stays, where it is
-    /// among these; else of another of them.
+    /// Returns the optical duplicates: of `keeper`, the position of the template that stays, if it is a
+    /// candidate; else of another candidate.
     pub fn optical(mut self, distance: i32, keeper: Place) -> Vec<Member> {
         if self.located.len() < 2 {
             return Vec::new();
@@ -102,7 +103,8 @@ fn close(a: &Member, b: &Member, distance: i32) -> bool {
         && near(a.location.y, b.location.y)
 }
 
-/// Two or three: those close to the one that stays, then one of each other two that are close.
+/// Finds duplicates among two or three: those close to the one that stays, then one of each other two that
+/// are close.
 fn few(members: &[Member], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     let close = |i: usize, j: usize| close(&members[i], &members[j], distance);
     let mut marked = vec![false; members.len()];
@@ -123,8 +125,8 @@ fn few(members: &[Member], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     marked
 }
 
-/// Four or more: whoever can be reached over steps of at most `distance` belongs together, and one of them
-/// stays: the one that stays anyway, or the one with the smallest x, y.
+/// Finds duplicates among four or more: members that are linked by steps of at most `distance` are a cluster.
+/// One of each cluster stays: the keeper, or the one with the smallest x, y.
 fn many(members: &[Member], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     let mut clusters = Clusters((0..members.len() as u32).collect());
     let mut tiles: HashMap<(u16, i32), Vec<u32>> = HashMap::new();
@@ -162,9 +164,9 @@ impl Clusters {
     }
 }
 
-/// Joins all of a tile that are close. They are put into squares so small that all in one square are close; of
-/// two neighbouring squares it is enough to find one close pair. So a pile of any size takes a time
-/// that grows with its size, not with its square.
+/// Joins all members of a tile that are close. They are put into squares so small that all in one square are
+/// close; of two neighbouring squares it is enough to find one close pair. So the time grows with the number
+/// of members, not with its square.
 fn connect(members: &[Member], tile: &[u32], distance: i32, clusters: &mut Clusters) {
     if distance < 0 {
         return;

@@ -1,4 +1,4 @@
-//! Which templates are duplicates: one look at all ends in order.
+//! Marks duplicates in one scan of all ends in order.
 
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Result};
@@ -13,16 +13,16 @@ use super::rules::{Optical, Rules};
 use super::table::{Bits, Rows};
 use super::verdict::{Deepest, Tally};
 
-/// Sets larger than this are told of.
+/// Sets larger than this are reported.
 const DEEP: u64 = 100_000;
 
-/// What judging finds.
+/// The marks of all records, filled set by set.
 pub struct Findings<'a, T> {
     pub(super) mode: Mode,
     pub(super) rules: &'a Rules,
     threads: &'a T,
     pub(super) spill: &'a Spill,
-    /// Bytes that may be held.
+    /// Memory limit in bytes.
     pub(super) room: u64,
     pub(super) duplicates: Bits,
     pub(super) optical: Option<Bits>,
@@ -31,25 +31,25 @@ pub struct Findings<'a, T> {
     /// Representative and size of each set.
     pub(super) sets: Rows<2>,
     pub(super) tally: Tally,
-    /// Candidates for optical duplicates that are held.
+    /// The number of stored candidates for optical duplicates.
     held: i64,
-    /// The most that ever were.
+    /// The maximum of it.
     most_held: i64,
     /// The most bytes that members and sets took before they were spilled.
     most_noted: u64,
 }
 
-/// A template or a single read as sets see it.
+/// A template or a single read as a member of a set.
 pub(super) struct Judged {
     pub(super) member: Member,
     /// Its number in the file, for DI.
     number: u64,
-    /// Whether Picard tells its set.
+    /// Whether Picard writes its set (DI, DS).
     told: bool,
 }
 
 impl<'a, T: Sorting> Findings<'a, T> {
-    /// Nothing yet, of so many records.
+    /// Creates empty marks.
     pub fn new(
         mode: Mode,
         rules: &'a Rules,
@@ -76,10 +76,10 @@ impl<'a, T: Sorting> Findings<'a, T> {
 
     /// Marks duplicates among pairs and fragments, whose chunks must be sorted.
     ///
-    /// Pairs and paired ends are walked beside the fragments: each fragment whose end a pair has is a
-    /// duplicate. The first of each set is the one that stays; ties in score and location are decided by
-    /// place in the file: in coordinate mode that of the coordinate-sorted file (which the items'
-    /// order already is), in template mode that of the templates in the input.
+    /// Pairs and paired ends are scanned together with the fragments: each fragment whose end a pair has is a
+    /// duplicate. The first of each set stays; ties in score and location are decided by position in the
+    /// file: in coordinate mode that of the coordinate-sorted file (which the items' order already is), in
+    /// template mode that of the templates in the input.
     pub fn judge<S: Shape>(&mut self, items: &Items<S>) -> Result<()> {
         let mut fragments = Fragments::<S>::new(items.fragments.merge(self.spill)?)?;
         let mut present = items.present.merge(self.spill)?;
@@ -127,7 +127,7 @@ impl<'a, T: Sorting> Findings<'a, T> {
         match self.mode {
             Mode::Template => {
                 let (pos, ids) = (0, (template, template));
-                // Picard finds the templates of a set by their first record, if that takes part.
+                // Picard identifies the templates of a set by their first record, if that takes part.
                 let told = item::pair_is_led::<S>(pair);
                 Judged { member: Member { location, group, pos, ids }, number: template, told }
             }
@@ -171,7 +171,7 @@ impl<'a, T: Sorting> Findings<'a, T> {
         }
     }
 
-    /// Marks the optical duplicates among the candidates; gives how many there are.
+    /// Marks the optical duplicates among the candidates; returns their number.
     fn mark_optical(&mut self, candidates: Candidates, keeper: &Judged) -> u64 {
         let Some(Optical { distance, alone, .. }) = self.rules.optical else { return 0 };
         self.held -= candidates.held();
@@ -225,13 +225,13 @@ impl<'a, T: Sorting> Findings<'a, T> {
         self.relieve()
     }
 
-    /// The most bytes that were held at once, at most.
+    /// Returns an upper bound of the bytes that were in use at once.
     pub fn most_bytes(&self) -> u64 {
         let noted = self.most_noted.max(self.members.filled() + self.sets.bytes());
         noted + self.most_held.max(0) as u64 * CANDIDATE_BYTES
     }
 
-    /// Spills what takes too much room, now and then, and refuses more candidates than fit.
+    /// Spills members and sets if they are too large, and returns an error if the candidates do not fit.
     pub(super) fn check_held(&mut self) -> Result<()> {
         if self.members.len().is_multiple_of(1 << 14) {
             self.relieve()?;
@@ -247,7 +247,7 @@ impl<'a, T: Sorting> Findings<'a, T> {
         Err(Error::usage(what).hint("raise -m, or lower --max-optical-set-size"))
     }
 
-    /// Spills what takes too much room.
+    /// Spills members and sets if they are too large.
     fn relieve(&mut self) -> Result<()> {
         if self.members.bytes() + self.sets.bytes() > self.room {
             self.most_noted = self.most_noted.max(self.members.bytes() + self.sets.bytes());
@@ -258,11 +258,12 @@ impl<'a, T: Sorting> Findings<'a, T> {
     }
 }
 
-/// A set of pairs as it goes by: only who stays so far is held, and who can be an optical duplicate.
+/// A set of pairs during the scan. It stores only the pair that stays so far, and the candidates for optical
+/// duplicates.
 pub(super) struct PairSet<S: Shape> {
-    /// The first that was met.
+    /// The first pair of the set.
     first: S::Pair,
-    /// Who stays so far.
+    /// The pair that stays so far.
     kept: S::Pair,
     size: u64,
     /// The set's number.
@@ -283,8 +284,8 @@ impl<S: Shape> PairSet<S> {
         PairSet { first, kept: first, size: 1, number, candidates: Default::default() }
     }
 
-    /// Adds another. One of it and the one that stayed so far is a duplicate: the worse one, or, if they tie, that
-    /// which comes later.
+    /// Adds a pair. Either it or the pair that stayed so far is a duplicate: the worse one, or, if they tie,
+    /// the later one.
     pub(super) fn add<T: Sorting>(&mut self, pair: S::Pair, findings: &mut Findings<'_, T>) {
         if self.size == 1 {
             let first = self.first;
@@ -344,16 +345,16 @@ impl<S: Shape> PairSet<S> {
     }
 }
 
-/// Fragments in order, judged set by set as paired ends go by.
+/// Scans fragments in order, together with the paired ends, and marks them set by set.
 struct Fragments<'a, S: Shape> {
     merged: Merged<'a, S::Fragment>,
     next: Option<S::Fragment>,
     set: Option<(S::EndKey, FragmentSet<S>)>,
 }
 
-/// A set of single reads as it goes by.
+/// A set of single reads during the scan.
 pub(super) struct FragmentSet<S: Shape> {
-    /// Who stays so far; nobody if a pair has the end.
+    /// The read that stays so far; `None` if a pair has the end.
     kept: Option<S::Fragment>,
     size: u64,
     candidates: Candidates,
@@ -361,7 +362,7 @@ pub(super) struct FragmentSet<S: Shape> {
 }
 
 impl<S: Shape> FragmentSet<S> {
-    /// Of this read, whose end a pair has, or has not.
+    /// Starts a set with this read; `paired` if a pair has its end.
     pub(super) fn new<T: Sorting>(
         fragment: S::Fragment,
         paired: bool,
@@ -430,8 +431,7 @@ impl<'a, S: Shape> Fragments<'a, S> {
         Ok(Fragments { next: merged.next_item()?, merged, set: None })
     }
 
-    /// A pair has an end at `key`: sets before it are judged among themselves, the set at it is all
-    /// duplicates.
+    /// Processes a paired end: in the sets before it one read stays, in the set at it all are duplicates.
     fn paired_end<T: Sorting>(&mut self, key: &S::EndKey, findings: &mut Findings<'_, T>) -> Result<()> {
         while let Some(fragment) = self.next {
             let end = item::fragment_end::<S>(&fragment);

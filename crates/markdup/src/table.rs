@@ -1,5 +1,4 @@
-//! A number for each of some records, looked up by the record's number; in memory as long as there is room,
-//! else in the spill.
+//! A sparse table from record numbers to values, in memory as long as there is room, else in the spill.
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
@@ -11,12 +10,12 @@ use super::collect::Sorter;
 pub struct Bits(Vec<u64>);
 
 impl Bits {
-    /// No bit set, for so many records.
+    /// Creates clear bits for `records` records.
     pub fn new(records: u64) -> Self {
         Bits(vec![0; records.div_ceil(64) as usize])
     }
 
-    /// Bytes that the bits of so many records take.
+    /// Returns the bytes of the bits of `records` records.
     pub fn bytes(records: u64) -> u64 {
         records.div_ceil(64) * 8
     }
@@ -37,7 +36,7 @@ impl Bits {
 /// Words between two sums of a [`Ranks`].
 const STRIDE: usize = 8;
 
-/// Bits that know how many are set before each.
+/// Bits with rank: the number of set bits before each.
 struct Ranks {
     bits: Bits,
     sums: Vec<u64>,
@@ -54,7 +53,7 @@ impl Ranks {
         Ranks { sums: strides.collect(), bits }
     }
 
-    /// How many bits are set before this one, if it is set.
+    /// Returns the number of set bits before this one, if it is set.
     fn rank(&self, ordinal: u64) -> Option<u64> {
         let (word, bit) = ((ordinal / 64) as usize, ordinal % 64);
         if !self.bits.get(ordinal) {
@@ -70,7 +69,7 @@ impl Ranks {
 /// Rows in one piece of the spill.
 const PIECE: usize = 1 << 13;
 
-/// Rows that are only added to.
+/// Append-only rows.
 #[derive(Default)]
 pub struct Rows<const N: usize> {
     spilled: Vec<Extent>,
@@ -126,15 +125,15 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// A number for each of some records.
+/// A sparse table from record numbers to values.
 pub struct Table {
     has: Ranks,
     rows: Rows<1>,
 }
 
 impl Table {
-    /// From pairs of a record's number and its value, whose chunks must be sorted; one value for a record. `room`
-    /// bytes may be held.
+    /// Builds the table from pairs of record number and value, whose chunks must be sorted; a record has one
+    /// value. It may take `room` bytes of memory.
     pub fn new(values: &Sorter<[u64; 2]>, records: u64, spill: &Spill, room: u64) -> Result<Self> {
         let (mut bits, mut rows) = (Bits::new(records), Rows::default());
         let mut values = values.merge(spill)?;
@@ -150,7 +149,7 @@ impl Table {
         Ok(Table { has: Ranks::new(bits), rows })
     }
 
-    /// Bytes that the bits of so many records take.
+    /// Returns the bytes of the bits of `records` records.
     pub fn bytes_of_bits(records: u64) -> u64 {
         Bits::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
     }

@@ -1,4 +1,4 @@
-//! A read that is judged alone.
+//! A single read, which is compared without a mate.
 
 use super::bits::{self, Field, get, put};
 use super::end::{END, end_locus, put_end};
@@ -12,7 +12,7 @@ const ORDINAL: Field = Field(195, 40);
 const LEAD: Field = Field(235, 24);
 const GROUP: Field = Field(259, 16);
 
-/// Packs a read that is judged alone.
+/// Packs a single read.
 pub fn fragment<S: Shape>(read: &Read) -> S::Fragment {
     let mut item = S::Fragment::ZERO;
     let words = item.as_mut();
@@ -41,7 +41,7 @@ pub fn fragment_code<S: Shape>(item: &S::Fragment) -> u128 {
     bits::get_code::<S>(item.as_ref(), END)
 }
 
-/// Whether, in all but their place in the file, `a` is to be kept rather than `b`; nothing if they tie.
+/// Whether `a` is kept rather than `b`, their positions in the file aside; `None` if they tie.
 pub fn fragment_prefers<S: Shape>(a: &S::Fragment, b: &S::Fragment) -> Option<bool> {
     let key =
         |item: &S::Fragment| [SCORE, LOCATION].map(|field| get(item.as_ref(), field.behind_code::<S>()));

@@ -1,4 +1,4 @@
-//! A read whose mate has not been met, to be joined with it by name.
+//! A half: a read whose mate has not been seen, to be joined with it by name.
 
 use super::bits::{self, Field, get, get_code, put, put_code};
 use super::{End, Item, Read, Shape};
@@ -6,21 +6,21 @@ use super::{End, Item, Read, Shape};
 /// A half.
 pub type Half<S> = <S as Shape>::Half;
 
-/// So many reference sequences can be told apart in a half.
+/// The number of reference sequences that a half can represent.
 pub const HALF_REFS: i32 = (1 << 27) - 4;
 
-/// What kind of record left a half.
+/// The kind of record that a half was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A mapped primary record with a mapped mate.
     Paired,
-    /// A mapped primary record that is judged alone.
+    /// A mapped primary record that is a single read.
     Alone,
     /// Another record of the template.
     Bystander,
 }
 
-/// In which order the halves of one name come.
+/// The order of the halves of one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// That of a coordinate-sorted file, as Picard meets them.
@@ -29,7 +29,7 @@ pub enum Order {
     Input,
 }
 
-/// Bits of the name, which stand first.
+/// Bits of the name, which come first.
 const NAME: usize = 128;
 /// Bits of (reference sequence, position, strand), and of the number.
 const PLACE: usize = 59;
@@ -84,7 +84,8 @@ pub fn half_name<S: Shape>(item: &Half<S>) -> [u64; 2] {
     [words[0], words[1]]
 }
 
-/// Unpacks a half; `library` tells that of a read group. It does not know how its template starts.
+/// Unpacks a half; `library` maps a read group to its library. A half does not store where its template
+/// starts.
 pub fn half_read<S: Shape>(item: &Half<S>, order: Order, library: impl Fn(u16) -> u16) -> (Kind, Read) {
     let words = item.as_ref();
     let (place, ordinal) = order_fields(order);

@@ -1,8 +1,8 @@
-//! Ends and pairs packed into arrays of 64-bit numbers whose order is the order wanted: first what
-//! makes a set, then who represents it (best score, then smallest tile, x, y, then earliest), then what
-//! is only carried along. Sorting, spilling and merging them needs no other knowledge.
+//! Ends and pairs packed into arrays of 64-bit numbers whose numeric order is the wanted order: first the key
+//! of a set, then the choice of its representative (best score, then smallest tile, x, y, then earliest),
+//! then payload. Sorting, spilling and merging treat them as plain numbers.
 //!
-//! Items come in two shapes: [`Plain`], and [`Coded`] with 128 bits more for barcodes or a UMI.
+//! Items have two layouts: [`Plain`], and [`Coded`] with 128 bits more for barcodes or a UMI.
 
 mod bits;
 mod end;
@@ -26,9 +26,9 @@ use readmill_sort::tournament::Ranked;
 
 /// A packed item.
 pub trait Item: Ranked + Send + Sync + AsRef<[u64]> + AsMut<[u64]> + 'static {
-    /// Nothing packed yet.
+    /// The empty item.
     const ZERO: Self;
-    /// How many numbers it is made of.
+    /// Length in 64-bit words.
     const WORDS: usize;
 }
 
@@ -42,22 +42,22 @@ where
 
 /// The widths of items.
 pub trait Shape: Send + Sync + 'static {
-    /// Bits of the code that stands between what makes a set by position and who represents it.
+    /// Bits of the code, which lies between the key of position and the choice of the representative.
     const CODE: usize;
     /// Two mates.
     type Pair: Item;
     /// The presence of a paired end.
     type EndKey: Item;
-    /// A read that is judged alone.
+    /// A single read.
     type Fragment: Item;
-    /// A read whose mate has not been met.
+    /// A read whose mate has not been seen.
     type Half: Item;
 }
 
-/// Reads are told apart by library and position alone.
+/// The layout without a code: sets differ by library and position alone.
 pub struct Plain;
 
-/// Reads are told apart by a code, too.
+/// The layout with a code of barcodes or a UMI.
 pub struct Coded;
 
 impl Shape for Plain {
@@ -76,7 +76,7 @@ impl Shape for Coded {
     type Half = [u64; 8];
 }
 
-/// What is known of one participating read.
+/// The properties of one read that decide about duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
     /// Its 5′ end.
@@ -95,7 +95,7 @@ pub struct Read {
     pub next_ref_id: i32,
     /// Its number in the input.
     pub ordinal: u64,
-    /// How many records before it its template starts.
+    /// Its distance from the first record of its template, in records.
     pub lead: u32,
     /// Whether the first record of its template takes part.
     pub led: bool,

@@ -15,7 +15,7 @@ const STRANDS: Field = Field(82, 2);
 const REF2: Field = Field(84, 32);
 const POS2: Field = Field(116, end::POS);
 
-/// Bits of what makes a set by position, before the code.
+/// Bits of the position key of a set, before the code.
 const ENDS: usize = 150;
 
 const SCORE: Field = Field(ENDS, 16);
@@ -28,12 +28,12 @@ const SEQUENCED: Field = Field(359, 2);
 const END1: Field = Field(361, 1);
 const LED: Field = Field(362, 1);
 
-/// Bits in which the distance of two records of one template fits: a template that is held together has fewer
-/// than 2^15 records, since it has less than 1 MiB.
+/// Bits for the distance of two records of one template: a template of adjacent records has fewer than 2^15
+/// records, since it has less than 1 MiB.
 const NEAR: usize = 20;
 
-/// Packs two mates, of which `seen` came first in the file and lends its library, location and read group.
-/// Also gives the second end, where it counts as a paired one.
+/// Packs two mates. `seen` came first in the file; the pair has its library, location and read group. Also
+/// returns the second end, where it counts as a paired one.
 ///
 /// Read 1 is the end with the smaller (reference sequence, 5′ position), the one seen first where they
 /// are equal. Orientation: forward-forward, forward-reverse, reverse-forward, reverse-reverse; at
@@ -67,8 +67,8 @@ pub fn pair<S: Shape>(seen: &Read, arriving: &Read, code: u128) -> (Pair<S>, Opt
     (item, (right.next_ref_id >= 0).then_some(right.end))
 }
 
-/// The second read's number: as it is, or, within a template that stands together, as distances from the first
-/// read to the template's start and to the second read.
+/// Returns the second read's number: absolute, or, within a template of adjacent records, as distances from
+/// the first read to the template's start and to the second read.
 fn second(one: &Read, two: &Read) -> u64 {
     let apart = two.ordinal as i64 - one.ordinal as i64;
     let limit = 1 << (NEAR - 1);
@@ -106,7 +106,7 @@ pub fn pair_locus<S: Shape>(item: &Pair<S>) -> (i32, i64) {
     end_locus(item.as_ref())
 }
 
-/// Whether, in all but their place in the file, `a` is to be kept rather than `b`; nothing if they tie.
+/// Whether `a` is kept rather than `b`, their positions in the file aside; `None` if they tie.
 pub fn pair_prefers<S: Shape>(a: &Pair<S>, b: &Pair<S>) -> Option<bool> {
     let key =
         |item: &Pair<S>| [SCORE, LOCATION].map(|field| get(item.as_ref(), field.behind_code::<S>()));
@@ -122,8 +122,8 @@ pub fn pair_end<S: Shape>(item: &Pair<S>) -> Option<EndKey<S>> {
     present.then(|| end_key::<S>(&End { library, ref_id, five_prime, reverse }, 0))
 }
 
-/// Numbers of read 1 and read 2, and of the template's first record (that of read 1 where the template does not
-/// stand together).
+/// Numbers of read 1 and read 2, and of the template's first record (that of read 1 where the template's
+/// records are not adjacent).
 pub fn pair_ordinals<S: Shape>(item: &Pair<S>) -> (u64, u64, u64) {
     let of = |field: Field| get(item.as_ref(), field.behind_code::<S>());
     let (first, second) = (of(FIRST), of(SECOND));
@@ -139,7 +139,7 @@ pub fn pair_is_led<S: Shape>(item: &Pair<S>) -> bool {
     get(item.as_ref(), LED.behind_code::<S>()) == 1
 }
 
-/// How the first and the last segment lie: reverse bits of each, as the optical test parts sets.
+/// The reverse bits of the first and the last segment, by which the optical test splits sets.
 pub fn pair_sequenced<S: Shape>(item: &Pair<S>) -> u8 {
     get(item.as_ref(), SEQUENCED.behind_code::<S>()) as u8
 }

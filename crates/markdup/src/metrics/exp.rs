@@ -1,22 +1,22 @@
 //! e^x for x ≤ 0, correctly rounded.
 //!
-//! The system's own differs in the last bit between C libraries, and in glibc between processors with and
-//! without a fused multiply-add; an estimate found by forty halvings shows it. Here the result is computed
-//! to about 100 bits, so it is one number everywhere. Java's on x86-64 is another for 2 of 1,000
+//! The system's function differs in the last bit between C libraries, and in glibc between processors with
+//! and without a fused multiply-add; an estimate found by forty halvings shows it. Here the result is
+//! computed to about 100 bits, so it is one number everywhere. Java's result on x86-64 differs for 2 of 1,000
 //! arguments, that of glibc 2.36 for 7 of 10,000.
 
 /// The sum of two numbers, the second far below the last bit of the first.
 #[derive(Clone, Copy)]
 struct Sum(f64, f64);
 
-/// ln 2 in three parts; so many zero bits end the first that its product with an exponent is exact.
+/// ln 2 in three parts; the first ends in enough zero bits that its product with an exponent is exact.
 const LN_2: [f64; 3] = [
     f64::from_bits(0x3FE6_2E42_FEFA_3800),
     f64::from_bits(0x3D2E_F357_93C7_6730),
     1.947_045_092_380_75e-31,
 ];
 
-/// e^x for a number that is not above 0; 0 for what is too small, NaN for NaN.
+/// Returns e^x for x ≤ 0; 0 on underflow, NaN for NaN.
 pub fn exp(x: f64) -> f64 {
     if x < -745.2 {
         return 0.0;
@@ -37,7 +37,7 @@ pub fn exp(x: f64) -> f64 {
     (high + low) * 2f64.powi(half as i32) * 2f64.powi((exponent - half) as i32)
 }
 
-/// What is left of x after so many times ln 2.
+/// Returns x - exponent · ln 2.
 fn less(x: f64, exponent: f64) -> Sum {
     let product = exponent * LN_2[1];
     let error = exponent.mul_add(LN_2[1], -product);
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_nearest_number() {
-        // Computed with 60 digits. glibc has the seventh and eighth otherwise, Java the last two.
+        // Computed with 60 digits. glibc differs in the seventh and eighth, Java in the last two.
         for (x, expected) in [
             (-0.0, 1.0),
             (-1.0, 0.36787944117144233),

@@ -1,6 +1,6 @@
-//! Which UMIs of one position are one molecule.
+//! Clusters the UMIs of one position into molecules.
 //!
-//! | method | whose | two near UMIs are linked |
+//! | method | origin | two near UMIs are linked |
 //! |---|---|---|
 //! | [`Method::Exact`] | `unique` of umi_tools 1.1.6, `identity` of fgumi 0.9.0 | never |
 //! | [`Method::Directional`] | `directional` of umi_tools | if one is seen up to (n + 1) / 2 times, the other n |
@@ -66,11 +66,11 @@ impl Method {
     }
 }
 
-/// Gives each UMI of a position the index of its cluster's root: the most frequent UMI of the cluster,
-/// of several the first by its text.
+/// Returns, for each UMI of a position, the index of its cluster's root: the most frequent UMI of the
+/// cluster, of several the first by its text.
 ///
-/// Takes memory in proportion to the number of UMIs, and time in proportion to that of pairs
-/// that share a part ([`super::neighbours`]). The answer does not depend on the order of `seen`.
+/// Takes memory in proportion to the number of UMIs, and time in proportion to that of pairs that share a
+/// part ([`super::neighbours`]). The result does not depend on the order of `seen`.
 pub fn cluster(seen: &[Seen], method: Method, edits: u32) -> Vec<u32> {
     let mut roots: Vec<u32> = (0..seen.len() as u32).collect();
     if method == Method::Exact || edits == 0 || seen.len() < 2 {

@@ -1,4 +1,4 @@
-//! Unique molecular identifiers (UMIs): which templates of one position come from one molecule.
+//! Unique molecular identifiers (UMIs), which say which templates of one position come from one molecule.
 //!
 //! | step | file |
 //! |---|---|
