@@ -136,7 +136,7 @@ impl ApplyMarks {
     fn rewrite(&self, record: RecordRef<'_>, stamp: Stamp, out: &mut Vec<u8>) -> Result<()> {
         let Writing { clear_dt, duplicate_types, members, molecule, molecule_number, .. } =
             &*self.writing;
-        let mut fields = Fields::new(record, out);
+        let mut fields = FieldEditor::new(record, out);
         if *clear_dt {
             fields.remove(tag::DT);
         }
@@ -193,16 +193,16 @@ impl ApplyMarks {
 }
 
 /// Edits the optional fields of a record's copy.
-struct Fields<'a> {
+struct FieldEditor<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FieldEditor<'a> {
     fn new(record: RecordRef<'_>, out: &'a mut Vec<u8>) -> Self {
         let start = out.len();
         out.extend_from_slice(record.raw());
-        Fields { out, start }
+        FieldEditor { out, start }
     }
 
     fn remove(&mut self, tag: Tag) {

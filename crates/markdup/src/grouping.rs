@@ -47,24 +47,24 @@ fn says_grouped(header: &Header) -> bool {
 }
 
 /// The sort key of a record in a coordinate-sorted file, without the strand.
-type Place = (u32, u32);
+type CoordinateKey = (u32, u32);
 
 /// Tracks whether records are in the order of a coordinate-sorted file.
 #[derive(Clone, Copy, Debug, Default)]
-struct Places {
+struct CoordinateSpan {
     /// The keys of the first record and of the last.
-    ends: Option<(Place, Place)>,
+    ends: Option<(CoordinateKey, CoordinateKey)>,
     broken: bool,
 }
 
-impl Places {
+impl CoordinateSpan {
     fn of(record: RecordRef<'_>) -> Self {
         let place = (record.ref_id() as u32, (record.pos() as u32).wrapping_add(1));
-        Places { ends: Some((place, place)), broken: false }
+        CoordinateSpan { ends: Some((place, place)), broken: false }
     }
 
     /// Appends the span that follows.
-    fn add(&mut self, next: Places) {
+    fn add(&mut self, next: CoordinateSpan) {
         self.broken |= next.broken;
         self.ends = match (self.ends, next.ends) {
             (Some((first, before)), Some((behind, last))) => {
@@ -79,13 +79,13 @@ impl Places {
 /// The evidence of one batch.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// Hashes of the names of incomplete stretches.
+    /// Hashes of the names of incomplete name groups.
     incomplete: Vec<[u64; 2]>,
     /// Name groups without any primary record.
     without_primary: u64,
     /// All name groups.
-    stretches: u64,
-    places: Places,
+    name_groups: u64,
+    places: CoordinateSpan,
 }
 
 impl Evidence {
@@ -93,15 +93,15 @@ impl Evidence {
     pub fn of(batch: &Batch) -> Self {
         let mut evidence = Evidence::default();
         let template = |span: &Span| span.stamp.template();
-        for stretch in batch.spans.chunk_by(|a, b| template(a) == template(b)) {
-            let mut ends = Ends::default();
-            for &span in stretch {
+        for name_group in batch.spans.chunk_by(|a, b| template(a) == template(b)) {
+            let mut ends = PrimaryCounts::default();
+            for &span in name_group {
                 let record = batch.record(span);
                 ends.add(record);
-                evidence.places.add(Places::of(record));
+                evidence.places.add(CoordinateSpan::of(record));
             }
-            evidence.stretches += 1;
-            let name = batch.record(stretch[0]).qname();
+            evidence.name_groups += 1;
+            let name = batch.record(name_group[0]).qname();
             if ends.primaries == 0 {
                 evidence.without_primary += 1;
             } else if !ends.are_complete() && name != b"*" {
@@ -112,17 +112,17 @@ impl Evidence {
         evidence
     }
 
-    /// Hashes of the names of incomplete stretches.
+    /// Hashes of the names of incomplete name groups.
     pub fn incomplete(&self) -> &[[u64; 2]] {
         &self.incomplete
     }
 
     /// Whether the batch looks as if it came from grouped input.
     pub fn looks_grouped(&self) -> bool {
-        2 * (self.incomplete.len() as u64 + self.without_primary) <= self.stretches
+        2 * (self.incomplete.len() as u64 + self.without_primary) <= self.name_groups
     }
 
-    /// Whether two incomplete stretches of the batch have one name, which proves that the input is not grouped.
+    /// Whether two incomplete name groups of the batch have one name, which proves that the input is not grouped.
     pub fn is_scattered(&self) -> bool {
         let mut names = HashSet::with_capacity(self.incomplete.len());
         !self.incomplete.iter().all(|name| names.insert(name))
@@ -141,7 +141,7 @@ impl Evidence {
 
 /// Counts the primary records of a name group, by their ends.
 #[derive(Default)]
-struct Ends {
+struct PrimaryCounts {
     primaries: u64,
     first: u64,
     last: u64,
@@ -149,7 +149,7 @@ struct Ends {
     other: u64,
 }
 
-impl Ends {
+impl PrimaryCounts {
     fn add(&mut self, record: RecordRef<'_>) {
         let flags = record.flags();
         if !flags.is_primary() {
@@ -177,7 +177,7 @@ pub struct Grouping {
     first: HashSet<[u64; 2]>,
     without_primary: u64,
     scattered: bool,
-    places: Places,
+    places: CoordinateSpan,
 }
 
 /// The decision about an input whose first piece looked grouped, or whose header declares it.
@@ -200,7 +200,7 @@ impl Grouping {
         }
     }
 
-    /// Notes that two incomplete stretches have the same name.
+    /// Notes that two incomplete name groups have the same name.
     pub fn note_scattered(&mut self) {
         self.scattered = true;
     }

@@ -15,17 +15,17 @@
 //! The flow cell decides, because instruments are upgraded; the instrument decides only where the flow cell
 //! is unknown.
 
-use Kind::{NotPatterned, Patterned};
+use FlowCellKind::{NotPatterned, Patterned};
 
 /// Whether a flow cell has a pattern, which needs the greater distance.
 #[derive(Clone, Copy)]
-enum Kind {
+enum FlowCellKind {
     Patterned,
     NotPatterned,
 }
 
 /// A kind, and the reason for it.
-type Known = (Kind, &'static str);
+type Identified = (FlowCellKind, &'static str);
 
 /// The distance on patterned flow cells.
 const FAR: i32 = 2500;
@@ -34,7 +34,7 @@ const FAR: i32 = 2500;
 const NEAR: i32 = 100;
 
 /// Flow cells whose names have nine letters and digits, the eighth an X: these are the sixth and seventh.
-const FLOW_CELLS: [(&[u8; 2], Kind, &str); 13] = [
+const FLOW_CELLS: [(&[u8; 2], FlowCellKind, &str); 13] = [
     (b"AC", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
     (b"AD", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
     (b"AN", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
@@ -51,7 +51,7 @@ const FLOW_CELLS: [(&[u8; 2], Kind, &str); 13] = [
 ];
 
 /// Instruments by the letters before their serial number, and how many digits that has at least.
-const INSTRUMENTS: [(&[u8], usize, Kind, &str); 29] = [
+const INSTRUMENTS: [(&[u8], usize, FlowCellKind, &str); 29] = [
     (b"A", 5, Patterned, "NovaSeq 6000, patterned"),
     (b"NA", 5, Patterned, "NovaSeq 6000, patterned"),
     (b"LH", 5, Patterned, "NovaSeq X, patterned"),
@@ -104,7 +104,7 @@ pub fn pixel_distance(qname: &[u8]) -> (i32, &'static str) {
 }
 
 /// Returns the kind of a flow cell.
-fn flow_cell(id: &[u8]) -> Option<Known> {
+fn flow_cell(id: &[u8]) -> Option<Identified> {
     if id.starts_with(b"000000000-") {
         return Some((NotPatterned, "MiSeq flow cell, not patterned"));
     }
@@ -129,7 +129,7 @@ fn flow_cell(id: &[u8]) -> Option<Known> {
 }
 
 /// Returns the kind of an instrument.
-fn serial(instrument: &[u8]) -> Option<Known> {
+fn serial(instrument: &[u8]) -> Option<Identified> {
     if instrument.starts_with(b"G4-") {
         return Some((NotPatterned, "Singular G4, for which no distance is documented"));
     }
@@ -141,7 +141,7 @@ fn serial(instrument: &[u8]) -> Option<Known> {
 }
 
 /// Returns the kind for a name that has the lane, column and row of DNBSEQ.
-fn dnbseq(name: &[u8]) -> Option<Known> {
+fn dnbseq(name: &[u8]) -> Option<Identified> {
     let matches = |byte: u8, sign: u8| if sign == b'0' { byte.is_ascii_digit() } else { byte == sign };
     let is_place =
         |window: &[u8]| window.iter().zip(b"L0C000R000").all(|(&byte, &sign)| matches(byte, sign));

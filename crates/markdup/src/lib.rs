@@ -10,11 +10,11 @@
 //! | barcodes, which keep templates of equal ends apart | [`barcodes`] |
 //! | the keys of ends and pairs, packed to sort as numbers | [`item`] |
 //! | the ends of a batch of reads | [`ends`] |
-//! | items of one kind, in memory and on disk; items of all kinds | [`collect`], [`held`] |
+//! | items of one kind, in memory and on disk; items of all kinds | [`sorter`], [`end_store`] |
 //! | mates that were not adjacent, joined by name | [`join`] |
-//! | which templates are duplicates, and which of them are optical | [`resolve`], [`optical`] |
+//! | which templates are duplicates, and which of them are optical | [`marks`], [`optical`] |
 //! | the same with UMIs | [`molecules`], [`umi`] |
-//! | from all ends to the verdict; the verdict | [`judge`], [`verdict`], [`table`] |
+//! | from all ends to the verdict; the verdict | [`resolver`], [`verdict`], [`table`] |
 //! | flags and tags on records | [`apply`] |
 //! | counts and metrics | [`examined`], [`fields`], [`metrics`] |
 //!
@@ -26,35 +26,35 @@
 
 pub mod apply;
 pub mod barcodes;
-pub mod collect;
+pub mod end_store;
 pub mod ends;
 pub mod examined;
 pub mod fields;
 pub mod grouping;
-pub mod held;
 pub mod instrument;
 pub mod item;
 pub mod join;
-pub mod judge;
 pub mod libraries;
 pub mod location;
+pub mod marks;
 pub mod metrics;
 pub mod molecules;
 pub mod optical;
-pub mod resolve;
+pub mod resolver;
 pub mod rules;
 pub mod score;
+pub mod sorter;
 pub mod table;
 pub mod umi;
 pub mod verdict;
 
 pub use apply::{ApplyMarks, DuplicateTypes, Writing};
+pub use end_store::{Ends, Sorting};
 pub use ends::{DuplicateEnds, EndsPart, Noting, Scratch};
-pub use held::{Ends, Sorting};
 pub use item::Item;
-pub use judge::{Court, verdict_bytes};
 pub use libraries::Libraries;
 pub use metrics::DuplicationMetrics;
+pub use resolver::{Court, verdict_bytes};
 pub use rules::{Coding, Optical, Rules};
 pub use score::Strategy;
 pub use verdict::{Tally, Verdict};

@@ -3,16 +3,16 @@
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
 
-use super::collect::Sorter;
+use super::sorter::Sorter;
 
 /// A bit for each record.
 #[derive(Clone, Debug, Default)]
-pub struct Bits(Vec<u64>);
+pub struct BitSet(Vec<u64>);
 
-impl Bits {
+impl BitSet {
     /// Creates clear bits for `records` records.
     pub fn new(records: u64) -> Self {
-        Bits(vec![0; records.div_ceil(64) as usize])
+        BitSet(vec![0; records.div_ceil(64) as usize])
     }
 
     /// Returns the bytes of the bits of `records` records.
@@ -38,12 +38,12 @@ const STRIDE: usize = 8;
 
 /// Bits with rank: the number of set bits before each.
 struct Ranks {
-    bits: Bits,
+    bits: BitSet,
     sums: Vec<u64>,
 }
 
 impl Ranks {
-    fn new(bits: Bits) -> Self {
+    fn new(bits: BitSet) -> Self {
         let mut sum = 0;
         let strides = bits.0.chunks(STRIDE).map(|words| {
             let before = sum;
@@ -71,12 +71,12 @@ const PIECE: usize = 1 << 13;
 
 /// Append-only rows.
 #[derive(Default)]
-pub struct Rows<const N: usize> {
+pub struct RowStore<const N: usize> {
     spilled: Vec<Extent>,
     memory: Vec<[u64; N]>,
 }
 
-impl<const N: usize> Rows<N> {
+impl<const N: usize> RowStore<N> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -126,16 +126,16 @@ impl<const N: usize> Rows<N> {
 }
 
 /// A sparse table from record numbers to values.
-pub struct Table {
+pub struct OrdinalTable {
     has: Ranks,
-    rows: Rows<1>,
+    rows: RowStore<1>,
 }
 
-impl Table {
+impl OrdinalTable {
     /// Builds the table from pairs of record number and value, whose chunks must be sorted; a record has one
     /// value. It may take `room` bytes of memory.
     pub fn new(values: &Sorter<[u64; 2]>, records: u64, spill: &Spill, room: u64) -> Result<Self> {
-        let (mut bits, mut rows) = (Bits::new(records), Rows::default());
+        let (mut bits, mut rows) = (BitSet::new(records), RowStore::default());
         let mut values = values.merge(spill)?;
         while let Some([ordinal, value]) = values.next_item()? {
             if !bits.get(ordinal) {
@@ -146,12 +146,12 @@ impl Table {
                 rows.spill(spill)?;
             }
         }
-        Ok(Table { has: Ranks::new(bits), rows })
+        Ok(OrdinalTable { has: Ranks::new(bits), rows })
     }
 
     /// Returns the bytes of the bits of `records` records.
     pub fn bytes_of_bits(records: u64) -> u64 {
-        Bits::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
+        BitSet::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
     }
 
     /// Bytes of memory that its rows take.
@@ -180,7 +180,7 @@ mod tests {
         (0..records).filter(|&n| has(n)).for_each(|n| values.push([n, n * 7]));
         values.chunks_mut().iter_mut().for_each(|chunk| chunk.sort_unstable());
         for room in [0, u64::MAX] {
-            let table = Table::new(&values, records, &spill, room).unwrap();
+            let table = OrdinalTable::new(&values, records, &spill, room).unwrap();
             assert_eq!(table.rows.spilled.is_empty(), room > 0);
             for ordinal in 0..records + 100 {
                 let expected = (ordinal < records && has(ordinal)).then_some(ordinal * 7);

@@ -7,7 +7,7 @@ use readmill_record::{Result, Stamp};
 
 use super::Mode;
 use super::metrics::{LibraryCounts, SetSizes};
-use super::table::{Bits, Rows, Table};
+use super::table::{BitSet, OrdinalTable, RowStore};
 
 /// The duplicate marks of all records, looked up by record number.
 pub struct Verdict {
@@ -15,9 +15,9 @@ pub struct Verdict {
     pub mode: Mode,
     /// Whether marks are stored at a template's first record for all of it.
     pub(super) by_template: bool,
-    pub(super) duplicates: Bits,
-    pub(super) optical: Option<Bits>,
-    pub(super) sets: Option<Sets>,
+    pub(super) duplicates: BitSet,
+    pub(super) optical: Option<BitSet>,
+    pub(super) sets: Option<DuplicateSets>,
     pub(super) spill: Arc<Spill>,
     /// The counts.
     pub tally: Tally,
@@ -52,13 +52,13 @@ pub struct Deepest {
 }
 
 /// The duplicate set of each record.
-pub(super) struct Sets {
+pub(super) struct DuplicateSets {
     /// The set of a record.
-    pub(super) of: Table,
+    pub(super) of: OrdinalTable,
     /// The same, where it is stored at another record of the name.
-    pub(super) linked: Option<Table>,
+    pub(super) linked: Option<OrdinalTable>,
     /// Each set's representative and size.
-    pub(super) rows: Rows<2>,
+    pub(super) rows: RowStore<2>,
 }
 
 /// The duplicate set of a record.
@@ -75,8 +75,8 @@ pub struct Membership {
 impl Verdict {
     /// Bytes it takes in addition to [`verdict_bytes`](super::verdict_bytes).
     pub fn bytes_beside_bits(&self) -> u64 {
-        self.sets.as_ref().map_or(0, |Sets { of, linked, rows }| {
-            rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, Table::bytes_of_rows)
+        self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
+            rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows)
         })
     }
 
@@ -97,7 +97,7 @@ impl Verdict {
 
     /// Returns its duplicate set, if that was stored.
     pub fn membership(&self, stamp: Stamp) -> Result<Option<Membership>> {
-        let Some(Sets { of, linked, rows }) = &self.sets else { return Ok(None) };
+        let Some(DuplicateSets { of, linked, rows }) = &self.sets else { return Ok(None) };
         let ordinal = self.ordinal(stamp);
         let set = match (of.get(ordinal, &self.spill)?, linked) {
             (None, Some(linked)) => linked.get(ordinal, &self.spill)?,

@@ -1,6 +1,6 @@
 //! Fields of packed items.
 
-use super::Shape;
+use super::ItemLayout;
 use crate::location::Location;
 
 /// A field: where it starts, counted from the most significant bit of the first number, and its width.
@@ -9,7 +9,7 @@ pub struct Field(pub usize, pub usize);
 
 impl Field {
     /// Returns the field's place in a layout, if it comes after the code.
-    pub fn behind_code<S: Shape>(self) -> Self {
+    pub fn behind_code<S: ItemLayout>(self) -> Self {
         Field(self.0 + S::CODE, self.1)
     }
 }
@@ -34,7 +34,7 @@ pub fn put(item: &mut [u64], Field(at, width): Field, value: u64) {
 }
 
 /// Reads the code that starts at bit `at`, if the shape has one.
-pub fn get_code<S: Shape>(item: &[u64], at: usize) -> u128 {
+pub fn get_code<S: ItemLayout>(item: &[u64], at: usize) -> u128 {
     if S::CODE == 0 {
         return 0;
     }
@@ -42,7 +42,7 @@ pub fn get_code<S: Shape>(item: &[u64], at: usize) -> u128 {
 }
 
 /// Writes the code at bit `at`, if the shape has one.
-pub fn put_code<S: Shape>(item: &mut [u64], at: usize, code: u128) {
+pub fn put_code<S: ItemLayout>(item: &mut [u64], at: usize, code: u128) {
     if S::CODE > 0 {
         put(item, Field(at, 64), (code >> 64) as u64);
         put(item, Field(at + 64, 64), code as u64);

@@ -1,7 +1,6 @@
 //! Read names of more vendors, with numbers as they are.
 
-use super::Location;
-use super::fields::{colons, split_last};
+use super::{Location, colons, split_last};
 
 /// The number of possible tiles, from 0.
 const TILES: u64 = 1_015_808;

@@ -10,7 +10,6 @@
 //! Ultima, Oxford Nanopore, PacBio and archives have no comparable location. Nor do those of Ion Torrent,
 //! which name wells of a chip.
 
-mod fields;
 mod full;
 mod names;
 mod picard;
@@ -31,4 +30,15 @@ pub struct Location {
 impl Location {
     /// No location. In Picard's reading a tile of 65535 becomes none, too.
     pub const NONE: Location = Location { tile: -1, x: -1, y: -1 };
+}
+
+/// Returns the number of colons in a name.
+fn colons(qname: &[u8]) -> usize {
+    qname.iter().filter(|&&byte| byte == b':').count()
+}
+
+/// Splits a name at its last colon.
+fn split_last(qname: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = qname.iter().rposition(|&byte| byte == b':')?;
+    Some((&qname[..colon], &qname[colon + 1..]))
 }

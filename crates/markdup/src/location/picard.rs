@@ -2,8 +2,7 @@
 
 use regex::bytes::Regex;
 
-use super::Location;
-use super::fields::{colons, split_last};
+use super::{Location, colons, split_last};
 
 /// Parses a name as Picard 3.4 does by default. A name that starts with a colon counts one field less than it
 /// has.

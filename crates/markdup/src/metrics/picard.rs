@@ -29,7 +29,7 @@ pub const COLUMNS: [&str; 10] = [
 const DEEPEST: u64 = 100;
 
 /// A column of the histogram: its name, and texts by key.
-type Column = (&'static str, BTreeMap<u64, String>);
+type HistogramColumn = (&'static str, BTreeMap<u64, String>);
 
 impl DuplicationMetrics {
     /// Formats the metrics file as Picard does in a locale with a decimal point.
@@ -90,7 +90,7 @@ impl DuplicationMetrics {
     }
 
     /// The columns of the histogram that are not empty.
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self) -> Vec<HistogramColumn> {
         let sets = |sizes: &BTreeMap<u64, u64>| {
             sizes.iter().map(|(&size, sets)| (size, sets.to_string())).collect()
         };
@@ -102,7 +102,7 @@ impl DuplicationMetrics {
         if let [(_, counts)] = &self.libraries[..] {
             columns.insert(0, ("CoverageMult", yields(counts)));
         }
-        columns.retain(|(_, values): &Column| !values.is_empty());
+        columns.retain(|(_, values): &HistogramColumn| !values.is_empty());
         columns
     }
 }

@@ -156,7 +156,7 @@ impl fmt::Debug for Umi {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Random, umi};
+    use super::super::testing::{SplitMix64, umi};
     use super::*;
 
     #[test]
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn numbers_are_as_the_texts() {
-        let random = &mut Random::new(1);
-        let text = |random: &mut Random| {
+        let random = &mut SplitMix64::new(1);
+        let text = |random: &mut SplitMix64| {
             let length = random.below(7);
             random.text(b"-ACGNT", length)
         };

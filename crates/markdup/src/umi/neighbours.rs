@@ -14,11 +14,11 @@ pub struct Neighbours<'a> {
     umis: &'a [Umi],
     edits: u32,
     /// The UMIs by each of their parts. Empty where UMIs are few.
-    parts: Vec<Part>,
+    parts: Vec<PartIndex>,
 }
 
 /// The UMIs by one of their parts: those that share it, and the shape, are adjacent.
-struct Part {
+struct PartIndex {
     umis: Vec<Umi>,
     /// Their indices in the list.
     indices: Vec<u32>,
@@ -32,7 +32,11 @@ impl<'a> Neighbours<'a> {
         let longest = umis.iter().map(|umi| umi.len()).max().unwrap_or(0);
         // More parts than symbols are useless: with that many edits, all are near.
         let parts = if umis.len() <= FEW { 0 } else { longest.min(edits as usize) + 1 };
-        Neighbours { umis, edits, parts: (0..parts).map(|part| Part::new(umis, part, parts)).collect() }
+        Neighbours {
+            umis,
+            edits,
+            parts: (0..parts).map(|part| PartIndex::new(umis, part, parts)).collect(),
+        }
     }
 
     /// Visits the neighbours of a UMI, each at least once, itself among them.
@@ -56,7 +60,7 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-impl Part {
+impl PartIndex {
     fn new(umis: &[Umi], part: usize, parts: usize) -> Self {
         let key = |&at: &u32| {
             let umi = umis[at as usize];
@@ -71,18 +75,18 @@ impl Part {
             same.iter().for_each(|&at| sharing[at as usize] = (start, end));
             start = end;
         }
-        Part { umis: indices.iter().map(|&at| umis[at as usize]).collect(), indices, sharing }
+        PartIndex { umis: indices.iter().map(|&at| umis[at as usize]).collect(), indices, sharing }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Random, umi};
+    use super::super::testing::{SplitMix64, umi};
     use super::*;
 
     #[test]
     fn all_within_the_distance_are_found_and_no_others() {
-        let random = &mut Random::new(2);
+        let random = &mut SplitMix64::new(2);
         for (symbols, most) in [(&b"ACGT"[..], 6), (b"ACGTN-", 5), (b"AC", 12), (b"A-", 42)] {
             for (number, edits) in [(FEW, 1), (200, 0), (200, 1), (200, 2), (100, 5), (100, u32::MAX)] {
                 let umis = |_| {

@@ -8,11 +8,11 @@ pub fn umi(text: &str) -> Umi {
 }
 
 /// Seeded random numbers (SplitMix64).
-pub struct Random(u64);
+pub struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     pub fn new(seed: u64) -> Self {
-        Random(seed)
+        SplitMix64(seed)
     }
 
     /// A number below `n`.

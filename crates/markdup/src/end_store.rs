@@ -3,12 +3,12 @@
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
-use super::collect::Sorter;
 use super::ends::{DuplicateEnds, EndsPart};
 use super::examined::Examined;
-use super::fields::Fields;
+use super::fields::FieldCounts;
 use super::grouping::Grouping;
-use super::item::{Coded, Item, Plain, Shape};
+use super::item::{Barcoded, Item, ItemLayout, PositionOnly};
+use super::sorter::Sorter;
 
 /// Threads to sort on.
 pub trait Sorting {
@@ -17,53 +17,57 @@ pub trait Sorting {
 }
 
 /// The sorters of all items of one layout.
-pub struct Items<S: Shape> {
+pub struct ItemSorters<S: ItemLayout> {
     /// Pairs of mates.
     pub pairs: Sorter<S::Pair>,
     /// Pairs that differ between input order and coordinate order: their form in either.
-    pub either: [Sorter<S::Pair>; 2],
+    pub order_sensitive_pairs: [Sorter<S::Pair>; 2],
     /// Ends of pairs that cannot be derived from the pairs, and ends of reads without their mates.
-    pub present: Sorter<S::EndKey>,
+    pub paired_ends: Sorter<S::EndKey>,
     /// Reads whose mates were not adjacent.
     pub halves: Sorter<S::Half>,
     /// Single reads.
     pub fragments: Sorter<S::Fragment>,
 }
 
-impl<S: Shape> Default for Items<S> {
+impl<S: ItemLayout> Default for ItemSorters<S> {
     fn default() -> Self {
-        let (pairs, either, present, halves, fragments) = Default::default();
-        Items { pairs, either, present, halves, fragments }
+        let (pairs, order_sensitive_pairs, paired_ends, halves, fragments) = Default::default();
+        ItemSorters { pairs, order_sensitive_pairs, paired_ends, halves, fragments }
     }
 }
 
-impl<S: Shape> Items<S> {
+impl<S: ItemLayout> ItemSorters<S> {
     fn push(&mut self, part: &EndsPart) {
         self.pairs.extend(&part.pairs);
-        self.either.iter_mut().zip(&part.either).for_each(|(pairs, words)| pairs.extend(words));
-        self.present.extend(&part.present);
+        self.order_sensitive_pairs
+            .iter_mut()
+            .zip(&part.order_sensitive_pairs)
+            .for_each(|(pairs, words)| pairs.extend(words));
+        self.paired_ends.extend(&part.paired_ends);
         self.halves.extend(&part.halves);
         self.fragments.extend(&part.fragments);
     }
 
     /// Bytes of memory that is allocated for them.
     pub fn bytes(&self) -> u64 {
-        let pairs: u64 = self.either.iter().chain([&self.pairs]).map(Sorter::bytes).sum();
-        pairs + self.present.bytes() + self.halves.bytes() + self.fragments.bytes()
+        let pairs: u64 = self.order_sensitive_pairs.iter().chain([&self.pairs]).map(Sorter::bytes).sum();
+        pairs + self.paired_ends.bytes() + self.halves.bytes() + self.fragments.bytes()
     }
 
     /// Bytes of memory that hold items.
     pub fn filled(&self) -> u64 {
-        let pairs: u64 = self.either.iter().chain([&self.pairs]).map(Sorter::filled).sum();
-        pairs + self.present.filled() + self.halves.filled() + self.fragments.filled()
+        let pairs: u64 =
+            self.order_sensitive_pairs.iter().chain([&self.pairs]).map(Sorter::filled).sum();
+        pairs + self.paired_ends.filled() + self.halves.filled() + self.fragments.filled()
     }
 
     /// Sorts what is in memory and writes it to the spill.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
-        for pairs in self.either.iter_mut().chain([&mut self.pairs]) {
+        for pairs in self.order_sensitive_pairs.iter_mut().chain([&mut self.pairs]) {
             spill_sorted(pairs, threads, spill, turn)?;
         }
-        spill_sorted(&mut self.present, threads, spill, turn)?;
+        spill_sorted(&mut self.paired_ends, threads, spill, turn)?;
         spill_sorted(&mut self.halves, threads, spill, turn)?;
         spill_sorted(&mut self.fragments, threads, spill, turn)
     }
@@ -81,19 +85,19 @@ pub fn spill_sorted<T: Item>(
 }
 
 /// The items, in the layout that the run uses.
-pub enum Shaped {
+pub enum AnyItems {
     /// Without codes.
-    Plain(Items<Plain>),
+    PositionOnly(ItemSorters<PositionOnly>),
     /// With codes.
-    Coded(Items<Coded>),
+    Barcoded(ItemSorters<Barcoded>),
 }
 
 /// Everything that is stored of the ends of the input.
 pub struct Ends {
     /// The items.
-    pub items: Shaped,
+    pub items: AnyItems,
     /// Name hashes (128 bits) and beginnings of all name groups, where they may be needed.
-    pub stretches: Sorter<[u64; 3]>,
+    pub name_groups: Sorter<[u64; 3]>,
     /// Name hashes (128 bits) of incomplete name groups.
     pub incomplete: Sorter<[u64; 2]>,
     /// Whether the input is grouped by name.
@@ -101,7 +105,7 @@ pub struct Ends {
     /// Records of each kind.
     pub examined: Examined,
     /// How many reads have the fields of barcodes and UMIs.
-    pub fields: Fields,
+    pub fields: FieldCounts,
     /// Paired reads without a read group.
     pub without_read_group: u64,
     /// Whether any record has a DT field.
@@ -110,28 +114,28 @@ pub struct Ends {
 
 impl Default for Ends {
     fn default() -> Self {
-        let (stretches, incomplete, grouping) = Default::default();
+        let (name_groups, incomplete, grouping) = Default::default();
         let (examined, fields, without_read_group, has_dt) = Default::default();
-        let items = Shaped::Plain(Items::default());
-        Ends { items, stretches, incomplete, grouping, examined, fields, without_read_group, has_dt }
+        let items = AnyItems::PositionOnly(ItemSorters::default());
+        Ends { items, name_groups, incomplete, grouping, examined, fields, without_read_group, has_dt }
     }
 }
 
 impl Ends {
     /// Creates the store for the items that `noted` collects.
     pub fn new(noted: &DuplicateEnds) -> Self {
-        let plain = || Shaped::Plain(Items::default());
-        let coded = || Shaped::Coded(Items::default());
-        Ends { items: if noted.is_coded() { coded() } else { plain() }, ..Ends::default() }
+        let plain = || AnyItems::PositionOnly(ItemSorters::default());
+        let coded = || AnyItems::Barcoded(ItemSorters::default());
+        Ends { items: if noted.is_barcoded() { coded() } else { plain() }, ..Ends::default() }
     }
 
     /// Adds the items of a batch; batches come in input order.
     pub fn push(&mut self, part: &EndsPart) {
         match &mut self.items {
-            Shaped::Plain(items) => items.push(part),
-            Shaped::Coded(items) => items.push(part),
+            AnyItems::PositionOnly(items) => items.push(part),
+            AnyItems::Barcoded(items) => items.push(part),
         }
-        self.stretches.extend(&part.stretches);
+        self.name_groups.extend(&part.name_groups);
         self.grouping.add(&part.evidence);
         if self.grouping.is_scattered() {
             self.incomplete = Sorter::default(); // the input is known not to be grouped
@@ -147,36 +151,36 @@ impl Ends {
     /// Whether there are reads to be joined with their mates.
     pub fn any_halves(&self) -> bool {
         match &self.items {
-            Shaped::Plain(items) => !items.halves.is_empty(),
-            Shaped::Coded(items) => !items.halves.is_empty(),
+            AnyItems::PositionOnly(items) => !items.halves.is_empty(),
+            AnyItems::Barcoded(items) => !items.halves.is_empty(),
         }
     }
 
     /// Bytes of memory all items take.
     pub fn bytes(&self) -> u64 {
         let items = match &self.items {
-            Shaped::Plain(items) => items.bytes(),
-            Shaped::Coded(items) => items.bytes(),
+            AnyItems::PositionOnly(items) => items.bytes(),
+            AnyItems::Barcoded(items) => items.bytes(),
         };
-        items + self.stretches.bytes() + self.incomplete.bytes()
+        items + self.name_groups.bytes() + self.incomplete.bytes()
     }
 
     /// Bytes of memory that hold items.
     pub fn filled(&self) -> u64 {
         let items = match &self.items {
-            Shaped::Plain(items) => items.filled(),
-            Shaped::Coded(items) => items.filled(),
+            AnyItems::PositionOnly(items) => items.filled(),
+            AnyItems::Barcoded(items) => items.filled(),
         };
-        items + self.stretches.filled() + self.incomplete.filled()
+        items + self.name_groups.filled() + self.incomplete.filled()
     }
 
     /// Sorts what is in memory and writes it to the spill.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
         match &mut self.items {
-            Shaped::Plain(items) => items.spill(threads, spill, turn)?,
-            Shaped::Coded(items) => items.spill(threads, spill, turn)?,
+            AnyItems::PositionOnly(items) => items.spill(threads, spill, turn)?,
+            AnyItems::Barcoded(items) => items.spill(threads, spill, turn)?,
         }
-        spill_sorted(&mut self.stretches, threads, spill, turn)?;
+        spill_sorted(&mut self.name_groups, threads, spill, turn)?;
         spill_sorted(&mut self.incomplete, threads, spill, turn)
     }
 

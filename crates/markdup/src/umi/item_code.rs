@@ -1,7 +1,7 @@
 //! Packs UMIs into the code of items: the strand that keeps templates apart, the UMI, the strand that does
 //! not.
 
-use super::super::item::Read;
+use super::super::item::ReadSummary;
 use super::{Method, Strand, Umi, UmiSource, duplex};
 use readmill_record::{Error, RecordRef, Result};
 
@@ -35,7 +35,7 @@ impl Umis {
     }
 
     /// The code of two mates.
-    pub fn of_pair(&self, seen: &Read, arriving: &Read) -> u128 {
+    pub fn of_pair(&self, seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let umi = self.source.of_template(Umi::from_code(first.code), Umi::from_code(last.code));
         let strand = duplex::strand(&first.end, &last.end);
@@ -58,7 +58,7 @@ impl Umis {
     }
 
     /// The same for one of two mates.
-    pub fn of_mate(&self, seen: &Read, arriving: &Read, mate: &Read) -> u128 {
+    pub fn of_mate(&self, seen: &ReadSummary, arriving: &ReadSummary, mate: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let is_first = std::ptr::eq(mate, first);
         self.of_end(Umi::from_code(first.code), Umi::from_code(last.code), is_first)

@@ -120,15 +120,15 @@ impl<T: Item> Sorter<T> {
 
     /// All items in order; the chunks must be sorted. Several merges can be open at once.
     pub fn merge<'a>(&'a self, spill: &'a Spill) -> Result<Merged<'a, T>> {
-        let runs = self.runs.iter().map(|&extent| Items::Disk {
+        let runs = self.runs.iter().map(|&extent| ItemCursor::Disk {
             spill,
             extent,
             at: extent.start,
             buffer: Vec::new(),
         });
-        let chunks = self.chunks.iter().map(|chunk| Items::Memory(chunk.iter()));
-        let mut sources: Vec<Items<'_, T>> = runs.chain(chunks).collect();
-        let first = sources.iter_mut().map(Items::next).collect::<Result<_>>()?;
+        let chunks = self.chunks.iter().map(|chunk| ItemCursor::Memory(chunk.iter()));
+        let mut sources: Vec<ItemCursor<'_, T>> = runs.chain(chunks).collect();
+        let first = sources.iter_mut().map(ItemCursor::next).collect::<Result<_>>()?;
         Ok(Merged { sources, tree: LoserTree::new(first) })
     }
 }
@@ -139,17 +139,17 @@ fn item<T: Item>(words: &[u64]) -> T {
     item
 }
 
-enum Items<'a, T> {
+enum ItemCursor<'a, T> {
     Memory(std::slice::Iter<'a, T>),
     Disk { spill: &'a Spill, extent: Extent, at: u64, buffer: Vec<T> },
 }
 
-impl<T: Item> Items<'_, T> {
+impl<T: Item> ItemCursor<'_, T> {
     /// Returns the next item, or the largest possible item at the end.
     fn next(&mut self) -> Result<T> {
         match self {
-            Items::Memory(items) => Ok(items.next().copied().unwrap_or(T::LAST)),
-            Items::Disk { spill, extent, at, buffer } => {
+            ItemCursor::Memory(items) => Ok(items.next().copied().unwrap_or(T::LAST)),
+            ItemCursor::Disk { spill, extent, at, buffer } => {
                 if buffer.is_empty() {
                     let left = (extent.end - *at) as usize / (8 * T::WORDS);
                     let mut bytes = vec![0; left.min(READ_BACK) * 8 * T::WORDS];
@@ -167,7 +167,7 @@ impl<T: Item> Items<'_, T> {
 
 /// Items of all parts in order.
 pub struct Merged<'a, T> {
-    sources: Vec<Items<'a, T>>,
+    sources: Vec<ItemCursor<'a, T>>,
     tree: LoserTree<T>,
 }
 

@@ -6,17 +6,17 @@ use readmill_format::spill::Spill;
 use readmill_record::Result;
 
 use super::Mode;
-use super::collect::Sorter;
+use super::end_store::{AnyItems, Ends, ItemSorters, Sorting, spill_sorted};
 use super::ends::{DuplicateEnds, Noting};
-use super::held::{Ends, Items, Shaped, Sorting, spill_sorted};
-use super::item::Shape;
-use super::join::{Join, Members};
+use super::item::ItemLayout;
+use super::join::{Join, TemplateRecords};
+use super::marks::DuplicateMarks;
 use super::molecules;
 use super::optical::CANDIDATE_BYTES;
-use super::resolve::Findings;
 use super::rules::{Coding, Rules};
-use super::table::{Bits, Table};
-use super::verdict::{Sets, Tally, Verdict};
+use super::sorter::Sorter;
+use super::table::{BitSet, OrdinalTable};
+use super::verdict::{DuplicateSets, Tally, Verdict};
 
 /// Least memory for joined items, before they are spilled.
 const LEAST: u64 = 8 << 20;
@@ -39,129 +39,129 @@ pub struct Court<'a, T> {
 pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     let bits = 1 + u64::from(rules.optical.is_some());
     let tables = u64::from(rules.members || rules.molecules);
-    bits * Bits::bytes(records) + tables * Table::bytes_of_bits(records)
+    bits * BitSet::bytes(records) + tables * OrdinalTable::bytes_of_bits(records)
 }
 
 impl<T: Sorting> Court<'_, T> {
     /// Resolves the duplicates of an input of `records` records. If it is `grouped` by name, no mates are
     /// joined by name.
     pub fn judge(&self, mode: Mode, grouped: bool, ends: Ends, records: u64) -> Result<Verdict> {
-        let Ends { items, mut stretches, examined, .. } = ends;
+        let Ends { items, mut name_groups, examined, .. } = ends;
         if grouped {
-            stretches = Sorter::default();
+            name_groups = Sorter::default();
         }
         let tally = Tally { libraries: examined.counts(), ..Tally::default() };
-        let judging = Judging { court: self, mode, grouped, stretches, records };
+        let run = ResolverRun { resolver: self, mode, grouped, name_groups, records };
         match items {
-            Shaped::Plain(items) => judging.judge(items, tally),
-            Shaped::Coded(items) => judging.judge(items, tally),
+            AnyItems::PositionOnly(items) => run.resolve(items, tally),
+            AnyItems::Barcoded(items) => run.resolve(items, tally),
         }
     }
 }
 
 /// One run of the resolver.
-struct Judging<'a, T> {
-    court: &'a Court<'a, T>,
+struct ResolverRun<'a, T> {
+    resolver: &'a Court<'a, T>,
     mode: Mode,
     grouped: bool,
-    stretches: Sorter<[u64; 3]>,
+    name_groups: Sorter<[u64; 3]>,
     records: u64,
 }
 
-impl<T: Sorting> Judging<'_, T> {
-    fn judge<S: Shape>(mut self, mut items: Items<S>, tally: Tally) -> Result<Verdict> {
-        let &Court { threads, noted, room, .. } = self.court;
-        let spill = &*self.court.spill;
-        (self.court.in_use)(items.filled() + self.stretches.filled());
-        if self.stretches.bytes() > room / 4 {
-            spill_sorted(&mut self.stretches, threads, spill, 0)?;
+impl<T: Sorting> ResolverRun<'_, T> {
+    fn resolve<S: ItemLayout>(mut self, mut items: ItemSorters<S>, tally: Tally) -> Result<Verdict> {
+        let &Court { threads, noted, room, .. } = self.resolver;
+        let spill = &*self.resolver.spill;
+        (self.resolver.in_use)(items.filled() + self.name_groups.filled());
+        if self.name_groups.bytes() > room / 4 {
+            spill_sorted(&mut self.name_groups, threads, spill, 0)?;
         }
-        threads.sort(self.stretches.chunks_mut())?;
-        let [by_input, by_place] = std::mem::take(&mut items.either);
+        threads.sort(self.name_groups.chunks_mut())?;
+        let [by_input, by_place] = std::mem::take(&mut items.order_sensitive_pairs);
         items.pairs.absorb(if self.mode == Mode::Template { by_input } else { by_place });
         let templates = self.join(&mut items)?;
         if items.fragments.is_empty() {
-            items.present = Sorter::default(); // paired ends matter to single reads alone
+            items.paired_ends = Sorter::default(); // paired ends matter to single reads alone
         }
         let most = noted.rules.optical.map_or(0, |optical| optical.most.min(items.pairs.len()));
-        let beside = self.stretches.bytes() + templates.as_ref().map_or(0, Sorter::bytes);
-        (self.court.in_use)(items.filled() + beside);
+        let beside = self.name_groups.bytes() + templates.as_ref().map_or(0, Sorter::bytes);
+        (self.resolver.in_use)(items.filled() + beside);
         if items.bytes() + beside + most * CANDIDATE_BYTES > room {
             items.spill(threads, spill, 0)?;
         }
         threads.sort(items.pairs.chunks_mut())?;
-        threads.sort(items.present.chunks_mut())?;
+        threads.sort(items.paired_ends.chunks_mut())?;
         threads.sort(items.fragments.chunks_mut())?;
         let room = room.saturating_sub(items.bytes() + beside).max(LEAST);
         let scale = (self.records, room);
-        let mut findings = Findings::new(self.mode, &noted.rules, (threads, spill), scale, tally);
+        let mut marks = DuplicateMarks::new(self.mode, &noted.rules, (threads, spill), scale, tally);
         match &noted.rules.coding {
-            Some(Coding::Umis(umis)) => molecules::judge(&mut findings, &items, umis)?,
-            _ => findings.judge(&items)?,
+            Some(Coding::Umis(umis)) => molecules::mark_sets(&mut marks, &items, umis)?,
+            _ => marks.mark_sets(&items)?,
         }
-        (self.court.in_use)(items.filled() + beside + findings.most_bytes());
+        (self.resolver.in_use)(items.filled() + beside + marks.most_bytes());
         drop(items);
         if let Some(mut templates) = templates {
             threads.sort(templates.chunks_mut())?;
-            share(&mut findings, &templates, spill)?;
-            self.share_members(&mut findings, &templates)?;
+            share(&mut marks, &templates, spill)?;
+            self.share_members(&mut marks, &templates)?;
         }
-        link(&mut findings, &self.stretches, spill)?;
-        self.conclude(findings)
+        link(&mut marks, &self.name_groups, spill)?;
+        self.conclude(marks)
     }
 
     /// Joins the halves by name. In the order of the input, also returns the records of each template.
-    fn join<S: Shape>(&self, items: &mut Items<S>) -> Result<Option<Members>> {
-        let &Court { threads, noted, room, .. } = self.court;
-        let spill = &*self.court.spill;
+    fn join<S: ItemLayout>(&self, items: &mut ItemSorters<S>) -> Result<Option<TemplateRecords>> {
+        let &Court { threads, noted, room, .. } = self.resolver;
+        let spill = &*self.resolver.spill;
         if items.halves.is_empty() {
             return Ok(None);
         }
         if items.bytes() + items.halves.bytes() > room {
             items.spill(threads, spill, 0)?;
         }
-        let limit = room.saturating_sub(items.bytes() + self.stretches.bytes()).max(LEAST);
+        let limit = room.saturating_sub(items.bytes() + self.name_groups.bytes()).max(LEAST);
         threads.sort(items.halves.chunks_mut())?;
         let join = Join { libraries: &noted.libraries, rules: &noted.rules, spill };
         let by_input = noted.noting() == Noting::ByInput;
-        let relieve = |items: &mut Items<S>| {
+        let spill_if_full = |items: &mut ItemSorters<S>| {
             if items.bytes() > if by_input { limit / 2 } else { limit } {
                 items.spill(threads, spill, 0)?;
             }
             Ok(())
         };
         if self.grouped {
-            join.alone(items, noted.noting(), relieve)?;
+            join.alone(items, noted.noting(), spill_if_full)?;
             return Ok(None);
         }
         if noted.noting() == Noting::Together || noted.noting() == Noting::ByPlace {
-            join.by_place(items, relieve)?;
+            join.by_place(items, spill_if_full)?;
             return Ok(None);
         }
         if noted.noting() == Noting::Linked {
-            join.linked(items, &self.stretches, relieve)?;
+            join.linked(items, &self.name_groups, spill_if_full)?;
             return Ok(None);
         }
         let templates = join.by_input(items, |items, templates| {
             if templates.bytes() > limit / 2 {
                 spill_sorted(templates, threads, spill, 0)?;
             }
-            relieve(items)
+            spill_if_full(items)
         })?;
         Ok(Some(templates))
     }
 
-    fn conclude(&self, findings: Findings<'_, T>) -> Result<Verdict> {
-        let Court { threads, spill, noted, room, in_use } = self.court;
-        let Findings { mode, duplicates, optical, mut members, sets: rows, tally, .. } = findings;
+    fn conclude(&self, marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
+        let Court { threads, spill, noted, room, in_use } = self.resolver;
+        let DuplicateMarks { mode, duplicates, optical, mut members, sets: rows, tally, .. } = marks;
         let mut sets = None;
         if noted.rules.members || noted.rules.molecules {
             threads.sort(members.chunks_mut())?;
-            let of = Table::new(&members, self.records, spill, room / 4)?;
+            let of = OrdinalTable::new(&members, self.records, spill, room / 4)?;
             let linked = self.linked_members(&of)?;
-            let tables = of.bytes_of_rows() + linked.as_ref().map_or(0, Table::bytes_of_rows);
-            in_use(self.stretches.filled() + members.filled() + rows.bytes() + tables);
-            sets = Some(Sets { of, linked, rows });
+            let tables = of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows);
+            in_use(self.name_groups.filled() + members.filled() + rows.bytes() + tables);
+            sets = Some(DuplicateSets { of, linked, rows });
         }
         let by_template = mode == Mode::Template && noted.noting() != Noting::ByInput;
         let spill = Arc::clone(spill);
@@ -169,10 +169,10 @@ impl<T: Sorting> Judging<'_, T> {
     }
 
     /// Returns the sets of name groups whose template's set is stored at another name group of its name.
-    fn linked_members(&self, of: &Table) -> Result<Option<Table>> {
-        let Court { threads, spill, room, .. } = self.court;
+    fn linked_members(&self, of: &OrdinalTable) -> Result<Option<OrdinalTable>> {
+        let Court { threads, spill, room, .. } = self.resolver;
         let mut linked: Sorter<[u64; 2]> = Sorter::default();
-        each_name(&self.stretches, spill, |firsts| {
+        each_name(&self.name_groups, spill, |firsts| {
             let mut set = None;
             for &first in firsts {
                 set = set.or(of.get(first, spill)?);
@@ -189,19 +189,23 @@ impl<T: Sorting> Judging<'_, T> {
             return Ok(None);
         }
         threads.sort(linked.chunks_mut())?;
-        Table::new(&linked, self.records, spill, room / 4).map(Some)
+        OrdinalTable::new(&linked, self.records, spill, room / 4).map(Some)
     }
 
     /// Gives every record of a template the set of its first one.
-    fn share_members(&self, findings: &mut Findings<'_, T>, templates: &Members) -> Result<()> {
-        let &Court { threads, room, .. } = self.court;
-        let spill = &*self.court.spill;
-        threads.sort(findings.members.chunks_mut())?;
-        let firsts = std::mem::take(&mut findings.members);
+    fn share_members(
+        &self,
+        marks: &mut DuplicateMarks<'_, T>,
+        templates: &TemplateRecords,
+    ) -> Result<()> {
+        let &Court { threads, room, .. } = self.resolver;
+        let spill = &*self.resolver.spill;
+        threads.sort(marks.members.chunks_mut())?;
+        let firsts = std::mem::take(&mut marks.members);
         let mut sets = firsts.merge(spill)?;
         let mut set = sets.next_item()?;
         let mut templates = templates.merge(spill)?;
-        let records = &mut findings.members;
+        let records = &mut marks.members;
         while let Some([template, record]) = templates.next_item()? {
             while let Some([of, number]) = set.filter(|[of, _]| *of < template) {
                 records.push([of, number]); // a template of adjacent records
@@ -226,13 +230,17 @@ impl<T: Sorting> Judging<'_, T> {
 }
 
 /// Gives every record of a template the marks of its first one.
-fn share<T: Sorting>(findings: &mut Findings<'_, T>, templates: &Members, spill: &Spill) -> Result<()> {
+fn share<T: Sorting>(
+    marks: &mut DuplicateMarks<'_, T>,
+    templates: &TemplateRecords,
+    spill: &Spill,
+) -> Result<()> {
     let mut templates = templates.merge(spill)?;
     while let Some([template, record]) = templates.next_item()? {
-        if findings.duplicates.get(template) {
-            findings.duplicates.set(record);
+        if marks.duplicates.get(template) {
+            marks.duplicates.set(record);
         }
-        if let Some(optical) = &mut findings.optical
+        if let Some(optical) = &mut marks.optical
             && optical.get(template)
         {
             optical.set(record);
@@ -243,18 +251,18 @@ fn share<T: Sorting>(findings: &mut Findings<'_, T>, templates: &Members, spill:
 
 /// Gives all name groups of one name the marks of any of them.
 fn link<T: Sorting>(
-    findings: &mut Findings<'_, T>,
-    stretches: &Sorter<[u64; 3]>,
+    marks: &mut DuplicateMarks<'_, T>,
+    name_groups: &Sorter<[u64; 3]>,
     spill: &Spill,
 ) -> Result<()> {
-    each_name(stretches, spill, |firsts| {
-        share_among(&mut findings.duplicates, firsts);
-        findings.optical.iter_mut().for_each(|bits| share_among(bits, firsts));
+    each_name(name_groups, spill, |firsts| {
+        share_among(&mut marks.duplicates, firsts);
+        marks.optical.iter_mut().for_each(|bits| share_among(bits, firsts));
         Ok(())
     })
 }
 
-fn share_among(bits: &mut Bits, firsts: &[u64]) {
+fn share_among(bits: &mut BitSet, firsts: &[u64]) {
     if firsts.iter().any(|&first| bits.get(first)) {
         firsts.iter().for_each(|&first| bits.set(first));
     }
@@ -262,14 +270,14 @@ fn share_among(bits: &mut Bits, firsts: &[u64]) {
 
 /// Calls `show` with the beginnings of all name groups of each name that has several.
 fn each_name(
-    stretches: &Sorter<[u64; 3]>,
+    name_groups: &Sorter<[u64; 3]>,
     spill: &Spill,
     mut show: impl FnMut(&[u64]) -> Result<()>,
 ) -> Result<()> {
-    let mut stretches = stretches.merge(spill)?;
+    let mut name_groups = name_groups.merge(spill)?;
     let (mut name, mut firsts) = (None, Vec::new());
     loop {
-        let next = stretches.next_item()?;
+        let next = name_groups.next_item()?;
         let next_name = next.map(|[high, low, _]| [high, low]);
         if next_name != name {
             if firsts.len() > 1 {
