@@ -1,4 +1,4 @@
-//! Says how alignments differ from the reference.
+//! Writes the fields that describe differences from the reference.
 
 use readmill_format::reference::{Matched, Reference, Window};
 use readmill_record::realign::number;
@@ -7,14 +7,15 @@ use readmill_record::{Batch, Changes, Header, RecordRef, Result, Step, edit};
 
 use super::exact_mapping::integer;
 
-/// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags: NM counts bases that differ, are inserted or
-/// deleted; MD tells the reference's bases where they differ; UQ is the sum of qualities of bases that differ, and stays
-/// as it is where there are no qualities. Unmapped reads, and reads without bases, stay as they are.
+/// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags: NM counts bases that differ, are
+/// inserted or deleted; MD has the reference's bases where they differ; UQ is the sum of qualities of bases
+/// that differ, and does not change where there are no qualities. Unmapped reads, and reads without bases,
+/// are not changed.
 ///
-/// N in both is no difference, as for Picard; samtools 1.24 calmd counts it. Letters in MD are upper case, as the SAM
-/// specification has it and samtools writes them; Picard keeps those of a soft-masked reference. `=` in SEQ is no
-/// difference, as for samtools. Fields that say the same already stay, others change in their places, and those that
-/// lack are appended. Reads may come in any order; in coordinate order a thread finds its pages at hand.
+/// N in both is not a difference, as in Picard; samtools 1.24 calmd counts it. Letters in MD are upper case,
+/// as in the SAM specification and samtools; Picard keeps those of a soft-masked reference. `=` in SEQ is not
+/// a difference, as in samtools. Correct fields stay, wrong ones change in their places, and missing ones are
+/// appended. Reads may come in any order; coordinate order makes the best use of the cached reference.
 pub struct NmMdUq {
     reference: Reference,
     window: Window,
@@ -29,13 +30,13 @@ struct Counts {
     baseless: u64,
 }
 
-/// What is told of a read.
+/// The fields of a read.
 #[derive(Default)]
 struct Told {
     nm: u32,
     uq: u32,
     md: Vec<u8>,
-    /// Bases that match since MD was last written to.
+    /// Matching bases since MD was last written to.
     matched: u32,
 }
 
@@ -43,7 +44,7 @@ const NM: Tag = *b"NM";
 const MD: Tag = *b"MD";
 const UQ: Tag = *b"UQ";
 
-/// BAM's code of a letter; what is no letter of IUPAC is N.
+/// BAM's code of each letter; letters outside IUPAC are N.
 const NIBBLES: [u8; 256] = {
     let mut table = [15; 256];
     let letters = b"=ACMGRSVTWYHKDBN";
@@ -56,13 +57,13 @@ const NIBBLES: [u8; 256] = {
 };
 
 impl NmMdUq {
-    /// The step for reads on the contigs of `header`, which are compared with this reference by their names.
+    /// The step for reads on the contigs of `header`, which are found in this reference by their names.
     pub fn new(reference: Reference, header: &Header) -> Result<Self> {
         let (window, contigs) = (reference.letters(), Matched::new(&reference, header)?);
         Ok(NmMdUq { reference, window, contigs, told: Told::default(), counts: Counts::default() })
     }
 
-    /// Compares a read with the reference; false if there is nothing to compare.
+    /// Compares a read with the reference; `false` if there is nothing to compare.
     fn compare(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let Ok(pos) = u32::try_from(record.pos()) else { return Ok(false) };
         if record.flags().is_unmapped() {
@@ -81,7 +82,7 @@ impl NmMdUq {
         Ok(true)
     }
 
-    /// Appends the record with what is told of it; true if that is new.
+    /// Appends the record with its fields; `true` if they changed.
     fn write(&self, record: RecordRef<'_>, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         out.extend_from_slice(record.raw());
@@ -108,7 +109,7 @@ fn has_qualities(record: RecordRef<'_>) -> bool {
     record.qual().first().is_some_and(|&quality| quality != 0xff)
 }
 
-/// Type and bytes of an integer in as few bytes as hold it.
+/// Returns the type and bytes of an integer in as few bytes as possible.
 fn narrow(n: u32) -> Vec<u8> {
     match (u8::try_from(n), u16::try_from(n)) {
         (Ok(n), _) => vec![b'C', n],
@@ -118,7 +119,7 @@ fn narrow(n: u32) -> Vec<u8> {
 }
 
 impl Told {
-    /// Walks along the alignment, up to the end of the read and of the contig.
+    /// Compares along the alignment, up to the end of the read and of the contig.
     fn walk(
         &mut self,
         record: RecordRef<'_>,
@@ -158,7 +159,7 @@ impl Told {
         Ok(())
     }
 
-    /// Bases of the read from `base` on, beside the letters of the reference.
+    /// Compares bases of the read from `base` on with the letters of the reference.
     fn aligned(&mut self, record: RecordRef<'_>, base: usize, letters: &[u8]) {
         let (seq, qual) = (record.seq(), record.qual());
         let counts_qualities = has_qualities(record);
@@ -176,7 +177,7 @@ impl Told {
         }
     }
 
-    /// Writes how many bases match up to here.
+    /// Writes the number of matching bases up to here.
     fn break_off(&mut self) {
         number(std::mem::take(&mut self.matched), &mut self.md);
     }
@@ -223,7 +224,7 @@ mod tests {
     use super::super::stated::{applied, header};
     use super::*;
 
-    /// NM, MD and UQ that reads get, which are given by position, CIGAR, SEQ and QUAL; `c` is ACGTACGTNNacgt.
+    /// Returns NM, MD and UQ of a read with this position, CIGAR, SEQ and QUAL; `c` is ACGTACGTNNacgt.
     fn told(pos: u32, cigar: &str, seq: &str, qual: &str) -> String {
         fields(&format!("r 0 c {pos} 60 {cigar} * 0 0 {seq} {qual}"))
     }
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_told() {
+    fn differences_are_written() {
         assert_eq!(told(1, "4M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
         assert_eq!(told(1, "4M", "TCGA", "5III"), "NM:i:2 MD:Z:0A2T0 UQ:i:60");
         assert_eq!(told(2, "1S2M2D2M1S", "GCGCGA", "IIIIII"), "NM:i:2 MD:Z:2^TA2 UQ:i:0");
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_stays_and_what_is_not_changes_in_its_place() {
+    fn correct_fields_stay_and_wrong_ones_change_in_their_place() {
         let with = |fields_given: &str| fields(&format!("r 0 c 1 60 4M * 0 0 ACGA IIII {fields_given}"));
         assert_eq!(with("UQ:i:40 XA:i:1 MD:Z:3T0 NM:i:1"), "UQ:i:40 XA:i:1 MD:Z:3T0 NM:i:1");
         assert_eq!(with("UQ:i:4 XA:i:1 MD:Z:4 NM:i:70000"), "UQ:i:40 XA:i:1 MD:Z:3T0 NM:i:1");

@@ -1,4 +1,4 @@
-//! Reads and pairs of reads are looked at, and marked.
+//! Searches adapters in single reads and pairs, and marks them.
 
 use readmill_record::{Error, ReadBatch, Result};
 
@@ -18,7 +18,7 @@ pub struct Marker {
     numbers: Vec<(usize, usize)>,
 }
 
-/// What one thread needs while it marks.
+/// The buffers of one thread.
 #[derive(Default)]
 pub(super) struct Scratch {
     first: Vec<Option<usize>>,
@@ -27,17 +27,17 @@ pub(super) struct Scratch {
 
 /// An adapter in the reads of a template.
 struct Found {
-    /// Where it starts in each, 0-based; nothing if the read ends before.
+    /// Its start in each read, 0-based; `None` if the read ends before.
     starts: [Option<usize>; 2],
-    /// Which of the marker's adapters it is.
+    /// Its index among the marker's adapters.
     adapter: usize,
 }
 
-/// Templates of a batch in which an adapter was found: their numbers, and which adapter it was.
+/// Templates of a batch in which an adapter was found: their numbers, and the index of the adapter.
 pub type FoundIn = Vec<(usize, usize)>;
 
 impl Marker {
-    /// Looks for the adapters of these rules; those that are the same as far as they count are one.
+    /// Creates a marker for the adapters of these rules; adapters that are equal after truncation are merged.
     pub fn new(rules: &AdapterRules) -> Result<Self> {
         for Stringency { least_bases, error_rate } in [rules.single, rules.pair] {
             if least_bases == 0 {
@@ -72,12 +72,12 @@ impl Marker {
         Marker { adapters, rules: rules.clone(), single, first, last, numbers }
     }
 
-    /// One that looks for some of the adapters, in this order.
+    /// Returns a marker for some of the adapters, in this order.
     pub(super) fn only(&self, kept: &[usize]) -> Self {
         Self::of(kept.iter().map(|&at| self.adapters[at].clone()).collect(), &self.rules)
     }
 
-    /// Notes where adapters start in reads, and says in which templates there are any.
+    /// Marks where adapters start in reads; returns the templates that have one.
     pub fn mark(&self, reads: &mut ReadBatch) -> FoundIn {
         let (mut scratch, mut found_in) = (Scratch::default(), Vec::new());
         for template in 0..reads.templates() {
@@ -88,7 +88,7 @@ impl Marker {
         found_in
     }
 
-    /// The same for one template; says which adapter it is.
+    /// The same for one template; returns the index of its adapter.
     pub(super) fn mark_template(
         &self,
         reads: &mut ReadBatch,
@@ -108,7 +108,7 @@ impl Marker {
         Some(found.adapter)
     }
 
-    /// The first adapter that a single read has. (Picard 3.4.0, `adapterTrimIlluminaSingleRead`.)
+    /// Returns the first adapter that a single read has. (Picard 3.4.0, `adapterTrimIlluminaSingleRead`.)
     fn in_single(&self, bases: &[u8], scratch: &mut Scratch) -> Option<Found> {
         self.single.places(bases, &mut scratch.first);
         let mut all = self.numbers.iter().enumerate();
@@ -118,10 +118,10 @@ impl Marker {
         })
     }
 
-    /// The first adapter that both reads have from the same base on; or else the last one that one read has, and the
-    /// other has not, with twice as many bases as it takes. Then the other read ends there, too, if it goes so far; a
-    /// read keeps what an earlier adapter said of it if the last one's start is beyond its end. (Picard 3.4.0,
-    /// `adapterTrimIlluminaPairedReads`.)
+    /// Returns the first adapter that both reads have from the same base on; or else the last one that only
+    /// one read has, with twice the required bases. Then the other read is cut there, too, if it is long
+    /// enough; a read keeps the mark of an earlier adapter if the last one's start is beyond its end. (Picard
+    /// 3.4.0, `adapterTrimIlluminaPairedReads`.)
     fn in_pair(&self, first: &[u8], last: &[u8], scratch: &mut Scratch) -> Option<Found> {
         self.first.places(first, &mut scratch.first);
         self.last.places(last, &mut scratch.last);

@@ -1,19 +1,19 @@
-//! The place in a read from which on it is an adapter.
+//! Finds the place in a read where an adapter starts.
 
 use super::front::{Front, Stretch, up_to};
 use super::rules::Stringency;
 
-/// Adapters that are looked for in reads of one segment, each sequence once.
+/// The adapters to search in reads of one segment, each sequence once.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     sequences: Vec<Vec<u8>>,
-    /// Fronts, and the sequences that begin so.
+    /// Prefix scans, and the sequences with that prefix.
     fronts: Vec<(Front, Vec<usize>)>,
     stringency: Stringency,
 }
 
 impl Search {
-    /// Looks for these sequences, which have a base at least; gives the number of each.
+    /// Creates a search for these sequences, which are not empty; returns the number of each.
     pub(super) fn new<'a>(
         adapters: impl Iterator<Item = &'a [u8]>,
         stringency: Stringency,
@@ -42,8 +42,9 @@ impl Search {
         (Search { sequences, fronts, stringency }, numbers)
     }
 
-    /// Puts into `found`, for each sequence, the last place, 0-based, from which on the read is this adapter: up to the end of
-    /// the read or of the adapter. (Picard 3.4.0, `ClippingUtility.findIndexOfClipSequence`.)
+    /// Writes to `found`, for each sequence, the last place, 0-based, from which the read matches this
+    /// adapter, up to the end of the read or of the adapter. (Picard 3.4.0,
+    /// `ClippingUtility.findIndexOfClipSequence`.)
     pub(super) fn places(&self, bases: &[u8], found: &mut Vec<Option<usize>>) {
         found.clear();
         found.resize(self.sequences.len(), None);
@@ -68,7 +69,8 @@ impl Search {
         }
     }
 
-    /// Whether a read goes on with an adapter. No base but the same one matches; N of the adapter does not count.
+    /// Whether the rest of a read matches an adapter. Only equal bases match; N of the adapter does not
+    /// count.
     fn is_adapter(&self, rest: &[u8], number: usize) -> bool {
         let adapter = &self.sequences[number];
         let mut allowed = self.stringency.mismatches(rest.len().min(adapter.len()));
@@ -87,7 +89,7 @@ impl Search {
 mod tests {
     use super::*;
 
-    /// The rule as it is said, without words of bits.
+    /// The rule, implemented without bit words.
     fn plainly(bases: &[u8], adapter: &[u8], stringency: Stringency) -> Option<usize> {
         let last = bases.len().checked_sub(stringency.least_bases)?;
         (0..=last).rev().find(|&start| {

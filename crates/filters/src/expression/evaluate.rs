@@ -9,7 +9,7 @@ use super::program::{Binary, Id, Junction, Node, Program, Unary};
 use super::text::{Scratch, Text};
 use super::value::{Kind, Value, What, integer};
 
-/// Why an operator cannot take what a record holds.
+/// Why an operator cannot use a record's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Why {
     NotMatchable,
@@ -31,7 +31,7 @@ impl Why {
     }
 }
 
-/// A record's field is not of the kind that an operator needs.
+/// A record's field that is not of the kind that an operator needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Misfit {
     /// The operator.
@@ -39,7 +39,7 @@ pub(super) struct Misfit {
     pub why: Why,
 }
 
-/// A program beside the record it looks at.
+/// The evaluation of a program on a record.
 pub(super) struct Evaluation<'r, 's> {
     pub program: &'r Program,
     pub record: RecordRef<'r>,
@@ -76,7 +76,7 @@ impl<'r> Evaluation<'r, '_> {
         }
     }
 
-    /// The number that a node is, where that takes no calculation.
+    /// Returns the number of a node that needs no calculation.
     fn plain(&self, id: Id) -> Option<f64> {
         match self.program.node(id) {
             Node::Number(number) => Some(*number),
@@ -191,7 +191,7 @@ impl<'r> Evaluation<'r, '_> {
         }))
     }
 
-    /// What a comparison of defined values says; nothing for other operators.
+    /// Compares defined values; `None` for other operators.
     fn compares(
         &mut self,
         operator: Binary,
@@ -215,14 +215,14 @@ impl<'r> Evaluation<'r, '_> {
     }
 }
 
-/// What a comparison of numbers says; nothing for other operators. Undefined compares with nothing.
+/// Compares numbers; `None` for other operators. Comparisons with undefined are false.
 fn compare(operator: Binary, left: f64, right: f64) -> Option<bool> {
     let order = left.partial_cmp(&right);
     let holds = holds_for(operator, order.unwrap_or(Ordering::Equal))?;
     Some(holds && order.is_some())
 }
 
-/// What a comparison says of values in this order; nothing for other operators.
+/// Returns the result of a comparison for values in this order; `None` for other operators.
 fn holds_for(operator: Binary, order: Ordering) -> Option<bool> {
     Some(match operator {
         Binary::Less => order.is_lt(),
@@ -243,7 +243,7 @@ fn number(value: Value<'_>) -> Result<f64, Why> {
     }
 }
 
-/// Length, extremes or mean of bytes. Extremes of none are undefined, their mean is 0.
+/// Returns length, extremes or mean of bytes. Extremes of no bytes are undefined, their mean is 0.
 fn measure(operator: Unary, bytes: &[u8]) -> f64 {
     let or_undefined = |byte: Option<&u8>| byte.map_or(f64::NAN, |&byte| f64::from(byte));
     match operator {
@@ -258,7 +258,7 @@ fn measure(operator: Unary, bytes: &[u8]) -> f64 {
     }
 }
 
-/// The value of an optional field. `CG` is not there where it holds the true CIGAR.
+/// Returns the value of an optional field. `CG` counts as missing where it holds the true CIGAR.
 fn field(record: RecordRef<'_>, tag: Tag) -> Value<'_> {
     let absent = Value { what: What::Nothing, forced: false };
     match record.field(tag) {

@@ -1,4 +1,4 @@
-//! What the header says that records only point to.
+//! Names in the header that records refer to.
 
 use std::collections::HashMap;
 
@@ -25,13 +25,13 @@ impl Names {
         }
     }
 
-    /// The name of a reference sequence, `*` for none.
+    /// Returns the name of a reference sequence, `*` for none.
     pub fn reference(&self, id: i32) -> &[u8] {
         let name = usize::try_from(id).ok().and_then(|id| self.references.get(id));
         name.map_or(b"*", |name| name)
     }
 
-    /// The library of a record's read group; empty if nothing tells.
+    /// Returns the library of a record's read group; empty if unknown.
     pub fn library(&self, record: RecordRef<'_>) -> &[u8] {
         let library = record.read_group().and_then(|group| self.libraries.get(group));
         library.map_or(b"", |library| library)

@@ -1,4 +1,5 @@
-//! Reads the text of an expression into a program, by recursive descent: a function a level of precedence.
+//! Parses the text of an expression into a program, by recursive descent: one function for each level of
+//! precedence.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::value::Kind;
 use super::variable::Variable;
 use super::{literal, pattern};
 
-/// Deepest nesting, so that neither reading nor evaluating an expression exhausts the stack.
+/// Deepest nesting, so that neither parsing nor evaluating an expression exhausts the stack.
 const DEEPEST: u32 = 200;
 
 type Parsed = Result<Id, Fault>;
@@ -25,7 +26,7 @@ const LEVELS: [&[(u8, Binary)]; 5] = [
     &[(b'*', Binary::Times), (b'/', Binary::Divide), (b'%', Binary::Remainder)],
 ];
 
-/// Functions of one operand, and the kind of operand they take.
+/// Functions of one operand, and the kind of their operand.
 const FUNCTIONS: [(&str, Unary, Kind); 8] = [
     ("length", Unary::Length, Kind::Text),
     ("min", Unary::Least, Kind::Text),
@@ -56,7 +57,7 @@ pub(super) fn program(text: &str, header: &Header) -> Result<Program, Fault> {
     Ok(program)
 }
 
-/// What the variables of the program need of the header.
+/// Returns the names in the header that the program's variables need.
 fn names(program: &Program, header: &Header) -> Names {
     let uses = |variables: &[Variable]| {
         program.nodes.iter().any(|node| matches!(node, Node::Variable(v) if variables.contains(v)))
@@ -95,7 +96,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Takes `word` if it comes next, spaces aside; says where it stood.
+    /// Consumes `word` if it comes next, after spaces; returns its offset.
     fn takes(&mut self, word: &[u8]) -> Option<usize> {
         self.skip_spaces();
         let at = self.at;
@@ -116,7 +117,7 @@ impl<'t> Parser<'t> {
         self.program.root()
     }
 
-    /// Refuses an operand that is known not to be of `kind`.
+    /// Returns an error if an operand is known not to be of `kind`.
     fn expect(&self, operand: Id, kind: Kind, what: impl FnOnce() -> String) -> Result<(), Fault> {
         let found = self.kinds[operand as usize];
         if found == kind || found == Kind::Either || kind == Kind::Either {
@@ -127,7 +128,7 @@ impl<'t> Parser<'t> {
         Err(Fault::new(self.program.place(operand), format!("{} needs {needs}, this is {is}", what())))
     }
 
-    /// Reads one level further in.
+    /// Parses one nesting level deeper.
     fn nested(&mut self, read: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
         if self.depth == DEEPEST {
             return self.fault(format!("the expression nests more than {DEEPEST} deep"));
@@ -243,7 +244,7 @@ impl<'t> Parser<'t> {
         self.simple()
     }
 
-    /// What follows a sign: a number may have one more.
+    /// Parses the operand of a sign: a number may have one more sign.
     fn signed(&mut self) -> Parsed {
         self.skip_spaces();
         let at = self.at;
@@ -261,7 +262,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A number, a text, a variable, a field, a function, or an expression in parentheses.
+    /// Parses a number, a text, a variable, a field, a function, or an expression in parentheses.
     fn simple(&mut self) -> Parsed {
         self.skip_spaces();
         let at = self.at;
@@ -310,7 +311,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A variable, or a function and its operands.
+    /// Parses a variable, or a function and its operands.
     fn word(&mut self) -> Parsed {
         let at = self.at;
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
@@ -357,7 +358,7 @@ impl<'t> Parser<'t> {
         Ok(self.push(at, Kind::Number, Node::Binary(Binary::Power, first, second)))
     }
 
-    /// Why no operand can begin here.
+    /// Returns the fault of a text with which no operand can begin.
     fn unexpected(&self) -> Fault {
         match self.peek() {
             None => Fault::new(self.at, "something is missing"),
@@ -366,7 +367,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Why what follows a whole expression does not belong to it.
+    /// Returns the fault of text after a whole expression.
     fn leftover(&self) -> Fault {
         match self.rest() {
             [b'=', ..] => Fault::new(self.at, "= alone is no operator").hint("compare with =="),

@@ -1,4 +1,4 @@
-//! The variables of expressions, and what they are in a record.
+//! The variables of expressions, and their values in a record.
 
 use readmill_record::cigar::{Cigar, HARD_CLIP, SOFT_CLIP};
 use readmill_record::{Flags, RecordRef};
@@ -7,7 +7,7 @@ use super::names::Names;
 use super::text::Text;
 use super::value::{Kind, Value};
 
-/// A variable, by what it stands for.
+/// A variable, by its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
     Cigar,
@@ -74,7 +74,7 @@ const NAMES: [(&str, Variable); 34] = [
 ];
 
 impl Variable {
-    /// The variable called `name`.
+    /// Returns the variable called `name`.
     pub fn named(name: &str) -> Option<Variable> {
         NAMES.iter().find(|(known, _)| *known == name).map(|&(_, variable)| variable)
     }
@@ -88,7 +88,7 @@ impl Variable {
         }
     }
 
-    /// Its value. Positions count from 1, indexes of reference sequences from 0; none is 0 and -1.
+    /// Returns its value. Positions count from 1, indexes of reference sequences from 0; none is 0 and -1.
     pub fn of<'r>(self, record: RecordRef<'r>, names: &'r Names) -> Value<'r> {
         let text = |bytes: &'r [u8]| Value::text(Text::Bytes(bytes));
         match self {
@@ -134,7 +134,7 @@ fn hard_clipped(cigar: Cigar<'_>) -> i64 {
     clipped(ops.next()) + clipped(ops.next_back())
 }
 
-/// Soft-clipped bases at both ends, hard clips aside; a lone soft clip counts once.
+/// Soft-clipped bases at both ends, inside of hard clips; a lone soft clip counts once.
 fn soft_clipped(cigar: Cigar<'_>) -> i64 {
     let mut ops = cigar.ops().peekable();
     let mut inner = ops.len();

@@ -1,4 +1,4 @@
-//! Makes mates know of each other.
+//! Fills in the mate fields of paired reads.
 
 mod lone;
 mod picard;
@@ -16,7 +16,7 @@ use readmill_record::{Batch, Changes, Flags, Header, Result, Span, Step, tag};
 pub use lone::LoneMates;
 use read::{Outcome, Read, Texts};
 
-/// Whose rules.
+/// The tool whose rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// Picard 3.4.0 FixMateInformation, as it is by default.
@@ -35,10 +35,10 @@ impl Rules {
     }
 }
 
-/// Writes RNEXT, PNEXT, TLEN, the flags 0x8 and 0x20, MC and MQ (and, as samtools, ms and 0x2) of reads whose mates
-/// stand beside them: templates must be whole, as aligners and sorts by name leave them. A read without its mate is
-/// counted, and left as it is or told that it has none, as the rules have it; [`LoneMates`] tells whether its mate
-/// stands elsewhere.
+/// Writes RNEXT, PNEXT, TLEN, the flags 0x8 and 0x20, MC and MQ (and, as samtools, ms and 0x2) of reads whose
+/// mates are adjacent: templates must be grouped, as in the output of aligners and sorts by name. A read
+/// without its mate is counted, and by the rules it is unchanged or marked as without mate; [`LoneMates`]
+/// detects mates elsewhere.
 pub struct FixMates {
     rules: Rules,
     references: Arc<[ReferenceSequence]>,
@@ -54,7 +54,7 @@ struct Counts {
     doubled: u64,
 }
 
-/// What is known of the reads of a batch, in memory that goes round.
+/// The reads of a batch, in reusable memory.
 #[derive(Default)]
 struct Scratch {
     reads: Vec<Read>,
@@ -69,12 +69,12 @@ impl FixMates {
         FixMates { rules, references, lone: Arc::default(), counts, scratch }
     }
 
-    /// Where reads without their mates are noted.
+    /// Returns the record of templates that lack a mate.
     pub fn lone_mates(&self) -> Arc<LoneMates> {
         Arc::clone(&self.lone)
     }
 
-    /// Plans what becomes of a template, whose reads are those of `range`.
+    /// Plans the changes of a template, whose reads are those of `range`.
     fn fix(&mut self, batch: &Batch, range: Range<usize>) {
         let Scratch { reads, texts } = &mut self.scratch;
         let spans = &batch.spans[range.clone()];
@@ -95,7 +95,7 @@ impl FixMates {
     }
 }
 
-/// Whether some primary read of a template stands without the other end.
+/// Whether a primary read of a template lacks the other end.
 fn lacks_an_end(reads: &[Read]) -> bool {
     let primaries = reads.iter().filter(|read| read.is(Flags::PAIRED) && read.is_primary());
     let (mut first, mut last) = (0, 0);
@@ -107,7 +107,7 @@ fn lacks_an_end(reads: &[Read]) -> bool {
     first != last
 }
 
-/// Where templates begin and end.
+/// Returns the ranges of templates.
 fn templates(spans: &[Span]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     spans.chunk_by(|a, b| a.stamp.template() == b.stamp.template()).map(move |template| {

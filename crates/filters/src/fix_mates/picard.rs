@@ -1,11 +1,11 @@
-//! The rules of Picard 3.4.0 FixMateInformation (htsjdk 4.2, `SamPairUtil`), by reading and by running it.
+//! The rules of Picard 3.4.0 FixMateInformation (htsjdk 4.2, `SamPairUtil`), from its source and from runs.
 
 use readmill_record::{Batch, Flags, Span};
 
 use super::read::{Becomes, Outcome, Read, Texts};
 
-/// Tells the mates of a template of each other, and supplementary alignments of the other end's primary read.
-/// Secondary alignments and 0x2 stay as they are.
+/// Sets the mate fields of a template's primary reads, and those of supplementary alignments from the other
+/// end's primary read. Secondary alignments and 0x2 do not change.
 pub(super) fn fix(reads: &mut [Read], batch: &Batch, spans: &[Span], texts: &mut Texts) -> Outcome {
     let mut ends = [None, None];
     let mut paired = false;
@@ -44,8 +44,8 @@ pub(super) fn fix(reads: &mut [Read], batch: &Batch, spans: &[Span], texts: &mut
     Outcome::Fixed
 }
 
-/// Tells two primary reads of each other. Of two of which one is mapped, the other takes its place; of two that are not
-/// none has one.
+/// Sets the mate fields of two primary reads. If only one is mapped, the other gets its position; if none is,
+/// none has a position.
 fn tell(reads: &mut [Read], [first, last]: [usize; 2], cigars: &[Option<std::ops::Range<usize>>; 2]) {
     match [first, last].map(|i| reads[i].is_mapped()) {
         [true, false] => (reads[last].ref_id, reads[last].pos) = (reads[first].ref_id, reads[first].pos),
@@ -70,7 +70,7 @@ fn tell(reads: &mut [Read], [first, last]: [usize; 2], cigars: &[Option<std::ops
     reads[last].tlen = tlen.wrapping_neg();
 }
 
-/// From the 5′ base of the first to that of the last, both counted; clips do not count.
+/// Returns the length from the 5′ base of the first to that of the last, inclusive; clips do not count.
 fn template_length(first: &Read, last: &Read) -> i32 {
     if !(first.is_mapped() && last.is_mapped()) || first.ref_id != last.ref_id {
         return 0;

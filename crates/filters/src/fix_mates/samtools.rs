@@ -1,4 +1,4 @@
-//! The rules of samtools 1.24 `fixmate -m`, by reading `bam_mate.c` and by running it.
+//! The rules of samtools 1.24 `fixmate -m`, from `bam_mate.c` and from runs.
 
 use readmill_record::header::ReferenceSequence;
 use readmill_record::realign::Packed;
@@ -10,8 +10,9 @@ use crate::clean_sam;
 /// Bases of a lower quality do not count in a read's score.
 const LEAST_QUALITY: u8 = 15;
 
-/// Sanitises the reads of a template, tells the first two primary ones of each other (each further one takes the
-/// second's place) and supplementary alignments of the other end's primary read. A lone primary read has no mate.
+/// Sanitises the reads of a template, sets the mate fields of the first two primary ones (each further one
+/// replaces the second), and those of supplementary alignments from the other end's primary read. A lone
+/// primary read has no mate.
 pub(super) fn fix(
     reads: &mut [Read],
     batch: &Batch,
@@ -67,7 +68,7 @@ impl Pair<'_> {
         self.batch.record(self.spans[i])
     }
 
-    /// Tells two primary reads of each other.
+    /// Sets the mate fields of two primary reads.
     fn tell(&mut self, a: usize, b: usize) {
         [a, b].into_iter().for_each(|i| self.reads[i].set(Flags::PAIRED, true));
         for (i, mate) in [(b, a), (a, b)] {
@@ -88,7 +89,8 @@ impl Pair<'_> {
         self.reads[b].ms = Becomes::Set(scores[0]);
     }
 
-    /// Tells read `i` of its mate. 0x8 is set and never cleared; an MQ that the mate has none for stays.
+    /// Sets the mate fields of read `i`. 0x8 is set and never cleared; MQ stays if the mate has no mapping
+    /// quality.
     fn point(&mut self, mate: usize, i: usize) {
         let (place, mapped, mapq) =
             (self.reads[mate].place(), self.reads[mate].is_mapped(), self.reads[mate].mapq);
@@ -107,7 +109,7 @@ impl Pair<'_> {
         }
     }
 
-    /// From the 5′ end of one to that of the other, ends being what lies between bases.
+    /// Returns the length from the 5′ end of one to that of the other; ends lie between bases.
     fn template_length(&self, a: usize, b: usize) -> i32 {
         let (a, b) = (&self.reads[a], &self.reads[b]);
         let unmapped = Flags::UNMAPPED | Flags::MATE_UNMAPPED;
@@ -128,22 +130,22 @@ impl Pair<'_> {
     }
 }
 
-/// The start of a forward read, the end of a reverse one, which has a base at least.
+/// Returns the start of a forward read, the end of a reverse one, which has at least one base.
 fn five_prime(read: &Read) -> i64 {
     let pos = i64::from(read.pos);
     if read.is(Flags::REVERSE) { pos + read.span.max(1) } else { pos }
 }
 
-/// The sum of qualities of 15 or more. Where there are none, samtools counts 255 for each base.
+/// Returns the sum of qualities of 15 or more. Without qualities, samtools counts 255 for each base.
 fn score(record: RecordRef<'_>) -> u32 {
     let good = record.qual().iter().filter(|&&quality| quality >= LEAST_QUALITY);
     good.fold(0, |sum: u32, &quality| sum.wrapping_add(u32::from(quality)))
 }
 
-/// What samtools sanitises by default: reads without a place or beyond their sequence are unmapped, alignments end
-/// where their sequence does, unmapped reads have no CIGAR, MAPQ 0 and no NM, MD, CG, SM, and a CIGAR names no
-/// operator twice in a row, nor one without length. 1.24 clips wrongly where more than matches lies beyond the end;
-/// here it is what it is for `--clean-sam`.
+/// Sanitises as samtools does by default: reads without a position or beyond their sequence become unmapped,
+/// alignments end where their sequence does, unmapped reads have no CIGAR, MAPQ 0 and no NM, MD, CG, SM, and
+/// a CIGAR has no operator twice in a row, and none of length 0. 1.24 clips wrongly where other operators
+/// than matches lie beyond the end; here clipping is that of `--clean-sam`.
 fn sanitise(
     read: &mut Read,
     record: RecordRef<'_>,
@@ -173,7 +175,7 @@ fn sanitise(
     }
 }
 
-/// Clips what hangs over; a read of which nothing is left is unmapped.
+/// Clips the overhang; a read of which no aligned base remains becomes unmapped.
 fn trim(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts, overhang: i64) {
     let ops: Vec<Packed> = record.cigar().ops().map(|(op, n)| n << 4 | op).collect();
     let mut clipped = Vec::new();
@@ -188,7 +190,7 @@ fn trim(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts, overhang: i64
     }
 }
 
-/// Makes one operator of equal ones that follow each other, and drops those without length.
+/// Merges equal adjacent operators, and drops those of length 0.
 fn unite(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts) {
     let is_plain = |mut ops: &mut dyn Iterator<Item = (u32, u32)>| {
         let mut last = u32::MAX;

@@ -1,4 +1,4 @@
-//! Numbers of reads by FLAG, as `samtools flagstat` (1.24) counts and words them.
+//! Numbers of reads by FLAG, in the text of `samtools flagstat` (1.24).
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ pub struct Flagstat;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlagstatCounts([[u64; ROWS.len()]; 2]);
 
-/// What a row counts, and the row whose number it is a share of.
+/// The label of a row, and the row that its percentage refers to.
 struct Row(&'static str, Option<usize>);
 
 /// The rows in the order in which they are written.
@@ -88,7 +88,7 @@ impl FlagstatCounts {
         add(OTHER_CONTIG_SURE, elsewhere && record.mapq() >= SURE);
     }
 
-    /// The text of `samtools flagstat`.
+    /// Returns the text of `samtools flagstat`.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (i, Row(name, of)) in ROWS.iter().enumerate() {
@@ -104,7 +104,7 @@ impl FlagstatCounts {
     }
 }
 
-/// A share in percent; samtools divides numbers of 24 bits.
+/// Formats a share in percent; samtools divides numbers of 24 bits.
 fn percent(n: u64, of: u64) -> String {
     if of == 0 {
         return "N/A".to_string();

@@ -1,5 +1,6 @@
-//! The text of `samtools stats`, row by row. Run it with
-//! `READMILL_SAMTOOLS=/path/to/samtools READMILL_READS=reads.bam cargo test -p readmill-filters --test filters stats_beside_samtools -- --ignored`.
+//! Compares with the text of `samtools stats`, row by row. Run it with `READMILL_SAMTOOLS=/path/to/samtools
+//! READMILL_READS=reads.bam cargo test -p readmill-filters --test filters stats_beside_samtools --
+//! --ignored`.
 #![allow(clippy::unwrap_used)]
 
 use crate::expression::random;
@@ -19,7 +20,7 @@ fn samtools(arguments: &[&str]) -> String {
     String::from_utf8(run.stdout).unwrap()
 }
 
-/// The rows that both write.
+/// Returns the rows that both write.
 fn shared(text: &str) -> Vec<&str> {
     let ours_alone = ["# This file", "# The command line"];
     let theirs_alone = [
@@ -44,7 +45,7 @@ fn shared(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !left_out(line)).collect()
 }
 
-/// Our text for reads in SAM, counted in batches of `size` by two counters that are merged.
+/// Returns our text for reads in SAM, counted in batches of `size` by two counters that are merged.
 fn ours(sam: &str, sorted: bool, size: usize) -> String {
     let (head, lines): (Vec<&str>, Vec<&str>) = sam.lines().partition(|line| line.starts_with('@'));
     let header = Header::parse(head.join("\n").as_bytes()).unwrap();

@@ -1,6 +1,6 @@
-//! Whole numbers by name, and tables of them that grow.
+//! Named counters, and histograms that grow.
 
-/// What is counted once a read.
+/// The counters that a read adds to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Count {
     Secondary,
@@ -47,7 +47,7 @@ impl Counts {
     }
 }
 
-/// Numbers by index; what was never counted is 0.
+/// Numbers by index; missing ones are 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram(Vec<u64>);
 
@@ -72,7 +72,7 @@ impl Histogram {
         }
     }
 
-    /// What was counted, by index.
+    /// Returns the numbers that are not 0, by index.
     pub fn counted(&self) -> impl Iterator<Item = (usize, u64)> {
         self.0.iter().copied().enumerate().filter(|&(_, count)| count > 0)
     }
