@@ -22,11 +22,11 @@ pub struct CleanSam {
     ops: Vec<Packed>,
     clipped: Vec<Packed>,
     text: Vec<u8>,
-    counts: Counts,
+    counts: CleanCounts,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct CleanCounts {
     clipped: u64,
     mates: u64,
     mapq: u64,
@@ -38,7 +38,7 @@ impl CleanSam {
     pub fn new(header: &Header) -> Self {
         let lengths = header.references().iter().map(|it| i64::from(it.length)).collect();
         let [ops, clipped] = [const { Vec::new() }; 2];
-        CleanSam { lengths, ops, clipped, text: Vec::new(), counts: Counts::default() }
+        CleanSam { lengths, ops, clipped, text: Vec::new(), counts: CleanCounts::default() }
     }
 
     /// Returns the reference bases between the end of the sequence and `end`, 0-based and exclusive.
@@ -252,7 +252,7 @@ impl Step for CleanSam {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { clipped, mates, mapq, lost } = self.counts;
+        let CleanCounts { clipped, mates, mapq, lost } = self.counts;
         vec![
             ("reads clipped at the end of their reference sequence", clipped - lost),
             ("MC fields clipped at the end of the mate's reference sequence", mates),

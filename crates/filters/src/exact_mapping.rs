@@ -96,7 +96,7 @@ impl Step for ExactMapping {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{header, kept};
+    use super::super::testing::{header, kept};
     use super::*;
 
     #[test]

@@ -45,4 +45,4 @@ pub use select::Select;
 pub use subsample::Subsample;
 
 #[cfg(test)]
-mod stated;
+mod testing;

@@ -50,7 +50,7 @@ impl Step for MinMapq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{header, kept};
+    use super::super::testing::{header, kept};
     use super::*;
 
     #[test]

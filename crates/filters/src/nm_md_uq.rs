@@ -20,19 +20,19 @@ pub struct NmMdUq {
     reference: Reference,
     window: Window,
     contigs: Matched,
-    told: Told,
-    counts: Counts,
+    differences: ReadDifferences,
+    counts: NmMdUqCounts,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct NmMdUqCounts {
     changed: u64,
     baseless: u64,
 }
 
 /// The fields of a read.
 #[derive(Default)]
-struct Told {
+struct ReadDifferences {
     nm: u32,
     uq: u32,
     md: Vec<u8>,
@@ -60,7 +60,13 @@ impl NmMdUq {
     /// The step for reads on the contigs of `header`, which are found in this reference by their names.
     pub fn new(reference: Reference, header: &Header) -> Result<Self> {
         let (window, contigs) = (reference.letters(), Matched::new(&reference, header)?);
-        Ok(NmMdUq { reference, window, contigs, told: Told::default(), counts: Counts::default() })
+        Ok(NmMdUq {
+            reference,
+            window,
+            contigs,
+            differences: ReadDifferences::default(),
+            counts: NmMdUqCounts::default(),
+        })
     }
 
     /// Compares a read with the reference; `false` if there is nothing to compare.
@@ -74,11 +80,11 @@ impl NmMdUq {
             return Ok(false);
         }
         let Some(place) = self.contigs.place(record.ref_id())? else { return Ok(false) };
-        let told = &mut self.told;
-        (told.nm, told.uq, told.matched) = (0, 0, 0);
-        told.md.clear();
-        told.walk(record, &mut self.window, place, pos)?;
-        number(told.matched, &mut told.md);
+        let differences = &mut self.differences;
+        (differences.nm, differences.uq, differences.matched) = (0, 0, 0);
+        differences.md.clear();
+        differences.walk(record, &mut self.window, place, pos)?;
+        number(differences.matched, &mut differences.md);
         Ok(true)
     }
 
@@ -88,16 +94,17 @@ impl NmMdUq {
         out.extend_from_slice(record.raw());
         let says = |tag, n: u32| record.field(tag).and_then(integer) == Some(i64::from(n));
         let mut changed = false;
-        if !says(NM, self.told.nm) {
-            edit::set_field(out, start, NM, &narrow(self.told.nm));
+        if !says(NM, self.differences.nm) {
+            edit::set_field(out, start, NM, &narrow(self.differences.nm));
             changed = true;
         }
-        if record.field(MD).is_none_or(|field| field.kind != b'Z' || field.value != self.told.md) {
-            edit::set_field(out, start, MD, &[b"Z", &self.told.md[..], b"\0"].concat());
+        if record.field(MD).is_none_or(|field| field.kind != b'Z' || field.value != self.differences.md)
+        {
+            edit::set_field(out, start, MD, &[b"Z", &self.differences.md[..], b"\0"].concat());
             changed = true;
         }
-        if has_qualities(record) && !says(UQ, self.told.uq) {
-            edit::set_field(out, start, UQ, &narrow(self.told.uq));
+        if has_qualities(record) && !says(UQ, self.differences.uq) {
+            edit::set_field(out, start, UQ, &narrow(self.differences.uq));
             changed = true;
         }
         changed
@@ -118,7 +125,7 @@ fn narrow(n: u32) -> Vec<u8> {
     }
 }
 
-impl Told {
+impl ReadDifferences {
     /// Compares along the alignment, up to the end of the read and of the contig.
     fn walk(
         &mut self,
@@ -191,8 +198,8 @@ impl Step for NmMdUq {
     fn fork(&self) -> Box<dyn Step> {
         let (reference, contigs) = (self.reference.clone(), self.contigs.clone());
         let window = reference.letters();
-        let (told, counts) = Default::default();
-        Box::new(NmMdUq { reference, window, contigs, told, counts })
+        let (differences, counts) = Default::default();
+        Box::new(NmMdUq { reference, window, contigs, differences, counts })
     }
 
     fn changes(&self) -> Changes {
@@ -221,11 +228,11 @@ impl Step for NmMdUq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{applied, header};
+    use super::super::testing::{applied, header};
     use super::*;
 
     /// Returns NM, MD and UQ of a read with this position, CIGAR, SEQ and QUAL; `c` is ACGTACGTNNacgt.
-    fn told(pos: u32, cigar: &str, seq: &str, qual: &str) -> String {
+    fn differences(pos: u32, cigar: &str, seq: &str, qual: &str) -> String {
         fields(&format!("r 0 c {pos} 60 {cigar} * 0 0 {seq} {qual}"))
     }
 
@@ -241,18 +248,18 @@ mod tests {
 
     #[test]
     fn differences_are_written() {
-        assert_eq!(told(1, "4M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
-        assert_eq!(told(1, "4M", "TCGA", "5III"), "NM:i:2 MD:Z:0A2T0 UQ:i:60");
-        assert_eq!(told(2, "1S2M2D2M1S", "GCGCGA", "IIIIII"), "NM:i:2 MD:Z:2^TA2 UQ:i:0");
-        assert_eq!(told(1, "2M2D2M", "ACCC", "IIII"), "NM:i:3 MD:Z:2^GT0A1 UQ:i:40");
-        assert_eq!(told(1, "2M3I2M", "ACTTTGT", "IIIIIII"), "NM:i:3 MD:Z:4 UQ:i:0");
-        assert_eq!(told(1, "2M4N2M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
-        assert_eq!(told(3, "2=1X1=", "GTTC", "IIII"), "NM:i:1 MD:Z:2A1 UQ:i:40");
-        assert_eq!(told(7, "8M", "GTNAAGGT", "IIIIII!I"), "NM:i:2 MD:Z:3N1C2 UQ:i:80");
-        assert_eq!(told(11, "4M", "TTTT", "!!!I"), "NM:i:3 MD:Z:0A0C0G1 UQ:i:0", "upper case");
-        assert_eq!(told(1, "4M", "A==R", "IIII"), "NM:i:1 MD:Z:3T0 UQ:i:40");
-        assert_eq!(told(1, "4M", "ACGA", "*"), "NM:i:1 MD:Z:3T0", "no qualities, no UQ");
-        assert_eq!(told(13, "4M", "GTAA", "IIII"), "NM:i:0 MD:Z:2 UQ:i:0", "beyond the contig");
+        assert_eq!(differences(1, "4M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
+        assert_eq!(differences(1, "4M", "TCGA", "5III"), "NM:i:2 MD:Z:0A2T0 UQ:i:60");
+        assert_eq!(differences(2, "1S2M2D2M1S", "GCGCGA", "IIIIII"), "NM:i:2 MD:Z:2^TA2 UQ:i:0");
+        assert_eq!(differences(1, "2M2D2M", "ACCC", "IIII"), "NM:i:3 MD:Z:2^GT0A1 UQ:i:40");
+        assert_eq!(differences(1, "2M3I2M", "ACTTTGT", "IIIIIII"), "NM:i:3 MD:Z:4 UQ:i:0");
+        assert_eq!(differences(1, "2M4N2M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
+        assert_eq!(differences(3, "2=1X1=", "GTTC", "IIII"), "NM:i:1 MD:Z:2A1 UQ:i:40");
+        assert_eq!(differences(7, "8M", "GTNAAGGT", "IIIIII!I"), "NM:i:2 MD:Z:3N1C2 UQ:i:80");
+        assert_eq!(differences(11, "4M", "TTTT", "!!!I"), "NM:i:3 MD:Z:0A0C0G1 UQ:i:0", "upper case");
+        assert_eq!(differences(1, "4M", "A==R", "IIII"), "NM:i:1 MD:Z:3T0 UQ:i:40");
+        assert_eq!(differences(1, "4M", "ACGA", "*"), "NM:i:1 MD:Z:3T0", "no qualities, no UQ");
+        assert_eq!(differences(13, "4M", "GTAA", "IIII"), "NM:i:0 MD:Z:2 UQ:i:0", "beyond the contig");
     }
 
     #[test]
@@ -272,7 +279,7 @@ mod tests {
         let reference = Reference::open(file.path(), &readmill_record::Ledger::unlimited()).unwrap();
         let header = header("@SQ SN:c LN:14;@SQ SN:d LN:9");
         let mut step = NmMdUq::new(reference, &header).unwrap();
-        let mut batch = super::super::stated::batch(&header, &["r 0 d 1 60 4M * 0 0 ACGT IIII"]);
+        let mut batch = super::super::testing::batch(&header, &["r 0 d 1 60 4M * 0 0 ACGT IIII"]);
         assert!(step.apply(&mut batch).is_err());
     }
 }

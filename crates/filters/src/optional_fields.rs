@@ -101,7 +101,7 @@ impl Step for OptionalFields {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{applied, header};
+    use super::super::testing::{applied, header};
     use super::*;
 
     const FIELDS: &str = "XA:A:c NM:i:3 RG:Z:g MD:Z:4 NM:i:4 XB:B:s,1,-2 XF:f:0.5";

@@ -90,7 +90,7 @@ impl Step for Overlap {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{header, kept};
+    use super::super::testing::{header, kept};
     use super::*;
 
     fn step(bed: &str) -> Result<Overlap> {

@@ -208,7 +208,7 @@ impl Step for RenameContigs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{applied, header};
+    use super::super::testing::{applied, header};
     use super::*;
 
     fn table(pairs: &[(&str, &str)]) -> HashMap<Vec<u8>, Vec<u8>> {

@@ -20,13 +20,13 @@ pub struct Marker {
 
 /// The buffers of one thread.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(super) struct MarkerBuffers {
     first: Vec<Option<usize>>,
     last: Vec<Option<usize>>,
 }
 
 /// An adapter in the reads of a template.
-struct Found {
+struct AdapterMatch {
     /// Its start in each read, 0-based; `None` if the read ends before.
     starts: [Option<usize>; 2],
     /// Its index among the marker's adapters.
@@ -79,7 +79,7 @@ impl Marker {
 
     /// Marks where adapters start in reads; returns the templates that have one.
     pub fn mark(&self, reads: &mut ReadBatch) -> FoundIn {
-        let (mut scratch, mut found_in) = (Scratch::default(), Vec::new());
+        let (mut scratch, mut found_in) = (MarkerBuffers::default(), Vec::new());
         for template in 0..reads.templates() {
             if let Some(adapter) = self.mark_template(reads, template, &mut scratch) {
                 found_in.push((template, adapter));
@@ -93,7 +93,7 @@ impl Marker {
         &self,
         reads: &mut ReadBatch,
         template: usize,
-        scratch: &mut Scratch,
+        scratch: &mut MarkerBuffers,
     ) -> Option<usize> {
         let segments = reads.segments().max(1);
         let at = template * segments;
@@ -109,12 +109,12 @@ impl Marker {
     }
 
     /// Returns the first adapter that a single read has. (Picard 3.4.0, `adapterTrimIlluminaSingleRead`.)
-    fn in_single(&self, bases: &[u8], scratch: &mut Scratch) -> Option<Found> {
+    fn in_single(&self, bases: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
         self.single.places(bases, &mut scratch.first);
         let mut all = self.numbers.iter().enumerate();
         all.find_map(|(adapter, &(first, _))| {
             let start = scratch.first[first]?;
-            Some(Found { starts: [Some(start), None], adapter })
+            Some(AdapterMatch { starts: [Some(start), None], adapter })
         })
     }
 
@@ -122,14 +122,14 @@ impl Marker {
     /// one read has, with twice the required bases. Then the other read is cut there, too, if it is long
     /// enough; a read keeps the mark of an earlier adapter if the last one's start is beyond its end. (Picard
     /// 3.4.0, `adapterTrimIlluminaPairedReads`.)
-    fn in_pair(&self, first: &[u8], last: &[u8], scratch: &mut Scratch) -> Option<Found> {
+    fn in_pair(&self, first: &[u8], last: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
         self.first.places(first, &mut scratch.first);
         self.last.places(last, &mut scratch.last);
-        let mut one_sided: Option<Found> = None;
+        let mut one_sided: Option<AdapterMatch> = None;
         for (adapter, &(in_first, in_last)) in self.numbers.iter().enumerate() {
             let (start, len) = match (scratch.first[in_first], scratch.last[in_last]) {
                 (Some(one), Some(other)) if one == other => {
-                    return Some(Found { starts: [Some(one); 2], adapter });
+                    return Some(AdapterMatch { starts: [Some(one); 2], adapter });
                 }
                 (Some(start), None) => (start, first.len()),
                 (None, Some(start)) => (start, last.len()),
@@ -141,7 +141,7 @@ impl Marker {
             let before = one_sided.map_or([None; 2], |found| found.starts);
             let ends = |len: usize, before| if len > start { Some(start) } else { before };
             let starts = [ends(first.len(), before[0]), ends(last.len(), before[1])];
-            one_sided = Some(Found { starts, adapter });
+            one_sided = Some(AdapterMatch { starts, adapter });
         }
         one_sided
     }

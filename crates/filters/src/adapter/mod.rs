@@ -6,8 +6,8 @@
 //! found, which depends on the order of the input: [`Kept`] holds the remaining list, once [`Tally`] has seen
 //! enough templates, in that order; marks that were made meanwhile are corrected.
 
-mod front;
 mod marker;
+mod prefix_scan;
 mod pruning;
 mod rules;
 mod search;

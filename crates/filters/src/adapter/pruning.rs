@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use readmill_record::ReadBatch;
 
-use super::marker::{Marker, Scratch};
+use super::marker::{Marker, MarkerBuffers};
 use super::rules::Pruning;
 
 /// Adapters found in the templates of one input so far, in its order.
@@ -34,7 +34,7 @@ impl Marker {
         found_in: &[(usize, usize)],
         reads: &mut ReadBatch,
     ) {
-        let mut scratch = Scratch::default();
+        let mut scratch = MarkerBuffers::default();
         for &(template, adapter) in found_in {
             if let Some(marker) = kept.0.get() {
                 clear(reads, template);

@@ -1,6 +1,6 @@
 //! Finds the place in a read where an adapter starts.
 
-use super::front::{Front, Stretch, up_to};
+use super::prefix_scan::{BaseBlock, PrefixScan, up_to};
 use super::rules::Stringency;
 
 /// The adapters to search in reads of one segment, each sequence once.
@@ -8,7 +8,7 @@ use super::rules::Stringency;
 pub(super) struct Search {
     sequences: Vec<Vec<u8>>,
     /// Prefix scans, and the sequences with that prefix.
-    fronts: Vec<(Front, Vec<usize>)>,
+    scans: Vec<(PrefixScan, Vec<usize>)>,
     stringency: Stringency,
 }
 
@@ -28,18 +28,18 @@ impl Search {
         let numbers = adapters.map(number).collect();
         let mut shared: Vec<(&[u8], Vec<usize>)> = Vec::new();
         for (number, sequence) in sequences.iter().enumerate() {
-            let front = Front::of(sequence);
-            match shared.iter_mut().find(|(known, _)| *known == front) {
+            let prefix_scan = PrefixScan::of(sequence);
+            match shared.iter_mut().find(|(known, _)| *known == prefix_scan) {
                 Some((_, numbers)) => numbers.push(number),
-                None => shared.push((front, vec![number])),
+                None => shared.push((prefix_scan, vec![number])),
             }
         }
-        let front = |(bases, numbers): (&[u8], Vec<usize>)| {
+        let prefix_scan = |(bases, numbers): (&[u8], Vec<usize>)| {
             let longest = numbers.iter().map(|&number| sequences[number].len()).max().unwrap_or(0);
-            (Front::new(bases, |left| stringency.mismatches(left), longest), numbers)
+            (PrefixScan::new(bases, |left| stringency.mismatches(left), longest), numbers)
         };
-        let fronts = shared.into_iter().map(front).collect();
-        (Search { sequences, fronts, stringency }, numbers)
+        let scans = shared.into_iter().map(prefix_scan).collect();
+        (Search { sequences, scans, stringency }, numbers)
     }
 
     /// Writes to `found`, for each sequence, the last place, 0-based, from which the read matches this
@@ -51,9 +51,9 @@ impl Search {
         let Some(last) = bases.len().checked_sub(self.stringency.least_bases) else { return };
         let mut behind = None;
         for block in (0..=last / 64).rev() {
-            let stretch = Stretch::new(bases, block, behind.as_ref());
-            for (front, numbers) in &self.fronts {
-                let mut places = front.places(&stretch, bases.len()) & up_to(last + 1, block);
+            let block_bases = BaseBlock::new(bases, block, behind.as_ref());
+            for (prefix_scan, numbers) in &self.scans {
+                let mut places = prefix_scan.places(&block_bases, bases.len()) & up_to(last + 1, block);
                 while places != 0 {
                     let bit = places.ilog2() as usize;
                     places ^= 1 << bit;
@@ -65,7 +65,7 @@ impl Search {
                     }
                 }
             }
-            behind = Some(stretch);
+            behind = Some(block_bases);
         }
     }
 

@@ -94,9 +94,9 @@ impl AdapterPair {
     /// Returns the pair with at most the first `bases` bases of each sequence, and no N at their ends.
     pub(super) fn truncated(&self, bases: usize) -> Result<Self> {
         let cut = |sequence: &[u8]| {
-            let front = &sequence[..sequence.len().min(bases)];
-            let end = front.iter().rposition(|&base| base != b'N').map_or(0, |last| last + 1);
-            front[..end].to_vec()
+            let prefix_scan = &sequence[..sequence.len().min(bases)];
+            let end = prefix_scan.iter().rposition(|&base| base != b'N').map_or(0, |last| last + 1);
+            prefix_scan[..end].to_vec()
         };
         let pair = AdapterPair { first: cut(&self.first), last: cut(&self.last) };
         if pair.first.is_empty() || pair.last.is_empty() {

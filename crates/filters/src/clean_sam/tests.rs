@@ -1,6 +1,6 @@
 //! Compares with results of Picard 3.4.0 CleanSam on a sequence of 100 bases.
 
-use super::super::stated::{applied, header};
+use super::super::testing::{applied, header};
 use super::*;
 
 /// The read from column 2 to 6 after the step, and its MC.

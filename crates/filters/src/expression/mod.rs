@@ -41,14 +41,14 @@ use readmill_record::{Error, Header, RecordRef, Result};
 use evaluate::Evaluation;
 use fault::Fault;
 use program::Program;
-use text::Scratch;
+use text::TextBuffers;
 
 /// A condition on a record.
 #[derive(Clone)]
 pub struct Expression {
     text: Box<str>,
     program: Program,
-    scratch: Scratch,
+    scratch: TextBuffers,
 }
 
 impl Expression {
@@ -56,7 +56,7 @@ impl Expression {
     /// and libraries. An error shows the wrong place in the expression.
     pub fn parse(text: &str, header: &Header) -> Result<Self> {
         let program = parse::program(text, header).map_err(|fault| fault.shown(text))?;
-        Ok(Expression { text: text.into(), program, scratch: Scratch::default() })
+        Ok(Expression { text: text.into(), program, scratch: TextBuffers::default() })
     }
 
     /// Returns the expression as it was written.
@@ -78,7 +78,7 @@ impl Expression {
     #[cold]
     fn refusal(&self, misfit: evaluate::Misfit) -> Error {
         let at = self.program.place(misfit.node);
-        let fault = Fault::new(at, format!("{} in this record", misfit.why.words()));
+        let fault = Fault::new(at, format!("{} in this record", misfit.reason.words()));
         let mut error = fault.shown(&self.text);
         error.kind = readmill_record::ErrorKind::Input;
         error.hint("ask for the field's kind first, or compare it as what it is")

@@ -6,13 +6,13 @@ use readmill_record::{Header, RecordRef};
 
 /// Names of reference sequences and libraries; empty where no variable needs them.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct HeaderNames {
     references: Vec<Box<[u8]>>,
     /// LB of each read group.
     libraries: HashMap<Box<[u8]>, Box<[u8]>>,
 }
 
-impl Names {
+impl HeaderNames {
     pub fn take_references(&mut self, header: &Header) {
         self.references = header.references().iter().map(|it| it.name.as_slice().into()).collect();
     }

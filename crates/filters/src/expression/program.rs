@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_record::tag::Tag;
 use regex::bytes::Regex;
 
-use super::names::Names;
+use super::names::HeaderNames;
 use super::variable::Variable;
 
 /// Index of a node in its program.
@@ -80,7 +80,7 @@ pub(super) struct Program {
     pub nodes: Vec<Node>,
     /// The offset of each node in the text: of operators, that of the operator.
     pub places: Vec<u32>,
-    pub names: Arc<Names>,
+    pub names: Arc<HeaderNames>,
 }
 
 impl Program {

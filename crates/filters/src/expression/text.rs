@@ -15,7 +15,7 @@ pub(super) enum Text<'r> {
 
 /// The buffers for the formatted texts of one record.
 #[derive(Clone, Default)]
-pub(super) struct Scratch {
+pub(super) struct TextBuffers {
     seq: Vec<u8>,
     cigar: Vec<u8>,
     has_seq: bool,
@@ -35,13 +35,13 @@ static PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-impl Scratch {
+impl TextBuffers {
     /// Starts a new record.
     pub fn begin(&mut self) {
         (self.has_seq, self.has_cigar) = (false, false);
     }
 
-    /// Formats `text`, for [`Scratch::bytes`].
+    /// Formats `text`, for [`TextBuffers::bytes`].
     pub fn write(&mut self, record: RecordRef<'_>, text: Text<'_>) {
         match text {
             Text::Bytes(_) => {}

@@ -4,7 +4,7 @@ use super::text::Text;
 
 /// The static kind of a value, known at compile time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Number,
     Text,
     /// An optional field, whose type depends on the record.
@@ -12,7 +12,7 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What<'r> {
+pub(super) enum ValueContent<'r> {
     /// A number; NaN is undefined.
     Number(f64),
     Text(Text<'r>),
@@ -25,30 +25,30 @@ pub(super) enum What<'r> {
 /// A value, and whether it is true regardless of its content: fields are true if they exist.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value<'r> {
-    pub what: What<'r>,
+    pub what: ValueContent<'r>,
     pub forced: bool,
 }
 
 impl<'r> Value<'r> {
     /// Neither a number nor a text, and false.
-    pub const UNDEFINED: Value<'static> = Value { what: What::Number(f64::NAN), forced: false };
+    pub const UNDEFINED: Value<'static> = Value { what: ValueContent::Number(f64::NAN), forced: false };
 
     pub fn number(number: f64) -> Self {
-        Value { what: What::Number(number), forced: false }
+        Value { what: ValueContent::Number(number), forced: false }
     }
 
     pub fn text(text: Text<'r>) -> Self {
-        Value { what: What::Text(text), forced: false }
+        Value { what: ValueContent::Text(text), forced: false }
     }
 
     /// Creates a truth value.
     pub fn answer(answer: bool) -> Self {
-        Value { what: What::Number(f64::from(u8::from(answer))), forced: answer }
+        Value { what: ValueContent::Number(f64::from(u8::from(answer))), forced: answer }
     }
 
     /// Creates a result of arithmetic: true unless it is 0.
     pub fn result(number: f64) -> Self {
-        Value { what: What::Number(number), forced: number != 0.0 }
+        Value { what: ValueContent::Number(number), forced: number != 0.0 }
     }
 
     /// Creates a function's result for `self`, which keeps its truth, unless there is no result.
@@ -56,15 +56,15 @@ impl<'r> Value<'r> {
         if number.is_nan() {
             return Value::UNDEFINED;
         }
-        Value { what: What::Number(number), forced: self.forced }
+        Value { what: ValueContent::Number(number), forced: self.forced }
     }
 
     /// Whether it is defined.
     pub fn is_defined(&self) -> bool {
         match self.what {
-            What::Number(number) => !number.is_nan(),
-            What::Text(_) | What::Array => true,
-            What::Nothing => false,
+            ValueContent::Number(number) => !number.is_nan(),
+            ValueContent::Text(_) | ValueContent::Array => true,
+            ValueContent::Nothing => false,
         }
     }
 
@@ -77,9 +77,9 @@ impl<'r> Value<'r> {
     pub fn holds(&self) -> bool {
         self.forced
             || match self.what {
-                What::Number(number) => number != 0.0 && !number.is_nan(),
-                What::Text(_) | What::Array => true,
-                What::Nothing => false,
+                ValueContent::Number(number) => number != 0.0 && !number.is_nan(),
+                ValueContent::Text(_) | ValueContent::Array => true,
+                ValueContent::Nothing => false,
             }
     }
 
@@ -87,9 +87,9 @@ impl<'r> Value<'r> {
     pub fn is_denied(&self) -> bool {
         !self.forced
             && match self.what {
-                What::Number(number) => number.is_nan() || integer(number) == 0,
-                What::Text(_) | What::Array => false,
-                What::Nothing => true,
+                ValueContent::Number(number) => number.is_nan() || integer(number) == 0,
+                ValueContent::Text(_) | ValueContent::Array => false,
+                ValueContent::Nothing => true,
             }
     }
 }

@@ -3,9 +3,9 @@
 use readmill_record::cigar::{Cigar, HARD_CLIP, SOFT_CLIP};
 use readmill_record::{Flags, RecordRef};
 
-use super::names::Names;
+use super::names::HeaderNames;
 use super::text::Text;
-use super::value::{Kind, Value};
+use super::value::{Value, ValueKind};
 
 /// A variable, by its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,17 +79,17 @@ impl Variable {
         NAMES.iter().find(|(known, _)| *known == name).map(|&(_, variable)| variable)
     }
 
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ValueKind {
         match self {
             V::Cigar | V::Library | V::MateRefName | V::QueryName | V::Qual | V::RefName | V::Seq => {
-                Kind::Text
+                ValueKind::Text
             }
-            _ => Kind::Number,
+            _ => ValueKind::Number,
         }
     }
 
     /// Returns its value. Positions count from 1, indexes of reference sequences from 0; none is 0 and -1.
-    pub fn of<'r>(self, record: RecordRef<'r>, names: &'r Names) -> Value<'r> {
+    pub fn of<'r>(self, record: RecordRef<'r>, names: &'r HeaderNames) -> Value<'r> {
         let text = |bytes: &'r [u8]| Value::text(Text::Bytes(bytes));
         match self {
             V::Cigar => Value::text(Text::Cigar),

@@ -14,7 +14,7 @@ use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Changes, Flags, Header, Result, Span, Step, tag};
 
 pub use lone::LoneMates;
-use read::{Outcome, Read, Texts};
+use read::{PlannedRead, TemplateOutcome, Texts};
 
 /// The tool whose rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +43,12 @@ pub struct FixMates {
     rules: Rules,
     references: Arc<[ReferenceSequence]>,
     lone: Arc<LoneMates>,
-    counts: Counts,
-    scratch: Scratch,
+    counts: MateCounts,
+    scratch: TemplateBuffers,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct MateCounts {
     fixed: u64,
     lone: u64,
     doubled: u64,
@@ -56,8 +56,8 @@ struct Counts {
 
 /// The reads of a batch, in reusable memory.
 #[derive(Default)]
-struct Scratch {
-    reads: Vec<Read>,
+struct TemplateBuffers {
+    reads: Vec<PlannedRead>,
     texts: Texts,
 }
 
@@ -76,7 +76,7 @@ impl FixMates {
 
     /// Plans the changes of a template, whose reads are those of `range`.
     fn fix(&mut self, batch: &Batch, range: Range<usize>) {
-        let Scratch { reads, texts } = &mut self.scratch;
+        let TemplateBuffers { reads, texts } = &mut self.scratch;
         let spans = &batch.spans[range.clone()];
         let reads = &mut reads[range];
         let outcome = match self.rules {
@@ -84,19 +84,19 @@ impl FixMates {
             Rules::Samtools => samtools::fix(reads, batch, spans, texts, &self.references),
         };
         match outcome {
-            Outcome::Single => {}
-            Outcome::Fixed => self.counts.fixed += 1,
-            Outcome::Doubled => self.counts.doubled += 1,
-            Outcome::Lone => self.counts.lone += 1,
+            TemplateOutcome::Single => {}
+            TemplateOutcome::Fixed => self.counts.fixed += 1,
+            TemplateOutcome::Doubled => self.counts.doubled += 1,
+            TemplateOutcome::Lone => self.counts.lone += 1,
         }
-        if outcome == Outcome::Lone || lacks_an_end(reads) {
+        if outcome == TemplateOutcome::Lone || lacks_an_end(reads) {
             self.lone.note(batch.record(spans[0]).qname());
         }
     }
 }
 
 /// Whether a primary read of a template lacks the other end.
-fn lacks_an_end(reads: &[Read]) -> bool {
+fn lacks_an_end(reads: &[PlannedRead]) -> bool {
     let primaries = reads.iter().filter(|read| read.is(Flags::PAIRED) && read.is_primary());
     let (mut first, mut last) = (0, 0);
     primaries.for_each(|read| match (read.is(Flags::FIRST), read.is(Flags::LAST)) {
@@ -142,7 +142,7 @@ impl Step for FixMates {
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         self.scratch.texts.clear();
         self.scratch.reads.clear();
-        self.scratch.reads.extend(batch.records().map(|(_, record)| Read::of(record)));
+        self.scratch.reads.extend(batch.records().map(|(_, record)| PlannedRead::of(record)));
         let ranges: Vec<Range<usize>> = templates(&batch.spans).collect();
         let before = self.counts;
         for range in ranges {
@@ -151,7 +151,7 @@ impl Step for FixMates {
         let lone = self.counts.lone - before.lone;
         let whole = self.counts.fixed - before.fixed + self.counts.doubled - before.doubled;
         self.lone.count(lone, lone + whole);
-        let Scratch { reads, texts } = &self.scratch;
+        let TemplateBuffers { reads, texts } = &self.scratch;
         let (mut reads, appends) = (reads.iter(), self.rules == Rules::Samtools);
         batch.rewrite(|_, record, out| {
             if let Some(read) = reads.next() {

@@ -13,7 +13,7 @@ const MS: Tag = *b"ms";
 
 /// The result for a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum TemplateOutcome {
     /// It has no mates.
     Single,
     /// The mate fields were set.
@@ -26,7 +26,7 @@ pub(super) enum Outcome {
 
 /// The change of an optional field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Becomes<T> {
+pub(super) enum FieldChange<T> {
     /// It does not change.
     #[default]
     Same,
@@ -50,7 +50,7 @@ impl Texts {
     }
 
     /// Appends the CIGAR of a read as text.
-    pub(super) fn cigar(&mut self, read: &Read, record: RecordRef<'_>) -> Range<usize> {
+    pub(super) fn cigar(&mut self, read: &PlannedRead, record: RecordRef<'_>) -> Range<usize> {
         let start = self.text.len();
         match &read.cigar {
             None => realign::write(record.cigar().ops(), &mut self.text),
@@ -64,7 +64,7 @@ impl Texts {
 }
 
 /// A read with its planned changes. Positions are 0-based, -1 is none.
-pub(super) struct Read {
+pub(super) struct PlannedRead {
     pub(super) flags: u16,
     pub(super) ref_id: i32,
     pub(super) pos: i32,
@@ -78,16 +78,16 @@ pub(super) struct Read {
     pub(super) cigar: Option<Range<usize>>,
     /// Whether NM, MD, CG and SM are removed.
     pub(super) strips: bool,
-    pub(super) mq: Becomes<u8>,
+    pub(super) mq: FieldChange<u8>,
     /// The CIGAR of the mate, in [`Texts::text`].
-    pub(super) mc: Becomes<Range<usize>>,
-    pub(super) ms: Becomes<u32>,
+    pub(super) mc: FieldChange<Range<usize>>,
+    pub(super) ms: FieldChange<u32>,
 }
 
-impl Read {
+impl PlannedRead {
     /// Takes a read without changes.
     pub(super) fn of(record: RecordRef<'_>) -> Self {
-        Read {
+        PlannedRead {
             flags: record.flags().0,
             ref_id: record.ref_id(),
             pos: record.pos(),
@@ -98,9 +98,9 @@ impl Read {
             span: record.cigar().reference_length(),
             cigar: None,
             strips: false,
-            mq: Becomes::Same,
-            mc: Becomes::Same,
-            ms: Becomes::Same,
+            mq: FieldChange::Same,
+            mc: FieldChange::Same,
+            ms: FieldChange::Same,
         }
     }
 
@@ -180,7 +180,7 @@ fn narrow(n: u32) -> Vec<u8> {
     u8::try_from(n).map_or_else(|_| wide(n), |n| vec![b'C', n])
 }
 
-impl<T> Becomes<T> {
+impl<T> FieldChange<T> {
     /// Applies the change to the field `tag` of the record that starts at `start` of `out` and reaches to its
     /// end.
     fn write(
@@ -192,9 +192,9 @@ impl<T> Becomes<T> {
         value: impl FnOnce(&T) -> Vec<u8>,
     ) {
         let value = match self {
-            Becomes::Same => return,
-            Becomes::Gone => return edit::remove(out, start, tag),
-            Becomes::Set(it) => value(it),
+            FieldChange::Same => return,
+            FieldChange::Gone => return edit::remove(out, start, tag),
+            FieldChange::Set(it) => value(it),
         };
         let fields = start + RecordRef::new(&out[start..]).fields_start();
         if let Some(found) = tag::locate(&out[fields..], tag).filter(|_| appends) {

@@ -1,6 +1,6 @@
 //! Compares with results of Picard 3.4.0 FixMateInformation and of samtools 1.24 `fixmate -m`.
 
-use super::super::stated::{applied, header};
+use super::super::testing::{applied, header};
 use super::*;
 
 const BASES: &str = "ACGTACGTAC";

@@ -73,12 +73,12 @@ impl Sums {
 
 /// The sums of all reads, and of those that pass quality controls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Set {
+struct SumSet {
     all: Sums,
     pass: Sums,
 }
 
-impl Set {
+impl SumSet {
     fn add(&mut self, crcs: [u32; 4], passes: bool) {
         self.all.add(crcs);
         if passes {
@@ -90,9 +90,9 @@ impl Set {
 /// The checksums of all reads and of each read group.
 #[derive(Clone, Debug, Default)]
 pub struct SequencingSums {
-    all: Set,
-    without_group: Set,
-    groups: BTreeMap<Vec<u8>, Set>,
+    all: SumSet,
+    without_group: SumSet,
+    groups: BTreeMap<Vec<u8>, SumSet>,
     /// Memory for SEQ and QUAL as text.
     seq: Vec<u8>,
     qual: Vec<u8>,
@@ -198,7 +198,7 @@ impl SequencingSums {
 
     /// Returns every set with its name: all reads, those without a read group, and those of each read group
     /// in the order of their names.
-    fn sets<'a>(&'a self, without: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a Set)> {
+    fn sets<'a>(&'a self, without: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a SumSet)> {
         let groups = self.groups.iter().map(|(name, set)| (&name[..], set));
         [(&b"all"[..], &self.all), (without, &self.without_group)].into_iter().chain(groups)
     }
@@ -238,7 +238,7 @@ impl Tally for SequencingChecksum {
     }
 
     fn merge(&self, into: &mut SequencingSums, from: SequencingSums) {
-        let merge = |into: &mut Set, from: &Set| {
+        let merge = |into: &mut SumSet, from: &SumSet| {
             into.all.merge(&from.all);
             into.pass.merge(&from.pass);
         };

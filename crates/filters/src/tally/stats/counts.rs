@@ -29,9 +29,9 @@ pub(super) enum Count {
 
 /// Counts by name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts([u64; Count::CigarBases as usize + 1]);
+pub(super) struct NamedCounts([u64; Count::CigarBases as usize + 1]);
 
-impl Counts {
+impl NamedCounts {
     pub fn add(&mut self, count: Count, n: u64) {
         self.0[count as usize] += n;
     }
@@ -40,7 +40,7 @@ impl Counts {
         self.0[count as usize]
     }
 
-    pub fn merge(&mut self, from: &Counts) {
+    pub fn merge(&mut self, from: &NamedCounts) {
         for (into, from) in self.0.iter_mut().zip(from.0) {
             *into += from;
         }

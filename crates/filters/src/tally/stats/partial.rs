@@ -3,7 +3,7 @@
 use readmill_record::cigar::HARD_CLIP;
 use readmill_record::{Flags, RecordRef};
 
-use super::counts::{Count, Counts, Histogram};
+use super::counts::{Count, Histogram, NamedCounts};
 use super::cycles::{Bases, Qualities};
 use super::indels::Indels;
 use super::insert_sizes::InsertSizes;
@@ -24,7 +24,7 @@ const MAPPING: u32 = 0b1_1000_0011;
 /// The counts of one thread.
 #[derive(Clone, Debug, Default)]
 pub struct StatsPartial {
-    pub(super) counts: Counts,
+    pub(super) counts: NamedCounts,
     /// Sums of CRC-32 of names, sequences (as BAM packs them) and qualities.
     pub(super) checksums: [u32; 3],
     /// Mismatches by NM. Wraps below 0, as samtools' does.

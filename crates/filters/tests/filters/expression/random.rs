@@ -2,9 +2,9 @@
 //! without errors and without leftovers of an earlier operand (see the differences that `expression` lists).
 
 /// xorshift64*.
-pub struct Random(pub u64);
+pub struct ExpressionGenerator(pub u64);
 
-impl Random {
+impl ExpressionGenerator {
     pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

@@ -6,7 +6,7 @@
 //! bases; the remaining ones are compared base by base.
 
 /// Bases that are compared at all places.
-const FRONT: usize = 12;
+const PREFIX: usize = 12;
 
 /// Places of a word.
 const WORD: usize = 64;
@@ -16,7 +16,7 @@ const LEVELS: usize = 4;
 
 /// The first bases of one or more adapters.
 #[derive(Clone, Debug)]
-pub(super) struct Front {
+pub(super) struct PrefixScan {
     /// Number of each base, and its code; N is left out.
     codes: Vec<(u32, u8)>,
     /// The number of bases after a place at which 1, 2, 3 and 4 mismatches are allowed.
@@ -28,7 +28,7 @@ fn code(base: u8) -> u8 {
     base >> 1 & 3
 }
 
-impl Front {
+impl PrefixScan {
     /// Creates the prefix scan of adapters that begin with `bases`; `allowed` maps the remaining bases of the
     /// read to allowed mismatches.
     pub(super) fn new(bases: &[u8], allowed: impl Fn(usize) -> usize, longest: usize) -> Self {
@@ -37,20 +37,20 @@ impl Front {
         let reach = std::array::from_fn(|level| {
             (1..=longest).find(|&left| allowed(left) > level).unwrap_or(usize::MAX)
         });
-        Front { codes, reach }
+        PrefixScan { codes, reach }
     }
 
     /// Returns the prefix of an adapter that a scan uses.
     pub(super) fn of(adapter: &[u8]) -> &[u8] {
-        &adapter[..adapter.len().min(FRONT)]
+        &adapter[..adapter.len().min(PREFIX)]
     }
 
     /// Returns the places of a block of 64 bases at which the adapter may start; `len` is that of the read.
     /// There are no false negatives; places after the end of the read are undefined.
-    pub(super) fn places(&self, stretch: &Stretch, len: usize) -> u64 {
+    pub(super) fn places(&self, block_bases: &BaseBlock, len: usize) -> u64 {
         let (mut ones, mut twos, mut more) = (0u64, 0u64, 0u64);
         for &(at, code) in &self.codes {
-            let (near, far) = stretch.others[usize::from(code & 3)];
+            let (near, far) = block_bases.others[usize::from(code & 3)];
             let differs = near >> at | far << 1 << (WORD as u32 - 1 - at);
             let carried = ones & differs;
             ones ^= differs;
@@ -59,14 +59,14 @@ impl Front {
             more |= over;
         }
         let [one, two, three, four] =
-            self.reach.map(|left| up_to((len + 1).saturating_sub(left), stretch.block));
+            self.reach.map(|left| up_to((len + 1).saturating_sub(left), block_bases.block));
         let few = !(ones | twos) | one & !twos | two & !(ones & twos) | three;
         few & !more | four
     }
 }
 
 /// 64 bases of a read, and those after them.
-pub(super) struct Stretch {
+pub(super) struct BaseBlock {
     /// Its number: the first base is `block * 64`.
     pub(super) block: usize,
     /// Bases that are not A, C, T and G, here and in the next block; none after the end of the read.
@@ -75,9 +75,9 @@ pub(super) struct Stretch {
     planes: [u64; 3],
 }
 
-impl Stretch {
+impl BaseBlock {
     /// Makes the block with this number; `behind` is the next one, if it was made already.
-    pub(super) fn new(bases: &[u8], block: usize, behind: Option<&Stretch>) -> Self {
+    pub(super) fn new(bases: &[u8], block: usize, behind: Option<&BaseBlock>) -> Self {
         let near = planes(bases, block);
         let far = behind.map_or_else(|| planes(bases, block + 1), |behind| behind.planes);
         let others = |[low, high, known]: [u64; 3]| {
@@ -85,7 +85,7 @@ impl Stretch {
         };
         let (here, next) = (others(near), others(far));
         let others = std::array::from_fn(|code| (here[code], next[code]));
-        Stretch { block, others, planes: near }
+        BaseBlock { block, others, planes: near }
     }
 }
 
@@ -135,14 +135,15 @@ mod tests {
 
     #[test]
     fn places_have_no_more_mismatches_than_allowed() {
-        let front = Front::new(b"ACGTACGTACGT", |left| left / 10, 30);
+        let prefix_scan = PrefixScan::new(b"ACGTACGTACGT", |left| left / 10, 30);
         let mut read = vec![b'C'; 100];
         read[60..72].copy_from_slice(b"ACGTACGTACGT");
         let places = |read: &[u8]| {
-            let behind = Stretch::new(read, 1, None);
-            let first = Stretch::new(read, 0, Some(&behind));
-            let places =
-                |stretch: &Stretch| front.places(stretch, read.len()) & up_to(read.len(), stretch.block);
+            let behind = BaseBlock::new(read, 1, None);
+            let first = BaseBlock::new(read, 0, Some(&behind));
+            let places = |block_bases: &BaseBlock| {
+                prefix_scan.places(block_bases, read.len()) & up_to(read.len(), block_bases.block)
+            };
             (places(&first), places(&behind))
         };
         // At 56, 60 and 64 the prefix differs in three bases at most, and an adapter of thirty may.
