@@ -1,8 +1,8 @@
-//! The part of a read that trains, and how it lies on the reference: CIGAR put into one canonical form, the
-//! adaptor cut off, soft clips cut off (GATK 4.6.2, `BaseRecalibrationEngine` and `ReadClipper`).
+//! The counted part of a read and its alignment: the CIGAR in canonical form, without adaptor and soft clips
+//! (GATK 4.6.2, `BaseRecalibrationEngine` and `ReadClipper`).
 //!
 //! Every rule here decides which base is compared to which reference base, so all oddities are GATK's:
-//! deletions at the ends of a CIGAR vanish without moving the read, deletions move before insertions.
+//! deletions at the ends of a CIGAR are dropped without moving the read, deletions move before insertions.
 
 use readmill_record::RecordRef;
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
@@ -15,37 +15,37 @@ pub const DELETION: u32 = 2;
 /// A CIGAR operator and its length.
 pub type Op = (u32, u32);
 
-/// Bases of a read and their place on the reference.
+/// The bases of a read and their alignment to the reference.
 #[derive(Debug, Default)]
 pub struct Alignment {
     /// Leftmost position, 0-based.
     pub pos: i64,
     /// Operators, in canonical order; those of the bases from [`Alignment::from`] to [`Alignment::to`] and hard clips.
     pub ops: Vec<Op>,
-    /// First base of SEQ that is left, 0-based.
+    /// First remaining base of SEQ, 0-based.
     pub from: usize,
-    /// One past the last base of SEQ that is left.
+    /// One past the last remaining base of SEQ.
     pub to: usize,
     spare: Vec<Op>,
 }
 
 impl Alignment {
-    /// Takes the record's alignment and cuts off what does not train. `false` if nothing is left, or
-    /// if the CIGAR is in no valid order.
+    /// Takes the record's alignment and clips what is not counted. Returns `false` if no base remains, or if
+    /// the CIGAR's order is invalid.
     pub fn take(&mut self, record: RecordRef<'_>) -> bool {
         self.ops.clear();
-        let mut builder = Builder::new(&mut self.ops);
+        let mut builder = CigarBuilder::new(&mut self.ops);
         let built = record.cigar().ops().all(|op| builder.push(op)) && builder.finish();
         (self.pos, self.from, self.to) = (i64::from(record.pos()), 0, record.l_seq());
         built && self.clip_adaptor(record) && self.clip_soft()
     }
 
-    /// Bases that are left.
+    /// Returns the number of remaining bases.
     pub fn len(&self) -> usize {
         self.to - self.from
     }
 
-    /// Whether none are.
+    /// Whether no base remains.
     pub fn is_empty(&self) -> bool {
         self.from == self.to
     }
@@ -55,8 +55,8 @@ impl Alignment {
         self.pos + reference_length(&self.ops)
     }
 
-    /// Where the reference position lies among the bases that are left, soft clips counted as aligned: in a
-    /// deletion, the first base after it. Nothing outside of the read.
+    /// Returns the index of a reference position among the remaining bases, soft clips counted as aligned: in
+    /// a deletion, that of the first base after it. `None` outside of the read.
     pub fn index_of(&self, position: i64) -> Option<(usize, u32)> {
         let clip = self.ops.iter().take_while(|op| op.0 == SOFT_CLIP || op.0 == HARD_CLIP);
         let clipped: i64 = clip.filter(|op| op.0 == SOFT_CLIP).map(|op| i64::from(op.1)).sum();
@@ -76,7 +76,7 @@ impl Alignment {
         None
     }
 
-    /// Cuts off what lies beyond the fragment's other end.
+    /// Clips the bases beyond the fragment's other end.
     fn clip_adaptor(&mut self, record: RecordRef<'_>) -> bool {
         let Some(boundary) = adaptor_boundary(record, self.end()) else { return true };
         if boundary < self.pos || boundary >= self.end() {
@@ -91,7 +91,7 @@ impl Alignment {
         }
     }
 
-    /// Cuts off soft clips, the right one first because the left one moves the others.
+    /// Removes soft clips, the right one first because the left one moves the others.
     fn clip_soft(&mut self) -> bool {
         let (mut index, mut left, mut right, mut inside) = (0, 0, None, false);
         for &(op, len) in &self.ops {
@@ -106,7 +106,8 @@ impl Alignment {
         right.is_none_or(|right| self.clip(right, self.len())) && self.clip(0, left)
     }
 
-    /// Cuts off the bases from `start` to `stop`, which lie at one of the ends. `false` if nothing is left.
+    /// Removes the bases from `start` to `stop`, which lie at one of the ends. Returns `false` if no base
+    /// remains.
     fn clip(&mut self, start: usize, stop: usize) -> bool {
         if start >= stop {
             return true;
@@ -123,7 +124,7 @@ impl Alignment {
         }
         let old = std::mem::replace(&mut self.ops, std::mem::take(&mut self.spare));
         self.ops.clear();
-        let mut builder = Builder::new(&mut self.ops);
+        let mut builder = CigarBuilder::new(&mut self.ops);
         let (mut at, mut built) = (0usize, true);
         for &(op, len) in &old {
             if op == HARD_CLIP {
@@ -149,12 +150,13 @@ impl Alignment {
     }
 }
 
-/// Reference bases of all operators.
+/// Returns the number of reference bases of all operators.
 fn reference_length(ops: &[Op]) -> i64 {
     ops.iter().filter(|op| consumes_reference(op.0)).map(|op| i64::from(op.1)).sum()
 }
 
-/// By how much the position moves when the first `clipped` bases go, deletions after them included.
+/// Returns the shift of the position when the first `clipped` bases are removed, deletions after them
+/// included.
 fn shift(ops: &[Op], clipped: usize) -> i64 {
     let (mut at, mut shift) = (0usize, 0i64);
     for &(op, len) in ops.iter().filter(|op| op.0 != HARD_CLIP) {
@@ -173,8 +175,8 @@ fn shift(ops: &[Op], clipped: usize) -> i64 {
     shift
 }
 
-/// The first reference position, 0-based, of the adaptor that is read when the fragment is shorter than the
-/// read; `end` is one past the read's last. (GATK 4.6.2, `ReadUtils.getAdaptorBoundary`.)
+/// Returns the first reference position, 0-based, of the adaptor, which is sequenced if the fragment is
+/// shorter than the read; `end` is one past the read's last. (GATK 4.6.2, `ReadUtils.getAdaptorBoundary`.)
 fn adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
     let flags = record.flags();
     let placed = |ref_id: i32, pos: i32| ref_id >= 0 && pos >= 0;
@@ -193,7 +195,7 @@ fn adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
     }
 }
 
-/// Where in a CIGAR one is: hard clip, soft clip, inside, soft clip, hard clip.
+/// The section of a CIGAR: hard clip, soft clip, inside, soft clip, hard clip.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Section {
     LeftHard,
@@ -203,9 +205,9 @@ enum Section {
     RightHard,
 }
 
-/// Puts operators into canonical form: equal neighbours are one, nothing has length zero, deletions stand before
+/// Builds a CIGAR in canonical form: equal neighbours are merged, no length is zero, deletions are before
 /// insertions and not at the ends. (GATK 4.6.2, `CigarBuilder`.)
-struct Builder<'a> {
+struct CigarBuilder<'a> {
     ops: &'a mut Vec<Op>,
     last: Option<u32>,
     section: Section,
@@ -215,17 +217,17 @@ fn is_clip(op: u32) -> bool {
     op == SOFT_CLIP || op == HARD_CLIP
 }
 
-impl<'a> Builder<'a> {
+impl<'a> CigarBuilder<'a> {
     fn new(ops: &'a mut Vec<Op>) -> Self {
-        Builder { ops, last: None, section: Section::LeftHard }
+        CigarBuilder { ops, last: None, section: Section::LeftHard }
     }
 
-    /// The operator of the `n`th last element.
+    /// Returns the operator of the `n`th last element.
     fn back(&self, n: usize) -> Option<u32> {
         self.ops.len().checked_sub(n).map(|at| self.ops[at].0)
     }
 
-    /// Adds an operator; `false` if it cannot stand there.
+    /// Adds an operator; `false` if it is invalid there.
     fn push(&mut self, (op, len): Op) -> bool {
         if len == 0 || op == DELETION && self.is_at_start() {
             return true;
@@ -255,7 +257,7 @@ impl<'a> Builder<'a> {
         true
     }
 
-    /// Whether nothing but clips, or clips and an insertion, has come: a deletion means nothing there.
+    /// Whether there are only clips, or clips and an insertion, so far: a deletion has no meaning there.
     fn is_at_start(&self) -> bool {
         match self.last {
             None => true,
@@ -281,7 +283,7 @@ impl<'a> Builder<'a> {
         valid
     }
 
-    /// Ends the CIGAR; `false` if it aligns nothing.
+    /// Ends the CIGAR; `false` if it aligns no base.
     fn finish(self) -> bool {
         if self.last == Some(DELETION) {
             self.ops.pop();
@@ -324,7 +326,7 @@ mod tests {
         raw
     }
 
-    /// POS, CIGAR and the bases that are left.
+    /// POS, CIGAR and the remaining bases.
     fn taken(raw: &[u8]) -> Option<(i64, String, (usize, usize))> {
         let mut alignment = Alignment::default();
         let record = RecordRef::new(raw);

@@ -1,4 +1,4 @@
-//! New qualities for old: what GATK 4.6.2 ApplyBQSR writes.
+//! Recalibrates base qualities as GATK 4.6.2 ApplyBQSR does.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use super::training::too_long;
 use super::well_formed::WellFormed;
 use readmill_record::{Changes, Step};
 
-/// What is written to reads, beside their new qualities.
+/// Options of writing recalibrated reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
-    /// Begin with the qualities in OQ, where a read has it.
+    /// Recalibrate the qualities in OQ, where a read has it.
     pub use_original: bool,
     /// Keep the old qualities in OQ, unless there are some already.
     pub emit_original: bool,
-    /// Leave the qualities of reads alone whose read group the table lacks, but for what rounds all
+    /// Keep the qualities of reads whose read group the table lacks, except for the rounding of all
     /// qualities.
     pub allow_missing_group: bool,
     /// Drop the reads that GATK drops.
@@ -29,7 +29,7 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// What is changed by it.
+    /// Returns the fields that it changes, and whether it removes reads.
     pub fn changes(&self) -> Changes {
         let tags = Changes::tags(&[tag::OQ, tag::BI, tag::BD]);
         Changes { reads: self.drop_malformed, qualities: true, ..tags }
@@ -39,42 +39,42 @@ impl Writing {
 /// Recalibrates reads.
 #[derive(Clone)]
 pub struct ApplyRecalibration {
-    shared: Arc<Shared>,
-    /// The identifier of the read group seen last, and what becomes of its qualities.
-    group: Option<(Vec<u8>, Fate)>,
-    read: Read,
-    counts: Counts,
+    shared: Arc<ApplyState>,
+    /// The identifier of the last read group, and the treatment of its qualities.
+    group: Option<(Vec<u8>, GroupAction)>,
+    read: ReadBuffers,
+    counts: RecalCounts,
 }
 
-struct Shared {
+struct ApplyState {
     recalibration: Recalibration,
     groups: ReadGroups,
-    /// What becomes of the qualities of each read group, by its number; nothing if the table lacks it.
+    /// The recalibration of each read group, by its number; `None` if the table lacks it.
     by_number: Vec<Option<GroupRecalibration>>,
     well_formed: WellFormed,
     writing: Writing,
 }
 
-/// What becomes of the qualities of a read group.
+/// The treatment of the qualities of a read group.
 #[derive(Clone, Copy)]
-enum Fate {
+enum GroupAction {
     /// They are recalibrated as the read group of this number.
     Recalibrated(usize),
-    /// They are rounded, at most.
+    /// They are only rounded, if at all.
     Rounded,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct RecalCounts {
     recalibrated: u64,
     unknown: u64,
     malformed: u64,
     dropped: u64,
 }
 
-/// Scratch: what is known of a read's bases.
+/// Buffers for the covariates of a read's bases.
 #[derive(Clone, Default)]
-struct Read {
+struct ReadBuffers {
     codes: Vec<u8>,
     contexts: Vec<u16>,
     old: Vec<u8>,
@@ -91,25 +91,30 @@ impl ApplyRecalibration {
     ) -> Self {
         let by_name = |name: &Vec<u8>| recalibration.group(name).cloned();
         let by_number = groups.names().iter().map(by_name).collect();
-        let shared = Arc::new(Shared { recalibration, groups, by_number, well_formed, writing });
-        ApplyRecalibration { shared, group: None, read: Read::default(), counts: Counts::default() }
-    }
-
-    /// What becomes of the qualities of a read group.
-    fn fate(&mut self, id: &[u8]) -> Result<Fate> {
-        if let Some((_, fate)) = self.group.as_ref().filter(|(last, _)| last == id) {
-            return Ok(*fate);
+        let shared = Arc::new(ApplyState { recalibration, groups, by_number, well_formed, writing });
+        ApplyRecalibration {
+            shared,
+            group: None,
+            read: ReadBuffers::default(),
+            counts: RecalCounts::default(),
         }
-        let fate = self.shared.fate(id)?;
-        self.group = Some((id.to_vec(), fate));
-        Ok(fate)
     }
 
-    /// Appends the record in its new form; nothing, if it is dropped.
+    /// Returns the treatment of the qualities of a read group.
+    fn group_action(&mut self, id: &[u8]) -> Result<GroupAction> {
+        if let Some((_, group_action)) = self.group.as_ref().filter(|(last, _)| last == id) {
+            return Ok(*group_action);
+        }
+        let group_action = self.shared.group_action(id)?;
+        self.group = Some((id.to_vec(), group_action));
+        Ok(group_action)
+    }
+
+    /// Appends the record in its new form, unless it is dropped.
     fn rewrite(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         let shared = Arc::clone(&self.shared);
         let writing = &shared.writing;
-        let fields = Interesting::of(record);
+        let fields = RecalFields::of(record);
         let present = qualities::are_present(record);
         if fields.group.is_none() || !present || !shared.well_formed.is_sound(record) {
             self.counts.malformed += 1;
@@ -122,9 +127,9 @@ impl ApplyRecalibration {
         out.extend_from_slice(record.raw());
         let has_any = present || writing.use_original && fields.original;
         let Some(id) = fields.group.filter(|_| has_any && record.l_seq() > 0) else { return Ok(()) };
-        let fate = self.fate(id)?;
+        let group_action = self.group_action(id)?;
         qualities::of(record, writing.use_original, None, &mut self.read.old)?;
-        self.read.recalibrate(record, fate, &shared)?;
+        self.read.recalibrate(record, group_action, &shared)?;
         let end = start + record.fields_start();
         out[end - record.l_seq()..end].copy_from_slice(&self.read.new);
         if fields.gaps {
@@ -135,20 +140,20 @@ impl ApplyRecalibration {
             let old: Vec<u8> = self.read.old.iter().map(|q| q + b'!').collect();
             edit::append_text(out, start, tag::OQ, &old);
         }
-        match fate {
-            Fate::Recalibrated(_) => self.counts.recalibrated += 1,
-            Fate::Rounded => self.counts.unknown += 1,
+        match group_action {
+            GroupAction::Recalibrated(_) => self.counts.recalibrated += 1,
+            GroupAction::Rounded => self.counts.unknown += 1,
         }
         Ok(())
     }
 }
 
-impl Shared {
-    fn fate(&self, id: &[u8]) -> Result<Fate> {
+impl ApplyState {
+    fn group_action(&self, id: &[u8]) -> Result<GroupAction> {
         let number = self.groups.number(id);
         match number.filter(|&number| self.by_number[number].is_some()) {
-            Some(group) => Ok(Fate::Recalibrated(group)),
-            None if self.writing.allow_missing_group => Ok(Fate::Rounded),
+            Some(group) => Ok(GroupAction::Recalibrated(group)),
+            None if self.writing.allow_missing_group => Ok(GroupAction::Rounded),
             None => Err(self.missing(id, number)),
         }
     }
@@ -168,15 +173,20 @@ impl Shared {
     }
 }
 
-impl Read {
-    /// Makes the new qualities of the old ones.
-    fn recalibrate(&mut self, record: RecordRef<'_>, fate: Fate, shared: &Shared) -> Result<()> {
-        let Read { codes, contexts, old, new } = self;
+impl ReadBuffers {
+    /// Computes the new qualities from the old ones.
+    fn recalibrate(
+        &mut self,
+        record: RecordRef<'_>,
+        group_action: GroupAction,
+        shared: &ApplyState,
+    ) -> Result<()> {
+        let ReadBuffers { codes, contexts, old, new } = self;
         let recalibration = &shared.recalibration;
         new.clear();
-        let group = match fate {
-            Fate::Recalibrated(number) => shared.by_number[number].as_ref(),
-            Fate::Rounded => None,
+        let group = match group_action {
+            GroupAction::Recalibrated(number) => shared.by_number[number].as_ref(),
+            GroupAction::Rounded => None,
         };
         let Some(group) = group else {
             new.extend(old.iter().map(|&q| recalibration.without_group[usize::from(q)]));
@@ -194,16 +204,16 @@ impl Read {
     }
 }
 
-/// Optional fields that recalibration has to do with.
-struct Interesting<'a> {
+/// The optional fields that recalibration uses.
+struct RecalFields<'a> {
     group: Option<&'a [u8]>,
     original: bool,
     gaps: bool,
 }
 
-impl<'a> Interesting<'a> {
+impl<'a> RecalFields<'a> {
     fn of(record: RecordRef<'a>) -> Self {
-        let mut found = Interesting { group: None, original: false, gaps: false };
+        let mut found = RecalFields { group: None, original: false, gaps: false };
         for field in record.fields() {
             match field.tag {
                 tag::RG if field.kind == b'Z' => found.group = found.group.or(Some(field.value)),
@@ -238,7 +248,7 @@ impl Step for ApplyRecalibration {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { recalibrated, unknown, malformed, dropped } = self.counts;
+        let RecalCounts { recalibrated, unknown, malformed, dropped } = self.counts;
         let mut counts = vec![("reads recalibrated", recalibrated)];
         if unknown > 0 {
             counts.push(("reads not recalibrated, of whose read group nothing was counted", unknown));

@@ -1,17 +1,18 @@
-//! What is asked of a report when it is applied.
+//! Options of applying a report.
 
-/// How a report is applied: options of GATK's ApplyBQSR. Defaults are those of GATK 4.6.2.0.
+/// Options of GATK's ApplyBQSR. Defaults are those of GATK 4.6.2.0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applying {
     /// `--preserve-qscores-less-than`: qualities below it stay as they are.
     pub preserve_below: u8,
-    /// `--quantize-quals`: so many different qualities; 0 for all, and the report's own map if negative.
+    /// `--quantize-quals`: the number of different qualities; 0 for all, and the report's own map if
+    /// negative.
     pub quantize: i32,
     /// `--static-quantized-quals`: the qualities to which those from 6 on are rounded; none if empty.
     pub static_quantized: Vec<u8>,
-    /// `--round-down-quantized`: to the next lower one of them, not to the nearest.
+    /// `--round-down-quantized`: round to the next lower one of them, not to the nearest.
     pub round_down: bool,
-    /// `--global-qscore-prior`: what is expected of every read group (Phred), if above 0.
+    /// `--global-qscore-prior`: the expected quality of every read group (Phred), if above 0.
     pub global_prior: Option<f64>,
 }
 

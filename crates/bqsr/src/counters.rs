@@ -1,8 +1,9 @@
-//! What one thread counts: two small numbers for each base, in flat arrays.
+//! The counters of one thread: two small numbers for each base, in flat arrays.
 //!
-//! A cell holds observations in its lower half and errors in its upper one, so counting a base is one addition in each of
-//! two arrays. Before a half could overflow, everything is carried into [`Totals`], whose numbers are wide.
-//! All sums are of whole numbers, so they are the same in whatever order threads are added up.
+//! A cell holds observations in its lower half and errors in its upper one, so counting a base is one
+//! addition in each of two arrays. Before a half could overflow, all counts are moved into [`Totals`], whose
+//! numbers are wide. All sums are of integers, so they do not depend on the order in which threads are added
+//! up.
 
 use super::covariates::empty_context;
 use super::tables::{Datum, EventTable, GroupTable, QUALITIES, Tables};
@@ -10,7 +11,7 @@ use super::tables::{Datum, EventTable, GroupTable, QUALITIES, Tables};
 /// Largest base quality (Phred).
 pub const MAX_QUALITY: u8 = QUALITIES as u8 - 1;
 
-/// Bases after which counters must be carried into [`Totals`].
+/// Bases after which counters must be moved into [`Totals`].
 const MOST_COUNTED: u64 = u32::MAX as u64 / 2;
 
 /// No row yet.
@@ -24,12 +25,12 @@ pub struct Counters {
     bytes: usize,
 }
 
-/// The counts of one read group and event: a row for each quality that was seen, which is one cell for each
-/// context, one for that of no bases, one for none at all, then one for each cycle; the first of those, which no cycle
-/// has, is for no cycle.
+/// The counts of one read group and event: a row for each quality that was seen. A row has one cell for each
+/// context, one for the empty context, one for bases without context, then one for each cycle; the first of
+/// these, which no cycle uses, is for bases without cycle.
 #[derive(Clone)]
 pub struct Cells {
-    /// Where the row of each quality begins.
+    /// The start of the row of each quality.
     starts: [u32; 256],
     contexts: usize,
     cycles: usize,
@@ -37,12 +38,12 @@ pub struct Cells {
 }
 
 impl Counters {
-    /// Nothing counted, for `groups` read groups and contexts of so many bases for each event.
+    /// Creates empty counters for `groups` read groups and the context size of each event.
     pub fn new(groups: usize, context_sizes: [u8; 3]) -> Self {
         Counters { groups: vec![None; groups], context_sizes, counted: 0, bytes: 0 }
     }
 
-    /// The cells of a read group, in which a read of `bases` bases is about to be counted.
+    /// Returns the cells of a read group, with room for a read of `bases` bases.
     fn cells(&mut self, group: usize, bases: usize) -> &mut [Cells; 3] {
         self.counted += bases as u64;
         let sizes = self.context_sizes;
@@ -60,11 +61,11 @@ impl Counters {
         let before: usize = cells.iter().map(Cells::bytes).sum();
         let done = count(cells);
         let after: usize = cells.iter().map(Cells::bytes).sum();
-        self.bytes = self.bytes + after - before; // room to grow may be given back
+        self.bytes = self.bytes + after - before; // spare capacity may shrink
         done
     }
 
-    /// Whether they must be carried into totals before the next reads are counted.
+    /// Whether they must be moved into totals before the next reads are counted.
     pub fn are_full(&self, most_bytes: usize) -> bool {
         self.counted > MOST_COUNTED || self.bytes > most_bytes
     }
@@ -110,8 +111,8 @@ impl Cells {
         }
     }
 
-    /// Counts the bases of a read: their qualities, at most [`MAX_QUALITY`], contexts, what was found, and cycles,
-    /// which are below what was reserved.
+    /// Counts the bases of a read, by their qualities, which are at most [`MAX_QUALITY`], contexts, findings,
+    /// and cycles, which are below the reserved limit.
     pub fn count(
         &mut self,
         qualities: &[u8],
@@ -135,31 +136,31 @@ impl Cells {
     }
 }
 
-/// Contexts of so many bases, that of no bases, and none at all.
+/// Returns the number of context cells: contexts of `size` bases, the empty one, and no context.
 fn contexts(size: u8) -> usize {
     usize::from(empty_context(size)) + 2
 }
 
-/// Most bytes that the counts of a read group take, whose reads have at most so many cycles.
+/// Returns the most bytes that the counts of a read group take if its reads have at most `cycles` cycles.
 pub fn most_group_bytes(context_sizes: &[u8], cycles: u32) -> usize {
     let widths = context_sizes.iter().map(|&size| contexts(size) + 2 * (cycles as usize + 1));
     widths.sum::<usize>() * QUALITIES * size_of::<u64>()
 }
 
-/// What was found of a base: 0, it is as expected; 1, it is an error; or it is [`SKIPPED`].
+/// The finding at a base: 0 if it is as expected; 1 if it is an error; or [`SKIPPED`].
 pub type Finding = u8;
 
 /// A base that is not counted.
 pub const SKIPPED: Finding = 2;
 
-/// What all threads counted.
+/// The counts of all threads.
 #[derive(Default)]
 pub struct Totals {
     groups: Vec<Option<GroupTable>>,
 }
 
 impl Totals {
-    /// Adds what was counted, and leaves nothing of it.
+    /// Adds the counts of a thread and resets them.
     pub fn add(&mut self, counters: &mut Counters) {
         self.groups.resize_with(self.groups.len().max(counters.groups.len()), || None);
         for (total, group) in self.groups.iter_mut().zip(&mut counters.groups) {
@@ -172,7 +173,7 @@ impl Totals {
         (counters.counted, counters.bytes) = (0, 0);
     }
 
-    /// The tables of all read groups that have any observation, whose names are `names`.
+    /// Returns the tables of all read groups that have observations; `names` are their names.
     pub fn tables(self, names: &[Vec<u8>]) -> Tables {
         let named = self.groups.into_iter().zip(names);
         let named = named.filter_map(|(group, name)| Some(GroupTable { name: name.clone(), ..group? }));
@@ -192,7 +193,7 @@ fn pour(cells: &Cells, table: &mut EventTable) {
         }
         let row = &cells.cells[start as usize..][..cells.width()];
         let (contexts, cycles) = row.split_at(cells.contexts);
-        let contexts = &contexts[..cells.contexts - 1]; // but for none at all
+        let contexts = &contexts[..cells.contexts - 1]; // except for bases without context
         let total = total.get_or_insert_default();
         total.contexts.resize(contexts.len(), Datum::default());
         total.cycles.resize(total.cycles.len().max(cycles.len()), Datum::default());

@@ -1,5 +1,5 @@
-//! What a base's error rate is told from, beside its read group and its quality: the bases before it, and
-//! its cycle (GATK 4.6.2, `ContextCovariate` and `CycleCovariate`).
+//! The covariates of a base's error rate, in addition to its read group and quality: the context, which is
+//! the bases before it, and its cycle (GATK 4.6.2, `ContextCovariate` and `CycleCovariate`).
 
 use readmill_record::RecordRef;
 
@@ -9,13 +9,13 @@ pub const NO_BASE: u8 = 4;
 /// The context of a base without one: the first of a read, or with anything but A, C, G, T in it.
 pub const NO_CONTEXT: u16 = u16::MAX;
 
-/// The context of all bases of a read that is of low quality from end to end: one of no bases, which is numbered
-/// behind all others of its size. GATK counts it as any other.
+/// Returns the empty context, which all bases of a read have if all are of low quality. Its number follows
+/// the contexts of `size` bases. GATK counts it like any other.
 pub const fn empty_context(size: u8) -> u16 {
     1 << (2 * size)
 }
 
-/// Most bases of a context: more would not fit its number.
+/// The most bases of a context: more would not fit its number.
 pub const MOST_CONTEXT: u8 = 7;
 
 /// Codes of the sixteen bases of BAM (`=ACMGRSVTWYHKDBN`): A 0, C 1, G 2, T 3.
@@ -36,7 +36,7 @@ static PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-/// Writes the codes of the record's bases in place of what is in `codes`.
+/// Replaces `codes` by the codes of the record's bases.
 pub fn codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
     codes.clear();
     codes.extend(record.seq().iter().flat_map(|&byte| PAIRS[usize::from(byte)]));
@@ -44,8 +44,9 @@ pub fn codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
 }
 
 /// Writes the context of each base: the `size` bases that end with it, in the direction of sequencing, as a
-/// number to the base 4 whose first digit is the base sequenced first. Bases of both tails whose
-/// quality is `low` or less (Phred) count as unknown; if all are, see [`empty_context`]. Contexts stand where the bases stand in SEQ.
+/// number to the base 4 whose first digit is the base sequenced first. Bases of both tails whose quality is
+/// `low` or less (Phred) count as unknown; if all are, see [`empty_context`]. Contexts are in the order of
+/// SEQ.
 pub fn contexts(
     codes: &[u8],
     qualities: &[u8],
@@ -85,8 +86,7 @@ fn complement(code: u8) -> u8 {
     if code == NO_BASE { NO_BASE } else { 3 - code }
 }
 
-/// Contexts of two bases, the usual size, in a loop without memory of its own, which compilers turn into wide
-/// instructions.
+/// Writes contexts of two bases, the usual size, in a loop without state, which compilers vectorise.
 fn pairs(codes: &[u8], reverse: bool, out: &mut [u16]) {
     // Of a reverse read both bases are complemented at once: 15 less the two digits.
     let turned = if reverse { 15 } else { 0 };
@@ -114,7 +114,7 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// Those of `len` bases of the record.
+    /// Returns the cycles of `len` bases of the record.
     pub fn of(record: RecordRef<'_>, len: usize) -> Self {
         let flags = record.flags();
         let second = i64::from(flags.is_paired() && flags.is_last());
@@ -125,12 +125,12 @@ impl Cycles {
         }
     }
 
-    /// That of the base `i`, 0-based, in SEQ.
+    /// Returns the cycle of the base `i`, 0-based, in SEQ.
     pub fn at(self, i: usize) -> usize {
         (self.first + self.step * i as i64) as usize
     }
 
-    /// Those of all bases, in the order of SEQ, without end.
+    /// Returns the cycles of all bases, in the order of SEQ, without end.
     pub fn each(self) -> impl Iterator<Item = usize> {
         (0..).map(move |i| self.at(i))
     }

@@ -1,9 +1,9 @@
-//! The empirical quality of bases: the most probable one, given how many were wrong and what was expected.
+//! The empirical quality of bases: the most probable one, given their errors and the expected quality.
 //!
-//! Of the qualities 0 to 60 GATK (since 4.5) takes the one with the highest posterior: of a normal prior around
-//! an expected quality, and of the binomial likelihood of the errors, where one error and one good base are
-//! added to what was seen (spec D4.18). The likelihood is computed as in C. Loader, "Fast and accurate computation
-//! of binomial probabilities" (2000), in the order of operations of the library that GATK uses.
+//! Of the qualities 0 to 60, GATK (since 4.5) takes the one with the highest posterior: a normal prior around
+//! an expected quality, and the binomial likelihood of the errors, with one error and one correct base added
+//! (spec D4.18). The likelihood is computed as in C. Loader, "Fast and accurate computation of binomial
+//! probabilities" (2000), in the order of operations of the library that GATK uses.
 
 use std::f64::consts::{LOG10_E, TAU};
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use super::logarithm::ln;
 /// The highest quality that is considered.
 const HIGHEST: u8 = 60;
 
-/// Differences from the expected quality beyond it are as improbable as this one.
+/// Larger differences from the expected quality have the same probability as this one.
 const FARTHEST: f64 = 40.0;
 
 /// More bases than this are scaled down to it, with their errors.
@@ -23,8 +23,8 @@ const MOST: u64 = (1 << 31) - 2;
 /// ln of the standard deviation of 0.5 Phred, and of the square root of two pi.
 const PRIOR_SCALE: f64 = 0.225_791_352_644_727_44;
 
-/// The empirical quality (0 to 60, Phred) of bases with so many errors, where `expected` (Phred) is the mean of
-/// the prior.
+/// Returns the empirical quality (0 to 60, Phred) of bases with `errors` errors, where `expected` (Phred) is
+/// the mean of the prior.
 pub fn empirical_quality(observations: u64, errors: f64, expected: f64) -> u8 {
     let wrong = ((errors + 0.5) as u64).saturating_add(1);
     let seen = observations.saturating_add(2);
@@ -43,14 +43,14 @@ pub fn empirical_quality(observations: u64, errors: f64, expected: f64) -> u8 {
     best.0
 }
 
-/// Counts brought down to [`MOST`].
+/// Scales counts down to [`MOST`].
 fn scaled(seen: u64, wrong: u64) -> (u64, u64) {
     let fraction = MOST as f64 / seen as f64;
     (MOST, (wrong as f64 * fraction).round() as u64)
 }
 
-/// The posterior rises up to the lower, and falls from the higher one, of what is expected and what was seen;
-/// so the best quality is not far outside.
+/// Returns the qualities that can be best. The posterior rises up to the lower of the expected and the
+/// observed quality and falls from the higher one, so the best quality is not far outside of them.
 fn worth_trying(seen: u64, wrong: u64, expected: f64) -> std::ops::RangeInclusive<u8> {
     let observed = -10.0 * LOG10_E * ln(wrong as f64 / seen as f64);
     let low = expected.min(observed).floor() - 2.0;
@@ -59,7 +59,7 @@ fn worth_trying(seen: u64, wrong: u64, expected: f64) -> std::ops::RangeInclusiv
     bounded(low)..=bounded(high)
 }
 
-/// ln of the prior's density. A difference is cut to a whole number, so that those below 1 count as none.
+/// ln of the prior's density. A difference is truncated to an integer, so that those below 1 count as 0.
 fn log_prior(quality: u8, expected: f64) -> f64 {
     let difference = (f64::from(quality) - expected).trunc().abs().min(FARTHEST);
     let deviations = difference / 0.5;
@@ -70,12 +70,13 @@ fn log_prior(quality: u8, expected: f64) -> f64 {
 static ERROR_PROBABILITIES: LazyLock<[f64; HIGHEST as usize + 1]> =
     LazyLock::new(|| std::array::from_fn(|quality| power_of_ten(quality as f64 / -10.0)));
 
-/// ln of the binomial probability of what was seen, by quality.
+/// ln of the binomial probability of the observations, by quality.
 struct Likelihood {
     seen: f64,
     wrong: f64,
     right: f64,
-    /// What does not depend on the quality: Stirling's errors, and ln of what is before the exponent.
+    /// The part that does not depend on the quality: Stirling's errors, and ln of the factor before the
+    /// exponent.
     stirling: f64,
     factor: f64,
 }
@@ -113,7 +114,7 @@ impl Likelihood {
     }
 }
 
-/// How far Stirling's formula is from ln n!, for a whole number (Loader's δ).
+/// Returns the error of Stirling's formula for ln n!, for an integer (Loader's δ).
 fn stirling_error(n: f64) -> f64 {
     if n < 15.0 {
         return STIRLING_ERRORS[n as usize];
@@ -168,7 +169,7 @@ fn deviance(x: f64, mean: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// What GATK 4.6.2.0 answers; more than three million random ones were compared too.
+    /// Results of GATK 4.6.2.0; more than three million random ones were compared too.
     const STATED: &str = include_str!("../tests/bqsr/recalibration/empirical.tsv");
 
     #[test]
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_tried_is_worse() {
+    fn qualities_that_are_not_tried_are_worse() {
         for (seen, wrong, expected) in
             [(2, 1, 30.0), (1002, 1, 2.5), (1002, 1000, 60.0), (MOST, 5, 0.0), (40, 40, 9.0)]
         {

@@ -4,24 +4,24 @@
 //! library's log10 differs from Java's for 4 of 100 arguments. Java's own on x86-64 was the nearest number for
 //! all of 300,000 arguments, its pow for all but 5 of 10,000, and for every whole quality.
 //!
-//! A value is held as the sum of two numbers, the second far below the last bit of the first.
+//! A value is the sum of two numbers, the second far below the last bit of the first.
 
 /// The sum of two numbers.
 #[derive(Clone, Copy)]
-struct Sum(f64, f64);
+struct DoubleDouble(f64, f64);
 
-/// ln 2 in three parts; so many zero bits end the first that its product with an exponent is exact.
+/// ln 2 in three parts; the first ends in enough zero bits that its product with an exponent is exact.
 const LN_2: [f64; 3] = [
     f64::from_bits(0x3FE6_2E42_FEFA_3800),
     f64::from_bits(0x3D2E_F357_93C7_6730),
     1.947_045_092_380_75e-31,
 ];
-const LN_10: Sum = Sum(std::f64::consts::LN_10, -2.1707562233822494e-16);
-const LOG10_E: Sum = Sum(std::f64::consts::LOG10_E, 1.098319650216765e-17);
+const LN_10: DoubleDouble = DoubleDouble(std::f64::consts::LN_10, -2.1707562233822494e-16);
+const LOG10_E: DoubleDouble = DoubleDouble(std::f64::consts::LOG10_E, 1.098319650216765e-17);
 
 /// 10^x, for x from -300 to 300.
 pub fn power_of_ten(x: f64) -> f64 {
-    let Sum(high, low) = exp(times(LN_10, Sum(x, 0.0)));
+    let DoubleDouble(high, low) = exp(times(LN_10, DoubleDouble(x, 0.0)));
     high + low
 }
 
@@ -30,22 +30,22 @@ pub fn log10(x: f64) -> f64 {
     if x <= 0.0 || !x.is_finite() {
         return x.log10();
     }
-    // What an estimate of the natural logarithm lacks is ln(1 + r) = r - r²/2 for a tiny r.
+    // The correction of an estimate of the natural logarithm is ln(1 + r) = r - r²/2 for a tiny r.
     let estimate = x.ln();
-    let Sum(high, low) = times(exp(Sum(-estimate, 0.0)), Sum(x, 0.0));
+    let DoubleDouble(high, low) = times(exp(DoubleDouble(-estimate, 0.0)), DoubleDouble(x, 0.0));
     let rest = exact(high - 1.0, low);
-    let lack = Sum(rest.0, rest.1 - rest.0 * rest.0 / 2.0);
+    let lack = DoubleDouble(rest.0, rest.1 - rest.0 * rest.0 / 2.0);
     let sum = exact(estimate, lack.0);
-    let Sum(high, low) = times(Sum(sum.0, sum.1 + lack.1), LOG10_E);
+    let DoubleDouble(high, low) = times(DoubleDouble(sum.0, sum.1 + lack.1), LOG10_E);
     high + low
 }
 
 /// e^x.
-fn exp(x: Sum) -> Sum {
+fn exp(x: DoubleDouble) -> DoubleDouble {
     let exponent = (x.0 / std::f64::consts::LN_2).round();
     // e^r - 1 for the small rest, after eight halvings of it.
     let rest = scale(less(x, exponent), 1.0 / 256.0);
-    let mut power = Sum(0.0, 0.0);
+    let mut power = DoubleDouble(0.0, 0.0);
     for n in (1..=12).rev() {
         power = times(over(rest, f64::from(n)), plus(power, 1.0));
     }
@@ -55,46 +55,46 @@ fn exp(x: Sum) -> Sum {
     scale(plus(power, 1.0), 2f64.powi(exponent as i32))
 }
 
-/// What is left of x after so many times ln 2.
-fn less(x: Sum, exponent: f64) -> Sum {
+/// Returns x - exponent · ln 2.
+fn less(x: DoubleDouble, exponent: f64) -> DoubleDouble {
     let product = exponent * LN_2[1];
     let error = exponent.mul_add(LN_2[1], -product);
-    let Sum(high, low) = exact(x.0 - exponent * LN_2[0], -product);
+    let DoubleDouble(high, low) = exact(x.0 - exponent * LN_2[0], -product);
     exact(high, low - error - exponent * LN_2[2] + x.1)
 }
 
 /// The exact sum of two numbers.
-fn exact(a: f64, b: f64) -> Sum {
+fn exact(a: f64, b: f64) -> DoubleDouble {
     let sum = a + b;
     let part = sum - a;
-    Sum(sum, (a - (sum - part)) + (b - part))
+    DoubleDouble(sum, (a - (sum - part)) + (b - part))
 }
 
-fn plus(a: Sum, b: f64) -> Sum {
-    let Sum(high, low) = exact(a.0, b);
+fn plus(a: DoubleDouble, b: f64) -> DoubleDouble {
+    let DoubleDouble(high, low) = exact(a.0, b);
     exact(high, low + a.1)
 }
 
-fn join(a: Sum, b: Sum) -> Sum {
-    let Sum(high, low) = exact(a.0, b.0);
+fn join(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
+    let DoubleDouble(high, low) = exact(a.0, b.0);
     exact(high, low + (a.1 + b.1))
 }
 
-fn times(a: Sum, b: Sum) -> Sum {
+fn times(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
     let product = a.0 * b.0;
     let error = a.0.mul_add(b.0, -product);
     exact(product, error + (a.0 * b.1 + a.1 * b.0))
 }
 
-fn over(a: Sum, b: f64) -> Sum {
+fn over(a: DoubleDouble, b: f64) -> DoubleDouble {
     let quotient = a.0 / b;
     let error = (-quotient).mul_add(b, a.0);
     exact(quotient, (error + a.1) / b)
 }
 
 /// Times a power of two.
-fn scale(a: Sum, by: f64) -> Sum {
-    Sum(a.0 * by, a.1 * by)
+fn scale(a: DoubleDouble, by: f64) -> DoubleDouble {
+    DoubleDouble(a.0 * by, a.1 * by)
 }
 
 #[cfg(test)]
@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn the_nearest_numbers() {
-        // Computed with 40 digits. Java 17 on x86-64 has the same, but for the last power, where it has a neighbour.
+        // Computed with 40 digits. Java 17 on x86-64 has the same, except for the last power, where it has a
+        // neighbour.
         for (x, expected) in POWERS {
             assert_eq!(power_of_ten(x), expected, "10^{x}");
         }

@@ -1,18 +1,21 @@
-//! Several reports of parts of one data set, as one.
+//! Adds up the reports of the parts of one data set.
 
 use std::cmp::Ordering;
 
 use readmill_record::{Error, Result};
 
-use super::evidence::Evidence;
 use super::java;
-use super::report::{Arguments, CovariateRow, Group, QualityRow, Quantization, Report};
+use super::recal_datum::RecalDatum;
+use super::report::{Arguments, CovariateRow, GroupRows, QualityRow, Quantization, Report};
 
-/// Adds reports up, in the order given, as GATK's GatherBQSRReports does: the arguments are the first one's, the
-/// quantization is made anew, and the read groups' rows are added, not summed up again from the qualities.
+/// Adds reports up, in the order given, as GATK's GatherBQSRReports does: the arguments are the first one's,
+/// the quantization is recomputed, and the read groups' rows are added, not recomputed from the qualities.
 ///
-/// What GATK refuses is refused: another longest context, or another highest cycle. One report is in memory at a time,
-/// beside the sum.
+/// Memory holds the sum and one report at a time.
+///
+/// # Errors
+///
+/// As in GATK, if the longest context or the highest cycle differs.
 pub fn gather(reports: impl IntoIterator<Item = Result<Report>>) -> Result<Report> {
     let mut reports = reports.into_iter();
     let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))??;
@@ -41,14 +44,14 @@ fn check(one: &Arguments, two: &Arguments) -> Result<()> {
     match pairs.into_iter().find(|(_, one, two)| one != two) {
         Some((name, one, two)) => {
             let what =
-                format!("the reports do not fit together: {name} is {one} in the first and {two} here");
+                format!("the reports cannot be combined: {name} is {one} in the first and {two} here");
             Err(Error::input(what).hint("make all of them with the same options"))
         }
         None => Ok(()),
     }
 }
 
-fn add_group(into: &mut Group, other: Group) {
+fn add_group(into: &mut GroupRows, other: GroupRows) {
     for (into, other) in into.events.iter_mut().zip(other.events) {
         match (into, other) {
             (Some(into), Some(other)) => into.combine(&other),
@@ -62,7 +65,7 @@ fn add_group(into: &mut Group, other: Group) {
         qualities,
         other.qualities,
         |a, b| key(a).cmp(&key(b)),
-        |a, b| add(&mut a.evidence, b.evidence),
+        |a, b| add(&mut a.recal_datum, b.recal_datum),
     );
     let covariates = std::mem::take(&mut into.covariates);
     let key = |row: &CovariateRow| (row.quality, row.covariate, row.event);
@@ -70,15 +73,15 @@ fn add_group(into: &mut Group, other: Group) {
         covariates,
         other.covariates,
         |a, b| key(a).cmp(&key(b)),
-        |a, b| add(&mut a.evidence, b.evidence),
+        |a, b| add(&mut a.recal_datum, b.recal_datum),
     );
 }
 
-fn add(into: &mut Evidence, other: Evidence) {
+fn add(into: &mut RecalDatum, other: RecalDatum) {
     into.combine(&other);
 }
 
-/// Two sorted lists as one, in which what is equal is added.
+/// Merges two sorted lists, and adds equal entries.
 fn merged<T>(
     one: Vec<T>,
     two: Vec<T>,

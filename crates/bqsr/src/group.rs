@@ -1,22 +1,22 @@
-//! What a report makes of the qualities of one read group (spec D7.36).
+//! The recalibration of one read group's qualities (spec D7.36).
 
 use readmill_record::{Error, Result};
 
 use super::applying::Applying;
 use super::covariates::{Cycles, empty_context};
-use super::report::{Covariate, CovariateRow, Group};
+use super::report::{Covariate, CovariateRow, GroupRows};
 use super::results::{Maps, Results, ZERO};
 use super::tables::{Event, QUALITIES, cycle_index};
 
-/// What becomes of the qualities of one read group.
+/// Maps the qualities of one read group to new ones.
 ///
-/// What is expected of the group gives its empirical quality, which is expected of each reported quality in turn,
-/// and the quality found for that is expected of its contexts and cycles. What these differ from it is added
-/// up. In GATK an empirical quality is worked out once, by whoever asks first; but all who ask expect the same.
+/// The empirical quality of the group is the expected quality of each reported quality; the empirical quality
+/// of that is the expected quality of its contexts and cycles. Their differences (deltas) are added up. GATK
+/// computes an empirical quality once, at its first use; all uses expect the same quality.
 #[derive(Clone, Debug)]
 pub struct GroupRecalibration {
     name: Vec<u8>,
-    /// The lowest quality that is changed, and how many are from there on.
+    /// The lowest quality that is changed, and the number of qualities from there on.
     changed: (u8, u8),
     slots: Slots,
     /// By context, then slot: the empirical quality of the reported one, the context's delta, and [`ZERO`]. Bases
@@ -27,18 +27,18 @@ pub struct GroupRecalibration {
     results: Results,
 }
 
-/// Reported qualities that have rows of contexts or cycles, side by side; one more for all others.
+/// Dense slots for the reported qualities that have rows of contexts or cycles; one more for all others.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
-    /// By reported quality. The others', and those that there cannot be, have slots too.
+    /// The slot of each reported quality, including invalid ones.
     of: [u8; 256],
-    /// How many there are.
+    /// The number of slots.
     pub width: usize,
 }
 
 impl Slots {
-    /// A slot for each quality with a row of mismatches.
-    pub fn of(group: &Group) -> Self {
+    /// Makes a slot for each quality with a row of mismatches.
+    pub fn of(group: &GroupRows) -> Self {
         let reported = group.qualities.iter().map(|row| (row.event, row.quality));
         let covariates = group.covariates.iter().map(|row| (row.event, row.quality));
         let mut slots = Slots { of: [0; 256], width: 1 };
@@ -58,8 +58,8 @@ impl Slots {
     }
 }
 
-/// Indexes of cycles up to the highest that the group has a row of.
-fn cycles(group: &Group) -> usize {
+/// Returns the number of cycle indexes, up to the highest that the group has a row of.
+fn cycles(group: &GroupRows) -> usize {
     let rows = group.covariates.iter().filter(|row| row.event == Event::Mismatch);
     let index = |row: &CovariateRow| match row.covariate {
         Covariate::Cycle(cycle) => cycle_index(cycle) + 1,
@@ -68,20 +68,20 @@ fn cycles(group: &Group) -> usize {
     rows.map(index).max().unwrap_or(0)
 }
 
-/// Contexts of so many bases, that of no bases, and one more for bases without.
+/// Returns the number of contexts of `size` bases, the empty one, and one for bases without context.
 pub(super) fn contexts(size: u8) -> usize {
     usize::from(empty_context(size)) + 2
 }
 
 impl GroupRecalibration {
     /// Bytes that it takes for a group of a report.
-    pub(super) fn bytes(group: &Group, context_size: u8) -> usize {
+    pub(super) fn bytes(group: &GroupRows, context_size: u8) -> usize {
         let width = Slots::of(group).width;
         size_of::<Self>() + group.name.len() + width * (contexts(context_size) + cycles(group))
     }
 
     pub(super) fn new(
-        group: &Group,
+        group: &GroupRows,
         context_size: u8,
         applying: &Applying,
         maps: &Maps,
@@ -96,7 +96,7 @@ impl GroupRecalibration {
             all.expecting(applying.global_prior.filter(|&prior| prior > 0.0).unwrap_or(all.reported));
         let mut empirical = [whole; QUALITIES];
         for row in group.qualities.iter().filter(|row| row.event == Event::Mismatch) {
-            empirical[usize::from(row.quality)] = row.evidence.expecting(f64::from(whole));
+            empirical[usize::from(row.quality)] = row.recal_datum.expecting(f64::from(whole));
         }
         let lowest = applying.preserve_below;
         let mut it = GroupRecalibration {
@@ -112,7 +112,7 @@ impl GroupRecalibration {
     }
 
     /// Adds the deltas, given the empirical qualities of reported ones.
-    fn fill(&mut self, group: &Group, context_size: u8, empirical: &[u8; QUALITIES]) {
+    fn fill(&mut self, group: &GroupRows, context_size: u8, empirical: &[u8; QUALITIES]) {
         let width = self.slots.width;
         let mut bases = vec![0; width];
         for (&empirical, quality) in empirical.iter().zip(0..) {
@@ -122,7 +122,7 @@ impl GroupRecalibration {
         self.cycles = vec![ZERO; cycles(group) * width];
         for row in group.covariates.iter().filter(|row| row.event == Event::Mismatch) {
             let base = empirical[usize::from(row.quality)];
-            let delta = row.evidence.expecting(f64::from(base)) as i8 - base as i8;
+            let delta = row.recal_datum.expecting(f64::from(base)) as i8 - base as i8;
             let slot = self.slots.slot(row.quality);
             match row.covariate {
                 Covariate::Context { size, code } if size == context_size || size == 0 => {
@@ -164,7 +164,7 @@ impl GroupRecalibration {
         self.changed(reported, usize::from(context).min(without) * width, cycle.wrapping_mul(width))
     }
 
-    /// A new quality, by where the rows of its context and cycle begin. What has no row adds nothing.
+    /// Returns a new quality, by the starts of the rows of its context and cycle. A missing row adds 0.
     #[inline]
     fn changed(&self, reported: u8, context: usize, cycle: usize) -> u8 {
         let slot = self.slots.slot(reported);

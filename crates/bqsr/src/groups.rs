@@ -1,4 +1,4 @@
-//! Read groups as recalibration sees them: those of one platform unit are one.
+//! Read groups of recalibration: those of one platform unit are one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,21 +8,22 @@ use readmill_record::{Charge, Error, Header, Ledger, Prepaid, Result};
 /// The read groups of a header, by the name under which reports list them: the platform unit, else the
 /// identifier (GATK 4.6.2, `ReadGroupCovariate`). Clones share them.
 #[derive(Clone, Debug)]
-pub struct ReadGroups(Arc<Known>);
+pub struct ReadGroups(Arc<ReadGroupIndex>);
 
 #[derive(Debug)]
-struct Known {
+struct ReadGroupIndex {
     by_id: HashMap<Vec<u8>, u32>,
     names: Vec<Vec<u8>>,
     _charge: Charge,
 }
 
-/// What a read group takes beside its name and identifier: its place in two tables while they are made, of which each may be
-/// half empty and has a smaller one beside it while it grows, and in the list of names.
+/// Bytes of a read group in addition to its name and identifier: an entry in the list of names and in two
+/// hash tables, each of which may be half empty and exists twice while it grows.
 const ENTRY: usize = 2 * 3 * 2 * size_of::<(Vec<u8>, u32)>();
 
 impl ReadGroups {
-    /// Those of a header, as it is after all steps that change it, charged to `ledger`.
+    /// Numbers the read groups of a header, as it is after all steps that change it; the memory is charged to
+    /// `ledger`.
     pub fn new(header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut by_id, mut names) = (HashMap::new(), Vec::new());
         let mut prepaid = Prepaid::new(ledger.empty("read groups"));
@@ -43,7 +44,7 @@ impl ReadGroups {
             )
             .hint("put all reads into one by prep --read-group 'ID:… SM:… PL:ILLUMINA'"));
         }
-        Ok(ReadGroups(Arc::new(Known { by_id, names, _charge: prepaid.into_charge() })))
+        Ok(ReadGroups(Arc::new(ReadGroupIndex { by_id, names, _charge: prepaid.into_charge() })))
     }
 
     /// The number of the read group with this identifier, unless the header lacks it.

@@ -1,9 +1,9 @@
-//! Text as Java makes and reads it.
+//! Formats and parses text as Java does.
 
 use std::cmp::Ordering;
 
-/// A number with so many decimals, as `%.4f` and the like write it: half up, on the decimal text
-/// that is as short as it can be without being another number's (spec D5.27).
+/// Formats a number with `decimals` decimals, as `%.4f` does: rounded half up, on the shortest decimal text
+/// that identifies the number (spec D5.27).
 pub fn fixed(number: f64, decimals: usize) -> String {
     if number.fract() == 0.0 && number.abs() < 1e15 {
         return format!("{number:.decimals$}");
@@ -22,7 +22,7 @@ pub fn fixed(number: f64, decimals: usize) -> String {
         |at: i64| usize::try_from(at).ok().and_then(|at| digits.get(at)).copied().unwrap_or(b'0');
     let first = last.min(0).min(exponent);
     let mut kept: Vec<u8> = (first.min(0)..=last).map(digit).collect();
-    // A leading 0 takes what is carried.
+    // A leading 0 takes the carry.
     kept.insert(0, b'0');
     if digit(last + 1) >= b'5' {
         carry(&mut kept);
@@ -52,15 +52,15 @@ fn carry(digits: &mut [u8]) {
     }
 }
 
-/// Whether text looks like a number in Java source, or like none at all: then a column of a report with it can be
-/// aligned to the right (spec D5.23).
+/// Whether text is a number in Java source, or NaN: then a column of a report with it can be aligned to the
+/// right (spec D5.23).
 pub fn aligns_right(text: &[u8]) -> bool {
     let words: [&[u8]; 5] = [b"null", b"NA", b"NaN", b"Infinity", b"-Infinity"];
     words.contains(&text) || is_number(trim(text))
 }
 
-/// A whole number, also in hexadecimal or octal, or one with a point or an exponent, and the letter of a type
-/// at its end (`10L`, `1e5f`).
+/// Whether text is an integer, also in hexadecimal or octal, or a number with a point or an exponent, and an
+/// optional letter of a type at its end (`10L`, `1e5f`).
 fn is_number(text: &[u8]) -> bool {
     let unsigned = match text {
         [b'-' | b'+', rest @ ..] => rest,
@@ -80,8 +80,8 @@ fn is_number(text: &[u8]) -> bool {
     is_decimal(unsigned)
 }
 
-/// Digits with at most one point among them, and perhaps an exponent and the letter of a type. What is long (`L`)
-/// has neither point nor exponent.
+/// Whether text is digits with at most one point, and optionally an exponent and the letter of a type. A long
+/// (`L`) has neither point nor exponent.
 fn is_decimal(text: &[u8]) -> bool {
     let (whole, rest) = digits(text);
     if !whole.is_empty() && matches!(rest, [b'l' | b'L']) {
@@ -104,12 +104,12 @@ fn is_decimal(text: &[u8]) -> bool {
     matches!(rest, [] | [b'd' | b'D' | b'f' | b'F'])
 }
 
-/// The digits that text starts with, and what follows.
+/// Splits text after the digits that it starts with.
 fn digits(text: &[u8]) -> (&[u8], &[u8]) {
     text.split_at(text.iter().take_while(|byte| byte.is_ascii_digit()).count())
 }
 
-/// Text without spaces and control characters at its ends.
+/// Returns text without spaces and control characters at its ends.
 pub fn trim(text: &[u8]) -> &[u8] {
     let Some(first) = text.iter().position(|&byte| byte > b' ') else {
         return &[];
@@ -118,7 +118,7 @@ pub fn trim(text: &[u8]) -> &[u8] {
     &text[first..=last]
 }
 
-/// How many characters Java counts: units of UTF-16, or bytes where text is not UTF-8.
+/// Returns the length that Java counts: units of UTF-16, or bytes where text is not UTF-8.
 pub fn length(text: &[u8]) -> usize {
     match std::str::from_utf8(text) {
         Ok(text) if !text.is_ascii() => text.encode_utf16().count(),
@@ -126,7 +126,7 @@ pub fn length(text: &[u8]) -> usize {
     }
 }
 
-/// The order of Java's strings: that of units of UTF-16.
+/// Compares as Java's strings do: by units of UTF-16.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     match (std::str::from_utf8(a), std::str::from_utf8(b)) {
         (Ok(a), Ok(b)) if !a.is_ascii() || !b.is_ascii() => a.encode_utf16().cmp(b.encode_utf16()),

@@ -3,16 +3,16 @@
 //! | step | file |
 //! |---|---|
 //! | read groups as reports name them | [`groups`] |
-//! | which reads GATK takes for well formed | [`well_formed`] |
-//! | the part of a read that trains, and how it lies on the reference | [`alignment`] |
-//! | which bases are counted, and which of them are errors | [`training`] |
-//! | what stands in for known sites where there are none | [`suspects`] |
-//! | what a base's error rate is told from: context and cycle | [`covariates`], [`qualities`] |
-//! | counts of a thread, and of all | [`counters`], [`tables`] |
-//! | the report: written, read, added up, drawn | [`report`], [`gather()`], [`plot_data`] |
-//! | how good bases really are, by what was seen of them: the arithmetic of GATK and of Java, to the last bit | `empirical`, `evidence`, `exact`, `logarithm`, `java` |
-//! | how a report is applied | [`applying`] |
-//! | what the counts make of each quality | [`recalibration`], of one read group `group`, at last `results`, `quantize` |
+//! | the reads that GATK considers well formed | [`well_formed`] |
+//! | the counted part of a read and its alignment | [`alignment`] |
+//! | the counted bases, and the errors among them | [`training`] |
+//! | sites that replace known sites where there are none | [`suspects`] |
+//! | the covariates of a base: context and cycle | [`covariates`], [`qualities`] |
+//! | counts of one thread, and of all | [`counters`], [`tables`] |
+//! | the report: written, read, added up, plotted | [`report`], [`gather()`], [`plot_data`] |
+//! | empirical qualities, in the arithmetic of GATK and of Java, to the last bit | `empirical`, `recal_datum`, `exact`, `logarithm`, `java` |
+//! | options of applying a report | [`applying`] |
+//! | the map from old to new qualities | [`recalibration`], of one read group `group`, then `results`, `quantize` |
 //! | new qualities on records | [`apply`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -23,7 +23,6 @@ pub mod applying;
 pub mod counters;
 pub mod covariates;
 mod empirical;
-mod evidence;
 mod exact;
 pub mod gather;
 mod group;
@@ -33,6 +32,7 @@ mod logarithm;
 pub mod plot_data;
 pub mod qualities;
 mod quantize;
+mod recal_datum;
 pub mod recalibration;
 pub mod report;
 mod results;

@@ -1,8 +1,8 @@
-//! The natural logarithm, the same on every machine, and quick.
+//! A fast natural logarithm that is the same on every machine.
 
 use std::f64::consts::SQRT_2;
 
-/// ln 2 in two parts; zero bits end the first, so that its product with an exponent is exact.
+/// ln 2 in two parts; the first ends in zero bits, so that its product with an exponent is exact.
 const LN_2: [f64; 2] = [f64::from_bits(0x3FE6_2E42_FEE0_0000), f64::from_bits(0x3DEA_39EF_3579_3C76)];
 
 /// 1/3, 1/5 and so on: the series of the inverse hyperbolic tangent.
@@ -20,8 +20,8 @@ const INVERSES: [f64; 11] = [
     1.0 / 23.0,
 ];
 
-/// The natural logarithm, right to the last bit or its neighbour. Of 0 it is minus infinity; what is below, or
-/// no number, has none.
+/// Returns the natural logarithm, exact to the last bit or its neighbour: minus infinity for 0, NaN for
+/// negative numbers and NaN.
 pub fn ln(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;
@@ -47,7 +47,7 @@ pub fn ln(x: f64) -> f64 {
     exponent * LN_2[0] - ((half - (rest + exponent * LN_2[1])) - f)
 }
 
-/// The exponent of two, and what it is multiplied with, from √½ to √2.
+/// Splits a number into its exponent of two and a factor from √½ to √2.
 fn parts(x: f64) -> (f64, f64) {
     let bits = x.to_bits();
     let exponent = (bits >> 52) as i32 - 1023;

@@ -5,18 +5,18 @@ use std::io::Write;
 
 use readmill_record::{Error, Result};
 
-use super::evidence::Evidence;
 use super::java::fixed;
-use super::report::{Covariate, Group, Report, covariate_name, covariate_text};
+use super::recal_datum::RecalDatum;
+use super::report::{Covariate, GroupRows, Report, covariate_name, covariate_text};
 use super::tables::{Event, context_bases, cycle_index};
 
 /// The first line. AverageReportedQuality and Accuracy (empirical less reported) are Phred.
 const HEAD: &str = "ReadGroup,CovariateValue,CovariateName,EventType,Observations,Errors,EmpiricalQuality,\
                     AverageReportedQuality,Accuracy,Recalibration\n";
 
-/// Reports as one table of comma-separated values, each with what it is called in the last column. GATK calls
-/// and orders them `BQSR`, `Before`, `After`. Where the read groups of two reports differ, GATK goes by their
-/// numbers; here each has its own name.
+/// Formats reports as one table of comma-separated values, with the name of each report in the last column.
+/// GATK's names, in this order, are `BQSR`, `Before`, `After`. Where the read groups of two reports differ,
+/// GATK uses their numbers; here each has its own name.
 pub fn csv(reports: &[(&str, &Report)]) -> Result<Vec<u8>> {
     let Some((first, rest)) = reports.split_first() else {
         return Err(Error::usage("there is no report to show"));
@@ -36,11 +36,11 @@ pub fn csv(reports: &[(&str, &Report)]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// A line of the table, in its order: contexts, then cycles, then reported qualities.
+/// The subject of a line, in the table's order: contexts, then cycles, then reported qualities.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
-    /// By size and bases, as GATK numbers contexts: of two the one with the lower last base is first, but for
-    /// the size, which counts least.
+    /// A context, ordered as GATK numbers contexts: by the last base first, then the bases before it, then by
+    /// size.
     Context(Vec<u8>, Covariate),
     Cycle(usize, Covariate),
     Quality(u8),
@@ -57,7 +57,7 @@ impl Subject {
     }
 }
 
-/// Bases from the last to the first, above nothing where there are fewer than 13, and then their number.
+/// Returns the bases from the last to the first, padded to 13, and then their number.
 fn rank(size: usize, code: u32) -> Vec<u8> {
     let mut bases = vec![b'A'; 13 - size.min(13)];
     bases.extend(context_bases(code as usize, size).into_iter().rev());
@@ -65,18 +65,18 @@ fn rank(size: usize, code: u32) -> Vec<u8> {
     bases
 }
 
-/// Appends the lines of a read group. What is said of a context or a cycle is so of all reported qualities
-/// together, added from the lowest.
-fn add_group(out: &mut Vec<u8>, group: &Group, name: &str) {
-    let mut lines: BTreeMap<(Subject, Event), Evidence> = BTreeMap::new();
+/// Appends the lines of a read group. The line of a context or a cycle is the sum over all reported
+/// qualities, added from the lowest.
+fn add_group(out: &mut Vec<u8>, group: &GroupRows, name: &str) {
+    let mut lines: BTreeMap<(Subject, Event), RecalDatum> = BTreeMap::new();
     for row in &group.qualities {
-        lines.insert((Subject::Quality(row.quality), row.event), row.evidence);
+        lines.insert((Subject::Quality(row.quality), row.event), row.recal_datum);
     }
     for row in &group.covariates {
         let sum = lines.entry((Subject::of(row.covariate), row.event));
-        sum.and_modify(|sum| sum.combine(&row.evidence)).or_insert(row.evidence);
+        sum.and_modify(|sum| sum.combine(&row.recal_datum)).or_insert(row.recal_datum);
     }
-    for ((subject, event), evidence) in lines {
+    for ((subject, event), recal_datum) in lines {
         let (value, kind) = match subject {
             Subject::Context(_, covariate) | Subject::Cycle(_, covariate) => {
                 (covariate_text(covariate), covariate_name(covariate))
@@ -86,14 +86,14 @@ fn add_group(out: &mut Vec<u8>, group: &Group, name: &str) {
         out.extend_from_slice(&group.name);
         out.push(b',');
         out.extend_from_slice(&value);
-        let (empirical, reported) = (f64::from(evidence.empirical()), evidence.reported);
-        // Writing into memory does not fail.
+        let (empirical, reported) = (f64::from(recal_datum.empirical()), recal_datum.reported);
+        // Writing to memory cannot fail.
         let _ = writeln!(
             out,
             ",{kind},{},{},{},{},{},{},{name}",
             spelled(event),
-            evidence.observations,
-            fixed(evidence.errors(), 2),
+            recal_datum.observations,
+            fixed(recal_datum.errors(), 2),
             fixed(empirical, 2),
             fixed(reported, 2),
             fixed(empirical - reported, 2),

@@ -1,16 +1,16 @@
-//! The base qualities of a read: its own, its original ones, or one for all.
+//! The base qualities of a read: its own, its original ones, or a default.
 
 use readmill_record::tag::Tag;
 use readmill_record::{Error, RecordRef, Result, tag};
 
 use super::counters::MAX_QUALITY;
 
-/// Whether a read has qualities (SAM specification, section 4.2: 0xFF stands for none).
+/// Whether a read has qualities (SAM specification, section 4.2: 0xFF means none).
 pub fn are_present(record: RecordRef<'_>) -> bool {
     record.qual().first().is_some_and(|&quality| quality != 0xff)
 }
 
-/// Writes the qualities of a read (Phred): those of OQ if they are asked for and there are any, else its own, else
+/// Writes the qualities of a read (Phred): those of OQ if `original` and it has them, else its own, else
 /// `default`.
 pub fn of(record: RecordRef<'_>, original: bool, default: Option<u8>, out: &mut Vec<u8>) -> Result<()> {
     out.clear();
@@ -31,23 +31,23 @@ pub fn of(record: RecordRef<'_>, original: bool, default: Option<u8>, out: &mut 
     check(out)
 }
 
-/// Refuses qualities beyond [`MAX_QUALITY`].
+/// Checks that no quality exceeds [`MAX_QUALITY`].
 pub fn check(qualities: &[u8]) -> Result<()> {
     let largest = qualities.iter().copied().max().unwrap_or(0);
     if largest > MAX_QUALITY {
         return Err(Error::input(format!(
             "a base has quality {largest}, and {MAX_QUALITY} is the most"
         ))
-        .hint("mend the qualities: were they encoded from another offset?"));
+        .hint("correct the qualities: were they encoded with another offset?"));
     }
     Ok(())
 }
 
-/// What insertions and deletions have where no field says so (Phred). GATK 4.6.2 has an option for it, which it only
-/// lists in the report.
+/// The quality of insertions and deletions without a field (Phred). GATK 4.6.2 has an option for it, which it
+/// only lists in the report.
 const GAP_QUALITY: u8 = 45;
 
-/// The qualities of insertions or deletions, from BI or BD, else 45 for all.
+/// Returns the qualities of insertions or deletions, from BI or BD, else 45 for all.
 pub fn of_gaps(record: RecordRef<'_>, tag: Tag) -> Result<Vec<u8>> {
     let Some(field) = record.field(tag).filter(|field| field.kind == b'Z') else {
         return Ok(vec![GAP_QUALITY; record.l_seq()]);
@@ -55,8 +55,8 @@ pub fn of_gaps(record: RecordRef<'_>, tag: Tag) -> Result<Vec<u8>> {
     let qualities: Vec<u8> = field.value.iter().map(|&c| c.wrapping_sub(b'!')).collect();
     if qualities.len() != record.l_seq() {
         let tag = String::from_utf8_lossy(&tag).into_owned();
-        return Err(Error::input(format!("{tag} has not one quality a base"))
-            .hint("remove the field, or mend it"));
+        return Err(Error::input(format!("{tag} does not have one quality for each base"))
+            .hint("remove or correct the field"));
     }
     check(&qualities)?;
     Ok(qualities)

@@ -1,4 +1,5 @@
-//! Fewer different qualities: neighbours that cost least are merged (GATK's QualQuantizer, spec D6).
+//! Reduces the number of different qualities: the neighbours with the lowest penalty are merged (GATK's
+//! QualQuantizer, spec D6).
 
 use super::exact::{log10, power_of_ten};
 use super::tables::QUALITIES;
@@ -6,8 +7,8 @@ use super::tables::QUALITIES;
 /// Qualities up to this one cost nothing to merge.
 const UNINTERESTING: usize = 6;
 
-/// What each quality (Phred, 0 to 93) becomes, where so many bases have it, and so many different ones may stay: at
-/// least one.
+/// Maps each quality (Phred, 0 to 93) to one of at most `levels` qualities, at least one; `counts` are the
+/// bases of each quality.
 pub fn quantize(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
     let mut intervals: Vec<Interval> =
         (0..QUALITIES).map(|quality| Interval::of(quality, counts[quality])).collect();
@@ -21,7 +22,7 @@ pub fn quantize(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
     map
 }
 
-/// How many runs of equal qualities a map has. GATK takes it for the number of levels.
+/// Returns the number of runs of equal qualities in a map, which GATK uses as the number of levels.
 pub fn levels(map: &[u8; QUALITIES]) -> usize {
     map.chunk_by(|a, b| a == b).count()
 }
@@ -41,7 +42,8 @@ fn merge_cheapest(intervals: &mut Vec<Interval>) {
     intervals[at] = left.merged(right);
 }
 
-/// What it costs to merge two intervals: for each base, how far the logarithm of its error rate moves.
+/// Returns the penalty of merging two intervals: the sum over all bases of the change of the logarithm of the
+/// error rate.
 fn penalty(left: &Interval, right: &Interval) -> f64 {
     let rate = error_rate(left.observations + right.observations, left.errors + right.errors);
     if rate == 0.0 {
@@ -51,12 +53,12 @@ fn penalty(left: &Interval, right: &Interval) -> f64 {
     left.cost(rate) + right.cost(rate)
 }
 
-/// 0 where there are no bases; otherwise one error and one base are added.
+/// Returns the error rate, with one error and one base added; 0 without bases.
 fn error_rate(observations: u64, errors: u64) -> f64 {
     if observations == 0 { 0.0 } else { (errors + 1) as f64 / (observations + 1) as f64 }
 }
 
-/// Qualities that become one.
+/// Qualities that are merged into one.
 struct Interval {
     first: usize,
     last: usize,
@@ -64,7 +66,7 @@ struct Interval {
     errors: u64,
     /// log10 of the error rate of a single quality.
     rate: f64,
-    /// What was merged.
+    /// The intervals that were merged.
     parts: Option<Box<(Interval, Interval)>>,
 }
 
@@ -87,8 +89,8 @@ impl Interval {
         }
     }
 
-    /// What its bases cost where log10 of their error rate becomes this. The sum follows the order of merging,
-    /// which shows in last bits.
+    /// Returns the penalty of its bases if log10 of their error rate becomes `rate`. The sum follows the
+    /// order of merging, which shows in last bits.
     fn cost(&self, rate: f64) -> f64 {
         match &self.parts {
             Some(parts) => parts.0.cost(rate) + parts.1.cost(rate),
@@ -110,7 +112,7 @@ impl Interval {
 mod tests {
     use super::*;
 
-    /// What GATK 4.6.2.0 answers.
+    /// Results of GATK 4.6.2.0.
     const STATED: &str = include_str!("../tests/bqsr/recalibration/quantized.tsv");
 
     #[test]
@@ -133,7 +135,7 @@ mod tests {
         let identity = std::array::from_fn(|quality| quality as u8);
         assert_eq!(quantize(&[1; QUALITIES], QUALITIES), identity);
         assert_eq!(levels(&identity), QUALITIES);
-        // What is merged apart may become the same.
+        // Intervals that are merged separately may become equal.
         assert!(levels(&quantize(&[5; QUALITIES], 7)) <= 7);
     }
 }

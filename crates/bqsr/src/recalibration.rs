@@ -1,4 +1,4 @@
-//! What a report makes of each reported quality (spec D7).
+//! The recalibration that a report defines (spec D7).
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use super::report::Report;
 use super::results::Maps;
 use super::tables::QUALITIES;
 
-/// Most cycles that a table may be made for: each takes room in every row.
+/// The most cycles of a table: each takes memory in every row.
 pub const MOST_CYCLES: u32 = 1_000_000;
 
-/// What a report makes of reported qualities.
+/// The map from reported to recalibrated qualities.
 #[derive(Clone, Debug)]
 pub struct Recalibration {
     /// Bases of a context, that of the base itself included.
     pub context_size: u8,
-    /// Bases of at most this quality at either end of a read give no context; none if negative.
+    /// Bases of at most this quality at either end of a read have no context; none if negative.
     pub low_quality_tail: i8,
     /// A read with a cycle beyond it is an error.
     pub maximum_cycle: u32,
-    /// What becomes of qualities of a read whose group is not in the report, if that is allowed. Here those
-    /// below [`Applying::preserve_below`] are mapped too.
+    /// The map for a read whose group is not in the report, if that is allowed. It also maps qualities below
+    /// [`Applying::preserve_below`].
     pub without_group: [u8; QUALITIES],
     /// By name.
     groups: Vec<GroupRecalibration>,
@@ -32,7 +32,7 @@ pub struct Recalibration {
 }
 
 impl Recalibration {
-    /// Works out what a report makes of each quality. What that takes is charged to `ledger`.
+    /// Computes the map from a report. Its memory is charged to `ledger`.
     pub fn new(report: &Report, applying: &Applying, ledger: &Ledger) -> Result<Recalibration> {
         let maps = Maps::new(&report.quantization, applying)?;
         let context_size = report.arguments.mismatches_context_size;
@@ -67,7 +67,7 @@ impl Recalibration {
         })
     }
 
-    /// The read group of a name, which is its PU or, without that, its ID.
+    /// Returns the recalibration of a read group by name, which is its PU or, without that, its ID.
     pub fn group(&self, name: &[u8]) -> Option<&GroupRecalibration> {
         self.groups.binary_search_by(|group| group.name().cmp(name)).ok().map(|at| &self.groups[at])
     }

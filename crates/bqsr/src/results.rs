@@ -1,4 +1,5 @@
-//! From a sum of qualities and deltas to what is written: bounded, quantized, rounded to static qualities.
+//! Maps a sum of a quality and deltas to the written quality: bounded, quantized, rounded to static
+//! qualities.
 
 use readmill_record::{Error, Result};
 
@@ -8,29 +9,29 @@ use super::quantize::{levels, quantize};
 use super::report::Quantization;
 use super::tables::QUALITIES;
 
-/// Added to every delta, and once more to a base, so that nothing is below 0: deltas are from -60 to 60, since
-/// empirical qualities are from 0 to 60.
+/// Offset of every delta, and of a base quality, so that no number is negative: deltas are from -60 to 60,
+/// since empirical qualities are from 0 to 60.
 pub(super) const ZERO: u8 = 60;
 
-/// Static qualities leave those below it alone (GATK's MIN_USABLE_Q_SCORE).
+/// Static qualities do not change qualities below it (GATK's MIN_USABLE_Q_SCORE).
 const LOWEST_STATIC: usize = 6;
 
-/// Results there are place for; so many that every index can be cut to fit.
+/// Length of the table; a power of two, so that an index can be masked.
 const RESULTS: usize = 512;
 
-/// Qualities to write, by the sum of the base's and the deltas, and twice [`ZERO`].
+/// The written qualities, by the sum of the base's quality, the deltas, and twice [`ZERO`].
 #[derive(Clone, Debug)]
 pub(super) struct Results([u8; RESULTS]);
 
 impl Results {
-    /// The quality to write for a base's quality and a delta, both with [`ZERO`] in it.
+    /// Returns the written quality for a base's quality and a delta, both with the offset [`ZERO`].
     #[inline]
     pub fn at(&self, base: u8, delta: u8) -> u8 {
         self.0[(usize::from(base) + usize::from(delta)) % RESULTS]
     }
 }
 
-/// What quantization makes of qualities (spec D6.31 and 32).
+/// The maps of quantization (spec D6.31 and 32).
 pub(super) struct Maps {
     quantized: [u8; QUALITIES],
     fixed: Option<[u8; QUALITIES]>,
@@ -39,7 +40,7 @@ pub(super) struct Maps {
 impl Maps {
     pub fn new(report: &Quantization, applying: &Applying) -> Result<Self> {
         let quantized = match usize::try_from(applying.quantize) {
-            // GATK leaves the report's value for quality 93 in place.
+            // GATK keeps the report's value for quality 93.
             Ok(0) => {
                 std::array::from_fn(|quality| if quality < 93 { quality as u8 } else { report.map[93] })
             }
@@ -53,7 +54,7 @@ impl Maps {
         Ok(Maps { quantized, fixed })
     }
 
-    /// What is written for a quality of a read group that is not in the report.
+    /// Returns the written quality for a read group that is not in the report.
     pub fn map(&self, quality: usize) -> u8 {
         match &self.fixed {
             Some(fixed) => fixed[quality],
@@ -71,9 +72,9 @@ impl Maps {
     }
 }
 
-/// To which of a few qualities each is rounded: to the nearest in the probability of being right, the lower one
-/// of two as near, or always to the lower one. With several, what is below the first is rounded as if 6 were
-/// among them; with one, all become it.
+/// Rounds each quality to one of a few: to the nearest in the probability of being correct, ties down, or
+/// always down. With several, qualities below the first are rounded as if 6 were among them; with one, all
+/// become it.
 fn fixed(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
     let mut qualities = qualities.to_vec();
     qualities.sort_unstable();

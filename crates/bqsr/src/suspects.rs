@@ -1,70 +1,70 @@
-//! Positions at which so many reads differ from the reference that it is the sample that differs: what stands in
-//! for known sites where there are none.
+//! Finds positions at which so many reads differ from the reference that the sample itself differs. They
+//! replace known sites where there are none.
 //!
-//! Reads come sorted by position, in stretches. Each stretch says where its reads begin, end and differ
-//! ([`Seen`]); the stretches are added up in order ([`Pile`]), and a position is judged once no read that is still to come
-//! can reach it. So the answer does not depend on where stretches were cut.
+//! Reads come sorted by position, in batches. Each batch lists the positions where its reads begin, end and
+//! differ ([`Seen`]). The batches are added up in order ([`Pile`]), and a position is decided when no later
+//! read can reach it. So the result does not depend on the borders of batches.
 
 use std::collections::BTreeMap;
 
-/// Fewer reads than this that differ are taken for errors of the sequencer, however few reads there are.
+/// Fewer differing reads than this are sequencing errors, at any depth.
 pub const LEAST_READS: u64 = 3;
 
-/// At least one read of so many must differ.
+/// At least one read in this number must differ.
 pub const ONE_OF: u64 = 5;
 
-/// A contig's number, then a 0-based position in it.
-type Place = u64;
+/// A contig's number in the high bits, then a 0-based position in it.
+type SitePosition = u64;
 
-fn place(contig: u32, position: i64) -> Place {
+fn place(contig: u32, position: i64) -> SitePosition {
     u64::from(contig) << 32 | position.max(0) as u64
 }
 
-/// What a stretch of reads says.
+/// The positions where the reads of a batch begin, end and differ.
 #[derive(Debug, Default)]
 pub struct Seen {
-    first: Option<Place>,
-    starts: Vec<Place>,
-    ends: Vec<Place>,
-    differing: Vec<Place>,
+    first: Option<SitePosition>,
+    starts: Vec<SitePosition>,
+    ends: Vec<SitePosition>,
+    differing: Vec<SitePosition>,
 }
 
 impl Seen {
-    /// A read begins here; no later one does before it, in sorted order.
+    /// Adds the start of a read; no later read starts before it.
     pub fn begin(&mut self, contig: u32, position: i64) {
         self.first.get_or_insert(place(contig, position));
     }
 
-    /// Bases of a read are compared from `start` to `end`.
+    /// Adds the compared bases of a read, from `start` to `end`.
     pub fn cover(&mut self, contig: u32, start: i64, end: i64) {
         self.starts.push(place(contig, start));
         self.ends.push(place(contig, end));
     }
 
-    /// A base differs here.
+    /// Adds a base that differs.
     pub fn differ(&mut self, contig: u32, position: i64) {
         self.differing.push(place(contig, position));
     }
 }
 
-/// How often something is at a place.
-type Counts = BTreeMap<Place, u64>;
+/// Counts by position.
+type PositionCounts = BTreeMap<SitePosition, u64>;
 
-/// What is not judged yet. It grows with the positions that are open, not with the reads on them.
+/// The positions that are not decided yet. Memory grows with these positions, not with the reads on them.
 #[derive(Debug, Default)]
 pub struct Pile {
-    starts: Counts,
-    ends: Counts,
-    differing: Counts,
-    /// Reads that have begun and not ended at the position judged last.
+    starts: PositionCounts,
+    ends: PositionCounts,
+    differing: PositionCounts,
+    /// The read depth at the last decided position.
     depth: u64,
 }
 
 impl Pile {
-    /// Adds the stretch that comes next; hands out the positions, in order, that are suspected by then.
+    /// Adds the next batch; calls `found` with the positions that are decided by it, in order.
     pub fn add<E>(&mut self, seen: Seen, found: impl FnMut(u32, u32) -> Result<(), E>) -> Result<(), E> {
         if let Some(first) = seen.first {
-            self.judge(first, found)?;
+            self.decide(first, found)?;
         }
         let Seen { starts, ends, differing, .. } = seen;
         let counts = [&mut self.starts, &mut self.ends, &mut self.differing];
@@ -74,15 +74,15 @@ impl Pile {
         Ok(())
     }
 
-    /// No more reads come.
+    /// Decides the remaining positions; there are no more reads.
     pub fn finish<E>(&mut self, found: impl FnMut(u32, u32) -> Result<(), E>) -> Result<(), E> {
-        self.judge(Place::MAX, found)
+        self.decide(SitePosition::MAX, found)
     }
 
-    /// Judges all positions before `limit`.
-    fn judge<E>(
+    /// Decides all positions before `limit`.
+    fn decide<E>(
         &mut self,
-        limit: Place,
+        limit: SitePosition,
         mut found: impl FnMut(u32, u32) -> Result<(), E>,
     ) -> Result<(), E> {
         while let Some((at, reads)) = take_before(&mut self.differing, limit) {
@@ -95,8 +95,8 @@ impl Pile {
         Ok(())
     }
 
-    /// Goes on to `limit`: reads that begin or end before it have begun or ended.
-    fn pass(&mut self, limit: Place) {
+    /// Advances the depth to `limit`, by all starts and ends before it.
+    fn pass(&mut self, limit: SitePosition) {
         while let Some((_, reads)) = take_before(&mut self.starts, limit) {
             self.depth += reads;
         }
@@ -106,8 +106,8 @@ impl Pile {
     }
 }
 
-/// Takes the first place before `limit`.
-fn take_before(counts: &mut Counts, limit: Place) -> Option<(Place, u64)> {
+/// Removes the first position before `limit`.
+fn take_before(counts: &mut PositionCounts, limit: SitePosition) -> Option<(SitePosition, u64)> {
     counts.first_entry().filter(|first| *first.key() < limit).map(|first| first.remove_entry())
 }
 
@@ -115,7 +115,7 @@ fn take_before(counts: &mut Counts, limit: Place) -> Option<(Place, u64)> {
 mod tests {
     use super::*;
 
-    /// Reads as (contig, start, end, positions that differ), cut into stretches of so many.
+    /// Reads as (contig, start, end, positions that differ), cut into batches of `together` reads.
     fn suspected(reads: &[(u32, i64, i64, &[i64])], together: usize) -> Vec<(u32, u32)> {
         let (mut pile, mut all) = (Pile::default(), Vec::new());
         let mut take = |contig, position| {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn where_stretches_are_cut_does_not_matter() {
+    fn borders_of_batches_do_not_matter() {
         let differing: Vec<Vec<i64>> = (0..400i64)
             .map(|i| (i..i + 30).filter(|at| (at * 7919 + i * i) % 11 < 2).collect())
             .collect();

@@ -1,23 +1,23 @@
-//! What is counted of bases: how often each was seen, and how often it was wrong.
+//! Tables of counts: observations of bases, and errors among them.
 
-/// How often something was seen, and how often it was wrong.
+/// Observations and errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Datum {
     /// Bases seen.
     pub observations: u64,
-    /// Errors among them. Whole where we count; a report made with base alignment qualities has fractions.
+    /// Errors among them. Integers in our counts; a report made with base alignment qualities has fractions.
     pub errors: f64,
 }
 
 impl Datum {
-    /// Adds what was seen elsewhere.
+    /// Adds other counts.
     pub fn add(&mut self, other: Datum) {
         self.observations += other.observations;
         self.errors += other.errors;
     }
 }
 
-/// What may be wrong at a base, in GATK's order.
+/// An error at a base, in GATK's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
     /// The base differs from the reference.
@@ -32,7 +32,7 @@ impl Event {
     /// All events, in order.
     pub const ALL: [Event; 3] = [Event::Mismatch, Event::Insertion, Event::Deletion];
 
-    /// The event's place in [`GroupTable::events`].
+    /// Returns the event's index in [`GroupTable::events`].
     pub fn index(self) -> usize {
         self as usize
     }
@@ -43,7 +43,7 @@ impl Event {
     }
 }
 
-/// Qualities there are: 0 to 93, as many as fit the printable characters of SAM.
+/// The number of qualities: 0 to 93, the printable characters of SAM.
 pub const QUALITIES: usize = 94;
 
 /// The bases of one reported quality.
@@ -51,8 +51,8 @@ pub const QUALITIES: usize = 94;
 pub struct QualityTable {
     /// All of them.
     pub total: Datum,
-    /// By the context's code ([`context_code`]); empty, or one for each of the 4^size contexts, then perhaps one for the
-    /// context of no bases.
+    /// By the context's code ([`context_code`]); empty, or one for each of the 4^size contexts, then
+    /// optionally one for the empty context.
     pub contexts: Vec<Datum>,
     /// By the cycle's index ([`cycle_index`]); as long as needed.
     pub cycles: Vec<Datum>,
@@ -73,7 +73,7 @@ impl EventTable {
     }
 }
 
-/// What was counted in one read group.
+/// The counts of one read group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupTable {
     /// The group's PU, or its ID if it has none (spec D3.12).
@@ -82,14 +82,14 @@ pub struct GroupTable {
     pub events: [EventTable; 3],
 }
 
-/// All that was counted. Groups come in any order; one name comes once.
+/// All counts. Groups are in any order; each name occurs once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
     /// The read groups.
     pub groups: Vec<GroupTable>,
 }
 
-/// Where a cycle stands in [`QualityTable::cycles`]: 2 for cycle 1, 3 for -1, 4 for 2, and so on.
+/// Returns the index of a cycle in [`QualityTable::cycles`]: 2 for cycle 1, 3 for -1, 4 for 2, and so on.
 pub fn cycle_index(cycle: i32) -> usize {
     2 * cycle.unsigned_abs() as usize + usize::from(cycle < 0)
 }
@@ -100,14 +100,14 @@ pub fn cycle_at(index: usize) -> i64 {
     if index % 2 == 1 { -cycle } else { cycle }
 }
 
-/// A context's bases as a number of base 4 (A 0, C 1, G 2, T 3), the base sequenced first being the most
-/// significant digit. `None` if another letter is among them.
+/// Returns a context's bases as a number of base 4 (A 0, C 1, G 2, T 3), the base sequenced first being the
+/// most significant digit. `None` if another letter is among them.
 pub fn context_code(bases: &[u8]) -> Option<usize> {
     let digit = |base: &u8| b"ACGT".iter().position(|it| it.eq_ignore_ascii_case(base));
     bases.iter().try_fold(0, |code, base| Some(4 * code + digit(base)?))
 }
 
-/// The bases of a context of so many.
+/// Returns the bases of a context of `size` bases.
 pub fn context_bases(code: usize, size: usize) -> Vec<u8> {
     (0..size).rev().map(|place| b"ACGT"[code >> (2 * place) & 3]).collect()
 }

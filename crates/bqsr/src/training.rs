@@ -1,8 +1,8 @@
-//! Which bases are counted, and which of them are errors: what GATK 4.6.2 BaseRecalibrator looks at.
+//! Counts bases and the errors among them, as GATK 4.6.2 BaseRecalibrator does.
 //!
-//! A [`Training`] is shared by all threads; each has a [`Learner`] of its own, which reads the stretch of the reference
-//! and of the known sites below the read at hand. Nothing depends on the order of reads, but sorted ones
-//! find what they need in the stretch that the read before them needed.
+//! A [`Training`] is shared by all threads; each has a [`Learner`] of its own, which caches the slice of the
+//! reference and of the known sites around the current read. The result does not depend on the order of
+//! reads, but sorted reads are faster, because most find their slice in the cache.
 
 use std::sync::Arc;
 
@@ -21,33 +21,33 @@ use super::report::Arguments;
 use super::suspects::Seen;
 use super::well_formed::WellFormed;
 
-/// What is trained on.
+/// The inputs of counting, which all threads share.
 #[derive(Clone)]
 pub struct Training {
     /// The read groups.
     pub groups: ReadGroups,
-    /// Which reads can be judged at all.
+    /// The check for well-formed reads.
     pub well_formed: WellFormed,
     /// The reference.
     pub reference: Reference,
     /// The contigs of the reads.
     pub contigs: Matched,
-    /// Sites that vary, at which a mismatch says nothing of the sequencer.
+    /// Known variant sites, at which a mismatch is not a sequencing error.
     pub sites: Sites,
-    /// Where reads must lie to be counted, unless everywhere.
+    /// The intervals in which reads are counted; `None` for everywhere.
     pub intervals: Option<Intervals>,
 }
 
-/// How bases are counted. Defaults are GATK's.
+/// Options of counting. Defaults are GATK's.
 #[derive(Clone, Debug)]
 pub struct Counting {
-    /// What a report says of it.
+    /// The arguments that a report lists.
     pub arguments: Arguments,
     /// Bases of less quality are not counted (Phred).
     pub preserve_less_than: u8,
     /// Count by OQ where a read has it.
     pub use_original: bool,
-    /// Quality of the bases of reads that have none (Phred); nothing leaves such reads out.
+    /// Quality of the bases of reads that have none (Phred); `None` leaves such reads out.
     pub default_quality: Option<u8>,
     /// Count insertions and deletions, too.
     pub indels: bool,
@@ -61,39 +61,39 @@ impl Default for Counting {
     }
 }
 
-/// A thread's counts and what it needs to count.
+/// One thread's counters, buffers and cursors.
 pub struct Learner {
     training: Arc<Training>,
     counting: Arc<Counting>,
     window: Window,
     cursor: Cursor,
-    /// What was counted.
+    /// The counters.
     pub counters: Counters,
-    /// The read group seen last and its number.
+    /// The last read group and its number.
     group: (Vec<u8>, usize),
-    read: Read,
+    read: CountedRead,
 }
 
-/// Bytes a learner takes beside its counters.
+/// Bytes of a worker in addition to its counters.
 pub const LEARNER_BYTES: usize =
     readmill_format::reference::WINDOW_BYTES + readmill_format::sites::CURSOR_BYTES + (64 << 10);
 
-/// The part of a read that trains.
+/// The counted part of a read.
 #[derive(Default)]
-struct Read {
+struct CountedRead {
     alignment: Alignment,
     /// Codes of all bases of SEQ.
     codes: Vec<u8>,
     qualities: Vec<u8>,
     contexts: Vec<u16>,
-    /// For each base that is left whether it differs from the reference, or is not counted.
+    /// For each remaining base, whether it differs from the reference, or is skipped.
     findings: Vec<Finding>,
-    /// For each base that is left whether an insertion, or a deletion, is counted at it, or nothing is.
+    /// For each remaining base, whether an insertion or a deletion is counted at it, or it is skipped.
     gaps: [Vec<Finding>; 2],
 }
 
 impl Training {
-    /// A thread's learner, which counts in this way.
+    /// Creates a thread's worker, with these options.
     pub fn learner(self: &Arc<Self>, counting: &Arc<Counting>) -> Learner {
         let arguments = &counting.arguments;
         let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
@@ -104,13 +104,13 @@ impl Training {
             cursor: self.sites.cursor(),
             counters: Counters::new(self.groups.names().len(), [mismatches, indels, indels]),
             group: (Vec::new(), usize::MAX),
-            read: Read::default(),
+            read: CountedRead::default(),
         }
     }
 
-    /// Whether a read trains: mapped with a quality that means something, primary or supplementary, not a duplicate, not
-    /// failed, and well formed (GATK 4.6.2, the read filters of BaseRecalibrator).
-    fn trains(&self, record: RecordRef<'_>, duplicate: bool, counting: &Counting) -> bool {
+    /// Whether a read is counted: mapped with a known mapping quality, primary or supplementary, not a
+    /// duplicate, not failed, and well formed (GATK 4.6.2, the read filters of BaseRecalibrator).
+    fn is_counted(&self, record: RecordRef<'_>, duplicate: bool, counting: &Counting) -> bool {
         let flags = record.flags();
         let left_out = flags.is_unmapped() || flags.is_secondary() || flags.is_qc_fail() || duplicate;
         let placed = record.ref_id() >= 0 && record.pos() >= 0;
@@ -128,7 +128,7 @@ impl Training {
 }
 
 impl Learner {
-    /// Counts the bases of a read, if it trains.
+    /// Counts the bases of a read, unless it is filtered out.
     pub fn observe(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<()> {
         let Some(group) = self.prepare(record, duplicate)? else { return Ok(()) };
         let Learner { counting, counters, read, .. } = self;
@@ -144,7 +144,7 @@ impl Learner {
         })
     }
 
-    /// Notes where a read lies and where it differs from the reference, if it trains.
+    /// Adds to `seen` where a read lies and where it differs from the reference, unless it is filtered out.
     pub fn suspect(&mut self, record: RecordRef<'_>, duplicate: bool, seen: &mut Seen) -> Result<()> {
         if record.ref_id() >= 0 {
             seen.begin(record.ref_id() as u32, record.pos().into());
@@ -155,11 +155,11 @@ impl Learner {
         Ok(())
     }
 
-    /// Compares a read with the reference, if it trains; gives the number of its read group.
+    /// Compares a read with the reference, unless it is filtered out; returns the number of its read group.
     fn prepare(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<Option<usize>> {
         let (training, counting) = (Arc::clone(&self.training), Arc::clone(&self.counting));
         let Some(id) = record.read_group() else { return Ok(None) };
-        if !training.trains(record, duplicate, &counting) {
+        if !training.is_counted(record, duplicate, &counting) {
             return Ok(None);
         }
         let group = self.group(id)?;
@@ -192,14 +192,14 @@ impl Learner {
     }
 }
 
-/// A read has more bases than cycles are counted for.
+/// Returns the error for a read with more bases than the most cycles.
 pub fn too_long(bases: usize, most: usize) -> Error {
     Error::input(format!("the read has {bases} cycles, and {most} are the most that are counted"))
         .hint("raise --maximum-cycle-value where the table is made")
 }
 
-impl Read {
-    /// Takes a record; `false` if nothing of it is left to be counted.
+impl CountedRead {
+    /// Takes a record; `false` if no base of it is counted.
     fn take(&mut self, record: RecordRef<'_>, counting: &Counting) -> Result<bool> {
         if !self.alignment.take(record) {
             return Ok(false);
@@ -213,10 +213,9 @@ impl Read {
         self.alignment.from..self.alignment.to
     }
 
-    /// Finds out which bases differ from the reference. Beyond the end of the contig there is nothing to differ from,
-    /// so nothing is counted.
+    /// Marks the bases that differ from the reference. Bases beyond the end of the contig are skipped.
     fn compare(&mut self, (contig, length): (u32, u32), window: &mut Window) -> Result<()> {
-        let Read { alignment, codes, findings, .. } = self;
+        let CountedRead { alignment, codes, findings, .. } = self;
         let codes = &codes[alignment.from..alignment.to];
         findings.clear();
         findings.resize(codes.len(), 0);
@@ -241,8 +240,8 @@ impl Read {
         Ok(())
     }
 
-    /// Finds out which bases are not counted: those of low quality, those that are none of A, C, G, T, and those at known
-    /// sites.
+    /// Marks the bases that are skipped: those of low quality, those that are none of A, C, G, T, and those
+    /// at known sites.
     fn skip(&mut self, contig: u32, preserve: u8, cursor: &mut Cursor) -> Result<()> {
         let kept = self.kept();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
@@ -251,7 +250,7 @@ impl Read {
             let skipped = code == NO_BASE || quality < preserve;
             *finding = if skipped { SKIPPED } else { *finding };
         });
-        let Read { alignment, findings, .. } = self;
+        let CountedRead { alignment, findings, .. } = self;
         let end = alignment.end().min(u32::MAX.into()) as u32;
         let pos = alignment.pos as u32;
         cursor.overlapping(contig, pos, end, |start, end| mask(alignment, findings, start, end - 1))
@@ -267,7 +266,7 @@ impl Read {
         cells.count(qualities, &self.contexts, &self.findings, cycles.each());
     }
 
-    /// Counts insertions and deletions: each base is asked whether one follows it in the direction of sequencing.
+    /// Counts insertions and deletions at each base that one follows in the direction of sequencing.
     fn count_gaps(
         &mut self,
         cells: &mut [Cells],
@@ -294,7 +293,7 @@ impl Read {
         Ok(())
     }
 
-    /// Notes insertions and deletions at the base that is sequenced before them, unless that is skipped.
+    /// Marks insertions and deletions at the base that is sequenced before them, unless that is skipped.
     fn find_gaps(&mut self, reverse: bool) {
         for gaps in &mut self.gaps {
             gaps.clear();
@@ -320,7 +319,7 @@ impl Read {
         }
     }
 
-    /// Notes where the read lies, and where bases that count differ from the reference.
+    /// Adds where the read lies, and where counted bases differ from the reference.
     fn suspect(&self, contig: u32, seen: &mut Seen) {
         let (mut at, mut position) = (0, self.alignment.pos);
         for &(op, len) in &self.alignment.ops {
@@ -343,8 +342,8 @@ impl Read {
 /// Bases at either end of a read at which no cycle is counted for insertions and deletions.
 const CUSHION: usize = 4;
 
-/// Leaves out the bases from one reference position to another, 0-based, both included. In a deletion
-/// the first is the base before it, the last the base after it.
+/// Skips the bases from one reference position to another, 0-based, both included. In a deletion the first is
+/// the base before it, the last the base after it.
 fn mask(alignment: &Alignment, findings: &mut [Finding], first: u32, last: u32) {
     let from = match alignment.index_of(first.into()) {
         None => 0,

@@ -1,23 +1,23 @@
-//! Which reads GATK takes for well formed (4.6.2, `WellformedReadFilter`). Others do not train, and its
-//! ApplyBQSR drops them.
+//! Finds the reads that GATK considers well formed (4.6.2, `WellformedReadFilter`). Others are not counted,
+//! and its ApplyBQSR drops them.
 
 use readmill_record::cigar::SKIP;
 use readmill_record::{Header, RecordRef};
 
-/// Judges by the contigs of a header.
+/// Checks reads by the contigs of a header.
 #[derive(Clone, Debug)]
 pub struct WellFormed {
     header: Header,
 }
 
 impl WellFormed {
-    /// For reads under this header.
+    /// Creates the check for reads under this header.
     pub fn new(header: &Header) -> Self {
         WellFormed { header: header.clone() }
     }
 
-    /// Whether SEQ, CIGAR and POS agree, and the CIGAR skips nothing. To be well formed, a read needs a read group and
-    /// qualities, too.
+    /// Whether SEQ, CIGAR and POS agree, and the CIGAR has no skips. To be well formed, a read needs a read
+    /// group and qualities, too.
     pub fn is_sound(&self, record: RecordRef<'_>) -> bool {
         let bases = record.l_seq();
         let mapped = !record.flags().is_unmapped() && record.ref_id() >= 0 && record.pos() >= 0;

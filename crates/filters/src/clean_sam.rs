@@ -1,4 +1,4 @@
-//! Clips alignments that hang over the end of their reference sequence.
+//! Clips alignments that reach beyond the end of their reference sequence.
 
 use std::sync::Arc;
 
@@ -6,25 +6,27 @@ use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_refe
 use readmill_record::realign::{self, Packed};
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Step, edit, tag};
 
-/// Makes alignments end where their reference sequence does, as Picard 3.4 CleanSam: what hangs over is soft-clipped,
-/// in the CIGAR and in MC, the mate's CIGAR; unmapped reads get MAPQ 0. NM, MD, UQ and TLEN stay as they are.
+/// Makes alignments end where their reference sequence does, as Picard 3.4 CleanSam: the overhang is
+/// soft-clipped, in the CIGAR and in MC, the mate's CIGAR; unmapped reads get MAPQ 0. NM, MD, UQ and TLEN
+/// stay as they are.
 ///
-/// Picard counts the overhang in bases of the reference and clips as many of the read, so a deletion there clips more
-/// than need be, and an insertion leaves something hanging; that is followed. It is not followed where its answer does
-/// not fit the read or aligns nothing (SEQ `*`, long deletions): there the CIGAR is cut where the sequence ends. A read
-/// that lies wholly beyond it becomes unmapped and loses its place, as in samtools fixmate.
+/// Picard counts the overhang in bases of the reference and clips as many of the read, so a deletion there
+/// clips more than necessary, and an insertion leaves an overhang. This step does the same, unless the result
+/// does not fit the read or aligns no base (SEQ `*`, long deletions): then the CIGAR is cut where the
+/// sequence ends. A read that lies wholly beyond the end becomes unmapped without a position, as in samtools
+/// fixmate.
 #[derive(Clone)]
 pub struct CleanSam {
-    /// Of each reference sequence, in bases.
+    /// The length of each reference sequence.
     lengths: Arc<[i64]>,
     ops: Vec<Packed>,
     clipped: Vec<Packed>,
     text: Vec<u8>,
-    counts: Counts,
+    counts: CleanCounts,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct CleanCounts {
     clipped: u64,
     mates: u64,
     mapq: u64,
@@ -36,16 +38,16 @@ impl CleanSam {
     pub fn new(header: &Header) -> Self {
         let lengths = header.references().iter().map(|it| i64::from(it.length)).collect();
         let [ops, clipped] = [const { Vec::new() }; 2];
-        CleanSam { lengths, ops, clipped, text: Vec::new(), counts: Counts::default() }
+        CleanSam { lengths, ops, clipped, text: Vec::new(), counts: CleanCounts::default() }
     }
 
-    /// Bases of the reference that lie between the end of the sequence and `end`, 0-based and exclusive.
+    /// Returns the reference bases between the end of the sequence and `end`, 0-based and exclusive.
     fn overhang(&self, ref_id: i32, end: i64) -> i64 {
         let length = usize::try_from(ref_id).ok().and_then(|id| self.lengths.get(id));
         length.map_or(0, |length| end - length)
     }
 
-    /// By how much the read hangs over; 0 or less if it does not.
+    /// Returns the overhang of the read; 0 or less if it has none.
     fn own(&self, record: RecordRef<'_>) -> i64 {
         if record.flags().is_unmapped() || record.pos() < 0 {
             return 0;
@@ -54,7 +56,7 @@ impl CleanSam {
         if span == 0 { 0 } else { self.overhang(record.ref_id(), i64::from(record.pos()) + span) }
     }
 
-    /// By how much the mate hangs over, by MC, which is left in `ops`.
+    /// Returns the overhang of the mate, by MC, which is parsed into `ops`.
     fn mate(&mut self, record: RecordRef<'_>) -> i64 {
         let flags = record.flags();
         let none = !flags.is_paired() || flags.is_mate_unmapped() || record.next_pos() < 0;
@@ -78,7 +80,7 @@ impl CleanSam {
         !idle && self.own(record) <= 0 && self.mate(record) <= 0
     }
 
-    /// Appends the record as it should be.
+    /// Appends the cleaned record.
     fn write(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) {
         let (start, own) = (out.len(), self.own(record));
         if own > 0 {
@@ -110,7 +112,7 @@ impl CleanSam {
     }
 }
 
-/// Takes a read off its sequence: 0x4 set, 0x2 cleared, no place, MAPQ 0.
+/// Makes a read unmapped: 0x4 set, 0x2 cleared, no position, MAPQ 0.
 fn unmap(raw: &mut [u8]) {
     let flags = RecordRef::new(raw).flags().0;
     edit::set_flags(raw, flags & !Flags::PROPER | Flags::UNMAPPED);
@@ -133,8 +135,8 @@ fn aligns(op: Packed) -> bool {
     consumes_query(op & 15) && consumes_reference(op & 15)
 }
 
-/// Writes to `out` the operators `ops`, which hang over by so many bases of the reference, clipped. False if nothing is
-/// aligned before the end of the sequence.
+/// Writes to `out` the operators `ops` with an overhang of `overhang` reference bases clipped. Returns
+/// `false` if no base is aligned before the end of the sequence.
 fn clip(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     let fits = clip_as_picard(ops, overhang, out) && query_length(out) == query_length(ops);
     if fits && out.iter().any(|&op| aligns(op)) {
@@ -143,8 +145,8 @@ fn clip(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     clip_at_end(ops, overhang, out)
 }
 
-/// What hangs over by so many bases of the reference becomes a soft clip; hard clips at the end stay. False if nothing
-/// is aligned before.
+/// Replaces an overhang of `overhang` reference bases by a soft clip; hard clips at the end stay. Returns
+/// `false` if no base is aligned before.
 pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     let hard = ops.iter().rposition(|op| op & 15 != HARD_CLIP).map_or(0, |last| last + 1);
     let (mut left, mut soft) = (reference_length(ops) - overhang, 0);
@@ -165,7 +167,7 @@ pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) 
         left -= if consumes_reference(kind) { n } else { 0 };
     }
     while out.last().is_some_and(|&op| !aligns(op) && op & 15 != SOFT_CLIP && op & 15 != HARD_CLIP) {
-        let op = out.pop().unwrap_or_default(); // a deletion or an insertion before the clip says nothing
+        let op = out.pop().unwrap_or_default(); // a deletion or an insertion before the clip is meaningless
         soft += if consumes_query(op & 15) { i64::from(op >> 4) } else { 0 };
     }
     if soft > 0 {
@@ -175,14 +177,14 @@ pub(super) fn clip_at_end(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) 
     out.iter().any(|&op| aligns(op))
 }
 
-/// Clips as many bases of the read as bases of the reference hang over (`AbstractAlignmentMerger` of Picard 3.4,
-/// `CigarUtil.softClipEndOfRead` of htsjdk 4.2). False where these fail.
+/// Clips as many bases of the read as the overhang has bases of the reference (`AbstractAlignmentMerger` of
+/// Picard 3.4, `CigarUtil.softClipEndOfRead` of htsjdk 4.2). Returns `false` where these fail.
 fn clip_as_picard(ops: &[Packed], overhang: i64, out: &mut Vec<Packed>) -> bool {
     out.clear();
     let Some(&last) = ops.last() else { return false };
     let of_kind = |kind| if last & 15 == kind { i64::from(last >> 4) } else { 0 };
     let length = query_length(ops);
-    // bases of the read that stay, and those that are clipped, soft clips that end the CIGAR among them
+    // bases of the read that stay, and clipped bases, including a soft clip at the end of the CIGAR
     let stay = length - overhang - of_kind(SOFT_CLIP);
     let clipped = length - stay;
     let mut before = 0;
@@ -250,7 +252,7 @@ impl Step for CleanSam {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { clipped, mates, mapq, lost } = self.counts;
+        let CleanCounts { clipped, mates, mapq, lost } = self.counts;
         vec![
             ("reads clipped at the end of their reference sequence", clipped - lost),
             ("MC fields clipped at the end of the mate's reference sequence", mates),

@@ -4,8 +4,8 @@ use readmill_record::{Batch, RecordRef, Result};
 
 use readmill_record::{Changes, Step};
 
-/// Drops reads flagged unmapped (0x4); the strict form also those without a reference sequence or
-/// position, whatever their flag says (elPrep's `--filter-unmapped-reads-strict`).
+/// Drops reads flagged unmapped (0x4); the strict form also those without a reference sequence or position,
+/// whatever their flag (elPrep's `--filter-unmapped-reads-strict`).
 #[derive(Clone, Default)]
 pub struct DropUnmapped {
     strict: bool,

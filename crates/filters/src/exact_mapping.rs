@@ -3,19 +3,20 @@
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{Batch, Changes, RecordRef, Result, Step};
 
-/// Drops reads whose alignment is not exact (elPrep's `--filter-non-exact-mapping-reads`): any operator but M and S
-/// in the CIGAR. A read without CIGAR stays. An M may hide mismatches: the strict form asks for the aligner's word.
+/// Drops reads whose alignment is not exact (elPrep's `--filter-non-exact-mapping-reads`): any operator but M
+/// and S in the CIGAR. A read without CIGAR stays. An M can be a mismatch; the strict form uses the aligner's
+/// fields.
 ///
-/// The strict form (`--filter-non-exact-mapping-reads-strict`) keeps a read only if it says that it is the one best
-/// hit, without mismatches or gaps: `X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0`, as bwa aln writes them. A field of another
-/// type is as good as none; elPrep 5.1.3 stops at it.
+/// The strict form (`--filter-non-exact-mapping-reads-strict`) keeps a read only if its fields say that it is
+/// the only best hit, without mismatches or gaps: `X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0`, as bwa aln writes
+/// them. A field of another type counts as missing; elPrep 5.1.3 stops at it.
 #[derive(Clone)]
 pub struct ExactMapping {
     strict: bool,
     dropped: u64,
 }
 
-/// What the strict form asks for.
+/// The fields that the strict form requires.
 const SAID: [(Tag, i64); 5] = [(*b"X0", 1), (*b"X1", 0), (*b"XM", 0), (*b"XO", 0), (*b"XG", 0)];
 
 impl ExactMapping {
@@ -95,7 +96,7 @@ impl Step for ExactMapping {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{header, kept};
+    use super::super::testing::{header, kept};
     use super::*;
 
     #[test]
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_strict_form_takes_the_aligners_word() {
+    fn the_strict_form_uses_the_aligners_fields() {
         let header = header("@SQ SN:c LN:100");
         let yes = "X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0";
         let with = |name: &str, fields: &str| format!("{name} 0 c 5 60 4M * 0 0 ACGT IIII {fields}");

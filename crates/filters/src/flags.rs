@@ -4,7 +4,7 @@ use readmill_record::{Batch, Flags, Result};
 
 use readmill_record::{Changes, Step};
 
-/// What FLAG must be: all of these rules hold for reads that stay. Bits of 0 ask nothing.
+/// Rules for FLAG, all of which hold for reads that stay. A rule of 0 has no effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlagRules {
     /// All of these bits are set (`--require-flags`, samtools view's `-f`).
@@ -28,7 +28,7 @@ impl FlagRules {
     }
 }
 
-/// Keeps the reads whose FLAG is as the rules have it.
+/// Keeps the reads whose FLAG satisfies the rules.
 #[derive(Clone)]
 pub struct ByFlags {
     rules: FlagRules,

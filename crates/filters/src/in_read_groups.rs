@@ -7,7 +7,7 @@ use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Charge, Header, Prepaid, RecordRef, Result, Step, make_room};
 
 /// Keeps the reads of the read groups that are named (`--in-read-group`, samtools view's `-r` and `-R`), or
-/// of all others. Reads without `RG` stay, as in samtools, unless they are asked to go (its
+/// of all others. Reads without `RG` stay, as in samtools, unless they are excluded (its
 /// `--exclude-no-read-group`).
 ///
 /// The header keeps the `@RG` lines of groups whose reads stay, and those without an ID. (samtools 1.24 does so
@@ -19,13 +19,13 @@ pub struct InReadGroups {
     keep: bool,
     keep_ungrouped: bool,
     dropped: u64,
-    /// Of the list.
+    /// The memory of the list.
     _charge: Option<Arc<Charge>>,
 }
 
 impl InReadGroups {
-    /// The step that keeps the groups of `ids`, or drops them where `keep` is false; `header` loses the groups
-    /// that go.
+    /// The step that keeps the groups of `ids`, or drops them where `keep` is false; the `@RG` lines of
+    /// dropped groups are removed from `header`.
     pub fn new(mut ids: Vec<Vec<u8>>, keep: bool, header: &mut Header) -> Result<Self> {
         ids.sort_unstable();
         let stays = |line: &&HeaderLine| line.get(b"ID").is_none_or(|id| contains(&ids, id) == keep);
@@ -40,7 +40,7 @@ impl InReadGroups {
         InReadGroups { keep_ungrouped: false, ..self }
     }
 
-    /// Keeps the charge of the list as long as the list itself.
+    /// Holds the charge of the list as long as the list itself.
     #[must_use]
     pub fn paid_by(self, charge: Charge) -> Self {
         InReadGroups { _charge: Some(Arc::new(charge)), ..self }
@@ -56,10 +56,10 @@ fn contains(ids: &[Vec<u8>], id: &[u8]) -> bool {
     ids.binary_search_by(|other| other.as_slice().cmp(id)).is_ok()
 }
 
-/// Adds the IDs that a file lists to `ids`, which `prepaid` pays for: words between white space, as samtools reads them.
+/// Adds the IDs in a file to `ids`, charged to `prepaid`: words between white space, as in samtools.
 ///
 /// # Errors
-/// The memory is not free.
+/// If the memory is not available.
 pub fn listed(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Result<()> {
     let words = text.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0B);
     for word in words.filter(|word| !word.is_empty()) {
@@ -70,7 +70,7 @@ pub fn listed(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Res
     Ok(())
 }
 
-/// Which of `ids` the header does not define, in order.
+/// Returns the `ids` that the header does not define, in order.
 pub fn undefined(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = String> {
     let defined: HashSet<&[u8]> = header.lines_of(b"RG").filter_map(|line| line.get(b"ID")).collect();
     let unknown = ids.iter().filter(move |id| !defined.contains(id.as_slice()));
@@ -113,7 +113,7 @@ mod tests {
 
     const HEADER: &str = "@RG\tID:a\n@RG\tID:b\n@RG\tSM:x\n@CO\tend\n";
 
-    /// Which of three reads, in `a`, in `b` and in none, stay; and the header.
+    /// Returns which of three reads, in `a`, in `b` and in none, stay; and the header.
     fn left(ids: &[&str], keep: bool, ungrouped: bool) -> (String, String) {
         let mut batch = Batch::default();
         for (name, fields) in [(b'a', &b"RGZa\0"[..]), (b'b', b"NMC\x01RGZb\0"), (b'-', b"RGAa")] {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_stay_or_go_with_their_lines_and_the_ungrouped_are_asked_apart() {
+    fn groups_stay_or_go_with_their_lines_and_the_ungrouped_have_their_own_option() {
         let (of_a, of_b) = ("@RG\tID:a\n@RG\tSM:x\n@CO\tend\n", "@RG\tID:b\n@RG\tSM:x\n@CO\tend\n");
         for (ids, keep, ungrouped, names, header) in [
             (&["a"][..], true, true, "a-", of_a),

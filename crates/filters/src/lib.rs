@@ -1,5 +1,5 @@
-//! Filters and edits of reads, one file each; beside them the expression language of filters, adapters, tallies, and the rules
-//! that route reads to outputs.
+//! Filters and edits of reads, one file each; also the expression language of filters, adapters, tallies, and
+//! the rules that route reads to outputs.
 //!
 //! Each filter is a [`Step`](readmill_record::Step), each tally a [`Tally`](readmill_record::Tally).
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -45,4 +45,4 @@ pub use select::Select;
 pub use subsample::Subsample;
 
 #[cfg(test)]
-mod stated;
+mod testing;

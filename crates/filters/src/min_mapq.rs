@@ -4,8 +4,8 @@ use readmill_record::{Batch, Result};
 
 use readmill_record::{Changes, Step};
 
-/// Drops reads whose MAPQ is below a threshold (`samtools view -q`, elPrep's `--filter-mapping-quality`). 255, which
-/// stands for an unknown quality, is a number like others, as it is for both.
+/// Drops reads whose MAPQ is below a threshold (`samtools view -q`, elPrep's `--filter-mapping-quality`).
+/// 255, an unknown quality, is compared as a number, as in both tools.
 #[derive(Clone)]
 pub struct MinMapq {
     least: u8,
@@ -50,7 +50,7 @@ impl Step for MinMapq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{header, kept};
+    use super::super::testing::{header, kept};
     use super::*;
 
     #[test]

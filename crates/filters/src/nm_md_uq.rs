@@ -1,4 +1,4 @@
-//! Says how alignments differ from the reference.
+//! Writes the fields that describe differences from the reference.
 
 use readmill_format::reference::{Matched, Reference, Window};
 use readmill_record::realign::number;
@@ -7,35 +7,36 @@ use readmill_record::{Batch, Changes, Header, RecordRef, Result, Step, edit};
 
 use super::exact_mapping::integer;
 
-/// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags: NM counts bases that differ, are inserted or
-/// deleted; MD tells the reference's bases where they differ; UQ is the sum of qualities of bases that differ, and stays
-/// as it is where there are no qualities. Unmapped reads, and reads without bases, stay as they are.
+/// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags: NM counts bases that differ, are
+/// inserted or deleted; MD has the reference's bases where they differ; UQ is the sum of qualities of bases
+/// that differ, and does not change where there are no qualities. Unmapped reads, and reads without bases,
+/// are not changed.
 ///
-/// N in both is no difference, as for Picard; samtools 1.24 calmd counts it. Letters in MD are upper case, as the SAM
-/// specification has it and samtools writes them; Picard keeps those of a soft-masked reference. `=` in SEQ is no
-/// difference, as for samtools. Fields that say the same already stay, others change in their places, and those that
-/// lack are appended. Reads may come in any order; in coordinate order a thread finds its pages at hand.
+/// N in both is not a difference, as in Picard; samtools 1.24 calmd counts it. Letters in MD are upper case,
+/// as in the SAM specification and samtools; Picard keeps those of a soft-masked reference. `=` in SEQ is not
+/// a difference, as in samtools. Correct fields stay, wrong ones change in their places, and missing ones are
+/// appended. Reads may come in any order; coordinate order makes the best use of the cached reference.
 pub struct NmMdUq {
     reference: Reference,
     window: Window,
     contigs: Matched,
-    told: Told,
-    counts: Counts,
+    differences: ReadDifferences,
+    counts: NmMdUqCounts,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct NmMdUqCounts {
     changed: u64,
     baseless: u64,
 }
 
-/// What is told of a read.
+/// The fields of a read.
 #[derive(Default)]
-struct Told {
+struct ReadDifferences {
     nm: u32,
     uq: u32,
     md: Vec<u8>,
-    /// Bases that match since MD was last written to.
+    /// Matching bases since MD was last written to.
     matched: u32,
 }
 
@@ -43,7 +44,7 @@ const NM: Tag = *b"NM";
 const MD: Tag = *b"MD";
 const UQ: Tag = *b"UQ";
 
-/// BAM's code of a letter; what is no letter of IUPAC is N.
+/// BAM's code of each letter; letters outside IUPAC are N.
 const NIBBLES: [u8; 256] = {
     let mut table = [15; 256];
     let letters = b"=ACMGRSVTWYHKDBN";
@@ -56,13 +57,19 @@ const NIBBLES: [u8; 256] = {
 };
 
 impl NmMdUq {
-    /// The step for reads on the contigs of `header`, which are compared with this reference by their names.
+    /// The step for reads on the contigs of `header`, which are found in this reference by their names.
     pub fn new(reference: Reference, header: &Header) -> Result<Self> {
         let (window, contigs) = (reference.letters(), Matched::new(&reference, header)?);
-        Ok(NmMdUq { reference, window, contigs, told: Told::default(), counts: Counts::default() })
+        Ok(NmMdUq {
+            reference,
+            window,
+            contigs,
+            differences: ReadDifferences::default(),
+            counts: NmMdUqCounts::default(),
+        })
     }
 
-    /// Compares a read with the reference; false if there is nothing to compare.
+    /// Compares a read with the reference; `false` if there is nothing to compare.
     fn compare(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let Ok(pos) = u32::try_from(record.pos()) else { return Ok(false) };
         if record.flags().is_unmapped() {
@@ -73,30 +80,31 @@ impl NmMdUq {
             return Ok(false);
         }
         let Some(place) = self.contigs.place(record.ref_id())? else { return Ok(false) };
-        let told = &mut self.told;
-        (told.nm, told.uq, told.matched) = (0, 0, 0);
-        told.md.clear();
-        told.walk(record, &mut self.window, place, pos)?;
-        number(told.matched, &mut told.md);
+        let differences = &mut self.differences;
+        (differences.nm, differences.uq, differences.matched) = (0, 0, 0);
+        differences.md.clear();
+        differences.walk(record, &mut self.window, place, pos)?;
+        number(differences.matched, &mut differences.md);
         Ok(true)
     }
 
-    /// Appends the record with what is told of it; true if that is new.
+    /// Appends the record with its fields; `true` if they changed.
     fn write(&self, record: RecordRef<'_>, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         out.extend_from_slice(record.raw());
         let says = |tag, n: u32| record.field(tag).and_then(integer) == Some(i64::from(n));
         let mut changed = false;
-        if !says(NM, self.told.nm) {
-            edit::set_field(out, start, NM, &narrow(self.told.nm));
+        if !says(NM, self.differences.nm) {
+            edit::set_field(out, start, NM, &narrow(self.differences.nm));
             changed = true;
         }
-        if record.field(MD).is_none_or(|field| field.kind != b'Z' || field.value != self.told.md) {
-            edit::set_field(out, start, MD, &[b"Z", &self.told.md[..], b"\0"].concat());
+        if record.field(MD).is_none_or(|field| field.kind != b'Z' || field.value != self.differences.md)
+        {
+            edit::set_field(out, start, MD, &[b"Z", &self.differences.md[..], b"\0"].concat());
             changed = true;
         }
-        if has_qualities(record) && !says(UQ, self.told.uq) {
-            edit::set_field(out, start, UQ, &narrow(self.told.uq));
+        if has_qualities(record) && !says(UQ, self.differences.uq) {
+            edit::set_field(out, start, UQ, &narrow(self.differences.uq));
             changed = true;
         }
         changed
@@ -108,7 +116,7 @@ fn has_qualities(record: RecordRef<'_>) -> bool {
     record.qual().first().is_some_and(|&quality| quality != 0xff)
 }
 
-/// Type and bytes of an integer in as few bytes as hold it.
+/// Returns the type and bytes of an integer in as few bytes as possible.
 fn narrow(n: u32) -> Vec<u8> {
     match (u8::try_from(n), u16::try_from(n)) {
         (Ok(n), _) => vec![b'C', n],
@@ -117,8 +125,8 @@ fn narrow(n: u32) -> Vec<u8> {
     }
 }
 
-impl Told {
-    /// Walks along the alignment, up to the end of the read and of the contig.
+impl ReadDifferences {
+    /// Compares along the alignment, up to the end of the read and of the contig.
     fn walk(
         &mut self,
         record: RecordRef<'_>,
@@ -158,7 +166,7 @@ impl Told {
         Ok(())
     }
 
-    /// Bases of the read from `base` on, beside the letters of the reference.
+    /// Compares bases of the read from `base` on with the letters of the reference.
     fn aligned(&mut self, record: RecordRef<'_>, base: usize, letters: &[u8]) {
         let (seq, qual) = (record.seq(), record.qual());
         let counts_qualities = has_qualities(record);
@@ -176,7 +184,7 @@ impl Told {
         }
     }
 
-    /// Writes how many bases match up to here.
+    /// Writes the number of matching bases up to here.
     fn break_off(&mut self) {
         number(std::mem::take(&mut self.matched), &mut self.md);
     }
@@ -190,8 +198,8 @@ impl Step for NmMdUq {
     fn fork(&self) -> Box<dyn Step> {
         let (reference, contigs) = (self.reference.clone(), self.contigs.clone());
         let window = reference.letters();
-        let (told, counts) = Default::default();
-        Box::new(NmMdUq { reference, window, contigs, told, counts })
+        let (differences, counts) = Default::default();
+        Box::new(NmMdUq { reference, window, contigs, differences, counts })
     }
 
     fn changes(&self) -> Changes {
@@ -220,11 +228,11 @@ impl Step for NmMdUq {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{applied, header};
+    use super::super::testing::{applied, header};
     use super::*;
 
-    /// NM, MD and UQ that reads get, which are given by position, CIGAR, SEQ and QUAL; `c` is ACGTACGTNNacgt.
-    fn told(pos: u32, cigar: &str, seq: &str, qual: &str) -> String {
+    /// Returns NM, MD and UQ of a read with this position, CIGAR, SEQ and QUAL; `c` is ACGTACGTNNacgt.
+    fn differences(pos: u32, cigar: &str, seq: &str, qual: &str) -> String {
         fields(&format!("r 0 c {pos} 60 {cigar} * 0 0 {seq} {qual}"))
     }
 
@@ -239,23 +247,23 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_told() {
-        assert_eq!(told(1, "4M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
-        assert_eq!(told(1, "4M", "TCGA", "5III"), "NM:i:2 MD:Z:0A2T0 UQ:i:60");
-        assert_eq!(told(2, "1S2M2D2M1S", "GCGCGA", "IIIIII"), "NM:i:2 MD:Z:2^TA2 UQ:i:0");
-        assert_eq!(told(1, "2M2D2M", "ACCC", "IIII"), "NM:i:3 MD:Z:2^GT0A1 UQ:i:40");
-        assert_eq!(told(1, "2M3I2M", "ACTTTGT", "IIIIIII"), "NM:i:3 MD:Z:4 UQ:i:0");
-        assert_eq!(told(1, "2M4N2M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
-        assert_eq!(told(3, "2=1X1=", "GTTC", "IIII"), "NM:i:1 MD:Z:2A1 UQ:i:40");
-        assert_eq!(told(7, "8M", "GTNAAGGT", "IIIIII!I"), "NM:i:2 MD:Z:3N1C2 UQ:i:80");
-        assert_eq!(told(11, "4M", "TTTT", "!!!I"), "NM:i:3 MD:Z:0A0C0G1 UQ:i:0", "upper case");
-        assert_eq!(told(1, "4M", "A==R", "IIII"), "NM:i:1 MD:Z:3T0 UQ:i:40");
-        assert_eq!(told(1, "4M", "ACGA", "*"), "NM:i:1 MD:Z:3T0", "no qualities, no UQ");
-        assert_eq!(told(13, "4M", "GTAA", "IIII"), "NM:i:0 MD:Z:2 UQ:i:0", "beyond the contig");
+    fn differences_are_written() {
+        assert_eq!(differences(1, "4M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
+        assert_eq!(differences(1, "4M", "TCGA", "5III"), "NM:i:2 MD:Z:0A2T0 UQ:i:60");
+        assert_eq!(differences(2, "1S2M2D2M1S", "GCGCGA", "IIIIII"), "NM:i:2 MD:Z:2^TA2 UQ:i:0");
+        assert_eq!(differences(1, "2M2D2M", "ACCC", "IIII"), "NM:i:3 MD:Z:2^GT0A1 UQ:i:40");
+        assert_eq!(differences(1, "2M3I2M", "ACTTTGT", "IIIIIII"), "NM:i:3 MD:Z:4 UQ:i:0");
+        assert_eq!(differences(1, "2M4N2M", "ACGT", "IIII"), "NM:i:0 MD:Z:4 UQ:i:0");
+        assert_eq!(differences(3, "2=1X1=", "GTTC", "IIII"), "NM:i:1 MD:Z:2A1 UQ:i:40");
+        assert_eq!(differences(7, "8M", "GTNAAGGT", "IIIIII!I"), "NM:i:2 MD:Z:3N1C2 UQ:i:80");
+        assert_eq!(differences(11, "4M", "TTTT", "!!!I"), "NM:i:3 MD:Z:0A0C0G1 UQ:i:0", "upper case");
+        assert_eq!(differences(1, "4M", "A==R", "IIII"), "NM:i:1 MD:Z:3T0 UQ:i:40");
+        assert_eq!(differences(1, "4M", "ACGA", "*"), "NM:i:1 MD:Z:3T0", "no qualities, no UQ");
+        assert_eq!(differences(13, "4M", "GTAA", "IIII"), "NM:i:0 MD:Z:2 UQ:i:0", "beyond the contig");
     }
 
     #[test]
-    fn what_is_right_stays_and_what_is_not_changes_in_its_place() {
+    fn correct_fields_stay_and_wrong_ones_change_in_their_place() {
         let with = |fields_given: &str| fields(&format!("r 0 c 1 60 4M * 0 0 ACGA IIII {fields_given}"));
         assert_eq!(with("UQ:i:40 XA:i:1 MD:Z:3T0 NM:i:1"), "UQ:i:40 XA:i:1 MD:Z:3T0 NM:i:1");
         assert_eq!(with("UQ:i:4 XA:i:1 MD:Z:4 NM:i:70000"), "UQ:i:40 XA:i:1 MD:Z:3T0 NM:i:1");
@@ -271,7 +279,7 @@ mod tests {
         let reference = Reference::open(file.path(), &readmill_record::Ledger::unlimited()).unwrap();
         let header = header("@SQ SN:c LN:14;@SQ SN:d LN:9");
         let mut step = NmMdUq::new(reference, &header).unwrap();
-        let mut batch = super::super::stated::batch(&header, &["r 0 d 1 60 4M * 0 0 ACGT IIII"]);
+        let mut batch = super::super::testing::batch(&header, &["r 0 d 1 60 4M * 0 0 ACGT IIII"]);
         assert!(step.apply(&mut batch).is_err());
     }
 }

@@ -4,18 +4,18 @@ use readmill_record::tag::{self, Fields, Tag, TagSet};
 use readmill_record::{Batch, Changes, Error, RecordRef, Result, Step, Tags, edit};
 
 /// Removes optional fields: the named ones, or all but these (elPrep's `--remove-optional-fields` and
-/// `--keep-optional-fields`). RG goes like any other; so does CG, but for one that holds the CIGAR.
+/// `--keep-optional-fields`). RG is removed like any other; so is CG, except one that holds the CIGAR.
 #[derive(Clone)]
 pub struct OptionalFields {
     named: Vec<Tag>,
-    /// Whether the named ones stay, and all others go.
+    /// Whether the named ones stay, and all others are removed.
     keep: bool,
-    /// Those that go.
+    /// The number of removed fields.
     go: TagSet,
     removed: u64,
 }
 
-/// Tags from a list such as `NM,MD`, with or without spaces.
+/// Parses tags from a list such as `NM,MD`, with or without spaces.
 pub fn parse_tags(list: &str) -> Result<Vec<Tag>> {
     let parse = |text: &str| match *text.trim().as_bytes() {
         [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => Ok([a, b]),
@@ -39,7 +39,8 @@ impl OptionalFields {
         OptionalFields { go: TagSet::all_but(&named), named, keep: true, removed: 0 }
     }
 
-    /// Moves what stays of the optional fields together; returns how long the record is then, and how many went.
+    /// Moves the remaining optional fields together; returns the new length of the record, and the number of
+    /// removed fields.
     fn strip(&self, raw: &mut [u8]) -> (usize, u64) {
         let record = RecordRef::new(raw);
         if !self.go.meets(record.field_bytes()) {
@@ -100,7 +101,7 @@ impl Step for OptionalFields {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{applied, header};
+    use super::super::testing::{applied, header};
     use super::*;
 
     const FIELDS: &str = "XA:A:c NM:i:3 RG:Z:g MD:Z:4 NM:i:4 XB:B:s,1,-2 XF:f:0.5";
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cigar_in_a_field_is_no_field() {
+    fn a_cigar_in_a_field_is_not_removed() {
         let header = header("@SQ SN:c LN:99999999");
         let line = format!("r 0 c 5 60 {} * 0 0 {} * NM:i:1", "1M".repeat(70_000), "A".repeat(70_000));
         let after = applied(&mut OptionalFields::keep(Vec::new()), &header, &header, &[&line]).remove(0);

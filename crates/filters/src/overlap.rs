@@ -8,20 +8,22 @@ use readmill_record::{Batch, Changes, Error, Header, Ledger, RecordRef, Result, 
 
 /// Drops reads that overlap none of the regions (`samtools view -L`, elPrep's `--filter-non-overlapping-reads`).
 ///
-/// A read reaches from POS to the last reference base of its CIGAR; an unmapped one with a place, and one that
-/// aligns nothing, is one base long. Reads without a place are dropped. Regions that touch count as one; one without
-/// bases is overlapped by reads that have a base on either side of it. This is what samtools 1.24 and elPrep 5.1.3 do;
-/// where they differ (a CIGAR with deletions or skips and no base of the read) samtools is followed.
+/// A read reaches from POS to the last reference base of its CIGAR; an unmapped one with a position, and one
+/// that aligns no base, is one base long. Reads without a position are dropped. Regions that touch count as
+/// one; one without bases is overlapped by reads that have a base on either side of it. samtools 1.24 and
+/// elPrep 5.1.3 do the same; where they differ (a CIGAR with deletions or skips and no base of the read),
+/// this step follows samtools.
 #[derive(Clone)]
 pub struct Overlap {
-    /// Those without bases lie between two.
+    /// The regions. Those without bases lie between two bases.
     regions: Set,
     dropped: u64,
 }
 
 impl Overlap {
-    /// Reads the regions of a BED file, an interval list, a VCF or BCF. Those on contigs that the header lacks count
-    /// for nothing, but if there is no other the file is about another genome. The regions are charged to `ledger`.
+    /// Reads the regions of a BED file, an interval list, a VCF or BCF. Regions on contigs that the header
+    /// lacks are ignored; if there is no other, the file belongs to another genome, which is an error. The
+    /// regions are charged to `ledger`.
     pub fn open(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut regions, mut elsewhere) = (List::new(ledger), None);
         let mut features = Features::open(path, ledger)?;
@@ -45,7 +47,7 @@ impl Overlap {
         Ok(Overlap { regions: regions.into_set(header.references().len())?, dropped: 0 })
     }
 
-    /// Whether there is no region, so that all reads are dropped.
+    /// Whether there are no regions, so that all reads are dropped.
     pub fn is_empty(&self) -> bool {
         self.regions.intervals().is_empty()
     }
@@ -88,7 +90,7 @@ impl Step for Overlap {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{header, kept};
+    use super::super::testing::{header, kept};
     use super::*;
 
     fn step(bed: &str) -> Result<Overlap> {

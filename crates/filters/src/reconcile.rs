@@ -10,8 +10,8 @@ use readmill_record::{Batch, Changes, RecordRef, Result, Step, edit};
 /// The program that wrote a record.
 const PG: Tag = *b"PG";
 
-/// Gives reads the indexes and IDs of a merged header (see `Header::merge`). It is made for one input,
-/// and every batch it sees must hold reads of that input alone, checked against that input's header.
+/// Gives reads the indexes and IDs of a merged header (see `Header::merge`). It is made for one input: every
+/// batch must hold reads of that input alone, checked against that input's header.
 ///
 /// Fields keep their places. Names of reference sequences, as in `SA:Z`, are the same in all inputs;
 /// positions do not change, so bins do not, either.
@@ -25,7 +25,7 @@ pub struct Reconcile {
 }
 
 impl Reconcile {
-    /// The step for the input that these renames belong to.
+    /// Creates the step for the input that these renames belong to.
     pub fn new(renames: Renames) -> Self {
         let names = [(tag::RG, renames.read_groups), (PG, renames.programs)];
         Reconcile {
@@ -41,8 +41,8 @@ impl Reconcile {
     }
 }
 
-/// Shows the IDs that a record gives in the tags of `names`: which tag, the ID, and where the field
-/// stands among the optional fields. Of fields that share a tag, which should not be, the first counts.
+/// Returns the IDs of a record in the tags of `names`: the index of the tag, the ID, and the offset of the
+/// field among the optional fields. Of fields with the same tag, which are invalid, the first counts.
 fn each_id<'a>(
     names: &[(Tag, IdRenames)],
     record: RecordRef<'a>,
@@ -65,7 +65,7 @@ fn each_id<'a>(
     }
 }
 
-/// Writes reference indexes anew; none stays none.
+/// Replaces reference indexes; -1 stays -1.
 fn renumber(batch: &mut Batch, new_ids: &[i32]) {
     let new_id = |old: i32| usize::try_from(old).ok().and_then(|old| new_ids.get(old).copied());
     batch.edit(|_, raw| {
@@ -78,7 +78,7 @@ fn renumber(batch: &mut Batch, new_ids: &[i32]) {
 
 /// Whether all IDs of all records stay.
 fn all_stay(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
-    let mut last: [&[u8]; 2] = [b"", b""]; // neighbours mostly name the same groups
+    let mut last: [&[u8]; 2] = [b"", b""]; // neighbours usually have the same groups
     batch.records().all(|(_, record)| {
         let mut stays = true;
         each_id(names, record, |which, id, _| {
@@ -91,7 +91,7 @@ fn all_stay(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
     })
 }
 
-/// Appends the record with its new IDs. Returns how many fields it lost.
+/// Appends the record with its new IDs. Returns the number of removed fields.
 fn rename(record: RecordRef<'_>, names: &[(Tag, IdRenames)], out: &mut Vec<u8>) -> u64 {
     let (raw, fields, start) = (record.raw(), record.fields_start(), out.len());
     let (mut copied, mut removed) = (0, 0);

@@ -1,4 +1,4 @@
-//! Gives reference sequences other names.
+//! Renames reference sequences.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -14,37 +14,37 @@ use readmill_record::{
 /// Renames reference sequences (`chr1` for `1`): SN of `@SQ`, and the optional fields of records that name a sequence.
 /// These are SA, OA, XA and XB (lists of `name,…;`) and CC. RNAME and RNEXT are numbers in BAM and follow the header.
 ///
-/// Nothing else changes: the order of sequences stays, so a sorted file stays sorted; M5, UR and AN stay, but for a
-/// new name that the same line's AN lists, which goes from there, since all names must be different (SAM
-/// specification, section 1.3). elPrep's hidden `rename-chromosomes` puts `chr` before every name, in RNAME and RNEXT
-/// alone.
+/// Nothing else changes: the order of sequences stays, so a sorted file stays sorted; M5, UR and AN stay,
+/// except that a new name is removed from the same line's AN, since all names must be different (SAM
+/// specification, section 1.3). elPrep's hidden `rename-chromosomes` puts `chr` before every name, in RNAME
+/// and RNEXT alone.
 #[derive(Clone)]
 pub struct RenameContigs {
     names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
-    /// Fields that may name one.
+    /// Fields that can name a sequence.
     fields: TagSet,
-    /// Most bytes by which a name grows.
+    /// The most bytes by which a name grows.
     longer: usize,
-    /// Of the names.
+    /// The memory of the names.
     _charge: Option<Arc<Charge>>,
 }
 
-/// What an entry of the table takes beside its names: two lists of bytes, at half of the places that a table has at worst,
-/// and while it grows those of the smaller one.
+/// Bytes of a table entry in addition to its names: two byte vectors, in a table that is at worst half full
+/// and exists twice while it grows.
 const ENTRY: usize = 3 * 2 * size_of::<Vec<u8>>();
 
-/// Fields that are lists of alignments, each of which begins with the name of its sequence.
+/// Fields with lists of alignments, each of which begins with the name of its sequence.
 const LISTS: [Tag; 4] = [*b"SA", *b"OA", *b"XA", *b"XB"];
 
 /// The sequence of the next hit.
 const CC: Tag = *b"CC";
 
-/// Commas of an entry at least, before which a name is believed to be one: `name,pos,CIGAR,NM` has three.
+/// The least commas of an entry that starts with a name: `name,pos,CIGAR,NM` has three.
 const COMMAS: usize = 3;
 
 impl RenameContigs {
-    /// Reads a table of old and new names, a pair a line with a tab or spaces between them, and renames the
-    /// sequences of `header`. Lines about sequences that the header lacks count for nothing, if another one does.
+    /// Reads a table of old and new names, one pair in each line, separated by a tab or spaces, and renames
+    /// the sequences of `header`. Lines about sequences that the header lacks are ignored, unless all are.
     /// The table is charged to `ledger`.
     pub fn open(path: &Path, header: &mut Header, ledger: &Ledger) -> Result<Self> {
         let (mut lines, mut table) = (LineReader::open(path, ledger)?, HashMap::new());
@@ -71,7 +71,7 @@ impl RenameContigs {
         Ok(RenameContigs { _charge: Some(Arc::new(prepaid.into_charge())), ..step })
     }
 
-    /// The step for a table of old and new names.
+    /// Creates the step for a table of old and new names.
     pub fn new(mut table: HashMap<Vec<u8>, Vec<u8>>, header: &mut Header) -> Result<Self> {
         let known: HashSet<&[u8]> = header.references().iter().map(|it| &it.name[..]).collect();
         let first = table.keys().min().cloned();
@@ -113,7 +113,7 @@ impl RenameContigs {
         edit::close(out, start);
     }
 
-    /// Appends a field that names sequences; false if it is none.
+    /// Appends a field that names sequences; `false` if it does not.
     fn write_field(&self, Field { tag, kind, value }: Field<'_>, out: &mut Vec<u8>) -> bool {
         let (one, list) = (tag == CC, LISTS.contains(&tag));
         if kind != b'Z' || !(one || list) {
@@ -142,7 +142,7 @@ impl RenameContigs {
     }
 }
 
-/// Fields that may name a sequence.
+/// Returns the fields that can name a sequence.
 fn naming() -> Vec<Tag> {
     LISTS.into_iter().chain([CC]).collect()
 }
@@ -151,13 +151,13 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// Whether this may be the name of a reference sequence (SAM specification, section 1.2.1).
+/// Whether this is a valid name of a reference sequence (SAM specification, section 1.2.1).
 fn is_name(name: &[u8]) -> bool {
     let fits = |byte: u8| byte.is_ascii_graphic() && !b"\\,\"'`()[]{}<>".contains(&byte);
     !matches!(name, [] | [b'*' | b'=', ..]) && name.iter().all(|&byte| fits(byte))
 }
 
-/// An `@SQ` line with its new name.
+/// Returns an `@SQ` line with its new name.
 fn rename_line(line: &HeaderLine, table: &HashMap<Vec<u8>, Vec<u8>>) -> HeaderLine {
     let mut line = line.clone();
     let Some(new) = line.get(b"SN").and_then(|old| table.get(old)) else { return line };
@@ -183,8 +183,8 @@ impl Step for RenameContigs {
         Box::new(self.clone())
     }
 
-    /// An entry that is renamed has five bytes at least, so 38 bytes, the least that a record has, grow by this at
-    /// most, CC included. Memory is reserved for reads as if all were as small as that.
+    /// A renamed entry has at least five bytes, so 38 bytes, the smallest record, grow by at most this,
+    /// including CC. Memory is reserved as if all reads were as small as that.
     fn growth(&self) -> usize {
         (38 / 5 + 2) * self.longer
     }
@@ -208,7 +208,7 @@ impl Step for RenameContigs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::{applied, header};
+    use super::super::testing::{applied, header};
     use super::*;
 
     fn table(pairs: &[(&str, &str)]) -> HashMap<Vec<u8>, Vec<u8>> {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_names_a_sequence_follows() {
+    fn all_fields_with_names_of_sequences_change() {
         let before = header(
             "@HD VN:1.6 SO:coordinate;@SQ SN:1 LN:100 AN:chr1,one M5:x;@SQ SN:2 LN:100 AN:two;@SQ SN:HLA*01:01 LN:9",
         );

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit, tag};
 
-/// Takes another dictionary (elPrep's `--replace-reference-sequences`): reads on sequences it lacks
-/// are removed and counted. A read that stays while its mate's sequence goes is told that its mate is
-/// unmapped: RNEXT `*`, PNEXT 0, TLEN 0, 0x8 set, MC removed (elPrep leaves them dangling).
+/// Replaces the dictionary (elPrep's `--replace-reference-sequences`): reads on sequences it lacks are
+/// removed and counted. A read whose mate's sequence is dropped gets an unmapped mate: RNEXT `*`, PNEXT 0,
+/// TLEN 0, 0x8 set, MC removed (elPrep leaves them dangling).
 #[derive(Clone)]
 pub struct ReplaceDictionary {
-    /// New index of each old reference sequence; nothing where it is dropped.
+    /// New index of each old reference sequence; `None` where it is dropped.
     new_ids: Arc<[Option<i32>]>,
     removed: u64,
     unmated: u64,
@@ -48,7 +48,7 @@ impl ReplaceDictionary {
         Ok(ReplaceDictionary { new_ids: new_ids.into(), removed: 0, unmated: 0 })
     }
 
-    /// The new index of `ref_id`, or that it is dropped. None stays none.
+    /// Returns the new index of `ref_id`; `None` if it is dropped. -1 stays -1.
     fn new_id(&self, ref_id: i32) -> Option<i32> {
         usize::try_from(ref_id).map_or(Some(-1), |id| self.new_ids.get(id).copied().flatten())
     }

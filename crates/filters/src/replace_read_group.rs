@@ -13,8 +13,8 @@ pub struct ReplaceReadGroup {
 }
 
 impl ReplaceReadGroup {
-    /// Reads the group from `ID:g1 LB:l1 …` or from a header line with real or written tabs
-    /// (`@RG\tID:g1\tLB:l1`), and puts it into the header.
+    /// Parses the group from `ID:g1 LB:l1 …` or from a header line with real or written tabs
+    /// (`@RG\tID:g1\tLB:l1`), and sets it in the header.
     pub fn new(group: &str, header: &mut Header) -> Result<Self> {
         let line = HeaderLine::new(canonical(group)?);
         let id = line.get(b"ID").unwrap_or_default().into();
@@ -23,7 +23,7 @@ impl ReplaceReadGroup {
     }
 }
 
-/// The `@RG` line a user's description stands for.
+/// Returns the `@RG` line of a user's description.
 pub fn canonical(group: &str) -> Result<String> {
     let group = group.replace("\\t", "\t");
     let fields: Vec<&str> = match group.strip_prefix("@RG") {

@@ -1,21 +1,21 @@
-//! Where reads go, if there is more than one place.
+//! Routes reads to outputs.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use readmill_record::{Batch, Flags, Header, RecordRef, Result};
 
-/// Says where each read goes.
+/// Routes reads to outputs.
 pub trait Route: Send + Sync {
-    /// A thread's private copy.
+    /// Returns a copy for another thread.
     fn fork(&self) -> Box<dyn Route>;
 
-    /// Appends the numbers of the places beside the main output that the read goes to; says whether it goes into the
-    /// main output, too.
+    /// Appends the numbers of the extra outputs for the read; returns whether it goes to the main output,
+    /// too.
     fn route(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool>;
 }
 
-/// Kinds of reads that have a name.
+/// A named class of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Flagged unmapped (0x4).
@@ -27,7 +27,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class of that name.
+    /// Returns the class called `name`.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "unmapped" => Class::Unmapped,
@@ -37,7 +37,7 @@ impl Class {
         })
     }
 
-    /// Whether the read is of it.
+    /// Whether the read is in the class.
     pub fn holds(self, record: RecordRef<'_>) -> bool {
         let flags = record.flags();
         match self {
@@ -51,7 +51,7 @@ impl Class {
     }
 }
 
-/// All reads to one place.
+/// Routes all reads to one output.
 #[derive(Clone, Copy)]
 pub struct Everything;
 
@@ -66,16 +66,17 @@ impl Route for Everything {
     }
 }
 
-/// Each read group to a place of its own, in the order of the header; the last place is for reads of none of them.
+/// Routes each read group to its own output, in the order of the header; the last output is for reads of none
+/// of them.
 #[derive(Clone)]
 pub struct ByReadGroup {
     places: Arc<HashMap<Vec<u8>, usize>>,
-    /// The read group seen last, and its place.
+    /// The last read group, and its output.
     last: (Vec<u8>, usize),
 }
 
 impl ByReadGroup {
-    /// The places of the read groups of this header.
+    /// Creates the route for the read groups of this header.
     pub fn new(header: &Header) -> Self {
         let ids = header.lines_of(b"RG").filter_map(|line| line.get(b"ID"));
         let places = ids.enumerate().map(|(place, id)| (id.to_vec(), place));
@@ -102,17 +103,17 @@ impl Route for ByReadGroup {
     }
 }
 
-/// Groups of contigs to places of their own; the last place is for reads without a reference sequence.
+/// Routes groups of contigs to their own outputs; the last output is for reads without a reference sequence.
 #[derive(Clone)]
 pub struct ByContigs {
-    /// The place of each reference sequence.
+    /// The output of each reference sequence.
     places: Arc<[usize]>,
     groups: usize,
 }
 
 impl ByContigs {
-    /// Packs contigs, in their order, into groups of at most `most` bases; nothing means the length of the longest
-    /// (as elPrep splits). A contig that is longer has a group of its own.
+    /// Packs contigs, in their order, into groups of at most `most` bases; `None` means the length of the
+    /// longest (as elPrep splits). A longer contig has its own group.
     pub fn new(header: &Header, most: Option<u64>) -> Self {
         let lengths = || header.references().iter().map(|reference| u64::from(reference.length));
         let most = most.unwrap_or_else(|| lengths().max().unwrap_or(0));
@@ -146,31 +147,32 @@ impl Route for ByContigs {
     }
 }
 
-/// Where the ends of templates go, by number.
+/// Routes the ends of templates to numbered outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BySegment {
-    /// For reads flagged as neither end or as both, first ends, last ends; nothing drops them.
+    /// The outputs for reads flagged as neither end or as both, for first ends, for last ends; `None` drops
+    /// them.
     pub places: [Option<usize>; 3],
-    /// For ends whose other end does not stand beside them; nothing sends them where the other ends go.
+    /// The output for ends whose other end is not adjacent; `None` routes them as all other ends.
     pub singles: Option<usize>,
-    /// Records with any of these flags are left out.
+    /// Records with any of these flags are dropped.
     pub exclude: u16,
 }
 
-/// What became of some templates.
+/// Counts of routed templates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
-    /// Records left out for their flags.
+    /// Records dropped by their flags.
     pub excluded: u64,
-    /// Records left out because their end was there already.
+    /// Records dropped because their end was already written.
     pub repeated: u64,
-    /// Ends alone.
+    /// Ends without their other end.
     pub singles: u64,
 }
 
 impl BySegment {
-    /// Shows each read of a template, whose records these are, with its place. Of several records of one end the first
-    /// primary one counts, else the first: both ends are written equally often.
+    /// Calls the function with each read of a template and its output. Of several records of one end the
+    /// first primary one is used, else the first, so both ends are written equally often.
     pub fn route<'b>(
         &self,
         records: impl Iterator<Item = RecordRef<'b>>,
@@ -211,7 +213,8 @@ impl BySegment {
     }
 }
 
-/// Where each template of a batch begins, and its end: stretches of one name.
+/// Returns the start of each template of a batch, which is a run of adjacent records of one name, and the end
+/// of the batch.
 pub fn templates(batch: &Batch) -> Vec<usize> {
     let name = |i: usize| batch.record(batch.spans[i]).qname();
     let begins = (0..batch.len()).filter(|&i| i == 0 || name(i) != name(i - 1) || name(i) == b"*");

@@ -5,7 +5,7 @@ use readmill_record::{Batch, Result};
 use crate::expression::Expression;
 use readmill_record::{Changes, Step};
 
-/// Keeps the reads for which an expression holds (`--include`, samtools' `view -e`), or drops them
+/// Keeps the reads for which an expression is true (`--include`, samtools' `view -e`), or drops them
 /// (`--exclude`).
 #[derive(Clone)]
 pub struct Select {

@@ -4,19 +4,21 @@ use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Error, Header, RecordRef, Result, Step};
 
 /// Keeps a fraction of read names, and all reads of each: those that `samtools view --subsample` (1.24) keeps
-/// for the same seed. A name's hash decides, so a smaller fraction of the same seed is a part of a larger one.
+/// for the same seed. A name's hash decides, so with the same seed a smaller fraction is a subset of a larger
+/// one.
 #[derive(Clone)]
 pub struct Subsample {
     fraction: f64,
     seed: u32,
-    /// The seed as the hashes take it.
+    /// The seed, as the hashes use it.
     mask: u32,
     dropped: u64,
 }
 
 impl Subsample {
     /// The step that keeps `fraction` of the names (above 0, at most 1). The same seed keeps the same names;
-    /// without one it is made of the header, as samtools does: it differs between a file and a sample of it.
+    /// without one it is derived from the header, as in samtools: it differs between a file and a sample of
+    /// it.
     pub fn new(fraction: f64, seed: Option<u32>, header: &Header) -> Result<Self> {
         if !(fraction > 0.0 && fraction <= 1.0) {
             return Err(Error::usage(format!("{fraction} is no fraction of reads to keep"))
@@ -27,13 +29,13 @@ impl Subsample {
         Ok(Subsample { fraction, seed, mask, dropped: 0 })
     }
 
-    /// The seed that was given or made.
+    /// Returns the seed.
     pub fn seed(&self) -> u32 {
         self.seed
     }
 
-    /// Says in the header what was kept, by the comment of samtools. It also gives the next sample that is drawn
-    /// without a seed another one.
+    /// Adds the comment of samtools to the header. It also changes the seed of the next sample that is drawn
+    /// without one.
     pub fn note(&self, header: &mut Header) -> Result<()> {
         let mut lines: Vec<HeaderLine> = header.lines_of(b"CO").cloned().collect();
         let (fraction, seed) = (self.fraction, self.seed);
@@ -47,7 +49,7 @@ impl Subsample {
     }
 }
 
-/// The hash of names, of signed bytes as on x86 (`__ac_X31_hash_string` in klib's khash.h).
+/// Returns the hash of a name, of signed bytes as on x86 (`__ac_X31_hash_string` in klib's khash.h).
 fn x31(text: &[u8]) -> u32 {
     text.iter().fold(0, |hash: u32, &byte| {
         hash.wrapping_mul(31).wrapping_add(i32::from(byte.cast_signed()).cast_unsigned())
@@ -69,8 +71,8 @@ fn fnv1a(text: &[u8]) -> u32 {
     text.iter().fold(2_166_136_261, |hash: u32, &byte| (hash ^ u32::from(byte)).wrapping_mul(16_777_619))
 }
 
-/// The first number that glibc's `rand` gives after `srand(seed)`: its additive feedback generator of 31 words,
-/// filled by a linear congruential one, after 310 numbers that are thrown away.
+/// Returns the first number of glibc's `rand` after `srand(seed)`: an additive feedback generator of 31
+/// words, filled by a linear congruential one, after 310 discarded numbers.
 fn first_random(seed: u32) -> u32 {
     const MODULUS: i64 = 2_147_483_647;
     let mut words = [0u32; 345];
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_says_what_was_kept_and_so_changes_the_next_seed() {
+    fn the_comment_in_the_header_changes_the_next_seed() {
         let mut header = Header::parse(b"@HD\tVN:1.6\n@CO\tfirst\n").unwrap();
         let sample = Subsample::new(0.25, None, &header).unwrap();
         sample.note(&mut header).unwrap();

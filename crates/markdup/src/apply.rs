@@ -12,7 +12,7 @@ use super::metrics::LibraryCounts;
 use super::umi::Strand;
 use super::verdict::Verdict;
 
-/// What of the verdict is written to records. The default is Picard's, but for `clear_dt`.
+/// Selects the marks that are written to records. The default is Picard's, except for `clear_dt`.
 #[derive(Clone, Debug, Default)]
 pub struct Writing {
     /// Leave duplicates out.
@@ -21,18 +21,19 @@ pub struct Writing {
     pub remove_optical: bool,
     /// Remove DT from all records (CLEAR_DT).
     pub clear_dt: bool,
-    /// Which duplicates are told apart by DT.
+    /// Which duplicates get a DT field.
     pub duplicate_types: DuplicateTypes,
     /// Write the duplicate set: DI, its representative, and DS, its size.
     pub members: bool,
-    /// Where to write the identifier of the molecule that barcodes tell (MOLECULAR_IDENTIFIER_TAG), and
+    /// The tag for the molecule's identifier, which is derived from barcodes (MOLECULAR_IDENTIFIER_TAG), and
     /// whether it names the strand.
     pub molecule: Option<(Tag, bool)>,
-    /// Where to write the number of the molecule that UMIs tell; `true` if each has a set for either strand.
+    /// The tag for the molecule's number, which is derived from UMIs; `true` if each has a set for either
+    /// strand.
     pub molecule_number: Option<(Tag, bool)>,
 }
 
-/// Which duplicates are told apart by DT: `SQ` for optical ones, `LB` for others.
+/// Which duplicates get a DT field: `SQ` for optical ones, `LB` for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuplicateTypes {
     /// None.
@@ -54,7 +55,7 @@ impl Writing {
             || self.molecule_number.is_some()
     }
 
-    /// What is changed by it.
+    /// Returns the fields that it changes, and whether it removes reads.
     pub fn changes(&self) -> Changes {
         let mut tags = vec![tag::DT, tag::DI, tag::DS];
         tags.extend(self.molecule.iter().chain(&self.molecule_number).map(|(tag, _)| *tag));
@@ -62,7 +63,7 @@ impl Writing {
     }
 }
 
-/// Sets 0x400 on duplicates, clears it on all others, writes and removes what else is asked for.
+/// Sets 0x400 on duplicates, clears it on all others, and writes or removes the requested fields.
 #[derive(Clone)]
 pub struct ApplyMarks {
     verdict: Arc<Verdict>,
@@ -113,7 +114,7 @@ impl ApplyMarks {
         }
     }
 
-    /// Where duplicates are counted.
+    /// Returns the counters that all forks share.
     pub fn counted(&self) -> Arc<Counted> {
         Arc::clone(&self.counted)
     }
@@ -135,7 +136,7 @@ impl ApplyMarks {
     fn rewrite(&self, record: RecordRef<'_>, stamp: Stamp, out: &mut Vec<u8>) -> Result<()> {
         let Writing { clear_dt, duplicate_types, members, molecule, molecule_number, .. } =
             &*self.writing;
-        let mut fields = Fields::new(record, out);
+        let mut fields = FieldEditor::new(record, out);
         if *clear_dt {
             fields.remove(tag::DT);
         }
@@ -191,17 +192,17 @@ impl ApplyMarks {
     }
 }
 
-/// Optional fields of a record that is being copied.
-struct Fields<'a> {
+/// Edits the optional fields of a record's copy.
+struct FieldEditor<'a> {
     out: &'a mut Vec<u8>,
     start: usize,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FieldEditor<'a> {
     fn new(record: RecordRef<'_>, out: &'a mut Vec<u8>) -> Self {
         let start = out.len();
         out.extend_from_slice(record.raw());
-        Fields { out, start }
+        FieldEditor { out, start }
     }
 
     fn remove(&mut self, tag: Tag) {

@@ -3,7 +3,7 @@
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Error, RecordRef, Result};
 
-use super::item::Read;
+use super::item::ReadSummary;
 
 /// The tags that barcodes are in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Strand {
     Top,
     /// The first segment is the right one.
     Bottom,
-    /// It cannot be told.
+    /// It is not known.
     Unknown,
 }
 
@@ -50,7 +50,7 @@ impl Barcodes {
     }
 
     /// The code of two mates: the template's barcode comes from the one seen first.
-    pub fn of_pair(seen: &Read, arriving: &Read) -> u128 {
+    pub fn of_pair(seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
         let own = if arriving.first_segment { 0xffff_ffff << 32 } else { 0xffff_ffff };
         seen.code & !own | arriving.code & own
     }

@@ -1,4 +1,5 @@
-//! Ends from a batch of reads: pairs where both mates stand together, halves and fragments else.
+//! Collects the ends of a batch of reads: pairs where both mates are in one template of the batch, else
+//! halves and fragments.
 
 use std::sync::Arc;
 
@@ -6,20 +7,22 @@ use readmill_record::{Batch, Error, Header, RecordRef, Result, Stamp, tag};
 
 use super::barcodes::Barcodes;
 use super::examined::Examined;
-use super::fields::Fields;
+use super::fields::FieldCounts;
 use super::grouping::Evidence;
-use super::item::{self, Coded, End, HALF_REFS, Item, Kind, Order, Plain, Read, Shape};
+use super::item::{
+    self, Barcoded, End, HALF_REFS, HalfKind, HalfOrder, Item, ItemLayout, PositionOnly, ReadSummary,
+};
 use super::libraries::Libraries;
 use super::location::Location;
 use super::rules::{Coding, Rules};
 use super::umi::Umi;
 
-/// How mates find each other.
+/// Returns how mates find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noting {
-    /// In their batch, where templates stand together; whether they do is judged.
+    /// In their batch: the input looks grouped by name, which is verified.
     Together,
-    /// In their batch, and by name should the input turn out not to be grouped.
+    /// In their batch, and by name if the input turns out not to be grouped.
     Linked,
     /// By name, in the order of a coordinate-sorted file, as Picard meets them.
     ByPlace,
@@ -34,43 +37,42 @@ impl Noting {
     }
 }
 
-/// Notes what duplicates are judged by.
+/// Collects the ends by which duplicates are found.
 pub struct DuplicateEnds {
     /// Read groups and libraries.
     pub libraries: Arc<Libraries>,
-    /// What counts.
+    /// The rules of marking.
     pub rules: Arc<Rules>,
     noting: Noting,
 }
 
-/// One thread's scratch.
+/// The reusable state of one thread.
 pub struct Scratch {
     judge: bool,
-    /// The read group that was met last, and its number: most records have that of the one before.
-    group: Option<(Vec<u8>, Group)>,
+    /// The last read group and its number: most records have the same one as the record before.
+    group: Option<(Vec<u8>, GroupKey)>,
 }
 
 /// A read group: its number, and a hash of its ID.
 #[derive(Clone, Copy)]
-struct Group {
+struct GroupKey {
     number: u16,
     seed: u64,
 }
 
-/// What one batch leaves: items, each a number of words.
+/// The items of one batch, as words of 64 bits.
 #[derive(Default)]
 pub struct EndsPart {
     pub(super) pairs: Vec<u64>,
-    pub(super) present: Vec<u64>,
+    pub(super) paired_ends: Vec<u64>,
     pub(super) halves: Vec<u64>,
     pub(super) fragments: Vec<u64>,
-    /// Pairs as they are where the order of the input counts, and where that of a coordinate-sorted file does, if
-    /// that makes a difference.
-    pub(super) either: [Vec<u64>; 2],
-    pub(super) stretches: Vec<u64>,
+    /// Pairs that differ between input order and coordinate order: their form in either.
+    pub(super) order_sensitive_pairs: [Vec<u64>; 2],
+    pub(super) name_groups: Vec<u64>,
     pub(super) evidence: Evidence,
     pub(super) examined: Examined,
-    pub(super) fields: Fields,
+    pub(super) fields: FieldCounts,
     pub(super) without_read_group: u64,
     pub(super) has_dt: bool,
 }
@@ -78,22 +80,22 @@ pub struct EndsPart {
 impl EndsPart {
     /// Bytes its items take.
     pub fn bytes(&self) -> u64 {
-        let [by_input, by_place] = &self.either;
+        let [by_input, by_place] = &self.order_sensitive_pairs;
         let items = [
             by_input,
             by_place,
             &self.pairs,
-            &self.present,
+            &self.paired_ends,
             &self.halves,
             &self.fragments,
-            &self.stretches,
+            &self.name_groups,
         ];
         items.iter().map(|words| size_of_val(&words[..]) as u64).sum::<u64>() + self.evidence.bytes()
     }
 }
 
 impl Scratch {
-    /// Judges, before any filter, whether the batch came from input grouped by name.
+    /// Collects, before any filter, the evidence whether the input is grouped by name.
     pub fn judge(&mut self, batch: &Batch, part: &mut EndsPart) {
         if self.judge {
             part.evidence = Evidence::of(batch);
@@ -102,7 +104,7 @@ impl Scratch {
 }
 
 impl DuplicateEnds {
-    /// For reads under this header, as it is after all steps.
+    /// Creates the collector for reads under this header, as it is after all steps.
     pub fn new(header: &Header, noting: Noting, rules: Rules) -> Result<Self> {
         if header.n_ref() > HALF_REFS {
             return Err(Error::input(format!(
@@ -119,55 +121,55 @@ impl DuplicateEnds {
     }
 
     /// Whether items carry a code.
-    pub fn is_coded(&self) -> bool {
+    pub fn is_barcoded(&self) -> bool {
         self.rules.coding.is_some()
     }
 
-    /// Most bytes one record can leave: a half and a fragment, and hashes of its name.
+    /// The most bytes that one record can add: a half, a fragment, and hashes of its name.
     pub fn most_bytes(&self) -> usize {
-        fn of<S: Shape>() -> usize {
+        fn of<S: ItemLayout>() -> usize {
             8 * (S::Half::WORDS + S::Fragment::WORDS + 2 + 3)
         }
-        if self.is_coded() { of::<Coded>() } else { of::<Plain>() }
+        if self.is_barcoded() { of::<Barcoded>() } else { of::<PositionOnly>() }
     }
 
-    /// Bytes a record leaves as a rule: half a pair where mates stand together, else a half.
+    /// The bytes that a typical record adds: half a pair where mates are adjacent, else a half.
     pub fn usual_bytes(&self) -> u64 {
-        fn of<S: Shape>(together: bool) -> usize {
+        fn of<S: ItemLayout>(together: bool) -> usize {
             if together { 4 * S::Pair::WORDS } else { 8 * S::Half::WORDS }
         }
         let together = self.noting.in_batch();
-        (if self.is_coded() { of::<Coded>(together) } else { of::<Plain>(together) }) as u64
+        (if self.is_barcoded() { of::<Barcoded>(together) } else { of::<PositionOnly>(together) }) as u64
     }
 
-    /// A thread's scratch.
+    /// Creates the state of a thread.
     pub fn scratch(&self) -> Scratch {
         Scratch { judge: self.noting.in_batch(), group: None }
     }
 
-    /// Notes the batch's ends.
+    /// Collects the ends of a batch.
     pub fn accept(&self, scratch: &mut Scratch, batch: &Batch, part: &mut EndsPart) -> Result<()> {
-        if self.is_coded() {
-            self.accept_as::<Coded>(scratch, batch, part)
+        if self.is_barcoded() {
+            self.accept_as::<Barcoded>(scratch, batch, part)
         } else {
-            self.accept_as::<Plain>(scratch, batch, part)
+            self.accept_as::<PositionOnly>(scratch, batch, part)
         }
     }
 
-    fn accept_as<S: Shape>(
+    fn accept_as<S: ItemLayout>(
         &self,
         scratch: &mut Scratch,
         batch: &Batch,
         part: &mut EndsPart,
     ) -> Result<()> {
         let mut pending: Pending<(RecordRef<'_>, u64)> = Pending::new();
-        let (mut template, mut location, mut led) = (None, None, false);
+        let (mut template, mut location, mut first_record_participates) = (None, None, false);
         for (stamp, record) in batch.records() {
             if template.replace(stamp.template()) != Some(stamp.template()) {
                 self.flush::<S>(&mut pending, part);
                 location = None;
-                led = takes_part(record);
-                self.note_stretch(stamp, record, part);
+                first_record_participates = takes_part(record);
+                self.note_name_group(stamp, record, part);
             }
             let id = scan_fields(record, part);
             let group = self.group(scratch, id);
@@ -175,39 +177,45 @@ impl DuplicateEnds {
             part.examined.count(flags, self.libraries.library(group.number));
             if flags.is_unmapped() || !flags.is_primary() {
                 if self.noting == Noting::ByInput {
-                    self.half::<S>(Kind::Bystander, &bystander(record, stamp), group, record, part);
+                    self.push_half::<S>(
+                        HalfKind::Bystander,
+                        &bystander(record, stamp),
+                        group,
+                        record,
+                        part,
+                    );
                 }
                 continue;
             }
             self.rules.coding.iter().for_each(|coding| part.fields.count(coding, record));
             let location = *location.get_or_insert_with(|| self.rules.names.location(record.qname()));
             let read = self.read(record, stamp, group.number, location.unwrap_or(Location::NONE));
-            let read = read.map(|read| Read { led, ..read });
+            let read = read.map(|read| ReadSummary { first_record_participates, ..read });
             let read = read.map_err(|error| error.record(stamp.ordinal()))?;
             if !flags.is_paired() || flags.is_mate_unmapped() {
-                self.alone::<S>(&read, group, record, part);
+                self.push_single::<S>(&read, group, record, part);
                 continue;
             }
             part.without_read_group += u64::from(!self.libraries.is_known(group.number));
             if record.qname() == b"*" {
-                self.present::<S>(&read, part); // nothing says which read is its mate
+                self.paired_end::<S>(&read, part); // its mate cannot be identified
                 continue;
             }
             if !self.noting.in_batch() {
-                self.half::<S>(Kind::Paired, &read, group, record, part);
+                self.push_half::<S>(HalfKind::Paired, &read, group, record, part);
                 continue;
             }
             if read.next_ref_id < 0 {
-                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // judged alone, too
+                push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // also a single read
             }
             // Records of a template have one name; its read groups are told apart by their numbers.
             let known = id.is_none() || self.libraries.is_known(group.number);
             let key = if known { group.number.into() } else { u128::from(group.seed) << 16 };
-            let EndsPart { pairs, present: seconds, either, .. } = part;
+            let EndsPart { pairs, paired_ends: seconds, order_sensitive_pairs, .. } = part;
             let replaced = meet(&mut pending, key, read, (record, group.seed), |seen, arriving| {
                 let mut end = |end: &S::EndKey| push(seconds, end);
                 if self.noting == Noting::Together && order_counts(seen, arriving) {
-                    let [by_input, by_place] = either;
+                    let [by_input, by_place] = order_sensitive_pairs;
                     self.rules.pair::<S>(seen, arriving, |pair| push(by_input, pair), &mut end);
                     self.rules.pair::<S>(arriving, seen, |pair| push(by_place, pair), |_| {});
                 } else {
@@ -215,99 +223,116 @@ impl DuplicateEnds {
                 }
             });
             if let Some((replaced, from)) = replaced {
-                self.waits::<S>(replaced, from, part);
+                self.push_unmatched::<S>(replaced, from, part);
             }
         }
         self.flush::<S>(&mut pending, part);
         Ok(())
     }
 
-    /// Notes where a stretch of records of one name begins, should others of the name stand elsewhere.
-    fn note_stretch(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
+    /// Notes where a name group begins, in case other records of the name are elsewhere.
+    fn note_name_group(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.noting == Noting::Linked && record.qname() != b"*" {
             let name = hash(NO_GROUP, record.qname());
-            let led = takes_part(record);
-            let first = stamp.template() << 1 | u64::from(led);
-            part.stretches.extend([(name >> 64) as u64, name as u64, first]);
+            let first_record_participates = takes_part(record);
+            let first = stamp.template() << 1 | u64::from(first_record_participates);
+            part.name_groups.extend([(name >> 64) as u64, name as u64, first]);
         }
     }
 
-    /// What has not met its mate by the end of its template has to be joined later.
-    fn flush<S: Shape>(&self, pending: &mut Pending<(RecordRef<'_>, u64)>, part: &mut EndsPart) {
-        pending.drain(..).for_each(|(_, read, from)| self.waits::<S>(read, from, part));
+    /// Stores the reads without a mate at the end of their template, to be joined later.
+    fn flush<S: ItemLayout>(&self, pending: &mut Pending<(RecordRef<'_>, u64)>, part: &mut EndsPart) {
+        pending.drain(..).for_each(|(_, read, from)| self.push_unmatched::<S>(read, from, part));
     }
 
-    /// A read whose mate does not stand beside it: it may stand elsewhere.
-    fn waits<S: Shape>(&self, read: Read, (record, seed): (RecordRef<'_>, u64), part: &mut EndsPart) {
-        let half = if self.noting == Noting::Linked {
-            let read = Read { ordinal: read.ordinal - u64::from(read.lead), ..read };
-            item::half::<S>(hash(NO_GROUP, record.qname()), &read, Kind::Paired, Order::Input)
+    /// Stores a read whose mate is not adjacent, but may be elsewhere.
+    fn push_unmatched<S: ItemLayout>(
+        &self,
+        read: ReadSummary,
+        (record, seed): (RecordRef<'_>, u64),
+        part: &mut EndsPart,
+    ) {
+        let push_half = if self.noting == Noting::Linked {
+            let read = ReadSummary { ordinal: read.ordinal - u64::from(read.template_offset), ..read };
+            item::half::<S>(hash(NO_GROUP, record.qname()), &read, HalfKind::Paired, HalfOrder::Input)
         } else {
             let name = hash(seed, record.qname());
-            item::half::<S>(name, &read, Kind::Paired, Order::Place)
+            item::half::<S>(name, &read, HalfKind::Paired, HalfOrder::Place)
         };
-        push(&mut part.halves, &half);
+        push(&mut part.halves, &push_half);
     }
 
     /// The read group of this ID.
-    fn group(&self, scratch: &mut Scratch, id: Option<&[u8]>) -> Group {
+    fn group(&self, scratch: &mut Scratch, id: Option<&[u8]>) -> GroupKey {
         let Some(id) = id else {
-            return Group { number: self.libraries.group(None), seed: NO_GROUP };
+            return GroupKey { number: self.libraries.group(None), seed: NO_GROUP };
         };
         match &scratch.group {
             Some((last, group)) if last == id => *group,
             _ => {
                 let seed = xxhash_rust::xxh3::xxh3_64(id);
-                let group = Group { number: self.libraries.group(Some(id)), seed };
+                let group = GroupKey { number: self.libraries.group(Some(id)), seed };
                 scratch.group = Some((id.to_vec(), group));
                 group
             }
         }
     }
 
-    /// A read that is judged alone.
-    fn alone<S: Shape>(&self, read: &Read, group: Group, record: RecordRef<'_>, part: &mut EndsPart) {
+    /// Stores a single read, which is compared without a mate.
+    fn push_single<S: ItemLayout>(
+        &self,
+        read: &ReadSummary,
+        group: GroupKey,
+        record: RecordRef<'_>,
+        part: &mut EndsPart,
+    ) {
         if self.noting == Noting::ByInput && record.qname() != b"*" {
-            self.half::<S>(Kind::Alone, read, group, record, part);
+            self.push_half::<S>(HalfKind::Alone, read, group, record, part);
         } else {
             push(&mut part.fragments, &self.rules.fragment::<S>(read));
         }
     }
 
-    /// A record that is to be joined with others of its name. In template mode the name alone decides which
-    /// records stand together, as it does in grouped input.
-    fn half<S: Shape>(
+    /// Stores a record that is to be joined with others of its name. In template mode the name alone makes a
+    /// template, as in grouped input.
+    fn push_half<S: ItemLayout>(
         &self,
-        kind: Kind,
-        read: &Read,
-        group: Group,
+        kind: HalfKind,
+        read: &ReadSummary,
+        group: GroupKey,
         record: RecordRef<'_>,
         part: &mut EndsPart,
     ) {
         let (seed, order) = match self.noting {
-            Noting::ByInput => (NO_GROUP, Order::Input),
-            _ => (group.seed, Order::Place),
+            Noting::ByInput => (NO_GROUP, HalfOrder::Input),
+            _ => (group.seed, HalfOrder::Place),
         };
         if record.qname() != b"*" {
             let name = hash(seed, record.qname());
             push(&mut part.halves, &item::half::<S>(name, read, kind, order));
         }
-        if kind == Kind::Paired && order == Order::Place && read.next_ref_id < 0 {
-            push(&mut part.fragments, &self.rules.fragment::<S>(read)); // its mate is nowhere: it is judged alone, too
+        if kind == HalfKind::Paired && order == HalfOrder::Place && read.next_ref_id < 0 {
+            push(&mut part.fragments, &self.rules.fragment::<S>(read)); // it has no mate: it is also a single read
         }
     }
 
-    /// The end of a read without its mate: it still makes every single read there a duplicate.
-    fn present<S: Shape>(&self, read: &Read, part: &mut EndsPart) {
+    /// Stores the end of a read without its mate: every single read with the same end is a duplicate.
+    fn paired_end<S: ItemLayout>(&self, read: &ReadSummary, part: &mut EndsPart) {
         if read.next_ref_id >= 0 {
-            push(&mut part.present, &self.rules.present::<S>(read));
+            push(&mut part.paired_ends, &self.rules.paired_end::<S>(read));
         }
     }
 
-    /// What is known of a read.
-    fn read(&self, record: RecordRef<'_>, stamp: Stamp, group: u16, location: Location) -> Result<Read> {
+    /// Returns the properties of a read that decide about duplicates.
+    fn read(
+        &self,
+        record: RecordRef<'_>,
+        stamp: Stamp,
+        group: u16,
+        location: Location,
+    ) -> Result<ReadSummary> {
         let flags = record.flags();
-        Ok(Read {
+        Ok(ReadSummary {
             end: End {
                 library: self.libraries.library(group),
                 ref_id: record.ref_id(),
@@ -321,14 +346,14 @@ impl DuplicateEnds {
             first_segment: flags.is_first() || !flags.is_paired(),
             next_ref_id: record.next_ref_id(),
             ordinal: stamp.ordinal(),
-            lead: (stamp.ordinal() - stamp.template()) as u32,
-            led: false,
+            template_offset: (stamp.ordinal() - stamp.template()) as u32,
+            first_record_participates: false,
             code: self.rules.code(record)?,
         })
     }
 }
 
-/// The read group, in one walk that also looks for DT.
+/// Returns the read group, in one scan that also looks for DT.
 fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8]> {
     let mut group = None;
     for field in record.fields() {
@@ -340,17 +365,16 @@ fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8
     group
 }
 
-/// Whether it makes a difference which of two mates comes first, and a coordinate-sorted file has them the other way
-/// round.
-fn order_counts(seen: &Read, arriving: &Read) -> bool {
-    let place = |read: &Read| (read.end.ref_id, read.pos, read.end.reverse);
-    let end = |read: &Read| (read.end.ref_id, read.end.five_prime);
+/// Whether a coordinate-sorted file has two mates in the other order, and the order makes a difference.
+fn order_counts(seen: &ReadSummary, arriving: &ReadSummary) -> bool {
+    let place = |read: &ReadSummary| (read.end.ref_id, read.pos, read.end.reverse);
+    let end = |read: &ReadSummary| (read.end.ref_id, read.end.five_prime);
     place(arriving) < place(seen) && (seen.code != arriving.code || end(seen) == end(arriving))
 }
 
-/// A record that takes no part itself, but shares its template's lot.
-fn bystander(record: RecordRef<'_>, stamp: Stamp) -> Read {
-    Read {
+/// Returns the entry of a record that does not take part itself, but gets the marks of its template.
+fn bystander(record: RecordRef<'_>, stamp: Stamp) -> ReadSummary {
+    ReadSummary {
         end: End { library: 0, ref_id: record.ref_id(), five_prime: 0, reverse: false },
         pos: record.pos(),
         score: 0,
@@ -359,8 +383,8 @@ fn bystander(record: RecordRef<'_>, stamp: Stamp) -> Read {
         first_segment: false,
         next_ref_id: -1,
         ordinal: stamp.ordinal(),
-        lead: 0,
-        led: false,
+        template_offset: 0,
+        first_record_participates: false,
         code: 0,
     }
 }
@@ -375,11 +399,11 @@ impl Rules {
         }
     }
 
-    /// Makes a pair of two mates, and those of its ends that count as present and cannot be read off the pair.
-    pub(super) fn pair<S: Shape>(
+    /// Makes a pair of two mates, and those of its paired ends that cannot be derived from the pair.
+    pub(super) fn pair<S: ItemLayout>(
         &self,
-        seen: &Read,
-        arriving: &Read,
+        seen: &ReadSummary,
+        arriving: &ReadSummary,
         pairs: impl FnOnce(&S::Pair),
         mut ends: impl FnMut(&S::EndKey),
     ) {
@@ -394,7 +418,7 @@ impl Rules {
             second.iter().for_each(|end| ends(&item::end_key::<S>(end, 0)));
             return;
         }
-        // Each end counts with its own barcodes, so that the pair, which has those of both, does not tell.
+        // Each end counts with its own barcodes, and the pair has those of both.
         for read in [seen, arriving].into_iter().filter(|read| read.next_ref_id >= 0) {
             let code = match &self.coding {
                 Some(Coding::Umis(umis)) => umis.of_mate(seen, arriving, read),
@@ -404,17 +428,17 @@ impl Rules {
         }
     }
 
-    /// A read that is judged alone, packed.
-    pub(super) fn fragment<S: Shape>(&self, read: &Read) -> S::Fragment {
-        item::fragment::<S>(&Read { code: self.single(read), ..*read })
+    /// Packs a single read.
+    pub(super) fn fragment<S: ItemLayout>(&self, read: &ReadSummary) -> S::Fragment {
+        item::fragment::<S>(&ReadSummary { code: self.single(read), ..*read })
     }
 
-    /// The end of a read without its mate, packed.
-    pub(super) fn present<S: Shape>(&self, read: &Read) -> S::EndKey {
+    /// Packs the end of a read without its mate.
+    pub(super) fn paired_end<S: ItemLayout>(&self, read: &ReadSummary) -> S::EndKey {
         item::end_key::<S>(&read.end, self.single(read))
     }
 
-    fn single(&self, read: &Read) -> u128 {
+    fn single(&self, read: &ReadSummary) -> u128 {
         let umi = Umi::from_code(read.code);
         match &self.coding {
             Some(Coding::Umis(umis)) if read.first_segment => umis.of_end(umi, Umi::NONE, true),
@@ -437,27 +461,28 @@ fn hash(group: u64, name: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128_with_seed(name, group)
 }
 
-/// A read that waits for its mate, under a key of its read group and name, and where it comes from.
-pub(super) type Pending<T> = Vec<(u128, Read, T)>;
+/// Reads that wait for their mates: the key of read group and name, the read, and its origin.
+pub(super) type Pending<T> = Vec<(u128, ReadSummary, T)>;
 
-/// Pairs the arriving read with the one that waits for a mate on its reference sequence, or lets it
-/// wait. One that waits for the same is replaced and given back: it stays without a mate (Picard 3.4
-/// does so on queryname-grouped input, and stops with an error on coordinate-sorted input).
+/// Pairs the arriving read with the pending read whose mate it is, or makes it pending. A pending read with
+/// the same key and mate reference is replaced and returned: it stays without a mate (Picard 3.4 does so on
+/// queryname-grouped input, and stops with an error on coordinate-sorted input).
 pub(super) fn meet<T>(
     pending: &mut Pending<T>,
     key: u128,
-    read: Read,
+    read: ReadSummary,
     from: T,
-    mut paired: impl FnMut(&Read, &Read),
-) -> Option<(Read, T)> {
-    let waits = |next_ref_id: i32| {
-        move |(other, seen, _): &(u128, Read, T)| *other == key && seen.next_ref_id == next_ref_id
+    mut paired: impl FnMut(&ReadSummary, &ReadSummary),
+) -> Option<(ReadSummary, T)> {
+    let push_unmatched = |next_ref_id: i32| {
+        move |(other, seen, _): &(u128, ReadSummary, T)| *other == key && seen.next_ref_id == next_ref_id
     };
-    if let Some(at) = pending.iter().position(waits(read.end.ref_id)) {
+    if let Some(at) = pending.iter().position(push_unmatched(read.end.ref_id)) {
         paired(&pending.remove(at).1, &read);
         return None;
     }
-    let replaced = pending.iter().position(waits(read.next_ref_id)).map(|at| pending.remove(at));
+    let replaced =
+        pending.iter().position(push_unmatched(read.next_ref_id)).map(|at| pending.remove(at));
     pending.push((key, read, from));
     replaced.map(|(_, read, from)| (read, from))
 }

@@ -1,4 +1,4 @@
-//! How many records of each kind were seen, by library.
+//! Counts of examined records of each kind, by library.
 
 use readmill_record::Flags;
 
@@ -33,14 +33,14 @@ impl Examined {
         *kind += 1;
     }
 
-    /// Adds what another part of the input showed.
+    /// Adds the counts of another part of the input.
     pub fn add(&mut self, other: &Examined) {
         for (library, counts) in other.0.iter().enumerate() {
             self.of(library as u16).add(counts);
         }
     }
 
-    /// All counts, by number.
+    /// Returns all counts, by library number.
     pub fn counts(self) -> Vec<LibraryCounts> {
         self.0
     }

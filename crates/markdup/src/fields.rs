@@ -1,19 +1,19 @@
-//! How many templates have the fields that barcodes and UMIs are to be found in.
+//! Counts the templates that have the fields of barcodes and UMIs.
 //!
-//! Reads are counted by their ends, so that the order of the input does not matter, and a field that one mate alone
-//! has counts as that of the template.
+//! Reads are counted by their ends, so that the order of the input does not matter; a field of one mate
+//! counts for the template.
 
 use readmill_record::RecordRef;
 use readmill_record::tag::Tag;
 
 use super::rules::Coding;
 
-/// Most fields that are asked for at once.
+/// The most fields that a run can use.
 const MOST: usize = 3;
 
 /// How many reads have each field: first segments and single reads, and last segments.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Fields {
+pub struct FieldCounts {
     reads: [u64; 2],
     have: [[u64; 2]; MOST],
 }
@@ -30,10 +30,10 @@ pub struct Share {
 }
 
 /// A field, and the ends that can have it: the first, the last.
-type Sought = (Tag, [bool; 2]);
+type EligibleField = (Tag, [bool; 2]);
 
 impl Coding {
-    fn fields(&self) -> [Option<Sought>; MOST] {
+    fn fields(&self) -> [Option<EligibleField>; MOST] {
         match self {
             Coding::Umis(umis) => [umis.source.tag().map(|tag| (tag, [true, true])), None, None],
             Coding::Barcodes(barcodes) => [
@@ -45,30 +45,31 @@ impl Coding {
     }
 }
 
-impl Fields {
+impl FieldCounts {
     /// Counts a read that takes part.
     pub fn count(&mut self, coding: &Coding, record: RecordRef<'_>) {
         let flags = record.flags();
         let end = usize::from(flags.is_paired() && !flags.is_first());
         self.reads[end] += 1;
-        for (have, sought) in self.have.iter_mut().zip(coding.fields()) {
-            if let Some((tag, _)) = sought.filter(|(_, ends)| ends[end]) {
+        for (have, eligible) in self.have.iter_mut().zip(coding.fields()) {
+            if let Some((tag, _)) = eligible.filter(|(_, ends)| ends[end]) {
                 have[end] += u64::from(record.field(tag).is_some());
             }
         }
     }
 
-    /// Adds what another part of the input showed.
-    pub fn add(&mut self, other: &Fields) {
+    /// Adds the counts of another part of the input.
+    pub fn add(&mut self, other: &FieldCounts) {
         let own = self.reads.iter_mut().chain(self.have.iter_mut().flatten());
         let others = other.reads.iter().chain(other.have.iter().flatten());
         own.zip(others).for_each(|(own, other)| *own += other);
     }
 
-    /// The share of each field, by the end that has it more often. A field of an end that no read is has none.
+    /// Returns the share of each field, by the end that has it more often. A field of an end without reads is
+    /// left out.
     pub fn shares(&self, coding: &Coding) -> impl Iterator<Item = Share> {
-        let shares = coding.fields().into_iter().zip(self.have).map(|(sought, have)| {
-            let (tag, ends) = sought?;
+        let shares = coding.fields().into_iter().zip(self.have).map(|(eligible, have)| {
+            let (tag, ends) = eligible?;
             let seen = [0, 1].into_iter().filter(|&end| ends[end] && self.reads[end] > 0);
             let shares = seen.map(|end| Share { tag, have: have[end], of: self.reads[end] });
             shares.max_by_key(|share| (u128::from(share.have) << 64) / u128::from(share.of))

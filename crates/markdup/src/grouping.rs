@@ -1,22 +1,23 @@
-//! Whether the input is grouped by name, judged from its content while it is read, and from its header where the
-//! content does not tell.
+//! Decides whether the input is grouped by name: from its content while it is read, and from its header where
+//! the content is inconclusive.
 //!
-//! A stretch is what stands together of one name. Primary records of paired reads have two different ends: a stretch
-//! is complete if it has as many first as last ones. The names of others are remembered by a hash: two such stretches
-//! of one name are a template that was scattered. If there are none, those mates are simply not in the file.
+//! A name group is a run of adjacent records of one name. Primary records of paired reads have two different
+//! ends: a name group is complete if it has as many first as last ones. The names of incomplete groups are
+//! stored as hashes: two incomplete groups of one name are a scattered template. If there are none, the
+//! missing mates are not in the file.
 
 use std::collections::HashSet;
 
 use readmill_record::{Batch, Header, RecordRef, Span};
 
-/// The first so many incomplete stretches are compared at once, so that input that is not grouped is
-/// usually noticed in its first chunks; all of them are compared at the end.
+/// This many incomplete name groups are compared early, so that input that is not grouped is usually detected
+/// in its first chunks; all of them are compared at the end.
 const COMPARED_AT_ONCE: usize = 1 << 13;
 
-/// The order of reads that headers state.
+/// The order of reads that headers declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stated {
-    /// Reads of one name stand together.
+    /// Reads of one name are adjacent.
     Grouped,
     /// Reads are sorted by coordinate.
     Coordinate,
@@ -25,8 +26,8 @@ pub enum Stated {
 }
 
 impl Stated {
-    /// The statement of the headers of all inputs, which are read one after the other: several that are sorted by
-    /// coordinate are not sorted as a whole.
+    /// Returns the order that the headers of all inputs declare. Inputs are read one after the other, so
+    /// several coordinate-sorted inputs are not sorted as a whole.
     pub fn by<'a>(mut headers: impl ExactSizeIterator<Item = &'a Header> + Clone) -> Self {
         let one = headers.len() == 1;
         if headers.len() > 0 && headers.clone().all(says_grouped) {
@@ -45,25 +46,25 @@ fn says_grouped(header: &Header) -> bool {
     said && !header.claims_coordinate_order()
 }
 
-/// The place of a record in the order of a coordinate-sorted file, strands aside.
-type Place = (u32, u32);
+/// The sort key of a record in a coordinate-sorted file, without the strand.
+type CoordinateKey = (u32, u32);
 
-/// Whether records come in the order of a coordinate-sorted file.
+/// Tracks whether records are in the order of a coordinate-sorted file.
 #[derive(Clone, Copy, Debug, Default)]
-struct Places {
-    /// Of the first record and the last.
-    ends: Option<(Place, Place)>,
+struct CoordinateSpan {
+    /// The keys of the first record and of the last.
+    ends: Option<(CoordinateKey, CoordinateKey)>,
     broken: bool,
 }
 
-impl Places {
+impl CoordinateSpan {
     fn of(record: RecordRef<'_>) -> Self {
         let place = (record.ref_id() as u32, (record.pos() as u32).wrapping_add(1));
-        Places { ends: Some((place, place)), broken: false }
+        CoordinateSpan { ends: Some((place, place)), broken: false }
     }
 
-    /// Adds what follows.
-    fn add(&mut self, next: Places) {
+    /// Appends the span that follows.
+    fn add(&mut self, next: CoordinateSpan) {
         self.broken |= next.broken;
         self.ends = match (self.ends, next.ends) {
             (Some((first, before)), Some((behind, last))) => {
@@ -75,32 +76,32 @@ impl Places {
     }
 }
 
-/// What one batch shows.
+/// The evidence of one batch.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// Hashes of the names of incomplete stretches.
+    /// Hashes of the names of incomplete name groups.
     incomplete: Vec<[u64; 2]>,
-    /// Stretches without any primary record.
+    /// Name groups without any primary record.
     without_primary: u64,
-    /// Stretches in all.
-    stretches: u64,
-    places: Places,
+    /// All name groups.
+    name_groups: u64,
+    places: CoordinateSpan,
 }
 
 impl Evidence {
-    /// Judges the stretches of a batch, which must be stamped and not yet filtered.
+    /// Examines the name groups of a batch, which must be stamped and not yet filtered.
     pub fn of(batch: &Batch) -> Self {
         let mut evidence = Evidence::default();
         let template = |span: &Span| span.stamp.template();
-        for stretch in batch.spans.chunk_by(|a, b| template(a) == template(b)) {
-            let mut ends = Ends::default();
-            for &span in stretch {
+        for name_group in batch.spans.chunk_by(|a, b| template(a) == template(b)) {
+            let mut ends = PrimaryCounts::default();
+            for &span in name_group {
                 let record = batch.record(span);
                 ends.add(record);
-                evidence.places.add(Places::of(record));
+                evidence.places.add(CoordinateSpan::of(record));
             }
-            evidence.stretches += 1;
-            let name = batch.record(stretch[0]).qname();
+            evidence.name_groups += 1;
+            let name = batch.record(name_group[0]).qname();
             if ends.primaries == 0 {
                 evidence.without_primary += 1;
             } else if !ends.are_complete() && name != b"*" {
@@ -111,23 +112,23 @@ impl Evidence {
         evidence
     }
 
-    /// Hashes of the names of incomplete stretches.
+    /// Hashes of the names of incomplete name groups.
     pub fn incomplete(&self) -> &[[u64; 2]] {
         &self.incomplete
     }
 
     /// Whether the batch looks as if it came from grouped input.
     pub fn looks_grouped(&self) -> bool {
-        2 * (self.incomplete.len() as u64 + self.without_primary) <= self.stretches
+        2 * (self.incomplete.len() as u64 + self.without_primary) <= self.name_groups
     }
 
-    /// Whether two incomplete stretches of the batch have one name, which proves that the input is not grouped.
+    /// Whether two incomplete name groups of the batch have one name, which proves that the input is not grouped.
     pub fn is_scattered(&self) -> bool {
         let mut names = HashSet::with_capacity(self.incomplete.len());
         !self.incomplete.iter().all(|name| names.insert(name))
     }
 
-    /// Whether nothing in the batch speaks against grouped input.
+    /// Whether the batch has no evidence against grouped input.
     pub fn is_complete(&self) -> bool {
         self.incomplete.is_empty() && self.without_primary == 0
     }
@@ -138,17 +139,17 @@ impl Evidence {
     }
 }
 
-/// The primary records of a stretch, by their ends.
+/// Counts the primary records of a name group, by their ends.
 #[derive(Default)]
-struct Ends {
+struct PrimaryCounts {
     primaries: u64,
     first: u64,
     last: u64,
-    /// Paired reads that say of themselves that they are both ends, or neither.
+    /// Paired reads whose FLAG has both end bits, or neither.
     other: u64,
 }
 
-impl Ends {
+impl PrimaryCounts {
     fn add(&mut self, record: RecordRef<'_>) {
         let flags = record.flags();
         if !flags.is_primary() {
@@ -164,32 +165,32 @@ impl Ends {
         }
     }
 
-    /// Whether none lacks its other end. Single reads have none.
+    /// Whether each end has its other end. Single reads have only one.
     fn are_complete(&self) -> bool {
         self.first == self.last && self.other.is_multiple_of(2)
     }
 }
 
-/// What the whole input shows.
+/// The evidence of the whole input.
 #[derive(Debug, Default)]
 pub struct Grouping {
     first: HashSet<[u64; 2]>,
     without_primary: u64,
     scattered: bool,
-    places: Places,
+    places: CoordinateSpan,
 }
 
-/// The judgement of an input whose first piece looked grouped, or whose header says that it is.
+/// The decision about an input whose first piece looked grouped, or whose header declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Judged {
-    /// Whether reads of one name stand together.
+    /// Whether reads of one name are adjacent.
     pub grouped: bool,
     /// Whether the header says otherwise.
     pub contradicts: bool,
 }
 
 impl Grouping {
-    /// Adds what a batch showed; batches come in input order.
+    /// Adds the evidence of a batch; batches come in input order.
     pub fn add(&mut self, evidence: &Evidence) {
         self.without_primary += evidence.without_primary;
         self.places.add(evidence.places);
@@ -199,7 +200,7 @@ impl Grouping {
         }
     }
 
-    /// Notes that two incomplete stretches have the same name.
+    /// Notes that two incomplete name groups have the same name.
     pub fn note_scattered(&mut self) {
         self.scattered = true;
     }
@@ -209,15 +210,15 @@ impl Grouping {
         self.scattered
     }
 
-    /// Whether the content alone proves that the input is grouped, once all incomplete stretches have been compared.
-    /// A stretch of only secondary or supplementary records may belong to a template elsewhere.
+    /// Whether the content alone proves that the input is grouped, once all incomplete name groups have been
+    /// compared. A name group of only secondary or supplementary records may belong to a template elsewhere.
     pub fn is_proved(&self) -> bool {
         !self.scattered && self.without_primary == 0
     }
 
-    /// Judges by the content, and by the header where the content is inconclusive: where it has stretches without any
-    /// primary record, or is grouped and sorted by coordinate at once, or begins with stretches most of which are
-    /// incomplete, though no template is scattered.
+    /// Decides by the content, and by the header where the content is inconclusive: it has name groups
+    /// without any primary record, or is both grouped and sorted by coordinate, or most of its first name
+    /// groups are incomplete though no template is scattered.
     pub fn judged(&self, stated: Stated) -> Judged {
         let contradicts = match stated {
             Stated::Grouped => self.scattered,

@@ -1,10 +1,10 @@
-//! The distance of optical duplicates that an instrument asks for, told by a read name.
+//! The distance of optical duplicates for an instrument, derived from a read name.
 //!
 //! On flow cells without a pattern, optical duplicates are one cluster taken for two, within a few pixels; on
 //! patterned ones, a molecule also seeds nanowells nearby. Hence 100 and 2500, as the documentation of Picard
 //! MarkDuplicates (OPTICAL_DUPLICATE_PIXEL_DISTANCE) and of samtools markdup (`-d`) has them, in the unit of
-//! Illumina's read names, a tenth of a pixel. Nothing was found for other vendors. (BBMap's guide has 40 for
-//! instruments without pattern, 2500 for HiSeq 3000 and 4000, 12000 for NovaSeq 6000, 50 for NovaSeq X.)
+//! Illumina's read names, a tenth of a pixel. No values were found for other vendors. (BBMap's guide has 40
+//! for instruments without pattern, 2500 for HiSeq 3000 and 4000, 12000 for NovaSeq 6000, 50 for NovaSeq X.)
 //!
 //! | what | source |
 //! |---|---|
@@ -12,29 +12,29 @@
 //! | letters of instruments | 10x Genomics, Supernova, `illumina_instrument.py`, and its later copies; fastp, its list of two-colour systems |
 //! | letters of flow cells | the same; answers of Illumina's technical support that users published |
 //!
-//! The flow cell is the surer sign, as instruments are upgraded; the instrument decides where the flow cell
-//! is not known.
+//! The flow cell decides, because instruments are upgraded; the instrument decides only where the flow cell
+//! is unknown.
 
-use Kind::{NotPatterned, Patterned};
+use FlowCellKind::{NotPatterned, Patterned};
 
-/// Whether a flow cell has a pattern that asks for the greater distance.
+/// Whether a flow cell has a pattern, which needs the greater distance.
 #[derive(Clone, Copy)]
-enum Kind {
+enum FlowCellKind {
     Patterned,
     NotPatterned,
 }
 
-/// A kind, and what tells it.
-type Known = (Kind, &'static str);
+/// A kind, and the reason for it.
+type Identified = (FlowCellKind, &'static str);
 
 /// The distance on patterned flow cells.
 const FAR: i32 = 2500;
 
-/// The distance on others, and where nothing is known.
+/// The distance on others, and where the flow cell is unknown.
 const NEAR: i32 = 100;
 
 /// Flow cells whose names have nine letters and digits, the eighth an X: these are the sixth and seventh.
-const FLOW_CELLS: [(&[u8; 2], Kind, &str); 13] = [
+const FLOW_CELLS: [(&[u8; 2], FlowCellKind, &str); 13] = [
     (b"AC", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
     (b"AD", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
     (b"AN", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
@@ -51,7 +51,7 @@ const FLOW_CELLS: [(&[u8; 2], Kind, &str); 13] = [
 ];
 
 /// Instruments by the letters before their serial number, and how many digits that has at least.
-const INSTRUMENTS: [(&[u8], usize, Kind, &str); 29] = [
+const INSTRUMENTS: [(&[u8], usize, FlowCellKind, &str); 29] = [
     (b"A", 5, Patterned, "NovaSeq 6000, patterned"),
     (b"NA", 5, Patterned, "NovaSeq 6000, patterned"),
     (b"LH", 5, Patterned, "NovaSeq X, patterned"),
@@ -83,11 +83,13 @@ const INSTRUMENTS: [(&[u8], usize, Kind, &str); 29] = [
     (b"SH", 5, NotPatterned, "MiSeq i100, for which no distance is documented"),
 ];
 
-/// The optical distance that the instrument in a read name asks for, in the unit of its coordinates, and why.
+/// Returns the optical distance for the instrument in a read name, in the unit of its coordinates, and the
+/// reason.
 ///
-/// It is one number for one input, so ask for the first read of each; a name that names no instrument gives 100
-/// and says so. Where inputs differ, take the largest: two pairs that are duplicates anyway hardly ever
-/// stand within 2500 by chance, which would make them optical instead of PCR duplicates, no more.
+/// It is one number for one input, so call it for the first read of each; a name without a known instrument
+/// gives 100, and the reason says so. Where inputs differ, take the largest: two pairs that are duplicates
+/// anyway hardly ever stand within 2500 by chance, which would make them optical instead of PCR duplicates,
+/// no more.
 pub fn pixel_distance(qname: &[u8]) -> (i32, &'static str) {
     let mut fields = qname.split(|&byte| byte == b':');
     let instrument = fields.next().unwrap_or_default();
@@ -101,8 +103,8 @@ pub fn pixel_distance(qname: &[u8]) -> (i32, &'static str) {
     }
 }
 
-/// What a flow cell is known as.
-fn flow_cell(id: &[u8]) -> Option<Known> {
+/// Returns the kind of a flow cell.
+fn flow_cell(id: &[u8]) -> Option<Identified> {
     if id.starts_with(b"000000000-") {
         return Some((NotPatterned, "MiSeq flow cell, not patterned"));
     }
@@ -126,8 +128,8 @@ fn flow_cell(id: &[u8]) -> Option<Known> {
     next_seq.then_some((Patterned, "NextSeq 1000 or 2000 flow cell, patterned"))
 }
 
-/// What an instrument is known as.
-fn serial(instrument: &[u8]) -> Option<Known> {
+/// Returns the kind of an instrument.
+fn serial(instrument: &[u8]) -> Option<Identified> {
     if instrument.starts_with(b"G4-") {
         return Some((NotPatterned, "Singular G4, for which no distance is documented"));
     }
@@ -138,8 +140,8 @@ fn serial(instrument: &[u8]) -> Option<Known> {
     found.map(|&(_, _, kind, why)| (kind, why))
 }
 
-/// What a name with the lane, column and row of DNBSEQ in it is known as.
-fn dnbseq(name: &[u8]) -> Option<Known> {
+/// Returns the kind for a name that has the lane, column and row of DNBSEQ.
+fn dnbseq(name: &[u8]) -> Option<Identified> {
     let matches = |byte: u8, sign: u8| if sign == b'0' { byte.is_ascii_digit() } else { byte == sign };
     let is_place =
         |window: &[u8]| window.iter().zip(b"L0C000R000").all(|(&byte, &sign)| matches(byte, sign));

@@ -1,38 +1,38 @@
-//! Mates that did not stand together, joined by name.
+//! Joins by name the mates that were not adjacent.
 
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
-use super::collect::Sorter;
+use super::end_store::ItemSorters;
 use super::ends::{Noting, Pending, meet};
-use super::held::Items;
-use super::item::{self, Kind, Order, Read, Shape};
+use super::item::{self, HalfKind, HalfOrder, ItemLayout, ReadSummary};
 use super::libraries::Libraries;
 use super::rules::Rules;
+use super::sorter::Sorter;
 
 /// Joins halves by name.
 pub struct Join<'a> {
     /// Read groups and libraries.
     pub libraries: &'a Libraries,
-    /// What makes the code of a pair.
+    /// The rules for the code of a pair.
     pub rules: &'a Rules,
     /// The spill.
     pub spill: &'a Spill,
 }
 
-/// After so many halves it is looked whether something must be spilled.
-const RELIEF: u64 = 1 << 16;
+/// Halves between two checks whether to spill.
+const CHECK_INTERVAL: u64 = 1 << 16;
 
-/// Numbers of records, each behind that of its template's first one.
-pub type Members = Sorter<[u64; 2]>;
+/// Pairs of numbers: the first record of a template, and a record of it.
+pub type TemplateRecords = Sorter<[u64; 2]>;
 
 impl Join<'_> {
-    /// Joins the halves of each name in the order of a coordinate-sorted file. `relieve` is called now and then,
-    /// so that what has been joined can be spilled.
-    pub fn by_place<S: Shape>(
+    /// Joins the halves of each name in the order of a coordinate-sorted file. `spill_if_full` is called regularly,
+    /// so that the joined items can be spilled.
+    pub fn by_place<S: ItemLayout>(
         &self,
-        items: &mut Items<S>,
-        mut relieve: impl FnMut(&mut Items<S>) -> Result<()>,
+        items: &mut ItemSorters<S>,
+        mut spill_if_full: impl FnMut(&mut ItemSorters<S>) -> Result<()>,
     ) -> Result<()> {
         let sorted = std::mem::take(&mut items.halves);
         let mut halves = sorted.merge(self.spill)?;
@@ -43,64 +43,68 @@ impl Join<'_> {
             if previous.replace(name) != Some(name) {
                 self.leave(&mut pending, items);
             }
-            let (_, read) = self.read::<S>(&half, Order::Place);
+            let (_, read) = self.read::<S>(&half, HalfOrder::Place);
             self.meet(&mut pending, 0, read, items);
             joined += 1;
-            if joined.is_multiple_of(RELIEF) {
-                relieve(items)?;
+            if joined.is_multiple_of(CHECK_INTERVAL) {
+                spill_if_full(items)?;
             }
         }
         self.leave(&mut pending, items);
         Ok(())
     }
 
-    /// Notes all halves as present: none of them has a mate.
-    pub fn alone<S: Shape>(
+    /// Stores the ends of all halves as paired ends: none of them has a mate.
+    pub fn alone<S: ItemLayout>(
         &self,
-        items: &mut Items<S>,
+        items: &mut ItemSorters<S>,
         noting: Noting,
-        mut relieve: impl FnMut(&mut Items<S>) -> Result<()>,
+        mut spill_if_full: impl FnMut(&mut ItemSorters<S>) -> Result<()>,
     ) -> Result<()> {
-        let order = if noting == Noting::Linked { Order::Input } else { Order::Place };
+        let order = if noting == Noting::Linked { HalfOrder::Input } else { HalfOrder::Place };
         let sorted = std::mem::take(&mut items.halves);
         let mut halves = sorted.merge(self.spill)?;
         let mut noted = 0u64;
         while let Some(half) = halves.next_item()? {
             self.stay_alone(&self.read::<S>(&half, order).1, items);
             noted += 1;
-            if noted.is_multiple_of(RELIEF) {
-                relieve(items)?;
+            if noted.is_multiple_of(CHECK_INTERVAL) {
+                spill_if_full(items)?;
             }
         }
         Ok(())
     }
 
-    /// Joins the halves of each name in the order of the input, as if they stood together there. Gives the
+    /// Joins the halves of each name in the order of the input, as if they were adjacent there. Returns the
     /// records of each template.
-    pub fn by_input<S: Shape>(
+    pub fn by_input<S: ItemLayout>(
         &self,
-        items: &mut Items<S>,
-        mut relieve: impl FnMut(&mut Items<S>, &mut Members) -> Result<()>,
-    ) -> Result<Members> {
+        items: &mut ItemSorters<S>,
+        mut spill_if_full: impl FnMut(&mut ItemSorters<S>, &mut TemplateRecords) -> Result<()>,
+    ) -> Result<TemplateRecords> {
         let sorted = std::mem::take(&mut items.halves);
         let mut halves = sorted.merge(self.spill)?;
-        let (mut pending, mut members) = (Pending::new(), Members::default());
-        let (mut previous, mut template, mut led, mut joined) = (None, 0, false, 0u64);
+        let (mut pending, mut members) = (Pending::new(), TemplateRecords::default());
+        let (mut previous, mut template, mut first_record_participates, mut joined) =
+            (None, 0, false, 0u64);
         while let Some(half) = halves.next_item()? {
             let name = item::half_name::<S>(&half);
-            let (kind, read) = self.read::<S>(&half, Order::Input);
+            let (kind, read) = self.read::<S>(&half, HalfOrder::Input);
             if previous.replace(name) != Some(name) {
                 self.leave(&mut pending, items);
                 template = read.ordinal;
-                led = kind != Kind::Bystander;
+                first_record_participates = kind != HalfKind::Bystander;
             }
             members.push([template, read.ordinal]);
-            // From here on the template's first record stands for all.
-            let (group, read) = (read.read_group.into(), Read { ordinal: template, led, ..read });
+            // From here on the template's first record represents all of it.
+            let (group, read) = (
+                read.read_group.into(),
+                ReadSummary { ordinal: template, first_record_participates, ..read },
+            );
             match kind {
-                Kind::Bystander => {}
-                Kind::Alone => items.fragments.push(self.rules.fragment::<S>(&read)),
-                Kind::Paired => {
+                HalfKind::Bystander => {}
+                HalfKind::Alone => items.fragments.push(self.rules.fragment::<S>(&read)),
+                HalfKind::Paired => {
                     if read.next_ref_id < 0 {
                         items.fragments.push(self.rules.fragment::<S>(&read));
                     }
@@ -108,72 +112,82 @@ impl Join<'_> {
                 }
             }
             joined += 1;
-            if joined.is_multiple_of(RELIEF) {
-                relieve(items, &mut members)?;
+            if joined.is_multiple_of(CHECK_INTERVAL) {
+                spill_if_full(items, &mut members)?;
             }
         }
         self.leave(&mut pending, items);
         Ok(members)
     }
 
-    /// Joins the halves of each name in the order of the input, where most templates stand together and `stretches`,
-    /// which are sorted, tell where each begins.
-    pub fn linked<S: Shape>(
+    /// Joins the halves of each name in the order of the input, where most templates are grouped;
+    /// `name groups`, which are sorted, say where each name group begins.
+    pub fn linked<S: ItemLayout>(
         &self,
-        items: &mut Items<S>,
-        stretches: &Sorter<[u64; 3]>,
-        mut relieve: impl FnMut(&mut Items<S>) -> Result<()>,
+        items: &mut ItemSorters<S>,
+        name_groups: &Sorter<[u64; 3]>,
+        mut spill_if_full: impl FnMut(&mut ItemSorters<S>) -> Result<()>,
     ) -> Result<()> {
         let sorted = std::mem::take(&mut items.halves);
         let mut halves = sorted.merge(self.spill)?;
-        let mut stretches = stretches.merge(self.spill)?;
+        let mut name_groups = name_groups.merge(self.spill)?;
         let mut pending = Pending::new();
         let (mut previous, mut template, mut joined) = (None, 0, 0u64);
         while let Some(half) = halves.next_item()? {
             let name = item::half_name::<S>(&half);
             if previous.replace(name) != Some(name) {
                 self.leave(&mut pending, items);
-                while let Some([high, low, first]) = stretches.next_item()? {
+                while let Some([high, low, first]) = name_groups.next_item()? {
                     if [high, low] >= name {
                         template = first;
                         break;
                     }
                 }
             }
-            let (_, read) = self.read::<S>(&half, Order::Input);
-            let read = Read { ordinal: template >> 1, led: template & 1 == 1, ..read };
+            let (_, read) = self.read::<S>(&half, HalfOrder::Input);
+            let read = ReadSummary {
+                ordinal: template >> 1,
+                first_record_participates: template & 1 == 1,
+                ..read
+            };
             self.meet(&mut pending, read.read_group.into(), read, items);
             joined += 1;
-            if joined.is_multiple_of(RELIEF) {
-                relieve(items)?;
+            if joined.is_multiple_of(CHECK_INTERVAL) {
+                spill_if_full(items)?;
             }
         }
         self.leave(&mut pending, items);
         Ok(())
     }
 
-    fn read<S: Shape>(&self, half: &S::Half, order: Order) -> (Kind, Read) {
+    fn read<S: ItemLayout>(&self, half: &S::Half, order: HalfOrder) -> (HalfKind, ReadSummary) {
         item::half_read::<S>(half, order, |group| self.libraries.library(group))
     }
 
-    fn meet<S: Shape>(&self, pending: &mut Pending<()>, name: u128, read: Read, items: &mut Items<S>) {
-        let Items { pairs, present, .. } = items;
+    fn meet<S: ItemLayout>(
+        &self,
+        pending: &mut Pending<()>,
+        name: u128,
+        read: ReadSummary,
+        items: &mut ItemSorters<S>,
+    ) {
+        let ItemSorters { pairs, paired_ends, .. } = items;
         let replaced = meet(pending, name, read, (), |seen, arriving| {
-            self.rules.pair::<S>(seen, arriving, |pair| pairs.push(*pair), |end| present.push(*end));
+            self.rules.pair::<S>(seen, arriving, |pair| pairs.push(*pair), |end| paired_ends.push(*end));
         });
         if let Some((replaced, ())) = replaced {
             self.stay_alone(&replaced, items);
         }
     }
 
-    /// Reads without a mate in the file: they still make every single read at their end a duplicate.
-    fn leave<S: Shape>(&self, pending: &mut Pending<()>, items: &mut Items<S>) {
+    /// Stores the ends of the pending reads, which have no mate in the file.
+    fn leave<S: ItemLayout>(&self, pending: &mut Pending<()>, items: &mut ItemSorters<S>) {
         pending.drain(..).for_each(|(_, read, ())| self.stay_alone(&read, items));
     }
 
-    fn stay_alone<S: Shape>(&self, read: &Read, items: &mut Items<S>) {
+    fn stay_alone<S: ItemLayout>(&self, read: &ReadSummary, items: &mut ItemSorters<S>) {
         if read.next_ref_id >= 0 {
-            items.present.push(self.rules.present::<S>(read));
+            items.paired_ends.push(self.rules.paired_end::<S>(read));
         }
     }
 }

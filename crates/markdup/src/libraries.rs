@@ -10,7 +10,7 @@ pub const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
 /// The number of [`UNKNOWN_LIBRARY`].
 const UNKNOWN: u16 = 0;
 
-/// The number that stands for no read group at all.
+/// The number of records without a read group.
 const NO_GROUP: u16 = u16::MAX;
 
 /// The read groups of a header, numbered in order, and their libraries, numbered by first mention.
@@ -24,7 +24,7 @@ pub struct Libraries {
 }
 
 impl Libraries {
-    /// Those of a header, as it is after all steps.
+    /// Numbers the read groups of a header, as it is after all steps.
     pub fn new(header: &Header) -> Result<Self> {
         let mut names = vec![UNKNOWN_LIBRARY.to_vec()];
         let (mut groups, mut library_of) = (HashMap::new(), Vec::new());
@@ -49,7 +49,7 @@ impl Libraries {
         Ok(Libraries { groups, library_of, names, unknown_is_used })
     }
 
-    /// The number of a read group, or of none, or of one that the header lacks.
+    /// Returns the number of a read group; a missing one and one that the header lacks have numbers, too.
     pub fn group(&self, id: Option<&[u8]>) -> u16 {
         let lacking = self.library_of.len() as u16;
         id.map_or(NO_GROUP, |id| self.groups.get(id).copied().unwrap_or(lacking))
@@ -65,8 +65,8 @@ impl Libraries {
         self.library_of.get(usize::from(group)).copied().unwrap_or(UNKNOWN)
     }
 
-    /// The number by which the optical test compares read groups: Picard takes a record without one for one of
-    /// the first.
+    /// The number by which the optical test compares read groups: Picard treats a record without a read group
+    /// as one of the first group.
     pub fn optical(group: u16) -> u16 {
         if group == NO_GROUP { 0 } else { group }
     }

@@ -1,44 +1,44 @@
-//! Which templates are duplicates, where UMIs tell molecules apart: the templates of one position whose UMIs are
-//! one molecule's are a set.
+//! Marks duplicates where UMIs distinguish molecules: the templates of one position whose UMIs belong to one
+//! molecule are a set.
 //!
-//! Items of one position come one behind the other, and in it those of one UMI. One walk over them goes ahead and
-//! counts the UMIs of a position; then it is known which are one molecule, and a second walk judges.
-//! So what is held grows with the different UMIs of a position, not with its templates.
+//! Items of one position are adjacent, and within it those of one UMI. A first scan counts the UMIs of a
+//! position; they are clustered into molecules, and a second scan marks the templates. So memory grows with
+//! the different UMIs of a position, not with its templates.
 
 use readmill_record::{Error, Result};
 
-use super::collect::Merged;
-use super::held::{Items, Sorting};
-use super::item::{self, Item, Shape};
-use super::resolve::{Findings, FragmentSet, PairSet};
-use super::umi::tell::{apart, strand, umi};
-use super::umi::{Seen, Strand, Umis, cluster, duplex};
+use super::end_store::{ItemSorters, Sorting};
+use super::item::{self, Item, ItemLayout};
+use super::marks::{DuplicateMarks, FragmentSet, PairSet};
+use super::sorter::Merged;
+use super::umi::item_code::{apart, strand, umi};
+use super::umi::{Strand, UmiCount, Umis, cluster, duplex};
 
-/// Bytes that a UMI of the position at hand takes, sets and indexes included.
+/// Bytes that a UMI of the current position takes, sets and indexes included.
 const EACH: u64 = 400;
 
 /// Marks duplicates among pairs and fragments, whose chunks must be sorted.
-pub fn judge<S: Shape, T: Sorting>(
-    findings: &mut Findings<'_, T>,
-    items: &Items<S>,
+pub fn mark_sets<S: ItemLayout, T: Sorting>(
+    marks: &mut DuplicateMarks<'_, T>,
+    items: &ItemSorters<S>,
     umis: &Umis,
 ) -> Result<()> {
-    judge_pairs(findings, items, umis)?;
-    judge_fragments(findings, items, umis)
+    mark_pairs(marks, items, umis)?;
+    mark_fragments(marks, items, umis)
 }
 
-/// The first item that a walk has not used yet, and the walk.
-struct Walk<'a, T> {
+/// A merge with one item of lookahead.
+struct Lookahead<'a, T> {
     next: Option<T>,
     rest: Merged<'a, T>,
 }
 
-impl<'a, T: Item> Walk<'a, T> {
+impl<'a, T: Item> Lookahead<'a, T> {
     fn new(mut rest: Merged<'a, T>) -> Result<Self> {
-        Ok(Walk { next: rest.next_item()?, rest })
+        Ok(Lookahead { next: rest.next_item()?, rest })
     }
 
-    /// The next item, if `is` holds for it.
+    /// Returns the next item, if `is` holds for it.
     fn next_if(&mut self, is: impl FnOnce(&T) -> bool) -> Result<Option<T>> {
         match self.next {
             Some(item) if is(&item) => {
@@ -52,13 +52,13 @@ impl<'a, T: Item> Walk<'a, T> {
 
 /// The UMIs of a position, counted.
 #[derive(Default)]
-struct Counted {
-    seen: Vec<Seen>,
+struct UmiCounts {
+    seen: Vec<UmiCount>,
     templates: u64,
 }
 
-impl Counted {
-    /// Counts a template, or none if `count` is 0. Equal codes come one behind the other.
+impl UmiCounts {
+    /// Counts a template, or none if `count` is 0. Equal codes are adjacent.
     fn add(&mut self, code: u128, place: u64) {
         let umi = umi(code);
         self.templates += 1;
@@ -67,11 +67,11 @@ impl Counted {
                 last.count += 1;
                 last.place = last.place.min(place);
             }
-            _ => self.seen.push(Seen { umi, count: 1, place }),
+            _ => self.seen.push(UmiCount { umi, count: 1, place }),
         }
     }
 
-    /// Refuses what does not fit.
+    /// Returns an error if the UMIs do not fit into `room` bytes.
     fn check(&self, room: u64) -> Result<()> {
         if self.seen.len() as u64 * EACH <= room {
             return Ok(());
@@ -82,17 +82,17 @@ impl Counted {
     }
 }
 
-fn judge_pairs<S: Shape, T: Sorting>(
-    findings: &mut Findings<'_, T>,
-    items: &Items<S>,
+fn mark_pairs<S: ItemLayout, T: Sorting>(
+    marks: &mut DuplicateMarks<'_, T>,
+    items: &ItemSorters<S>,
     umis: &Umis,
 ) -> Result<()> {
-    let spill = findings.spill;
-    let mut ahead = Walk::new(items.pairs.merge(spill)?)?;
+    let spill = marks.spill;
+    let mut ahead = Lookahead::new(items.pairs.merge(spill)?)?;
     let mut behind = items.pairs.merge(spill)?;
     while let Some(first) = ahead.next {
         let side = apart(item::pair_code::<S>(&first));
-        let mut counted = Counted::default();
+        let mut counted = UmiCounts::default();
         let stands = |pair: &S::Pair| {
             item::pairs_stand_together::<S>(&first, pair) && apart(item::pair_code::<S>(pair)) == side
         };
@@ -100,10 +100,10 @@ fn judge_pairs<S: Shape, T: Sorting>(
             let code = item::pair_code::<S>(&pair);
             let (left, right, _) = item::pair_ordinals::<S>(&pair);
             counted.add(code, if strand(code) == Strand::A { left } else { right });
-            counted.check(findings.room)?;
+            counted.check(marks.room)?;
         }
         let roots = cluster(&counted.seen, umis.method, umis.edits);
-        let mut molecules = Molecules::new(roots, findings.sets.len(), umis);
+        let mut molecules = Molecules::new(roots, marks.sets.len(), umis);
         let mut sets: Vec<Option<PairSet<S>>> = Vec::new();
         let mut at = 0;
         for _ in 0..counted.templates {
@@ -123,23 +123,23 @@ fn judge_pairs<S: Shape, T: Sorting>(
             }
             match &mut sets[set] {
                 Some(set) => {
-                    set.add(pair, findings);
-                    findings.check_held()?;
+                    set.add(pair, marks);
+                    marks.check_room()?;
                 }
-                none => *none = Some(PairSet::new(pair, number, findings)),
+                none => *none = Some(PairSet::new(pair, number, marks)),
             }
         }
         for set in sets {
             match set {
-                Some(set) => set.close(findings)?,
-                None => findings.note_set(0, 0)?,
+                Some(set) => set.close(marks)?,
+                None => marks.note_set(0, 0)?,
             }
         }
     }
     Ok(())
 }
 
-/// The molecules of a position, numbered as they are met, and their sets: one, or one for each strand.
+/// The molecules of a position, numbered as they are seen, and their sets: one, or one for each strand.
 struct Molecules {
     roots: Vec<u32>,
     /// The number of the molecule of each root.
@@ -156,7 +156,8 @@ impl Molecules {
         Molecules { number_of: vec![u32::MAX; roots.len()], roots, met: 0, base, strands }
     }
 
-    /// The set of the UMI at `at` and this strand, within the position and in all.
+    /// Returns the set of the UMI at `at` and this strand: its index within the position, and its number in
+    /// all.
     fn set(&mut self, at: usize, strand: Strand) -> (usize, u64) {
         let molecule = &mut self.number_of[self.roots[at] as usize];
         if *molecule == u32::MAX {
@@ -169,30 +170,30 @@ impl Molecules {
     }
 }
 
-fn judge_fragments<S: Shape, T: Sorting>(
-    findings: &mut Findings<'_, T>,
-    items: &Items<S>,
+fn mark_fragments<S: ItemLayout, T: Sorting>(
+    marks: &mut DuplicateMarks<'_, T>,
+    items: &ItemSorters<S>,
     umis: &Umis,
 ) -> Result<()> {
-    let spill = findings.spill;
-    let mut ahead = Walk::new(items.fragments.merge(spill)?)?;
+    let spill = marks.spill;
+    let mut ahead = Lookahead::new(items.fragments.merge(spill)?)?;
     let mut behind = items.fragments.merge(spill)?;
-    let mut present = Walk::new(items.present.merge(spill)?)?;
+    let mut paired_ends = Lookahead::new(items.paired_ends.merge(spill)?)?;
     while let Some(first) = ahead.next {
         let place = item::end_place(first.as_ref());
-        let mut counted = Counted::default();
+        let mut counted = UmiCounts::default();
         while let Some(fragment) =
             ahead.next_if(|fragment| item::end_place(fragment.as_ref()) == place)?
         {
             let ordinal = item::fragment_ordinals::<S>(&fragment).0;
             counted.add(item::fragment_code::<S>(&fragment), ordinal);
-            counted.check(findings.room)?;
+            counted.check(marks.room)?;
         }
         let fragments = std::mem::take(&mut counted.templates);
         let own = counted.seen.len();
-        while present.next_if(|end| item::end_place(end.as_ref()) < place)?.is_some() {}
+        while paired_ends.next_if(|end| item::end_place(end.as_ref()) < place)?.is_some() {}
         let mut paired = Vec::new();
-        while let Some(end) = present.next_if(|end| item::end_place(end.as_ref()) == place)? {
+        while let Some(end) = paired_ends.next_if(|end| item::end_place(end.as_ref()) == place)? {
             let umi = umi(item::end_code::<S>(&end));
             let known = counted.seen[..own].binary_search_by_key(&umi, |seen| seen.umi);
             match (known, counted.seen.last_mut()) {
@@ -203,15 +204,15 @@ fn judge_fragments<S: Shape, T: Sorting>(
                 (Err(_), Some(last)) if last.umi == umi => last.count += 1,
                 _ => {
                     paired.push(counted.seen.len());
-                    counted.seen.push(Seen { umi, count: 1, place: u64::MAX });
+                    counted.seen.push(UmiCount { umi, count: 1, place: u64::MAX });
                 }
             }
-            counted.check(findings.room)?;
+            counted.check(marks.room)?;
         }
         let roots = cluster(&counted.seen, umis.method, umis.edits);
         let mut is_paired = vec![false; roots.len()];
         paired.iter().for_each(|&at| is_paired[roots[at] as usize] = true);
-        let mut molecules = Molecules::new(roots, findings.sets.len(), umis);
+        let mut molecules = Molecules::new(roots, marks.sets.len(), umis);
         let mut sets: Vec<FragmentSet<S>> = Vec::new();
         let mut at = 0;
         for _ in 0..fragments {
@@ -222,21 +223,21 @@ fn judge_fragments<S: Shape, T: Sorting>(
             let (set, number) = molecules.set(at, Strand::A);
             match sets.get_mut(set / molecules.strands) {
                 Some(set) => {
-                    set.add(fragment, findings);
-                    findings.check_held()?;
+                    set.add(fragment, marks);
+                    marks.check_room()?;
                 }
                 None => {
                     let paired = is_paired[molecules.roots[at] as usize];
-                    sets.push(FragmentSet::new(fragment, paired, findings));
+                    sets.push(FragmentSet::new(fragment, paired, marks));
                 }
             }
-            if findings.rules.molecules {
-                findings.note_member(&findings.judged_fragment::<S>(&fragment), number);
+            if marks.rules.molecules {
+                marks.note_member(&marks.fragment_entry::<S>(&fragment), number);
             }
         }
         for set in sets {
-            set.close(findings);
-            (0..molecules.strands).try_for_each(|_| findings.note_set(0, 0))?;
+            set.close(marks);
+            (0..molecules.strands).try_for_each(|_| marks.note_set(0, 0))?;
         }
     }
     Ok(())

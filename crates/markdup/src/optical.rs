@@ -7,42 +7,43 @@ use super::location::Location;
 
 /// A template of a duplicate set.
 #[derive(Clone, Copy, Debug)]
-pub struct Member {
+pub struct SetMember {
     /// Where it was seen.
     pub location: Location,
-    /// Its read group, as the optical test compares it.
+    /// Its read group in the numbering of the optical test.
     pub group: u16,
     /// Leftmost position of its first read in coordinate mode, else 0.
     pub pos: u32,
-    /// The numbers its mark is set by.
+    /// The record numbers that get its mark.
     pub ids: (u64, u64),
 }
 
-impl Member {
-    /// Its place in the file, which decides where locations are equal.
-    pub fn place(&self) -> Place {
+impl SetMember {
+    /// Returns its position in the file, which decides where locations are equal.
+    pub fn place(&self) -> FilePosition {
         (self.pos, self.ids.0, self.ids.1)
     }
 }
 
-/// A place in the file.
-pub type Place = (u32, u64, u64);
+/// A position in the file.
+pub type FilePosition = (u32, u64, u64);
 
-/// Bytes that a candidate takes, all that is needed to judge it included.
+/// Bytes that a candidate takes, including the memory for the search.
 pub const CANDIDATE_BYTES: u64 = 120;
 
-/// A set, or the part of it in which first and last segments lie in one way.
+/// The candidates of a set, or of the part of it whose segments have one orientation.
 #[derive(Default)]
 pub struct Candidates {
     /// Those whose location is known, unless the set is too large.
-    located: Vec<Member>,
-    /// All.
+    located: Vec<SetMember>,
+    /// The number of all candidates.
     count: u64,
 }
 
 impl Candidates {
-    /// Adds one. Beyond `most` nothing is looked at, and nothing is held. Gives how many more are held.
-    pub fn add(&mut self, member: Member, most: u64) -> i64 {
+    /// Adds a candidate. A set of more than `most` is not searched and not stored. Returns the change in the
+    /// number of stored candidates.
+    pub fn add(&mut self, member: SetMember, most: u64) -> i64 {
         let before = self.located.len() as i64;
         self.count += 1;
         if self.count > most {
@@ -56,8 +57,8 @@ impl Candidates {
         self.located.len() as i64 - before
     }
 
-    /// How many are held.
-    pub fn held(&self) -> i64 {
+    /// Returns the number of stored candidates.
+    pub fn buffered(&self) -> i64 {
         self.located.len() as i64
     }
 
@@ -75,9 +76,9 @@ impl Candidates {
         }
     }
 
-    /// Gives those that are optical duplicates: of `keeper`, the place of the template that stays, where it is
-    /// among these; else of another of them.
-    pub fn optical(mut self, distance: i32, keeper: Place) -> Vec<Member> {
+    /// Returns the optical duplicates: of `keeper`, the position of the template that stays, if it is a
+    /// candidate; else of another candidate.
+    pub fn optical(mut self, distance: i32, keeper: FilePosition) -> Vec<SetMember> {
         if self.located.len() < 2 {
             return Vec::new();
         }
@@ -94,7 +95,7 @@ impl Candidates {
     }
 }
 
-fn close(a: &Member, b: &Member, distance: i32) -> bool {
+fn close(a: &SetMember, b: &SetMember, distance: i32) -> bool {
     let near = |a: i32, b: i32| i64::from(a).abs_diff(b.into()) as i64 <= i64::from(distance);
     a.group == b.group
         && a.location.tile == b.location.tile
@@ -102,8 +103,9 @@ fn close(a: &Member, b: &Member, distance: i32) -> bool {
         && near(a.location.y, b.location.y)
 }
 
-/// Two or three: those close to the one that stays, then one of each other two that are close.
-fn few(members: &[Member], distance: i32, keeper: Option<usize>) -> Vec<bool> {
+/// Finds duplicates among two or three: those close to the one that stays, then one of each other two that
+/// are close.
+fn few(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     let close = |i: usize, j: usize| close(&members[i], &members[j], distance);
     let mut marked = vec![false; members.len()];
     if let Some(keeper) = keeper {
@@ -123,9 +125,9 @@ fn few(members: &[Member], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     marked
 }
 
-/// Four or more: whoever can be reached over steps of at most `distance` belongs together, and one of them
-/// stays: the one that stays anyway, or the one with the smallest x, y.
-fn many(members: &[Member], distance: i32, keeper: Option<usize>) -> Vec<bool> {
+/// Finds duplicates among four or more: members that are linked by steps of at most `distance` are a cluster.
+/// One of each cluster stays: the keeper, or the one with the smallest x, y.
+fn many(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     let mut clusters = Clusters((0..members.len() as u32).collect());
     let mut tiles: HashMap<(u16, i32), Vec<u32>> = HashMap::new();
     for (i, member) in members.iter().enumerate() {
@@ -162,10 +164,10 @@ impl Clusters {
     }
 }
 
-/// Joins all of a tile that are close. They are put into squares so small that all in one square are close; of
-/// two neighbouring squares it is enough to find one close pair. So a pile of any size takes a time
-/// that grows with its size, not with its square.
-fn connect(members: &[Member], tile: &[u32], distance: i32, clusters: &mut Clusters) {
+/// Joins all members of a tile that are close. They are put into squares so small that all in one square are
+/// close; of two neighbouring squares it is enough to find one close pair. So the time grows with the number
+/// of members, not with its square.
+fn connect(members: &[SetMember], tile: &[u32], distance: i32, clusters: &mut Clusters) {
     if distance < 0 {
         return;
     }
@@ -190,7 +192,7 @@ fn connect(members: &[Member], tile: &[u32], distance: i32, clusters: &mut Clust
 
 /// Whether any of `left` is close to any of `right`, which are two neighbouring squares of one tile. They are
 /// swept by x: while `right` goes to the right, fewer of `left` are near enough.
-fn touch(members: &[Member], left: &[u32], right: &[u32], distance: i32) -> bool {
+fn touch(members: &[SetMember], left: &[u32], right: &[u32], distance: i32) -> bool {
     let point = |&i: &u32| {
         let at = members[i as usize].location;
         (i64::from(at.x), i64::from(at.y))
@@ -221,8 +223,8 @@ mod tests {
     use super::*;
 
     /// Members at these points of one tile, in the order of the list.
-    fn members(points: &[(i32, i32)]) -> Vec<Member> {
-        let member = |(i, &(x, y)): (usize, &(i32, i32))| Member {
+    fn members(points: &[(i32, i32)]) -> Vec<SetMember> {
+        let member = |(i, &(x, y)): (usize, &(i32, i32))| SetMember {
             location: Location { tile: 1, x, y },
             group: 0,
             pos: 0,

@@ -1,37 +1,37 @@
-//! What duplicates are judged by.
+//! The rules by which duplicates are found.
 
 use super::barcodes::Barcodes;
 use super::location::ReadNames;
 use super::score::Strategy;
 use super::umi::Umis;
 
-/// What duplicates are judged by, and what is to be told of them. The default is Picard's.
+/// The rules by which duplicates are found, and the results to store. The default is Picard's.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// What makes a read good.
+    /// How reads are scored.
     pub strategy: Strategy,
-    /// How read names tell where on the flow cell a read was seen.
+    /// The format of read names, which gives locations on the flow cell.
     pub names: ReadNames,
-    /// What tells optical duplicates from others; nothing where they are not looked for.
+    /// How optical duplicates are found; `None` if they are not searched.
     pub optical: Option<Optical>,
-    /// What tells templates of equal ends apart.
+    /// The code that keeps templates of equal ends apart; `None` without barcodes and UMIs.
     pub coding: Option<Coding>,
-    /// Whether to remember who belongs to which duplicate set of more than one.
+    /// Whether to store the members of each duplicate set of more than one.
     pub members: bool,
-    /// Whether to number the molecules that UMIs tell.
+    /// Whether to number the molecules that UMIs identify.
     pub molecules: bool,
 }
 
-/// What makes duplicates optical.
+/// The rules for optical duplicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optical {
     /// Most pixels between them, in x and in y.
     pub distance: i32,
-    /// Larger sets are not looked at.
+    /// Larger sets are not searched.
     pub most: u64,
-    /// Whether single reads are looked at, too.
+    /// Whether sets of single reads are searched, too.
     pub single: bool,
-    /// Whether others do not count as duplicates.
+    /// Whether only optical duplicates count as duplicates.
     pub alone: bool,
 }
 
@@ -42,7 +42,7 @@ impl Default for Optical {
     }
 }
 
-/// What tells templates of equal ends apart.
+/// The code that keeps templates of equal ends apart.
 #[derive(Clone, Debug)]
 pub enum Coding {
     /// Barcodes, as Picard compares them.

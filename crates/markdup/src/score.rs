@@ -1,27 +1,27 @@
-//! How good a read is, as the strategies of Picard have it (htsjdk, DuplicateScoringStrategy).
+//! Scores of reads, by Picard's strategies (htsjdk, DuplicateScoringStrategy).
 
 use readmill_record::RecordRef;
 
-/// Most a single read can score: half of Picard's 16-bit range, so that two fit.
+/// The highest score of a single read: half of Picard's 16-bit range, so that two fit.
 const CAP: u32 = (i16::MAX / 2) as u32;
 
 /// Qualities below do not count.
 const LEAST_QUALITY: u8 = 15;
 
-/// What makes a read good.
+/// The strategy by which reads are scored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
     /// The sum of its base qualities of 15 and more.
     #[default]
     SumOfBaseQualities,
-    /// How many reference bases it is aligned to.
+    /// The number of reference bases that it is aligned to.
     TotalMappedReferenceLength,
     /// A hash of its name.
     Random,
 }
 
 impl Strategy {
-    /// Its name as a flag has it.
+    /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Strategy::SumOfBaseQualities => "sum-of-base-qualities",
@@ -53,7 +53,8 @@ fn sum_of_qualities(qual: &[u8]) -> u32 {
     qual.chunks(COUNTED_TOGETHER).map(sum).fold(0, u32::saturating_add)
 }
 
-/// So many qualities of up to 127, two of which are added to one of four sums at a time, leave each below 2^16.
+/// Qualities per block: each is at most 127, and two at a time go into one of four sums, which stay below
+/// 2^16.
 const COUNTED_TOGETHER: usize = 8 * 256;
 
 /// Eight qualities at a time: a compiler turns the plain loop into four times as many instructions, which were a

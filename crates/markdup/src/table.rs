@@ -1,22 +1,21 @@
-//! A number for each of some records, looked up by the record's number; in memory as long as there is room,
-//! else in the spill.
+//! A sparse table from record numbers to values, in memory as long as there is room, else in the spill.
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
 
-use super::collect::Sorter;
+use super::sorter::Sorter;
 
 /// A bit for each record.
 #[derive(Clone, Debug, Default)]
-pub struct Bits(Vec<u64>);
+pub struct BitSet(Vec<u64>);
 
-impl Bits {
-    /// No bit set, for so many records.
+impl BitSet {
+    /// Creates clear bits for `records` records.
     pub fn new(records: u64) -> Self {
-        Bits(vec![0; records.div_ceil(64) as usize])
+        BitSet(vec![0; records.div_ceil(64) as usize])
     }
 
-    /// Bytes that the bits of so many records take.
+    /// Returns the bytes of the bits of `records` records.
     pub fn bytes(records: u64) -> u64 {
         records.div_ceil(64) * 8
     }
@@ -37,14 +36,14 @@ impl Bits {
 /// Words between two sums of a [`Ranks`].
 const STRIDE: usize = 8;
 
-/// Bits that know how many are set before each.
+/// Bits with rank: the number of set bits before each.
 struct Ranks {
-    bits: Bits,
+    bits: BitSet,
     sums: Vec<u64>,
 }
 
 impl Ranks {
-    fn new(bits: Bits) -> Self {
+    fn new(bits: BitSet) -> Self {
         let mut sum = 0;
         let strides = bits.0.chunks(STRIDE).map(|words| {
             let before = sum;
@@ -54,7 +53,7 @@ impl Ranks {
         Ranks { sums: strides.collect(), bits }
     }
 
-    /// How many bits are set before this one, if it is set.
+    /// Returns the number of set bits before this one, if it is set.
     fn rank(&self, ordinal: u64) -> Option<u64> {
         let (word, bit) = ((ordinal / 64) as usize, ordinal % 64);
         if !self.bits.get(ordinal) {
@@ -70,14 +69,14 @@ impl Ranks {
 /// Rows in one piece of the spill.
 const PIECE: usize = 1 << 13;
 
-/// Rows that are only added to.
+/// Append-only rows.
 #[derive(Default)]
-pub struct Rows<const N: usize> {
+pub struct RowStore<const N: usize> {
     spilled: Vec<Extent>,
     memory: Vec<[u64; N]>,
 }
 
-impl<const N: usize> Rows<N> {
+impl<const N: usize> RowStore<N> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -126,17 +125,17 @@ impl<const N: usize> Rows<N> {
     }
 }
 
-/// A number for each of some records.
-pub struct Table {
+/// A sparse table from record numbers to values.
+pub struct OrdinalTable {
     has: Ranks,
-    rows: Rows<1>,
+    rows: RowStore<1>,
 }
 
-impl Table {
-    /// From pairs of a record's number and its value, whose chunks must be sorted; one value for a record. `room`
-    /// bytes may be held.
+impl OrdinalTable {
+    /// Builds the table from pairs of record number and value, whose chunks must be sorted; a record has one
+    /// value. It may take `room` bytes of memory.
     pub fn new(values: &Sorter<[u64; 2]>, records: u64, spill: &Spill, room: u64) -> Result<Self> {
-        let (mut bits, mut rows) = (Bits::new(records), Rows::default());
+        let (mut bits, mut rows) = (BitSet::new(records), RowStore::default());
         let mut values = values.merge(spill)?;
         while let Some([ordinal, value]) = values.next_item()? {
             if !bits.get(ordinal) {
@@ -147,12 +146,12 @@ impl Table {
                 rows.spill(spill)?;
             }
         }
-        Ok(Table { has: Ranks::new(bits), rows })
+        Ok(OrdinalTable { has: Ranks::new(bits), rows })
     }
 
-    /// Bytes that the bits of so many records take.
+    /// Returns the bytes of the bits of `records` records.
     pub fn bytes_of_bits(records: u64) -> u64 {
-        Bits::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
+        BitSet::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
     }
 
     /// Bytes of memory that its rows take.
@@ -181,7 +180,7 @@ mod tests {
         (0..records).filter(|&n| has(n)).for_each(|n| values.push([n, n * 7]));
         values.chunks_mut().iter_mut().for_each(|chunk| chunk.sort_unstable());
         for room in [0, u64::MAX] {
-            let table = Table::new(&values, records, &spill, room).unwrap();
+            let table = OrdinalTable::new(&values, records, &spill, room).unwrap();
             assert_eq!(table.rows.spilled.is_empty(), room > 0);
             for ordinal in 0..records + 100 {
                 let expected = (ordinal < records && has(ordinal)).then_some(ordinal * 7);

@@ -1,4 +1,4 @@
-//! What was judged of each record.
+//! The verdict: the duplicate marks of each record.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use readmill_record::{Result, Stamp};
 
 use super::Mode;
 use super::metrics::{LibraryCounts, SetSizes};
-use super::table::{Bits, Rows, Table};
+use super::table::{BitSet, OrdinalTable, RowStore};
 
-/// The verdict.
+/// The duplicate marks of all records, looked up by record number.
 pub struct Verdict {
     /// Which records of a duplicate template are flagged.
     pub mode: Mode,
-    /// Whether a template's first record stands for all of it.
+    /// Whether marks are stored at a template's first record for all of it.
     pub(super) by_template: bool,
-    pub(super) duplicates: Bits,
-    pub(super) optical: Option<Bits>,
-    pub(super) sets: Option<Sets>,
+    pub(super) duplicates: BitSet,
+    pub(super) optical: Option<BitSet>,
+    pub(super) sets: Option<DuplicateSets>,
     pub(super) spill: Arc<Spill>,
-    /// What was counted.
+    /// The counts.
     pub tally: Tally,
 }
 
-/// What was counted while judging.
+/// The counts of a resolver run.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// Pairs that are duplicates.
@@ -51,14 +51,14 @@ pub struct Deepest {
     pub five_prime: i64,
 }
 
-/// Who belongs to which duplicate set.
-pub(super) struct Sets {
+/// The duplicate set of each record.
+pub(super) struct DuplicateSets {
     /// The set of a record.
-    pub(super) of: Table,
-    /// The same, where it is noted at another record of the name.
-    pub(super) linked: Option<Table>,
+    pub(super) of: OrdinalTable,
+    /// The same, where it is stored at another record of the name.
+    pub(super) linked: Option<OrdinalTable>,
     /// Each set's representative and size.
-    pub(super) rows: Rows<2>,
+    pub(super) rows: RowStore<2>,
 }
 
 /// The duplicate set of a record.
@@ -73,14 +73,14 @@ pub struct Membership {
 }
 
 impl Verdict {
-    /// Bytes it takes beside [`verdict_bytes`](super::verdict_bytes).
+    /// Bytes it takes in addition to [`verdict_bytes`](super::verdict_bytes).
     pub fn bytes_beside_bits(&self) -> u64 {
-        self.sets.as_ref().map_or(0, |Sets { of, linked, rows }| {
-            rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, Table::bytes_of_rows)
+        self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
+            rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows)
         })
     }
 
-    /// By which number a record is looked up.
+    /// Returns the number by which a record is looked up.
     fn ordinal(&self, stamp: Stamp) -> u64 {
         if self.by_template { stamp.template() } else { stamp.ordinal() }
     }
@@ -95,9 +95,9 @@ impl Verdict {
         self.optical.as_ref().is_some_and(|bits| bits.get(self.ordinal(stamp)))
     }
 
-    /// The duplicate set that it belongs to, if that was noted.
+    /// Returns its duplicate set, if that was stored.
     pub fn membership(&self, stamp: Stamp) -> Result<Option<Membership>> {
-        let Some(Sets { of, linked, rows }) = &self.sets else { return Ok(None) };
+        let Some(DuplicateSets { of, linked, rows }) = &self.sets else { return Ok(None) };
         let ordinal = self.ordinal(stamp);
         let set = match (of.get(ordinal, &self.spill)?, linked) {
             (None, Some(linked)) => linked.get(ordinal, &self.spill)?,

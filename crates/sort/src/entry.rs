@@ -1,8 +1,8 @@
-//! What is sorted in place of a record: its key and where its bytes are.
+//! Entries, which are sorted instead of records: a key and the place of the record's bytes.
 
 use super::key::Key;
 
-/// Where an arena record lies: 39 bits of offset, 24 of length. The highest bit is left to the merge.
+/// The place of an arena record: 39 bits of offset, 24 of length. The merge uses the highest bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place(pub u64);
 
@@ -10,7 +10,7 @@ impl Place {
     /// A length that does not fit is stored as this, and read from the record itself.
     const LONG: u64 = (1 << 24) - 1;
 
-    /// The place of an arena record of `len` bytes.
+    /// Packs the place of an arena record of `len` bytes.
     pub fn new(offset: usize, len: usize) -> Self {
         debug_assert!((offset as u64) < 1 << 39);
         Place((offset as u64) << 24 | (len as u64).min(Self::LONG))
@@ -21,7 +21,7 @@ impl Place {
         (self.0 >> 24) as usize
     }
 
-    /// Bytes of the arena record; nothing when it is too long to be noted here.
+    /// Bytes of the arena record; `None` if it is too long to be stored here.
     pub fn arena_len(self) -> Option<usize> {
         let len = self.0 & Self::LONG;
         (len < Self::LONG).then_some(len as usize)
@@ -31,17 +31,17 @@ impl Place {
 /// Key and place: 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Place in the order.
+    /// The key of the order.
     pub key: Key,
-    /// Place in memory.
+    /// The place in the arena.
     pub place: Place,
 }
 
 const DIGIT_BITS: u32 = 11;
 
-/// Sorts by key; equal keys keep their order. Least significant digit first, and only over the bits in
-/// which the keys differ, which for coordinates are a few more than the length of a contig takes. Says
-/// whether they were in order already.
+/// Sorts by key; equal keys keep their order. Least significant digit first, and only over the bits in which
+/// the keys differ, which for coordinates are a few more than the bits of a contig's length. Returns whether
+/// they were already in order.
 pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
     let Some(&first) = entries.first() else { return true };
     if entries.is_sorted_by_key(|entry| entry.key) {
@@ -62,7 +62,7 @@ pub fn sort(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
     false
 }
 
-/// Distributes `from` into `to` by the lowest digit of what `number` gives.
+/// Distributes `from` into `to` by the lowest digit of `number`.
 fn pass(from: &[Entry], to: &mut Vec<Entry>, number: impl Fn(Key) -> u64) {
     const BUCKETS: usize = 1 << DIGIT_BITS;
     let digit = |entry: &Entry| number(entry.key) as usize & (BUCKETS - 1);

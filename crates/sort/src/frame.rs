@@ -1,9 +1,9 @@
 //! Sorted records on disk.
 //!
-//! A spilled run is a sequence of frames, and an index of them in memory. A frame is a key column (for
-//! each record its key, as differences to the one before, and the length of its arena record, all
-//! LEB128) and the arena records, compressed. Whoever merges reads a frame once, checks its sum, and
-//! shares it with its neighbours.
+//! A spilled run is a sequence of frames, and an index of them in memory. A frame is a key column (for each
+//! record its key, as differences to the one before, and the length of its arena record, all LEB128) and the
+//! arena records, compressed. The merge reads a frame once, checks its checksum, and shares it between
+//! neighbouring ranges.
 
 use std::sync::OnceLock;
 
@@ -14,18 +14,18 @@ use readmill_record::{Charge, Error, Result, Stamp};
 use super::key::Key;
 use super::run::STAMP_BYTES;
 
-/// How frames are made. No output depends on it.
+/// The format of frames. The output does not depend on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Framing {
-    /// About how many bytes of arena records a frame holds.
+    /// Approximate bytes of arena records in a frame.
     pub size: usize,
-    /// What compresses them.
+    /// The codec.
     pub codec: SpillCodec,
 }
 
 impl Framing {
-    /// Bytes of memory it takes to merge a run of such frames, its index left out: the frame being read, the one
-    /// that the range before still holds, keys.
+    /// Bytes of memory for merging a run of such frames, without its index: the current frame, the one that
+    /// the previous range still uses, and keys.
     pub fn merging_bytes(self) -> u64 {
         merging_bytes(self.size as u64)
     }
@@ -35,15 +35,15 @@ fn merging_bytes(frame: u64) -> u64 {
     5 * frame / 2
 }
 
-/// Bytes that the allocator takes beside a block.
+/// Overhead of an allocation in bytes.
 const BESIDE: u64 = 16;
 
-/// What the index knows of a frame.
+/// The index entry of a frame.
 #[derive(Clone, Debug)]
 pub struct FrameEntry {
     /// Key of its first record.
     pub key: Key,
-    /// The rest of that key.
+    /// The tail of that key.
     pub tail: Box<[u8]>,
     /// Bytes of its arena records.
     pub raw: u32,
@@ -59,22 +59,22 @@ pub struct SpilledRun {
     extent: Extent,
     framing: Framing,
     frames: Vec<FrameEntry>,
-    /// Bytes of the rests of their keys.
+    /// Bytes of the tails of their keys.
     tails: u64,
     /// Bytes of the arena records of the largest frame: a record larger than a frame has a frame of its own.
     largest: u32,
     record_bytes: u64,
-    /// What the index takes.
+    /// The memory of the index.
     charge: Charge,
 }
 
 impl SpilledRun {
-    /// A run whose frames, made as `framing` says, will go to `extent`. Its index is charged to `charge`.
+    /// Creates a run whose frames, in the format `framing`, go to `extent`. Its index is charged to `charge`.
     pub fn new(extent: Extent, framing: Framing, charge: Charge) -> Self {
         SpilledRun { extent, framing, frames: Vec::new(), tails: 0, largest: 0, record_bytes: 0, charge }
     }
 
-    /// Appends frames, and leaves none.
+    /// Appends frames and empties `frames`.
     pub fn append(&mut self, spill: &Spill, frames: &mut Frames) -> Result<()> {
         let base = self.extent.end - self.extent.start;
         spill.append(&mut self.extent, &frames.bytes)?;
@@ -100,24 +100,24 @@ impl SpilledRun {
         self.record_bytes
     }
 
-    /// Where it lies.
+    /// Returns its extent in the spill.
     pub fn extent(&self) -> Extent {
         self.extent
     }
 
-    /// Gives back the memory that only more frames would need.
+    /// Frees the memory that only more frames would need.
     pub fn complete(mut self) -> Self {
         self.frames.shrink_to_fit();
         self.charge.resize(self.index_bytes());
         self
     }
 
-    /// Bytes of memory it takes to merge the run, its index left out.
+    /// Returns the bytes of memory for merging the run, without its index.
     pub fn merging_bytes(&self) -> u64 {
         merging_bytes(u64::from(self.largest).max(self.framing.size as u64))
     }
 
-    /// How its frames are made.
+    /// Returns the format of its frames.
     pub fn framing(&self) -> Framing {
         self.framing
     }
@@ -127,7 +127,7 @@ impl SpilledRun {
         (self.frames.capacity() * size_of::<FrameEntry>()) as u64 + self.tails
     }
 
-    fn read(&self, spill: &Spill, number: usize) -> Result<Loaded> {
+    fn read(&self, spill: &Spill, number: usize) -> Result<LoadedFrame> {
         let frame = &self.frames[number];
         let mut bytes = vec![0; (frame.column + frame.packed) as usize];
         spill.read(&self.extent, self.extent.start + frame.at, &mut bytes)?;
@@ -138,16 +138,16 @@ impl SpilledRun {
         self.framing.codec.decompress(&bytes[frame.column as usize..], &mut records)?;
         bytes.truncate(frame.column as usize);
         bytes.shrink_to_fit();
-        Ok(Loaded { column: bytes, records })
+        Ok(LoadedFrame { column: bytes, records })
     }
 }
 
-/// Frames on their way to the disk.
+/// Encoded frames that are not written yet.
 #[derive(Default)]
 pub struct Frames {
     bytes: Vec<u8>,
     index: Vec<FrameEntry>,
-    /// Bytes of records given to it, without their stamps.
+    /// Bytes of their records, without stamps.
     record_bytes: u64,
 }
 
@@ -169,14 +169,14 @@ pub struct FrameWriter {
 }
 
 impl FrameWriter {
-    /// Frames as `framing` says.
+    /// Creates a writer of frames in the format `framing`.
     pub fn new(framing: Framing) -> Self {
         let (column, records, first, previous) = Default::default();
         let (size, compressor) = (framing.size, FrameCompressor::new(framing.codec));
         FrameWriter { column, records, first, previous, size, compressor }
     }
 
-    /// Adds the next record in order; a frame that is full goes to `out`.
+    /// Adds the next record in order; a full frame goes to `out`.
     pub fn push(&mut self, key: Key, tail: &[u8], stamp: Stamp, raw: &[u8], out: &mut Frames) {
         if self.first.is_none() {
             self.first = Some((key, tail.into()));
@@ -198,7 +198,7 @@ impl FrameWriter {
         }
     }
 
-    /// Ends the frame that is open, if one is.
+    /// Ends the open frame, if there is one.
     pub fn close(&mut self, out: &mut Frames) {
         let Some((key, tail)) = self.first.take() else { return };
         let start = out.bytes.len();
@@ -240,30 +240,30 @@ fn read_leb128(bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// A frame, read by the first who needs it and kept while anyone does.
+/// A frame, which is read at its first use and kept as long as it is in use.
 pub struct Frame {
     /// Number of its run.
     pub run: usize,
     /// Its number in the run.
     pub number: usize,
-    loaded: OnceLock<Result<Loaded>>,
+    loaded: OnceLock<Result<LoadedFrame>>,
 }
 
-/// What a frame holds.
-pub struct Loaded {
+/// The content of a frame.
+pub struct LoadedFrame {
     column: Vec<u8>,
     /// The arena records.
     pub records: Vec<u8>,
 }
 
 impl Frame {
-    /// Frame `number` of run `run`, not yet read.
+    /// Creates frame `number` of run `run`, not read yet.
     pub fn new(run: usize, number: usize) -> Self {
         Frame { run, number, loaded: OnceLock::new() }
     }
 
-    /// What it holds.
-    pub fn load(&self, spill: &Spill, runs: &[SpilledRun]) -> Result<&Loaded> {
+    /// Returns its content, which the first call reads.
+    pub fn load(&self, spill: &Spill, runs: &[SpilledRun]) -> Result<&LoadedFrame> {
         self.loaded
             .get_or_init(|| runs[self.run].read(spill, self.number))
             .as_ref()
@@ -271,37 +271,37 @@ impl Frame {
     }
 }
 
-/// The error of what is not as it was written.
+/// Returns the error for data that differ from those written.
 pub fn damaged() -> Error {
     let error = std::io::Error::other("the spilled data came back changed");
     Error::io("reading back what was spilled failed", &error)
         .hint("check the temporary directory's disk")
 }
 
-/// Walks a frame's keys.
-pub struct Column<'a> {
+/// A cursor over a frame's keys.
+pub struct KeyColumn<'a> {
     rest: &'a [u8],
     key: Key,
 }
 
-/// What a column says of a record: its key, the rest of it, and the bytes of its arena record.
-pub type Row<'a> = (Key, &'a [u8], usize);
+/// A record's row in a column: its key, the key's tail, and the bytes of its arena record.
+pub type KeyRow<'a> = (Key, &'a [u8], usize);
 
-impl<'a> Column<'a> {
+impl<'a> KeyColumn<'a> {
     /// Starts before the frame's first record.
-    pub fn new(loaded: &'a Loaded) -> Self {
-        Column { rest: &loaded.column, key: Key::default() }
+    pub fn new(loaded: &'a LoadedFrame) -> Self {
+        KeyColumn { rest: &loaded.column, key: Key::default() }
     }
 
-    /// The next record; nothing at the end.
-    pub fn next_row(&mut self) -> Result<Option<Row<'a>>> {
+    /// Returns the next record; `None` at the end.
+    pub fn next_row(&mut self) -> Result<Option<KeyRow<'a>>> {
         if self.rest.is_empty() {
             return Ok(None);
         }
         self.row().map(Some).ok_or_else(damaged)
     }
 
-    fn row(&mut self) -> Option<Row<'a>> {
+    fn row(&mut self) -> Option<KeyRow<'a>> {
         let high = self.key.0[0].checked_add(read_leb128(&mut self.rest)?)?;
         self.key = Key([high, read_leb128(&mut self.rest)?]);
         let len = read_leb128(&mut self.rest)? as usize;

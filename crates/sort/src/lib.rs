@@ -1,19 +1,20 @@
-//! Sorting: each read leaves an entry beside its bytes in the arena; entries are sorted, bytes are
-//! not. What does not fit is written out as sorted runs, and everything is merged once at the end.
+//! Sorts reads. The bytes of each read go into an arena, and an entry with its key goes into a list. Entries
+//! are sorted, bytes are not moved. What does not fit into memory is spilled as sorted runs, and everything
+//! is merged once at the end.
 //!
 //! | step | file |
 //! |---|---|
-//! | a record's place in the order as bytes | [`key`] |
+//! | sort keys of records | [`key`] |
 //! | entries, sorted in lists by radix | [`entry`] |
 //! | records into the arena, entries into lists | [`run`] |
-//! | entries of equal keys, by the rest of their keys | `ties` |
+//! | entries of equal keys, by the tails of their keys | `ties` |
 //! | sorted records on disk | [`frame`] |
-//! | runs and lists, as rows of blocks | [`sources`] |
-//! | the order divided into ranges, serially, block by block | [`merge`] |
+//! | runs and lists, as sequences of blocks | [`sources`] |
+//! | the order split into ranges, serially, block by block | [`merge`] |
 //! | the records of a range put in order, in parallel | [`range`] |
 //! | partitions of the output cut from ranges | [`partition`] |
-//! | the tournament that merges | [`tournament`] |
-//! | what `-M` changes in reads | [`Minimise`] |
+//! | the tournament tree of the merge | [`tournament`] |
+//! | the edits of `-M` | [`Minimise`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

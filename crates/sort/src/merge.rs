@@ -1,11 +1,11 @@
-//! The serial part of merging: the order of all records is divided into ranges.
+//! The serial part of merging: it splits the order of all records into ranges.
 //!
-//! [`Merge::next_range`] walks blocks, not records: a tournament of the first keys of each source's next
-//! block says which block is passed next, and when blocks of about [`PARTITION`] bytes have been passed,
-//! the range ends before the first record of the one that comes then. Where that border cuts
-//! the other sources is found by whoever orders the range, in parallel ([`super::range`]). How many bytes a
-//! range really has is known only then; so ranges depend on runs and lists, and partitions, which the output
-//! shows, are cut from them afterwards ([`super::partition`]).
+//! [`Merge::next_range`] visits blocks, not records: a tournament of the first keys of each source's next
+//! block selects the next block. After blocks of about [`PARTITION`] bytes, the range ends before the first
+//! record of the following block. The positions of this border in the other sources are found in parallel,
+//! when the range is ordered ([`super::range`]). Only then the exact bytes of a range are known. So ranges
+//! depend on runs and lists; partitions, on which the output depends, are cut from them afterwards
+//! ([`super::partition`]).
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use super::range::Range;
 use super::sources::{Border, Sources, wins};
 use super::tournament::LoserTree;
 
-/// Divides the order of all records into ranges.
+/// Splits the order of all records into ranges.
 pub struct Merge {
     sources: Arc<Sources>,
-    /// Contestants are the next blocks of all sources.
+    /// A tournament of the next blocks of all sources.
     tree: LoserTree<Key>,
-    /// The rest of each contestant's key.
+    /// The tail of each block's first key.
     tails: Vec<Vec<u8>>,
-    /// The block of each source in which the border behind the last range lies.
+    /// The block of each source that contains the border after the last range.
     blocks: Vec<u32>,
-    /// The frame of each run in which it lies.
+    /// The frame of each run that contains it.
     frames: Vec<Arc<Frame>>,
     low: Option<Arc<Border>>,
     ended: bool,
@@ -42,7 +42,7 @@ impl Merge {
         Merge { tree, tails, blocks: vec![0; n], frames, low: None, ended: sources.is_empty(), sources }
     }
 
-    /// The next range; nothing at the end.
+    /// Returns the next range; `None` at the end.
     pub fn next_range(&mut self) -> Option<Range> {
         if self.ended {
             return None;
@@ -56,8 +56,8 @@ impl Merge {
         Some(Range { sources: Arc::clone(&self.sources), low, high, blocks, frames })
     }
 
-    /// Passes blocks until they have enough bytes; gives the border before the next, unless that was
-    /// the end. New frames are appended to `frames`.
+    /// Passes blocks until they have enough bytes; returns the border before the next block, `None` at the
+    /// end. New frames are appended to `frames`.
     fn walk(&mut self, frames: &mut Vec<Arc<Frame>>) -> Option<Border> {
         let mut bytes = 0;
         while let Some((key, source)) = self.tree.winner() {

@@ -1,13 +1,13 @@
-//! The edit that belongs to [`super::Order::Minhash`]: reads without a reference sequence leave in the
-//! direction of their smallest k-mer.
+//! The edit of [`super::Order::Minhash`]: reads without a reference sequence get the direction of their
+//! smallest k-mer.
 
 use readmill_record::{Batch, Result};
 
 use super::key::minimise;
 use readmill_record::{Changes, Step};
 
-/// Edits reads without a reference sequence as `samtools sort -M` does. It belongs behind the sort, whose
-/// keys are those of the records before.
+/// Edits reads without a reference sequence as `samtools sort -M` does. It must run after the sort, whose
+/// keys are those of the unedited records.
 #[derive(Clone, Copy, Default)]
 pub struct Minimise;
 

@@ -1,8 +1,8 @@
-//! Ordered ranges, cut into the partitions that the output is made of.
+//! Cuts ordered ranges into partitions, the units of the output.
 //!
 //! A partition ends with the record at which the bytes of all records so far reach the next multiple of
-//! [`PARTITION`]: a function of the records alone, so the blocks of the output are the same
-//! whatever the memory, the runs and the threads were. Cutting is serial and looks at sums only.
+//! [`PARTITION`]: a function of the records alone, so the blocks of the output are the same for any memory
+//! limit, runs and threads. Cutting is serial and uses sums only.
 
 use std::sync::Arc;
 
@@ -14,30 +14,30 @@ use super::frame::damaged;
 use super::range::{Ordered, SPILLED};
 use super::run::{STAMP_BYTES, arena_record};
 
-/// Bytes of BAM records after which a partition is cut: sixteen blocks, about one MiB. (Not four, as in the first sketch:
-/// a partition in work is held two to three times over, and 8 threads must fit into 160 MiB.)
+/// Bytes of BAM records after which a partition is cut: sixteen blocks, about one MiB. (Not four: a partition
+/// in work takes two to three times its size, and 8 threads must fit into 160 MiB.)
 pub const PARTITION: u64 = 16 * BLOCK_RECORDS as u64;
 
 /// The records of one partition, in order.
 #[derive(Default)]
 pub struct Partition {
-    pieces: Vec<Piece>,
+    slices: Vec<RangeSlice>,
     /// Bytes of all records before it.
     start: u64,
 }
 
 /// Some consecutive records of a range.
-struct Piece {
+struct RangeSlice {
     range: Arc<Ordered>,
     from: usize,
     to: usize,
 }
 
-/// The same for CRAM, whose containers are made of partitions: smaller ones are compressed worse (by 2.7 % at 1 MiB,
-/// 1.3 % at 2 and 0.5 % at 4, beside 8), and larger ones take more memory.
+/// The same for CRAM, whose containers consist of partitions: smaller ones are compressed worse (by 2.7 % at
+/// 1 MiB, 1.3 % at 2 and 0.5 % at 4, compared with 8), and larger ones take more memory.
 pub const CRAM_PARTITION: u64 = 2 << 20;
 
-/// Cuts partitions from ranges that come in order.
+/// Cuts partitions from consecutive ranges.
 pub struct Cutter {
     /// Bytes of a partition.
     size: u64,
@@ -58,15 +58,15 @@ impl Cutter {
         Cutter { size, bytes: 0, open: Partition::default() }
     }
 
-    /// Takes the next range; gives the partitions that end in it.
+    /// Takes the next range; returns the partitions that end in it.
     pub fn cut(&mut self, range: Ordered) -> Vec<Partition> {
         let (range, mut done, mut from) = (Arc::new(range), Vec::new(), 0usize);
         let Some(&bytes) = range.ends.last() else { return done };
         loop {
-            // The partition under way began below this multiple, even where a record larger than a
-            // partition has passed several.
+            // The current partition began below this multiple, even if a record larger than a partition has
+            // passed several.
             let begun = self.bytes + from.checked_sub(1).map_or(0, |last| range.ends[last]);
-            if self.open.pieces.is_empty() {
+            if self.open.slices.is_empty() {
                 self.open.start = begun;
             }
             let limit = (begun / self.size + 1) * self.size - self.bytes;
@@ -74,7 +74,7 @@ impl Cutter {
             let whole = to <= range.ends.len();
             let to = to.min(range.ends.len());
             if from < to {
-                self.open.pieces.push(Piece { range: Arc::clone(&range), from, to });
+                self.open.slices.push(RangeSlice { range: Arc::clone(&range), from, to });
             }
             if !whole {
                 break;
@@ -86,20 +86,20 @@ impl Cutter {
         done
     }
 
-    /// What has come since the last partition was cut: the last partition, unless more comes. If those records
-    /// are to come again, they are not counted twice.
+    /// Returns the records since the last cut: the last partition, unless more records follow. If these
+    /// records are added again, they are not counted twice.
     pub fn finish(&mut self) -> Option<Partition> {
         let last = std::mem::take(&mut self.open);
-        self.bytes -= last.pieces.iter().map(Piece::bytes).sum::<u64>();
-        (!last.pieces.is_empty()).then_some(last)
+        self.bytes -= last.slices.iter().map(RangeSlice::bytes).sum::<u64>();
+        (!last.slices.is_empty()).then_some(last)
     }
 }
 
 impl From<Ordered> for Partition {
-    /// All records of a range, for whom it does not matter where it ends.
+    /// Makes a partition of all records of a range, where the cut does not matter.
     fn from(range: Ordered) -> Self {
         let to = range.picks.len();
-        Partition { pieces: vec![Piece { range: Arc::new(range), from: 0, to }], start: 0 }
+        Partition { slices: vec![RangeSlice { range: Arc::new(range), from: 0, to }], start: 0 }
     }
 }
 
@@ -109,39 +109,39 @@ impl Partition {
         self.start
     }
 
-    /// Puts its records, in order, in place of those in `batch`.
+    /// Replaces the records of `batch` by its records, in order.
     pub fn gather_into(&self, batch: &mut Batch) -> Result<()> {
         batch.clear();
         self.gather(|stamp, raw| batch.push(raw, stamp))
     }
 
-    /// Hands each record, in order, to `each`.
+    /// Calls `each` for each record, in order.
     pub fn gather(&self, mut each: impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
-        self.pieces.iter().try_for_each(|piece| piece.gather(&mut each))
+        self.slices.iter().try_for_each(|slice| slice.gather(&mut each))
     }
 }
 
-/// How many picks ahead the processor is told which memory it will need.
+/// Distance of the memory prefetch, in picks.
 const AHEAD: usize = 8;
 
-/// Where a spool is being read: frame, and offset in it.
-type Cursor = (usize, usize);
+/// The read position in a spool: frame, and offset in it.
+type SpoolCursor = (usize, usize);
 
-impl Piece {
+impl RangeSlice {
     fn bytes(&self) -> u64 {
         let end = |to: usize| to.checked_sub(1).map_or(0, |last| self.range.ends[last]);
         end(self.to) - end(self.from)
     }
 
     fn gather(&self, each: &mut impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
-        let Piece { range, from, to } = self;
+        let RangeSlice { range, from, to } = self;
         let arena = range.sources.sealed.bytes();
-        let mut cursors: Vec<Cursor> = range.spools.iter().map(|spool| (0, spool.offset)).collect();
+        let mut cursors: Vec<SpoolCursor> = range.spools.iter().map(|spool| (0, spool.offset)).collect();
         for (i, &pick) in range.picks[..*from].iter().enumerate() {
             if pick & SPILLED != 0 {
                 let start = i.checked_sub(1).map_or(0, |before| range.ends[before]);
                 let spool = (pick & !SPILLED) as usize;
-                self.settle(spool, &mut cursors[spool])?;
+                self.current_frame(spool, &mut cursors[spool])?;
                 cursors[spool].1 += (range.ends[i] - start) as usize + STAMP_BYTES;
             }
         }
@@ -157,7 +157,7 @@ impl Piece {
                 each(stamp, raw)?;
             } else {
                 let spool = (pick & !SPILLED) as usize;
-                let records = self.settle(spool, &mut cursors[spool])?;
+                let records = self.current_frame(spool, &mut cursors[spool])?;
                 let offset = &mut cursors[spool].1;
                 let (stamp, raw) = arena_record(records, Place::new(*offset, usize::MAX));
                 each(stamp, raw)?;
@@ -167,8 +167,8 @@ impl Piece {
         Ok(())
     }
 
-    /// Moves a cursor that has reached the end of a frame to the next; gives the frame's records.
-    fn settle(&self, spool: usize, (frame, offset): &mut Cursor) -> Result<&[u8]> {
+    /// Returns the records of the cursor's frame; a cursor at the end of a frame first moves to the next.
+    fn current_frame(&self, spool: usize, (frame, offset): &mut SpoolCursor) -> Result<&[u8]> {
         let (sources, frames) = (&self.range.sources, &self.range.spools[spool].frames);
         loop {
             let records =

@@ -1,8 +1,8 @@
-//! Records into the arena, entries into lists.
+//! Collects records in the arena and their entries in lists.
 //!
-//! An arena record is its stamp (8 bytes) followed by the BAM record. Entries are kept in lists of
-//! bounded length in input order; each list is sorted on its own, on any thread, and a run is as many
-//! lists as fill the memory.
+//! An arena record is its stamp (8 bytes) followed by the BAM record. Entries are in lists of bounded length
+//! in input order. Each list is sorted on its own, on any thread, and a run is as many lists as fill the
+//! memory.
 
 use std::sync::Arc;
 
@@ -12,35 +12,38 @@ use super::entry::{self, Entry, Place};
 use super::key::Keyer;
 use super::ties::Tails;
 
-/// Bytes an arena record takes beside the BAM record.
+/// Bytes of an arena record in addition to the BAM record.
 pub const STAMP_BYTES: usize = 8;
 
-/// Bytes a record costs while it waits, beside itself.
+/// Bytes of a buffered record in addition to the BAM record.
 pub const OVERHEAD: usize = STAMP_BYTES + size_of::<Entry>();
 
-/// Takes batches into an arena, on any thread.
+/// Copies batches into an arena, on any thread.
 #[derive(Clone)]
 pub struct RunSort {
     keyer: Arc<Keyer>,
 }
 
 impl RunSort {
-    /// Sorts by the keys of `keyer`.
+    /// Creates a sort by the keys of `keyer`.
     pub fn new(keyer: Keyer) -> Self {
         RunSort { keyer: Arc::new(keyer) }
     }
 
-    /// What makes the keys.
+    /// Returns the keyer.
     pub fn keyer(&self) -> &Arc<Keyer> {
         &self.keyer
     }
 
-    /// Copies the batch's records into the arena and appends their entries to `entries`. An arena
-    /// without room is an error: reservation should have prevented it.
+    /// Copies the batch's records into the arena and appends their entries to `entries`.
+    ///
+    /// # Errors
+    ///
+    /// If the arena has no room, which the reservation should have prevented.
     pub fn accept(&self, arena: &Arena, batch: &Batch, entries: &mut Vec<Entry>) -> Result<()> {
         let bytes = batch.record_bytes() as usize + STAMP_BYTES * batch.len();
         let Some((mut offset, mut room)) = arena.alloc(bytes) else {
-            return Err(Error::usage("the reads at hand do not fit into the memory").hint("raise -m"));
+            return Err(Error::usage("the current reads do not fit into the memory").hint("raise -m"));
         };
         entries.reserve(batch.len());
         for (stamp, record) in batch.records() {
@@ -57,14 +60,14 @@ impl RunSort {
     }
 }
 
-/// The entries of what is in the arena.
+/// The entries of the records in the arena.
 pub struct Run {
     lists: Vec<Vec<Entry>>,
     list: usize,
 }
 
 impl Run {
-    /// An empty run whose lists have `list` entries.
+    /// Creates an empty run whose lists have `list` entries.
     pub fn new(list: usize) -> Self {
         Run { lists: Vec::new(), list }
     }
@@ -83,36 +86,36 @@ impl Run {
         }
     }
 
-    /// Whether there is no record.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.lists.is_empty()
     }
 
-    /// Takes the lists in input order, to be sorted one by one, and leaves none.
+    /// Takes all lists in input order, to be sorted one by one.
     pub fn take(&mut self) -> Vec<Vec<Entry>> {
         std::mem::take(&mut self.lists)
     }
 }
 
-/// Most entries of a block: what the merge moves over without looking at each.
+/// The most entries of a block, which the merge passes without visiting each entry.
 const BLOCK: usize = 128;
 
 /// A block ends with the record that reaches this many bytes, so that long records make no larger ranges.
 const BLOCK_BYTES: u64 = 64 << 10;
 
-/// Where a block starts in its list, and the bytes of its records.
+/// The start of a block in its list, and the bytes of its records.
 #[derive(Clone, Copy, Debug)]
-struct Block {
+struct ListBlock {
     start: u32,
     bytes: u64,
 }
 
-/// A sorted list, and how many bytes of records each of its blocks stands for.
+/// A sorted list, and the bytes of the records of each of its blocks.
 #[derive(Default)]
 pub struct List {
     entries: Vec<Entry>,
-    blocks: Vec<Block>,
-    /// Whether its keys were in order before it was sorted.
+    blocks: Vec<ListBlock>,
+    /// Whether its keys were already in order before the sort.
     was_sorted: bool,
 }
 
@@ -136,7 +139,7 @@ impl List {
         &self.entries
     }
 
-    /// Whether its keys were in order before it was sorted.
+    /// Whether its keys were already in order before the sort.
     pub fn was_sorted(&self) -> bool {
         self.was_sorted
     }
@@ -156,21 +159,21 @@ impl List {
         self.blocks.get(block).map_or(0, |block| block.bytes)
     }
 
-    /// The entries of a block start here; behind the last block, where the list ends.
+    /// Returns the start of a block; after the last block, the end of the list.
     pub fn block_start(&self, block: usize) -> usize {
         self.blocks.get(block).map_or(self.entries.len(), |block| block.start as usize)
     }
 }
 
-/// Divides sorted entries into blocks.
-fn blocks(entries: &[Entry], arena: &[u8]) -> Vec<Block> {
+/// Splits sorted entries into blocks.
+fn blocks(entries: &[Entry], arena: &[u8]) -> Vec<ListBlock> {
     let mut blocks = Vec::with_capacity(entries.len() / BLOCK + 1);
-    let mut open = Block { start: 0, bytes: 0 };
+    let mut open = ListBlock { start: 0, bytes: 0 };
     for (i, entry) in entries.iter().enumerate() {
         open.bytes += record_bytes(arena, entry.place) as u64;
         if i + 1 - open.start as usize == BLOCK || open.bytes >= BLOCK_BYTES {
             blocks.push(open);
-            open = Block { start: i as u32 + 1, bytes: 0 };
+            open = ListBlock { start: i as u32 + 1, bytes: 0 };
         }
     }
     if (open.start as usize) < entries.len() {
@@ -179,7 +182,7 @@ fn blocks(entries: &[Entry], arena: &[u8]) -> Vec<Block> {
     blocks
 }
 
-/// The stamp and the record at `place` of the arena's bytes.
+/// Returns the stamp and the record at `place` of the arena's bytes.
 pub fn arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
     let bytes = &arena[place.offset()..];
     let (stamp, rest) = bytes.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; 8], &[]));
@@ -187,17 +190,17 @@ pub fn arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
     (Stamp(u64::from_le_bytes(*stamp)), &rest[..len])
 }
 
-/// Bytes of the record at `place`, without its stamp.
+/// Returns the bytes of the record at `place`, without its stamp.
 pub fn record_bytes(arena: &[u8], place: Place) -> usize {
     place.arena_len().map_or_else(|| arena_record(arena, place).1.len(), |len| len - STAMP_BYTES)
 }
 
-/// Bytes of the BAM record that starts `bytes`.
+/// Returns the length of the BAM record at the start of `bytes`.
 pub fn record_length(bytes: &[u8]) -> usize {
     bytes.first_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize + 4)
 }
 
-/// The part of its key that an entry does not hold.
+/// Returns the tail of an entry's key.
 pub fn tail(keyer: &Keyer, arena: &[u8], place: Place) -> Vec<u8> {
     let mut tail = Vec::new();
     keyer.tail(RecordRef::new(arena_record(arena, place).1), &mut tail);

@@ -1,8 +1,8 @@
-//! What is merged: sorted runs on disk, and sorted lists in memory.
+//! The sources of the merge: sorted runs on disk, and sorted lists in memory.
 //!
-//! Sources are numbered oldest first, runs before lists, so that equal records keep input order when
-//! the source with the lower number goes first. Each source is a row of blocks (frames of a run, a few
-//! entries of a list), of which the first key and the bytes are known without looking inside.
+//! Sources are numbered oldest first, runs before lists, so that equal records keep input order when the
+//! source with the lower number goes first. Each source is a sequence of blocks (frames of a run, a few
+//! entries of a list), whose first keys and bytes are known without reading them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use super::frame::SpilledRun;
 use super::key::{Key, Keyer};
 use super::run::{self, List, STAMP_BYTES};
 
-/// Everything that is merged.
+/// All sources of a merge.
 pub struct Sources {
-    /// Where runs lie.
+    /// The spill with the runs.
     pub spill: Arc<Spill>,
-    /// Makes the rest of a key.
+    /// The keyer, which makes the tails of keys.
     pub keyer: Arc<Keyer>,
     /// Runs on disk, oldest first.
     pub runs: Vec<SpilledRun>,
     /// Lists in memory, oldest first.
     pub lists: Vec<List>,
-    /// What the lists' entries point into.
+    /// The arenas of the lists' entries.
     pub sealed: Arc<Sealed>,
-    /// What all of it takes, and what merging it takes.
+    /// The memory of all of it, and of merging it.
     pub charges: Vec<Charge>,
 }
 
-/// A place in the order of all records: before the first record of a block of some source.
+/// A border in the order of all records: before the first record of a block of one source.
 #[derive(Clone, Debug)]
 pub struct Border {
     /// That record's key.
     pub key: Key,
-    /// The rest of it.
+    /// The key's tail.
     pub tail: Vec<u8>,
     /// Its source.
     pub source: usize,
@@ -55,14 +55,14 @@ impl Border {
 }
 
 impl Sources {
-    /// Whether all lists were in order before they were sorted, each behind the one before.
+    /// Whether all lists were already in order before the sort, and each follows the list before.
     pub fn were_sorted(&self) -> bool {
         let keys = |list: &List| Some((list.entries().first()?.key, list.entries().last()?.key));
         let ends: Vec<(Key, Key)> = self.lists.iter().filter_map(keys).collect();
         self.lists.iter().all(List::was_sorted) && ends.windows(2).all(|pair| pair[0].1 <= pair[1].0)
     }
 
-    /// Whether no record comes before one with this key, which was read before all of them.
+    /// Whether no record sorts before one with this key, which was read before all of them.
     pub fn follow(&self, key: Key, tail: &[u8]) -> bool {
         (0..self.len()).all(|source| match self.block_key(source, 0).cmp(&key) {
             Ordering::Equal if !key.is_decided() => self.block_tail(source, 0)[..] >= *tail,
@@ -76,7 +76,7 @@ impl Sources {
         runs.chain(self.lists.iter().map(List::record_bytes)).sum()
     }
 
-    /// How many there are.
+    /// Returns the number of sources.
     pub fn len(&self) -> usize {
         self.runs.len() + self.lists.len()
     }
@@ -86,7 +86,7 @@ impl Sources {
         self.len() == 0
     }
 
-    /// The list that is source `source`, if it is one.
+    /// Returns the list with the number `source`, if that is a list.
     pub fn list(&self, source: usize) -> Option<&List> {
         self.lists.get(source.checked_sub(self.runs.len())?)
     }
@@ -96,7 +96,7 @@ impl Sources {
         self.list(source).map_or_else(|| self.runs[source].frames().len(), List::blocks)
     }
 
-    /// Bytes of the records of a block, or about that.
+    /// Returns the bytes of the records of a block, exactly or approximately.
     pub fn block_bytes(&self, source: usize, block: usize) -> u64 {
         match self.list(source) {
             Some(list) => list.block_bytes(block),
@@ -104,7 +104,7 @@ impl Sources {
         }
     }
 
-    /// The first key of a block; behind the last block, one that comes after all.
+    /// Returns the first key of a block; after the last block, [`Key::LAST`].
     pub fn block_key(&self, source: usize, block: usize) -> Key {
         let key = match self.list(source) {
             Some(list) => list.entries().get(list.block_start(block)).map(|entry| entry.key),
@@ -113,7 +113,7 @@ impl Sources {
         key.unwrap_or(Key::LAST)
     }
 
-    /// The rest of a block's first key; nothing where the key is decided.
+    /// Returns the tail of a block's first key; empty if the key is decided.
     pub fn block_tail(&self, source: usize, block: usize) -> Vec<u8> {
         let tail = match self.list(source) {
             Some(list) => list
@@ -126,8 +126,7 @@ impl Sources {
         tail.unwrap_or_default()
     }
 
-    /// Where the border cuts list `source`, which it meets in one of the given blocks: how many of the
-    /// list's entries come before it.
+    /// Returns the number of entries of list `source` before the border, which lies in `block`.
     pub fn cut(&self, list: &List, source: usize, block: usize, border: &Border) -> usize {
         if source == border.source {
             return list.block_start(border.block);
@@ -140,8 +139,8 @@ impl Sources {
     }
 }
 
-/// Whether key `a` of a source comes before key `b` of another, for a tournament. `tails` has the rest of each
-/// source's key.
+/// Whether key `a` of a source sorts before key `b` of another, for a tournament. `tails` has the tail of
+/// each source's key.
 pub fn wins(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
     let mut order = a.0.cmp(&b.0);
     if order.is_eq() && !a.0.is_decided() && a.0 != Key::LAST {
@@ -150,7 +149,7 @@ pub fn wins(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
     order.then(a.1.cmp(&b.1)).is_lt()
 }
 
-/// Bytes of the record in an arena record of `len` bytes.
+/// Returns the bytes of the record in an arena record of `len` bytes.
 pub fn record_bytes(len: usize) -> u64 {
     len.saturating_sub(STAMP_BYTES) as u64
 }

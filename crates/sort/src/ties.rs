@@ -1,20 +1,20 @@
-//! Entries of equal keys, sorted by the rest of their keys in bounded memory.
+//! Sorts entries of equal keys by the tails of their keys, in bounded memory.
 //!
-//! The rest is made again for each comparison of two entries. Where there are more, the next bytes of each stand in the
-//! scratch that lists are sorted in, in the place of a key; those that are equal in them are sorted by the bytes that
-//! follow. So nothing is kept of any rest, however long it is.
+//! For two entries, the tails are computed again for each comparison. For more, the next bytes of each tail
+//! are stored as keys in the scratch buffer of the list sort; entries with equal bytes are sorted by the
+//! following bytes. So no tail is stored, however long it is.
 
 use super::entry::{Entry, Place};
 use super::key::Key;
 
-/// Bytes of the rest that are looked at at once.
+/// Bytes of a tail that are compared at once.
 const PIECE: usize = 15;
 
-/// So many pieces are sorted one after the other; entries that are still equal are compared with one another. (A field of
-/// a megabyte must not make a stack of a megabyte.)
+/// The number of pieces that are sorted one after the other; entries that are still equal are compared
+/// directly. (A field of a megabyte must not make a stack of a megabyte.)
 const MOST_PIECES: u32 = 24;
 
-/// Makes the rest of the key of what lies at a place, in place of what the list held.
+/// Sorts by tails, which the function makes from a place, replacing the vector's content.
 pub struct Tails<F> {
     make: F,
     one: Vec<u8>,
@@ -22,12 +22,12 @@ pub struct Tails<F> {
 }
 
 impl<F: FnMut(Place, &mut Vec<u8>)> Tails<F> {
-    /// Sorts by what `make` gives.
+    /// Creates a sort by the tails that `make` gives.
     pub fn new(make: F) -> Self {
         Tails { make, one: Vec::new(), other: Vec::new() }
     }
 
-    /// Sorts entries, the keys of which are equal; those whose rests are equal, too, keep their order.
+    /// Sorts entries with equal keys; those with equal tails keep their order.
     pub fn sort(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         if let [first, second] = group {
             if self.is_behind(first.place, second.place) {
@@ -38,7 +38,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> Tails<F> {
         }
     }
 
-    /// The same for entries whose rests are equal up to byte `from`.
+    /// The same for entries whose tails are equal up to byte `from`.
     fn sort_from(&mut self, from: usize, pieces: u32, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         let Some(key) = group.first().map(|entry| entry.key) else { return };
         if pieces == 0 {
@@ -46,7 +46,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> Tails<F> {
         }
         scratch.clear();
         scratch.reserve_exact(group.len());
-        let mut shared = usize::MAX; // bytes with which all begin
+        let mut shared = usize::MAX; // length of the common prefix
         for (number, entry) in (0..).zip(&*group) {
             (self.make)(entry.place, &mut self.one);
             if number == 0 {
@@ -65,7 +65,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> Tails<F> {
         }
         scratch.sort_unstable_by_key(|entry| (entry.key, entry.place.0));
         arrange(group, scratch);
-        // The pieces stand in place of the keys, which are all the same, until what is equal in them is sorted.
+        // The pieces replace the keys, which are all equal, until groups of equal pieces are sorted.
         for (entry, sorted) in group.iter_mut().zip(&*scratch) {
             entry.key = sorted.key;
         }
@@ -77,7 +77,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> Tails<F> {
         group.iter_mut().for_each(|entry| entry.key = key);
     }
 
-    /// Sorts entries by comparing them with one another.
+    /// Sorts entries by comparing their tails.
     fn compare(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         scratch.clear();
         scratch.reserve_exact(group.len());
@@ -99,7 +99,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> Tails<F> {
     }
 }
 
-/// Gives `group` the order of the numbers that stand as places in `sorted`.
+/// Permutes `group` into the order of the numbers that `sorted` has as places.
 fn arrange(group: &mut [Entry], sorted: &mut [Entry]) {
     for entry in &mut *sorted {
         entry.place = group[entry.place.0 as usize].place;
@@ -109,7 +109,7 @@ fn arrange(group: &mut [Entry], sorted: &mut [Entry]) {
     }
 }
 
-/// The bytes of a rest from byte `from` on, and how many there are; all zeros where there is none.
+/// Returns the bytes of a tail from byte `from` on, and their number; zeros at the end.
 fn piece(tail: &[u8], from: usize) -> Key {
     let tail = tail.get(from..).unwrap_or_default();
     let mut bytes = [0; PIECE + 1];
@@ -129,7 +129,7 @@ fn goes_on(piece: Key) -> bool {
 mod tests {
     use super::*;
 
-    /// Sorts entries whose rests are `tails`, and gives their numbers in order.
+    /// Sorts entries whose tails are `tails`, and returns their numbers in order.
     fn sorted(tails: &[Vec<u8>], scratch: &mut Vec<Entry>) -> Vec<usize> {
         let key = Key([7, 9]);
         let mut group: Vec<Entry> =
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn rests_of_every_length_are_sorted_as_bytes_are_and_equal_ones_stay() {
+    fn tails_of_every_length_are_sorted_as_bytes_are_and_equal_ones_stay() {
         let mut state = 5u64;
         let mut random = |below: u64| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn rests_that_differ_late_are_sorted_without_a_deep_stack() {
+    fn tails_that_differ_late_are_sorted_without_a_deep_stack() {
         // Each shares one piece more with all that follow: every piece separates a single one.
         let tail = |i: usize| [vec![1; PIECE * i], vec![0], vec![1; 7000 - PIECE * i]].concat();
         check(&(0..400).rev().map(tail).collect::<Vec<_>>());

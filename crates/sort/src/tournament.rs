@@ -1,4 +1,4 @@
-//! The tournament by which many sorted sources become one.
+//! A tournament tree, which merges many sorted sources.
 
 /// A tournament in which each inner node remembers the loser: one comparison a level finds the next
 /// winner (Knuth, The Art of Computer Programming, volume 3, section 5.4.1). Equal keys win in the
@@ -9,7 +9,7 @@ pub struct LoserTree<K> {
     leaves: usize,
 }
 
-/// Something to sort by, with a value that comes after all others and marks an exhausted source.
+/// A sort key with a value that sorts after all others and marks an exhausted source.
 pub trait Ranked: Copy + Ord {
     /// The last value.
     const LAST: Self;
@@ -24,13 +24,13 @@ impl Ranked for super::Key {
 }
 
 impl<K: Ranked> LoserTree<K> {
-    /// A tree over sources whose first keys are these.
+    /// Creates a tree over sources with these first keys.
     pub fn new(keys: Vec<K>) -> Self {
         Self::with(keys, |a, b| a < b)
     }
 
-    /// The same, where `wins` says which of two keys, each with its source, comes first. It is a total
-    /// order in which [`Ranked::LAST`] comes last.
+    /// The same with an order: `wins` says whether the first of two keys, each with its source, sorts first.
+    /// It must be a total order in which [`Ranked::LAST`] is last.
     pub fn with(keys: Vec<K>, wins: impl Fn((K, u32), (K, u32)) -> bool) -> Self {
         let leaves = keys.len().next_power_of_two();
         let mut winners = vec![(K::LAST, u32::MAX); 2 * leaves];
@@ -46,7 +46,7 @@ impl<K: Ranked> LoserTree<K> {
         LoserTree { nodes, leaves }
     }
 
-    /// The smallest key and its source; nothing when all are exhausted.
+    /// Returns the smallest key and its source; `None` if all are exhausted.
     pub fn winner(&self) -> Option<(K, usize)> {
         let (key, source) = self.nodes[0];
         (key != K::LAST).then_some((key, source as usize))
@@ -57,7 +57,7 @@ impl<K: Ranked> LoserTree<K> {
         self.replace_with(key, |a, b| a < b);
     }
 
-    /// The same, by the order that [`LoserTree::with`] was given.
+    /// The same, by the order of [`LoserTree::with`].
     pub fn replace_with(&mut self, key: K, wins: impl Fn((K, u32), (K, u32)) -> bool) {
         let source = self.nodes[0].1;
         let mut winner = (key, source);

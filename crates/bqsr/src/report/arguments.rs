@@ -1,17 +1,16 @@
-//! The arguments that a report keeps: those of GATK's BaseRecalibrator that its table Arguments lists (spec
-//! D5.25).
+//! The arguments in a report: those of GATK's BaseRecalibrator that its table Arguments lists (spec D5.25).
 
 use readmill_record::{Error, Result};
 
 use crate::tables::Event;
 
-/// Longest context there may be, in GATK too.
+/// The longest possible context, as in GATK.
 const LONGEST_CONTEXT: u8 = 13;
 
 /// The only covariates there are since GATK 4.
 const COVARIATES: &str = "ReadGroupCovariate,QualityScoreCovariate,ContextCovariate,CycleCovariate";
 
-/// What the tables were made with. Defaults are those of GATK 4.6.2.0.
+/// The arguments of the tables. Defaults are those of GATK 4.6.2.0.
 ///
 /// GATK lists neither --preserve-qscores-less-than, --use-original-qualities, --default-base-qualities nor
 /// --compute-indel-bqsr-tables.
@@ -25,7 +24,7 @@ pub struct Arguments {
     pub maximum_cycle_value: u32,
     /// `--low-quality-tail`: bases of at most this quality at the ends of a read give no context; none if negative.
     pub low_quality_tail: i8,
-    /// `--quantizing-levels`: how many qualities the quantized ones are, at least 1.
+    /// `--quantizing-levels`: the number of quantized qualities, at least 1.
     pub quantizing_levels: u32,
     /// `--mismatches-default-quality`, the quality of all bases; off if negative.
     pub mismatches_default_quality: i8,
@@ -73,7 +72,7 @@ impl Arguments {
         self.mismatches_context_size.max(self.indels_context_size)
     }
 
-    /// Refuses values that are out of range.
+    /// Checks that all values are in range.
     pub fn check(&self) -> Result<()> {
         let sizes = [("mismatches", self.mismatches_context_size), ("indels", self.indels_context_size)];
         for (of, size) in sizes {
@@ -90,12 +89,12 @@ impl Arguments {
             )));
         }
         if self.quantizing_levels == 0 {
-            return Err(Error::usage("quantizing_levels is 0, but one quality has to be left"));
+            return Err(Error::usage("quantizing_levels is 0, and must be at least 1"));
         }
         Ok(())
     }
 
-    /// The rows of the table Arguments, in its order.
+    /// Returns the rows of the table Arguments, in its order.
     pub fn stated(&self) -> Vec<(String, String)> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".into());
         let rows = [
@@ -120,9 +119,9 @@ impl Arguments {
         rows.map(|(name, value)| (name.to_owned(), value)).into()
     }
 
-    /// Takes one row of the table. A name that GATK does not know is passed over, as GATK does.
+    /// Parses one row of the table. Unknown names are ignored, as in GATK.
     pub fn take(&mut self, name: &str, value: &str) -> Result<()> {
-        let wrong = || Error::input(format!("{name} is {value}, which is no such value"));
+        let wrong = || Error::input(format!("{name} is {value}, which is not a valid value"));
         let optional = || (value != "null").then(|| value.to_owned());
         let only = |accepted: &str| match value == accepted {
             true => Ok(()),
@@ -157,8 +156,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// The names of arguments whose values differ, of those that reports to be compared must share. GATK leaves
-    /// out indels_context_size.
+    /// Returns the arguments whose values differ, of those that compared reports must share. GATK leaves out
+    /// indels_context_size.
     pub fn differences(&self, other: &Arguments) -> Vec<String> {
         let pairs = self.stated().into_iter().zip(other.stated());
         let unlike = pairs.filter(|((name, one), (_, two))| one != two && name != "indels_context_size");

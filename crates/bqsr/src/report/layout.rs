@@ -1,30 +1,35 @@
-//! Tables of a GATKReport: columns as wide as what they hold, numbers to the right (spec D5.23).
+//! Tables of a GATKReport: columns as wide as their content, numbers aligned right (spec D5.23).
 
 use crate::java;
 
-/// What stands above a table.
-pub(super) struct Head {
+/// The header of a table.
+pub(super) struct TableHead {
     pub name: &'static str,
     pub description: &'static str,
-    /// Names of columns, and how GATK's Java formats them.
+    /// Names of columns, and their formats in GATK's Java.
     pub columns: &'static [(&'static str, &'static str)],
 }
 
-/// How a column is printed.
-struct Column {
+/// The width and alignment of a column.
+struct ColumnFormat {
     width: usize,
     right: bool,
 }
 
-/// Appends a table. `fill` puts the text of a row into cells, which it finds empty.
-pub(super) fn table<R>(out: &mut Vec<u8>, head: &Head, rows: &[R], fill: impl Fn(&R, &mut [Vec<u8>])) {
+/// Appends a table. `fill` writes the text of a row into empty cells.
+pub(super) fn table<R>(
+    out: &mut Vec<u8>,
+    head: &TableHead,
+    rows: &[R],
+    fill: impl Fn(&R, &mut [Vec<u8>]),
+) {
     let formats: String = head.columns.iter().map(|(_, format)| format!(":{format}")).collect();
     let sizes = format!("#:GATKTable:{}:{}{formats}:;\n", head.columns.len(), rows.len());
     out.extend_from_slice(sizes.as_bytes());
     out.extend_from_slice(format!("#:GATKTable:{}:{}\n", head.name, head.description).as_bytes());
 
-    let mut columns: Vec<Column> =
-        head.columns.iter().map(|(name, _)| Column { width: name.len(), right: true }).collect();
+    let mut columns: Vec<ColumnFormat> =
+        head.columns.iter().map(|(name, _)| ColumnFormat { width: name.len(), right: true }).collect();
     let mut cells = vec![Vec::new(); columns.len()];
     for row in rows {
         cells.iter_mut().for_each(Vec::clear);
@@ -34,7 +39,9 @@ pub(super) fn table<R>(out: &mut Vec<u8>, head: &Head, rows: &[R], fill: impl Fn
     let names = head.columns.iter().zip(&columns);
     line(
         out,
-        names.map(|((name, _), column)| (name.as_bytes(), Column { width: column.width, right: false })),
+        names.map(|((name, _), column)| {
+            (name.as_bytes(), ColumnFormat { width: column.width, right: false })
+        }),
     );
     for row in rows {
         cells.iter_mut().for_each(Vec::clear);
@@ -43,21 +50,21 @@ pub(super) fn table<R>(out: &mut Vec<u8>, head: &Head, rows: &[R], fill: impl Fn
         line(
             out,
             cells.map(|(cell, column)| {
-                (cell.as_slice(), Column { width: column.width, right: column.right })
+                (cell.as_slice(), ColumnFormat { width: column.width, right: column.right })
             }),
         );
     }
     out.push(b'\n');
 }
 
-impl Column {
+impl ColumnFormat {
     fn fit(&mut self, cell: &[u8]) {
         self.width = self.width.max(java::length(cell));
         self.right = self.right && (cell.is_empty() || java::aligns_right(cell));
     }
 }
 
-fn line<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = (&'a [u8], Column)>) {
+fn line<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = (&'a [u8], ColumnFormat)>) {
     for (at, (cell, column)) in cells.enumerate() {
         if at > 0 {
             out.extend_from_slice(b"  ");

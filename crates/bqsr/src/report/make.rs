@@ -1,28 +1,28 @@
-//! A report from what was counted.
+//! Makes a report from counts.
 
 use readmill_record::{Error, Result};
 
 use super::arguments::Arguments;
-use super::rows::{Covariate, CovariateRow, Group, QualityRow, Quantization, Report};
+use super::rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, Report};
 use crate::covariates::empty_context;
-use crate::evidence::Evidence;
 use crate::java;
 use crate::quantize::quantize;
+use crate::recal_datum::RecalDatum;
 use crate::tables::{Datum, Event, GroupTable, QUALITIES, QualityTable, Tables, cycle_at};
 
 pub(super) fn report(tables: &Tables, arguments: Arguments) -> Result<Report> {
     arguments.check()?;
     let groups =
         tables.groups.iter().map(|table| group(table, &arguments)).collect::<Result<Vec<_>>>()?;
-    let mut groups: Vec<Group> =
+    let mut groups: Vec<GroupRows> =
         groups.into_iter().filter(|group| !group.qualities.is_empty()).collect();
     groups.sort_by(|a, b| java::compare(&a.name, &b.name));
     let quantization = Quantization::of(&groups, arguments.quantizing_levels);
     Ok(Report { stated: arguments.stated(), arguments, quantization, groups })
 }
 
-fn group(table: &GroupTable, arguments: &Arguments) -> Result<Group> {
-    let mut group = Group { name: table.name.clone(), ..Group::default() };
+fn group(table: &GroupTable, arguments: &Arguments) -> Result<GroupRows> {
+    let mut group = GroupRows { name: table.name.clone(), ..GroupRows::default() };
     for event in Event::ALL {
         for (quality, table) in table.events[event.index()].seen() {
             if usize::from(quality) >= QUALITIES {
@@ -39,14 +39,14 @@ fn group(table: &GroupTable, arguments: &Arguments) -> Result<Group> {
 
 /// Adds the rows of a quality.
 fn add_quality(
-    group: &mut Group,
+    group: &mut GroupRows,
     event: Event,
     quality: u8,
     table: &QualityTable,
     arguments: &Arguments,
 ) -> Result<()> {
-    if let Some(evidence) = evidence(table.total, quality) {
-        group.qualities.push(QualityRow { quality, event, evidence });
+    if let Some(recal_datum) = recal_datum(table.total, quality) {
+        group.qualities.push(QualityRow { quality, event, recal_datum });
     }
     let size = arguments.context_size(event);
     let empty = u32::from(empty_context(size));
@@ -58,14 +58,14 @@ fn add_quality(
     let cycles = table.cycles.iter().enumerate();
     let cycles = cycles.map(|(index, datum)| (datum, Covariate::Cycle(cycle_at(index) as i32)));
     for (&datum, covariate) in contexts.chain(cycles) {
-        if let Some(evidence) = evidence(datum, quality) {
-            group.covariates.push(CovariateRow { quality, covariate, event, evidence });
+        if let Some(recal_datum) = recal_datum(datum, quality) {
+            group.covariates.push(CovariateRow { quality, covariate, event, recal_datum });
         }
     }
     Ok(())
 }
 
-/// The context of a number, the last of which is that of no bases.
+/// Returns the context of a number; the last number is the empty context.
 fn context(size: u8, code: u32, empty: u32) -> Covariate {
     if code == empty {
         Covariate::Context { size: 0, code: 0 }
@@ -74,33 +74,34 @@ fn context(size: u8, code: u32, empty: u32) -> Covariate {
     }
 }
 
-/// What was seen of a quality, unless that is nothing.
-fn evidence(datum: Datum, quality: u8) -> Option<Evidence> {
+/// Returns the datum of a quality, if it has observations.
+fn recal_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
     (datum.observations > 0).then(|| {
-        let mut evidence = Evidence::new(datum, f64::from(quality));
-        evidence.round();
-        evidence
+        let mut recal_datum = RecalDatum::new(datum, f64::from(quality));
+        recal_datum.round();
+        recal_datum
     })
 }
 
-/// The rows of RecalTable0: all qualities of an event together, lowest first, since the order shows in the last
-/// bits of the reported quality (spec D4.17). GATK adds before it rounds, but what we count is whole.
-fn sum_up(group: &mut Group) {
+/// Makes the rows of RecalTable0: the sum over all qualities of an event, lowest first, since the order shows
+/// in the last bits of the reported quality (spec D4.17). GATK adds before it rounds; our counts are
+/// integers.
+fn sum_up(group: &mut GroupRows) {
     for row in &group.qualities {
         match &mut group.events[row.event.index()] {
-            Some(sum) => sum.combine(&row.evidence),
-            none => *none = Some(row.evidence),
+            Some(sum) => sum.combine(&row.recal_datum),
+            none => *none = Some(row.recal_datum),
         }
     }
-    group.events.iter_mut().flatten().for_each(Evidence::round);
+    group.events.iter_mut().flatten().for_each(RecalDatum::round);
 }
 
 impl Quantization {
-    /// What the rows of reported qualities ask for, those of insertions and deletions included.
-    pub(crate) fn of(groups: &[Group], levels: u32) -> Self {
+    /// Computes the quantization from the rows of reported qualities, including insertions and deletions.
+    pub(crate) fn of(groups: &[GroupRows], levels: u32) -> Self {
         let mut counts = [0; QUALITIES];
         for row in groups.iter().flat_map(|group| &group.qualities) {
-            counts[usize::from(row.evidence.empirical())] += row.evidence.observations;
+            counts[usize::from(row.recal_datum.empirical())] += row.recal_datum.observations;
         }
         Quantization { counts, map: quantize(&counts, levels as usize) }
     }

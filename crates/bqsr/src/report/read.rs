@@ -1,41 +1,44 @@
-//! A report from text, as GATK 4 reads it: by names of tables and columns. What makes GATK fail is an error here too,
-//! with the line that it is in. Empirical qualities are not read, since they follow from the counts.
+//! Parses a report as GATK 4 does: by names of tables and columns. Reports that GATK refuses are errors here,
+//! too, with the line. Empirical qualities are not read, since they are computed from the counts.
 
 use std::str::FromStr;
 
 use readmill_record::{Charge, Error, Result, make_room};
 
 use super::arguments::Arguments;
-use super::rows::{Covariate, CovariateRow, Group, QualityRow, Quantization, Report};
-use super::sheet::{Row, Sheet, sheets, wrong};
-use crate::evidence::Evidence;
+use super::rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, Report};
+use super::text_table::{TextRow, TextTable, text_tables, wrong};
 use crate::java;
+use crate::recal_datum::RecalDatum;
 use crate::tables::{Datum, Event, QUALITIES, context_code};
 
-/// Rows are charged before they are kept.
+/// Parses a report. Rows are charged before they are stored.
 pub(super) fn report(text: &[u8], charge: &mut Charge) -> Result<Report> {
     let mut reading = charge.ledger().empty(NAME);
-    let sheets = sheets(text, &mut reading)?;
-    let sheet = |name: &str| {
-        // Of two tables with one name GATK keeps the later one.
-        let found = sheets.iter().rev().find(|sheet| sheet.name == name.as_bytes());
+    let text_tables = text_tables(text, &mut reading)?;
+    let text_table = |name: &str| {
+        // Of two tables with one name, GATK uses the later one.
+        let found = text_tables.iter().rev().find(|text_table| text_table.name == name.as_bytes());
         found.ok_or_else(|| Error::input(format!("the table {name} is missing")))
     };
-    let (arguments, stated) = arguments(sheet("Arguments")?, charge)?;
-    let quantization = quantization(sheet("Quantized")?)?;
-    let mut groups = groups(sheet("RecalTable0")?, charge)?;
-    reported(sheet("RecalTable1")?, &mut groups, charge)?;
-    covariates(sheet("RecalTable2")?, &arguments, &mut groups, charge)?;
+    let (arguments, stated) = arguments(text_table("Arguments")?, charge)?;
+    let quantization = quantization(text_table("Quantized")?)?;
+    let mut groups = groups(text_table("RecalTable0")?, charge)?;
+    reported(text_table("RecalTable1")?, &mut groups, charge)?;
+    covariates(text_table("RecalTable2")?, &arguments, &mut groups, charge)?;
     Ok(Report { arguments, stated, quantization, groups })
 }
 
 /// The name of its memory in the ledger.
 const NAME: &str = "the recalibration table";
 
-fn arguments(sheet: &Sheet<'_>, charge: &mut Charge) -> Result<(Arguments, Vec<(String, String)>)> {
+fn arguments(
+    text_table: &TextTable<'_>,
+    charge: &mut Charge,
+) -> Result<(Arguments, Vec<(String, String)>)> {
     let mut arguments = Arguments::default();
     let mut stated = Vec::new();
-    for row in sheet.rows(&["Argument", "Value"])? {
+    for row in text_table.rows(&["Argument", "Value"])? {
         let row = row?;
         let text = |at: usize| String::from_utf8_lossy(row.values[at]).into_owned();
         let (name, value) = (text(0), text(1));
@@ -48,11 +51,11 @@ fn arguments(sheet: &Sheet<'_>, charge: &mut Charge) -> Result<(Arguments, Vec<(
     Ok((arguments, stated))
 }
 
-/// GATK goes by the number of the row, not by what the column QualityScore says.
-fn quantization(sheet: &Sheet<'_>) -> Result<Quantization> {
+/// GATK uses the number of the row, not the column QualityScore.
+fn quantization(text_table: &TextTable<'_>) -> Result<Quantization> {
     let mut quantization = Quantization { counts: [0; QUALITIES], map: [0; QUALITIES] };
     let mut rows = 0;
-    for row in sheet.rows(&["Count", "QuantizedScore"])? {
+    for row in text_table.rows(&["Count", "QuantizedScore"])? {
         let row = row?;
         let quality: u8 = row.parse(1, "QuantizedScore")?;
         if usize::from(quality) >= QUALITIES || rows == QUALITIES {
@@ -68,18 +71,20 @@ fn quantization(sheet: &Sheet<'_>) -> Result<Quantization> {
     }
 }
 
-fn groups(sheet: &Sheet<'_>, charge: &mut Charge) -> Result<Vec<Group>> {
-    let mut groups: Vec<Group> = Vec::new();
-    for row in sheet.rows(&["ReadGroup", "EventType", "Observations", "Errors", "EstimatedQReported"])? {
+fn groups(text_table: &TextTable<'_>, charge: &mut Charge) -> Result<Vec<GroupRows>> {
+    let mut groups: Vec<GroupRows> = Vec::new();
+    for row in
+        text_table.rows(&["ReadGroup", "EventType", "Observations", "Errors", "EstimatedQReported"])?
+    {
         let row = row?;
         let reported: f64 = row.parse(4, "EstimatedQReported")?;
         if !reported.is_finite() || reported < 0.0 {
             return Err(wrong(
                 row.line,
-                format!("EstimatedQReported is {reported}, which is no quality"),
+                format!("EstimatedQReported is {reported}, which is not a quality"),
             ));
         }
-        let evidence = row.evidence(2, reported)?;
+        let recal_datum = row.recal_datum(2, reported)?;
         let event = row.event(1)?;
         let found = groups.binary_search_by(|group| java::compare(&group.name, row.values[0]));
         let at = found.unwrap_or_else(|at| at);
@@ -88,21 +93,21 @@ fn groups(sheet: &Sheet<'_>, charge: &mut Charge) -> Result<Vec<Group>> {
             let mut name = Vec::new();
             make_room(&mut name, row.values[0].len(), charge)?;
             name.extend_from_slice(row.values[0]);
-            groups.insert(at, Group { name, ..Group::default() });
+            groups.insert(at, GroupRows { name, ..GroupRows::default() });
         }
-        groups[at].events[event.index()] = Some(evidence);
+        groups[at].events[event.index()] = Some(recal_datum);
     }
     Ok(groups)
 }
 
-fn reported(sheet: &Sheet<'_>, groups: &mut [Group], charge: &mut Charge) -> Result<()> {
-    for row in sheet.rows(&["ReadGroup", "QualityScore", "EventType", "Observations", "Errors"])? {
+fn reported(text_table: &TextTable<'_>, groups: &mut [GroupRows], charge: &mut Charge) -> Result<()> {
+    for row in text_table.rows(&["ReadGroup", "QualityScore", "EventType", "Observations", "Errors"])? {
         let row = row?;
         let (quality, event) = (row.quality(1)?, row.event(2)?);
-        let evidence = row.evidence(3, f64::from(quality))?;
+        let recal_datum = row.recal_datum(3, f64::from(quality))?;
         let rows = &mut row.group(groups)?.qualities;
         make_room(rows, 1, charge)?;
-        rows.push(QualityRow { quality, event, evidence });
+        rows.push(QualityRow { quality, event, recal_datum });
     }
     for group in groups {
         let _sorting = scratch(&group.qualities, charge)?;
@@ -113,9 +118,9 @@ fn reported(sheet: &Sheet<'_>, groups: &mut [Group], charge: &mut Charge) -> Res
 }
 
 fn covariates(
-    sheet: &Sheet<'_>,
+    text_table: &TextTable<'_>,
     arguments: &Arguments,
-    groups: &mut [Group],
+    groups: &mut [GroupRows],
     charge: &mut Charge,
 ) -> Result<()> {
     let columns = [
@@ -127,14 +132,14 @@ fn covariates(
         "Observations",
         "Errors",
     ];
-    for row in sheet.rows(&columns)? {
+    for row in text_table.rows(&columns)? {
         let row = row?;
         let (quality, event) = (row.quality(1)?, row.event(4)?);
         let covariate = row.covariate(2, arguments)?;
-        let evidence = row.evidence(5, f64::from(quality))?;
+        let recal_datum = row.recal_datum(5, f64::from(quality))?;
         let rows = &mut row.group(groups)?.covariates;
         make_room(rows, 1, charge)?;
-        rows.push(CovariateRow { quality, covariate, event, evidence });
+        rows.push(CovariateRow { quality, covariate, event, recal_datum });
     }
     for group in groups {
         let _sorting = scratch(&group.covariates, charge)?;
@@ -144,12 +149,12 @@ fn covariates(
     Ok(())
 }
 
-/// Charges what sorting the rows takes beside them.
+/// Charges the memory for sorting the rows.
 fn scratch<R>(rows: &[R], charge: &Charge) -> Result<Charge> {
     charge.ledger().charge(NAME, size_of_val(rows) as u64)
 }
 
-/// Of rows with one key, which stand together, the last one counts.
+/// Keeps the last of adjacent rows with one key.
 fn keep_last<R: Copy, K: PartialEq>(rows: &mut Vec<R>, key: impl Fn(&R) -> K) {
     rows.dedup_by(|later, earlier| {
         let same = key(later) == key(earlier);
@@ -160,7 +165,7 @@ fn keep_last<R: Copy, K: PartialEq>(rows: &mut Vec<R>, key: impl Fn(&R) -> K) {
     });
 }
 
-impl Row<'_> {
+impl TextRow<'_> {
     fn shown(&self, at: usize) -> String {
         String::from_utf8_lossy(self.values[at]).into_owned()
     }
@@ -169,10 +174,10 @@ impl Row<'_> {
         let value = self.shown(at);
         value
             .parse()
-            .map_err(|_| wrong(self.line, format!("{name} is {value:?}, which is no such number")))
+            .map_err(|_| wrong(self.line, format!("{name} is {value:?}, which is not a valid number")))
     }
 
-    fn group<'g>(&self, groups: &'g mut [Group]) -> Result<&'g mut Group> {
+    fn group<'g>(&self, groups: &'g mut [GroupRows]) -> Result<&'g mut GroupRows> {
         match groups.binary_search_by(|group| java::compare(&group.name, self.values[0])) {
             Ok(at) => Ok(&mut groups[at]),
             Err(_) => Err(wrong(
@@ -196,8 +201,8 @@ impl Row<'_> {
         }
     }
 
-    /// Observations, and in the next column errors. Early reports of GATK 2 have decimals in both.
-    fn evidence(&self, at: usize, reported: f64) -> Result<Evidence> {
+    /// Parses observations, and in the next column errors. Early reports of GATK 2 have decimals in both.
+    fn recal_datum(&self, at: usize, reported: f64) -> Result<RecalDatum> {
         let observations = match self.parse::<i64>(at, "Observations") {
             Ok(whole) => whole,
             Err(_) => self.parse::<f64>(at, "Observations")? as i64,
@@ -206,16 +211,16 @@ impl Row<'_> {
         let possible = 0.0..observations as f64 + 1.0;
         match u64::try_from(observations) {
             Ok(observations) if possible.contains(&errors) => {
-                Ok(Evidence::new(Datum { observations, errors }, reported))
+                Ok(RecalDatum::new(Datum { observations, errors }, reported))
             }
             _ => {
-                let what = format!("there cannot be {errors} errors in {observations} observations");
+                let what = format!("{errors} errors in {observations} observations are impossible");
                 Err(wrong(self.line, what))
             }
         }
     }
 
-    /// A covariate's value, and in the next column its name.
+    /// Parses a covariate's value, and in the next column its name.
     fn covariate(&self, at: usize, arguments: &Arguments) -> Result<Covariate> {
         match self.values[at + 1] {
             b"Context" => {

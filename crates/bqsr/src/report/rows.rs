@@ -1,53 +1,53 @@
-//! What a report says, row by row.
+//! The rows of a report.
 
 use super::arguments::Arguments;
-use crate::evidence::Evidence;
+use crate::recal_datum::RecalDatum;
 use crate::tables::{Event, QUALITIES};
 
 /// A recalibration report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// What the tables were made with.
+    /// The arguments of the tables.
     pub arguments: Arguments,
     /// The rows of the table Arguments, as they are printed: name and value.
     pub stated: Vec<(String, String)>,
     /// The table Quantized.
     pub quantization: Quantization,
     /// The read groups with a row in RecalTable0, in the order of Java strings.
-    pub groups: Vec<Group>,
+    pub groups: Vec<GroupRows>,
 }
 
 impl Report {
-    /// Bytes that it takes.
+    /// Returns the bytes that it takes.
     pub fn memory(&self) -> u64 {
         let stated = self.stated.iter().map(|(name, value)| name.len() + value.len());
         let stated = size_of_val(&self.stated[..]) + stated.sum::<usize>();
-        let lists = |group: &Group| {
+        let lists = |group: &GroupRows| {
             group.name.capacity()
                 + group.qualities.capacity() * size_of::<QualityRow>()
                 + group.covariates.capacity() * size_of::<CovariateRow>()
         };
-        let groups = self.groups.capacity() * size_of::<Group>();
+        let groups = self.groups.capacity() * size_of::<GroupRows>();
         (size_of::<Self>() + stated + groups + self.groups.iter().map(lists).sum::<usize>()) as u64
     }
 }
 
-/// To what each quality (Phred) is brought if fewer different ones are wanted.
+/// The map that reduces the number of different qualities (Phred).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {
-    /// Bases whose reported quality has this empirical one.
+    /// Bases by the empirical quality of their reported quality.
     pub counts: [u64; QUALITIES],
-    /// What a quality becomes.
+    /// The new value of each quality.
     pub map: [u8; QUALITIES],
 }
 
 /// The rows of one read group.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
+pub struct GroupRows {
     /// PU, or ID if there is none.
     pub name: Vec<u8>,
     /// Its rows of RecalTable0, by event.
-    pub events: [Option<Evidence>; 3],
+    pub events: [Option<RecalDatum>; 3],
     /// Its rows of RecalTable1, by quality, then event.
     pub qualities: Vec<QualityRow>,
     /// Its rows of RecalTable2, by quality, then covariate, then event.
@@ -59,10 +59,10 @@ pub struct Group {
 pub struct QualityRow {
     /// The reported quality, 0 to 93.
     pub quality: u8,
-    /// What was wrong, or was not.
+    /// The event.
     pub event: Event,
-    /// How often.
-    pub evidence: Evidence,
+    /// The counts.
+    pub recal_datum: RecalDatum,
 }
 
 /// Bases of one reported quality in one context, or of one cycle.
@@ -72,16 +72,17 @@ pub struct CovariateRow {
     pub quality: u8,
     /// The context or cycle.
     pub covariate: Covariate,
-    /// What was wrong, or was not.
+    /// The event.
     pub event: Event,
-    /// How often.
-    pub evidence: Evidence,
+    /// The counts.
+    pub recal_datum: RecalDatum,
 }
 
-/// What a quality may depend on.
+/// A covariate of the quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Covariate {
-    /// So many bases, the last one being the base itself, as a number ([`context_code`](crate::tables::context_code)).
+    /// A context of `size` bases, the last one being the base itself, as a number
+    /// ([`context_code`](crate::tables::context_code)).
     Context {
         /// Bases.
         size: u8,

@@ -1,26 +1,26 @@
-//! A report as text.
+//! Formats a report as text.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use super::layout::{Head, table};
+use super::layout::{TableHead, table};
 use super::rows::{Covariate, CovariateRow, QualityRow, Report};
-use crate::evidence::Evidence;
 use crate::java::fixed;
+use crate::recal_datum::RecalDatum;
 use crate::tables::{Event, QUALITIES, context_bases};
 
-const ARGUMENTS: Head = Head {
+const ARGUMENTS: TableHead = TableHead {
     name: "Arguments",
     description: "Recalibration argument collection values used in this run",
     columns: &[("Argument", "%s"), ("Value", "%s")],
 };
-const QUANTIZED: Head = Head {
+const QUANTIZED: TableHead = TableHead {
     name: "Quantized",
     description: "Quality quantization map",
     columns: &[("QualityScore", "%d"), ("Count", "%d"), ("QuantizedScore", "%d")],
 };
-const GROUPS: Head = Head {
+const GROUPS: TableHead = TableHead {
     name: "RecalTable0",
     description: "",
     columns: &[
@@ -32,7 +32,7 @@ const GROUPS: Head = Head {
         ("Errors", "%.2f"),
     ],
 };
-const REPORTED: Head = Head {
+const REPORTED: TableHead = TableHead {
     name: "RecalTable1",
     description: "",
     columns: &[
@@ -44,7 +44,7 @@ const REPORTED: Head = Head {
         ("Errors", "%.2f"),
     ],
 };
-const COVARIATES: Head = Head {
+const COVARIATES: TableHead = TableHead {
     name: "RecalTable2",
     description: "",
     columns: &[
@@ -78,14 +78,14 @@ pub(super) fn report(report: &Report) -> Vec<u8> {
 }
 
 fn put(cell: &mut Vec<u8>, value: impl std::fmt::Display) {
-    // Writing into memory does not fail.
+    // Writing to memory cannot fail.
     let _ = write!(cell, "{value}");
 }
 
-/// The number of bases and errors.
-fn put_counts(cells: &mut [Vec<u8>], evidence: &Evidence) {
-    put(&mut cells[0], evidence.observations);
-    put(&mut cells[1], fixed(evidence.errors(), 2));
+/// Writes the number of bases and errors.
+fn put_counts(cells: &mut [Vec<u8>], recal_datum: &RecalDatum) {
+    put(&mut cells[0], recal_datum.observations);
+    put(&mut cells[1], fixed(recal_datum.errors(), 2));
 }
 
 /// The order of events in a report is that of their letters, D before I before M: the reverse of ours.
@@ -97,17 +97,17 @@ fn groups(out: &mut Vec<u8>, report: &Report) {
     let mut rows = Vec::new();
     for group in &report.groups {
         for event in Event::ALL.into_iter().rev() {
-            if let Some(evidence) = &group.events[event.index()] {
-                rows.push((&group.name, event, evidence.empirical(), evidence));
+            if let Some(recal_datum) = &group.events[event.index()] {
+                rows.push((&group.name, event, recal_datum.empirical(), recal_datum));
             }
         }
     }
-    table(out, &GROUPS, &rows, |(name, event, empirical, evidence), cells| {
+    table(out, &GROUPS, &rows, |(name, event, empirical, recal_datum), cells| {
         cells[0].extend_from_slice(name);
         put(&mut cells[1], event.letter());
         put(&mut cells[2], format_args!("{empirical}.0000"));
-        put(&mut cells[3], fixed(evidence.reported, 4));
-        put_counts(&mut cells[4..], evidence);
+        put(&mut cells[3], fixed(recal_datum.reported, 4));
+        put_counts(&mut cells[4..], recal_datum);
     });
 }
 
@@ -115,7 +115,7 @@ fn reported(out: &mut Vec<u8>, report: &Report) {
     let mut rows: Vec<(&Vec<u8>, u8, &QualityRow)> = Vec::new();
     for group in &report.groups {
         let from = rows.len();
-        rows.extend(group.qualities.iter().map(|row| (&group.name, row.evidence.empirical(), row)));
+        rows.extend(group.qualities.iter().map(|row| (&group.name, row.recal_datum.empirical(), row)));
         rows[from..].sort_by_key(|(_, _, row)| (row.quality, alphabetical(row.event)));
     }
     table(out, &REPORTED, &rows, |(name, empirical, row), cells| {
@@ -123,16 +123,16 @@ fn reported(out: &mut Vec<u8>, report: &Report) {
         put(&mut cells[1], row.quality);
         put(&mut cells[2], row.event.letter());
         put(&mut cells[3], format_args!("{empirical}.0000"));
-        put_counts(&mut cells[4..], &row.evidence);
+        put_counts(&mut cells[4..], &row.recal_datum);
     });
 }
 
 fn covariates(out: &mut Vec<u8>, report: &Report) {
-    let words = Words::of(report);
+    let words = TextOrder::of(report);
     let mut rows: Vec<(&Vec<u8>, u8, &CovariateRow)> = Vec::new();
     for group in &report.groups {
         let from = rows.len();
-        rows.extend(group.covariates.iter().map(|row| (&group.name, row.evidence.empirical(), row)));
+        rows.extend(group.covariates.iter().map(|row| (&group.name, row.recal_datum.empirical(), row)));
         rows[from..].sort_by_cached_key(|(_, _, row)| {
             (row.quality, words.place(row.covariate), alphabetical(row.event))
         });
@@ -144,11 +144,11 @@ fn covariates(out: &mut Vec<u8>, report: &Report) {
         put(&mut cells[3], covariate_name(row.covariate));
         put(&mut cells[4], row.event.letter());
         put(&mut cells[5], format_args!("{empirical}.0000"));
-        put_counts(&mut cells[6..], &row.evidence);
+        put_counts(&mut cells[6..], &row.recal_datum);
     });
 }
 
-/// The column CovariateValue.
+/// Returns the value for the column CovariateValue.
 pub(crate) fn text(covariate: Covariate) -> Vec<u8> {
     match covariate {
         Covariate::Context { size, code } => context_bases(code as usize, usize::from(size)),
@@ -156,7 +156,7 @@ pub(crate) fn text(covariate: Covariate) -> Vec<u8> {
     }
 }
 
-/// The column CovariateName.
+/// Returns the value for the column CovariateName.
 pub(crate) fn covariate_name(covariate: Covariate) -> &'static str {
     match covariate {
         Covariate::Context { .. } => "Context",
@@ -165,9 +165,9 @@ pub(crate) fn covariate_name(covariate: Covariate) -> &'static str {
 }
 
 /// The order of contexts and cycles as text, in which -10 is before 1 and 10 before 2.
-struct Words(BTreeMap<Covariate, usize>);
+struct TextOrder(BTreeMap<Covariate, usize>);
 
-impl Words {
+impl TextOrder {
     fn of(report: &Report) -> Self {
         let rows = report.groups.iter().flat_map(|group| &group.covariates);
         let mut places: BTreeMap<Covariate, usize> = rows.map(|row| (row.covariate, 0)).collect();
@@ -176,7 +176,7 @@ impl Words {
         for (place, covariate) in sorted.into_iter().enumerate() {
             places.insert(covariate, place);
         }
-        Words(places)
+        TextOrder(places)
     }
 
     fn place(&self, covariate: Covariate) -> usize {

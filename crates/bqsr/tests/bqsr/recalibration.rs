@@ -1,5 +1,6 @@
-//! Recalibration reports against what GATK 4.6.2.0 writes and makes of them. The files in `recalibration/` were
-//! written by its classes, from random counts: `one.table` has two read groups, one with insertions and deletions.
+//! Compares recalibration reports with those of GATK 4.6.2.0, and their application. The files in
+//! `recalibration/` were written by its classes, from random counts: `one.table` has two read groups, one
+//! with insertions and deletions.
 #![allow(clippy::unwrap_used)]
 
 use readmill_bqsr::report::Covariate;
@@ -50,9 +51,9 @@ fn counts(report: &Report) -> Tables {
     for group in report.groups.iter().rev() {
         let mut table = GroupTable { name: group.name.clone(), ..GroupTable::default() };
         for row in &group.qualities {
-            let evidence = row.evidence;
+            let recal_datum = row.recal_datum;
             at(&mut table.events[row.event.index()], row.quality).total =
-                Datum { observations: evidence.observations, errors: evidence.errors() };
+                Datum { observations: recal_datum.observations, errors: recal_datum.errors() };
         }
         for row in &group.covariates {
             let table = at(&mut table.events[row.event.index()], row.quality);
@@ -69,7 +70,7 @@ fn counts(report: &Report) -> Tables {
                 }
             };
             list[place] =
-                Datum { observations: row.evidence.observations, errors: row.evidence.errors() };
+                Datum { observations: row.recal_datum.observations, errors: row.recal_datum.errors() };
         }
         tables.groups.push(table);
     }
@@ -150,7 +151,7 @@ fn qualities_are_recalibrated() {
 }
 
 #[test]
-fn what_reads_are_found_by_is_in_the_report() {
+fn the_report_lists_what_reads_are_found_by() {
     let recalibration =
         Recalibration::new(&read(ONE), &Applying::default(), &Ledger::unlimited()).unwrap();
     assert_eq!(
@@ -164,7 +165,7 @@ fn what_reads_are_found_by_is_in_the_report() {
     assert!(Recalibration::new(&read(ONE), &applying, &Ledger::unlimited()).is_err());
 }
 
-/// What is refused, by a change of the text that makes it so, and what is said of it.
+/// Refused reports: a text, its replacement, and the error message.
 const REFUSALS: [(&str, &str, &str); 17] = [
     (
         "#:GATKReport.v1.1:5",
@@ -197,7 +198,7 @@ const REFUSALS: [(&str, &str, &str); 17] = [
         "is beyond maximum_cycle_value 5",
     ),
     ("mismatches_context_size     2", "mismatches_context_size     0", "contexts have 1 to 13 bases"),
-    ("quantizing_levels           5", "quantizing_levels           0", "one quality has to be left"),
+    ("quantizing_levels           5", "quantizing_levels           0", "must be at least 1"),
     ("  Context        M", "  Contest        M", "CovariateName is \"Contest\""),
     (
         "  AA              Context",
@@ -218,7 +219,7 @@ const REFUSALS: [(&str, &str, &str); 17] = [
 ];
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_are_explained() {
     for (from, to, expected) in REFUSALS {
         assert!(ONE.contains(from), "{from}");
         let error = try_read(ONE.replacen(from, to, 1)).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Reads and pairs of reads are looked at, and marked.
+//! Searches adapters in single reads and pairs, and marks them.
 
 use readmill_record::{Error, ReadBatch, Result};
 
@@ -18,26 +18,26 @@ pub struct Marker {
     numbers: Vec<(usize, usize)>,
 }
 
-/// What one thread needs while it marks.
+/// The buffers of one thread.
 #[derive(Default)]
-pub(super) struct Scratch {
+pub(super) struct MarkerBuffers {
     first: Vec<Option<usize>>,
     last: Vec<Option<usize>>,
 }
 
 /// An adapter in the reads of a template.
-struct Found {
-    /// Where it starts in each, 0-based; nothing if the read ends before.
+struct AdapterMatch {
+    /// Its start in each read, 0-based; `None` if the read ends before.
     starts: [Option<usize>; 2],
-    /// Which of the marker's adapters it is.
+    /// Its index among the marker's adapters.
     adapter: usize,
 }
 
-/// Templates of a batch in which an adapter was found: their numbers, and which adapter it was.
+/// Templates of a batch in which an adapter was found: their numbers, and the index of the adapter.
 pub type FoundIn = Vec<(usize, usize)>;
 
 impl Marker {
-    /// Looks for the adapters of these rules; those that are the same as far as they count are one.
+    /// Creates a marker for the adapters of these rules; adapters that are equal after truncation are merged.
     pub fn new(rules: &AdapterRules) -> Result<Self> {
         for Stringency { least_bases, error_rate } in [rules.single, rules.pair] {
             if least_bases == 0 {
@@ -72,14 +72,14 @@ impl Marker {
         Marker { adapters, rules: rules.clone(), single, first, last, numbers }
     }
 
-    /// One that looks for some of the adapters, in this order.
+    /// Returns a marker for some of the adapters, in this order.
     pub(super) fn only(&self, kept: &[usize]) -> Self {
         Self::of(kept.iter().map(|&at| self.adapters[at].clone()).collect(), &self.rules)
     }
 
-    /// Notes where adapters start in reads, and says in which templates there are any.
+    /// Marks where adapters start in reads; returns the templates that have one.
     pub fn mark(&self, reads: &mut ReadBatch) -> FoundIn {
-        let (mut scratch, mut found_in) = (Scratch::default(), Vec::new());
+        let (mut scratch, mut found_in) = (MarkerBuffers::default(), Vec::new());
         for template in 0..reads.templates() {
             if let Some(adapter) = self.mark_template(reads, template, &mut scratch) {
                 found_in.push((template, adapter));
@@ -88,12 +88,12 @@ impl Marker {
         found_in
     }
 
-    /// The same for one template; says which adapter it is.
+    /// The same for one template; returns the index of its adapter.
     pub(super) fn mark_template(
         &self,
         reads: &mut ReadBatch,
         template: usize,
-        scratch: &mut Scratch,
+        scratch: &mut MarkerBuffers,
     ) -> Option<usize> {
         let segments = reads.segments().max(1);
         let at = template * segments;
@@ -108,28 +108,28 @@ impl Marker {
         Some(found.adapter)
     }
 
-    /// The first adapter that a single read has. (Picard 3.4.0, `adapterTrimIlluminaSingleRead`.)
-    fn in_single(&self, bases: &[u8], scratch: &mut Scratch) -> Option<Found> {
+    /// Returns the first adapter that a single read has. (Picard 3.4.0, `adapterTrimIlluminaSingleRead`.)
+    fn in_single(&self, bases: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
         self.single.places(bases, &mut scratch.first);
         let mut all = self.numbers.iter().enumerate();
         all.find_map(|(adapter, &(first, _))| {
             let start = scratch.first[first]?;
-            Some(Found { starts: [Some(start), None], adapter })
+            Some(AdapterMatch { starts: [Some(start), None], adapter })
         })
     }
 
-    /// The first adapter that both reads have from the same base on; or else the last one that one read has, and the
-    /// other has not, with twice as many bases as it takes. Then the other read ends there, too, if it goes so far; a
-    /// read keeps what an earlier adapter said of it if the last one's start is beyond its end. (Picard 3.4.0,
-    /// `adapterTrimIlluminaPairedReads`.)
-    fn in_pair(&self, first: &[u8], last: &[u8], scratch: &mut Scratch) -> Option<Found> {
+    /// Returns the first adapter that both reads have from the same base on; or else the last one that only
+    /// one read has, with twice the required bases. Then the other read is cut there, too, if it is long
+    /// enough; a read keeps the mark of an earlier adapter if the last one's start is beyond its end. (Picard
+    /// 3.4.0, `adapterTrimIlluminaPairedReads`.)
+    fn in_pair(&self, first: &[u8], last: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
         self.first.places(first, &mut scratch.first);
         self.last.places(last, &mut scratch.last);
-        let mut one_sided: Option<Found> = None;
+        let mut one_sided: Option<AdapterMatch> = None;
         for (adapter, &(in_first, in_last)) in self.numbers.iter().enumerate() {
             let (start, len) = match (scratch.first[in_first], scratch.last[in_last]) {
                 (Some(one), Some(other)) if one == other => {
-                    return Some(Found { starts: [Some(one); 2], adapter });
+                    return Some(AdapterMatch { starts: [Some(one); 2], adapter });
                 }
                 (Some(start), None) => (start, first.len()),
                 (None, Some(start)) => (start, last.len()),
@@ -141,7 +141,7 @@ impl Marker {
             let before = one_sided.map_or([None; 2], |found| found.starts);
             let ends = |len: usize, before| if len > start { Some(start) } else { before };
             let starts = [ends(first.len(), before[0]), ends(last.len(), before[1])];
-            one_sided = Some(Found { starts, adapter });
+            one_sided = Some(AdapterMatch { starts, adapter });
         }
         one_sided
     }

@@ -1,20 +1,20 @@
-//! Which adapters stay on the list, when enough have been found.
+//! Prunes the list of adapters, when enough have been found.
 
 use std::sync::OnceLock;
 
 use readmill_record::ReadBatch;
 
-use super::marker::{Marker, Scratch};
+use super::marker::{Marker, MarkerBuffers};
 use super::rules::Pruning;
 
 /// Adapters found in the templates of one input so far, in its order.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// Each adapter found, in the order in which they first were, and in how many templates.
+    /// Each adapter that was found, in the order of first occurrence, and its number of templates.
     seen: Vec<(usize, u64)>,
 }
 
-/// What stays of a marker's adapters, known to all threads as soon as it is known to one.
+/// The marker of the remaining adapters, shared by all threads.
 #[derive(Debug, Default)]
 pub struct Kept(OnceLock<Marker>);
 
@@ -24,9 +24,9 @@ impl Marker {
         self.rules.pruning.is_some() && self.adapters.len() > 1
     }
 
-    /// Takes over what was found in the next batch in the order of the input, and makes good what was marked with adapters that
-    /// are dropped. Templates before the one that decided stay as they are: Picard has written them by then.
-    /// (3.4.0, `AdapterMarker.tallyFoundAdapter`.)
+    /// Counts the adapters of the next batch in input order, and corrects marks of adapters that are dropped.
+    /// Templates before the deciding one keep their marks: Picard has written them by then. (3.4.0,
+    /// `AdapterMarker.tallyFoundAdapter`.)
     pub fn settle(
         &self,
         tally: &mut Tally,
@@ -34,7 +34,7 @@ impl Marker {
         found_in: &[(usize, usize)],
         reads: &mut ReadBatch,
     ) {
-        let mut scratch = Scratch::default();
+        let mut scratch = MarkerBuffers::default();
         for &(template, adapter) in found_in {
             if let Some(marker) = kept.0.get() {
                 clear(reads, template);
@@ -54,7 +54,7 @@ impl Marker {
 }
 
 impl Kept {
-    /// A marker of what stays; nothing while that is not known.
+    /// Returns the marker of the remaining adapters; `None` until they are known.
     pub fn marker(&self) -> Option<&Marker> {
         self.0.get()
     }
@@ -68,8 +68,8 @@ impl Tally {
         }
     }
 
-    /// The adapters that stay, those found most often first; nothing while too few were found. Of those found equally often
-    /// one stays, the last in the order of a Java `HashMap` with 16 buckets.
+    /// Returns the remaining adapters, most frequent first; `None` while too few were found. Of equally
+    /// frequent ones only one stays, the last in the order of a Java `HashMap` with 16 buckets.
     fn judge(&self, marker: &Marker, pruning: Pruning) -> Option<Vec<usize>> {
         let templates: u64 = self.seen.iter().map(|(_, templates)| templates).sum();
         if templates < pruning.after {
@@ -88,7 +88,7 @@ impl Tally {
     }
 }
 
-/// Takes the marks of a template away.
+/// Removes the marks of a template.
 fn clear(reads: &mut ReadBatch, template: usize) {
     let segments = reads.segments().max(1);
     (0..segments).for_each(|segment| reads.set_adapter(template * segments + segment, None));

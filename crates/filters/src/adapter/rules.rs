@@ -1,43 +1,44 @@
-//! What is taken for an adapter.
+//! The rules of adapter marking.
 
 use super::sequences::AdapterPair;
 
-/// How much of a read must be like an adapter.
+/// How much of a read must match an adapter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stringency {
-    /// Fewest bases of the read that are compared.
+    /// The least number of compared bases.
     pub least_bases: usize,
-    /// Mismatches in a compared base, at most; the product with the number of bases is rounded down. 0 to 1.
+    /// The highest rate of mismatches in compared bases; the product with the number of bases is rounded
+    /// down. 0 to 1.
     pub error_rate: f64,
 }
 
 impl Stringency {
-    /// Mismatches that are allowed in so many bases.
+    /// Returns the allowed mismatches in `bases` bases.
     pub(super) fn mismatches(&self, bases: usize) -> usize {
         (bases as f64 * self.error_rate) as usize
     }
 }
 
-/// What is marked as an adapter.
+/// The rules of adapter marking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdapterRules {
     /// Adapters, in the order in which they are tried.
     pub adapters: Vec<AdapterPair>,
-    /// What a single read takes.
+    /// The stringency for single reads.
     pub single: Stringency,
-    /// What each read of a pair takes.
+    /// The stringency for each read of a pair.
     pub pair: Stringency,
-    /// Bases of an adapter that count.
+    /// Bases of an adapter that are used.
     pub longest: usize,
-    /// Which adapters are dropped; nothing if all stay.
+    /// Which adapters are dropped; `None` if all stay.
     pub pruning: Option<Pruning>,
 }
 
-/// When adapters are dropped, and how many are kept.
+/// When adapters are dropped, and how many stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pruning {
-    /// Templates with an adapter after which it is judged; from 1.
+    /// Templates with an adapter after which the list is pruned; from 1.
     pub after: u64,
-    /// Adapters that stay, from 1: those found most often.
+    /// Adapters that stay, from 1: the most frequent ones.
     pub keep: usize,
 }

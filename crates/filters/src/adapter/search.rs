@@ -1,19 +1,19 @@
-//! The place in a read from which on it is an adapter.
+//! Finds the place in a read where an adapter starts.
 
-use super::front::{Front, Stretch, up_to};
+use super::prefix_scan::{BaseBlock, PrefixScan, up_to};
 use super::rules::Stringency;
 
-/// Adapters that are looked for in reads of one segment, each sequence once.
+/// The adapters to search in reads of one segment, each sequence once.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     sequences: Vec<Vec<u8>>,
-    /// Fronts, and the sequences that begin so.
-    fronts: Vec<(Front, Vec<usize>)>,
+    /// Prefix scans, and the sequences with that prefix.
+    scans: Vec<(PrefixScan, Vec<usize>)>,
     stringency: Stringency,
 }
 
 impl Search {
-    /// Looks for these sequences, which have a base at least; gives the number of each.
+    /// Creates a search for these sequences, which are not empty; returns the number of each.
     pub(super) fn new<'a>(
         adapters: impl Iterator<Item = &'a [u8]>,
         stringency: Stringency,
@@ -28,31 +28,32 @@ impl Search {
         let numbers = adapters.map(number).collect();
         let mut shared: Vec<(&[u8], Vec<usize>)> = Vec::new();
         for (number, sequence) in sequences.iter().enumerate() {
-            let front = Front::of(sequence);
-            match shared.iter_mut().find(|(known, _)| *known == front) {
+            let prefix_scan = PrefixScan::of(sequence);
+            match shared.iter_mut().find(|(known, _)| *known == prefix_scan) {
                 Some((_, numbers)) => numbers.push(number),
-                None => shared.push((front, vec![number])),
+                None => shared.push((prefix_scan, vec![number])),
             }
         }
-        let front = |(bases, numbers): (&[u8], Vec<usize>)| {
+        let prefix_scan = |(bases, numbers): (&[u8], Vec<usize>)| {
             let longest = numbers.iter().map(|&number| sequences[number].len()).max().unwrap_or(0);
-            (Front::new(bases, |left| stringency.mismatches(left), longest), numbers)
+            (PrefixScan::new(bases, |left| stringency.mismatches(left), longest), numbers)
         };
-        let fronts = shared.into_iter().map(front).collect();
-        (Search { sequences, fronts, stringency }, numbers)
+        let scans = shared.into_iter().map(prefix_scan).collect();
+        (Search { sequences, scans, stringency }, numbers)
     }
 
-    /// Puts into `found`, for each sequence, the last place, 0-based, from which on the read is this adapter: up to the end of
-    /// the read or of the adapter. (Picard 3.4.0, `ClippingUtility.findIndexOfClipSequence`.)
+    /// Writes to `found`, for each sequence, the last place, 0-based, from which the read matches this
+    /// adapter, up to the end of the read or of the adapter. (Picard 3.4.0,
+    /// `ClippingUtility.findIndexOfClipSequence`.)
     pub(super) fn places(&self, bases: &[u8], found: &mut Vec<Option<usize>>) {
         found.clear();
         found.resize(self.sequences.len(), None);
         let Some(last) = bases.len().checked_sub(self.stringency.least_bases) else { return };
         let mut behind = None;
         for block in (0..=last / 64).rev() {
-            let stretch = Stretch::new(bases, block, behind.as_ref());
-            for (front, numbers) in &self.fronts {
-                let mut places = front.places(&stretch, bases.len()) & up_to(last + 1, block);
+            let block_bases = BaseBlock::new(bases, block, behind.as_ref());
+            for (prefix_scan, numbers) in &self.scans {
+                let mut places = prefix_scan.places(&block_bases, bases.len()) & up_to(last + 1, block);
                 while places != 0 {
                     let bit = places.ilog2() as usize;
                     places ^= 1 << bit;
@@ -64,11 +65,12 @@ impl Search {
                     }
                 }
             }
-            behind = Some(stretch);
+            behind = Some(block_bases);
         }
     }
 
-    /// Whether a read goes on with an adapter. No base but the same one matches; N of the adapter does not count.
+    /// Whether the rest of a read matches an adapter. Only equal bases match; N of the adapter does not
+    /// count.
     fn is_adapter(&self, rest: &[u8], number: usize) -> bool {
         let adapter = &self.sequences[number];
         let mut allowed = self.stringency.mismatches(rest.len().min(adapter.len()));
@@ -87,7 +89,7 @@ impl Search {
 mod tests {
     use super::*;
 
-    /// The rule as it is said, without words of bits.
+    /// The rule, implemented without bit words.
     fn plainly(bases: &[u8], adapter: &[u8], stringency: Stringency) -> Option<usize> {
         let last = bases.len().checked_sub(stringency.least_bases)?;
         (0..=last).rev().find(|&start| {

@@ -4,12 +4,12 @@ use std::str::FromStr;
 
 use readmill_record::{Error, Result};
 
-/// What a read runs into where its template ends: one sequence for each segment, in the direction of reading.
+/// The adapters after the end of a template: one sequence for each segment, in the direction of reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterPair {
-    /// Behind the first read, or a single one: the 3' adapter. A, C, G, T, and N for any base.
+    /// After the first read, or a single one: the 3' adapter. A, C, G, T, and N for any base.
     pub(super) first: Vec<u8>,
-    /// Behind the last read: the reverse complement of the 5' adapter.
+    /// After the last read: the reverse complement of the 5' adapter.
     pub(super) last: Vec<u8>,
 }
 
@@ -66,7 +66,7 @@ const KNOWN: [(&str, &str, &str); 9] = [
 impl FromStr for AdapterPair {
     type Err = Error;
 
-    /// Reads one of Picard's names.
+    /// Parses one of Picard's names.
     fn from_str(text: &str) -> Result<Self> {
         match KNOWN.iter().find(|(name, ..)| name.eq_ignore_ascii_case(text)) {
             Some((_, five_prime, three_prime)) => Self::new(five_prime, three_prime),
@@ -78,7 +78,7 @@ impl FromStr for AdapterPair {
 }
 
 impl AdapterPair {
-    /// A pair whose sequences are given as `FIVE_PRIME_ADAPTER` and `THREE_PRIME_ADAPTER` of Picard are.
+    /// Creates a pair from the sequences of Picard's options `FIVE_PRIME_ADAPTER` and `THREE_PRIME_ADAPTER`.
     pub fn new(five_prime: &str, three_prime: &str) -> Result<Self> {
         for text in [five_prime, three_prime] {
             let is_base = |letter: u8| b"ACGTN".contains(&letter.to_ascii_uppercase());
@@ -91,12 +91,12 @@ impl AdapterPair {
         Ok(AdapterPair { first: three_prime.to_ascii_uppercase().into_bytes(), last })
     }
 
-    /// The pair with no more than the first bases of each sequence, and no N at their ends.
+    /// Returns the pair with at most the first `bases` bases of each sequence, and no N at their ends.
     pub(super) fn truncated(&self, bases: usize) -> Result<Self> {
         let cut = |sequence: &[u8]| {
-            let front = &sequence[..sequence.len().min(bases)];
-            let end = front.iter().rposition(|&base| base != b'N').map_or(0, |last| last + 1);
-            front[..end].to_vec()
+            let prefix_scan = &sequence[..sequence.len().min(bases)];
+            let end = prefix_scan.iter().rposition(|&base| base != b'N').map_or(0, |last| last + 1);
+            prefix_scan[..end].to_vec()
         };
         let pair = AdapterPair { first: cut(&self.first), last: cut(&self.last) };
         if pair.first.is_empty() || pair.last.is_empty() {
@@ -108,7 +108,8 @@ impl AdapterPair {
         Ok(pair)
     }
 
-    /// What Java's `hashCode` is of Picard's truncated pair: ties between adapters that are seen as often are broken by it.
+    /// Returns Java's `hashCode` of Picard's truncated pair, which breaks ties between equally frequent
+    /// adapters.
     pub(super) fn java_hash(&self) -> i32 {
         let hash = |text: &mut dyn Iterator<Item = u8>| {
             text.fold(0i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)))

@@ -1,6 +1,6 @@
-//! Answers of Picard 3.4.0 CleanSam, by running it, on a sequence of 100 bases.
+//! Compares with results of Picard 3.4.0 CleanSam on a sequence of 100 bases.
 
-use super::super::stated::{applied, header};
+use super::super::testing::{applied, header};
 use super::*;
 
 /// The read from column 2 to 6 after the step, and its MC.
@@ -46,7 +46,7 @@ fn alignments_end_where_picard_ends_them() {
 }
 
 #[test]
-fn where_its_answer_does_not_fit_the_cigar_is_cut_at_the_end() {
+fn where_picards_cigar_does_not_fit_it_is_cut_at_the_end() {
     for (pos, before, after) in [
         (95, "2M6D8M", "2M8S"),     // Picard: 10S
         (95, "2M20D8M", "2M8S"),    // Picard: 24S
@@ -81,7 +81,7 @@ fn unmapped_reads_have_no_quality_and_reads_beyond_the_end_become_unmapped() {
 }
 
 #[test]
-fn what_was_done_is_counted() {
+fn changes_are_counted() {
     let header = header("@SQ SN:c LN:100");
     let mut step = CleanSam::new(&header);
     let reads = [

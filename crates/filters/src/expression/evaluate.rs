@@ -6,12 +6,12 @@ use readmill_record::RecordRef;
 use readmill_record::tag::{self, Field, Tag};
 
 use super::program::{Binary, Id, Junction, Node, Program, Unary};
-use super::text::{Scratch, Text};
-use super::value::{Kind, Value, What, integer};
+use super::text::{Text, TextBuffers};
+use super::value::{Value, ValueContent, ValueKind, integer};
 
-/// Why an operator cannot take what a record holds.
+/// Why an operator cannot use a record's value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Why {
+pub(super) enum MisfitReason {
     NotMatchable,
     NotMeasurable,
     ArithmeticOnText,
@@ -19,31 +19,31 @@ pub(super) enum Why {
     ComparedArray,
 }
 
-impl Why {
+impl MisfitReason {
     pub fn words(self) -> &'static str {
         match self {
-            Why::NotMatchable => "what is compared to the pattern is no text",
-            Why::NotMeasurable => "what is measured is no text",
-            Why::ArithmeticOnText => "arithmetic with a text",
-            Why::ArithmeticOnArray => "arithmetic with an array",
-            Why::ComparedArray => "an array cannot be compared",
+            MisfitReason::NotMatchable => "what is compared to the pattern is no text",
+            MisfitReason::NotMeasurable => "what is measured is no text",
+            MisfitReason::ArithmeticOnText => "arithmetic with a text",
+            MisfitReason::ArithmeticOnArray => "arithmetic with an array",
+            MisfitReason::ComparedArray => "an array cannot be compared",
         }
     }
 }
 
-/// A record's field is not of the kind that an operator needs.
+/// A record's field that is not of the kind that an operator needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Misfit {
     /// The operator.
     pub node: Id,
-    pub why: Why,
+    pub reason: MisfitReason,
 }
 
-/// A program beside the record it looks at.
+/// The evaluation of a program on a record.
 pub(super) struct Evaluation<'r, 's> {
     pub program: &'r Program,
     pub record: RecordRef<'r>,
-    pub scratch: &'s mut Scratch,
+    pub scratch: &'s mut TextBuffers,
 }
 
 impl<'r> Evaluation<'r, '_> {
@@ -62,7 +62,7 @@ impl<'r> Evaluation<'r, '_> {
             }
             Node::Unary(Unary::Not, operand) => self.is_denied(*operand),
             Node::Variable(variable) => {
-                Ok(variable.kind() == Kind::Text || variable.count(self.record) != 0)
+                Ok(variable.kind() == ValueKind::Text || variable.count(self.record) != 0)
             }
             Node::Binary(operator, left, right) => {
                 if let (Some(left), Some(right)) = (self.plain(*left), self.plain(*right))
@@ -76,15 +76,15 @@ impl<'r> Evaluation<'r, '_> {
         }
     }
 
-    /// The number that a node is, where that takes no calculation.
+    /// Returns the number of a node that needs no calculation.
     fn plain(&self, id: Id) -> Option<f64> {
         match self.program.node(id) {
             Node::Number(number) => Some(*number),
-            Node::Variable(variable) if variable.kind() == Kind::Number => {
+            Node::Variable(variable) if variable.kind() == ValueKind::Number => {
                 Some(variable.count(self.record) as f64)
             }
             Node::Field(tag) => match field(self.record, *tag).what {
-                What::Number(number) => Some(number),
+                ValueContent::Number(number) => Some(number),
                 _ => None,
             },
             _ => None,
@@ -111,7 +111,7 @@ impl<'r> Evaluation<'r, '_> {
             Node::Chain(..) | Node::Unary(Unary::Not, _) => Value::answer(self.holds(id)?),
             Node::Unary(operator, operand) => {
                 let operand = self.value(*operand)?;
-                self.unary(*operator, operand).map_err(|why| Misfit { node: id, why })?
+                self.unary(*operator, operand).map_err(|reason| Misfit { node: id, reason })?
             }
             Node::Binary(Binary::Default, given, otherwise) => {
                 let given = self.value(*given)?;
@@ -119,26 +119,26 @@ impl<'r> Evaluation<'r, '_> {
             }
             Node::Binary(operator, left, right) => {
                 let (left, right) = (self.value(*left)?, self.value(*right)?);
-                self.binary(*operator, left, right).map_err(|why| Misfit { node: id, why })?
+                self.binary(*operator, left, right).map_err(|reason| Misfit { node: id, reason })?
             }
             Node::Match { text, pattern, positive } => match self.value(*text)?.what {
-                What::Text(text) => {
+                ValueContent::Text(text) => {
                     self.scratch.write(self.record, text);
                     Value::answer(pattern.is_match(self.scratch.bytes(text)) == *positive)
                 }
-                What::Nothing => Value::answer(false),
-                What::Number(_) | What::Array => {
-                    return Err(Misfit { node: id, why: Why::NotMatchable });
+                ValueContent::Nothing => Value::answer(false),
+                ValueContent::Number(_) | ValueContent::Array => {
+                    return Err(Misfit { node: id, reason: MisfitReason::NotMatchable });
                 }
             },
         })
     }
 
-    fn unary(&mut self, operator: Unary, value: Value<'r>) -> Result<Value<'r>, Why> {
+    fn unary(&mut self, operator: Unary, value: Value<'r>) -> Result<Value<'r>, MisfitReason> {
         let of = |function: fn(f64) -> f64| match value.what {
-            What::Number(number) => Ok(value.become_number(function(number))),
-            What::Text(_) | What::Nothing => Ok(value.become_number(function(0.0))),
-            What::Array => Err(Why::ArithmeticOnArray),
+            ValueContent::Number(number) => Ok(value.become_number(function(number))),
+            ValueContent::Text(_) | ValueContent::Nothing => Ok(value.become_number(function(0.0))),
+            ValueContent::Array => Err(MisfitReason::ArithmeticOnArray),
         };
         match operator {
             Unary::Not => Ok(Value::answer(value.is_denied())),
@@ -148,15 +148,19 @@ impl<'r> Evaluation<'r, '_> {
             Unary::Root => of(f64::sqrt),
             Unary::Length | Unary::Least | Unary::Greatest | Unary::Average => {
                 let measured = match value.what {
-                    What::Text(Text::Seq) if operator == Unary::Length => self.record.l_seq() as f64,
-                    What::Text(text) => {
+                    ValueContent::Text(Text::Seq) if operator == Unary::Length => {
+                        self.record.l_seq() as f64
+                    }
+                    ValueContent::Text(text) => {
                         self.scratch.write(self.record, text);
                         measure(operator, self.scratch.bytes(text))
                     }
-                    What::Nothing => measure(operator, b""),
-                    What::Number(_) | What::Array => return Err(Why::NotMeasurable),
+                    ValueContent::Nothing => measure(operator, b""),
+                    ValueContent::Number(_) | ValueContent::Array => {
+                        return Err(MisfitReason::NotMeasurable);
+                    }
                 };
-                Ok(Value { what: What::Number(measured), forced: value.forced })
+                Ok(Value { what: ValueContent::Number(measured), forced: value.forced })
             }
             _ if !value.is_defined() => Ok(Value::UNDEFINED),
             Unary::Plus => number(value).map(Value::result),
@@ -165,7 +169,12 @@ impl<'r> Evaluation<'r, '_> {
         }
     }
 
-    fn binary(&mut self, operator: Binary, left: Value<'r>, right: Value<'r>) -> Result<Value<'r>, Why> {
+    fn binary(
+        &mut self,
+        operator: Binary,
+        left: Value<'r>,
+        right: Value<'r>,
+    ) -> Result<Value<'r>, MisfitReason> {
         if !left.is_defined() || !right.is_defined() {
             return Ok(Value::UNDEFINED);
         }
@@ -191,38 +200,40 @@ impl<'r> Evaluation<'r, '_> {
         }))
     }
 
-    /// What a comparison of defined values says; nothing for other operators.
+    /// Compares defined values; `None` for other operators.
     fn compares(
         &mut self,
         operator: Binary,
         left: Value<'r>,
         right: Value<'r>,
-    ) -> Result<Option<bool>, Why> {
+    ) -> Result<Option<bool>, MisfitReason> {
         if holds_for(operator, Ordering::Equal).is_none() {
             return Ok(None);
         }
         match (left.what, right.what) {
-            (What::Number(left), What::Number(right)) => Ok(compare(operator, left, right)),
-            (What::Text(left), What::Text(right)) => {
+            (ValueContent::Number(left), ValueContent::Number(right)) => {
+                Ok(compare(operator, left, right))
+            }
+            (ValueContent::Text(left), ValueContent::Text(right)) => {
                 self.scratch.write(self.record, left);
                 self.scratch.write(self.record, right);
                 let order = self.scratch.bytes(left).cmp(self.scratch.bytes(right));
                 Ok(holds_for(operator, order))
             }
-            (What::Array, _) | (_, What::Array) => Err(Why::ComparedArray),
+            (ValueContent::Array, _) | (_, ValueContent::Array) => Err(MisfitReason::ComparedArray),
             _ => Ok(Some(operator == Binary::Unequal)), // a number and a text
         }
     }
 }
 
-/// What a comparison of numbers says; nothing for other operators. Undefined compares with nothing.
+/// Compares numbers; `None` for other operators. Comparisons with undefined are false.
 fn compare(operator: Binary, left: f64, right: f64) -> Option<bool> {
     let order = left.partial_cmp(&right);
     let holds = holds_for(operator, order.unwrap_or(Ordering::Equal))?;
     Some(holds && order.is_some())
 }
 
-/// What a comparison says of values in this order; nothing for other operators.
+/// Returns the result of a comparison for values in this order; `None` for other operators.
 fn holds_for(operator: Binary, order: Ordering) -> Option<bool> {
     Some(match operator {
         Binary::Less => order.is_lt(),
@@ -235,15 +246,15 @@ fn holds_for(operator: Binary, order: Ordering) -> Option<bool> {
     })
 }
 
-fn number(value: Value<'_>) -> Result<f64, Why> {
+fn number(value: Value<'_>) -> Result<f64, MisfitReason> {
     match value.what {
-        What::Number(number) => Ok(number),
-        What::Text(_) => Err(Why::ArithmeticOnText),
-        What::Array | What::Nothing => Err(Why::ArithmeticOnArray),
+        ValueContent::Number(number) => Ok(number),
+        ValueContent::Text(_) => Err(MisfitReason::ArithmeticOnText),
+        ValueContent::Array | ValueContent::Nothing => Err(MisfitReason::ArithmeticOnArray),
     }
 }
 
-/// Length, extremes or mean of bytes. Extremes of none are undefined, their mean is 0.
+/// Returns length, extremes or mean of bytes. Extremes of no bytes are undefined, their mean is 0.
 fn measure(operator: Unary, bytes: &[u8]) -> f64 {
     let or_undefined = |byte: Option<&u8>| byte.map_or(f64::NAN, |&byte| f64::from(byte));
     match operator {
@@ -258,9 +269,9 @@ fn measure(operator: Unary, bytes: &[u8]) -> f64 {
     }
 }
 
-/// The value of an optional field. `CG` is not there where it holds the true CIGAR.
+/// Returns the value of an optional field. `CG` counts as missing where it holds the true CIGAR.
 fn field(record: RecordRef<'_>, tag: Tag) -> Value<'_> {
-    let absent = Value { what: What::Nothing, forced: false };
+    let absent = Value { what: ValueContent::Nothing, forced: false };
     match record.field(tag) {
         Some(_) if tag == tag::CG && record.long_cigar().is_some() => absent,
         Some(field) => Value { what: content(field), forced: true },
@@ -268,9 +279,9 @@ fn field(record: RecordRef<'_>, tag: Tag) -> Value<'_> {
     }
 }
 
-fn content(field: Field<'_>) -> What<'_> {
+fn content(field: Field<'_>) -> ValueContent<'_> {
     let number = match (field.kind, field.value) {
-        (b'Z' | b'H' | b'A', text) => return What::Text(Text::Bytes(text)),
+        (b'Z' | b'H' | b'A', text) => return ValueContent::Text(Text::Bytes(text)),
         (b'c', &[a]) => f64::from(a.cast_signed()),
         (b'C', &[a]) => f64::from(a),
         (b's', &[a, b]) => f64::from(i16::from_le_bytes([a, b])),
@@ -279,7 +290,7 @@ fn content(field: Field<'_>) -> What<'_> {
         (b'I', &[a, b, c, d]) => f64::from(u32::from_le_bytes([a, b, c, d])),
         (b'f', &[a, b, c, d]) => f64::from(f32::from_le_bytes([a, b, c, d])),
         (b'd', &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
-        _ => return What::Array,
+        _ => return ValueContent::Array,
     };
-    What::Number(number)
+    ValueContent::Number(number)
 }

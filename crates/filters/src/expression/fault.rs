@@ -1,8 +1,8 @@
-//! What can be wrong with an expression, shown where it is wrong.
+//! Faults in an expression, with their place.
 
 use readmill_record::Error;
 
-/// What is wrong with an expression, and how many bytes of it come before.
+/// A fault in an expression, and its byte offset.
 pub(super) struct Fault {
     at: usize,
     what: String,
@@ -10,17 +10,17 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// A fault after `at` bytes of the expression.
+    /// Creates a fault at byte `at` of the expression.
     pub fn new(at: usize, what: impl Into<String>) -> Self {
         Fault { at, what: what.into(), hint: None }
     }
 
-    /// Adds what the user can do.
+    /// Adds a hint for the user.
     pub fn hint(self, hint: &'static str) -> Self {
         Fault { hint: Some(hint), ..self }
     }
 
-    /// The error, with the expression and the place.
+    /// Returns the error, with the expression and the place.
     pub fn shown(self, text: &str) -> Error {
         let before = text.get(..self.at).map_or(self.at, |before| before.chars().count());
         let rest: String = text.get(self.at..).unwrap_or_default().chars().take(20).collect();
@@ -35,7 +35,7 @@ impl Fault {
     }
 }
 
-/// The fault of a word that names no variable.
+/// Returns the fault of an unknown variable.
 pub(super) fn unknown(at: usize, word: &str) -> Fault {
     let fault = Fault::new(at, format!("there is no variable {word}"));
     if word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {

@@ -1,7 +1,8 @@
-//! Numbers and texts as they are written in an expression.
+//! Parses the literals of an expression: numbers and texts.
 
-/// The number that `text` starts with, and how many bytes it takes. What C's `strtod` takes in the C locale:
-/// decimal or `0x` hexadecimal, with or without fraction and exponent, `inf` and `nan`; no sign.
+/// Parses the number that `text` starts with; also returns its length in bytes. It accepts what C's `strtod`
+/// does in the C locale: decimal or `0x` hexadecimal, with or without fraction and exponent, `inf` and `nan`;
+/// no sign.
 pub(super) fn number(text: &[u8]) -> Option<(f64, usize)> {
     let starts = |word: &[u8]| text.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word));
     if starts(b"0x")
@@ -32,7 +33,7 @@ fn digits(text: &[u8]) -> usize {
     text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
-/// Length of the exponent that `text` starts with, 0 if it does not start with one.
+/// Returns the length of the exponent that `text` starts with, 0 if there is none.
 fn exponent(text: &[u8], letter: u8) -> usize {
     if !text.first().is_some_and(|first| first.eq_ignore_ascii_case(&letter)) {
         return 0;
@@ -44,7 +45,7 @@ fn exponent(text: &[u8], letter: u8) -> usize {
     }
 }
 
-/// A hexadecimal number, after its `0x`.
+/// Parses a hexadecimal number, after its `0x`.
 fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
     let (mut value, mut scale, mut at, mut seen, mut point) = (0.0f64, 0i32, 0, false, false);
     while let Some(&byte) = text.get(at) {
@@ -67,8 +68,9 @@ fn hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
     seen.then(|| (value * 2f64.powi(scale), at + length))
 }
 
-/// The text whose opening quote `text` starts with, and how many bytes it takes, both quotes included. A backslash
-/// before `"`, `\`, `t`, `n` or `r` is an escape; before anything else it stays, as patterns need it.
+/// Parses the quoted text that `text` starts with; also returns its length in bytes, including both quotes. A
+/// backslash before `"`, `\`, `t`, `n` or `r` is an escape; before anything else it stays, as patterns need
+/// it.
 pub(super) fn quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut out, mut at) = (Vec::new(), 1);
     loop {

@@ -1,4 +1,4 @@
-//! What the header says that records only point to.
+//! Names in the header that records refer to.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use readmill_record::{Header, RecordRef};
 
 /// Names of reference sequences and libraries; empty where no variable needs them.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct HeaderNames {
     references: Vec<Box<[u8]>>,
     /// LB of each read group.
     libraries: HashMap<Box<[u8]>, Box<[u8]>>,
 }
 
-impl Names {
+impl HeaderNames {
     pub fn take_references(&mut self, header: &Header) {
         self.references = header.references().iter().map(|it| it.name.as_slice().into()).collect();
     }
@@ -25,13 +25,13 @@ impl Names {
         }
     }
 
-    /// The name of a reference sequence, `*` for none.
+    /// Returns the name of a reference sequence, `*` for none.
     pub fn reference(&self, id: i32) -> &[u8] {
         let name = usize::try_from(id).ok().and_then(|id| self.references.get(id));
         name.map_or(b"*", |name| name)
     }
 
-    /// The library of a record's read group; empty if nothing tells.
+    /// Returns the library of a record's read group; empty if unknown.
     pub fn library(&self, record: RecordRef<'_>) -> &[u8] {
         let library = record.read_group().and_then(|group| self.libraries.get(group));
         library.map_or(b"", |library| library)

@@ -1,17 +1,18 @@
-//! Reads the text of an expression into a program, by recursive descent: a function a level of precedence.
+//! Parses the text of an expression into a program, by recursive descent: one function for each level of
+//! precedence.
 
 use std::sync::Arc;
 
 use readmill_record::Header;
 
 use super::fault::{Fault, unknown};
-use super::names::Names;
+use super::names::HeaderNames;
 use super::program::{Binary, Id, Junction, Node, Program, Unary};
-use super::value::Kind;
+use super::value::ValueKind;
 use super::variable::Variable;
 use super::{literal, pattern};
 
-/// Deepest nesting, so that neither reading nor evaluating an expression exhausts the stack.
+/// Deepest nesting, so that neither parsing nor evaluating an expression exhausts the stack.
 const DEEPEST: u32 = 200;
 
 type Parsed = Result<Id, Fault>;
@@ -25,16 +26,16 @@ const LEVELS: [&[(u8, Binary)]; 5] = [
     &[(b'*', Binary::Times), (b'/', Binary::Divide), (b'%', Binary::Remainder)],
 ];
 
-/// Functions of one operand, and the kind of operand they take.
-const FUNCTIONS: [(&str, Unary, Kind); 8] = [
-    ("length", Unary::Length, Kind::Text),
-    ("min", Unary::Least, Kind::Text),
-    ("max", Unary::Greatest, Kind::Text),
-    ("avg", Unary::Average, Kind::Text),
-    ("exists", Unary::Exists, Kind::Either),
-    ("exp", Unary::Exponential, Kind::Number),
-    ("log", Unary::Logarithm, Kind::Number),
-    ("sqrt", Unary::Root, Kind::Number),
+/// Functions of one operand, and the kind of their operand.
+const FUNCTIONS: [(&str, Unary, ValueKind); 8] = [
+    ("length", Unary::Length, ValueKind::Text),
+    ("min", Unary::Least, ValueKind::Text),
+    ("max", Unary::Greatest, ValueKind::Text),
+    ("avg", Unary::Average, ValueKind::Text),
+    ("exists", Unary::Exists, ValueKind::Either),
+    ("exp", Unary::Exponential, ValueKind::Number),
+    ("log", Unary::Logarithm, ValueKind::Number),
+    ("sqrt", Unary::Root, ValueKind::Number),
 ];
 
 /// Compiles `text`.
@@ -56,12 +57,12 @@ pub(super) fn program(text: &str, header: &Header) -> Result<Program, Fault> {
     Ok(program)
 }
 
-/// What the variables of the program need of the header.
-fn names(program: &Program, header: &Header) -> Names {
+/// Returns the names in the header that the program's variables need.
+fn names(program: &Program, header: &Header) -> HeaderNames {
     let uses = |variables: &[Variable]| {
         program.nodes.iter().any(|node| matches!(node, Node::Variable(v) if variables.contains(v)))
     };
-    let mut names = Names::default();
+    let mut names = HeaderNames::default();
     if uses(&[Variable::RefName, Variable::MateRefName]) {
         names.take_references(header);
     }
@@ -76,7 +77,7 @@ struct Parser<'t> {
     at: usize,
     depth: u32,
     /// The kind of each node.
-    kinds: Vec<Kind>,
+    kinds: Vec<ValueKind>,
     program: Program,
 }
 
@@ -95,7 +96,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Takes `word` if it comes next, spaces aside; says where it stood.
+    /// Consumes `word` if it comes next, after spaces; returns its offset.
     fn takes(&mut self, word: &[u8]) -> Option<usize> {
         self.skip_spaces();
         let at = self.at;
@@ -109,25 +110,25 @@ impl<'t> Parser<'t> {
         Err(Fault::new(self.at, what))
     }
 
-    fn push(&mut self, at: usize, kind: Kind, node: Node) -> Id {
+    fn push(&mut self, at: usize, kind: ValueKind, node: Node) -> Id {
         self.program.nodes.push(node);
         self.program.places.push(at as u32);
         self.kinds.push(kind);
         self.program.root()
     }
 
-    /// Refuses an operand that is known not to be of `kind`.
-    fn expect(&self, operand: Id, kind: Kind, what: impl FnOnce() -> String) -> Result<(), Fault> {
+    /// Returns an error if an operand is known not to be of `kind`.
+    fn expect(&self, operand: Id, kind: ValueKind, what: impl FnOnce() -> String) -> Result<(), Fault> {
         let found = self.kinds[operand as usize];
-        if found == kind || found == Kind::Either || kind == Kind::Either {
+        if found == kind || found == ValueKind::Either || kind == ValueKind::Either {
             return Ok(());
         }
         let [needs, is] =
-            [kind, found].map(|kind| if kind == Kind::Number { "a number" } else { "a text" });
+            [kind, found].map(|kind| if kind == ValueKind::Number { "a number" } else { "a text" });
         Err(Fault::new(self.program.place(operand), format!("{} needs {needs}, this is {is}", what())))
     }
 
-    /// Reads one level further in.
+    /// Parses one nesting level deeper.
     fn nested(&mut self, read: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
         if self.depth == DEEPEST {
             return self.fault(format!("the expression nests more than {DEEPEST} deep"));
@@ -156,7 +157,7 @@ impl<'t> Parser<'t> {
         if rest.is_empty() {
             return Ok(first);
         }
-        Ok(self.push(at, Kind::Number, Node::Chain(first, rest.into())))
+        Ok(self.push(at, ValueKind::Number, Node::Chain(first, rest.into())))
     }
 
     /// `a == b`, `a != b`, `a =~ "b"`, `a !~ "b"`, from the right.
@@ -165,15 +166,19 @@ impl<'t> Parser<'t> {
         for (word, operator) in [(b"==", Binary::Equal), (b"!=", Binary::Unequal)] {
             if let Some(at) = self.takes(word) {
                 let right = self.nested(Self::equality)?;
-                return Ok(self.push(at, Kind::Number, Node::Binary(operator, left, right)));
+                return Ok(self.push(at, ValueKind::Number, Node::Binary(operator, left, right)));
             }
         }
         for (word, positive) in [(b"=~", true), (b"!~", false)] {
             if let Some(at) = self.takes(word) {
                 let right = self.nested(Self::equality)?;
-                self.expect(left, Kind::Text, || "matching a pattern".to_string())?;
+                self.expect(left, ValueKind::Text, || "matching a pattern".to_string())?;
                 let pattern = Box::new(self.pattern(right)?);
-                return Ok(self.push(at, Kind::Number, Node::Match { text: left, pattern, positive }));
+                return Ok(self.push(
+                    at,
+                    ValueKind::Number,
+                    Node::Match { text: left, pattern, positive },
+                ));
             }
         }
         Ok(left)
@@ -198,7 +203,7 @@ impl<'t> Parser<'t> {
         ] {
             if let Some(at) = self.takes(word) {
                 let right = self.nested(Self::comparison)?;
-                return Ok(self.push(at, Kind::Number, Node::Binary(operator, left, right)));
+                return Ok(self.push(at, ValueKind::Number, Node::Binary(operator, left, right)));
             }
         }
         Ok(left)
@@ -219,9 +224,9 @@ impl<'t> Parser<'t> {
             self.depth += 1; // the tree grows a level with each operand
             let right = self.nested(|parser| parser.operation(level + 1))?;
             for operand in [left, right] {
-                self.expect(operand, Kind::Number, || format!("{}", char::from(byte)))?;
+                self.expect(operand, ValueKind::Number, || format!("{}", char::from(byte)))?;
             }
-            left = self.push(at, Kind::Number, Node::Binary(operator, left, right));
+            left = self.push(at, ValueKind::Number, Node::Binary(operator, left, right));
         }
         self.depth = depth;
         Ok(left)
@@ -235,15 +240,17 @@ impl<'t> Parser<'t> {
                 let is_sign = matches!(operator, Unary::Plus | Unary::Minus);
                 let operand = self.nested(if is_sign { Self::signed } else { Self::unary })?;
                 if operator != Unary::Not {
-                    self.expect(operand, Kind::Number, || String::from_utf8_lossy(word).into_owned())?;
+                    self.expect(operand, ValueKind::Number, || {
+                        String::from_utf8_lossy(word).into_owned()
+                    })?;
                 }
-                return Ok(self.push(at, Kind::Number, Node::Unary(operator, operand)));
+                return Ok(self.push(at, ValueKind::Number, Node::Unary(operator, operand)));
             }
         }
         self.simple()
     }
 
-    /// What follows a sign: a number may have one more.
+    /// Parses the operand of a sign: a number may have one more sign.
     fn signed(&mut self) -> Parsed {
         self.skip_spaces();
         let at = self.at;
@@ -255,19 +262,19 @@ impl<'t> Parser<'t> {
         match literal::number(&self.text[at + 1..]) {
             Some((number, length)) => {
                 self.at += 1 + length;
-                Ok(self.push(at, Kind::Number, Node::Number(sign * number)))
+                Ok(self.push(at, ValueKind::Number, Node::Number(sign * number)))
             }
             None => self.fault("a second sign stands before numbers only"),
         }
     }
 
-    /// A number, a text, a variable, a field, a function, or an expression in parentheses.
+    /// Parses a number, a text, a variable, a field, a function, or an expression in parentheses.
     fn simple(&mut self) -> Parsed {
         self.skip_spaces();
         let at = self.at;
         if let Some((number, length)) = literal::number(self.rest()) {
             self.at += length;
-            return Ok(self.push(at, Kind::Number, Node::Number(number)));
+            return Ok(self.push(at, ValueKind::Number, Node::Number(number)));
         }
         match self.rest() {
             [b'(', ..] => {
@@ -281,7 +288,7 @@ impl<'t> Parser<'t> {
                     return self.fault("the text that begins here has no closing quote");
                 };
                 self.at += length;
-                Ok(self.push(at, Kind::Text, Node::Text(text.into())))
+                Ok(self.push(at, ValueKind::Text, Node::Text(text.into())))
             }
             [b'[', ..] => self.field(),
             [letter, ..] if letter.is_ascii_alphabetic() => self.word(),
@@ -303,14 +310,14 @@ impl<'t> Parser<'t> {
                 if first.is_ascii_alphabetic() && second.is_ascii_alphanumeric() =>
             {
                 self.at += 4;
-                Ok(self.push(at, Kind::Either, Node::Field([first, second])))
+                Ok(self.push(at, ValueKind::Either, Node::Field([first, second])))
             }
             _ => Err(Fault::new(at, "an optional field is written as its two letters in brackets")
                 .hint("for instance [NM]")),
         }
     }
 
-    /// A variable, or a function and its operands.
+    /// Parses a variable, or a function and its operands.
     fn word(&mut self) -> Parsed {
         let at = self.at;
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
@@ -339,7 +346,7 @@ impl<'t> Parser<'t> {
         if let Some(&(_, function, kind)) = one {
             self.expect(first, kind, takes)?;
             self.close()?;
-            return Ok(self.push(at, Kind::Number, Node::Unary(function, first)));
+            return Ok(self.push(at, ValueKind::Number, Node::Unary(function, first)));
         }
         if self.takes(b",").is_none() {
             return self.fault(format!("{name}() takes two operands: a comma is missing"));
@@ -348,16 +355,16 @@ impl<'t> Parser<'t> {
         self.close()?;
         let (first_kind, second_kind) = (self.kinds[first as usize], self.kinds[second as usize]);
         if name == "default" {
-            let kind = if first_kind == second_kind { first_kind } else { Kind::Either };
+            let kind = if first_kind == second_kind { first_kind } else { ValueKind::Either };
             return Ok(self.push(at, kind, Node::Binary(Binary::Default, first, second)));
         }
         for operand in [first, second] {
-            self.expect(operand, Kind::Number, takes)?;
+            self.expect(operand, ValueKind::Number, takes)?;
         }
-        Ok(self.push(at, Kind::Number, Node::Binary(Binary::Power, first, second)))
+        Ok(self.push(at, ValueKind::Number, Node::Binary(Binary::Power, first, second)))
     }
 
-    /// Why no operand can begin here.
+    /// Returns the fault of a text with which no operand can begin.
     fn unexpected(&self) -> Fault {
         match self.peek() {
             None => Fault::new(self.at, "something is missing"),
@@ -366,7 +373,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Why what follows a whole expression does not belong to it.
+    /// Returns the fault of text after a whole expression.
     fn leftover(&self) -> Fault {
         match self.rest() {
             [b'=', ..] => Fault::new(self.at, "= alone is no operator").hint("compare with =="),

@@ -1,19 +1,19 @@
-//! Patterns of `=~` and `!~`: POSIX extended regular expressions as glibc reads them in the C locale, which is
-//! what samtools does, translated to the syntax of the crate `regex`.
+//! Patterns of `=~` and `!~`: POSIX extended regular expressions as glibc compiles them in the C locale, as
+//! in samtools, translated to the syntax of the crate `regex`.
 //!
-//! All is bytes. `.` matches any byte, `^` and `$` the ends of the text. `\w \W \s \S \b \B \< \>` are glibc's.
-//! A backslash before punctuation takes it literally; inside brackets it is an ordinary character.
+//! All is bytes. `.` matches any byte, `^` and `$` the ends of the text. `\w \W \s \S \b \B \< \>` are
+//! glibc's. A backslash before punctuation makes it literal; inside brackets it is an ordinary character.
 //! Refused are back references (`\1`), and backslashes before other letters, which POSIX leaves open: glibc
-//! takes `\d` for the letter d, most people mean a digit.
+//! treats `\d` as the letter d, most people mean a digit.
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Most repetitions that `{n}` may ask for (glibc's `RE_DUP_MAX`).
+/// The most repetitions of `{n}` (glibc's `RE_DUP_MAX`).
 const MOST_REPEATS: u32 = 32_767;
 /// Deepest nesting of groups.
 const DEEPEST: u32 = 50;
 
-/// Compiles a POSIX extended regular expression. An error says what is wrong.
+/// Compiles a POSIX extended regular expression. An error describes the fault.
 pub fn compile(pattern: &[u8]) -> Result<Regex, String> {
     let mut translation = Translation { pattern, at: 0, out: String::new(), depth: 0 };
     translation.alternatives()?;
@@ -28,7 +28,7 @@ struct Translation<'p> {
     pattern: &'p [u8],
     at: usize,
     out: String,
-    /// Groups that are open.
+    /// The number of open groups.
     depth: u32,
 }
 
@@ -43,7 +43,7 @@ impl Translation<'_> {
         next
     }
 
-    /// Branches between `|`, up to the end of the group or pattern.
+    /// Translates branches between `|`, up to the end of the group or pattern.
     fn alternatives(&mut self) -> Result<(), String> {
         while let Some(byte) = self.peek() {
             match byte {
@@ -58,7 +58,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// An atom with its repetitions.
+    /// Translates an atom with its repetitions.
     fn piece(&mut self) -> Result<(), String> {
         let start = self.out.len();
         if !self.atom()? {
@@ -76,7 +76,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// What follows the `{` of `{n}`, `{n,}`, `{,m}` and `{n,m}`.
+    /// Translates `{n}`, `{n,}`, `{,m}` and `{n,m}`, after the `{`.
     fn repeats(&mut self) -> Result<(), String> {
         let least = self.count()?;
         let (least, most) =
@@ -105,7 +105,7 @@ impl Translation<'_> {
         }
     }
 
-    /// One atom; false for an anchor, which cannot be repeated.
+    /// Translates one atom; returns `false` for an anchor, which cannot be repeated.
     fn atom(&mut self) -> Result<bool, String> {
         let Some(byte) = self.peek() else { return Ok(false) };
         self.at += 1;
@@ -165,7 +165,7 @@ impl Translation<'_> {
         Ok(is_atom)
     }
 
-    /// What follows a `[`.
+    /// Parses brackets, after the `[`.
     fn brackets(&mut self) -> Result<Bytes, String> {
         let open = || "a [ is not closed".to_string();
         let negative = self.takes(b'^');
@@ -197,7 +197,7 @@ impl Translation<'_> {
         }
     }
 
-    /// A byte inside brackets, which `[.x.]` and `[=x=]` may spell.
+    /// Parses a byte inside brackets, which can also be written `[.x.]` and `[=x=]`.
     fn element(&mut self, byte: u8) -> Result<u8, String> {
         let Some(mark @ (b'.' | b'=')) = self.peek().filter(|_| byte == b'[') else {
             return Ok(byte);
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_mean_what_they_mean_to_glibc() {
+    fn patterns_match_as_in_glibc() {
         for (pattern, matching, others) in [
             ("^a+b+c+$", &["abc", "aabbc"][..], &["aBBc", "xabc", "abcx"][..]),
             ("a.c", &["abc", "a\nc", "xa.cx"], &["ac"]),

@@ -1,17 +1,17 @@
-//! What an expression is compiled to.
+//! The program that an expression is compiled to.
 
 use std::sync::Arc;
 
 use readmill_record::tag::Tag;
 use regex::bytes::Regex;
 
-use super::names::Names;
+use super::names::HeaderNames;
 use super::variable::Variable;
 
 /// Index of a node in its program.
 pub(super) type Id = u32;
 
-/// How an operand of `&&` and `||` joins what stands left of it.
+/// How an operand of `&&` and `||` is joined with those to its left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Junction {
     And,
@@ -74,13 +74,13 @@ pub(super) enum Node {
     Chain(Id, Box<[(Junction, Id)]>),
 }
 
-/// Nodes; operands stand before what uses them, the whole expression is the last.
+/// The nodes. Operands precede their operator, the whole expression is the last node.
 #[derive(Clone, Default)]
 pub(super) struct Program {
     pub nodes: Vec<Node>,
-    /// Where in the text each node was written: of operators, the operator.
+    /// The offset of each node in the text: of operators, that of the operator.
     pub places: Vec<u32>,
-    pub names: Arc<Names>,
+    pub names: Arc<HeaderNames>,
 }
 
 impl Program {
@@ -92,7 +92,7 @@ impl Program {
         &self.nodes[id as usize]
     }
 
-    /// Bytes before the node in the text.
+    /// Returns the node's offset in the text, in bytes.
     pub fn place(&self, id: Id) -> usize {
         self.places[id as usize] as usize
     }

@@ -1,9 +1,9 @@
-//! Texts of a record; those that it does not store as text are written out at most once a record.
+//! Texts of a record. Those that it does not store as text are formatted at most once for each record.
 
 use readmill_record::RecordRef;
 use readmill_record::cigar::OPERATORS;
 
-/// A text, where it stands.
+/// A text, by its source.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Text<'r> {
     Bytes(&'r [u8]),
@@ -13,9 +13,9 @@ pub(super) enum Text<'r> {
     Cigar,
 }
 
-/// Room for the texts of one record.
+/// The buffers for the formatted texts of one record.
 #[derive(Clone, Default)]
-pub(super) struct Scratch {
+pub(super) struct TextBuffers {
     seq: Vec<u8>,
     cigar: Vec<u8>,
     has_seq: bool,
@@ -35,13 +35,13 @@ static PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-impl Scratch {
-    /// Forgets the record before.
+impl TextBuffers {
+    /// Starts a new record.
     pub fn begin(&mut self) {
         (self.has_seq, self.has_cigar) = (false, false);
     }
 
-    /// Writes `text` out, so that [`Scratch::bytes`] has it.
+    /// Formats `text`, for [`TextBuffers::bytes`].
     pub fn write(&mut self, record: RecordRef<'_>, text: Text<'_>) {
         match text {
             Text::Bytes(_) => {}
@@ -77,7 +77,7 @@ impl Scratch {
         }
     }
 
-    /// The bytes of a text that was written out.
+    /// Returns the bytes of a formatted text.
     pub fn bytes<'a>(&'a self, text: Text<'a>) -> &'a [u8] {
         match text {
             Text::Bytes(bytes) => bytes,

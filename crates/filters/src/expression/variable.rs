@@ -1,13 +1,13 @@
-//! The variables of expressions, and what they are in a record.
+//! The variables of expressions, and their values in a record.
 
 use readmill_record::cigar::{Cigar, HARD_CLIP, SOFT_CLIP};
 use readmill_record::{Flags, RecordRef};
 
-use super::names::Names;
+use super::names::HeaderNames;
 use super::text::Text;
-use super::value::{Kind, Value};
+use super::value::{Value, ValueKind};
 
-/// A variable, by what it stands for.
+/// A variable, by its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Variable {
     Cigar,
@@ -74,22 +74,22 @@ const NAMES: [(&str, Variable); 34] = [
 ];
 
 impl Variable {
-    /// The variable called `name`.
+    /// Returns the variable called `name`.
     pub fn named(name: &str) -> Option<Variable> {
         NAMES.iter().find(|(known, _)| *known == name).map(|&(_, variable)| variable)
     }
 
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ValueKind {
         match self {
             V::Cigar | V::Library | V::MateRefName | V::QueryName | V::Qual | V::RefName | V::Seq => {
-                Kind::Text
+                ValueKind::Text
             }
-            _ => Kind::Number,
+            _ => ValueKind::Number,
         }
     }
 
-    /// Its value. Positions count from 1, indexes of reference sequences from 0; none is 0 and -1.
-    pub fn of<'r>(self, record: RecordRef<'r>, names: &'r Names) -> Value<'r> {
+    /// Returns its value. Positions count from 1, indexes of reference sequences from 0; none is 0 and -1.
+    pub fn of<'r>(self, record: RecordRef<'r>, names: &'r HeaderNames) -> Value<'r> {
         let text = |bytes: &'r [u8]| Value::text(Text::Bytes(bytes));
         match self {
             V::Cigar => Value::text(Text::Cigar),
@@ -134,7 +134,7 @@ fn hard_clipped(cigar: Cigar<'_>) -> i64 {
     clipped(ops.next()) + clipped(ops.next_back())
 }
 
-/// Soft-clipped bases at both ends, hard clips aside; a lone soft clip counts once.
+/// Soft-clipped bases at both ends, inside of hard clips; a lone soft clip counts once.
 fn soft_clipped(cigar: Cigar<'_>) -> i64 {
     let mut ops = cigar.ops().peekable();
     let mut inner = ops.len();

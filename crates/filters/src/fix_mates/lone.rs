@@ -1,4 +1,4 @@
-//! Templates that lack a mate, by their names: if one name is there twice, its reads do not stand together.
+//! Templates that lack a mate, by their names: if one name occurs twice, its reads are not adjacent.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -11,12 +11,13 @@ const SLOT_BITS: u32 = 16;
 /// A slot's lowest bit: the name came more than once.
 const TWICE: u64 = 1;
 
-/// Notes names in a fixed amount of memory (512 KiB): each slot keeps the smallest hash that falls into it, and whether
-/// it came more than once. The order in which they come does not matter, so any number of threads may note them, and
-/// the answer is a function of the input.
+/// Records names in a fixed amount of memory (512 KiB): each slot keeps the smallest hash that falls into it,
+/// and whether it occurred more than once. The order of names does not matter, so any number of threads can
+/// add them, and the result is a function of the input.
 ///
-/// Input in which most templates are scattered is told for certain, and so is any with up to some ten thousand
-/// templates that lack a mate. A few scattered ones among a great many that lack one may be missed; they are counted.
+/// Input in which most templates are scattered is always detected, and so is any with up to about ten
+/// thousand templates that lack a mate. A few scattered templates among many that lack a mate may be missed;
+/// they are counted.
 pub struct LoneMates {
     slots: Box<[AtomicU64]>,
     /// Templates of paired reads that lack a mate, and in all.
@@ -32,7 +33,7 @@ impl Default for LoneMates {
 }
 
 impl LoneMates {
-    /// Notes a template that lacks a mate. Unnamed reads are none.
+    /// Adds a template that lacks a mate. Unnamed reads are ignored.
     pub(super) fn note(&self, name: &[u8]) {
         if name == b"*" {
             return;
@@ -47,7 +48,7 @@ impl LoneMates {
         let _ = self.slots[slot].fetch_update(Relaxed, Relaxed, keep);
     }
 
-    /// An error if the reads of some template did not stand together.
+    /// Returns an error if the reads of a template were not adjacent.
     pub fn check(&self) -> Result<()> {
         let kept = self.slots.iter().map(|slot| slot.load(Relaxed)).filter(|&kept| kept != u64::MAX);
         if kept.filter(|kept| kept & TWICE != 0).count() == 0 {
@@ -56,19 +57,19 @@ impl LoneMates {
         Err(Self::scattered())
     }
 
-    /// The error of an input whose mates do not stand together.
+    /// Returns the error for an input whose mates are not adjacent.
     pub fn scattered() -> Error {
         Error::input("mates do not stand together, so they cannot be told of each other")
             .hint("sort the reads by name first: readmill sort -n")
     }
 
-    /// Counts templates of paired reads that lack a mate, and all, once for many of them.
+    /// Adds counts of templates of paired reads: those that lack a mate, and all.
     pub(super) fn count(&self, lone: u64, all: u64) {
         self.lone.fetch_add(lone, Relaxed);
         self.all.fetch_add(all, Relaxed);
     }
 
-    /// How many templates of paired reads lack a mate, and how many there are.
+    /// Returns the number of templates of paired reads that lack a mate, and of all.
     pub fn share(&self) -> (u64, u64) {
         (self.lone.load(Relaxed), self.all.load(Relaxed))
     }
@@ -79,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_come_twice_are_found_in_any_order() {
+    fn names_that_occur_twice_are_found_in_any_order() {
         let names: Vec<String> = (0..200_000).map(|i| format!("r{i}")).collect();
         let once = LoneMates::default();
         names.iter().for_each(|name| once.note(name.as_bytes()));

@@ -1,4 +1,4 @@
-//! Makes mates know of each other.
+//! Fills in the mate fields of paired reads.
 
 mod lone;
 mod picard;
@@ -14,9 +14,9 @@ use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Changes, Flags, Header, Result, Span, Step, tag};
 
 pub use lone::LoneMates;
-use read::{Outcome, Read, Texts};
+use read::{PlannedRead, TemplateOutcome, Texts};
 
-/// Whose rules.
+/// The tool whose rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// Picard 3.4.0 FixMateInformation, as it is by default.
@@ -35,29 +35,29 @@ impl Rules {
     }
 }
 
-/// Writes RNEXT, PNEXT, TLEN, the flags 0x8 and 0x20, MC and MQ (and, as samtools, ms and 0x2) of reads whose mates
-/// stand beside them: templates must be whole, as aligners and sorts by name leave them. A read without its mate is
-/// counted, and left as it is or told that it has none, as the rules have it; [`LoneMates`] tells whether its mate
-/// stands elsewhere.
+/// Writes RNEXT, PNEXT, TLEN, the flags 0x8 and 0x20, MC and MQ (and, as samtools, ms and 0x2) of reads whose
+/// mates are adjacent: templates must be grouped, as in the output of aligners and sorts by name. A read
+/// without its mate is counted, and by the rules it is unchanged or marked as without mate; [`LoneMates`]
+/// detects mates elsewhere.
 pub struct FixMates {
     rules: Rules,
     references: Arc<[ReferenceSequence]>,
     lone: Arc<LoneMates>,
-    counts: Counts,
-    scratch: Scratch,
+    counts: MateCounts,
+    scratch: TemplateBuffers,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct MateCounts {
     fixed: u64,
     lone: u64,
     doubled: u64,
 }
 
-/// What is known of the reads of a batch, in memory that goes round.
+/// The reads of a batch, in reusable memory.
 #[derive(Default)]
-struct Scratch {
-    reads: Vec<Read>,
+struct TemplateBuffers {
+    reads: Vec<PlannedRead>,
     texts: Texts,
 }
 
@@ -69,14 +69,14 @@ impl FixMates {
         FixMates { rules, references, lone: Arc::default(), counts, scratch }
     }
 
-    /// Where reads without their mates are noted.
+    /// Returns the record of templates that lack a mate.
     pub fn lone_mates(&self) -> Arc<LoneMates> {
         Arc::clone(&self.lone)
     }
 
-    /// Plans what becomes of a template, whose reads are those of `range`.
+    /// Plans the changes of a template, whose reads are those of `range`.
     fn fix(&mut self, batch: &Batch, range: Range<usize>) {
-        let Scratch { reads, texts } = &mut self.scratch;
+        let TemplateBuffers { reads, texts } = &mut self.scratch;
         let spans = &batch.spans[range.clone()];
         let reads = &mut reads[range];
         let outcome = match self.rules {
@@ -84,19 +84,19 @@ impl FixMates {
             Rules::Samtools => samtools::fix(reads, batch, spans, texts, &self.references),
         };
         match outcome {
-            Outcome::Single => {}
-            Outcome::Fixed => self.counts.fixed += 1,
-            Outcome::Doubled => self.counts.doubled += 1,
-            Outcome::Lone => self.counts.lone += 1,
+            TemplateOutcome::Single => {}
+            TemplateOutcome::Fixed => self.counts.fixed += 1,
+            TemplateOutcome::Doubled => self.counts.doubled += 1,
+            TemplateOutcome::Lone => self.counts.lone += 1,
         }
-        if outcome == Outcome::Lone || lacks_an_end(reads) {
+        if outcome == TemplateOutcome::Lone || lacks_an_end(reads) {
             self.lone.note(batch.record(spans[0]).qname());
         }
     }
 }
 
-/// Whether some primary read of a template stands without the other end.
-fn lacks_an_end(reads: &[Read]) -> bool {
+/// Whether a primary read of a template lacks the other end.
+fn lacks_an_end(reads: &[PlannedRead]) -> bool {
     let primaries = reads.iter().filter(|read| read.is(Flags::PAIRED) && read.is_primary());
     let (mut first, mut last) = (0, 0);
     primaries.for_each(|read| match (read.is(Flags::FIRST), read.is(Flags::LAST)) {
@@ -107,7 +107,7 @@ fn lacks_an_end(reads: &[Read]) -> bool {
     first != last
 }
 
-/// Where templates begin and end.
+/// Returns the ranges of templates.
 fn templates(spans: &[Span]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     spans.chunk_by(|a, b| a.stamp.template() == b.stamp.template()).map(move |template| {
@@ -142,7 +142,7 @@ impl Step for FixMates {
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         self.scratch.texts.clear();
         self.scratch.reads.clear();
-        self.scratch.reads.extend(batch.records().map(|(_, record)| Read::of(record)));
+        self.scratch.reads.extend(batch.records().map(|(_, record)| PlannedRead::of(record)));
         let ranges: Vec<Range<usize>> = templates(&batch.spans).collect();
         let before = self.counts;
         for range in ranges {
@@ -151,7 +151,7 @@ impl Step for FixMates {
         let lone = self.counts.lone - before.lone;
         let whole = self.counts.fixed - before.fixed + self.counts.doubled - before.doubled;
         self.lone.count(lone, lone + whole);
-        let Scratch { reads, texts } = &self.scratch;
+        let TemplateBuffers { reads, texts } = &self.scratch;
         let (mut reads, appends) = (reads.iter(), self.rules == Rules::Samtools);
         batch.rewrite(|_, record, out| {
             if let Some(read) = reads.next() {

@@ -1,12 +1,17 @@
-//! The rules of Picard 3.4.0 FixMateInformation (htsjdk 4.2, `SamPairUtil`), by reading and by running it.
+//! The rules of Picard 3.4.0 FixMateInformation (htsjdk 4.2, `SamPairUtil`), from its source and from runs.
 
 use readmill_record::{Batch, Flags, Span};
 
-use super::read::{Becomes, Outcome, Read, Texts};
+use super::read::{FieldChange, PlannedRead, TemplateOutcome, Texts};
 
-/// Tells the mates of a template of each other, and supplementary alignments of the other end's primary read.
-/// Secondary alignments and 0x2 stay as they are.
-pub(super) fn fix(reads: &mut [Read], batch: &Batch, spans: &[Span], texts: &mut Texts) -> Outcome {
+/// Sets the mate fields of a template's primary reads, and those of supplementary alignments from the other
+/// end's primary read. Secondary alignments and 0x2 do not change.
+pub(super) fn fix(
+    reads: &mut [PlannedRead],
+    batch: &Batch,
+    spans: &[Span],
+    texts: &mut Texts,
+) -> TemplateOutcome {
     let mut ends = [None, None];
     let mut paired = false;
     for (i, read) in reads.iter().enumerate().filter(|(_, read)| read.is(Flags::PAIRED)) {
@@ -17,15 +22,15 @@ pub(super) fn fix(reads: &mut [Read], batch: &Batch, spans: &[Span], texts: &mut
             _ => continue,
         };
         if ends[end].replace(i).is_some() {
-            return Outcome::Doubled;
+            return TemplateOutcome::Doubled;
         }
     }
     let (Some(first), Some(last)) = (ends[0], ends[1]) else {
-        return if paired { Outcome::Lone } else { Outcome::Single };
+        return if paired { TemplateOutcome::Lone } else { TemplateOutcome::Single };
     };
-    let mut cigar = |reads: &[Read], i: usize| texts.cigar(&reads[i], batch.record(spans[i]));
+    let mut cigar = |reads: &[PlannedRead], i: usize| texts.cigar(&reads[i], batch.record(spans[i]));
     let cigars = [first, last].map(|i| reads[i].is_mapped().then(|| cigar(reads, i)));
-    tell(reads, [first, last], &cigars);
+    link_mates(reads, [first, last], &cigars);
     for i in 0..reads.len() {
         if !(reads[i].is(Flags::PAIRED) && reads[i].is(Flags::SUPPLEMENTARY)) {
             continue;
@@ -38,15 +43,19 @@ pub(super) fn fix(reads: &mut [Read], batch: &Batch, spans: &[Span], texts: &mut
         read.point_at(place);
         read.set(Flags::MATE_UNMAPPED, !mapped);
         read.tlen = tlen;
-        read.mq = Becomes::Set(mapq);
-        read.mc = cigar.map_or(Becomes::Gone, Becomes::Set);
+        read.mq = FieldChange::Set(mapq);
+        read.mc = cigar.map_or(FieldChange::Gone, FieldChange::Set);
     }
-    Outcome::Fixed
+    TemplateOutcome::Fixed
 }
 
-/// Tells two primary reads of each other. Of two of which one is mapped, the other takes its place; of two that are not
-/// none has one.
-fn tell(reads: &mut [Read], [first, last]: [usize; 2], cigars: &[Option<std::ops::Range<usize>>; 2]) {
+/// Sets the mate fields of two primary reads. If only one is mapped, the other gets its position; if none is,
+/// none has a position.
+fn link_mates(
+    reads: &mut [PlannedRead],
+    [first, last]: [usize; 2],
+    cigars: &[Option<std::ops::Range<usize>>; 2],
+) {
     match [first, last].map(|i| reads[i].is_mapped()) {
         [true, false] => (reads[last].ref_id, reads[last].pos) = (reads[first].ref_id, reads[first].pos),
         [false, true] => (reads[first].ref_id, reads[first].pos) = (reads[last].ref_id, reads[last].pos),
@@ -62,20 +71,20 @@ fn tell(reads: &mut [Read], [first, last]: [usize; 2], cigars: &[Option<std::ops
         let read = &mut reads[i];
         read.point_at(place);
         read.set(Flags::MATE_UNMAPPED, !mapped);
-        read.mq = if mapped { Becomes::Set(mapq) } else { Becomes::Gone };
-        read.mc = cigar.clone().map_or(Becomes::Gone, Becomes::Set);
+        read.mq = if mapped { FieldChange::Set(mapq) } else { FieldChange::Gone };
+        read.mc = cigar.clone().map_or(FieldChange::Gone, FieldChange::Set);
     }
     let tlen = template_length(&reads[first], &reads[last]);
     reads[first].tlen = tlen;
     reads[last].tlen = tlen.wrapping_neg();
 }
 
-/// From the 5′ base of the first to that of the last, both counted; clips do not count.
-fn template_length(first: &Read, last: &Read) -> i32 {
+/// Returns the length from the 5′ base of the first to that of the last, inclusive; clips do not count.
+fn template_length(first: &PlannedRead, last: &PlannedRead) -> i32 {
     if !(first.is_mapped() && last.is_mapped()) || first.ref_id != last.ref_id {
         return 0;
     }
-    let five_prime = |read: &Read| {
+    let five_prime = |read: &PlannedRead| {
         let pos = i64::from(read.pos);
         if read.is(Flags::REVERSE) { pos + read.span - 1 } else { pos }
     };

@@ -1,4 +1,4 @@
-//! What becomes of a read: planned for a whole template, then written.
+//! The planned changes of a read, which are made for a whole template, then written.
 
 use std::ops::Range;
 
@@ -11,28 +11,28 @@ const MQ: Tag = *b"MQ";
 /// Score of the mate, for samtools markdup.
 const MS: Tag = *b"ms";
 
-/// What became of a template.
+/// The result for a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum TemplateOutcome {
     /// It has no mates.
     Single,
-    /// Mates were told of each other.
+    /// The mate fields were set.
     Fixed,
     /// A mate is missing.
     Lone,
-    /// It has two primary reads of one end, and was left as it is.
+    /// It has two primary reads of one end, and was not changed.
     Doubled,
 }
 
-/// What becomes of an optional field.
+/// The change of an optional field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Becomes<T> {
-    /// It stays as it is.
+pub(super) enum FieldChange<T> {
+    /// It does not change.
     #[default]
     Same,
-    /// It goes.
+    /// It is removed.
     Gone,
-    /// This.
+    /// It gets this value.
     Set(T),
 }
 
@@ -49,8 +49,8 @@ impl Texts {
         self.text.clear();
     }
 
-    /// Keeps the CIGAR of a read as text.
-    pub(super) fn cigar(&mut self, read: &Read, record: RecordRef<'_>) -> Range<usize> {
+    /// Appends the CIGAR of a read as text.
+    pub(super) fn cigar(&mut self, read: &PlannedRead, record: RecordRef<'_>) -> Range<usize> {
         let start = self.text.len();
         match &read.cigar {
             None => realign::write(record.cigar().ops(), &mut self.text),
@@ -63,8 +63,8 @@ impl Texts {
     }
 }
 
-/// What a read has, and will have. Positions are 0-based, -1 is none.
-pub(super) struct Read {
+/// A read with its planned changes. Positions are 0-based, -1 is none.
+pub(super) struct PlannedRead {
     pub(super) flags: u16,
     pub(super) ref_id: i32,
     pub(super) pos: i32,
@@ -76,18 +76,18 @@ pub(super) struct Read {
     pub(super) span: i64,
     /// Its new CIGAR, among [`Texts::ops`].
     pub(super) cigar: Option<Range<usize>>,
-    /// Whether NM, MD, CG and SM go.
+    /// Whether NM, MD, CG and SM are removed.
     pub(super) strips: bool,
-    pub(super) mq: Becomes<u8>,
+    pub(super) mq: FieldChange<u8>,
     /// The CIGAR of the mate, in [`Texts::text`].
-    pub(super) mc: Becomes<Range<usize>>,
-    pub(super) ms: Becomes<u32>,
+    pub(super) mc: FieldChange<Range<usize>>,
+    pub(super) ms: FieldChange<u32>,
 }
 
-impl Read {
-    /// A read as it is.
+impl PlannedRead {
+    /// Takes a read without changes.
     pub(super) fn of(record: RecordRef<'_>) -> Self {
-        Read {
+        PlannedRead {
             flags: record.flags().0,
             ref_id: record.ref_id(),
             pos: record.pos(),
@@ -98,9 +98,9 @@ impl Read {
             span: record.cigar().reference_length(),
             cigar: None,
             strips: false,
-            mq: Becomes::Same,
-            mc: Becomes::Same,
-            ms: Becomes::Same,
+            mq: FieldChange::Same,
+            mc: FieldChange::Same,
+            ms: FieldChange::Same,
         }
     }
 
@@ -120,19 +120,19 @@ impl Read {
         !self.is(Flags::SECONDARY | Flags::SUPPLEMENTARY)
     }
 
-    /// Tells it where its mate is, and on which strand.
+    /// Sets the position and strand of its mate.
     pub(super) fn point_at(&mut self, mate: (i32, i32, bool)) {
         (self.next_ref_id, self.next_pos) = (mate.0, mate.1);
         self.set(Flags::MATE_REVERSE, mate.2);
     }
 
-    /// Reference sequence, position and whether it is reverse: what its mate is told.
+    /// Returns reference sequence, position and whether it is reverse, for its mate.
     pub(super) fn place(&self) -> (i32, i32, bool) {
         (self.ref_id, self.pos, self.is(Flags::REVERSE))
     }
 
-    /// Appends the record as it will be. As samtools does it, fields are removed, and appended as wide integers; else
-    /// they stay in their places.
+    /// Appends the changed record. If `appends`, as in samtools, fields are removed, and appended as wide
+    /// integers; else they keep their places.
     pub(super) fn write(&self, record: RecordRef<'_>, texts: &Texts, appends: bool, out: &mut Vec<u8>) {
         let start = out.len();
         match &self.cigar {
@@ -168,20 +168,21 @@ impl Read {
     }
 }
 
-/// Type and bytes of an integer as `i`.
+/// Returns the type and bytes of an integer as `i`.
 fn wide(n: u32) -> Vec<u8> {
     let mut value = vec![b'i'];
     value.extend(n.to_le_bytes());
     value
 }
 
-/// Type and bytes of a mapping quality, which is one byte.
+/// Returns the type and bytes of a mapping quality, which is one byte.
 fn narrow(n: u32) -> Vec<u8> {
     u8::try_from(n).map_or_else(|_| wide(n), |n| vec![b'C', n])
 }
 
-impl<T> Becomes<T> {
-    /// Makes the field `tag` of the record that starts at `start` of `out`, and reaches to its end, what it becomes.
+impl<T> FieldChange<T> {
+    /// Applies the change to the field `tag` of the record that starts at `start` of `out` and reaches to its
+    /// end.
     fn write(
         &self,
         out: &mut Vec<u8>,
@@ -191,9 +192,9 @@ impl<T> Becomes<T> {
         value: impl FnOnce(&T) -> Vec<u8>,
     ) {
         let value = match self {
-            Becomes::Same => return,
-            Becomes::Gone => return edit::remove(out, start, tag),
-            Becomes::Set(it) => value(it),
+            FieldChange::Same => return,
+            FieldChange::Gone => return edit::remove(out, start, tag),
+            FieldChange::Set(it) => value(it),
         };
         let fields = start + RecordRef::new(&out[start..]).fields_start();
         if let Some(found) = tag::locate(&out[fields..], tag).filter(|_| appends) {

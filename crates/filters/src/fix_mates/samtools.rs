@@ -1,29 +1,30 @@
-//! The rules of samtools 1.24 `fixmate -m`, by reading `bam_mate.c` and by running it.
+//! The rules of samtools 1.24 `fixmate -m`, from `bam_mate.c` and from runs.
 
 use readmill_record::header::ReferenceSequence;
 use readmill_record::realign::Packed;
 use readmill_record::{Batch, Flags, RecordRef, Span};
 
-use super::read::{Becomes, Outcome, Read, Texts};
+use super::read::{FieldChange, PlannedRead, TemplateOutcome, Texts};
 use crate::clean_sam;
 
 /// Bases of a lower quality do not count in a read's score.
 const LEAST_QUALITY: u8 = 15;
 
-/// Sanitises the reads of a template, tells the first two primary ones of each other (each further one takes the
-/// second's place) and supplementary alignments of the other end's primary read. A lone primary read has no mate.
+/// Sanitises the reads of a template, sets the mate fields of the first two primary ones (each further one
+/// replaces the second), and those of supplementary alignments from the other end's primary read. A lone
+/// primary read has no mate.
 pub(super) fn fix(
-    reads: &mut [Read],
+    reads: &mut [PlannedRead],
     batch: &Batch,
     spans: &[Span],
     texts: &mut Texts,
     references: &[ReferenceSequence],
-) -> Outcome {
+) -> TemplateOutcome {
     for (read, &span) in reads.iter_mut().zip(spans) {
         sanitise(read, batch.record(span), texts, references);
     }
-    let mut pair = Pair { reads, batch, spans, texts };
-    let (mut previous, mut ends, mut outcome) = (None, [None, None], Outcome::Single);
+    let mut pair = TemplateReads { reads, batch, spans, texts };
+    let (mut previous, mut ends, mut outcome) = (None, [None, None], TemplateOutcome::Single);
     for i in 0..spans.len() {
         if !pair.reads[i].is_primary() {
             continue;
@@ -32,12 +33,14 @@ pub(super) fn fix(
         match previous {
             None => previous = Some(i),
             Some(previous) => {
-                pair.tell(previous, i);
-                outcome = Outcome::Fixed;
+                pair.link_mates(previous, i);
+                outcome = TemplateOutcome::Fixed;
             }
         }
     }
-    if let Some(read) = previous.filter(|_| outcome == Outcome::Single).map(|i| &mut pair.reads[i]) {
+    if let Some(read) =
+        previous.filter(|_| outcome == TemplateOutcome::Single).map(|i| &mut pair.reads[i])
+    {
         (read.next_ref_id, read.next_pos, read.tlen) = (-1, -1, 0);
         read.set(Flags::MATE_REVERSE | Flags::PROPER, false);
     }
@@ -47,28 +50,28 @@ pub(super) fn fix(
             continue;
         }
         if let Some(mate) = ends[usize::from(!read.is(Flags::LAST))] {
-            pair.point(mate, i);
+            pair.set_mate_fields(mate, i);
         }
     }
     let paired = pair.reads.iter().any(|read| read.is(Flags::PAIRED));
-    if outcome == Outcome::Single && paired { Outcome::Lone } else { outcome }
+    if outcome == TemplateOutcome::Single && paired { TemplateOutcome::Lone } else { outcome }
 }
 
 /// A template.
-struct Pair<'a> {
-    reads: &'a mut [Read],
+struct TemplateReads<'a> {
+    reads: &'a mut [PlannedRead],
     batch: &'a Batch,
     spans: &'a [Span],
     texts: &'a mut Texts,
 }
 
-impl Pair<'_> {
+impl TemplateReads<'_> {
     fn record(&self, i: usize) -> RecordRef<'_> {
         self.batch.record(self.spans[i])
     }
 
-    /// Tells two primary reads of each other.
-    fn tell(&mut self, a: usize, b: usize) {
+    /// Sets the mate fields of two primary reads.
+    fn link_mates(&mut self, a: usize, b: usize) {
         [a, b].into_iter().for_each(|i| self.reads[i].set(Flags::PAIRED, true));
         for (i, mate) in [(b, a), (a, b)] {
             if !self.reads[i].is_mapped() && self.reads[mate].is_mapped() {
@@ -76,20 +79,21 @@ impl Pair<'_> {
                     (self.reads[mate].ref_id, self.reads[mate].pos);
             }
         }
-        self.point(a, b);
-        self.point(b, a);
+        self.set_mate_fields(a, b);
+        self.set_mate_fields(b, a);
         let tlen = self.template_length(a, b);
         (self.reads[a].tlen, self.reads[b].tlen) = (tlen, tlen.wrapping_neg());
         if !self.may_be_proper(a, b) {
             [a, b].into_iter().for_each(|i| self.reads[i].set(Flags::PROPER, false));
         }
         let scores = [a, b].map(|i| score(self.record(i)));
-        self.reads[a].ms = Becomes::Set(scores[1]);
-        self.reads[b].ms = Becomes::Set(scores[0]);
+        self.reads[a].ms = FieldChange::Set(scores[1]);
+        self.reads[b].ms = FieldChange::Set(scores[0]);
     }
 
-    /// Tells read `i` of its mate. 0x8 is set and never cleared; an MQ that the mate has none for stays.
-    fn point(&mut self, mate: usize, i: usize) {
+    /// Sets the mate fields of read `i`. 0x8 is set and never cleared; MQ stays if the mate has no mapping
+    /// quality.
+    fn set_mate_fields(&mut self, mate: usize, i: usize) {
         let (place, mapped, mapq) =
             (self.reads[mate].place(), self.reads[mate].is_mapped(), self.reads[mate].mapq);
         let record = self.batch.record(self.spans[mate]);
@@ -98,16 +102,16 @@ impl Pair<'_> {
         let read = &mut self.reads[i];
         read.point_at(place);
         if mapped {
-            read.mq = Becomes::Set(mapq);
+            read.mq = FieldChange::Set(mapq);
         } else {
             read.set(Flags::MATE_UNMAPPED, true);
         }
         if let Some(cigar) = cigar {
-            read.mc = Becomes::Set(cigar);
+            read.mc = FieldChange::Set(cigar);
         }
     }
 
-    /// From the 5′ end of one to that of the other, ends being what lies between bases.
+    /// Returns the length from the 5′ end of one to that of the other; ends lie between bases.
     fn template_length(&self, a: usize, b: usize) -> i32 {
         let (a, b) = (&self.reads[a], &self.reads[b]);
         let unmapped = Flags::UNMAPPED | Flags::MATE_UNMAPPED;
@@ -128,24 +132,24 @@ impl Pair<'_> {
     }
 }
 
-/// The start of a forward read, the end of a reverse one, which has a base at least.
-fn five_prime(read: &Read) -> i64 {
+/// Returns the start of a forward read, the end of a reverse one, which has at least one base.
+fn five_prime(read: &PlannedRead) -> i64 {
     let pos = i64::from(read.pos);
     if read.is(Flags::REVERSE) { pos + read.span.max(1) } else { pos }
 }
 
-/// The sum of qualities of 15 or more. Where there are none, samtools counts 255 for each base.
+/// Returns the sum of qualities of 15 or more. Without qualities, samtools counts 255 for each base.
 fn score(record: RecordRef<'_>) -> u32 {
     let good = record.qual().iter().filter(|&&quality| quality >= LEAST_QUALITY);
     good.fold(0, |sum: u32, &quality| sum.wrapping_add(u32::from(quality)))
 }
 
-/// What samtools sanitises by default: reads without a place or beyond their sequence are unmapped, alignments end
-/// where their sequence does, unmapped reads have no CIGAR, MAPQ 0 and no NM, MD, CG, SM, and a CIGAR names no
-/// operator twice in a row, nor one without length. 1.24 clips wrongly where more than matches lies beyond the end;
-/// here it is what it is for `--clean-sam`.
+/// Sanitises as samtools does by default: reads without a position or beyond their sequence become unmapped,
+/// alignments end where their sequence does, unmapped reads have no CIGAR, MAPQ 0 and no NM, MD, CG, SM, and
+/// a CIGAR has no operator twice in a row, and none of length 0. 1.24 clips wrongly where other operators
+/// than matches lie beyond the end; here clipping is that of `--clean-sam`.
 fn sanitise(
-    read: &mut Read,
+    read: &mut PlannedRead,
     record: RecordRef<'_>,
     texts: &mut Texts,
     references: &[ReferenceSequence],
@@ -173,8 +177,8 @@ fn sanitise(
     }
 }
 
-/// Clips what hangs over; a read of which nothing is left is unmapped.
-fn trim(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts, overhang: i64) {
+/// Clips the overhang; a read of which no aligned base remains becomes unmapped.
+fn trim(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut Texts, overhang: i64) {
     let ops: Vec<Packed> = record.cigar().ops().map(|(op, n)| n << 4 | op).collect();
     let mut clipped = Vec::new();
     if clean_sam::clip_at_end(&ops, overhang, &mut clipped) {
@@ -188,8 +192,8 @@ fn trim(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts, overhang: i64
     }
 }
 
-/// Makes one operator of equal ones that follow each other, and drops those without length.
-fn unite(read: &mut Read, record: RecordRef<'_>, texts: &mut Texts) {
+/// Merges equal adjacent operators, and drops those of length 0.
+fn unite(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut Texts) {
     let is_plain = |mut ops: &mut dyn Iterator<Item = (u32, u32)>| {
         let mut last = u32::MAX;
         Iterator::all(&mut ops, |(op, n)| n > 0 && std::mem::replace(&mut last, op) != op)

@@ -1,6 +1,6 @@
-//! Answers of Picard 3.4.0 FixMateInformation and of samtools 1.24 `fixmate -m`, by running them.
+//! Compares with results of Picard 3.4.0 FixMateInformation and of samtools 1.24 `fixmate -m`.
 
-use super::super::stated::{applied, header};
+use super::super::testing::{applied, header};
 use super::*;
 
 const BASES: &str = "ACGTACGTAC";
@@ -28,7 +28,7 @@ fn fixed(rules: Rules, given: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_pair_is_told_of_its_mates() {
+fn mate_fields_of_a_pair_are_set() {
     let half = format!("147 d 50 60 10M = 5 -55/{HALF}");
     let given =
         ["99 d 5 60 10M = 50 55", &half, "2147 d 500 60 10M = 5 -55", "355 d 700 60 10M = 5 -55"];
@@ -76,7 +76,7 @@ impl Tlen for Vec<String> {
 }
 
 #[test]
-fn an_unmapped_read_stands_beside_its_mate() {
+fn an_unmapped_read_gets_the_position_of_its_mate() {
     let half = format!("133 * 0 0 * = 5 0/{HALF}");
     let given = ["73 d 5 60 10M = 5 0 MC:Z:5M MQ:i:3", &half];
     assert_eq!(

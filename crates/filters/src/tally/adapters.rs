@@ -1,4 +1,4 @@
-//! How many bases of reads are of adapters, as Picard MarkIlluminaAdapters (3.4.0) counts them.
+//! Counts the adapter bases of reads, as Picard MarkIlluminaAdapters (3.4.0) does.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use readmill_record::Tally;
 /// Counts reads by the number of bases from XT to their end.
 pub struct AdapterBases;
 
-/// Numbers of reads by bases of the adapter, the first one of it included.
+/// Numbers of reads by adapter bases, including the first one.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AdapterCounts(pub BTreeMap<i64, u64>);
 
 impl AdapterCounts {
-    /// Picard's metrics file; it names the command that wrote it, and when it `started`, in any form.
+    /// Formats Picard's metrics file, with the command line, and the date when it `started`, in any form.
     pub fn to_text(&self, command_line: &str, started: &str) -> String {
         let mut text = String::new();
         for comment in [command_line.to_owned(), format!("Started on: {started}")] {

@@ -1,4 +1,4 @@
-//! Numbers of reads by FLAG, as `samtools flagstat` (1.24) counts and words them.
+//! Numbers of reads by FLAG, in the text of `samtools flagstat` (1.24).
 
 use std::fmt::Write as _;
 
@@ -14,27 +14,27 @@ pub struct Flagstat;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlagstatCounts([[u64; ROWS.len()]; 2]);
 
-/// What a row counts, and the row whose number it is a share of.
-struct Row(&'static str, Option<usize>);
+/// The label of a row, and the row that its percentage refers to.
+struct RowLabel(&'static str, Option<usize>);
 
 /// The rows in the order in which they are written.
-static ROWS: [Row; 16] = [
-    Row("in total (QC-passed reads + QC-failed reads)", None),
-    Row("primary", None),
-    Row("secondary", None),
-    Row("supplementary", None),
-    Row("duplicates", None),
-    Row("primary duplicates", None),
-    Row("mapped", Some(TOTAL)),
-    Row("primary mapped", Some(PRIMARY)),
-    Row("paired in sequencing", None),
-    Row("read1", None),
-    Row("read2", None),
-    Row("properly paired", Some(PAIRED)),
-    Row("with itself and mate mapped", None),
-    Row("singletons", Some(PAIRED)),
-    Row("with mate mapped to a different chr", None),
-    Row("with mate mapped to a different chr (mapQ>=5)", None),
+static ROWS: [RowLabel; 16] = [
+    RowLabel("in total (QC-passed reads + QC-failed reads)", None),
+    RowLabel("primary", None),
+    RowLabel("secondary", None),
+    RowLabel("supplementary", None),
+    RowLabel("duplicates", None),
+    RowLabel("primary duplicates", None),
+    RowLabel("mapped", Some(TOTAL)),
+    RowLabel("primary mapped", Some(PRIMARY)),
+    RowLabel("paired in sequencing", None),
+    RowLabel("read1", None),
+    RowLabel("read2", None),
+    RowLabel("properly paired", Some(PAIRED)),
+    RowLabel("with itself and mate mapped", None),
+    RowLabel("singletons", Some(PAIRED)),
+    RowLabel("with mate mapped to a different chr", None),
+    RowLabel("with mate mapped to a different chr (mapQ>=5)", None),
 ];
 
 const TOTAL: usize = 0;
@@ -88,10 +88,10 @@ impl FlagstatCounts {
         add(OTHER_CONTIG_SURE, elsewhere && record.mapq() >= SURE);
     }
 
-    /// The text of `samtools flagstat`.
+    /// Returns the text of `samtools flagstat`.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
-        for (i, Row(name, of)) in ROWS.iter().enumerate() {
+        for (i, RowLabel(name, of)) in ROWS.iter().enumerate() {
             let [pass, fail] = self.0.map(|counts| counts[i]);
             let _ = write!(text, "{pass} + {fail} {name}");
             if let Some(of) = of {
@@ -104,7 +104,7 @@ impl FlagstatCounts {
     }
 }
 
-/// A share in percent; samtools divides numbers of 24 bits.
+/// Formats a share in percent; samtools divides numbers of 24 bits.
 fn percent(n: u64, of: u64) -> String {
     if of == 0 {
         return "N/A".to_string();

@@ -11,7 +11,7 @@ pub struct Idxstats {
 }
 
 impl Idxstats {
-    /// A count for reads under this header.
+    /// Creates the tally for reads under this header.
     pub fn new(header: &Header) -> Self {
         Idxstats { header: header.clone() }
     }
@@ -39,7 +39,7 @@ impl IdxstatsCounts {
         self.reads[0]
     }
 
-    /// The text of `samtools idxstats`: name, length in bases, mapped reads, unmapped reads.
+    /// Returns the text of `samtools idxstats`: name, length in bases, mapped reads, unmapped reads.
     pub fn to_text(&self) -> Vec<u8> {
         let digits = |n: u64| n.checked_ilog10().unwrap_or(0) as usize + 1;
         let line = |(reference, [mapped, unmapped]): (&ReferenceSequence, [u64; 2])| {

@@ -1,4 +1,4 @@
-//! What is learnt of reads in passing, one file each.
+//! Tallies, which count reads during a run, one file each.
 
 pub mod adapters;
 pub mod checksum;

@@ -1,4 +1,4 @@
-//! Adapters in reads, beside what Picard 3.4.0 MarkIlluminaAdapters says of them.
+//! Compares marked adapters with those of Picard 3.4.0 MarkIlluminaAdapters.
 //!
 //! Each line of `cases.txt` has the bases of both reads of a template, and XT of both; XT of both with
 //! `PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1`; XT of the first read alone; `-` where there is none. Lines follow each
@@ -29,8 +29,8 @@ fn rules(pruning: Option<Pruning>) -> AdapterRules {
     }
 }
 
-/// What is marked in reads of so many segments, in batches of 37 templates of which `in_flight` are marked before the first
-/// of them is settled.
+/// Returns the marks of reads of `segments` segments, in batches of 37 templates of which `in_flight` are
+/// marked before the first of them is pruned.
 fn marked(segments: usize, pruning: Option<Pruning>, in_flight: usize) -> Vec<Option<u32>> {
     let marker = Marker::new(&rules(pruning)).expect("rules");
     let (mut tally, kept) = (Tally::default(), Kept::default());
@@ -65,7 +65,7 @@ fn marked(segments: usize, pruning: Option<Pruning>, in_flight: usize) -> Vec<Op
     done
 }
 
-/// What Picard says in these columns.
+/// Returns Picard's marks in these columns.
 fn wanted(columns: &[usize]) -> Vec<Option<u32>> {
     let lines = lines();
     lines.iter().flat_map(|line| columns.iter().map(|&at| line[at].parse().ok())).collect()

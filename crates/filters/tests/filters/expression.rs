@@ -1,5 +1,5 @@
-//! The language of filter expressions, each piece with the answer that samtools 1.24's manual page, htslib's own
-//! tests (`test/test_expr.c`, `test/sam_filter`) or a run of it gives. Differences from samtools say so.
+//! The language of filter expressions, each part with the result of samtools 1.24's manual page, htslib's own
+//! tests (`test/test_expr.c`, `test/sam_filter`) or a run. Differences from samtools are noted.
 #![allow(clippy::unwrap_used)]
 
 mod language;
@@ -131,7 +131,7 @@ fn fields_are_numbers_or_texts_and_true_when_they_are_there() {
         "[XB]",
         "exists([XB])",
         "!![XB]",
-        "pow([NM], 2)", // 0, but true as the field is
+        "pow([NM], 2)", // 0, but true like the field
         "log([XF]) < 0",
         "default([NM], 7) == 0",
         "[NM] + [XF] == .5",
@@ -241,7 +241,7 @@ fn long_and_deep_expressions_do_not_exhaust_the_stack() {
     assert_eq!(of_both(&format!("{}1 == 151", "1+".repeat(150))), Ok([true, true]));
 }
 
-/// htslib's `test/sam_filter`: conditions of its kinds, on reads whose answers are seen at a glance.
+/// htslib's `test/sam_filter`: conditions of its kinds, on reads with obvious results.
 #[test]
 fn samtools_own_filter_tests() {
     let header = header();
@@ -305,7 +305,7 @@ fn no_text_makes_it_panic() {
     let tokens = "( ) [NM] [ZZ] [XB] \"a\" \" ' 1 -2 0x 1e . inf mapq qname qual flag. flag.dup + - * / % & | ^ ~ ! == != \
                   =~ !~ < <= > >= = && || , exists( default( pow( length( min( log( \"[\" \"*\" é \\ 99999999999999999999";
     let tokens: Vec<&str> = tokens.split(' ').collect();
-    let mut random = random::Random(5);
+    let mut random = random::ExpressionGenerator(5);
     let (header, mut evaluated) = (header(), 0);
     let reads = batch(&header, READS);
     for _ in 0..100_000 {

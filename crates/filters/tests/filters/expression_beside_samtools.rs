@@ -1,5 +1,5 @@
-//! Random expressions beside `samtools view -e`. Run it with
-//! `READMILL_SAMTOOLS=/path/to/samtools cargo test -p readmill-filters --test filters expression_beside_samtools -- --ignored`.
+//! Compares random expressions with `samtools view -e`. Run it with `READMILL_SAMTOOLS=/path/to/samtools
+//! cargo test -p readmill-filters --test filters expression_beside_samtools -- --ignored`.
 #![allow(clippy::unwrap_used)]
 
 use crate::expression::random;
@@ -7,7 +7,7 @@ use crate::expression::random;
 use std::path::Path;
 use std::process::Command;
 
-use random::Random;
+use random::ExpressionGenerator;
 use readmill_filters::expression::Expression;
 use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Stamp};
@@ -15,7 +15,7 @@ use readmill_record::{Batch, Header, Stamp};
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@SQ\tSN:c10\tLN:10000\n\
                       @RG\tID:g1\tLB:lib\n@RG\tID:g2\tSM:s\n";
 
-/// Names of the reads that samtools keeps; what it says if it fails.
+/// Returns the names of the reads that samtools keeps, or its error message.
 fn samtools(samtools: &Path, expression: &str, input: &Path) -> Result<Vec<String>, String> {
     let run = Command::new(samtools).args(["view", "--no-header", "-e", expression]).arg(input).output();
     let run = run.unwrap();
@@ -32,7 +32,7 @@ fn the_same_reads_are_kept() {
     let Some(program) = std::env::var_os("READMILL_SAMTOOLS") else { return };
     let count = std::env::var("READMILL_EXPRESSIONS").map_or(600, |count| count.parse().unwrap());
     let seed = std::env::var("READMILL_SEED").map_or(1, |seed| seed.parse().unwrap());
-    let mut random = Random(seed);
+    let mut random = ExpressionGenerator(seed);
     let lines: Vec<String> = (0..250).map(|i| random.record(&format!("r{i}"))).collect();
     let directory = tempfile::tempdir().unwrap();
     let input = directory.path().join("reads.sam");

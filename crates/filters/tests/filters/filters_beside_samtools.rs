@@ -1,5 +1,6 @@
-//! Filters of flags, read groups and fractions beside `samtools view`. Run it with
-//! `READMILL_SAMTOOLS=/path/to/samtools cargo test -p readmill-filters --test filters filters_beside_samtools -- --ignored`.
+//! Compares filters of flags, read groups and fractions with `samtools view`. Run it with
+//! `READMILL_SAMTOOLS=/path/to/samtools cargo test -p readmill-filters --test filters filters_beside_samtools
+//! -- --ignored`.
 #![allow(clippy::unwrap_used)]
 
 use crate::expression::random;
@@ -7,7 +8,7 @@ use crate::expression::random;
 use std::path::Path;
 use std::process::Command;
 
-use random::Random;
+use random::ExpressionGenerator;
 use readmill_filters::{ByFlags, FlagRules, InReadGroups, Subsample, in_read_groups};
 use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Flags, Header, Ledger, Prepaid, Stamp, Step};
@@ -15,7 +16,7 @@ use readmill_record::{Batch, Flags, Header, Ledger, Prepaid, Stamp, Step};
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@SQ\tSN:c10\tLN:10000\n\
                       @RG\tID:g1\tLB:lib\n@RG\tID:g2\tSM:s\n@CO\ttext\n";
 
-/// What samtools writes: lines of the header but `@PG`, and names of reads.
+/// Returns the output of samtools: lines of the header except `@PG`, and names of reads.
 fn samtools(arguments: &[&str], input: &Path) -> (String, Vec<String>) {
     let program = std::env::var_os("READMILL_SAMTOOLS").expect("READMILL_SAMTOOLS names a samtools");
     let run = Command::new(program)
@@ -31,7 +32,7 @@ fn samtools(arguments: &[&str], input: &Path) -> (String, Vec<String>) {
     (head, reads.iter().map(|line| line.split('\t').next().unwrap().to_string()).collect())
 }
 
-/// Names of the reads that a step leaves.
+/// Returns the names of the reads that a step keeps.
 fn left(mut step: impl Step, lines: &[String]) -> Vec<String> {
     let header = Header::parse(HEADER.as_bytes()).unwrap();
     let (mut parser, mut batch, mut raw) = (LineParser::new(&header), Batch::default(), Vec::new());
@@ -48,7 +49,7 @@ fn left(mut step: impl Step, lines: &[String]) -> Vec<String> {
 #[test]
 #[ignore = "needs samtools 1.24, named by READMILL_SAMTOOLS"]
 fn the_same_reads_are_kept() {
-    let mut random = Random(3);
+    let mut random = ExpressionGenerator(3);
     let lines: Vec<String> = (0..2000).map(|i| random.record(&format!("r{}", i / 2))).collect();
     let directory = tempfile::tempdir().unwrap();
     let input = directory.path().join("reads.sam");

@@ -1,5 +1,5 @@
-//! The text of `samtools stats` (1.24) for reads of every odd kind. The file was written by it; left out are the lines
-//! that name the program and the sections that we do not write.
+//! Compares with the text of `samtools stats` (1.24) for unusual reads of every kind. samtools wrote the
+//! file; the lines that name the program and the sections that we do not write are left out.
 #![allow(clippy::unwrap_used)]
 
 use readmill_filters::tally::Stats;
@@ -44,7 +44,7 @@ fn rows_are_those_of_samtools_however_the_reads_are_divided() {
 }
 
 #[test]
-fn order_is_what_we_are_told_unless_a_batch_shows_otherwise() {
+fn order_is_the_argument_unless_a_batch_is_out_of_order() {
     assert!(counted(Stats::new(false), 3).contains("is sorted:\t0\t# not sorted by coordinate"));
     let header = Header::parse(b"@SQ\tSN:c1\tLN:1000\n").unwrap();
     for (places, sorted) in [(["5", "5"], true), (["5", "4"], false)] {
@@ -62,7 +62,7 @@ fn order_is_what_we_are_told_unless_a_batch_shows_otherwise() {
 }
 
 #[test]
-fn memory_is_bounded_and_long_reads_are_said_to_be_cut_short() {
+fn memory_is_bounded_and_a_comment_says_that_rows_of_long_reads_are_missing() {
     assert!(Stats::bytes() < 8 << 20);
     let header = Header::parse(b"@SQ\tSN:c1\tLN:1000000\n").unwrap();
     let (mut parser, mut batch, mut raw) = (LineParser::new(&header), Batch::default(), Vec::new());

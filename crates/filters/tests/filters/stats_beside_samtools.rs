@@ -1,5 +1,6 @@
-//! The text of `samtools stats`, row by row. Run it with
-//! `READMILL_SAMTOOLS=/path/to/samtools READMILL_READS=reads.bam cargo test -p readmill-filters --test filters stats_beside_samtools -- --ignored`.
+//! Compares with the text of `samtools stats`, row by row. Run it with `READMILL_SAMTOOLS=/path/to/samtools
+//! READMILL_READS=reads.bam cargo test -p readmill-filters --test filters stats_beside_samtools --
+//! --ignored`.
 #![allow(clippy::unwrap_used)]
 
 use crate::expression::random;
@@ -7,7 +8,7 @@ use crate::expression::random;
 use std::path::Path;
 use std::process::Command;
 
-use random::Random;
+use random::ExpressionGenerator;
 use readmill_filters::tally::Stats;
 use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Stamp, Tally};
@@ -19,7 +20,7 @@ fn samtools(arguments: &[&str]) -> String {
     String::from_utf8(run.stdout).unwrap()
 }
 
-/// The rows that both write.
+/// Returns the rows that both write.
 fn shared(text: &str) -> Vec<&str> {
     let ours_alone = ["# This file", "# The command line"];
     let theirs_alone = [
@@ -44,7 +45,7 @@ fn shared(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !left_out(line)).collect()
 }
 
-/// Our text for reads in SAM, counted in batches of `size` by two counters that are merged.
+/// Returns our text for reads in SAM, counted in batches of `size` by two counters that are merged.
 fn ours(sam: &str, sorted: bool, size: usize) -> String {
     let (head, lines): (Vec<&str>, Vec<&str>) = sam.lines().partition(|line| line.starts_with('@'));
     let header = Header::parse(head.join("\n").as_bytes()).unwrap();
@@ -83,7 +84,7 @@ fn odd_reads() {
     let directory = tempfile::tempdir().unwrap();
     let input = directory.path().join("reads.sam");
     for seed in 1..=20 {
-        let mut random = Random(seed);
+        let mut random = ExpressionGenerator(seed);
         let head = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@SQ\tSN:c10\tLN:10000\n";
         // samtools stops at a mapped read without CIGAR; most reads of a file are not long
         let lines: Vec<String> =

@@ -1,6 +1,6 @@
 //! Fields of packed items.
 
-use super::Shape;
+use super::ItemLayout;
 use crate::location::Location;
 
 /// A field: where it starts, counted from the most significant bit of the first number, and its width.
@@ -8,8 +8,8 @@ use crate::location::Location;
 pub struct Field(pub usize, pub usize);
 
 impl Field {
-    /// Where the field stands in a shape, if it comes after the code.
-    pub fn behind_code<S: Shape>(self) -> Self {
+    /// Returns the field's place in a layout, if it comes after the code.
+    pub fn behind_code<S: ItemLayout>(self) -> Self {
         Field(self.0 + S::CODE, self.1)
     }
 }
@@ -34,7 +34,7 @@ pub fn put(item: &mut [u64], Field(at, width): Field, value: u64) {
 }
 
 /// Reads the code that starts at bit `at`, if the shape has one.
-pub fn get_code<S: Shape>(item: &[u64], at: usize) -> u128 {
+pub fn get_code<S: ItemLayout>(item: &[u64], at: usize) -> u128 {
     if S::CODE == 0 {
         return 0;
     }
@@ -42,20 +42,20 @@ pub fn get_code<S: Shape>(item: &[u64], at: usize) -> u128 {
 }
 
 /// Writes the code at bit `at`, if the shape has one.
-pub fn put_code<S: Shape>(item: &mut [u64], at: usize, code: u128) {
+pub fn put_code<S: ItemLayout>(item: &mut [u64], at: usize, code: u128) {
     if S::CODE > 0 {
         put(item, Field(at, 64), (code >> 64) as u64);
         put(item, Field(at + 64, 64), code as u64);
     }
 }
 
-/// Whether the first so many bits are equal.
+/// Whether the first `bits` bits are equal.
 pub fn same_prefix(a: &[u64], b: &[u64], bits: usize) -> bool {
     let (words, rest) = (bits / 64, bits % 64);
     a[..words] == b[..words] && (rest == 0 || a[words] >> (64 - rest) == b[words] >> (64 - rest))
 }
 
-/// `value` in so many bits, with a bias that keeps its order; what is beyond is cut off.
+/// Returns `value` in `width` bits, with a bias that keeps its order; out-of-range values are clamped.
 pub fn biased(value: i64, bias: i64, width: usize) -> u64 {
     (value + bias).clamp(0, (1 << width) - 1) as u64
 }
@@ -65,7 +65,7 @@ pub fn by_score(score: i16) -> u64 {
     (i32::from(i16::MAX) - i32::from(score)) as u64
 }
 
-/// Tile, x and y lie between this, below zero, and what is left of their bits.
+/// Tile, x and y start at this value below zero; their bits give the upper limit.
 const LOCATION_BIAS: i64 = 1 << 15;
 const TILE: usize = 20;
 const PIXEL: usize = 22;

@@ -1,7 +1,7 @@
 //! The 5′ end of a read: what fragments are compared by.
 
 use super::bits::{self, Field, get, put};
-use super::{Item, Shape};
+use super::{Item, ItemLayout};
 
 /// The 5′ end of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct End {
 }
 
 /// The presence of a paired end.
-pub type EndKey<S> = <S as Shape>::EndKey;
+pub type EndKey<S> = <S as ItemLayout>::EndKey;
 
 /// Positions reach below zero (clips) and are kept with this bias, in 34 bits.
 const BIAS: i64 = 1 << 33;
@@ -44,7 +44,7 @@ pub fn unpacked(bits: u64) -> i64 {
 }
 
 /// Writes an end and its code at the front of an item.
-pub fn put_end<S: Shape>(item: &mut [u64], end: &End, code: u128) {
+pub fn put_end<S: ItemLayout>(item: &mut [u64], end: &End, code: u128) {
     put(item, LIBRARY, end.library.into());
     put(item, REF, (end.ref_id + 1) as u64);
     put(item, PLACE, packed(end.five_prime));
@@ -53,7 +53,7 @@ pub fn put_end<S: Shape>(item: &mut [u64], end: &End, code: u128) {
 }
 
 /// The key of an end.
-pub fn end_key<S: Shape>(end: &End, code: u128) -> EndKey<S> {
+pub fn end_key<S: ItemLayout>(end: &End, code: u128) -> EndKey<S> {
     let mut key = EndKey::<S>::ZERO;
     put_end::<S>(key.as_mut(), end, code);
     key
@@ -70,6 +70,6 @@ pub fn end_locus(item: &[u64]) -> (i32, i64) {
 }
 
 /// The code of a paired end.
-pub fn end_code<S: Shape>(item: &EndKey<S>) -> u128 {
+pub fn end_code<S: ItemLayout>(item: &EndKey<S>) -> u128 {
     bits::get_code::<S>(item.as_ref(), END)
 }

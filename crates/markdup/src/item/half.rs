@@ -1,35 +1,35 @@
-//! A read whose mate has not been met, to be joined with it by name.
+//! A half: a read whose mate has not been seen, to be joined with it by name.
 
 use super::bits::{self, Field, get, get_code, put, put_code};
-use super::{End, Item, Read, Shape};
+use super::{End, Item, ItemLayout, ReadSummary};
 
 /// A half.
-pub type Half<S> = <S as Shape>::Half;
+pub type Half<S> = <S as ItemLayout>::Half;
 
-/// So many reference sequences can be told apart in a half.
+/// The number of reference sequences that a half can represent.
 pub const HALF_REFS: i32 = (1 << 27) - 4;
 
-/// What kind of record left a half.
+/// The kind of record that a half was made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum HalfKind {
     /// A mapped primary record with a mapped mate.
     Paired,
-    /// A mapped primary record that is judged alone.
+    /// A mapped primary record that is a single read.
     Alone,
     /// Another record of the template.
     Bystander,
 }
 
-/// In which order the halves of one name come.
+/// The order of the halves of one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum HalfOrder {
     /// That of a coordinate-sorted file, as Picard meets them.
     Place,
     /// That of the input.
     Input,
 }
 
-/// Bits of the name, which stand first.
+/// Bits of the name, which come first.
 const NAME: usize = 128;
 /// Bits of (reference sequence, position, strand), and of the number.
 const PLACE: usize = 59;
@@ -46,15 +46,15 @@ const BYSTANDER: u64 = (1 << 27) - 1;
 const ALONE: u64 = BYSTANDER - 1;
 const FIVE_PRIME_BIAS: i64 = 1 << 28;
 
-fn order_fields(order: Order) -> (Field, Field) {
+fn order_fields(order: HalfOrder) -> (Field, Field) {
     match order {
-        Order::Place => (Field(NAME, PLACE), Field(NAME + PLACE, ORDINAL)),
-        Order::Input => (Field(NAME + ORDINAL, PLACE), Field(NAME, ORDINAL)),
+        HalfOrder::Place => (Field(NAME, PLACE), Field(NAME + PLACE, ORDINAL)),
+        HalfOrder::Input => (Field(NAME + ORDINAL, PLACE), Field(NAME, ORDINAL)),
     }
 }
 
 /// Packs a read with the 128-bit hash of its name.
-pub fn half<S: Shape>(name: u128, read: &Read, kind: Kind, order: Order) -> Half<S> {
+pub fn half<S: ItemLayout>(name: u128, read: &ReadSummary, kind: HalfKind, order: HalfOrder) -> Half<S> {
     let mut item = Half::<S>::ZERO;
     let words = item.as_mut();
     (words[0], words[1]) = ((name >> 64) as u64, name as u64);
@@ -67,9 +67,9 @@ pub fn half<S: Shape>(name: u128, read: &Read, kind: Kind, order: Order) -> Half
     put(words, SCORE, bits::by_score(read.score));
     put(words, LOCATION, bits::by_location(read.location));
     let next = match kind {
-        Kind::Paired => bits::biased(read.next_ref_id.into(), 1, 27).min(ALONE - 1),
-        Kind::Alone => ALONE,
-        Kind::Bystander => BYSTANDER,
+        HalfKind::Paired => bits::biased(read.next_ref_id.into(), 1, 27).min(ALONE - 1),
+        HalfKind::Alone => ALONE,
+        HalfKind::Bystander => BYSTANDER,
     };
     put(words, NEXT, next);
     put(words, GROUP, read.read_group.into());
@@ -79,23 +79,28 @@ pub fn half<S: Shape>(name: u128, read: &Read, kind: Kind, order: Order) -> Half
 }
 
 /// The hash of its name.
-pub fn half_name<S: Shape>(item: &Half<S>) -> [u64; 2] {
+pub fn half_name<S: ItemLayout>(item: &Half<S>) -> [u64; 2] {
     let words = item.as_ref();
     [words[0], words[1]]
 }
 
-/// Unpacks a half; `library` tells that of a read group. It does not know how its template starts.
-pub fn half_read<S: Shape>(item: &Half<S>, order: Order, library: impl Fn(u16) -> u16) -> (Kind, Read) {
+/// Unpacks a half; `library` maps a read group to its library. A half does not store where its template
+/// starts.
+pub fn half_read<S: ItemLayout>(
+    item: &Half<S>,
+    order: HalfOrder,
+    library: impl Fn(u16) -> u16,
+) -> (HalfKind, ReadSummary) {
     let words = item.as_ref();
     let (place, ordinal) = order_fields(order);
     let place = get(words, place);
     let (kind, next_ref_id) = match get(words, NEXT) {
-        ALONE => (Kind::Alone, -1),
-        BYSTANDER => (Kind::Bystander, -1),
-        next => (Kind::Paired, next as i32 - 1),
+        ALONE => (HalfKind::Alone, -1),
+        BYSTANDER => (HalfKind::Bystander, -1),
+        next => (HalfKind::Paired, next as i32 - 1),
     };
     let read_group = get(words, GROUP) as u16;
-    let read = Read {
+    let read = ReadSummary {
         end: End {
             library: library(read_group),
             ref_id: (place >> 32) as i32 - 1,
@@ -109,8 +114,8 @@ pub fn half_read<S: Shape>(item: &Half<S>, order: Order, library: impl Fn(u16) -
         first_segment: get(words, FIRST_SEGMENT) == 1,
         next_ref_id,
         ordinal: get(words, ordinal),
-        lead: 0,
-        led: false,
+        template_offset: 0,
+        first_record_participates: false,
         code: get_code::<S>(words, CODE),
     };
     (kind, read)

@@ -1,15 +1,14 @@
 //! Read names of more vendors, with numbers as they are.
 
-use super::Location;
-use super::fields::{colons, split_last};
+use super::{Location, colons, split_last};
 
-/// Numbers from 0 that a tile can be.
+/// The number of possible tiles, from 0.
 const TILES: u64 = 1_015_808;
 
-/// What x and y can be.
+/// The valid range of x and y.
 const PIXELS: std::ops::RangeInclusive<i64> = -32_768..=4_161_535;
 
-/// As the table of the module has it.
+/// Parses a name by the formats in the module's table.
 pub fn location(qname: &[u8]) -> Option<Location> {
     let colons = colons(qname);
     let recent = || illumina(qname, colons.checked_sub(6)?);
@@ -17,7 +16,7 @@ pub fn location(qname: &[u8]) -> Option<Location> {
     recent().or_else(old).or_else(|| dnbseq(qname))
 }
 
-/// Lane, tile, x and y, then so many fields more. Behind y, barcodes and the like may also follow a sign.
+/// Parses lane, tile, x and y, then `more` fields. After y, barcodes and the like may also follow a sign.
 fn illumina(qname: &[u8], more: usize) -> Option<Location> {
     let mut name = qname;
     for _ in 0..more {
@@ -31,15 +30,16 @@ fn illumina(qname: &[u8], more: usize) -> Option<Location> {
     place(before, whole(tile)?, whole(x)?, then_a_sign(y)?)
 }
 
-/// Spots of a line, in our reading of DNBSEQ names.
+/// Spots of a line, as DNBSEQ names are interpreted here.
 const LINE: i64 = 1_000_000;
 
-/// What lies between the lines: more than any distance that is asked for.
+/// The distance between lines: more than any optical distance in use.
 const BETWEEN_LINES: i64 = 40_000;
 
-/// Flow cell, `L` and lane, `C` and column, `R` and row of the field of view (three digits each), perhaps `_`,
-/// and the number of the spot in the field of view. That is no coordinate: neighbours in one direction differ
-/// by one, and how many stand in a line is not told. It becomes x, and from a million on y as well.
+/// Flow cell, `L` and lane, `C` and column, `R` and row of the field of view (three digits each), perhaps
+/// `_`, and the number of the spot in the field of view. That is no coordinate: neighbours in one direction
+/// differ by one, and the number of spots in a line is unknown. The number becomes x, and from a million on y
+/// as well.
 fn dnbseq(qname: &[u8]) -> Option<Location> {
     let at = qname.windows(10).rposition(|window| {
         window[0] == b'L' && window[2] == b'C' && window[6] == b'R' && window[1].is_ascii_digit()
@@ -50,7 +50,7 @@ fn dnbseq(qname: &[u8]) -> Option<Location> {
     place(&qname[..at + 2], 1_000 * column + row, spot % LINE, spot / LINE * BETWEEN_LINES)
 }
 
-/// What stands before the tile, the tile and the rest as one location.
+/// Makes a location of the text before the tile, the tile, x and y.
 fn place(before: &[u8], tile: i64, x: i64, y: i64) -> Option<Location> {
     let tile = u64::try_from(tile).ok().filter(|&tile| tile < TILES)?;
     let moved = (xxhash_rust::xxh3::xxh3_64(before) % TILES + tile) % TILES;
@@ -58,18 +58,18 @@ fn place(before: &[u8], tile: i64, x: i64, y: i64) -> Option<Location> {
     Some(Location { tile: moved as i32, x: pixel(x)?, y: pixel(y)? })
 }
 
-/// A field that is nothing but an integer.
+/// Parses a field that is an integer as a whole.
 fn whole(field: &[u8]) -> Option<i64> {
     leading(field).filter(|(_, rest)| rest.is_empty()).map(|(value, _)| value)
 }
 
-/// The integer at the start of a field, if neither a letter nor a digit comes next.
+/// Parses the integer at the start of a field, if neither a letter nor a digit comes next.
 fn then_a_sign(field: &[u8]) -> Option<i64> {
     let (value, rest) = leading(field)?;
     (!rest.first().is_some_and(u8::is_ascii_alphanumeric)).then_some(value)
 }
 
-/// An optional minus and one to nine digits, and what follows.
+/// Parses an optional minus and one to nine digits; also returns the rest.
 fn leading(field: &[u8]) -> Option<(i64, &[u8])> {
     let (sign, digits) = match field.split_first() {
         Some((b'-', rest)) => (-1, rest),
@@ -91,7 +91,7 @@ fn leading(field: &[u8]) -> Option<(i64, &[u8])> {
 mod tests {
     use super::*;
 
-    /// The tile as it is, less what its lane moves it by.
+    /// Asserts the location of a name; `expected` has the tile before the offset of its lane.
     fn t(name: &str, expected: Option<(&str, i32, i32, i32)>) {
         let expected = expected.map(|(before, tile, x, y)| {
             let moved = xxhash_rust::xxh3::xxh3_64(before.as_bytes()) % TILES + tile as u64;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_tell_nothing() {
+    fn names_without_a_location() {
         t("021152_1-Z0059-0041234567", None);
         t("af84b0c1-6945-4323-9193-d9f6f2c38f9a", None);
         t("m64136_200621_234916/18/ccs", None);
@@ -168,7 +168,7 @@ mod tests {
             }
         }
         assert_eq!(tile(names[0]), tile("A0:1:F:1:1101:9:9:ACGT"));
-        // Stated, since places of reads must not change from release to release.
+        // Fixed, since locations of reads must not change from release to release.
         assert_eq!(tile(names[0]), 123_563);
     }
 }

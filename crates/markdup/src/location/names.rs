@@ -1,4 +1,4 @@
-//! How read names are read, and what a user writes for it.
+//! The formats of read names, and how users name them.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::{Location, full, picard};
 
-/// How read names are read.
+/// The format by which read names are parsed.
 #[derive(Clone, Debug, Default)]
 pub enum ReadNames {
-    /// They are not: no read has a location.
+    /// Names are not parsed: no read has a location.
     Off,
-    /// As by Picard 3.4 if nothing else is asked for: the last three of exactly five or seven fields between
-    /// colons are tile, x and y. In each an optional minus and digits count, and what follows does not;
-    /// a field without digits makes the name one without location. Numbers are cut to 16 signed bits, so x or
-    /// y of 40000 is -25536. Lanes and flow cells are not compared.
+    /// Picard 3.4's default: the last three of exactly five or seven fields between colons are tile, x and y.
+    /// In each an optional minus and digits count, and what follows does not; a field without digits makes
+    /// the name one without location. Numbers are cut to 16 signed bits, so x or y of 40000 is -25536. Lanes
+    /// and flow cells are not compared.
     #[default]
     Picard,
     /// By a regular expression for the whole name, whose groups 1 to 3 are tile, x and y: integers with an
@@ -23,19 +23,18 @@ pub enum ReadNames {
     /// is none, Picard keeps what it has, and so do we; it forgets the read group of such a read, which
     /// we keep.
     PicardRegex(Regex),
-    /// As the table of [`super`] has it, with numbers as they are. The tile is moved by a
-    /// hash of all that stands before it: tiles of one lane are always told apart, those of other lanes, runs
-    /// and flow cells but for one pair in a million. A number that is out of range makes a name one without
-    /// location.
+    /// The formats in the table of [`super`], with numbers unchanged. The tile is offset by a hash of
+    /// everything before it: tiles of one lane always differ, those of other lanes, runs and flow cells
+    /// collide for one pair in a million. A number that is out of range makes a name one without location.
     Full,
 }
 
-/// The text by which Picard's own command lines name its default.
+/// The text for the default in Picard's own command lines.
 const PICARD_DEFAULT: &str = "<optimized capture of last three ':' separated fields as numeric values>";
 
 impl ReadNames {
-    /// `null` for off, as in Picard; `picard`; `full`; anything else is a regular expression. Those of Java
-    /// that look around or refer back are refused.
+    /// `null` for off, as in Picard; `picard`; `full`; anything else is a regular expression. Java's
+    /// look-around and back references are refused.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "null" | "off" => return Ok(ReadNames::Off),
@@ -57,7 +56,7 @@ impl ReadNames {
         Ok(ReadNames::PicardRegex(regex))
     }
 
-    /// The location that a name tells.
+    /// Parses the location of a name; `None` if it has none.
     pub fn location(&self, qname: &[u8]) -> Option<Location> {
         match self {
             ReadNames::Off => None,
@@ -127,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn off_tells_nothing() {
+    fn off_gives_no_location() {
         assert_eq!(ReadNames::Off.location(b"M:1:1101:20:30"), None);
     }
 }

@@ -2,10 +2,10 @@
 
 use regex::bytes::Regex;
 
-use super::Location;
-use super::fields::{colons, split_last};
+use super::{Location, colons, split_last};
 
-/// As Picard 3.4 reads names by default. A name that starts with a colon counts one field less than it has.
+/// Parses a name as Picard 3.4 does by default. A name that starts with a colon counts one field less than it
+/// has.
 pub fn location(qname: &[u8]) -> Option<Location> {
     let leading = usize::from(qname.first() == Some(&b':'));
     if !matches!(colons(qname) + 1 - leading, 5 | 7) {
@@ -18,7 +18,7 @@ pub fn location(qname: &[u8]) -> Option<Location> {
     Some(Location { tile: part(tile)?, x: part(x)?, y: part(y)? })
 }
 
-/// An optional minus and digits; what follows is ignored, and 32 bits wrap.
+/// Parses an optional minus and digits; the rest is ignored, and 32 bits wrap.
 fn leading_int(field: &[u8]) -> Option<i32> {
     let (negative, digits) = match field.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -33,7 +33,7 @@ fn leading_int(field: &[u8]) -> Option<i32> {
     (count > 0).then_some(if negative { value.wrapping_neg() } else { value })
 }
 
-/// As Picard 3.4 reads names by READ_NAME_REGEX.
+/// Parses a name as Picard 3.4 does with READ_NAME_REGEX.
 pub fn by_regex(regex: &Regex, qname: &[u8]) -> Option<Location> {
     let groups = regex.captures(qname)?;
     let part = |group| {

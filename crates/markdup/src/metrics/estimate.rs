@@ -1,4 +1,5 @@
-//! How many molecules a library has (Lander and Waterman 1988, as Picard's DuplicationMetrics uses it).
+//! Estimates the number of molecules in a library (Lander and Waterman 1988, as Picard's DuplicationMetrics
+//! uses it).
 //!
 //! Of X molecules, N pairs drawn at random show C different ones, C / X = 1 - e^(-N / X). Picard halves an
 //! interval of X / C forty times and answers with its middle; the same is done here, in the same order of
@@ -11,8 +12,8 @@ use super::exp::exp;
 /// Halvings.
 const STEPS: usize = 40;
 
-/// The number of molecules, where so many pairs (without optical duplicates) show so many unique ones; none
-/// where there are no pairs or no duplicates.
+/// Estimates the number of molecules of a library with `pairs` pairs (without optical duplicates), of which
+/// `unique_pairs` are unique; `None` without pairs or duplicates.
 pub fn estimated_library_size(pairs: u64, unique_pairs: u64) -> Option<u64> {
     if pairs <= unique_pairs {
         return None;
@@ -41,7 +42,7 @@ pub fn estimated_library_size(pairs: u64, unique_pairs: u64) -> Option<u64> {
     Some((c * (low + high) / 2.0) as u64)
 }
 
-/// How many times as many unique pairs would be seen, were the library sequenced `times` as deep: `pairs`
+/// Returns the factor by which unique pairs would grow if the library were sequenced `times` as deep. `pairs`
 /// are all that were examined, optical duplicates among them (which Picard leaves out of the size alone).
 pub fn expected_yield(library_size: u64, times: f64, pairs: u64, unique_pairs: u64) -> f64 {
     let size = library_size as f64;

@@ -2,8 +2,8 @@
 //!
 //! One object. `libraries` has one object for each row of Picard's table, under the names of its columns in
 //! lower case; `estimated_library_size` may be null. Three objects hold the sizes of sets, under the names of
-//! Picard's histogram: a set's size in pairs, as text, and how many sets have it. Numbers are not rounded. Names may
-//! be added, never changed. It is written by hand: five kinds of value are no reason for a dependency.
+//! Picard's histogram: a set's size in pairs, as text, and how many sets have it. Numbers are not rounded.
+//! Names may be added, never changed. The writer is handmade: five kinds of value need no dependency.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use super::picard::COLUMNS;
 use super::{DuplicationMetrics, LibraryCounts};
 
 impl DuplicationMetrics {
-    /// The metrics as a JSON object over several lines. Bytes of names that are no UTF-8 are replaced.
+    /// The metrics as a JSON object over several lines. Bytes of names that are not UTF-8 are replaced.
     pub fn to_json(&self, command_line: &str, sample: &str) -> String {
         let libraries: Vec<String> =
             self.sorted().into_iter().map(|(name, counts)| library(name, counts)).collect();
@@ -54,20 +54,20 @@ fn sizes(sets: &BTreeMap<u64, u64>) -> String {
     object(sets.iter().map(|(size, sets)| (size.to_string(), sets.to_string())))
 }
 
-/// An object of names that need no escape and of values that are JSON already.
+/// Formats an object of names that need no escape and of values that are already JSON.
 fn object(members: impl Iterator<Item = (String, String)>) -> String {
     let members: Vec<String> = members.map(|(name, value)| format!("\"{name}\": {value}")).collect();
     format!("{{{}}}", members.join(", "))
 }
 
-/// A string (RFC 8259, section 7).
+/// Formats a string (RFC 8259, section 7).
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
             c if c < ' ' => {
-                // A string takes whatever is written.
+                // Writing to a string cannot fail.
                 let _ = write!(quoted, "\\u{:04x}", u32::from(c));
             }
             c => quoted.push(c),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_an_object_too() {
+    fn empty_metrics_are_an_object_too() {
         let nothing = DuplicationMetrics::default().to_json("", "");
         assert!(nothing.contains("\"libraries\": [],\n  \"all_sets\": {},"), "{nothing}");
     }

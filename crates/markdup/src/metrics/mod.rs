@@ -1,17 +1,17 @@
-//! How many duplicates there are, and of what kind: Picard's DuplicationMetrics as plain data.
+//! Counts of duplicates by kind: Picard's DuplicationMetrics as plain data.
 //!
-//! | what | file |
+//! | subject | file |
 //! |---|---|
-//! | how many molecules a library has, and what more sequencing would bring | [`estimate`] |
+//! | the number of molecules in a library, and the gain of deeper sequencing | [`estimate`] |
 //! | e^x, the same everywhere | [`exp`] |
 //! | numbers as Java writes them | [`number`] |
 //! | the file that Picard writes | [`picard`] |
 //! | the same as JSON | [`json`] |
 //!
-//! What is counted where (Picard 3.4.0): an unmapped record is unmapped, even if it is secondary; of the
-//! others a secondary or supplementary one is just that; the rest are paired, unless the record is
-//! single-end or its mate unmapped. Duplicates are counted among these last two kinds alone. Records are
-//! counted before any is removed.
+//! The categories (Picard 3.4.0): an unmapped record is unmapped, even if it is secondary; of the others a
+//! secondary or supplementary one is just that; the rest are paired, unless the record is single-end or its
+//! mate unmapped. Duplicates are counted among these last two kinds alone. Records are counted before any is
+//! removed.
 
 pub mod estimate;
 pub mod exp;
@@ -28,7 +28,7 @@ pub use estimate::{estimated_library_size, expected_yield};
 /// The library of reads whose read group is missing, unknown or names none, in Picard's words.
 pub const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
 
-/// Counts of one library, of records unless said otherwise.
+/// Counts of one library, in records where not stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LibraryCounts {
     /// Mapped primary records that are single-end, or whose mate is unmapped.
@@ -65,13 +65,13 @@ impl LibraryCounts {
         if examined == 0 { 0.0 } else { duplicates as f64 / examined as f64 }
     }
 
-    /// Pairs that are no duplicates.
+    /// Pairs that are not duplicates.
     pub fn unique_pairs(&self) -> u64 {
         self.pairs_examined().saturating_sub(self.pair_duplicates())
     }
 
-    /// How many molecules the library has, if pairs tell: see [`estimated_library_size`]. Optical
-    /// duplicates say nothing of the library and are left out.
+    /// Estimates the number of molecules in the library: see [`estimated_library_size`]. Optical duplicates
+    /// do not depend on the library and are left out.
     pub fn library_size(&self) -> Option<u64> {
         let pairs = self.pairs_examined().checked_sub(self.optical_pairs)?;
         estimated_library_size(pairs, self.unique_pairs())
@@ -89,19 +89,19 @@ impl LibraryCounts {
     }
 }
 
-/// How many sets of pairs there are of each size, in pairs, over all libraries. Single reads have none.
+/// The number of sets of each size, in pairs, over all libraries. Single reads are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetSizes {
     /// Sets by their size; a pair without duplicates is a set of 1.
     pub all: BTreeMap<u64, u64>,
     /// Sets with optical duplicates, by their number and 1 for the pair they are duplicates of.
     pub optical: BTreeMap<u64, u64>,
-    /// Sets by what is left of them without their optical duplicates.
+    /// Sets by their size without their optical duplicates.
     pub non_optical: BTreeMap<u64, u64>,
 }
 
 impl SetSizes {
-    /// Counts a set of so many pairs, so many of which are optical duplicates.
+    /// Counts a set of `pairs` pairs, of which `optical` are optical duplicates.
     pub fn count(&mut self, pairs: u64, optical: u64) {
         *self.all.entry(pairs).or_default() += 1;
         if pairs > optical {
@@ -123,7 +123,7 @@ impl SetSizes {
     }
 }
 
-/// What is known of the duplicates of a file. Its text forms are [`Self::to_picard`] and [`Self::to_json`].
+/// The metrics of a file. Its text forms are [`Self::to_picard`] and [`Self::to_json`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicationMetrics {
     /// Each library once, by name, in any order: all that the header's read groups have, reads or not, and

@@ -1,11 +1,11 @@
 //! Numbers as Java writes them into a metrics file.
 
-/// A number with at most six decimals, and none that are zero at the end: exactly what lies between two is
-/// rounded towards 0. `?` for what is no number, a minus before it for minus infinity.
+/// Formats a number with at most six decimals, without trailing zeros; exact ties are rounded towards 0. NaN
+/// and infinity are `?`, minus infinity `-?`.
 ///
-/// htsjdk's FormatUtil uses java.text.DecimalFormat, which takes the fewest digits that tell a number from
-/// its neighbours and rounds these as its exact binary value demands. Java 17 makes one exception: 5e-7, whose
-/// binary value is below the middle, becomes 0.000001.
+/// htsjdk's FormatUtil uses java.text.DecimalFormat, which takes the fewest digits that identify a number and
+/// rounds them by its exact binary value. Java 17 makes one exception: 5e-7, whose binary value is below the
+/// middle, becomes 0.000001.
 pub fn decimal(value: f64) -> String {
     let sign = if value.is_sign_negative() { "-" } else { "" };
     if !value.is_finite() {
@@ -20,7 +20,7 @@ pub fn decimal(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A number that is not whole, and not below 0, in millionths: the nearest, the lower one of two as near.
+/// Returns a number that is not an integer, and not negative, in millionths: the nearest, ties down.
 fn millionths(number: f64) -> u128 {
     let bits = number.to_bits();
     let exponent = (bits >> 52) as i32;
@@ -36,7 +36,7 @@ fn millionths(number: f64) -> u128 {
     whole + u128::from(2 * rest > 1 << halvings)
 }
 
-/// A whole number as Java's Double.toString writes it: `12.0`, and `1.25E7` from ten million on.
+/// Formats an integer as Java's Double.toString writes it: `12.0`, and `1.25E7` from ten million on.
 pub fn double(value: u64) -> String {
     if value < 10_000_000 {
         return format!("{value}.0");

@@ -1,8 +1,8 @@
 //! The metrics file of Picard MarkDuplicates 3.4, byte for byte.
 //!
 //! Comment lines, a table with a row for each library, and columns of numbers by key (in Picard's words a
-//! histogram): up to four, each only if it has any. `CoverageMult` is there if there is exactly one library
-//! and its size is known; its keys are how many times as deep the library is sequenced, those of the others
+//! histogram): up to four, each only if it is not empty. `CoverageMult` exists if there is exactly one
+//! library and its size is known; its keys are multiples of the sequencing depth, those of the others are
 //! sizes of sets.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,14 +25,14 @@ pub const COLUMNS: [&str; 10] = [
     "ESTIMATED_LIBRARY_SIZE",
 ];
 
-/// How many times as deep the library is sequenced, at most.
+/// The largest multiple of the sequencing depth.
 const DEEPEST: u64 = 100;
 
 /// A column of the histogram: its name, and texts by key.
-type Column = (&'static str, BTreeMap<u64, String>);
+type HistogramColumn = (&'static str, BTreeMap<u64, String>);
 
 impl DuplicationMetrics {
-    /// The metrics file, as Picard writes it where decimals have a point.
+    /// Formats the metrics file as Picard does in a locale with a decimal point.
     ///
     /// MultiQC takes the sample's name from what follows `INPUT=` or `--INPUT ` in `command_line`, if that
     /// holds `MarkDuplicates`, too; the table it finds by its class. `started` is a date in any form.
@@ -90,7 +90,7 @@ impl DuplicationMetrics {
     }
 
     /// The columns of the histogram that are not empty.
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self) -> Vec<HistogramColumn> {
         let sets = |sizes: &BTreeMap<u64, u64>| {
             sizes.iter().map(|(&size, sets)| (size, sets.to_string())).collect()
         };
@@ -102,12 +102,12 @@ impl DuplicationMetrics {
         if let [(_, counts)] = &self.libraries[..] {
             columns.insert(0, ("CoverageMult", yields(counts)));
         }
-        columns.retain(|(_, values): &Column| !values.is_empty());
+        columns.retain(|(_, values): &HistogramColumn| !values.is_empty());
         columns
     }
 }
 
-/// What stands after the library's name.
+/// Returns the values after the library's name.
 fn row(counts: &LibraryCounts) -> [String; 9] {
     [
         counts.unpaired_examined.to_string(),
@@ -122,7 +122,7 @@ fn row(counts: &LibraryCounts) -> [String; 9] {
     ]
 }
 
-/// What sequencing a library deeper would bring, by how many times; nothing if its size is not known.
+/// Returns the gain of sequencing a library deeper, by multiples of the depth; empty if its size is unknown.
 fn yields(counts: &LibraryCounts) -> BTreeMap<u64, String> {
     let Some(size) = counts.library_size() else {
         return BTreeMap::new();
@@ -135,6 +135,6 @@ fn yields(counts: &LibraryCounts) -> BTreeMap<u64, String> {
 
 /// Appends text.
 fn put(text: &mut Vec<u8>, more: std::fmt::Arguments<'_>) {
-    // Memory takes whatever is written.
+    // Writing to memory cannot fail.
     let _ = text.write_fmt(more);
 }

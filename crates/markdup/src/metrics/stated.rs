@@ -1,4 +1,5 @@
-//! Answers of Picard 3.4.0 and htsjdk on Java 17, x86-64: DuplicationMetrics.estimateLibrarySize, FormatUtil.format.
+//! Results of Picard 3.4.0 and htsjdk on Java 17, x86-64: DuplicationMetrics.estimateLibrarySize,
+//! FormatUtil.format.
 
 /// Pairs without optical duplicates, unique pairs, molecules.
 pub const SIZES: &[(u64, u64, u64)] = &[

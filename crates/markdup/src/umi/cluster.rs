@@ -1,6 +1,6 @@
-//! Which UMIs of one position are one molecule.
+//! Clusters the UMIs of one position into molecules.
 //!
-//! | method | whose | two near UMIs are linked |
+//! | method | origin | two near UMIs are linked |
 //! |---|---|---|
 //! | [`Method::Exact`] | `unique` of umi_tools 1.1.6, `identity` of fgumi 0.9.0 | never |
 //! | [`Method::Directional`] | `directional` of umi_tools | if one is seen up to (n + 1) / 2 times, the other n |
@@ -38,7 +38,7 @@ pub enum Method {
 
 /// A UMI of one position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct UmiCount {
     /// The UMI, which no other entry has.
     pub umi: Umi,
     /// Number of templates that have it.
@@ -66,12 +66,12 @@ impl Method {
     }
 }
 
-/// Gives each UMI of a position the index of its cluster's root: the most frequent UMI of the cluster,
-/// of several the first by its text.
+/// Returns, for each UMI of a position, the index of its cluster's root: the most frequent UMI of the
+/// cluster, of several the first by its text.
 ///
-/// Takes memory in proportion to the number of UMIs, and time in proportion to that of pairs
-/// that share a part ([`super::neighbours`]). The answer does not depend on the order of `seen`.
-pub fn cluster(seen: &[Seen], method: Method, edits: u32) -> Vec<u32> {
+/// Takes memory in proportion to the number of UMIs, and time in proportion to that of pairs that share a
+/// part ([`super::neighbours`]). The result does not depend on the order of `seen`.
+pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
     let mut roots: Vec<u32> = (0..seen.len() as u32).collect();
     if method == Method::Exact || edits == 0 || seen.len() < 2 {
         return roots;
@@ -84,7 +84,7 @@ pub fn cluster(seen: &[Seen], method: Method, edits: u32) -> Vec<u32> {
     let umis: Vec<Umi> = seen.iter().map(|seen| seen.umi).collect();
     let near = Neighbours::new(&umis, edits);
     let mut reached = vec![false; seen.len()];
-    let mut settled = vec![false; seen.len()];
+    let mut assigned = vec![false; seen.len()];
     let mut members = Vec::new();
     for seed in seeds {
         if reached[seed as usize] {
@@ -93,7 +93,7 @@ pub fn cluster(seen: &[Seen], method: Method, edits: u32) -> Vec<u32> {
         reach(seed, seen, method, &near, &mut reached, &mut members);
         if method == Method::Adjacency {
             members.sort_unstable_by_key(|&at| by_text(&seen[at as usize]));
-            divide(&members, &near, &mut settled, &mut roots);
+            divide(&members, &near, &mut assigned, &mut roots);
         } else {
             let root = members.iter().copied().min_by_key(|&at| by_text(&seen[at as usize]));
             members.iter().for_each(|&at| roots[at as usize] = root.unwrap_or(at));
@@ -103,19 +103,19 @@ pub fn cluster(seen: &[Seen], method: Method, edits: u32) -> Vec<u32> {
 }
 
 /// The order of roots, and in which most methods begin clusters.
-fn by_text(seen: &Seen) -> (Reverse<u64>, Umi) {
+fn by_text(seen: &UmiCount) -> (Reverse<u64>, Umi) {
     (Reverse(seen.count), seen.umi)
 }
 
 /// The order in which umi_tools begins clusters with `directional`.
-fn by_arrival(seen: &Seen) -> (Reverse<u64>, u64, Umi) {
+fn by_arrival(seen: &UmiCount) -> (Reverse<u64>, u64, Umi) {
     (Reverse(seen.count), seen.place, seen.umi)
 }
 
 /// Collects `seed` and what is linked to it, over any number of links, and not reached before.
 fn reach(
     seed: u32,
-    seen: &[Seen],
+    seen: &[UmiCount],
     method: Method,
     near: &Neighbours<'_>,
     reached: &mut [bool],
@@ -141,19 +141,19 @@ fn reach(
 /// Divides a group, most frequent first, among as many of its first members as it takes until each
 /// member is one of them or near one; each of those is a root, and takes what is near it and not taken
 /// yet.
-fn divide(members: &[u32], near: &Neighbours<'_>, settled: &mut [bool], roots: &mut [u32]) {
+fn divide(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], roots: &mut [u32]) {
     let (mut leads, mut covered) = (0, 0);
     while covered < members.len() {
         near.visit(members[leads], |other| {
-            covered += usize::from(!std::mem::replace(&mut settled[other as usize], true));
+            covered += usize::from(!std::mem::replace(&mut assigned[other as usize], true));
         });
         leads += 1;
     }
-    members[leads..].iter().for_each(|&at| settled[at as usize] = false);
-    for &lead in &members[..leads] {
-        near.visit(lead, |other| {
-            if !std::mem::replace(&mut settled[other as usize], true) {
-                roots[other as usize] = lead;
+    members[leads..].iter().for_each(|&at| assigned[at as usize] = false);
+    for &template_offset in &members[..leads] {
+        near.visit(template_offset, |other| {
+            if !std::mem::replace(&mut assigned[other as usize], true) {
+                roots[other as usize] = template_offset;
             }
         });
     }

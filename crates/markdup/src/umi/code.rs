@@ -23,20 +23,20 @@ const SYMBOLS: &[u8; 8] = b"?-ACGNT?";
 pub struct Umi(u128);
 
 impl Umi {
-    /// No UMI: what the empty text gives. It comes before all others.
+    /// No UMI, as the empty text gives it. It comes before all others.
     pub const NONE: Umi = Umi(0);
 
     /// Most symbols of a UMI, a dash between halves included.
     pub const MOST: usize = 42;
 
-    /// Packs a text. Lower case is taken as upper case, and `+`, which Illumina puts between two UMIs
-    /// in a read name, as the `-` that the SAM specification (optional fields, RX) puts there. Nothing
-    /// for other symbols, and for more than [`Umi::MOST`] of them.
+    /// Packs a text. Lower case counts as upper case, and `+`, which Illumina puts between two UMIs in a read
+    /// name, as the `-` that the SAM specification (optional fields, RX) puts there. `None` for other
+    /// symbols, and for more than [`Umi::MOST`] of them.
     pub fn parse(text: &[u8]) -> Option<Umi> {
         text.iter().try_fold(Umi::NONE, |umi, &symbol| umi.with(symbol))
     }
 
-    /// This UMI and one more symbol.
+    /// Returns this UMI with one more symbol.
     pub fn with(self, symbol: u8) -> Option<Umi> {
         let code = match symbol {
             b'-' | b'+' => DASH,
@@ -87,8 +87,8 @@ impl Umi {
         self.0 & !(self.0 >> 1) & !(self.0 >> 2) & LOWEST
     }
 
-    /// In how many symbols two UMIs differ; nothing for two of different [shapes](Umi::shape). `N`
-    /// differs from every base.
+    /// Returns the number of symbols in which two UMIs differ; `None` for two of different
+    /// [shapes](Umi::shape). `N` differs from every base.
     pub fn distance(self, other: Umi) -> Option<u32> {
         (self.shape() == other.shape()).then(|| occupied(self.0 ^ other.0).count_ones())
     }
@@ -102,13 +102,13 @@ impl Umi {
         differing == 0
     }
 
-    /// Its symbols from `from` up to `to`, at their places, and nothing elsewhere.
+    /// Returns its symbols from `from` up to `to`, at their places, and zeros elsewhere.
     pub(super) fn window(self, from: usize, to: usize) -> u128 {
         let upto = |at: usize| FILLED >> (BITS * at);
         self.0 & upto(from) & !upto(to)
     }
 
-    /// What stands before and after its only dash; either may be empty.
+    /// Returns the parts before and after its only dash; either may be empty.
     pub fn halves(self) -> Option<(Umi, Umi)> {
         let dashes = self.dashes();
         if dashes.count_ones() != 1 {
@@ -118,14 +118,14 @@ impl Umi {
         Some((Umi(self.window(0, at)), Umi(self.0 << (BITS * (at + 1)) & FILLED)))
     }
 
-    /// Two halves with a dash between them; nothing where that is longer than [`Umi::MOST`].
+    /// Returns two halves with a dash between them; `None` if that is longer than [`Umi::MOST`].
     pub fn joined(first: Umi, second: Umi) -> Option<Umi> {
         let length = first.len();
         let fits = length + 1 + second.len() <= Self::MOST;
         fits.then(|| Umi(first.0 | DASH << shift(length) | second.0 >> (BITS * (length + 1))))
     }
 
-    /// The halves in the other order: how the other strand of a duplex molecule has them.
+    /// Returns the halves in the other order, as the other strand of a duplex molecule has them.
     pub fn swapped(self) -> Option<Umi> {
         let (first, second) = self.halves()?;
         Umi::joined(second, first)
@@ -156,7 +156,7 @@ impl fmt::Debug for Umi {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Random, umi};
+    use super::super::testing::{SplitMix64, umi};
     use super::*;
 
     #[test]
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn numbers_are_as_the_texts() {
-        let random = &mut Random::new(1);
-        let text = |random: &mut Random| {
+        let random = &mut SplitMix64::new(1);
+        let text = |random: &mut SplitMix64| {
             let length = random.below(7);
             random.text(b"-ACGNT", length)
         };

@@ -1,9 +1,9 @@
 //! One code for both strands of a duplex molecule.
 //!
-//! Both strands of a molecule are read, and each end has a UMI of its own. A template's UMI has that
-//! of its first segment before the dash; so the same two stand in the one order in templates from one
-//! strand, and in the other order in those from the other. Normalised, the UMI of the lower end comes
-//! first. (fgbio 4, GroupReadsByUmi, and fgumi 0.9.0, group, both with the strategy `paired`.)
+//! Both strands of a molecule are read, and each end has a UMI of its own. A template's UMI has that of its
+//! first segment before the dash; so templates from the two strands have the same two UMIs in opposite
+//! orders. Normalised, the UMI of the lower end comes first. (fgbio 4, GroupReadsByUmi, and fgumi 0.9.0,
+//! group, both with the strategy `paired`.)
 
 use super::super::item::End;
 use super::code::Umi;
@@ -18,7 +18,7 @@ pub enum Strand {
 }
 
 impl Strand {
-    /// What follows the number of the molecule.
+    /// Returns the suffix of the molecule's number.
     pub fn suffix(self) -> &'static str {
         match self {
             Strand::A => "/A",
@@ -43,8 +43,8 @@ pub fn strand(first: &End, last: &End) -> Strand {
     if is_lower { Strand::A } else { Strand::B }
 }
 
-/// The UMI with that of the lower end first. Nothing where it has not exactly two halves, of which one
-/// or both may be empty.
+/// Returns the UMI with that of the lower end first; `None` if it does not have exactly two halves, of which
+/// one or both may be empty.
 pub fn normalise(umi: Umi, strand: Strand) -> Option<Umi> {
     match strand {
         Strand::A => umi.halves().map(|_| umi),

@@ -1,4 +1,4 @@
-//! Unique molecular identifiers (UMIs): which templates of one position come from one molecule.
+//! Unique molecular identifiers (UMIs), which say which templates of one position come from one molecule.
 //!
 //! | step | file |
 //! |---|---|
@@ -7,19 +7,19 @@
 //! | UMIs that are few edits from one, without comparing all with all | [`neighbours`] |
 //! | which UMIs of one position are one molecule | [`mod@cluster`] |
 //! | one code for both strands of a duplex molecule | [`duplex`] |
-//! | UMIs in the code of items | [`tell`] |
+//! | UMIs in the code of items | [`item_code`] |
 
 pub mod cluster;
 pub mod code;
 pub mod duplex;
+pub mod item_code;
 pub mod neighbours;
 pub mod source;
-pub mod tell;
 #[cfg(test)]
 mod testing;
 
-pub use cluster::{Method, Seen, cluster};
+pub use cluster::{Method, UmiCount, cluster};
 pub use code::Umi;
 pub use duplex::Strand;
+pub use item_code::Umis;
 pub use source::UmiSource;
-pub use tell::Umis;

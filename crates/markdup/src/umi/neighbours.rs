@@ -1,4 +1,4 @@
-//! UMIs that are few edits from one, without comparing all with all.
+//! Finds UMIs that are few edits from one, without comparing all with all.
 //!
 //! Two UMIs of one shape that differ in at most `edits` symbols, cut at the same places into `edits +
 //! 1` parts, have at least one part in common (the pigeonhole principle). So the UMIs are sorted by
@@ -6,33 +6,37 @@
 
 use super::code::Umi;
 
-/// So few UMIs are compared with all others.
+/// Up to this number, all UMIs are compared with all others.
 const FEW: usize = 24;
 
 /// Finds UMIs near one of a list. Takes `28 (edits + 1)` bytes a UMI.
 pub struct Neighbours<'a> {
     umis: &'a [Umi],
     edits: u32,
-    /// The UMIs by each of their parts. None where UMIs are few.
-    parts: Vec<Part>,
+    /// The UMIs by each of their parts. Empty where UMIs are few.
+    parts: Vec<PartIndex>,
 }
 
-/// The UMIs by one of their parts: those that share it, and the shape, stand together.
-struct Part {
+/// The UMIs by one of their parts: those that share it, and the shape, are adjacent.
+struct PartIndex {
     umis: Vec<Umi>,
     /// Their indices in the list.
     indices: Vec<u32>,
-    /// For each UMI of the list, where those start and end that share the part with it.
+    /// For each UMI of the list, the range of those that share the part with it.
     sharing: Vec<(u32, u32)>,
 }
 
 impl<'a> Neighbours<'a> {
-    /// For so many edits at most between neighbours.
+    /// Builds the index for neighbours of at most `edits` edits.
     pub fn new(umis: &'a [Umi], edits: u32) -> Self {
         let longest = umis.iter().map(|umi| umi.len()).max().unwrap_or(0);
-        // More parts than symbols are of no use: where so many edits are allowed, all are near.
+        // More parts than symbols are useless: with that many edits, all are near.
         let parts = if umis.len() <= FEW { 0 } else { longest.min(edits as usize) + 1 };
-        Neighbours { umis, edits, parts: (0..parts).map(|part| Part::new(umis, part, parts)).collect() }
+        Neighbours {
+            umis,
+            edits,
+            parts: (0..parts).map(|part| PartIndex::new(umis, part, parts)).collect(),
+        }
     }
 
     /// Visits the neighbours of a UMI, each at least once, itself among them.
@@ -56,7 +60,7 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-impl Part {
+impl PartIndex {
     fn new(umis: &[Umi], part: usize, parts: usize) -> Self {
         let key = |&at: &u32| {
             let umi = umis[at as usize];
@@ -71,18 +75,18 @@ impl Part {
             same.iter().for_each(|&at| sharing[at as usize] = (start, end));
             start = end;
         }
-        Part { umis: indices.iter().map(|&at| umis[at as usize]).collect(), indices, sharing }
+        PartIndex { umis: indices.iter().map(|&at| umis[at as usize]).collect(), indices, sharing }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Random, umi};
+    use super::super::testing::{SplitMix64, umi};
     use super::*;
 
     #[test]
     fn all_within_the_distance_are_found_and_no_others() {
-        let random = &mut Random::new(2);
+        let random = &mut SplitMix64::new(2);
         for (symbols, most) in [(&b"ACGT"[..], 6), (b"ACGTN-", 5), (b"AC", 12), (b"A-", 42)] {
             for (number, edits) in [(FEW, 1), (200, 0), (200, 1), (200, 2), (100, 5), (100, u32::MAX)] {
                 let umis = |_| {

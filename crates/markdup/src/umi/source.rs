@@ -88,7 +88,7 @@ impl UmiSource {
         }
     }
 
-    /// What one read says of the UMI of its template; [`Umi::NONE`] if nothing.
+    /// Returns one read's share of the UMI of its template; [`Umi::NONE`] if it has none.
     pub fn of(&self, record: RecordRef<'_>) -> Result<Umi> {
         match *self {
             UmiSource::Tag(tag) => in_field(record, tag),
@@ -102,13 +102,12 @@ impl UmiSource {
         }
     }
 
-    /// The UMI of a template, from what its first and its last segment say: `first-last` if both start
-    /// with a piece of it, else what either says, the first before the last. A segment that is not
-    /// there, or says nothing, counts as [`Umi::NONE`].
+    /// The UMI of a template, from the shares of its first and its last segment: `first-last` if both start
+    /// with a piece of it, else the first that exists. A missing segment counts as [`Umi::NONE`].
     pub fn of_template(&self, first: Umi, last: Umi) -> Umi {
         match self {
             UmiSource::Inline { first: 1.., second: 1.. } if !(first.is_empty() && last.is_empty()) => {
-                Umi::joined(first, last).unwrap_or_default() // it fits: `inline` saw to that
+                Umi::joined(first, last).unwrap_or_default() // it fits: `inline` checked the lengths
             }
             _ if first.is_empty() => last,
             _ => first,
@@ -116,7 +115,7 @@ impl UmiSource {
     }
 }
 
-/// The text of a field; nothing where there is no such field.
+/// Returns the UMI in a field; [`Umi::NONE`] without such a field.
 fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
     let Some(field) = record.field(tag) else { return Ok(Umi::NONE) };
     let place = || format!("in the field {}", String::from_utf8_lossy(&tag));
@@ -126,12 +125,12 @@ fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
     Umi::parse(field.value).ok_or_else(|| illegal(field.value, &place()).qname(record.qname()))
 }
 
-/// The text after the last `separator` of a read name.
+/// Returns the UMI after the last `separator` of a read name.
 ///
-/// Without a separator, only what stands after the last colon is looked at: there, what follows the
-/// last `_`, as umi_tools extract leaves it, or else the eighth field of eight, as bcl2fastq and BCL
-/// Convert leave it; `AC_GT` there is one UMI of two, as fastp leaves those of both reads. In all of these, BCL Convert puts `r` before a UMI that it reverse complemented;
-/// that is undone, so that such UMIs compare with others.
+/// Without a separator, only the text after the last colon is used: the part after the last `_`, as umi_tools
+/// extract writes it, or else the eighth field of eight, as bcl2fastq and BCL Convert write it; `AC_GT` there
+/// is one UMI of two, as fastp writes those of both reads. In all of these, BCL Convert puts `r` before a UMI
+/// that it reverse complemented; that is undone, so that such UMIs compare with others.
 pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
     let after = |text: &'_ [u8], separator| text.iter().rposition(|&b| b == separator).map(|at| at + 1);
     let start = match separator {
@@ -155,7 +154,7 @@ pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
     parsed.ok_or_else(|| illegal(text, "in the read name"))
 }
 
-/// Whether this is the UMI of one read, `_`, and that of the other, and not `_` and a UMI behind something else.
+/// Whether this is the UMI of one read, `_`, and that of the other, and not other text, `_` and a UMI.
 fn is_of_both_reads(field: &[u8]) -> bool {
     let mut parts = field.split(|&b| b == b'_');
     let mut is_umi = || {
@@ -164,7 +163,7 @@ fn is_of_both_reads(field: &[u8]) -> bool {
     is_umi() && is_umi() && parts.next().is_none()
 }
 
-/// A UMI of which parts are marked with `r` and reverse complemented, and may have `_` between them.
+/// Parses a UMI whose parts may be marked with `r`, for reverse complement, and joined by `_`.
 fn restored(text: &[u8]) -> Option<Umi> {
     let mut umi = Umi::NONE;
     for (number, part) in text.split(|b| b"+-_".contains(b)).enumerate() {
@@ -199,8 +198,8 @@ fn illegal(text: &[u8], place: &str) -> Error {
     Error::input(what).hint("say where UMIs are, such as tag:RX, or name:_ for after the last _")
 }
 
-/// The first `length` bases as sequenced, soft clips included. Nothing where SEQ has not so many or
-/// lacks the first ones, which a hard clip removed. Codes for several bases are `N`.
+/// Returns the first `length` bases as sequenced, soft clips included. [`Umi::NONE`] if SEQ is shorter or a
+/// hard clip removed the first ones. Codes for several bases are `N`.
 fn in_bases(record: RecordRef<'_>, length: usize) -> Umi {
     let is_reverse = record.flags().is_reverse();
     let (cigar, l_seq) = (record.cigar(), record.l_seq());

@@ -1,4 +1,4 @@
-//! What the tests of UMIs share.
+//! Helpers of the tests of UMIs.
 
 use super::code::Umi;
 
@@ -8,11 +8,11 @@ pub fn umi(text: &str) -> Umi {
 }
 
 /// Seeded random numbers (SplitMix64).
-pub struct Random(u64);
+pub struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     pub fn new(seed: u64) -> Self {
-        Random(seed)
+        SplitMix64(seed)
     }
 
     /// A number below `n`.
@@ -24,7 +24,7 @@ impl Random {
         (z ^ (z >> 31)) % n
     }
 
-    /// So many of these symbols.
+    /// Returns a random text of `length` of these symbols.
     pub fn text(&mut self, symbols: &[u8], length: u64) -> String {
         (0..length).map(|_| char::from(symbols[self.below(symbols.len() as u64) as usize])).collect()
     }

@@ -1,7 +1,8 @@
-//! Names of one run begin alike. What they share with one of them, the anchor, is left out of keys.
+//! Shortens the names in keys: names of one sequencing run share a prefix with one of them, the anchor, and
+//! keys leave it out.
 //!
-//! With A the nibbles of the anchor, n of them, and R those of a name, a key has one byte that says how
-//! R compares with A, then the nibbles of R from the first that differs on:
+//! With A the nibbles of the anchor, n of them, and R those of a name, a key has one byte for the comparison
+//! of R with A, then the nibbles of R from the first that differs on:
 //!
 //! | | byte | from |
 //! |---|---|---|
@@ -9,9 +10,9 @@
 //! | R begins with A | n | n |
 //! | R > A, alike for l nibbles | 2n - l | l |
 //!
-//! Of two names below the anchor, the one that leaves it earlier is the smaller; above it, the greater;
-//! and where both leave it at once, the nibbles decide. So the order is the same for every anchor.
-//! R never ends within A: its end is a symbol that A, being without its own, does not have.
+//! Of two names below the anchor, the one that differs from it earlier is the smaller; above it, the greater;
+//! and where both differ at the same nibble, the nibbles decide. So the order is the same for every anchor. R
+//! never ends within A: its end is a symbol that A, being without its own, does not have.
 
 use super::bits::Bits;
 use super::symbols::{Symbols, word};
@@ -19,28 +20,28 @@ use super::symbols::{Symbols, word};
 /// Most nibbles of an anchor, so that 2n fits a byte.
 const LIMIT: usize = 120;
 
-/// Stands behind the anchor: a nibble with which nothing continues what is read in one piece.
+/// The nibble after the anchor; no symbol continues with it.
 const NOTHING: u8 = 15;
 
-/// A name that others are compared with.
+/// The anchor: a name that others are compared with.
 pub struct Anchor {
-    /// The name, as far as it goes, and 16 bytes more.
+    /// The name up to the limit, and 16 bytes more.
     name: Vec<u8>,
-    /// For each number of leading bytes: the byte and the nibble at which the symbol starts that decides
-    /// what comes next. A number may go on after its last byte here, so that is the number itself.
+    /// For each count of leading bytes: the byte and the nibble where the deciding symbol starts. A number
+    /// may go on after its last byte here, so the deciding symbol is the number itself.
     starts: Vec<(u8, u8)>,
-    /// Nibbles, two a byte, and as many of [`NOTHING`] as a window may reach beyond.
+    /// Nibbles, two a byte, padded with [`NOTHING`] so that a window may reach beyond the end.
     nibbles: Vec<u8>,
     n: u32,
 }
 
 impl Anchor {
-    /// No name is shortened.
+    /// Creates the empty anchor, which shortens no name.
     pub fn none() -> Self {
         Self::new::<false>(b"")
     }
 
-    /// As many symbols of `name` as fit.
+    /// Creates an anchor from as many symbols of `name` as fit.
     pub fn new<const NATURAL: bool>(name: &[u8]) -> Self {
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
         let name = &name[..name.len().min(usize::from(u8::MAX))];
@@ -70,13 +71,13 @@ impl Anchor {
         Anchor { name, starts, nibbles, n }
     }
 
-    /// `count` nibbles from the one at `at` on.
+    /// Returns `count` nibbles from `at` on.
     fn window(&self, at: u32, count: u32) -> u64 {
         let bytes = self.nibbles[at as usize / 2..].first_chunk().copied().unwrap_or_default();
         u64::from_be_bytes(bytes) << (at % 2 * 4) >> (u64::BITS - 4 * count)
     }
 
-    /// Appends `name`, behind which a NUL and more may follow, as it compares with the anchor.
+    /// Appends `name`, relative to the anchor. A NUL and more bytes may follow the name.
     pub fn put<const NATURAL: bool>(&self, name: &[u8], key: &mut impl Bits) {
         let alike = shared(&self.name, name).min(self.starts.len() - 1);
         let (byte, nibble) = self.starts[alike];
@@ -102,7 +103,7 @@ impl Anchor {
     }
 }
 
-/// Appends the symbols that are left, the end included.
+/// Appends the remaining symbols, including the end.
 fn put_rest<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut impl Bits) {
     while !symbols.ended() && !key.is_full() {
         let (value, count) = symbols.next();
@@ -110,8 +111,8 @@ fn put_rest<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut im
     }
 }
 
-/// Number of leading bytes that are the same. They are compared by 16, as names of a run mostly have more
-/// than 16 in common and less than 32.
+/// Returns the number of equal leading bytes. They are compared 16 at a time, as names of a run mostly have
+/// more than 16 in common and less than 32.
 fn shared(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let mut alike = 0;
@@ -130,11 +131,11 @@ fn shared(a: &[u8], b: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::Key;
-    use super::super::bits::Head;
+    use super::super::bits::KeyHead;
     use super::*;
 
     fn key<const NATURAL: bool>(anchor: &[u8], name: &[u8]) -> Key {
-        let mut head = Head::default();
+        let mut head = KeyHead::default();
         Anchor::new::<NATURAL>(anchor).put::<NATURAL>(name, &mut head);
         head.key()
     }
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_says_how_a_name_leaves_the_anchor() {
+    fn a_key_has_the_difference_of_a_name_from_the_anchor() {
         // "a:12" is d61 c 3 4: six nibbles.
         let lexicographic = key::<false>;
         let (below, equal, above) = (b"a:1", b"a:12", b"a:20");

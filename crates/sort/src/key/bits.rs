@@ -1,4 +1,4 @@
-//! Full keys are written as bits, most significant first; what is kept of them differs.
+//! Writers of full keys, as bits, most significant first. They keep different parts.
 
 /// Bytes of a full key that a [`Key`] holds.
 const HEAD: usize = 15;
@@ -11,7 +11,7 @@ impl Key {
     /// Comes after every key.
     pub const LAST: Key = Key([u64::MAX; 2]);
 
-    /// The key that stands for a full key.
+    /// Returns the key of a full key.
     pub fn of(full: &[u8]) -> Self {
         let mut bytes = [0; HEAD + 1];
         let n = full.len().min(HEAD);
@@ -24,26 +24,26 @@ impl Key {
         Key([(bits >> 64) as u64, bits as u64])
     }
 
-    /// Whether the key says all there is to say.
+    /// Whether the key holds the whole full key.
     pub fn is_decided(self) -> bool {
         self.0[1] as u8 == 0
     }
 }
 
-/// Takes the bits of a full key.
+/// A writer of the bits of a full key.
 pub trait Bits {
     /// Appends the lowest `bits` (at most 64) of `value`, which has no others.
     fn put(&mut self, value: u64, bits: u32);
 
-    /// Whether whatever follows is of no interest.
+    /// Whether all further bits are ignored.
     fn is_full(&self) -> bool;
 
-    /// Appends text without NUL, and the end of it, which comes before every byte.
+    /// Appends text without NUL, and an end that sorts before every byte.
     fn put_text(&mut self, text: &[u8]) {
         self.put_bytes(text.iter().copied());
     }
 
-    /// The same for bytes other than 0.
+    /// Appends bytes other than 0, and the end.
     fn put_bytes(&mut self, bytes: impl Iterator<Item = u8>) {
         for byte in bytes {
             if self.is_full() {
@@ -55,7 +55,7 @@ pub trait Bits {
     }
 }
 
-/// Bits that numbers up to `largest` take.
+/// Returns the number of bits for numbers up to `largest`.
 pub fn bits_of(largest: u64) -> u32 {
     u64::BITS - largest.leading_zeros()
 }
@@ -64,19 +64,19 @@ const HEAD_BITS: u32 = 8 * HEAD as u32;
 
 /// Keeps the first 15 bytes.
 #[derive(Default)]
-pub struct Head {
+pub struct KeyHead {
     bits: u128,
     used: u32,
 }
 
-impl Head {
-    /// What was kept.
+impl KeyHead {
+    /// Returns the key.
     pub fn key(self) -> Key {
         Key::from_bits(self.bits << 8 | u128::from(self.used > HEAD_BITS))
     }
 }
 
-impl Bits for Head {
+impl Bits for KeyHead {
     #[inline]
     fn put(&mut self, value: u64, bits: u32) {
         debug_assert!(bits == 64 || value >> bits == 0);
@@ -96,35 +96,35 @@ impl Bits for Head {
     }
 }
 
-/// Keeps what follows the first 15 bytes.
-pub struct Rest<'a> {
+/// Keeps the bytes after the first 15.
+pub struct KeyTail<'a> {
     bytes: &'a mut Vec<u8>,
-    /// Bits that do not make a byte yet.
+    /// Bits of an incomplete byte.
     bits: u64,
     used: u32,
 }
 
-impl<'a> Rest<'a> {
-    /// Will leave them in `bytes`.
+impl<'a> KeyTail<'a> {
+    /// Creates a writer into `bytes`.
     pub fn new(bytes: &'a mut Vec<u8>) -> Self {
         bytes.clear();
-        Rest { bytes, bits: 0, used: 0 }
+        KeyTail { bytes, bits: 0, used: 0 }
     }
 
-    /// Forgets everything.
+    /// Resets the writer.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.used = 0;
     }
 
-    /// Pads the last byte, and leaves out what a [`Head`] keeps.
+    /// Pads the last byte, and removes the bytes that a [`KeyHead`] keeps.
     pub fn end(mut self) {
         self.put(0, (8 - self.used) % 8);
         self.bytes.drain(..self.bytes.len().min(HEAD));
     }
 }
 
-impl Bits for Rest<'_> {
+impl Bits for KeyTail<'_> {
     fn put(&mut self, value: u64, bits: u32) {
         if bits > 32 {
             self.put(value >> 32, bits - 32);
@@ -147,10 +147,10 @@ impl Bits for Rest<'_> {
 mod tests {
     use super::*;
 
-    /// Head and rest of the same bits.
+    /// Head and tail of the same bits.
     fn both(puts: &[(u64, u32)]) -> (Key, Vec<u8>) {
-        let (mut head, mut bytes) = (Head::default(), vec![9]);
-        let mut rest = Rest::new(&mut bytes);
+        let (mut head, mut bytes) = (KeyHead::default(), vec![9]);
+        let mut rest = KeyTail::new(&mut bytes);
         for &(value, bits) in puts {
             head.put(value, bits);
             rest.put(value, bits);
@@ -179,9 +179,9 @@ mod tests {
     #[test]
     fn both_agree_with_the_key_of_the_bytes() {
         let text = b"a text longer than fifteen bytes";
-        let (mut head, mut bytes) = (Head::default(), Vec::new());
+        let (mut head, mut bytes) = (KeyHead::default(), Vec::new());
         head.put_text(text);
-        let mut rest = Rest::new(&mut bytes);
+        let mut rest = KeyTail::new(&mut bytes);
         rest.put_text(text);
         rest.end();
         assert_eq!(head.key(), Key::of(text));

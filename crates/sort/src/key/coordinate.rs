@@ -1,7 +1,7 @@
 //! By position, as `samtools sort`.
 //!
-//! Reference sequence, with none last; position + 1; the record's own reverse bit. Nothing else: no
-//! name, no FLAG, and whether a read is mapped plays no part. (Read in samtools 1.24, `bam_sort.c`.)
+//! Reference sequence, with none last; position + 1; the record's own reverse bit. Nothing else counts: no
+//! name, no FLAG, not whether a read is mapped. (Read in samtools 1.24, `bam_sort.c`.)
 
 use readmill_record::{Header, RecordRef};
 
@@ -10,7 +10,7 @@ use super::bits::{Bits, bits_of};
 /// Bits of position + 1, which reaches 2^31, and of the strand.
 const POSITION_BITS: u32 = 33;
 
-/// Makes numbers of positions.
+/// Encodes positions as numbers.
 #[derive(Clone, Copy)]
 pub struct Coordinate {
     n_ref: u32,
@@ -18,13 +18,13 @@ pub struct Coordinate {
 }
 
 impl Coordinate {
-    /// Positions on the reference sequences of `header`.
+    /// Creates the encoder for the reference sequences of `header`.
     pub fn new(header: &Header) -> Self {
         let n_ref = header.n_ref().cast_unsigned();
         Coordinate { n_ref, bits: POSITION_BITS + bits_of(u64::from(n_ref)) }
     }
 
-    /// Position as a number.
+    /// Returns the position as a number.
     #[inline]
     pub fn number(self, record: RecordRef<'_>) -> u64 {
         let id = u32::try_from(record.ref_id()).unwrap_or(self.n_ref);
@@ -32,7 +32,7 @@ impl Coordinate {
         u64::from(id) << POSITION_BITS | position << 1 | u64::from(record.flags().is_reverse())
     }
 
-    /// Appends [`Coordinate::number`] in as many bits as the number of reference sequences takes.
+    /// Appends [`Coordinate::number`] in as many bits as the number of reference sequences needs.
     pub fn put(self, record: RecordRef<'_>, key: &mut impl Bits) {
         key.put(self.number(record), self.bits);
     }
@@ -40,7 +40,7 @@ impl Coordinate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Read, header};
+    use super::super::testing::{TestRead, header};
     use super::*;
 
     #[test]
@@ -59,7 +59,7 @@ mod tests {
         let numbers: Vec<u64> = in_order
             .iter()
             .map(|&(ref_id, pos, flags)| {
-                let raw = Read { ref_id, pos, flags, ..Read::default() }.raw();
+                let raw = TestRead { ref_id, pos, flags, ..TestRead::default() }.raw();
                 coordinate.number(RecordRef::new(&raw))
             })
             .collect();

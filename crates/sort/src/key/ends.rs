@@ -1,5 +1,6 @@
-//! The ends of a template as `samtools sort --template-coordinate` sees them: reference sequence, unclipped
-//! 5′ position, strand. Hard clips are passed over, only soft clips are counted. (samtools 1.24, `bam.c`)
+//! The ends of a template, as `samtools sort --template-coordinate` defines them: reference sequence,
+//! unclipped 5′ position, strand. Hard clips are ignored, only soft clips are counted. (samtools 1.24,
+//! `bam.c`)
 
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
 use readmill_record::tag::Field;
@@ -19,14 +20,14 @@ pub struct End {
 }
 
 impl End {
-    /// The end of what is not mapped, or not there.
+    /// The end of an unmapped or missing segment.
     pub const UNMAPPED: End = End { reference: u64::MAX, position: i64::MAX, reverse: false };
 
     fn new(ref_id: i32, position: i64, reverse: bool) -> Self {
         End { reference: (i64::from(ref_id) + 1).cast_unsigned(), position, reverse }
     }
 
-    /// That of the record itself.
+    /// Returns the end of the record itself.
     pub fn own(record: RecordRef<'_>) -> Self {
         let flags = record.flags();
         if flags.is_unmapped() {
@@ -41,7 +42,7 @@ impl End {
         End::new(record.ref_id(), position, reverse)
     }
 
-    /// That of its mate, whose CIGAR is in `field`.
+    /// Returns the end of its mate, whose CIGAR is in `field`.
     pub fn of_mate(record: RecordRef<'_>, field: Option<Field<'_>>) -> Result<Self> {
         let flags = record.flags();
         if !flags.is_paired() || flags.is_mate_unmapped() {
@@ -62,7 +63,7 @@ impl End {
     }
 }
 
-/// The value of a field of text, empty if there is none.
+/// Returns the value of a text field; empty without the field.
 pub fn text(field: Option<Field<'_>>) -> Result<&[u8]> {
     match field {
         None => Ok(b""),
@@ -75,14 +76,14 @@ pub fn text(field: Option<Field<'_>>) -> Result<&[u8]> {
     }
 }
 
-/// Bases soft-clipped before any operator that is not a clip.
+/// Returns the bases soft-clipped before any operator that is not a clip.
 fn soft_clip(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
     let clips = ops.take_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP);
     clips.filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| i64::from(n)).sum()
 }
 
-/// The operators of a CIGAR in text, read as samtools reads them: one without a number counts once, and a
-/// number without an operator does not.
+/// Parses the operators of a CIGAR in text as samtools does: an operator without a number counts once, and a
+/// number without an operator is ignored.
 fn operators(text: &[u8]) -> impl Iterator<Item = (u8, i64)> + '_ {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -96,13 +97,13 @@ fn operators(text: &[u8]) -> impl Iterator<Item = (u8, i64)> + '_ {
     })
 }
 
-/// Bases soft-clipped at the start of the mate.
+/// Returns the bases soft-clipped at the start of the mate.
 fn mate_clip(cigar: &[u8]) -> i64 {
     let clips = operators(cigar).take_while(|&(op, _)| op == b'S' || op == b'H');
     clips.filter(|&(op, _)| op == b'S').fold(0, |sum: i64, (_, n)| sum.saturating_add(n))
 }
 
-/// Bases from the mate's position to its end, those soft-clipped there included.
+/// Returns the bases from the mate's position to its end, including the soft-clipped ones there.
 fn mate_reach(cigar: &[u8]) -> i64 {
     let (mut reach, mut started) = (0i64, false);
     for (op, n) in operators(cigar) {
@@ -115,17 +116,17 @@ fn mate_reach(cigar: &[u8]) -> i64 {
     reach
 }
 
-/// Writes unclipped positions in few bits. Those far outside every reference sequence take 64 more.
+/// Encodes unclipped positions in few bits. Those far outside every reference sequence take 64 more.
 pub struct Positions {
     high: i64,
     bits: u32,
 }
 
 impl Positions {
-    /// How far outside a position is not yet far.
+    /// The distance outside a reference sequence that is still short.
     const MARGIN: i64 = 1 << 16;
 
-    /// Positions on the reference sequences of `header`.
+    /// Creates the encoder for the reference sequences of `header`.
     pub fn new(header: &Header) -> Self {
         let longest = header.references().iter().map(|reference| reference.length).max();
         let high = i64::from(longest.unwrap_or(0)) + Self::MARGIN;
@@ -146,7 +147,7 @@ impl Positions {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bits::{Head, Key};
+    use super::super::bits::{Key, KeyHead};
     use super::super::testing::header;
     use super::*;
 
@@ -154,7 +155,7 @@ mod tests {
     fn positions_near_the_reference_take_few_bits() {
         let positions = Positions::new(&header(1)); // -65,536 to 66,536: 18 bits
         let key = |position| {
-            let mut head = Head::default();
+            let mut head = KeyHead::default();
             positions.put(position, &mut head);
             head.key()
         };

@@ -1,9 +1,9 @@
 //! By position, and reads without a reference sequence by their smallest k-mer, as `samtools sort -M` with
 //! its defaults: k-mers of 20 bases, either strand, repeated bases kept. Read in 1.24, `bam_sort.c`.
 //!
-//! So reads of the same sequence come to stand together and compress well. For that they are edited
-//! too: a read whose smallest k-mer is on the other strand is reverse complemented, FLAG included; and
-//! every read without a reference sequence loses both positions and its template length.
+//! So reads of the same sequence become neighbours and compress well. They are also edited: a read whose
+//! smallest k-mer is on the other strand is reverse complemented, FLAG included; and every read without a
+//! reference sequence loses both positions and its template length.
 //!
 //! The key is that of the record before it is edited.
 
@@ -16,16 +16,16 @@ use super::coordinate::Coordinate;
 const K: usize = 20;
 const MASK: u64 = (1 << (2 * K)) - 1;
 
-/// Moves runs of one base away from the smallest numbers.
+/// Mask of k-mers, so that runs of one base do not have the smallest numbers.
 const MIX: u64 = 0xdead_7878_beef_7878 & MASK;
 
 /// Added to k-mers, so that reads without one, whose k-mer is -1, come before all others.
 const LEAD: u64 = 1 << 30;
 
-/// Place that the first base counts from. Later ones count less, those beyond it nothing.
+/// The value of the first base's place. Later places count less, those beyond it 0.
 const PLACES: i64 = 65535;
 
-/// Most that a place counts: that of a read without a k-mer.
+/// The largest value of a place: that of a read without a k-mer.
 const MOST: i64 = PLACES + K as i64 - 1;
 
 /// Writes positions and k-mers into keys.
@@ -36,7 +36,7 @@ pub struct Minimisers {
 }
 
 impl Minimisers {
-    /// Keys for a file with `header`.
+    /// Creates the encoder for a file with `header`.
     pub fn new(header: &Header) -> Self {
         let n_ref = u64::from(header.n_ref().cast_unsigned());
         Minimisers { coordinate: Coordinate::new(header), n_ref }
@@ -56,8 +56,8 @@ impl Minimisers {
     }
 }
 
-/// Appends `record` to `out` as it is written in this order. A read with a reference sequence is not
-/// changed.
+/// Appends `record` to `out` in the form that is written in this order. A read with a reference sequence is
+/// not changed.
 pub fn minimise(record: RecordRef<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(record.raw());
@@ -79,13 +79,13 @@ pub fn minimise(record: RecordRef<'_>, out: &mut Vec<u8>) {
 struct Minimiser {
     /// Two bits a base, mixed; -1 for a read shorter than a k-mer.
     kmer: u64,
-    /// Where it starts on its strand.
+    /// Its start on its strand.
     place: i64,
     reverse: bool,
 }
 
 impl Minimiser {
-    /// The first of the smallest, on the other strand only if that is smaller.
+    /// Returns the first of the smallest; one on the other strand only if that is smaller.
     fn of(record: RecordRef<'_>) -> Self {
         let (seq, length) = (record.seq(), record.l_seq());
         let none = Minimiser { kmer: u64::MAX, place: 1 - K as i64, reverse: false };
@@ -121,7 +121,7 @@ const COMPLEMENT_NUMBER: [u64; 16] = [0, 3, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 
 /// Complements in that alphabet as samtools 1.24 has them, where that of `=` is N and that of Y is Y.
 const COMPLEMENT: [u8; 16] = [15, 8, 4, 12, 2, 10, 6, 14, 1, 9, 10, 13, 3, 11, 7, 15];
 
-/// Turns SEQ and QUAL of `raw`, a copy of `record`, around.
+/// Reverse complements SEQ and reverses QUAL of `raw`, a copy of `record`.
 fn reverse_complement(record: RecordRef<'_>, raw: &mut [u8]) {
     let (seq, length) = (record.seq(), record.l_seq());
     let quals = record.fields_start() - length;
@@ -137,7 +137,7 @@ fn reverse_complement(record: RecordRef<'_>, raw: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Read, header};
+    use super::super::testing::{TestRead, header};
     use super::super::{Key, Keyer, Order};
     use super::*;
 
@@ -145,7 +145,7 @@ mod tests {
 
     /// An unplaced read with these bases, and qualities that count up.
     fn unplaced(bases: &str, flags: u16) -> Vec<u8> {
-        let mut raw = Read { ref_id: -1, pos: 70, next_pos: 9, flags, ..Read::default() }.raw();
+        let mut raw = TestRead { ref_id: -1, pos: 70, next_pos: 9, flags, ..TestRead::default() }.raw();
         raw[20..24].copy_from_slice(&(bases.len() as u32).to_le_bytes());
         raw[32..36].copy_from_slice(&77i32.to_le_bytes());
         let code = |base: &u8| CODES.iter().position(|code| code == base).unwrap() as u8;
@@ -204,7 +204,7 @@ mod tests {
         minimise(RecordRef::new(&odd), &mut out);
         assert_eq!((bases(RecordRef::new(&out)), out[48] & 15), (format!("T{SMALLEST}"), 5));
 
-        let placed = Read { pos: 70, next_pos: 9, ..Read::default() }.raw();
+        let placed = TestRead { pos: 70, next_pos: 9, ..TestRead::default() }.raw();
         let mut out = Vec::new();
         minimise(RecordRef::new(&placed), &mut out);
         assert_eq!(out, placed);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn unplaced_reads_follow_placed_ones_and_earlier_kmers_come_first() {
-        let late = Read { ref_id: 2, pos: i32::MAX, flags: 0x10, ..Read::default() }.raw();
+        let late = TestRead { ref_id: 2, pos: i32::MAX, flags: 0x10, ..TestRead::default() }.raw();
         let in_order = [
             late,
             unplaced("ACGT", 0),
@@ -231,7 +231,7 @@ mod tests {
     fn beyond_a_length_places_are_alike() {
         let far = |n: usize| format!("{}{SMALLEST}", "A".repeat(n));
         let key = |n| {
-            let (bases, mut head) = (far(n), super::super::bits::Head::default());
+            let (bases, mut head) = (far(n), super::super::bits::KeyHead::default());
             let raw = long(&bases);
             Minimisers::new(&header(1)).put(RecordRef::new(&raw), &mut head);
             head.key()
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn long(bases: &str) -> Vec<u8> {
-        let mut raw = Read { ref_id: -1, ..Read::default() }.raw();
+        let mut raw = TestRead { ref_id: -1, ..TestRead::default() }.raw();
         raw[20..24].copy_from_slice(&(bases.len() as u32).to_le_bytes());
         let code = |base: &u8| CODES.iter().position(|code| code == base).unwrap() as u8;
         for pair in bases.as_bytes().chunks(2) {

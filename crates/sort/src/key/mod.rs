@@ -1,12 +1,12 @@
-//! A record's place in an order as bytes: the smaller sorts first, equal keys keep input order.
+//! Sort keys: bytes of which the smaller sort first. Equal keys keep input order.
 //!
-//! A *full key* is a string of bits, padded with zeros to whole bytes. No full key of an order begins
-//! another, so comparing bytes is comparing keys, whatever follows. Beside each record lies a [`Key`],
-//! the first 15 bytes; the rest is made again from the record for the few that need it (`bits`).
+//! A *full key* is a string of bits, padded with zeros to whole bytes. No full key of an order is a prefix of
+//! another, so comparing bytes is comparing keys. Each record's entry has a [`Key`], the first 15 bytes; the
+//! tail is computed again from the record where it is needed (`bits`).
 //!
 //! | order | file |
 //! |---|---|
-//! | their names, and what the header says of them | `order` |
+//! | their names and header fields | `order` |
 //! | coordinate | `coordinate` |
 //! | natural, lexicographic | `name`, of `symbols`, shortened by `anchor` |
 //! | Picard's queryname | `queryname` |
@@ -32,10 +32,10 @@ mod value;
 use readmill_record::tag::Tag;
 use readmill_record::{Header, RecordRef, Result};
 
-use bits::{Bits, Head, Rest};
+use bits::{Bits, KeyHead, KeyTail};
 use coordinate::Coordinate;
 use minimiser::Minimisers;
-use name::{Names, Style};
+use name::{NameKeys, Style};
 use tag::ByTag;
 use template::Templates;
 
@@ -43,37 +43,37 @@ pub use bits::Key;
 pub use minimiser::minimise;
 pub use order::{HeaderOrder, Order, Within};
 
-/// Makes keys; one for all threads.
+/// Makes keys; all threads share it.
 pub struct Keyer {
     order: Order,
-    parts: Parts,
+    encoder: KeyEncoder,
 }
 
-/// What the keys of an order are made with.
-enum Parts {
+/// The encoder of an order's keys.
+enum KeyEncoder {
     Input,
     Coordinate(Coordinate),
-    Name(Names),
-    Queryname(Names),
+    Name(NameKeys),
+    Queryname(NameKeys),
     Tag(ByTag),
     Templates(Templates),
     Minimisers(Minimisers),
 }
 
 impl Keyer {
-    /// Makes keys of `order`. The header is the one that will be written.
+    /// Creates a keyer for `order`. The header is the one that will be written.
     pub fn new(order: Order, header: &Header) -> Self {
-        let parts = match order {
-            Order::Input => Parts::Input,
-            Order::Coordinate => Parts::Coordinate(Coordinate::new(header)),
-            Order::Natural => Parts::Name(Names::new(Style::Natural)),
-            Order::Lexicographic => Parts::Name(Names::new(Style::Lexicographic)),
-            Order::Queryname => Parts::Queryname(Names::new(Style::Lexicographic)),
-            Order::Tag { tag, within } => Parts::Tag(ByTag::new(tag, within, header)),
-            Order::TemplateCoordinate => Parts::Templates(Templates::new(header)),
-            Order::Minhash => Parts::Minimisers(Minimisers::new(header)),
+        let encoder = match order {
+            Order::Input => KeyEncoder::Input,
+            Order::Coordinate => KeyEncoder::Coordinate(Coordinate::new(header)),
+            Order::Natural => KeyEncoder::Name(NameKeys::new(Style::Natural)),
+            Order::Lexicographic => KeyEncoder::Name(NameKeys::new(Style::Lexicographic)),
+            Order::Queryname => KeyEncoder::Queryname(NameKeys::new(Style::Lexicographic)),
+            Order::Tag { tag, within } => KeyEncoder::Tag(ByTag::new(tag, within, header)),
+            Order::TemplateCoordinate => KeyEncoder::Templates(Templates::new(header)),
+            Order::Minhash => KeyEncoder::Minimisers(Minimisers::new(header)),
         };
-        Keyer { order, parts }
+        Keyer { order, encoder }
     }
 
     /// The order.
@@ -81,7 +81,7 @@ impl Keyer {
         self.order
     }
 
-    /// The optional field whose value decides.
+    /// Returns the optional field that is sorted by.
     pub fn field(&self) -> Option<Tag> {
         match self.order {
             Order::Tag { tag, .. } => Some(tag),
@@ -89,34 +89,38 @@ impl Keyer {
         }
     }
 
-    /// Gives the name that others are compared with, which shortens the keys of names that begin like
-    /// it. The order is the same with any. It counts only once, and only before the first key.
+    /// Sets the anchor, a name that shortens the keys of names with the same prefix. The order does not
+    /// depend on it. Only the first call counts, and only before the first key.
     pub fn set_anchor(&self, qname: &[u8]) {
-        let names = match &self.parts {
-            Parts::Name(names) | Parts::Queryname(names) => Some(names),
-            Parts::Tag(by_tag) => by_tag.names(),
-            Parts::Templates(templates) => Some(templates.names()),
-            Parts::Input | Parts::Coordinate(_) | Parts::Minimisers(_) => None,
+        let names = match &self.encoder {
+            KeyEncoder::Name(names) | KeyEncoder::Queryname(names) => Some(names),
+            KeyEncoder::Tag(by_tag) => by_tag.names(),
+            KeyEncoder::Templates(templates) => Some(templates.names()),
+            KeyEncoder::Input | KeyEncoder::Coordinate(_) | KeyEncoder::Minimisers(_) => None,
         };
         if let Some(names) = names {
             names.set_anchor(qname);
         }
     }
 
-    /// The key of a record. An error names what the order needs and the record lacks.
+    /// Returns the key of a record.
+    ///
+    /// # Errors
+    ///
+    /// If the record lacks something that the order needs.
     pub fn key(&self, record: RecordRef<'_>) -> Result<Key> {
-        if let Parts::Coordinate(coordinate) = &self.parts {
+        if let KeyEncoder::Coordinate(coordinate) = &self.encoder {
             return Ok(Key([coordinate.number(record), 0]));
         }
-        let mut head = Head::default();
+        let mut head = KeyHead::default();
         self.put(record, &mut head)?;
         Ok(head.key())
     }
 
-    /// The full key of `record` without its first 15 bytes, in place of what `into` held. Nothing for a
-    /// record that has no key.
+    /// Replaces `into` by the tail of the key: the full key without its first 15 bytes. It is empty for a
+    /// record without a key.
     pub fn tail(&self, record: RecordRef<'_>, into: &mut Vec<u8>) {
-        let mut rest = Rest::new(into);
+        let mut rest = KeyTail::new(into);
         if self.put(record, &mut rest).is_err() {
             rest.clear();
         }
@@ -124,14 +128,14 @@ impl Keyer {
     }
 
     fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) -> Result<()> {
-        match &self.parts {
-            Parts::Input => {}
-            Parts::Coordinate(coordinate) => coordinate.put(record, key),
-            Parts::Name(names) => names.put_read(record, key),
-            Parts::Queryname(names) => queryname::put(names, record, key),
-            Parts::Tag(by_tag) => by_tag.put(record, key),
-            Parts::Templates(templates) => templates.put(record, key)?,
-            Parts::Minimisers(minimisers) => minimisers.put(record, key),
+        match &self.encoder {
+            KeyEncoder::Input => {}
+            KeyEncoder::Coordinate(coordinate) => coordinate.put(record, key),
+            KeyEncoder::Name(names) => names.put_read(record, key),
+            KeyEncoder::Queryname(names) => queryname::put(names, record, key),
+            KeyEncoder::Tag(by_tag) => by_tag.put(record, key),
+            KeyEncoder::Templates(templates) => templates.put(record, key)?,
+            KeyEncoder::Minimisers(minimisers) => minimisers.put(record, key),
         }
         Ok(())
     }
@@ -139,11 +143,11 @@ impl Keyer {
 
 #[cfg(test)]
 mod tests {
-    use super::testing::{Read, header};
+    use super::testing::{TestRead, header};
     use super::*;
 
     fn key(keyer: &Keyer, qname: &[u8]) -> Key {
-        keyer.key(RecordRef::new(&Read { qname, ..Read::default() }.raw())).unwrap()
+        keyer.key(RecordRef::new(&TestRead { qname, ..TestRead::default() }.raw())).unwrap()
     }
 
     #[test]

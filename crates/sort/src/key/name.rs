@@ -21,18 +21,18 @@ pub enum Style {
 }
 
 /// Writes names into keys.
-pub struct Names {
+pub struct NameKeys {
     style: Style,
     anchor: OnceLock<Anchor>,
 }
 
-impl Names {
-    /// Names that compare in `style`.
+impl NameKeys {
+    /// Creates the encoder for names that compare in `style`.
     pub fn new(style: Style) -> Self {
-        Names { style, anchor: OnceLock::new() }
+        NameKeys { style, anchor: OnceLock::new() }
     }
 
-    /// Gives the name that others are compared with, unless there is one or a key was made.
+    /// Sets the anchor, unless there is one or a key was made.
     pub fn set_anchor(&self, name: &[u8]) {
         self.anchor.get_or_init(|| match self.style {
             Style::Natural => Anchor::new::<true>(name),
@@ -42,7 +42,7 @@ impl Names {
 
     /// Appends the name of `record`.
     pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) {
-        let name = &record.raw()[FIXED..]; // and all that follows its NUL
+        let name = &record.raw()[FIXED..]; // and everything after its NUL
         let anchor = self.anchor.get_or_init(Anchor::none);
         match self.style {
             Style::Natural => anchor.put::<true>(name, key),
@@ -65,14 +65,17 @@ impl Names {
 mod tests {
     use std::cmp::Ordering;
 
-    use super::super::testing::Read;
-    use super::super::{Key, bits::Head};
+    use super::super::testing::TestRead;
+    use super::super::{Key, bits::KeyHead};
     use super::*;
 
     fn key(style: Style, anchor: &[u8], qname: &[u8], flags: u16) -> Key {
-        let (names, mut head) = (Names::new(style), Head::default());
+        let (names, mut head) = (NameKeys::new(style), KeyHead::default());
         names.set_anchor(anchor);
-        names.put_read(RecordRef::new(&Read { qname, flags, ..Read::default() }.raw()), &mut head);
+        names.put_read(
+            RecordRef::new(&TestRead { qname, flags, ..TestRead::default() }.raw()),
+            &mut head,
+        );
         head.key()
     }
 

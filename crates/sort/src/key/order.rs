@@ -1,11 +1,11 @@
-//! Orders: what they are called, and what the header says of a file in one.
+//! Orders of reads, their names, and their fields in the header.
 
 use readmill_record::tag::Tag;
 
 /// An order of reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// As they came in.
+    /// Input order.
     Input,
     /// By position, as `samtools sort`.
     Coordinate,
@@ -39,7 +39,7 @@ pub enum Within {
     Lexicographic,
 }
 
-/// What @HD says of an order. A tag without a value is taken out.
+/// The fields of @HD for an order. A tag without a value is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderOrder {
     /// Sorting order.
@@ -65,9 +65,9 @@ const NAMED: [(&str, Order); 7] = [
 ];
 
 impl Order {
-    /// What samtools 1.24 writes of this order, Picard 3.4 of its queryname; nothing for the order of
-    /// the input, of which the header says what it said. `any_placed`: whether any read has a reference
-    /// sequence, which only [`Order::Minhash`] asks.
+    /// Returns the fields that samtools 1.24 writes for this order, and Picard 3.4 for its queryname; `None`
+    /// for input order, which keeps the header's fields. `any_placed`: whether any read has a reference
+    /// sequence; only [`Order::Minhash`] uses it.
     pub fn header(self, any_placed: bool) -> Option<HeaderOrder> {
         let (so, go, ss) = match self {
             Order::Input => return None,
@@ -93,7 +93,7 @@ impl Order {
         Some(HeaderOrder { so, go, ss })
     }
 
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> String {
         if let Order::Tag { tag: [a, b], within } = self {
             let within = match within {
@@ -107,7 +107,7 @@ impl Order {
         named.map_or_else(String::new, |named| named.0.to_string())
     }
 
-    /// The order called `text`.
+    /// Parses an order's name.
     pub fn parse(text: &str) -> Result<Self, String> {
         if let Some(named) = NAMED.iter().find(|named| named.0 == text) {
             return Ok(named.1);
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_read_as_they_are_said() {
+    fn names_are_parsed_and_shown() {
         let names = "none coordinate queryname natural lexicographic template-coordinate minhash \
                      tag:CB tag:X0:natural tag:RG:lexicographic";
         for name in names.split_whitespace() {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_says_what_samtools_says() {
+    fn the_header_has_the_fields_of_samtools() {
         let said = |name: &str, placed: bool| {
             let header = Order::parse(name).unwrap().header(placed)?;
             Some([header.so, header.go.unwrap_or("-"), header.ss.as_deref().unwrap_or("-")].join(" "))

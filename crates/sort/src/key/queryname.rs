@@ -4,18 +4,18 @@
 //! not secondary before secondary; not supplementary before supplementary; without `HI` before with it,
 //! and then its value. So a forward supplementary comes before the reverse primary of the same segment.
 //!
-//! htsjdk leaves three cases without a consistent order; here: paired records that are neither first nor
-//! last come before first, those that are both between first and last, and an `HI` that is not an integer
-//! counts as none.
+//! htsjdk leaves three cases without a consistent order; here: paired records that are neither first nor last
+//! come before first, those that are both between first and last, and an `HI` that is not an integer counts
+//! as missing.
 
 use readmill_record::{Flags, RecordRef};
 
 use super::bits::Bits;
-use super::name::Names;
+use super::name::NameKeys;
 use super::value;
 
 /// Appends the key of `record`.
-pub fn put(names: &Names, record: RecordRef<'_>, key: &mut impl Bits) {
+pub fn put(names: &NameKeys, record: RecordRef<'_>, key: &mut impl Bits) {
     names.put(record, key);
     let flags = record.flags();
     let segment = match (flags.is_paired(), flags.0 & (Flags::FIRST | Flags::LAST)) {
@@ -42,15 +42,19 @@ pub fn put(names: &Names, record: RecordRef<'_>, key: &mut impl Bits) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bits::Head;
+    use super::super::bits::KeyHead;
     use super::super::name::Style;
-    use super::super::testing::Read;
+    use super::super::testing::TestRead;
     use super::super::{Key, Keyer, Order};
     use super::*;
 
     fn key(qname: &[u8], flags: u16, fields: &[u8]) -> Key {
-        let (names, mut head) = (Names::new(Style::Lexicographic), Head::default());
-        put(&names, RecordRef::new(&Read { qname, flags, fields, ..Read::default() }.raw()), &mut head);
+        let (names, mut head) = (NameKeys::new(Style::Lexicographic), KeyHead::default());
+        put(
+            &names,
+            RecordRef::new(&TestRead { qname, flags, fields, ..TestRead::default() }.raw()),
+            &mut head,
+        );
         head.key()
     }
 
@@ -81,7 +85,7 @@ mod tests {
     #[test]
     fn names_compare_by_bytes() {
         let keyer = Keyer::new(Order::Queryname, &readmill_record::Header::default());
-        let key = |qname| keyer.key(RecordRef::new(&Read { qname, ..Read::default() }.raw()));
+        let key = |qname| keyer.key(RecordRef::new(&TestRead { qname, ..TestRead::default() }.raw()));
         assert!(key(b"x10").unwrap() < key(b"x9").unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! Names as symbols of whole nibbles, such that digits, which names mostly are, take one each.
+//! Encodes names as symbols of whole nibbles. Digits, which are most of a name, take one each.
 //!
 //! | symbol | lexicographic | natural |
 //! |---|---|---|
@@ -13,36 +13,36 @@
 //! Leading zeros of a number do not count: `x1` and `x01` are the same name. Bytes compare unsigned, and
 //! as in C a NUL ends a name.
 
-/// Symbols that were read at once, or a part of one: their nibbles, and how many; at most twelve.
-pub type Piece = (u64, u32);
+/// Symbols that are read at once, or a part of one: the nibbles, and their number, at most twelve.
+pub type Nibbles = (u64, u32);
 
-/// The longest number that is read in one piece.
+/// The longest number that is read at once.
 const SHORT: u32 = 10;
 
-/// Walks the symbols of a name.
+/// A cursor over the symbols of a name.
 pub struct Symbols<'a, const IS_NATURAL: bool> {
     name: &'a [u8],
     at: usize,
-    /// Digits of a long number still to come.
+    /// Remaining digits of a long number.
     digits: u32,
     ended: bool,
 }
 
 impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
-    /// The symbols of `name` from the one that starts at byte `at` on. Where a NUL ends it, more may follow
-    /// in the same slice; that is faster.
+    /// Starts at the symbol at byte `at` of `name`. If a NUL ends the name, more bytes may follow in the same
+    /// slice; that is faster.
     pub fn new(name: &'a [u8], at: usize) -> Self {
         Symbols { name, at, digits: 0, ended: false }
     }
 
-    /// Whether the end of the name was given out.
+    /// Whether the end of the name was returned.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// What comes next; after the last byte, the end.
+    /// Returns the next symbols; after the last byte, the end.
     #[inline]
-    pub fn next(&mut self) -> Piece {
+    pub fn next(&mut self) -> Nibbles {
         if IS_NATURAL && self.digits > 0 {
             return self.more_digits();
         }
@@ -62,9 +62,9 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         }
     }
 
-    /// A number and the colon or the end behind it; or how long the number is.
+    /// Reads a number and the colon or the end after it; or the symbol of a long number's length.
     #[inline]
-    fn number(&mut self) -> Piece {
+    fn number(&mut self) -> Nibbles {
         let word = word(self.name, self.at) ^ ZEROS;
         let length = up_to(word, 9);
         if length == 8 {
@@ -81,10 +81,10 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         ((value << (4 * more)) | (14 * u64::from(colon)), count + more)
     }
 
-    /// Up to eight of them, which are 2 to 12 as they are 0 to 10 above the byte `0`, and the end behind
-    /// fewer than eight.
+    /// Reads up to eight digits and colons, whose symbols are 2 to 12 as their bytes are 0 to 10 above `0`,
+    /// and the end after fewer than eight.
     #[inline]
-    fn digits_and_colons(&mut self) -> Piece {
+    fn digits_and_colons(&mut self) -> Nibbles {
         let word = word(self.name, self.at) ^ ZEROS;
         let length = up_to(word, 10);
         self.at += length as usize;
@@ -94,9 +94,9 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         (value << (4 * end), length + end)
     }
 
-    /// A number of eight digits or more, leading zeros included.
+    /// Reads a number of eight digits or more, including leading zeros.
     #[cold]
-    fn long_number(&mut self) -> Piece {
+    fn long_number(&mut self) -> Nibbles {
         let rest = &self.name[self.at..];
         let zeros = rest.iter().take_while(|&&byte| byte == b'0').count();
         let digits = rest[zeros..].iter().take_while(|byte| byte.is_ascii_digit()).count() as u32;
@@ -108,7 +108,7 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         short(if digits > 0 { self.more_digits().0 } else { 0 }, digits)
     }
 
-    fn more_digits(&mut self) -> Piece {
+    fn more_digits(&mut self) -> Nibbles {
         let n = self.digits.min(SHORT);
         let (from, to) = (self.at, self.at + n as usize);
         (self.at, self.digits) = (to, self.digits - n);
@@ -117,21 +117,21 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
     }
 }
 
-/// The symbol of a number of at most ten digits, given a nibble each.
+/// Returns the symbol of a number of at most ten digits, which have a nibble each.
 #[inline]
-fn short(nibbles: u64, digits: u32) -> Piece {
+fn short(nibbles: u64, digits: u32) -> Nibbles {
     (u64::from(digits + 2) << (4 * digits) | nibbles, digits + 1)
 }
 
 /// The same where zeros may be in front.
-fn trimmed(nibbles: u64) -> Piece {
+fn trimmed(nibbles: u64) -> Nibbles {
     short(nibbles, (u64::BITS - nibbles.leading_zeros()).div_ceil(4))
 }
 
-/// Eight times the byte `0`.
+/// Eight bytes `0`.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Eight bytes of `name` from the one at `at` on, the first lowest; zeros behind the last.
+/// Returns eight bytes of `name` from `at` on, the first lowest; zeros after the last.
 #[inline]
 pub fn word(name: &[u8], at: usize) -> u64 {
     match name.get(at..at + 8) {
@@ -146,7 +146,7 @@ fn last_word(name: &[u8], at: usize) -> u64 {
     rest.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Number of bytes before the first that is above `most`, which is less than 128.
+/// Returns the number of bytes before the first that is above `most`, which is less than 128.
 #[inline]
 fn up_to(word: u64, most: u64) -> u32 {
     // A byte above overflows into its highest bit, and from there at most into later bytes.
@@ -154,7 +154,7 @@ fn up_to(word: u64, most: u64) -> u32 {
     above.trailing_zeros() / 8
 }
 
-/// The lower nibbles of the first `length` bytes, of which there is at least one, side by side.
+/// Returns the lower nibbles of the first `length` bytes, at least one, packed.
 #[inline]
 fn first(word: u64, length: u32) -> u64 {
     let bytes = (word << (u64::BITS - 8 * length)).swap_bytes() & 0x0f0f_0f0f_0f0f_0f0f;

@@ -3,45 +3,45 @@
 //! Records without the field; then `A` by its byte; then arrays, all equal; then `Z` and `H` by their
 //! text; then numbers by their value, whatever their type. Equal ones by position, or by name.
 //!
-//! samtools gives NaN no place: it is neither equal to nor less than anything, itself included. Here all
-//! NaN are equal and last.
+//! samtools does not order NaN: it is neither equal to nor less than anything, itself included. Here all NaN
+//! are equal and last.
 
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{Header, RecordRef};
 
 use super::bits::Bits;
 use super::coordinate::Coordinate;
-use super::name::{Names, Style};
+use super::name::{NameKeys, Style};
 use super::order::Within;
 use super::value;
 
 /// Writes a field, then position or name, into keys.
 pub struct ByTag {
     tag: Tag,
-    within: Second,
+    within: TieBreak,
 }
 
-enum Second {
+enum TieBreak {
     Coordinate(Coordinate),
-    Name(Names),
+    Name(NameKeys),
 }
 
 impl ByTag {
-    /// Keys of `tag`, and of `within` where it is equal.
+    /// Creates the encoder for `tag`, and `within` where it is equal.
     pub fn new(tag: Tag, within: Within, header: &Header) -> Self {
         let within = match within {
-            Within::Coordinate => Second::Coordinate(Coordinate::new(header)),
-            Within::Natural => Second::Name(Names::new(Style::Natural)),
-            Within::Lexicographic => Second::Name(Names::new(Style::Lexicographic)),
+            Within::Coordinate => TieBreak::Coordinate(Coordinate::new(header)),
+            Within::Natural => TieBreak::Name(NameKeys::new(Style::Natural)),
+            Within::Lexicographic => TieBreak::Name(NameKeys::new(Style::Lexicographic)),
         };
         ByTag { tag, within }
     }
 
-    /// The names in keys, if there are any.
-    pub fn names(&self) -> Option<&Names> {
+    /// Returns the encoder of names, if keys have names.
+    pub fn names(&self) -> Option<&NameKeys> {
         match &self.within {
-            Second::Name(names) => Some(names),
-            Second::Coordinate(_) => None,
+            TieBreak::Name(names) => Some(names),
+            TieBreak::Coordinate(_) => None,
         }
     }
 
@@ -49,8 +49,8 @@ impl ByTag {
     pub fn put(&self, record: RecordRef<'_>, key: &mut impl Bits) {
         put_field(record.field(self.tag), key);
         match &self.within {
-            Second::Coordinate(coordinate) => coordinate.put(record, key),
-            Second::Name(names) => names.put_read(record, key),
+            TieBreak::Coordinate(coordinate) => coordinate.put(record, key),
+            TieBreak::Name(names) => names.put_read(record, key),
         }
     }
 }
@@ -71,8 +71,8 @@ fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
     }
 }
 
-/// Appends a number: as bits that compare as numbers do, and of those the lower 40 only where they are
-/// not all alike. They are 0 for integers up to 8192, and 1 for negative ones.
+/// Appends a number, as bits that compare as the numbers do. The lower 40 bits are left out where they are
+/// all equal. They are 0 for integers up to 8192, and 1 for negative ones.
 fn put_number(value: f64, key: &mut impl Bits) {
     let bits = (value + 0.0).to_bits(); // -0 is 0
     let place = match value {
@@ -92,11 +92,11 @@ fn put_number(value: f64, key: &mut impl Bits) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Read, header};
+    use super::super::testing::{TestRead, header};
     use super::super::{Key, Keyer, Order};
     use super::*;
 
-    fn key(within: Within, read: &Read<'_>) -> Key {
+    fn key(within: Within, read: &TestRead<'_>) -> Key {
         let keyer = Keyer::new(Order::Tag { tag: *b"XX", within }, &header(3));
         keyer.key(RecordRef::new(&read.raw())).unwrap()
     }
@@ -130,7 +130,7 @@ mod tests {
             b"XXf\x00\x00\x80\x7f", // inf
             b"XXf\x00\x00\xc0\x7f", // NaN
         ];
-        let reads = in_order.map(|fields| Read { fields, ..Read::default() });
+        let reads = in_order.map(|fields| TestRead { fields, ..TestRead::default() });
         for within in [Within::Coordinate, Within::Natural, Within::Lexicographic] {
             let keys: Vec<Key> = reads.iter().map(|read| key(within, read)).collect();
             assert!(keys.is_sorted_by(|a, b| a < b), "{keys:x?}");
@@ -148,8 +148,9 @@ mod tests {
         ];
         for fields in equal {
             for (&a, &b) in fields.iter().zip(fields.iter().cycle().skip(1)) {
-                let early = Read { fields: a, pos: 4, qname: b"x9", ..Read::default() };
-                let late = Read { fields: b, ref_id: -1, pos: 3, qname: b"x10", ..Read::default() };
+                let early = TestRead { fields: a, pos: 4, qname: b"x9", ..TestRead::default() };
+                let late =
+                    TestRead { fields: b, ref_id: -1, pos: 3, qname: b"x10", ..TestRead::default() };
                 assert!(key(Within::Coordinate, &early) < key(Within::Coordinate, &late));
                 assert!(key(Within::Natural, &early) < key(Within::Natural, &late));
                 assert!(key(Within::Lexicographic, &early) > key(Within::Lexicographic, &late));
@@ -160,7 +161,8 @@ mod tests {
     #[test]
     fn a_number_and_a_position_are_decided() {
         let keyer = Keyer::new(Order::parse("tag:XX").unwrap(), &header(200));
-        let raw = Read { fields: b"XXC\x09", ref_id: 199, pos: i32::MAX, ..Read::default() }.raw();
+        let raw =
+            TestRead { fields: b"XXC\x09", ref_id: 199, pos: i32::MAX, ..TestRead::default() }.raw();
         assert!(keyer.key(RecordRef::new(&raw)).unwrap().is_decided());
     }
 }

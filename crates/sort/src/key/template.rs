@@ -1,11 +1,11 @@
 //! By both ends of a template, as `samtools sort --template-coordinate`; read in 1.24, `bam_sort.c` and
 //! `bam.c`.
 //!
-//! A record knows two ends: its own, if it is mapped, and that of its mate, if that is. An end is
-//! reference sequence, unclipped 5′ position and strand. From 1.24 on hard clips are passed over and only
-//! soft clips are counted; versions up to 1.23 counted both, and order templates with hard clips
-//! otherwise. The lower end is the first; a record whose own end is not the lower one is the *upper* of
-//! its pair. Then records are ordered by
+//! A record knows two ends: its own, if it is mapped, and that of its mate, if that is. An end is reference
+//! sequence, unclipped 5′ position and strand. From 1.24 on hard clips are ignored and only soft clips are
+//! counted; versions up to 1.23 counted both, and order templates with hard clips differently. The lower end
+//! is the first; a record whose own end is not the lower one is the *upper* of its pair. Then records are
+//! ordered by
 //!
 //! 1. reference sequence of the first, then of the second end; an end that is not mapped is last,
 //! 2. position of the first, then of the second end,
@@ -15,8 +15,8 @@
 //! 6. name, byte by byte,
 //! 7. lower before upper.
 //!
-//! A mapped end whose reference sequence is -1, which a valid file does not have, comes first; samtools
-//! puts it before or after unmapped ones, whichever way its subtraction overflows.
+//! A mapped end whose reference sequence is -1, which is invalid, comes first; in samtools it is before or
+//! after unmapped ones, depending on an overflow.
 
 use std::collections::HashMap;
 
@@ -25,9 +25,9 @@ use readmill_record::{Header, RecordRef, Result};
 
 use super::bits::{Bits, bits_of};
 use super::ends::{End, Positions, text};
-use super::name::{Names, Style};
+use super::name::{NameKeys, Style};
 
-/// The fields that count.
+/// The fields in the key.
 const FIELDS: [Tag; 4] = [tag::MC, tag::RG, *b"CB", *b"MI"];
 
 /// Bits of the distance between ends that are near each other.
@@ -35,18 +35,18 @@ const NEAR_BITS: u32 = 10;
 
 /// Writes both ends of a template into keys.
 pub struct Templates {
-    /// Rank of the library of each read group that has one.
+    /// The rank of the library of each read group that has one.
     libraries: HashMap<Vec<u8>, u64>,
     library_bits: u32,
-    /// What an unmapped end has for a reference sequence.
+    /// The number of the reference sequence of an unmapped end.
     no_reference: u64,
     reference_bits: u32,
     positions: Positions,
-    names: Names,
+    names: NameKeys,
 }
 
 impl Templates {
-    /// Keys for a file with `header`.
+    /// Creates the encoder for a file with `header`.
     pub fn new(header: &Header) -> Self {
         let mut groups: HashMap<Vec<u8>, &[u8]> = HashMap::new();
         for line in header.lines_of(b"RG") {
@@ -65,12 +65,12 @@ impl Templates {
             no_reference,
             reference_bits: bits_of(no_reference),
             positions: Positions::new(header),
-            names: Names::new(Style::Lexicographic),
+            names: NameKeys::new(Style::Lexicographic),
         }
     }
 
-    /// The names in keys.
-    pub fn names(&self) -> &Names {
+    /// Returns the encoder of names.
+    pub fn names(&self) -> &NameKeys {
         &self.names
     }
 
@@ -91,7 +91,7 @@ impl Templates {
         Ok(())
     }
 
-    /// Appends both ends. The second is not before the first, and mostly near it.
+    /// Appends both ends. The second is not before the first, and usually near it.
     fn put_ends(&self, first: End, second: End, key: &mut impl Bits) {
         let reference = |end: End| end.reference.min(self.no_reference);
         key.put(reference(first), self.reference_bits);
@@ -123,7 +123,7 @@ impl Templates {
     }
 }
 
-/// The first of each of [`FIELDS`].
+/// Returns the first of each of [`FIELDS`].
 fn fields(record: RecordRef<'_>) -> [Option<Field<'_>>; FIELDS.len()] {
     let mut found = [None; FIELDS.len()];
     for field in record.fields() {
@@ -134,7 +134,7 @@ fn fields(record: RecordRef<'_>) -> [Option<Field<'_>>; FIELDS.len()] {
     found
 }
 
-/// A molecular identifier without the `/A` or `/B` that tells its strands apart.
+/// Returns a molecular identifier without the `/A` or `/B` of its strand.
 fn without_suffix(molecule: &[u8]) -> &[u8] {
     match molecule {
         [molecule @ .., b'/', _] => molecule,
@@ -147,7 +147,7 @@ fn signed(byte: u8) -> u8 {
     if byte < 0x80 { byte | 0x80 } else { byte - 0x80 + 1 }
 }
 
-/// Appends text that is mostly absent: a bit says so.
+/// Appends text that is usually missing: one bit says whether it exists.
 fn put_optional(text: &[u8], key: &mut impl Bits, each: impl Fn(u8) -> u8) {
     key.put(u64::from(!text.is_empty()), 1);
     if !text.is_empty() {
@@ -157,7 +157,7 @@ fn put_optional(text: &[u8], key: &mut impl Bits, each: impl Fn(u8) -> u8) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Read, header};
+    use super::super::testing::{TestRead, header};
     use super::super::{Key, Keyer, Order};
     use super::*;
 
@@ -171,7 +171,7 @@ mod tests {
         Header::parse(&text).unwrap()
     }
 
-    fn full(header: &Header, read: &Read<'_>) -> Result<(Key, Vec<u8>)> {
+    fn full(header: &Header, read: &TestRead<'_>) -> Result<(Key, Vec<u8>)> {
         let keyer = Keyer::new(Order::TemplateCoordinate, header);
         let (raw, mut tail) = (read.raw(), Vec::new());
         let key = keyer.key(RecordRef::new(&raw))?;
@@ -179,7 +179,7 @@ mod tests {
         Ok((key, tail))
     }
 
-    fn assert_in_order(header: &Header, reads: &[Read<'_>]) {
+    fn assert_in_order(header: &Header, reads: &[TestRead<'_>]) {
         let keys: Vec<_> = reads.iter().map(|read| full(header, read).unwrap()).collect();
         for (i, pair) in keys.windows(2).enumerate() {
             assert!(pair[0] < pair[1], "{i}: {pair:x?}");
@@ -187,16 +187,24 @@ mod tests {
     }
 
     /// A mapped read at `pos` whose mate is mapped at `next_pos`.
-    fn pair<'a>(flags: u16, pos: i32, next_pos: i32, fields: &'a [u8]) -> Read<'a> {
+    fn pair<'a>(flags: u16, pos: i32, next_pos: i32, fields: &'a [u8]) -> TestRead<'a> {
         let flags = PAIR | flags;
-        Read { flags, pos, next_ref_id: 0, next_pos, cigar: &[(0, 10)], fields, ..Read::default() }
+        TestRead {
+            flags,
+            pos,
+            next_ref_id: 0,
+            next_pos,
+            cigar: &[(0, 10)],
+            fields,
+            ..TestRead::default()
+        }
     }
 
     const MC: &[u8] = b"MCZ10M\0";
 
     #[test]
     fn parts_of_the_key_count_in_the_order_stated() {
-        let other = |ref_id, next_ref_id, pos| Read { ref_id, next_ref_id, ..pair(0, pos, 5, MC) };
+        let other = |ref_id, next_ref_id, pos| TestRead { ref_id, next_ref_id, ..pair(0, pos, 5, MC) };
         assert_in_order(
             &header(3),
             &[
@@ -205,7 +213,7 @@ mod tests {
                 pair(0, 4, 9, MC),
                 other(0, 1, 900),
                 other(0, 2, 2),
-                Read { flags: PAIR | 0x8, ..pair(0, 1, 7, b"") },
+                TestRead { flags: PAIR | 0x8, ..pair(0, 1, 7, b"") },
                 other(1, 1, 0),
                 other(-1, -1, 0).with_flags(PAIR | 0x4 | 0x8),
             ],
@@ -233,7 +241,7 @@ mod tests {
 
     #[test]
     fn of_ends_at_one_position_the_forward_one_is_first() {
-        let pair = |flags| Read { cigar: &[(0, 1)], ..pair(flags, 5, 5, b"MCZ1M\0") };
+        let pair = |flags| TestRead { cigar: &[(0, 1)], ..pair(flags, 5, 5, b"MCZ1M\0") };
         assert_in_order(
             &header(1),
             &[
@@ -247,9 +255,9 @@ mod tests {
 
     #[test]
     fn soft_clips_count_and_hard_clips_do_not() {
-        let at = |pos, cigar, flags| Read { cigar, flags, pos, ..Read::default() };
+        let at = |pos, cigar, flags| TestRead { cigar, flags, pos, ..TestRead::default() };
         let header = header(1);
-        let same = |a: Read<'_>, b: Read<'_>| {
+        let same = |a: TestRead<'_>, b: TestRead<'_>| {
             assert_eq!(full(&header, &a).unwrap(), full(&header, &b).unwrap());
         };
         same(at(10, &[(0, 5)], 0), at(14, &[(5, 9), (4, 3), (5, 1), (4, 1), (0, 5)], 0));
@@ -262,7 +270,7 @@ mod tests {
     #[test]
     fn libraries_cells_and_molecules_are_compared_as_stated() {
         let header = header_with("@RG\tID:a\tLB:zoo\n@RG\tID:b\tLB:ant\n@RG\tID:c\n@RG\tID:d\tLB:zoo\n");
-        let with = |fields| Read { fields, ..Read::default() };
+        let with = |fields| TestRead { fields, ..TestRead::default() };
         assert_in_order(
             &header,
             &[
@@ -285,7 +293,7 @@ mod tests {
 
     #[test]
     fn far_positions_keep_their_order() {
-        let at = |pos, cigar| Read { pos, cigar, ..Read::default() };
+        let at = |pos, cigar| TestRead { pos, cigar, ..TestRead::default() };
         let most = &[(4, (1 << 28) - 1); 40];
         assert_in_order(
             &header(1),

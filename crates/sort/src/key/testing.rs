@@ -2,8 +2,8 @@
 
 use readmill_record::{Header, edit};
 
-/// What the tests of orders say of a record.
-pub struct Read<'a> {
+/// A record of the tests of orders.
+pub struct TestRead<'a> {
     pub qname: &'a [u8],
     pub flags: u16,
     pub ref_id: i32,
@@ -14,9 +14,9 @@ pub struct Read<'a> {
     pub fields: &'a [u8],
 }
 
-impl Default for Read<'_> {
+impl Default for TestRead<'_> {
     fn default() -> Self {
-        Read {
+        TestRead {
             qname: b"r",
             flags: 0,
             ref_id: 0,
@@ -29,13 +29,13 @@ impl Default for Read<'_> {
     }
 }
 
-impl<'a> Read<'a> {
+impl<'a> TestRead<'a> {
     pub fn with_flags(self, flags: u16) -> Self {
-        Read { flags, ..self }
+        TestRead { flags, ..self }
     }
 
     pub fn with_qname(self, qname: &'a [u8]) -> Self {
-        Read { qname, ..self }
+        TestRead { qname, ..self }
     }
 
     /// The record as BAM stores it, without bases.

@@ -1,5 +1,5 @@
-//! Where the blocks of sorted output begin: a rule that looks at the bytes of records alone, and that whoever has only a
-//! range of them can follow.
+//! The borders of blocks in sorted output: the rule depends on the bytes of records alone, so it can be
+//! applied to a range of them.
 #![allow(clippy::unwrap_used)]
 
 use std::ops::Range;
@@ -11,10 +11,10 @@ use readmill_format::spill::Spill;
 use readmill_record::{Batch, Stamp, edit};
 use readmill_sort::{Cutter, Merge, PARTITION, Partition};
 
-use crate::merge::{Random, in_memory, sorter, sources};
+use crate::merge::{TestRng, in_memory, sorter, sources};
 
 /// A record of `len` bytes, at least 40.
-fn record(pos: usize, len: usize, random: &mut Random) -> Vec<u8> {
+fn record(pos: usize, len: usize, random: &mut TestRng) -> Vec<u8> {
     let mut raw = vec![0u8; 36];
     raw[8..12].copy_from_slice(&(pos as i32).to_le_bytes());
     raw[24..32].fill(0xff);
@@ -26,7 +26,7 @@ fn record(pos: usize, len: usize, random: &mut Random) -> Vec<u8> {
 }
 
 /// Records in order, of lengths that `length` draws, of about `bytes` together.
-fn records(random: &mut Random, bytes: usize, length: impl Fn(&mut Random) -> usize) -> Vec<Vec<u8>> {
+fn records(random: &mut TestRng, bytes: usize, length: impl Fn(&mut TestRng) -> usize) -> Vec<Vec<u8>> {
     let (mut all, mut sum) = (Vec::new(), 0);
     while sum < bytes {
         let len = length(random);
@@ -104,9 +104,9 @@ fn payloads(mut file: &[u8]) -> Vec<Vec<u8>> {
 #[test]
 fn blocks_of_a_range_are_those_of_the_whole() {
     for seed in 1..4 {
-        let mut random = Random(seed);
+        let mut random = TestRng(seed);
         // As many records of 40 to 80 bytes as of 80,000 to 160,000; a few are larger than a partition.
-        let length = |random: &mut Random| match 40u64 << random.below(13) {
+        let length = |random: &mut TestRng| match 40u64 << random.below(13) {
             _ if random.below(150) == 0 => 3 << 20,
             least => (least + random.below(least)).min(200_000) as usize,
         };
@@ -136,9 +136,9 @@ fn blocks_of_a_range_are_those_of_the_whole() {
 fn partitions_cost_few_blocks() {
     // Lengths of records, and how many of a thousand blocks more than htslib's are allowed.
     for (lengths, allowed) in [(150..850, 10), (300..420, 10), (1000..1100, 10), (5000..30_000, 40)] {
-        let mut random = Random(5);
+        let mut random = TestRng(5);
         let width = (lengths.end - lengths.start) as u64;
-        let length = |random: &mut Random| lengths.start + random.below(width) as usize;
+        let length = |random: &mut TestRng| lengths.start + random.below(width) as usize;
         let records = records(&mut random, 40 << 20, length);
         let mut encoder = Encoder::new(Codec::default(), 0, None);
         let mut ours = 0;

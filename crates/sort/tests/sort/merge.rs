@@ -11,12 +11,12 @@ use readmill_sort::{
     SpilledRun,
 };
 
-/// What comes out: ordinals and records, and the bytes after each partition.
-type Out = (Vec<(u64, Vec<u8>)>, Vec<usize>);
+/// The result: ordinals and records, and the bytes after each partition.
+type MergeResult = (Vec<(u64, Vec<u8>)>, Vec<usize>);
 
-pub struct Random(pub u64);
+pub struct TestRng(pub u64);
 
-impl Random {
+impl TestRng {
     pub fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % n
@@ -101,7 +101,7 @@ pub fn sources(
     }
 }
 
-fn all(sources: Sources) -> Out {
+fn all(sources: Sources) -> MergeResult {
     let (mut merge, mut cutter) = (Merge::new(Arc::new(sources)), Cutter::default());
     let (mut taken, mut cuts, mut bytes) = (Vec::new(), Vec::new(), 0);
     let mut take = |partition: Partition| {
@@ -120,8 +120,8 @@ fn all(sources: Sources) -> Out {
     (taken, cuts)
 }
 
-/// The order and the cuts by the obvious way.
-fn expected(records: &[Vec<u8>]) -> Out {
+/// The order and the cuts by a stable sort.
+fn expected(records: &[Vec<u8>]) -> MergeResult {
     let mut sorted: Vec<(u64, Vec<u8>)> =
         records.iter().enumerate().map(|(i, raw)| (i as u64, raw.clone())).collect();
     sorted.sort_by_key(|(_, raw)| RecordRef::new(raw).pos());
@@ -141,9 +141,9 @@ fn expected(records: &[Vec<u8>]) -> Out {
 
 #[test]
 fn memory_and_spill_give_the_stable_order_and_the_same_cuts() {
-    let mut random = Random(3);
+    let mut random = TestRng(3);
     // positions: many ties, one value alone, sorted, backwards, wide
-    type Positions = fn(u64, &mut Random) -> u64;
+    type Positions = fn(u64, &mut TestRng) -> u64;
     let inputs: [Positions; 5] =
         [|_, r| r.below(500), |_, _| 7, |i, _| i, |i, _| 1_000_000 - i, |_, r| r.below(1 << 19)];
     for (number, pos) in inputs.into_iter().enumerate() {
@@ -178,5 +178,5 @@ fn memory_and_spill_give_the_stable_order_and_the_same_cuts() {
 fn nothing_merges_into_nothing() {
     let (sort, spill) = (sorter(), Arc::new(Spill::new(&[])));
     let out = all(sources(&sort, &spill, Vec::new(), Arena::empty().seal(), Vec::new()));
-    assert_eq!(out, Out::default());
+    assert_eq!(out, MergeResult::default());
 }

@@ -1,5 +1,5 @@
-//! Keys order reads as the rules of each order say: on many small random inputs, sorting by keys gives
-//! the same as a stable sort with a slow comparison that was written from the rules alone.
+//! Keys order reads by the rules of each order: on many small random inputs, sorting by keys gives the same
+//! as a stable sort with a slow comparison that was written from the rules alone.
 #![allow(clippy::unwrap_used)]
 
 mod reads;
@@ -8,14 +8,14 @@ mod rules;
 use readmill_record::{Header, RecordRef};
 use readmill_sort::key::{Keyer, Order};
 
-use reads::{Random, Read, input, name};
+use reads::{ReadGenerator, SampleRead, input, name};
 use rules::rule;
 
 const HEADER: &str = "@SQ\tSN:a\tLN:5000\n@SQ\tSN:b\tLN:70000\n@SQ\tSN:c\tLN:9\n\
     @RG\tID:1\tLB:zoo\n@RG\tID:2\tLB:ant\n@RG\tID:3\n@RG\tID:4\tLB:zoo\n@RG\tID:5\tLB:an\n";
 
 /// The reads' numbers in the order of their keys.
-fn sorted_by_keys(order: Order, reads: &[Read], random: &mut Random) -> Vec<usize> {
+fn sorted_by_keys(order: Order, reads: &[SampleRead], random: &mut ReadGenerator) -> Vec<usize> {
     let keyer = Keyer::new(order, &Header::parse(HEADER.as_bytes()).unwrap());
     match random.below(3) {
         0 => {}
@@ -41,7 +41,7 @@ fn sorted_by_keys(order: Order, reads: &[Read], random: &mut Random) -> Vec<usiz
 }
 
 fn hold(order: &str) {
-    let (order, mut random) = (Order::parse(order).unwrap(), Random(order.len() as u64));
+    let (order, mut random) = (Order::parse(order).unwrap(), ReadGenerator(order.len() as u64));
     for round in 0..1500 {
         let reads = input(&mut random, 40);
         let mut expected: Vec<usize> = (0..reads.len()).collect();

@@ -79,7 +79,7 @@ fn qualities_of_insertions_and_deletions_of_another_length() {
     for tag in ["BI", "BD"] {
         let folders = folders_with(&read("bad", "chr1", 20, &format!("\tRG:Z:g1\t{tag}:Z:II")));
         let flags = format!("{AGAINST} --compute-indel-bqsr-tables");
-        is_not_counted(&folders, &flags, 2, &[HUNDREDTH, tag, "mend it"]);
+        is_not_counted(&folders, &flags, 2, &[HUNDREDTH, tag, "remove or correct the field"]);
         run(&folders, "bqsr apply in/x.sam --bqsr-table in/table -o out/x.bam").succeeds();
     }
 }

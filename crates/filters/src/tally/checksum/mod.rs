@@ -1,8 +1,8 @@
-//! Checksums of what reads are, whatever their order.
+//! Checksums of reads that do not depend on their order.
 //!
-//! Each column is the sum, modulo 2^128, of a hash of each record: the same for reads in any order, another one if a
-//! read is lost, doubled or altered. (A sum, because an exclusive or does not see what comes twice.) [`sequencing`]
-//! has the checksums of other tools.
+//! Each column is the sum, modulo 2^128, of a hash of each record: the same for reads in any order, different
+//! if a read is lost, doubled or altered. (A sum, because an exclusive or does not detect doubled reads.)
+//! [`sequencing`] has the checksums of other tools.
 
 pub mod sequencing;
 
@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 pub use sequencing::{SequencingChecksum, SequencingSums};
 
-/// Takes checksums of reads under one header.
+/// Computes checksums of reads under one header.
 pub struct Checksum {
     /// A hash of the name of each reference sequence, so that its index does not matter.
     references: Vec<u64>,
@@ -22,14 +22,14 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// Checksums of reads under this header, without the optional fields `ignored`.
+    /// Creates the tally for reads under this header, without the optional fields `ignored`.
     pub fn new(header: &Header, ignored: Tags) -> Self {
         let names = header.references().iter();
         let references = names.map(|reference| xxh3_64_with_seed(&reference.name, 0)).collect();
         Checksum { references, ignored }
     }
 
-    /// What stands for a reference sequence.
+    /// Returns the hash of a reference sequence.
     fn reference(&self, ref_id: i32) -> u64 {
         usize::try_from(ref_id).ok().and_then(|id| self.references.get(id).copied()).unwrap_or(0)
     }
@@ -38,7 +38,7 @@ impl Checksum {
         let flags = record.flags().0;
         let segment = u64::from(flags & (Flags::PAIRED | Flags::FIRST | Flags::LAST));
         let name = xxh3_128_with_seed(record.qname(), segment);
-        // What follows belongs to this read, and to no other.
+        // The seed ties the following hashes to this read.
         let own = name as u64;
         let kept = u64::from(flags & !Flags::DUPLICATE);
         columns.records += 1;
@@ -63,7 +63,7 @@ impl Checksum {
     }
 
     fn tags(&self, record: RecordRef<'_>, seed: u64) -> u128 {
-        // Formats keep fields, but not all of them their order.
+        // Not all formats keep the order of fields.
         let fields = record.fields().filter(|field| !self.ignores(record, field));
         let sum = fields.map(|field| hash(&field, seed)).fold(0, u128::wrapping_add);
         xxh3_128_with_seed(&sum.to_le_bytes(), seed)
@@ -83,11 +83,11 @@ fn bases(record: RecordRef<'_>, seed: u64) -> u128 {
     let Some((last, whole)) = seq.split_last().filter(|_| l_seq % 2 == 1) else {
         return xxh3_128_with_seed(seq, seed);
     };
-    let last = u64::from(last >> 4); // what fills the byte is no base
+    let last = u64::from(last >> 4); // the padding is not a base
     xxh3_128_with_seed(whole, seed ^ (last + 1))
 }
 
-/// The hash of a field: integers by their value, because formats choose their types.
+/// Returns the hash of a field: integers by their value, because formats choose their types.
 fn hash(field: &Field<'_>, seed: u64) -> u128 {
     let kind = if field.integer().is_some() { b'i' } else { field.kind };
     let seed = seed ^ u64::from_le_bytes([field.tag[0], field.tag[1], kind, 0, 0, 0, 0, 0]);
@@ -97,7 +97,7 @@ fn hash(field: &Field<'_>, seed: u64) -> u128 {
     }
 }
 
-/// What a checksum is of.
+/// The part of records that a checksum covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// QNAME, and which segment of its template a read is.
@@ -110,7 +110,7 @@ pub enum Column {
     Bases,
     /// QUAL.
     Qualities,
-    /// Optional fields, whatever their order.
+    /// Optional fields, in any order.
     Tags,
 }
 
@@ -152,13 +152,13 @@ impl Columns {
         *sum = sum.wrapping_add(hash);
     }
 
-    /// The checksum of a column.
+    /// Returns the checksum of a column.
     pub fn sum(&self, column: Column) -> u128 {
         self.sums[column as usize]
     }
 
-    /// The columns in which these reads differ from others, although they may only have changed in `changes`.
-    /// If reads may be dropped or added, nothing can be told.
+    /// Returns the columns in which these reads differ from others, although only `changes` are allowed. It
+    /// is empty if reads may be dropped or added.
     pub fn broken(&self, other: &Columns, changes: &Changes) -> Vec<&'static str> {
         if changes.reads {
             return Vec::new();
@@ -178,7 +178,7 @@ impl Columns {
         records.into_iter().chain(columns.map(Column::name)).collect()
     }
 
-    /// A line for the number of records, and one for each column.
+    /// Formats a line for the number of records, and one for each column.
     pub fn to_text(&self) -> String {
         let mut text = format!("records\t{}\n", self.records);
         for column in Column::ALL {

@@ -1,9 +1,10 @@
-//! Checksums of what came off the sequencer, as `samtools checksum` (1.24) and biobambam2's `bamseqchksum` define
+//! Checksums of the sequencer's data, as `samtools checksum` (1.24) and biobambam2's `bamseqchksum` define
 //! them, so that either side of a pipeline can be compared with those tools.
 //!
-//! Of each primary record, the CRC-32 of the segment bits of FLAG (0xc1) and SEQ in the direction of sequencing is
-//! taken; and of that with the name before it, with QUAL behind it, and with the fields BC, FI, QT, RT, TC behind it.
-//! Each column is the product of these numbers modulo 2^31 - 1, over all reads and for each read group.
+//! Of each primary record, the CRC-32 of the segment bits of FLAG (0xc1) and SEQ in the direction of
+//! sequencing is computed; and of that with the name before it, with QUAL after it, and with the fields BC,
+//! FI, QT, RT, TC after it. Each column is the product of these numbers modulo 2^31 - 1, over all reads and
+//! for each read group.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,13 +13,13 @@ use crc32fast::Hasher;
 use readmill_record::tag::{Field, Tag};
 use readmill_record::{Batch, Flags, RecordRef, Result, Tally, tag};
 
-/// Takes the checksums.
+/// Computes the checksums.
 #[derive(Clone, Copy, Default)]
 pub struct SequencingChecksum;
 
 const PRIME: u64 = (1 << 31) - 1;
 
-/// FLAG as far as the sequencer knows it.
+/// The bits of FLAG that come from the sequencer.
 const SEGMENT: u16 = Flags::PAIRED | Flags::FIRST | Flags::LAST;
 
 /// The optional fields that come from the sequencer, in this order.
@@ -28,7 +29,7 @@ const TAGS: [Tag; 5] = [*b"BC", *b"FI", *b"QT", *b"RT", *b"TC"];
 const LETTERS: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 const COMPLEMENTS: &[u8; 16] = b"=TGKCYSBAWRDMHVN";
 
-/// The product with one more CRC, of which zero and the prime count as one.
+/// Multiplies by one more CRC, where zero and the prime count as one.
 fn times(product: u64, crc: u64) -> u64 {
     let crc = crc & PRIME;
     product * if crc == 0 || crc == PRIME { 1 } else { crc } % PRIME
@@ -62,7 +63,7 @@ impl Sums {
         }
     }
 
-    /// All of it as one number; QUAL is not in it, as it is not in samtools'.
+    /// Returns one number for all of it, without QUAL, as in samtools.
     fn combined(&self) -> u64 {
         let [seq, name, _, tags] = self.products;
         let parts = [self.records >> 32, self.records & 0xffff_ffff, seq, name, seq, tags];
@@ -70,14 +71,14 @@ impl Sums {
     }
 }
 
-/// All reads, and those of them that pass quality controls.
+/// The sums of all reads, and of those that pass quality controls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Set {
+struct SumSet {
     all: Sums,
     pass: Sums,
 }
 
-impl Set {
+impl SumSet {
     fn add(&mut self, crcs: [u32; 4], passes: bool) {
         self.all.add(crcs);
         if passes {
@@ -89,9 +90,9 @@ impl Set {
 /// The checksums of all reads and of each read group.
 #[derive(Clone, Debug, Default)]
 pub struct SequencingSums {
-    all: Set,
-    without_group: Set,
-    groups: BTreeMap<Vec<u8>, Set>,
+    all: SumSet,
+    without_group: SumSet,
+    groups: BTreeMap<Vec<u8>, SumSet>,
     /// Memory for SEQ and QUAL as text.
     seq: Vec<u8>,
     qual: Vec<u8>,
@@ -125,7 +126,7 @@ impl SequencingSums {
         [seq, name, crc(seq, &[&self.qual]), self.with_tags(record, seq)]
     }
 
-    /// SEQ and QUAL as the sequencer read them.
+    /// Writes SEQ and QUAL in the direction of sequencing.
     fn read_off(&mut self, record: RecordRef<'_>) {
         let (packed, l_seq) = (record.seq(), record.l_seq());
         let base = |i: usize| usize::from(packed[i / 2] >> (4 * (1 - i % 2)) & 15);
@@ -155,7 +156,7 @@ impl SequencingSums {
         hasher.finalize()
     }
 
-    /// The text of `samtools checksum FILE`.
+    /// Returns the text of `samtools checksum FILE`.
     pub fn to_samtools(&self, file: &str) -> Vec<u8> {
         let mut out = format!(
             "# Checksum 1.0 for file: {file}\n# Aux tags:          BC,FI,QT,RT,TC\n# BAM flags:         \
@@ -180,7 +181,7 @@ impl SequencingSums {
         out
     }
 
-    /// The text of `bamseqchksum`.
+    /// Returns the text of `bamseqchksum`.
     pub fn to_bamseqchksum(&self) -> Vec<u8> {
         let mut out =
             b"###\tset\tcount\t\tb_seq\tname_b_seq\tb_seq_qual\tb_seq_tags(BC,FI,QT,RT,TC)\n".to_vec();
@@ -195,9 +196,9 @@ impl SequencingSums {
         out
     }
 
-    /// Every set with its name: all reads, those without a read group, and those of each read group in the order of
-    /// their names.
-    fn sets<'a>(&'a self, without: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a Set)> {
+    /// Returns every set with its name: all reads, those without a read group, and those of each read group
+    /// in the order of their names.
+    fn sets<'a>(&'a self, without: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a SumSet)> {
         let groups = self.groups.iter().map(|(name, set)| (&name[..], set));
         [(&b"all"[..], &self.all), (without, &self.without_group)].into_iter().chain(groups)
     }
@@ -237,7 +238,7 @@ impl Tally for SequencingChecksum {
     }
 
     fn merge(&self, into: &mut SequencingSums, from: SequencingSums) {
-        let merge = |into: &mut Set, from: &Set| {
+        let merge = |into: &mut SumSet, from: &SumSet| {
             into.all.merge(&from.all);
             into.pass.merge(&from.pass);
         };

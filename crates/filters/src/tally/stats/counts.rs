@@ -1,6 +1,6 @@
-//! Whole numbers by name, and tables of them that grow.
+//! Named counters, and histograms that grow.
 
-/// What is counted once a read.
+/// The counters that a read adds to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Count {
     Secondary,
@@ -29,9 +29,9 @@ pub(super) enum Count {
 
 /// Counts by name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts([u64; Count::CigarBases as usize + 1]);
+pub(super) struct NamedCounts([u64; Count::CigarBases as usize + 1]);
 
-impl Counts {
+impl NamedCounts {
     pub fn add(&mut self, count: Count, n: u64) {
         self.0[count as usize] += n;
     }
@@ -40,14 +40,14 @@ impl Counts {
         self.0[count as usize]
     }
 
-    pub fn merge(&mut self, from: &Counts) {
+    pub fn merge(&mut self, from: &NamedCounts) {
         for (into, from) in self.0.iter_mut().zip(from.0) {
             *into += from;
         }
     }
 }
 
-/// Numbers by index; what was never counted is 0.
+/// Numbers by index; missing ones are 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram(Vec<u64>);
 
@@ -72,7 +72,7 @@ impl Histogram {
         }
     }
 
-    /// What was counted, by index.
+    /// Returns the numbers that are not 0, by index.
     pub fn counted(&self) -> impl Iterator<Item = (usize, u64)> {
         self.0.iter().copied().enumerate().filter(|&(_, count)| count > 0)
     }

@@ -2,7 +2,7 @@
 
 use readmill_record::RecordRef;
 
-/// Cycles that are counted each by itself. All later ones share a row, which only sums count.
+/// Cycles with their own rows. All later ones share a row, which only sums include.
 pub const MOST_CYCLES: usize = 1000;
 
 /// Qualities that fit before a table is widened to all 256.
@@ -11,7 +11,7 @@ const USUAL_QUALITIES: usize = 64;
 /// Rows of both tables at most.
 const ROWS: usize = MOST_CYCLES + 1;
 
-/// Rows for reads of this length: a power of two, so that tables grow seldom.
+/// Returns the rows for reads of this length: a power of two, so that tables seldom grow.
 fn rows_for(length: usize) -> usize {
     length.next_power_of_two().min(ROWS)
 }
@@ -108,7 +108,7 @@ impl Bases {
     /// Bytes of the largest table.
     pub const BYTES: usize = 2 * ROWS * size_of::<BaseCounts>();
 
-    /// Counts the bases of a read. Returns how many are G or C.
+    /// Counts the bases of a read. Returns the number of G and C.
     pub fn add(&mut self, record: RecordRef<'_>) -> u64 {
         let (seq, length) = (record.seq(), record.l_seq());
         let reverse = record.flags().is_reverse();
@@ -158,7 +158,7 @@ impl Bases {
     }
 }
 
-/// Counts bases in the order of cycles. Returns how many are G or C.
+/// Counts bases in the order of cycles. Returns the number of G and C.
 fn add_each(rows: &mut [BaseCounts], mut classes: impl Iterator<Item = usize>) -> u64 {
     let mut gc = 0;
     let mut count = |row: &mut BaseCounts, class: usize| {

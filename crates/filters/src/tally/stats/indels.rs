@@ -1,4 +1,4 @@
-//! Lengths and places of insertions and deletions.
+//! Lengths and cycles of insertions and deletions.
 
 use readmill_record::RecordRef;
 use readmill_record::cigar::{HARD_CLIP, SKIP};

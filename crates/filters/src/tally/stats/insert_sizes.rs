@@ -7,14 +7,14 @@ use super::counts::Histogram;
 /// Larger insert sizes count as this one.
 const LARGEST: u32 = 8000;
 
-/// The share of pairs that rows, mean and deviation are made of; the largest insert sizes are left out.
+/// The share of pairs in rows, mean and deviation; the largest insert sizes are left out.
 const MAIN_BULK: f32 = 0.99;
 
 /// Numbers of reads by insert size: inward, outward, other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InsertSizes([Histogram; 3]);
 
-/// What the insert sizes come to.
+/// The summary of insert sizes.
 pub(super) struct Insertion {
     /// Pairs by insert size, up to where the main bulk ends: inward, outward, other.
     pub rows: Vec<[u64; 3]>,
@@ -40,7 +40,7 @@ impl InsertSizes {
         let orientation = if forward != flags.is_mate_reverse() {
             2
         } else if to_mate == 0 {
-            0 // reads that cover each other are taken for inward
+            0 // reads that cover each other count as inward
         } else {
             let ahead = first == (to_mate > 0);
             usize::from(ahead != (first == forward))
@@ -59,7 +59,7 @@ impl InsertSizes {
         [0, 1, 2].map(|orientation| self.0[orientation].of(size) / 2)
     }
 
-    /// What they come to, by the arithmetic of samtools, steps and all.
+    /// Returns the summary, by the same steps of arithmetic as samtools.
     pub fn summary(&self) -> Insertion {
         let sizes: Vec<[u64; 3]> = (0..=LARGEST as usize).map(|size| self.pairs_of(size)).collect();
         let total = |pairs: &[u64; 3]| pairs.iter().sum::<u64>();

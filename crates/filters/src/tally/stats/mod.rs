@@ -1,7 +1,7 @@
 //! Numbers about reads in the text of `samtools stats` (1.24), as MultiQC reads it.
 //!
-//! Every row that is written is the row that samtools writes, but for these differences:
-//! - `is sorted` is told from outside, because a tally sees batches in any order; it becomes 0 where a batch is not in
+//! Every row is equal to that of samtools, with these differences:
+//! - `is sorted` is an argument, because a tally sees batches in any order; it becomes 0 where a batch is not in
 //!   order. (samtools looks at positions within runs of one reference sequence only.)
 //! - The sections of coverage (COV), GC and depth (GCD) and barcodes (BCC, QTQ and their like) are left out: they need
 //!   the order of reads, or depend on which read comes first.
@@ -31,18 +31,18 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// A count of reads that are said to be in the order of coordinates, or not.
+    /// Creates the tally for reads that are `sorted` by coordinate, or not.
     pub fn new(sorted: bool) -> Self {
         Stats { sorted }
     }
 
-    /// Most bytes of one partial count.
+    /// Returns the most bytes of one partial count.
     pub fn bytes() -> usize {
         StatsPartial::bytes()
     }
 }
 
-/// What was counted.
+/// The counts.
 #[derive(Debug)]
 pub struct StatsCounts {
     counted: StatsPartial,
@@ -50,7 +50,7 @@ pub struct StatsCounts {
 }
 
 impl StatsCounts {
-    /// The text of `samtools stats`; its first line says who wrote it.
+    /// Returns the text of `samtools stats`; its first line names the program.
     pub fn to_text(&self) -> String {
         text::of(&self.counted, self.sorted)
     }

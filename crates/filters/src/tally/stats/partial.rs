@@ -1,14 +1,14 @@
-//! What one thread has counted.
+//! The counts of one thread.
 
 use readmill_record::cigar::HARD_CLIP;
 use readmill_record::{Flags, RecordRef};
 
-use super::counts::{Count, Counts, Histogram};
+use super::counts::{Count, Histogram, NamedCounts};
 use super::cycles::{Bases, Qualities};
 use super::indels::Indels;
 use super::insert_sizes::InsertSizes;
 
-/// Longest read whose length has a row; longer ones are counted together.
+/// The longest read whose length has a row; longer ones are counted together.
 pub const LONGEST_READ: usize = (1 << 16) - 2;
 
 /// Bins of GC content, which are half a percent wide.
@@ -21,10 +21,10 @@ const LAST: usize = 1;
 /// Operators that map bases: M, I, = and X.
 const MAPPING: u32 = 0b1_1000_0011;
 
-/// What one thread has counted.
+/// The counts of one thread.
 #[derive(Clone, Debug, Default)]
 pub struct StatsPartial {
-    pub(super) counts: Counts,
+    pub(super) counts: NamedCounts,
     /// Sums of CRC-32 of names, sequences (as BAM packs them) and qualities.
     pub(super) checksums: [u32; 3],
     /// Mismatches by NM. Wraps below 0, as samtools' does.
@@ -40,7 +40,7 @@ pub struct StatsPartial {
     pub(super) bases: [Bases; 2],
     pub(super) indels: Indels,
     pub(super) insert_sizes: InsertSizes,
-    /// Where the last mapped read of the batch stood.
+    /// The position of the last mapped read of the batch.
     place: Option<(i32, i32)>,
     disordered: bool,
 }
@@ -52,7 +52,7 @@ impl StatsPartial {
         size_of::<StatsPartial>() + lengths + others + 2 * (Qualities::BYTES + Bases::BYTES)
     }
 
-    /// A batch need not follow the one before.
+    /// Starts a batch, which need not follow the one before.
     pub(super) fn begin_batch(&mut self) {
         self.place = None;
     }
@@ -113,7 +113,7 @@ impl StatsPartial {
         }
     }
 
-    /// What is counted of reads that are neither secondary nor supplementary.
+    /// Counts a read that is neither secondary nor supplementary.
     fn add_primary(&mut self, record: RecordRef<'_>, segment: Option<usize>) {
         let (flags, length) = (record.flags(), record.l_seq() as u64);
         let counts = &mut self.counts;
@@ -155,7 +155,7 @@ impl StatsPartial {
         }
     }
 
-    /// What is counted of mapped reads, supplementary ones included.
+    /// Counts a mapped read, including supplementary ones.
     fn add_mapped(&mut self, record: RecordRef<'_>) {
         if let Some(field) = record.field(*b"NM") {
             self.mismatches =
@@ -205,7 +205,7 @@ fn segment(flags: Flags) -> Option<usize> {
     }
 }
 
-/// The integer in an optional field; 0 in others.
+/// Returns the integer in an optional field; 0 for other types.
 fn integer(kind: u8, value: &[u8]) -> i64 {
     match (kind, value) {
         (b'c', &[a]) => i64::from(a.cast_signed()),

@@ -6,7 +6,8 @@ use super::counts::Count as C;
 use super::insert_sizes::Insertion;
 use super::partial::StatsPartial;
 
-/// Writes the rows of summary numbers, in samtools' order and arithmetic (single precision where it has it).
+/// Writes the rows of summary numbers, in samtools' order and arithmetic (in single precision where samtools
+/// uses it).
 pub(super) fn write(counted: &StatsPartial, sorted: bool, insertion: &Insertion, out: &mut String) {
     let n = |count: C| counted.counts.of(count);
     let reads = n(C::First) + n(C::Last) + n(C::Other);

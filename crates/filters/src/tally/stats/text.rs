@@ -7,11 +7,12 @@ use super::cycles::{BaseCounts, MOST_CYCLES, sum};
 use super::partial::{GC_BINS, LONGEST_READ, StatsPartial};
 use super::summary;
 
-/// The whole text.
+/// Returns the whole text.
 pub(super) fn of(counted: &StatsPartial, sorted: bool) -> String {
     let mut out = String::new();
     let version = env!("CARGO_PKG_VERSION");
-    // MultiQC knows the text by "This file was produced by samtools stats" (search pattern `samtools/stats`).
+    // MultiQC recognises the text by "This file was produced by samtools stats" (search pattern
+    // `samtools/stats`).
     line(
         &mut out,
         format_args!(
@@ -104,7 +105,7 @@ fn qualities(counted: &StatsPartial, out: &mut String) {
 fn gc_contents(counted: &StatsPartial, out: &mut String) {
     for (i, title, tag) in [(0, "first", "GCF"), (1, "last", "GCL")] {
         section(out, &format!("GC Content of {title} fragments"), tag, "");
-        let mut start = 0; // of a stretch of bins with the same count
+        let mut start = 0; // of a run of bins with the same count
         for bin in 0..GC_BINS {
             let count = counted.gc[i].of(start);
             if counted.gc[i].of(bin) != count {

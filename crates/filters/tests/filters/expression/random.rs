@@ -1,10 +1,10 @@
-//! Random expressions and records, the same for a seed. The expressions keep to what samtools evaluates without
-//! errors and without what an earlier operand left behind (see the differences that `expression` lists).
+//! Random expressions and records, the same for a seed. The expressions keep to what samtools evaluates
+//! without errors and without leftovers of an earlier operand (see the differences that `expression` lists).
 
 /// xorshift64*.
-pub struct Random(pub u64);
+pub struct ExpressionGenerator(pub u64);
 
-impl Random {
+impl ExpressionGenerator {
     pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -176,7 +176,7 @@ impl Random {
         }
     }
 
-    /// An operand that is a number wherever it is anything.
+    /// An operand that is a number wherever it is defined.
     fn operand(&mut self, depth: usize) -> String {
         match self.below(if depth == 0 { 4 } else { 7 }) {
             0 | 1 => self.number_variable().to_string(),
@@ -196,7 +196,7 @@ impl Random {
         for _ in 0..self.below(4) {
             let operator = self.of(&["+", "-", "*", "/", "&", "|", "^", "%"]);
             if operator == "%" {
-                // on what is undefined, samtools calculates with the least integer
+                // on undefined values, samtools calculates with the least integer
                 let variable = self.of(&["pos", "flag", "tlen", "endpos", "mapq"]);
                 text = format!("({text}) + {variable} % {}", 1 + self.below(40));
             } else {

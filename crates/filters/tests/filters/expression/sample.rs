@@ -1,4 +1,4 @@
-//! Records from lines of SAM, and what an expression says of them.
+//! Records from lines of SAM, and the results of expressions on them.
 
 use readmill_filters::expression::Expression;
 use readmill_format::sam::LineParser;
@@ -30,7 +30,7 @@ pub fn batch(header: &Header, lines: &str) -> Batch {
     batch
 }
 
-/// What the expression says of each of [`READS`].
+/// Returns the result of an expression for each of [`READS`].
 pub fn of_both(text: &str) -> Result<[bool; 2]> {
     let header = header();
     let mut expression = Expression::parse(text, &header)?;

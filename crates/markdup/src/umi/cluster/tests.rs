@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use super::super::testing::{Random, umi};
+use super::super::testing::{SplitMix64, umi};
 use super::*;
 
 const METHODS: [Method; 5] =
@@ -8,12 +8,12 @@ const METHODS: [Method; 5] =
 
 /// The clusters of UMIs with these counts, in the order of arrival: each as its root and its members.
 fn clusters(counts: &[(&str, u64)], method: Method, edits: u32) -> Vec<String> {
-    let seen = |(place, &(text, count)): (usize, &(&str, u64))| Seen {
+    let seen = |(place, &(text, count)): (usize, &(&str, u64))| UmiCount {
         umi: umi(text),
         count,
         place: place as u64,
     };
-    let seen: Vec<Seen> = counts.iter().enumerate().map(seen).collect();
+    let seen: Vec<UmiCount> = counts.iter().enumerate().map(seen).collect();
     let mut members: HashMap<u32, Vec<&str>> = HashMap::new();
     for (at, root) in cluster(&seen, method, edits).into_iter().enumerate() {
         members.entry(root).or_default().push(counts[at].0);
@@ -72,7 +72,7 @@ fn only_equal_shapes_are_near() {
 }
 
 /// UMIs in the order of arrival, many near others.
-fn random_seen(random: &mut Random, symbols: &[u8], length: u64, most: u64) -> Vec<(String, u64)> {
+fn random_seen(random: &mut SplitMix64, symbols: &[u8], length: u64, most: u64) -> Vec<(String, u64)> {
     let mut seen: Vec<(String, u64)> = Vec::new();
     for _ in 0..1 + random.below(most) {
         let length = length - u64::from(random.below(8) == 0);
@@ -118,15 +118,17 @@ fn slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
             group.iter().for_each(|&at| roots[at] = group[0] as u32);
             continue;
         }
-        let covers = |leads: &[usize]| group.iter().all(|&at| leads.iter().any(|&lead| near(lead, at)));
+        let covers = |leads: &[usize]| {
+            group.iter().all(|&at| leads.iter().any(|&template_offset| near(template_offset, at)))
+        };
         let leads = (1..=group.len()).map(|n| &group[..n]).find(|leads| covers(leads)).unwrap();
         for &at in &group {
-            let lead = if leads.contains(&at) {
+            let template_offset = if leads.contains(&at) {
                 at
             } else {
-                *leads.iter().find(|&&lead| near(lead, at)).unwrap()
+                *leads.iter().find(|&&template_offset| near(template_offset, at)).unwrap()
             };
-            roots[at] = lead as u32;
+            roots[at] = template_offset as u32;
         }
     }
     roots
@@ -134,17 +136,17 @@ fn slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
 
 #[test]
 fn as_comparing_all_with_all() {
-    let random = &mut Random::new(3);
+    let random = &mut SplitMix64::new(3);
     for round in 0..80 {
         let (symbols, length, most) =
             [(&b"ACGT"[..], 4, 50), (b"ACGTN", 3, 20), (b"ACGT-", 4, 50), (b"AC", 7, 60)][round % 4];
         let counts = random_seen(random, symbols, length, most);
-        let seen = |(place, (text, count)): (usize, &(String, u64))| Seen {
+        let seen = |(place, (text, count)): (usize, &(String, u64))| UmiCount {
             umi: umi(text),
             count: *count,
             place: place as u64,
         };
-        let seen: Vec<Seen> = counts.iter().enumerate().map(seen).collect();
+        let seen: Vec<UmiCount> = counts.iter().enumerate().map(seen).collect();
         for method in METHODS {
             for edits in 0..4 {
                 let expected = slowly(&counts, method, edits);
@@ -156,14 +158,14 @@ fn as_comparing_all_with_all() {
 
 #[test]
 fn the_order_of_the_list_is_of_no_matter() {
-    let random = &mut Random::new(4);
+    let random = &mut SplitMix64::new(4);
     for method in METHODS {
         let counts = random_seen(random, b"ACGT", 4, 200);
-        let mut seen: Vec<Seen> = (0..)
+        let mut seen: Vec<UmiCount> = (0..)
             .zip(&counts)
-            .map(|(place, (text, count))| Seen { umi: umi(text), count: *count, place })
+            .map(|(place, (text, count))| UmiCount { umi: umi(text), count: *count, place })
             .collect();
-        let umis_of = |seen: &[Seen]| {
+        let umis_of = |seen: &[UmiCount]| {
             let roots = cluster(seen, method, 1);
             let mut pairs: Vec<(Umi, Umi)> =
                 seen.iter().zip(roots).map(|(one, root)| (one.umi, seen[root as usize].umi)).collect();
@@ -178,14 +180,14 @@ fn the_order_of_the_list_is_of_no_matter() {
 
 #[test]
 fn a_hundred_thousand_at_one_position() {
-    let random = &mut Random::new(5);
+    let random = &mut SplitMix64::new(5);
     let mut counts: HashMap<String, u64> = HashMap::new();
     while counts.len() < 100_000 {
         counts.insert(random.text(b"ACGT", 12), 1 + random.below(100));
     }
-    let seen: Vec<Seen> = counts
+    let seen: Vec<UmiCount> = counts
         .iter()
-        .map(|(text, &count)| Seen { umi: umi(text), count, place: umi(text).code() as u64 })
+        .map(|(text, &count)| UmiCount { umi: umi(text), count, place: umi(text).code() as u64 })
         .collect();
     for method in METHODS {
         let started = std::time::Instant::now();

@@ -1,13 +1,13 @@
-//! Random reads, full of what is hard to order.
+//! Random reads with hard cases of ordering.
 
 use readmill_record::{RecordRef, edit};
 
 const ALPHABET: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 
 /// A generator of reads.
-pub struct Random(pub u64);
+pub struct ReadGenerator(pub u64);
 
-impl Random {
+impl ReadGenerator {
     pub fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % n
@@ -24,16 +24,16 @@ impl Random {
 
 /// The value of an optional field.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum FieldValue {
     Byte(u8),
     Array,
     Text(Vec<u8>),
     Number(f64),
 }
 
-/// A read as the rules speak of it, and as BAM stores it.
+/// A read in the terms of the rules, and in BAM.
 #[derive(Clone, Debug)]
-pub struct Read {
+pub struct SampleRead {
     pub name: Vec<u8>,
     pub flags: u16,
     pub ref_id: i32,
@@ -43,15 +43,15 @@ pub struct Read {
     pub next_pos: i32,
     pub mate_cigar: Vec<(char, i64)>,
     pub seq: Vec<u8>,
-    pub tagged: Option<Value>,
-    pub hit: Option<Value>,
+    pub tagged: Option<FieldValue>,
+    pub hit: Option<FieldValue>,
     pub group: Option<&'static str>,
     pub cell: Option<Vec<u8>>,
     pub molecule: Option<Vec<u8>>,
     pub raw: Vec<u8>,
 }
 
-impl Read {
+impl SampleRead {
     pub fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
@@ -87,7 +87,7 @@ const PIECES: [&[u8]; 26] = [
 ];
 
 /// A name, often one of `known` or like one.
-pub fn name(random: &mut Random, known: &[Vec<u8>]) -> Vec<u8> {
+pub fn name(random: &mut ReadGenerator, known: &[Vec<u8>]) -> Vec<u8> {
     let mut name = match random.below(6) {
         0 if !known.is_empty() => return random.of(known),
         1 if !known.is_empty() => random.of(known),
@@ -108,9 +108,9 @@ pub fn name(random: &mut Random, known: &[Vec<u8>]) -> Vec<u8> {
     name
 }
 
-fn cigar(random: &mut Random) -> Vec<(char, i64)> {
+fn cigar(random: &mut ReadGenerator) -> Vec<(char, i64)> {
     let length =
-        |random: &mut Random| if random.one_in(50) { 90000 } else { 1 + random.below(4) as i64 };
+        |random: &mut ReadGenerator| if random.one_in(50) { 90000 } else { 1 + random.below(4) as i64 };
     let all = ['M', 'I', 'D', 'N', 'S', 'H', 'P', '=', 'X'];
     match random.below(4) {
         0 => (0..random.below(6)).map(|_| (random.of(&all), length(random))).collect(),
@@ -122,7 +122,7 @@ fn cigar(random: &mut Random) -> Vec<(char, i64)> {
     }
 }
 
-fn text(random: &mut Random) -> Vec<u8> {
+fn text(random: &mut ReadGenerator) -> Vec<u8> {
     let choices: [&[u8]; 14] = [
         b"",
         b"A",
@@ -143,18 +143,20 @@ fn text(random: &mut Random) -> Vec<u8> {
 }
 
 /// A value, its type letter, and its bytes.
-fn value(random: &mut Random) -> (Value, u8, Vec<u8>) {
+fn value(random: &mut ReadGenerator) -> (FieldValue, u8, Vec<u8>) {
     let number = random.of(&[-40000i64, -200, -1, 0, 1, 2, 2, 100, 200, 50000, 3000000000]);
     let real = random.of(&[-1.5, -0.0, 0.0, 0.25, 1.0, 2.0, 1e30, f64::INFINITY, f64::NEG_INFINITY]);
     match random.below(8) {
-        0 => (Value::Byte(b'A'), b'A', vec![b'A']),
-        1 => (Value::Byte(b'a'), b'A', vec![b'a']),
-        2 => (Value::Array, b'B', random.of(&[b"c\0\0\0\0".to_vec(), b"S\x01\0\0\0\x05\0".to_vec()])),
-        3 => (Value::Number(real), b'd', real.to_le_bytes().to_vec()),
-        4 => (Value::Number(f64::from(real as f32)), b'f', (real as f32).to_le_bytes().to_vec()),
+        0 => (FieldValue::Byte(b'A'), b'A', vec![b'A']),
+        1 => (FieldValue::Byte(b'a'), b'A', vec![b'a']),
+        2 => {
+            (FieldValue::Array, b'B', random.of(&[b"c\0\0\0\0".to_vec(), b"S\x01\0\0\0\x05\0".to_vec()]))
+        }
+        3 => (FieldValue::Number(real), b'd', real.to_le_bytes().to_vec()),
+        4 => (FieldValue::Number(f64::from(real as f32)), b'f', (real as f32).to_le_bytes().to_vec()),
         5 => {
             let text = text(random);
-            (Value::Text(text.clone()), random.of(b"ZH"), [&text[..], b"\0"].concat())
+            (FieldValue::Text(text.clone()), random.of(b"ZH"), [&text[..], b"\0"].concat())
         }
         _ => {
             let fits = |low: i64, high: i64| (low..=high).contains(&number);
@@ -163,13 +165,13 @@ fn value(random: &mut Random) -> (Value, u8, Vec<u8>) {
             let wider = [(b'S', 2, fits(0, 65535)), (b'i', 4, number < 1 << 31), (b'I', 4, number >= 0)];
             let types: Vec<_> = types.into_iter().chain(wider).filter(|one| one.2).collect();
             let (kind, width, _) = random.of(&types);
-            (Value::Number(number as f64), kind, number.to_le_bytes()[..width].to_vec())
+            (FieldValue::Number(number as f64), kind, number.to_le_bytes()[..width].to_vec())
         }
     }
 }
 
 /// Bases in which the same k-mers come again and again, on either strand.
-fn bases(random: &mut Random) -> Vec<u8> {
+fn bases(random: &mut ReadGenerator) -> Vec<u8> {
     let units: [&[u8]; 4] = [b"ACACG", b"GATTACA", b"TGCAATCCGGTATTGACCAGTACA", b"NAC"];
     let (unit, skip) = (random.of(&units), random.below(3));
     let length = random.of(&[0, 7, 19, 20, 21, 45, 90]);
@@ -184,14 +186,14 @@ fn bases(random: &mut Random) -> Vec<u8> {
 }
 
 /// A read with `serial` in a field of its own.
-fn read(random: &mut Random, serial: u32, known: &[Vec<u8>], fixed: usize) -> Read {
-    let flag = |random: &mut Random, bit: u16, n: usize| if random.one_in(n) { bit } else { 0 };
+fn read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize) -> SampleRead {
+    let flag = |random: &mut ReadGenerator, bit: u16, n: usize| if random.one_in(n) { bit } else { 0 };
     let mut flags = random.of(&[0, 0x41, 0x81, 0x41, 0x81, 0x1, 0xc1, 0x40, 0xc0, 0x80]);
     for (bit, n) in [(4, 5), (8, 5), (16, 2), (32, 2), (0x100, 4), (0x800, 4), (0x400, 5), (0x200, 9)] {
         flags |= flag(random, bit, n);
     }
     let positions = [0, 0, 3, 3, 4, 8, 100, 4990, 200000];
-    let mut it = Read {
+    let mut it = SampleRead {
         name: name(random, known),
         flags,
         ref_id: random.below(4) as i32 - 1,
@@ -209,7 +211,7 @@ fn read(random: &mut Random, serial: u32, known: &[Vec<u8>], fixed: usize) -> Re
         raw: Vec::new(),
     };
     if random.one_in(2) {
-        // Much in common with others, so that what is compared last decides.
+        // Much in common with others, so that the last comparisons decide.
         (it.ref_id, it.pos, it.next_ref_id, it.next_pos) = (1, 3, 1, 3);
         // Of one base, the ends of a forward and a reverse read at one position are the same.
         (it.cigar, it.mate_cigar) = (vec![('M', random.of(&[1, 4]))], vec![('M', random.of(&[1, 4]))]);
@@ -247,7 +249,7 @@ fn read(random: &mut Random, serial: u32, known: &[Vec<u8>], fixed: usize) -> Re
     it
 }
 
-fn raw(read: &Read, fields: &[u8]) -> Vec<u8> {
+fn raw(read: &SampleRead, fields: &[u8]) -> Vec<u8> {
     let code = |base: u8| ALPHABET.iter().position(|&code| code == base).unwrap() as u8;
     let mut raw = vec![0; 36];
     raw[4..8].copy_from_slice(&read.ref_id.to_le_bytes());
@@ -275,7 +277,7 @@ fn raw(read: &Read, fields: &[u8]) -> Vec<u8> {
 }
 
 /// An input of up to `most` reads.
-pub fn input(random: &mut Random, most: usize) -> Vec<Read> {
+pub fn input(random: &mut ReadGenerator, most: usize) -> Vec<SampleRead> {
     let (mut known, mut reads) = (Vec::new(), Vec::new());
     let tagged = random.below(8);
     for serial in 0..2 + random.below(most - 1) {

@@ -5,15 +5,15 @@ use std::cmp::Ordering;
 use readmill_sort::Order;
 use readmill_sort::key::Within;
 
-use super::reads::{Read, Value, turned};
+use super::reads::{FieldValue, SampleRead, turned};
 
 /// Libraries of the read groups in the header.
 const LIBRARIES: [(&str, &str); 5] = [("1", "zoo"), ("2", "ant"), ("3", ""), ("4", "zoo"), ("5", "an")];
 
 /// Names as numbers and bytes; a number is bytes without leading zeros, fewer of them first.
 fn natural(a: &[u8], b: &[u8]) -> Ordering {
-    type Part = Result<Vec<u8>, u8>;
-    fn parts(mut name: &[u8]) -> Vec<Part> {
+    type NamePart = Result<Vec<u8>, u8>;
+    fn parts(mut name: &[u8]) -> Vec<NamePart> {
         let mut parts = Vec::new();
         while let Some((&byte, rest)) = name.split_first() {
             let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -23,7 +23,7 @@ fn natural(a: &[u8], b: &[u8]) -> Ordering {
         }
         parts
     }
-    let one = |(a, b): (&Part, &Part)| match (a, b) {
+    let one = |(a, b): (&NamePart, &NamePart)| match (a, b) {
         (Ok(a), Ok(b)) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
         (Ok(_), Err(b)) => b'0'.cmp(b),
         (Err(a), Ok(_)) => a.cmp(&b'0'),
@@ -34,8 +34,8 @@ fn natural(a: &[u8], b: &[u8]) -> Ordering {
     differs.unwrap_or(a.len().cmp(&b.len()))
 }
 
-fn by_name(a: &Read, b: &Read, names: fn(&[u8], &[u8]) -> Ordering) -> Ordering {
-    let line = |read: &Read| (read.flags >> 6 & 3, read.has(0x100), read.has(0x800));
+fn by_name(a: &SampleRead, b: &SampleRead, names: fn(&[u8], &[u8]) -> Ordering) -> Ordering {
+    let line = |read: &SampleRead| (read.flags >> 6 & 3, read.has(0x100), read.has(0x800));
     names(&a.name, &b.name).then_with(|| line(a).cmp(&line(b)))
 }
 
@@ -43,40 +43,40 @@ fn bytes(a: &[u8], b: &[u8]) -> Ordering {
     a.cmp(b)
 }
 
-fn by_coordinate(a: &Read, b: &Read) -> Ordering {
-    let place = |read: &Read| (read.ref_id as u32, read.pos, read.has(0x10));
+fn by_coordinate(a: &SampleRead, b: &SampleRead) -> Ordering {
+    let place = |read: &SampleRead| (read.ref_id as u32, read.pos, read.has(0x10));
     place(a).cmp(&place(b))
 }
 
-fn by_queryname(a: &Read, b: &Read) -> Ordering {
-    let segment = |read: &Read| match read.flags & 0xc0 {
+fn by_queryname(a: &SampleRead, b: &SampleRead) -> Ordering {
+    let segment = |read: &SampleRead| match read.flags & 0xc0 {
         _ if !read.has(1) => 4,
         0 => 0,
         0x40 => 1,
         0xc0 => 2,
         _ => 3,
     };
-    let hit = |read: &Read| match read.hit {
-        Some(Value::Number(hit)) => Some(hit as i64),
+    let hit = |read: &SampleRead| match read.hit {
+        Some(FieldValue::Number(hit)) => Some(hit as i64),
         _ => None,
     };
     let line =
-        |read: &Read| (segment(read), read.has(0x10), read.has(0x100), read.has(0x800), hit(read));
+        |read: &SampleRead| (segment(read), read.has(0x10), read.has(0x100), read.has(0x800), hit(read));
     a.name.cmp(&b.name).then_with(|| line(a).cmp(&line(b)))
 }
 
-fn by_tag(a: &Read, b: &Read, within: Within) -> Ordering {
-    let class = |read: &Read| match read.tagged {
+fn by_tag(a: &SampleRead, b: &SampleRead, within: Within) -> Ordering {
+    let class = |read: &SampleRead| match read.tagged {
         None => 0,
-        Some(Value::Byte(_)) => 1,
-        Some(Value::Array) => 2,
-        Some(Value::Text(_)) => 3,
-        Some(Value::Number(_)) => 4,
+        Some(FieldValue::Byte(_)) => 1,
+        Some(FieldValue::Array) => 2,
+        Some(FieldValue::Text(_)) => 3,
+        Some(FieldValue::Number(_)) => 4,
     };
     let value = || match (&a.tagged, &b.tagged) {
-        (Some(Value::Byte(a)), Some(Value::Byte(b))) => a.cmp(b),
-        (Some(Value::Text(a)), Some(Value::Text(b))) => a.cmp(b),
-        (Some(Value::Number(a)), Some(Value::Number(b))) => a.partial_cmp(b).unwrap(),
+        (Some(FieldValue::Byte(a)), Some(FieldValue::Byte(b))) => a.cmp(b),
+        (Some(FieldValue::Text(a)), Some(FieldValue::Text(b))) => a.cmp(b),
+        (Some(FieldValue::Number(a)), Some(FieldValue::Number(b))) => a.partial_cmp(b).unwrap(),
         _ => Ordering::Equal,
     };
     class(a).cmp(&class(b)).then_with(value).then_with(|| match within {
@@ -87,9 +87,16 @@ fn by_tag(a: &Read, b: &Read, within: Within) -> Ordering {
 }
 
 /// Reference sequence, position, whether forward.
-type End = (i32, i64, bool);
+type TemplateEnd = (i32, i64, bool);
 
-fn end_of(mapped: bool, ref_id: i32, pos: i32, reverse: bool, cigar: &[(char, i64)], own: bool) -> End {
+fn end_of(
+    mapped: bool,
+    ref_id: i32,
+    pos: i32,
+    reverse: bool,
+    cigar: &[(char, i64)],
+    own: bool,
+) -> TemplateEnd {
     if !mapped {
         return (i32::MAX, i64::MAX, true);
     }
@@ -112,8 +119,8 @@ fn end_of(mapped: bool, ref_id: i32, pos: i32, reverse: bool, cigar: &[(char, i6
     (ref_id, pos + span + clips, false)
 }
 
-fn by_template(a: &Read, b: &Read) -> Ordering {
-    let ends = |read: &Read| {
+fn by_template(a: &SampleRead, b: &SampleRead) -> Ordering {
+    let ends = |read: &SampleRead| {
         let (reverse, mate_mapped) = (read.has(0x10), read.has(1) && !read.has(8));
         let own = end_of(!read.has(4), read.ref_id, read.pos, reverse, &read.cigar, true);
         let (next, pos) = (read.next_ref_id, read.next_pos);
@@ -121,17 +128,17 @@ fn by_template(a: &Read, b: &Read) -> Ordering {
         let lower = (own.0, own.1) < (mate.0, mate.1) || (own.0, own.1) == (mate.0, mate.1) && own.2;
         if lower { (own, mate, false) } else { (mate, own, true) }
     };
-    let library = |read: &Read| {
+    let library = |read: &SampleRead| {
         LIBRARIES.iter().find(|(id, _)| Some(*id) == read.group).map_or("", |(_, library)| library)
     };
-    let molecule = |read: &Read| {
+    let molecule = |read: &SampleRead| {
         let mut molecule = read.molecule.clone().unwrap_or_default();
         if molecule.len() > 1 && molecule[molecule.len() - 2] == b'/' {
             molecule.truncate(molecule.len() - 2);
         }
         molecule.into_iter().map(u8::cast_signed).collect::<Vec<i8>>()
     };
-    let key = |read: &Read| {
+    let key = |read: &SampleRead| {
         let (first, second, upper) = ends(read);
         let places = (first.0, second.0, first.1, second.1, first.2, second.2);
         let cell = read.cell.clone().unwrap_or_default();
@@ -157,19 +164,19 @@ fn minimiser(seq: &[u8]) -> (u64, i64, bool) {
     }
 }
 
-fn by_minhash(a: &Read, b: &Read) -> Ordering {
+fn by_minhash(a: &SampleRead, b: &SampleRead) -> Ordering {
     if a.ref_id >= 0 || b.ref_id >= 0 {
         return by_coordinate(a, b);
     }
-    let key = |read: &Read| {
+    let key = |read: &SampleRead| {
         let (kmer, place, turned) = minimiser(&read.seq);
         (kmer.wrapping_add(1 << 30), place, read.has(0x10) != turned)
     };
     key(a).cmp(&key(b))
 }
 
-/// How `a` and `b` compare in `order`.
-pub fn rule(order: Order, a: &Read, b: &Read) -> Ordering {
+/// Compares `a` and `b` in `order`.
+pub fn rule(order: Order, a: &SampleRead, b: &SampleRead) -> Ordering {
     match order {
         Order::Input => Ordering::Equal,
         Order::Coordinate => by_coordinate(a, b),

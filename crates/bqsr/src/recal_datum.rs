@@ -1,37 +1,37 @@
-//! What is known of the bases of one row of a report, in the arithmetic of GATK's RecalDatum (spec D4).
+//! The counts of one row of a report, in the arithmetic of GATK's RecalDatum (spec D4).
 
 use super::empirical::empirical_quality;
 use super::exact::{log10, power_of_ten};
 use super::tables::Datum;
 
-/// GATK keeps errors times this number, which shows in last bits.
+/// GATK stores errors multiplied by this number, which shows in last bits.
 const ERROR_SCALE: f64 = 100_000.0;
 
-/// How many bases there are, how many of them are wrong, and what quality was reported of them.
+/// The number of bases, the number of errors, and the reported quality.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Evidence {
+pub struct RecalDatum {
     /// Bases.
     pub observations: u64,
-    /// The quality reported of them, on average if there were several (Phred).
+    /// The reported quality (Phred), an average if there were several.
     pub reported: f64,
     scaled_errors: f64,
 }
 
-impl Evidence {
-    /// Bases of one reported quality.
+impl RecalDatum {
+    /// Creates the datum of one reported quality.
     pub fn new(datum: Datum, reported: f64) -> Self {
         let scaled_errors = datum.errors * ERROR_SCALE;
-        Evidence { observations: datum.observations, reported, scaled_errors }
+        RecalDatum { observations: datum.observations, reported, scaled_errors }
     }
 
-    /// Bases that are wrong.
+    /// Returns the number of errors.
     pub fn errors(&self) -> f64 {
         self.scaled_errors / ERROR_SCALE
     }
 
-    /// Adds others. What is reported then is the quality of the errors that both reports promise; of no bases at
-    /// all it stays as it is (in GATK it is no number, and it fails on that later).
-    pub fn combine(&mut self, other: &Evidence) {
+    /// Adds another datum. The reported quality becomes that of the sum of the expected errors; without bases
+    /// it is unchanged (in GATK it is NaN, which fails later).
+    pub fn combine(&mut self, other: &RecalDatum) {
         if self.observations == 0 && other.observations == 0 {
             return;
         }
@@ -45,24 +45,24 @@ impl Evidence {
         self.observations as f64 * power_of_ten(self.reported / -10.0)
     }
 
-    /// Errors to two decimals and the reported quality to four, as a report states them.
+    /// Rounds errors to two decimals and the reported quality to four, as a report has them.
     pub fn round(&mut self) {
         self.scaled_errors = rounded(self.errors(), 100.0) * ERROR_SCALE;
         self.reported = rounded(self.reported, 10_000.0);
     }
 
-    /// The empirical quality, if what was reported is expected.
+    /// Returns the empirical quality where the reported one is expected.
     pub fn empirical(&self) -> u8 {
         self.expecting(self.reported)
     }
 
-    /// The empirical quality, if this one is expected (Phred).
+    /// Returns the empirical quality where `expected` (Phred) is expected.
     pub fn expecting(&self, expected: f64) -> u8 {
         empirical_quality(self.observations, self.errors(), expected)
     }
 }
 
-/// The nearest multiple of 1 / `parts`, from a number moved up to its next neighbour.
+/// Returns the nearest multiple of 1 / `parts`, after moving the number up to its next neighbour.
 fn rounded(number: f64, parts: f64) -> f64 {
     let scaled = (number + (number.abs().next_up() - number.abs())) * parts;
     let floor = scaled.floor();
@@ -73,16 +73,16 @@ fn rounded(number: f64, parts: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn evidence(observations: u64, errors: f64, reported: f64) -> Evidence {
-        Evidence::new(Datum { observations, errors }, reported)
+    fn recal_datum(observations: u64, errors: f64, reported: f64) -> RecalDatum {
+        RecalDatum::new(Datum { observations, errors }, reported)
     }
 
     #[test]
     fn combined_as_in_gatk() {
         // From RecalDatum of GATK 4.6.2.0.
-        let mut sum = evidence(716_616_016, 376_300.77, 2.0);
-        sum.combine(&evidence(1000, 10.0, 30.0));
-        sum.combine(&evidence(33_333_333, 77.05, 41.0));
+        let mut sum = recal_datum(716_616_016, 376_300.77, 2.0);
+        sum.combine(&recal_datum(1000, 10.0, 30.0));
+        sum.combine(&recal_datum(33_333_333, 77.05, 41.0));
         assert_eq!((sum.observations, sum.errors()), (749_950_349, 376_387.82));
         assert_eq!((sum.reported, sum.empirical()), (2.197434572392056, 33));
         sum.round();
@@ -105,9 +105,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_nothing_is_nothing() {
-        let mut sum = evidence(0, 0.0, 17.0);
-        sum.combine(&evidence(0, 0.0, 20.0));
-        assert_eq!(sum, evidence(0, 0.0, 17.0));
+    fn combining_no_bases_changes_nothing() {
+        let mut sum = recal_datum(0, 0.0, 17.0);
+        sum.combine(&recal_datum(0, 0.0, 20.0));
+        assert_eq!(sum, recal_datum(0, 0.0, 17.0));
     }
 }

@@ -1,10 +1,11 @@
-//! UMIs in the code of items: the strand that keeps templates apart, the UMI, the strand that does not.
+//! Packs UMIs into the code of items: the strand that keeps templates apart, the UMI, the strand that does
+//! not.
 
-use super::super::item::Read;
+use super::super::item::ReadSummary;
 use super::{Method, Strand, Umi, UmiSource, duplex};
 use readmill_record::{Error, RecordRef, Result};
 
-/// How UMIs tell templates of one position apart.
+/// How UMIs keep templates of one position apart.
 #[derive(Clone, Debug)]
 pub struct Umis {
     /// Where they are.
@@ -15,11 +16,11 @@ pub struct Umis {
     pub edits: u32,
 }
 
-/// The bit that stands before the UMI.
+/// The bit before the UMI.
 const APART: u128 = 1 << 127;
 
 impl Umis {
-    /// What one read says.
+    /// Returns one read's share of the code.
     pub fn code(&self, record: RecordRef<'_>) -> Result<u128> {
         let umi = self.source.of(record)?;
         if self.method == Method::Paired && umi.halves().is_none() && umi != Umi::NONE {
@@ -34,7 +35,7 @@ impl Umis {
     }
 
     /// The code of two mates.
-    pub fn of_pair(&self, seen: &Read, arriving: &Read) -> u128 {
+    pub fn of_pair(&self, seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let umi = self.source.of_template(Umi::from_code(first.code), Umi::from_code(last.code));
         let strand = duplex::strand(&first.end, &last.end);
@@ -46,8 +47,8 @@ impl Umis {
         }
     }
 
-    /// The code by which single reads and paired ends meet: of the UMIs of both segments. A duplex UMI begins with
-    /// that of the end itself.
+    /// Returns the code by which single reads and paired ends are compared, of the UMIs of both segments. A
+    /// duplex UMI begins with that of the end itself.
     pub fn of_end(&self, first: Umi, last: Umi, is_first: bool) -> u128 {
         let umi = self.source.of_template(first, last);
         let strand = if is_first { Strand::A } else { Strand::B };
@@ -57,7 +58,7 @@ impl Umis {
     }
 
     /// The same for one of two mates.
-    pub fn of_mate(&self, seen: &Read, arriving: &Read, mate: &Read) -> u128 {
+    pub fn of_mate(&self, seen: &ReadSummary, arriving: &ReadSummary, mate: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let is_first = std::ptr::eq(mate, first);
         self.of_end(Umi::from_code(first.code), Umi::from_code(last.code), is_first)

@@ -1,9 +1,9 @@
-//! For tests that state answers: steps applied to reads written as SAM text.
+//! Helpers of tests: steps are applied to reads written as SAM text.
 
 use readmill_format::sam::{LineParser, write_record};
 use readmill_record::{Batch, Header, RecordRef, Stamp, Step, edit};
 
-/// A batch of these lines, stamped as the first of the input. Columns may be separated by spaces.
+/// Makes a batch of these lines, stamped as the first of the input. Columns may be separated by spaces.
 pub fn batch(header: &Header, lines: &[&str]) -> Batch {
     let (mut parser, mut batch) = (LineParser::new(header), Batch::default());
     for line in lines {
@@ -16,7 +16,8 @@ pub fn batch(header: &Header, lines: &[&str]) -> Batch {
     batch
 }
 
-/// The records of a batch as lines whose columns are separated by a space. They must be whole, and their bins right.
+/// Returns the records of a batch as lines whose columns are separated by a space. They must be complete,
+/// with correct bins.
 pub fn lines(header: &Header, batch: &Batch) -> Vec<String> {
     let line = |record: RecordRef<'_>| {
         assert_eq!(RecordRef::check(record.raw(), header.n_ref()), Ok(()));
@@ -30,14 +31,14 @@ pub fn lines(header: &Header, batch: &Batch) -> Vec<String> {
     batch.records().map(|(_, record)| line(record)).collect()
 }
 
-/// What a step makes of these lines; `after` is the header that it left.
+/// Returns these lines after a step; `after` is the header after it.
 pub fn applied(step: &mut dyn Step, before: &Header, after: &Header, given: &[&str]) -> Vec<String> {
     let mut batch = batch(before, given);
     step.apply(&mut batch).unwrap();
     lines(after, &batch)
 }
 
-/// The names of the reads that a step keeps, with a space between them.
+/// Returns the names of the reads that a step keeps, separated by spaces.
 pub fn kept(step: &mut dyn Step, header: &Header, given: &[&str]) -> String {
     let mut batch = batch(header, given);
     step.apply(&mut batch).unwrap();
@@ -45,7 +46,7 @@ pub fn kept(step: &mut dyn Step, header: &Header, given: &[&str]) -> String {
     names.collect::<Vec<_>>().join(" ")
 }
 
-/// A header of these lines, separated by `;`, whose fields are separated by spaces.
+/// Makes a header of these lines, separated by `;`, whose fields are separated by spaces.
 pub fn header(text: &str) -> Header {
     Header::parse(text.replace(';', "\n").replace(' ', "\t").as_bytes()).unwrap()
 }

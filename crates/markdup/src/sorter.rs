@@ -1,4 +1,4 @@
-//! Items of one kind, in memory as chunks to be sorted one by one, on disk as sorted runs.
+//! A sorter of items: chunks in memory, sorted one by one, and sorted runs on disk.
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
@@ -6,16 +6,16 @@ use readmill_record::Result;
 use super::item::Item;
 use readmill_sort::tournament::LoserTree;
 
-/// Items of one chunk. Only the first of all grows until it has so many; later ones have that room from the start.
+/// Items of one chunk. Only the first chunk grows to this size; later ones are allocated with it.
 const CHUNK: usize = 1 << 16;
 
-/// Items that the first chunk has room for at first.
+/// Initial capacity of the first chunk, in items.
 const FEW: usize = 1 << 10;
 
 /// Items written to a run, and read back from it, at a time.
 const READ_BACK: usize = 512;
 
-/// More runs than this are merged into one: while they are read, each has a buffer of up to 28 KiB.
+/// More runs than this are merged into one, because each run that is read has a buffer of up to 28 KiB.
 const MOST_RUNS: usize = 64;
 
 /// Items of one kind, sorted in parts.
@@ -46,7 +46,7 @@ impl<T: Item> Sorter<T> {
         self.len += 1;
     }
 
-    /// Adds items that stand one behind the other in `words`.
+    /// Adds the items that `words` holds one after the other.
     pub fn extend(&mut self, words: &[u64]) {
         words.chunks_exact(T::WORDS).for_each(|words| self.push(item(words)));
     }
@@ -76,7 +76,7 @@ impl<T: Item> Sorter<T> {
         self.chunks.iter().map(|chunk| (chunk.capacity() * size_of::<T>()) as u64).sum()
     }
 
-    /// Bytes of them that are filled, and so in use.
+    /// Bytes of its chunks that hold items.
     pub fn filled(&self) -> u64 {
         self.chunks.iter().map(|chunk| size_of_val(&chunk[..]) as u64).sum()
     }
@@ -86,8 +86,8 @@ impl<T: Item> Sorter<T> {
         &mut self.chunks
     }
 
-    /// Writes what is in memory, whose chunks must be sorted, as one sorted run. So many runs that their
-    /// buffers would count are first merged into one.
+    /// Writes the items in memory as one sorted run; the chunks must be sorted. More than `MOST_RUNS` runs
+    /// are first merged into one.
     pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
         if !self.chunks.is_empty() {
             let chunks = Self { chunks: std::mem::take(&mut self.chunks), ..Self::default() };
@@ -118,17 +118,17 @@ impl<T: Item> Sorter<T> {
         Ok(extent)
     }
 
-    /// All items in order; the chunks must be sorted. There can be several walks at once.
+    /// All items in order; the chunks must be sorted. Several merges can be open at once.
     pub fn merge<'a>(&'a self, spill: &'a Spill) -> Result<Merged<'a, T>> {
-        let runs = self.runs.iter().map(|&extent| Items::Disk {
+        let runs = self.runs.iter().map(|&extent| ItemCursor::Disk {
             spill,
             extent,
             at: extent.start,
             buffer: Vec::new(),
         });
-        let chunks = self.chunks.iter().map(|chunk| Items::Memory(chunk.iter()));
-        let mut sources: Vec<Items<'_, T>> = runs.chain(chunks).collect();
-        let first = sources.iter_mut().map(Items::next).collect::<Result<_>>()?;
+        let chunks = self.chunks.iter().map(|chunk| ItemCursor::Memory(chunk.iter()));
+        let mut sources: Vec<ItemCursor<'_, T>> = runs.chain(chunks).collect();
+        let first = sources.iter_mut().map(ItemCursor::next).collect::<Result<_>>()?;
         Ok(Merged { sources, tree: LoserTree::new(first) })
     }
 }
@@ -139,17 +139,17 @@ fn item<T: Item>(words: &[u64]) -> T {
     item
 }
 
-enum Items<'a, T> {
+enum ItemCursor<'a, T> {
     Memory(std::slice::Iter<'a, T>),
     Disk { spill: &'a Spill, extent: Extent, at: u64, buffer: Vec<T> },
 }
 
-impl<T: Item> Items<'_, T> {
-    /// The next item, or the largest there is at the end.
+impl<T: Item> ItemCursor<'_, T> {
+    /// Returns the next item, or the largest possible item at the end.
     fn next(&mut self) -> Result<T> {
         match self {
-            Items::Memory(items) => Ok(items.next().copied().unwrap_or(T::LAST)),
-            Items::Disk { spill, extent, at, buffer } => {
+            ItemCursor::Memory(items) => Ok(items.next().copied().unwrap_or(T::LAST)),
+            ItemCursor::Disk { spill, extent, at, buffer } => {
                 if buffer.is_empty() {
                     let left = (extent.end - *at) as usize / (8 * T::WORDS);
                     let mut bytes = vec![0; left.min(READ_BACK) * 8 * T::WORDS];
@@ -167,7 +167,7 @@ impl<T: Item> Items<'_, T> {
 
 /// Items of all parts in order.
 pub struct Merged<'a, T> {
-    sources: Vec<Items<'a, T>>,
+    sources: Vec<ItemCursor<'a, T>>,
     tree: LoserTree<T>,
 }
 

@@ -1,55 +1,56 @@
-//! Where in a read an adapter may start, told for 64 places at a time.
+//! Finds the places in a read where an adapter may start, 64 places at a time.
 //!
-//! The first bases of an adapter are compared with the read at all places at once: bit `i` of a word is the place
-//! `i`, each base of the adapter adds the bits of the places where the read has another one, and the sums, up to four,
-//! stand in three words. Almost no place of a read without adapter is left after twelve bases; those that are, are looked
-//! at base by base.
+//! The first bases of an adapter are compared with the read at all places at once: bit `i` of a word is the
+//! place `i`, each base of the adapter adds the bits of the places where the read has another one, and the
+//! sums, up to four, are in three words. In a read without adapter, almost no place remains after twelve
+//! bases; the remaining ones are compared base by base.
 
 /// Bases that are compared at all places.
-const FRONT: usize = 12;
+const PREFIX: usize = 12;
 
 /// Places of a word.
 const WORD: usize = 64;
 
-/// Mismatches that are told apart: none, one, two, three, more.
+/// Numbers of mismatches that are distinguished: none, one, two, three, more.
 const LEVELS: usize = 4;
 
 /// The first bases of one or more adapters.
 #[derive(Clone, Debug)]
-pub(super) struct Front {
-    /// Number of each base, and its code; none where any will do.
+pub(super) struct PrefixScan {
+    /// Number of each base, and its code; N is left out.
     codes: Vec<(u32, u8)>,
-    /// How many bases there must be behind a place, for 1, 2, 3 and 4 mismatches to be allowed.
+    /// The number of bases after a place at which 1, 2, 3 and 4 mismatches are allowed.
     reach: [usize; LEVELS],
 }
 
-/// The number that bits 1 and 2 of a letter make, in either case: A 0, C 1, T 2, G 3.
+/// Returns bits 1 and 2 of a letter, in either case: A 0, C 1, T 2, G 3.
 fn code(base: u8) -> u8 {
     base >> 1 & 3
 }
 
-impl Front {
-    /// Of adapters that begin with `bases`; so many mismatches are allowed where so many bases are left of the read.
+impl PrefixScan {
+    /// Creates the prefix scan of adapters that begin with `bases`; `allowed` maps the remaining bases of the
+    /// read to allowed mismatches.
     pub(super) fn new(bases: &[u8], allowed: impl Fn(usize) -> usize, longest: usize) -> Self {
         let codes = (0..).zip(bases).filter(|(_, base)| **base != b'N');
         let codes = codes.map(|(at, &base)| (at, code(base))).collect();
         let reach = std::array::from_fn(|level| {
             (1..=longest).find(|&left| allowed(left) > level).unwrap_or(usize::MAX)
         });
-        Front { codes, reach }
+        PrefixScan { codes, reach }
     }
 
-    /// The bases that adapters share which one front is made for.
+    /// Returns the prefix of an adapter that a scan uses.
     pub(super) fn of(adapter: &[u8]) -> &[u8] {
-        &adapter[..adapter.len().min(FRONT)]
+        &adapter[..adapter.len().min(PREFIX)]
     }
 
-    /// Places of a block of 64 bases at which the adapter may start; `len` is that of the read. No place at which it does is
-    /// missing; places behind the end of the read mean nothing.
-    pub(super) fn places(&self, stretch: &Stretch, len: usize) -> u64 {
+    /// Returns the places of a block of 64 bases at which the adapter may start; `len` is that of the read.
+    /// There are no false negatives; places after the end of the read are undefined.
+    pub(super) fn places(&self, block_bases: &BaseBlock, len: usize) -> u64 {
         let (mut ones, mut twos, mut more) = (0u64, 0u64, 0u64);
         for &(at, code) in &self.codes {
-            let (near, far) = stretch.others[usize::from(code & 3)];
+            let (near, far) = block_bases.others[usize::from(code & 3)];
             let differs = near >> at | far << 1 << (WORD as u32 - 1 - at);
             let carried = ones & differs;
             ones ^= differs;
@@ -58,25 +59,25 @@ impl Front {
             more |= over;
         }
         let [one, two, three, four] =
-            self.reach.map(|left| up_to((len + 1).saturating_sub(left), stretch.block));
+            self.reach.map(|left| up_to((len + 1).saturating_sub(left), block_bases.block));
         let few = !(ones | twos) | one & !twos | two & !(ones & twos) | three;
         few & !more | four
     }
 }
 
-/// 64 bases of a read, and what follows them.
-pub(super) struct Stretch {
+/// 64 bases of a read, and those after them.
+pub(super) struct BaseBlock {
     /// Its number: the first base is `block * 64`.
     pub(super) block: usize,
-    /// Bases that are not A, C, T and G, here and in the next stretch; behind the end of the read there are none.
+    /// Bases that are not A, C, T and G, here and in the next block; none after the end of the read.
     others: [(u64, u64); 4],
     /// The 64 bases alone.
     planes: [u64; 3],
 }
 
-impl Stretch {
-    /// The stretch with this number; the one behind it, if that has been made, is not made twice.
-    pub(super) fn new(bases: &[u8], block: usize, behind: Option<&Stretch>) -> Self {
+impl BaseBlock {
+    /// Makes the block with this number; `behind` is the next one, if it was made already.
+    pub(super) fn new(bases: &[u8], block: usize, behind: Option<&BaseBlock>) -> Self {
         let near = planes(bases, block);
         let far = behind.map_or_else(|| planes(bases, block + 1), |behind| behind.planes);
         let others = |[low, high, known]: [u64; 3]| {
@@ -84,11 +85,11 @@ impl Stretch {
         };
         let (here, next) = (others(near), others(far));
         let others = std::array::from_fn(|code| (here[code], next[code]));
-        Stretch { block, others, planes: near }
+        BaseBlock { block, others, planes: near }
     }
 }
 
-/// Bits of a block for the first `places` places of a read.
+/// Returns the bits of a block for the first `places` places of a read.
 pub(super) fn up_to(places: usize, block: usize) -> u64 {
     match places.saturating_sub(block * WORD) {
         0 => 0,
@@ -97,8 +98,8 @@ pub(super) fn up_to(places: usize, block: usize) -> u64 {
     }
 }
 
-/// The two bits of the codes of 64 bases, and which of them the read has. What is no base has some code, too: it may look
-/// like a base here.
+/// Returns the two bits of the codes of 64 bases, and which of them the read has. Other letters have the code
+/// of some base.
 fn planes(bases: &[u8], block: usize) -> [u64; 3] {
     let Some(rest) = bases.get(block * WORD..).filter(|rest| !rest.is_empty()) else { return [0; 3] };
     let mut padded = [0; WORD];
@@ -115,8 +116,8 @@ fn planes(bases: &[u8], block: usize) -> [u64; 3] {
     [low, high, up_to(rest.len(), 0)]
 }
 
-/// The lowest bits of eight bytes, side by side: each factor of the product brings one of them to its place, and no two
-/// meet.
+/// Packs the lowest bits of eight bytes: each factor of the product moves one of them to its place, and no
+/// two collide.
 fn gather(bytes: u64) -> u64 {
     (bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
@@ -134,17 +135,18 @@ mod tests {
 
     #[test]
     fn places_have_no_more_mismatches_than_allowed() {
-        let front = Front::new(b"ACGTACGTACGT", |left| left / 10, 30);
+        let prefix_scan = PrefixScan::new(b"ACGTACGTACGT", |left| left / 10, 30);
         let mut read = vec![b'C'; 100];
         read[60..72].copy_from_slice(b"ACGTACGTACGT");
         let places = |read: &[u8]| {
-            let behind = Stretch::new(read, 1, None);
-            let first = Stretch::new(read, 0, Some(&behind));
-            let places =
-                |stretch: &Stretch| front.places(stretch, read.len()) & up_to(read.len(), stretch.block);
+            let behind = BaseBlock::new(read, 1, None);
+            let first = BaseBlock::new(read, 0, Some(&behind));
+            let places = |block_bases: &BaseBlock| {
+                prefix_scan.places(block_bases, read.len()) & up_to(read.len(), block_bases.block)
+            };
             (places(&first), places(&behind))
         };
-        // At 56, 60 and 64 the front differs in three bases at most, and an adapter of thirty may.
+        // At 56, 60 and 64 the prefix differs in three bases at most, and an adapter of thirty may.
         assert_eq!(places(&read), (1 << 60 | 1 << 56, 1));
         read[61..64].copy_from_slice(b"TTA"); // three of thirty
         assert_eq!(places(&read), (1 << 60, 1));

@@ -1,55 +1,55 @@
-//! Which templates are duplicates: one look at all ends in order.
+//! Marks duplicates in one scan of all ends in order.
 
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Result};
 
 use super::Mode;
-use super::collect::{Merged, Sorter};
-use super::held::{Items, Sorting, spill_sorted};
-use super::item::{self, Shape};
+use super::end_store::{ItemSorters, Sorting, spill_sorted};
+use super::item::{self, ItemLayout};
 use super::libraries::Libraries;
-use super::optical::{CANDIDATE_BYTES, Candidates, Member};
+use super::optical::{CANDIDATE_BYTES, Candidates, SetMember};
 use super::rules::{Optical, Rules};
-use super::table::{Bits, Rows};
+use super::sorter::{Merged, Sorter};
+use super::table::{BitSet, RowStore};
 use super::verdict::{Deepest, Tally};
 
-/// Sets larger than this are told of.
+/// Sets larger than this are reported.
 const DEEP: u64 = 100_000;
 
-/// What judging finds.
-pub struct Findings<'a, T> {
+/// The marks of all records, filled set by set.
+pub struct DuplicateMarks<'a, T> {
     pub(super) mode: Mode,
     pub(super) rules: &'a Rules,
     threads: &'a T,
     pub(super) spill: &'a Spill,
-    /// Bytes that may be held.
+    /// Memory limit in bytes.
     pub(super) room: u64,
-    pub(super) duplicates: Bits,
-    pub(super) optical: Option<Bits>,
+    pub(super) duplicates: BitSet,
+    pub(super) optical: Option<BitSet>,
     /// Records and the number of their set.
     pub(super) members: Sorter<[u64; 2]>,
     /// Representative and size of each set.
-    pub(super) sets: Rows<2>,
+    pub(super) sets: RowStore<2>,
     pub(super) tally: Tally,
-    /// Candidates for optical duplicates that are held.
-    held: i64,
-    /// The most that ever were.
-    most_held: i64,
+    /// The number of stored candidates for optical duplicates.
+    buffered: i64,
+    /// The maximum of it.
+    most_buffered: i64,
     /// The most bytes that members and sets took before they were spilled.
     most_noted: u64,
 }
 
-/// A template or a single read as sets see it.
-pub(super) struct Judged {
-    pub(super) member: Member,
+/// A template or a single read as a member of a set.
+pub(super) struct SetEntry {
+    pub(super) member: SetMember,
     /// Its number in the file, for DI.
     number: u64,
-    /// Whether Picard tells its set.
-    told: bool,
+    /// Whether Picard writes its set (DI, DS).
+    is_reported: bool,
 }
 
-impl<'a, T: Sorting> Findings<'a, T> {
-    /// Nothing yet, of so many records.
+impl<'a, T: Sorting> DuplicateMarks<'a, T> {
+    /// Creates empty marks.
     pub fn new(
         mode: Mode,
         rules: &'a Rules,
@@ -57,33 +57,33 @@ impl<'a, T: Sorting> Findings<'a, T> {
         (records, room): (u64, u64),
         tally: Tally,
     ) -> Self {
-        Findings {
+        DuplicateMarks {
             mode,
             rules,
             threads,
             spill,
             room,
-            duplicates: Bits::new(records),
-            optical: rules.optical.map(|_| Bits::new(records)),
+            duplicates: BitSet::new(records),
+            optical: rules.optical.map(|_| BitSet::new(records)),
             members: Sorter::default(),
-            sets: Rows::default(),
+            sets: RowStore::default(),
             tally,
-            held: 0,
-            most_held: 0,
+            buffered: 0,
+            most_buffered: 0,
             most_noted: 0,
         }
     }
 
     /// Marks duplicates among pairs and fragments, whose chunks must be sorted.
     ///
-    /// Pairs and paired ends are walked beside the fragments: each fragment whose end a pair has is a
-    /// duplicate. The first of each set is the one that stays; ties in score and location are decided by
-    /// place in the file: in coordinate mode that of the coordinate-sorted file (which the items'
-    /// order already is), in template mode that of the templates in the input.
-    pub fn judge<S: Shape>(&mut self, items: &Items<S>) -> Result<()> {
+    /// Pairs and paired ends are scanned together with the fragments: each fragment whose end a pair has is a
+    /// duplicate. The first of each set stays; ties in score and location are decided by position in the
+    /// file: in coordinate mode that of the coordinate-sorted file (which the items' order already is), in
+    /// template mode that of the templates in the input.
+    pub fn mark_sets<S: ItemLayout>(&mut self, items: &ItemSorters<S>) -> Result<()> {
         let mut fragments = Fragments::<S>::new(items.fragments.merge(self.spill)?)?;
-        let mut present = items.present.merge(self.spill)?;
-        let mut other = present.next_item()?;
+        let mut paired_ends = items.paired_ends.merge(self.spill)?;
+        let mut other = paired_ends.next_item()?;
         let mut pairs = items.pairs.merge(self.spill)?;
         let mut set: Option<PairSet<S>> = None;
         while let Some(pair) = pairs.next_item()? {
@@ -93,14 +93,14 @@ impl<'a, T: Sorting> Findings<'a, T> {
                 // Paired ends up to this pair's, in order
                 while let Some(key) = other.filter(|key| *key <= end) {
                     fragments.paired_end(&key, self)?;
-                    other = present.next_item()?;
+                    other = paired_ends.next_item()?;
                 }
                 fragments.paired_end(&end, self)?;
             }
             match &mut set {
                 Some(set) if item::same_set::<S>(&set.first, &pair) => {
                     set.add(pair, self);
-                    self.check_held()?;
+                    self.check_room()?;
                 }
                 _ => {
                     if let Some(set) = set.take() {
@@ -115,30 +115,38 @@ impl<'a, T: Sorting> Findings<'a, T> {
         }
         while let Some(key) = other {
             fragments.paired_end(&key, self)?;
-            other = present.next_item()?;
+            other = paired_ends.next_item()?;
         }
         fragments.finish(self)
     }
 
-    pub(super) fn judged_pair<S: Shape>(&self, pair: &S::Pair) -> Judged {
+    pub(super) fn pair_entry<S: ItemLayout>(&self, pair: &S::Pair) -> SetEntry {
         let (one, two, template) = item::pair_ordinals::<S>(pair);
         let (location, group, pos) = item::pair_member::<S>(pair);
         let group = Libraries::optical(group);
         match self.mode {
             Mode::Template => {
                 let (pos, ids) = (0, (template, template));
-                // Picard finds the templates of a set by their first record, if that takes part.
-                let told = item::pair_is_led::<S>(pair);
-                Judged { member: Member { location, group, pos, ids }, number: template, told }
+                // Picard identifies the templates of a set by their first record, if that takes part.
+                let is_reported = item::pair_first_record_participates::<S>(pair);
+                SetEntry {
+                    member: SetMember { location, group, pos, ids },
+                    number: template,
+                    is_reported,
+                }
             }
             Mode::Coordinate => {
                 let ids = (one, two);
-                Judged { member: Member { location, group, pos, ids }, number: one, told: true }
+                SetEntry {
+                    member: SetMember { location, group, pos, ids },
+                    number: one,
+                    is_reported: true,
+                }
             }
         }
     }
 
-    pub(super) fn judged_fragment<S: Shape>(&self, fragment: &S::Fragment) -> Judged {
+    pub(super) fn fragment_entry<S: ItemLayout>(&self, fragment: &S::Fragment) -> SetEntry {
         let (ordinal, template) = item::fragment_ordinals::<S>(fragment);
         let (location, group, pos) = item::fragment_member::<S>(fragment);
         let group = Libraries::optical(group);
@@ -146,8 +154,8 @@ impl<'a, T: Sorting> Findings<'a, T> {
             Mode::Template => (0, template),
             Mode::Coordinate => (pos, ordinal),
         };
-        let member = Member { location, group, pos, ids: (number, number) };
-        Judged { member, number, told: true }
+        let member = SetMember { location, group, pos, ids: (number, number) };
+        SetEntry { member, number, is_reported: true }
     }
 
     /// Whether optical duplicates alone count.
@@ -155,26 +163,26 @@ impl<'a, T: Sorting> Findings<'a, T> {
         self.rules.optical.is_some_and(|optical| optical.alone)
     }
 
-    fn mark_pair(&mut self, judged: &Judged) {
+    fn mark_pair(&mut self, entry: &SetEntry) {
         if !self.optical_alone() {
-            self.duplicates.set(judged.member.ids.0);
-            self.duplicates.set(judged.member.ids.1);
+            self.duplicates.set(entry.member.ids.0);
+            self.duplicates.set(entry.member.ids.1);
             self.tally.pairs += 1;
         }
     }
 
-    pub(super) fn mark_fragment<S: Shape>(&mut self, fragment: &S::Fragment) {
+    pub(super) fn mark_fragment<S: ItemLayout>(&mut self, fragment: &S::Fragment) {
         if !self.optical_alone() {
-            let number = self.judged_fragment::<S>(fragment).number;
+            let number = self.fragment_entry::<S>(fragment).number;
             self.duplicates.set(number);
             self.tally.fragments += 1;
         }
     }
 
-    /// Marks the optical duplicates among the candidates; gives how many there are.
-    fn mark_optical(&mut self, candidates: Candidates, keeper: &Judged) -> u64 {
+    /// Marks the optical duplicates among the candidates; returns their number.
+    fn mark_optical(&mut self, candidates: Candidates, keeper: &SetEntry) -> u64 {
         let Some(Optical { distance, alone, .. }) = self.rules.optical else { return 0 };
-        self.held -= candidates.held();
+        self.buffered -= candidates.buffered();
         let marked = candidates.optical(distance, keeper.member.place());
         for member in &marked {
             for id in [member.ids.0, member.ids.1] {
@@ -212,43 +220,43 @@ impl<'a, T: Sorting> Findings<'a, T> {
     }
 
     /// Notes that a template belongs to a set.
-    pub(super) fn note_member(&mut self, judged: &Judged, set: u64) {
-        self.members.push([judged.member.ids.0, set]);
-        if judged.member.ids.1 != judged.member.ids.0 {
-            self.members.push([judged.member.ids.1, set]);
+    pub(super) fn note_member(&mut self, entry: &SetEntry, set: u64) {
+        self.members.push([entry.member.ids.0, set]);
+        if entry.member.ids.1 != entry.member.ids.0 {
+            self.members.push([entry.member.ids.1, set]);
         }
     }
 
     /// Notes the representative and the size of the next set.
     pub(super) fn note_set(&mut self, representative: u64, pairs: u64) -> Result<()> {
         self.sets.push([representative, pairs]);
-        self.relieve()
+        self.spill_if_full()
     }
 
-    /// The most bytes that were held at once, at most.
+    /// Returns an upper bound of the bytes that were in use at once.
     pub fn most_bytes(&self) -> u64 {
         let noted = self.most_noted.max(self.members.filled() + self.sets.bytes());
-        noted + self.most_held.max(0) as u64 * CANDIDATE_BYTES
+        noted + self.most_buffered.max(0) as u64 * CANDIDATE_BYTES
     }
 
-    /// Spills what takes too much room, now and then, and refuses more candidates than fit.
-    pub(super) fn check_held(&mut self) -> Result<()> {
+    /// Spills members and sets if they are too large, and returns an error if the candidates do not fit.
+    pub(super) fn check_room(&mut self) -> Result<()> {
         if self.members.len().is_multiple_of(1 << 14) {
-            self.relieve()?;
+            self.spill_if_full()?;
         }
-        self.most_held = self.most_held.max(self.held);
-        if self.held.max(0) as u64 * CANDIDATE_BYTES <= self.room {
+        self.most_buffered = self.most_buffered.max(self.buffered);
+        if self.buffered.max(0) as u64 * CANDIDATE_BYTES <= self.room {
             return Ok(());
         }
         let what = format!(
             "{} templates of one position do not fit into the memory, to find optical duplicates",
-            self.held
+            self.buffered
         );
         Err(Error::usage(what).hint("raise -m, or lower --max-optical-set-size"))
     }
 
-    /// Spills what takes too much room.
-    fn relieve(&mut self) -> Result<()> {
+    /// Spills members and sets if they are too large.
+    fn spill_if_full(&mut self) -> Result<()> {
         if self.members.bytes() + self.sets.bytes() > self.room {
             self.most_noted = self.most_noted.max(self.members.bytes() + self.sets.bytes());
             spill_sorted(&mut self.members, self.threads, self.spill, 0)?;
@@ -258,11 +266,12 @@ impl<'a, T: Sorting> Findings<'a, T> {
     }
 }
 
-/// A set of pairs as it goes by: only who stays so far is held, and who can be an optical duplicate.
-pub(super) struct PairSet<S: Shape> {
-    /// The first that was met.
+/// A set of pairs during the scan. It stores only the pair that stays so far, and the candidates for optical
+/// duplicates.
+pub(super) struct PairSet<S: ItemLayout> {
+    /// The first pair of the set.
     first: S::Pair,
-    /// Who stays so far.
+    /// The pair that stays so far.
     kept: S::Pair,
     size: u64,
     /// The set's number.
@@ -275,170 +284,177 @@ pub(super) struct PairSet<S: Shape> {
 /// First segment reverse, last segment forward.
 const REVERSE_FORWARD: u8 = 0b10;
 
-impl<S: Shape> PairSet<S> {
-    pub(super) fn new<T: Sorting>(first: S::Pair, number: u64, findings: &mut Findings<'_, T>) -> Self {
-        if findings.rules.molecules {
-            findings.note_member(&findings.judged_pair::<S>(&first), number);
+impl<S: ItemLayout> PairSet<S> {
+    pub(super) fn new<T: Sorting>(
+        first: S::Pair,
+        number: u64,
+        marks: &mut DuplicateMarks<'_, T>,
+    ) -> Self {
+        if marks.rules.molecules {
+            marks.note_member(&marks.pair_entry::<S>(&first), number);
         }
         PairSet { first, kept: first, size: 1, number, candidates: Default::default() }
     }
 
-    /// Adds another. One of it and the one that stayed so far is a duplicate: the worse one, or, if they tie, that
-    /// which comes later.
-    pub(super) fn add<T: Sorting>(&mut self, pair: S::Pair, findings: &mut Findings<'_, T>) {
+    /// Adds a pair. Either it or the pair that stayed so far is a duplicate: the worse one, or, if they tie,
+    /// the later one.
+    pub(super) fn add<T: Sorting>(&mut self, pair: S::Pair, marks: &mut DuplicateMarks<'_, T>) {
         if self.size == 1 {
             let first = self.first;
-            let judged = self.join(&first, findings);
-            if findings.rules.members && !findings.rules.molecules && judged.told {
-                findings.note_member(&judged, self.number);
+            let entry = self.join(&first, marks);
+            if marks.rules.members && !marks.rules.molecules && entry.is_reported {
+                marks.note_member(&entry, self.number);
             }
         }
         self.size += 1;
-        let new = self.join(&pair, findings);
-        if findings.rules.molecules || findings.rules.members && new.told {
-            findings.note_member(&new, self.number);
+        let new = self.join(&pair, marks);
+        if marks.rules.molecules || marks.rules.members && new.is_reported {
+            marks.note_member(&new, self.number);
         }
-        let kept = findings.judged_pair::<S>(&self.kept);
+        let kept = marks.pair_entry::<S>(&self.kept);
         let prefers = item::pair_prefers::<S>(&pair, &self.kept);
         if prefers.unwrap_or(new.member.place() < kept.member.place()) {
             self.kept = pair;
-            findings.mark_pair(&kept);
+            marks.mark_pair(&kept);
         } else {
-            findings.mark_pair(&new);
+            marks.mark_pair(&new);
         }
     }
 
-    fn join<T: Sorting>(&mut self, pair: &S::Pair, findings: &mut Findings<'_, T>) -> Judged {
-        let judged = findings.judged_pair::<S>(pair);
-        if let Some(optical) = findings.rules.optical {
+    fn join<T: Sorting>(&mut self, pair: &S::Pair, marks: &mut DuplicateMarks<'_, T>) -> SetEntry {
+        let entry = marks.pair_entry::<S>(pair);
+        if let Some(optical) = marks.rules.optical {
             let lies = usize::from(item::pair_sequenced::<S>(pair) == REVERSE_FORWARD);
-            findings.held += self.candidates[lies].add(judged.member, optical.most);
+            marks.buffered += self.candidates[lies].add(entry.member, optical.most);
         }
-        judged
+        entry
     }
 
-    pub(super) fn close<T: Sorting>(self, findings: &mut Findings<'_, T>) -> Result<()> {
-        let kept = findings.judged_pair::<S>(&self.kept);
+    pub(super) fn close<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
+        let kept = marks.pair_entry::<S>(&self.kept);
         let mut optical = 0;
         if self.size > 1 {
-            if let Some(rules) = findings.rules.optical {
+            if let Some(rules) = marks.rules.optical {
                 let [mut others, reverse_forward] = self.candidates;
                 if others.is_empty() || reverse_forward.is_empty() {
                     others.join(reverse_forward, rules.most);
                 } else {
-                    optical += findings.mark_optical(reverse_forward, &kept);
+                    optical += marks.mark_optical(reverse_forward, &kept);
                 }
-                optical += findings.mark_optical(others, &kept);
+                optical += marks.mark_optical(others, &kept);
             }
-            if findings.optical_alone() {
-                findings.tally.pairs += optical;
+            if marks.optical_alone() {
+                marks.tally.pairs += optical;
             }
         }
-        if findings.rules.molecules || findings.rules.members && self.size > 1 {
-            findings.note_set(kept.number, self.size)?;
+        if marks.rules.molecules || marks.rules.members && self.size > 1 {
+            marks.note_set(kept.number, self.size)?;
         }
         let (library, locus) =
             (item::pair_library::<S>(&self.first), item::pair_locus::<S>(&self.first));
-        findings.count(library, self.size, optical, locus);
+        marks.count(library, self.size, optical, locus);
         Ok(())
     }
 }
 
-/// Fragments in order, judged set by set as paired ends go by.
-struct Fragments<'a, S: Shape> {
+/// Scans fragments in order, together with the paired ends, and marks them set by set.
+struct Fragments<'a, S: ItemLayout> {
     merged: Merged<'a, S::Fragment>,
     next: Option<S::Fragment>,
     set: Option<(S::EndKey, FragmentSet<S>)>,
 }
 
-/// A set of single reads as it goes by.
-pub(super) struct FragmentSet<S: Shape> {
-    /// Who stays so far; nobody if a pair has the end.
+/// A set of single reads during the scan.
+pub(super) struct FragmentSet<S: ItemLayout> {
+    /// The read that stays so far; `None` if a pair has the end.
     kept: Option<S::Fragment>,
     size: u64,
     candidates: Candidates,
     locus: (i32, i64),
 }
 
-impl<S: Shape> FragmentSet<S> {
-    /// Of this read, whose end a pair has, or has not.
+impl<S: ItemLayout> FragmentSet<S> {
+    /// Starts a set with this read; `paired` if a pair has its end.
     pub(super) fn new<T: Sorting>(
         fragment: S::Fragment,
         paired: bool,
-        findings: &mut Findings<'_, T>,
+        marks: &mut DuplicateMarks<'_, T>,
     ) -> Self {
         let (kept, size, candidates) = Default::default();
         let locus = item::fragment_locus::<S>(&fragment);
         let mut set = FragmentSet { kept, size, candidates, locus };
         if paired {
-            set.add(fragment, findings);
+            set.add(fragment, marks);
         } else {
             (set.kept, set.size) = (Some(fragment), 1);
-            if let Some(optical) = findings.rules.optical.filter(|optical| optical.single) {
-                let member = findings.judged_fragment::<S>(&fragment).member;
-                findings.held += set.candidates.add(member, optical.most);
+            if let Some(optical) = marks.rules.optical.filter(|optical| optical.single) {
+                let member = marks.fragment_entry::<S>(&fragment).member;
+                marks.buffered += set.candidates.add(member, optical.most);
             }
         }
         set
     }
 
-    pub(super) fn add<T: Sorting>(&mut self, fragment: S::Fragment, findings: &mut Findings<'_, T>) {
+    pub(super) fn add<T: Sorting>(&mut self, fragment: S::Fragment, marks: &mut DuplicateMarks<'_, T>) {
         self.size += 1;
-        let new = findings.judged_fragment::<S>(&fragment);
-        if let Some(optical) = findings.rules.optical.filter(|optical| optical.single) {
-            findings.held += self.candidates.add(new.member, optical.most);
+        let new = marks.fragment_entry::<S>(&fragment);
+        if let Some(optical) = marks.rules.optical.filter(|optical| optical.single) {
+            marks.buffered += self.candidates.add(new.member, optical.most);
         }
         let Some(kept) = self.kept else {
-            return findings.mark_fragment::<S>(&fragment);
+            return marks.mark_fragment::<S>(&fragment);
         };
-        let place = findings.judged_fragment::<S>(&kept).member.place();
+        let place = marks.fragment_entry::<S>(&kept).member.place();
         let prefers = item::fragment_prefers::<S>(&fragment, &kept);
         if prefers.unwrap_or(new.member.place() < place) {
             self.kept = Some(fragment);
-            findings.mark_fragment::<S>(&kept);
+            marks.mark_fragment::<S>(&kept);
         } else {
-            findings.mark_fragment::<S>(&fragment);
+            marks.mark_fragment::<S>(&fragment);
         }
     }
 
-    pub(super) fn close<T: Sorting>(self, findings: &mut Findings<'_, T>) {
-        findings.note_depth(self.size, self.locus);
+    pub(super) fn close<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) {
+        marks.note_depth(self.size, self.locus);
         if self.size < 2 {
             return;
         }
-        let nobody = Judged {
-            member: Member {
+        let nobody = SetEntry {
+            member: SetMember {
                 location: super::location::Location::NONE,
                 group: 0,
                 pos: u32::MAX,
                 ids: (u64::MAX, u64::MAX),
             },
             number: 0,
-            told: false,
+            is_reported: false,
         };
-        let keeper = self.kept.map_or(nobody, |kept| findings.judged_fragment::<S>(&kept));
-        let optical = findings.mark_optical(self.candidates, &keeper);
-        findings.tally.optical_fragments += optical;
-        if findings.optical_alone() {
-            findings.tally.fragments += optical;
+        let keeper = self.kept.map_or(nobody, |kept| marks.fragment_entry::<S>(&kept));
+        let optical = marks.mark_optical(self.candidates, &keeper);
+        marks.tally.optical_fragments += optical;
+        if marks.optical_alone() {
+            marks.tally.fragments += optical;
         }
     }
 }
 
-impl<'a, S: Shape> Fragments<'a, S> {
+impl<'a, S: ItemLayout> Fragments<'a, S> {
     fn new(mut merged: Merged<'a, S::Fragment>) -> Result<Self> {
         Ok(Fragments { next: merged.next_item()?, merged, set: None })
     }
 
-    /// A pair has an end at `key`: sets before it are judged among themselves, the set at it is all
-    /// duplicates.
-    fn paired_end<T: Sorting>(&mut self, key: &S::EndKey, findings: &mut Findings<'_, T>) -> Result<()> {
+    /// Processes a paired end: in the sets before it one read stays, in the set at it all are duplicates.
+    fn paired_end<T: Sorting>(
+        &mut self,
+        key: &S::EndKey,
+        marks: &mut DuplicateMarks<'_, T>,
+    ) -> Result<()> {
         while let Some(fragment) = self.next {
             let end = item::fragment_end::<S>(&fragment);
             if end > *key {
                 break;
             }
-            self.add(fragment, end == *key, findings)?;
+            self.add(fragment, end == *key, marks)?;
         }
         Ok(())
     }
@@ -447,31 +463,31 @@ impl<'a, S: Shape> Fragments<'a, S> {
         &mut self,
         fragment: S::Fragment,
         paired: bool,
-        findings: &mut Findings<'_, T>,
+        marks: &mut DuplicateMarks<'_, T>,
     ) -> Result<()> {
         let end = item::fragment_end::<S>(&fragment);
         match &mut self.set {
             Some((of, set)) if *of == end => {
-                set.add(fragment, findings);
-                findings.check_held()?;
+                set.add(fragment, marks);
+                marks.check_room()?;
             }
             _ => {
                 if let Some((_, set)) = self.set.take() {
-                    set.close(findings);
+                    set.close(marks);
                 }
-                self.set = Some((end, FragmentSet::new(fragment, paired, findings)));
+                self.set = Some((end, FragmentSet::new(fragment, paired, marks)));
             }
         }
         self.next = self.merged.next_item()?;
         Ok(())
     }
 
-    fn finish<T: Sorting>(mut self, findings: &mut Findings<'_, T>) -> Result<()> {
+    fn finish<T: Sorting>(mut self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
         while let Some(fragment) = self.next {
-            self.add(fragment, false, findings)?;
+            self.add(fragment, false, marks)?;
         }
         if let Some((_, set)) = self.set {
-            set.close(findings);
+            set.close(marks);
         }
         Ok(())
     }

@@ -1,47 +1,47 @@
-//! Tables of text in a GATKReport: what stands where, before it is known what it means.
+//! Splits a GATKReport into tables of text, before their values are parsed.
 
 use readmill_record::{Charge, Error, Result, make_room};
 
 use crate::java::trim;
 
-/// A table. Its values are found by where the names above them begin, so they may have spaces.
-pub(super) struct Sheet<'a> {
+/// A table of text. Its values are found by the start of the column names, so they may have spaces.
+pub(super) struct TextTable<'a> {
     pub name: &'a [u8],
     columns: Vec<&'a [u8]>,
-    /// Where the columns after the first begin, in characters.
+    /// The start of each column after the first, in characters.
     starts: Vec<usize>,
     first_line: usize,
     rows: Vec<&'a [u8]>,
 }
 
 /// A row: its line in the file, from 1, and its values.
-pub(super) struct Row<'a> {
+pub(super) struct TextRow<'a> {
     pub line: usize,
     pub values: Vec<&'a [u8]>,
 }
 
-/// Says where text is wrong.
+/// Returns an error with its line.
 pub(super) fn wrong(line: usize, what: impl std::fmt::Display) -> Error {
     Error::input(format!("line {line}: {what}"))
         .hint("make the report again with BaseRecalibrator or readmill bqsr table")
 }
 
-/// All tables of a report.
-pub(super) fn sheets<'a>(text: &'a [u8], charge: &mut Charge) -> Result<Vec<Sheet<'a>>> {
-    let mut lines = Lines::of(text);
+/// Returns all tables of a report.
+pub(super) fn text_tables<'a>(text: &'a [u8], charge: &mut Charge) -> Result<Vec<TextTable<'a>>> {
+    let mut lines = LineCursor::of(text);
     let count = head(lines.next("the line #:GATKReport")?)?;
-    let mut sheets = Vec::new();
+    let mut text_tables = Vec::new();
     for _ in 0..count {
-        make_room(&mut sheets, 1, charge)?;
-        sheets.push(sheet(&mut lines, charge)?);
+        make_room(&mut text_tables, 1, charge)?;
+        text_tables.push(text_table(&mut lines, charge)?);
     }
     match lines.rest() {
         Some(line) => Err(wrong(line, format!("there is text after the last of {count} tables"))),
-        None => Ok(sheets),
+        None => Ok(text_tables),
     }
 }
 
-/// The number of tables, from the first line.
+/// Parses the number of tables in the first line.
 fn head(line: &[u8]) -> Result<usize> {
     let Some(rest) = line.strip_prefix(b"#:GATKReport.") else {
         let old = line.starts_with(b"##:GATKReport.v0");
@@ -67,7 +67,7 @@ fn number(text: &[u8]) -> Option<usize> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-fn sheet<'a>(lines: &mut Lines<'a>, charge: &mut Charge) -> Result<Sheet<'a>> {
+fn text_table<'a>(lines: &mut LineCursor<'a>, charge: &mut Charge) -> Result<TextTable<'a>> {
     let sizes = fields(lines, "the sizes of a table", charge)?;
     let line = lines.line;
     let size = |at: usize, of: &str| {
@@ -79,7 +79,7 @@ fn sheet<'a>(lines: &mut Lines<'a>, charge: &mut Charge) -> Result<Sheet<'a>> {
     let name = names.get(2).copied().unwrap_or_default();
 
     let heading = lines.next("the names of columns")?;
-    // Of each character there may be a column: where it begins, and its name, twice.
+    // Each character can be a column: its start, and its name, twice.
     charge.grow(heading.len() as u64 * 20)?;
     let starts = word_starts(heading);
     let columns = cut(heading, &starts);
@@ -94,14 +94,14 @@ fn sheet<'a>(lines: &mut Lines<'a>, charge: &mut Charge) -> Result<Sheet<'a>> {
         rows.push(lines.next(&format!("a row of {shown}"))?);
     }
     lines.blank()?;
-    Ok(Sheet { name, columns, starts, first_line, rows })
+    Ok(TextTable { name, columns, starts, first_line, rows })
 }
 
-/// Parts of such a line that are looked at.
+/// The most fields of such a line that are used.
 const MOST_FIELDS: usize = 8;
 
-/// The parts of a line that begins with #:GATKTable, between colons.
-fn fields<'a>(lines: &mut Lines<'a>, what: &str, charge: &mut Charge) -> Result<Vec<&'a [u8]>> {
+/// Splits a line that begins with #:GATKTable at its colons.
+fn fields<'a>(lines: &mut LineCursor<'a>, what: &str, charge: &mut Charge) -> Result<Vec<&'a [u8]>> {
     let text = lines.next(what)?;
     if !text.starts_with(b"#:GATKTable:") {
         return Err(wrong(lines.line, format!("{what} should be here, after #:GATKTable")));
@@ -114,12 +114,12 @@ fn fields<'a>(lines: &mut Lines<'a>, what: &str, charge: &mut Charge) -> Result<
     Ok(fields)
 }
 
-impl<'a> Sheet<'a> {
-    /// Rows with the values of the columns asked for, in that order.
+impl<'a> TextTable<'a> {
+    /// Returns the rows with the values of the given columns, in that order.
     pub fn rows<'s>(
         &'s self,
         columns: &[&str],
-    ) -> Result<impl Iterator<Item = Result<Row<'a>>> + use<'a, 's>> {
+    ) -> Result<impl Iterator<Item = Result<TextRow<'a>>> + use<'a, 's>> {
         let place = |name: &&str| {
             let found = self.columns.iter().position(|column| *column == name.as_bytes());
             found.ok_or_else(|| wrong(self.first_line - 1, format!("the column {name} is missing")))
@@ -128,19 +128,19 @@ impl<'a> Sheet<'a> {
         Ok(self.rows.iter().zip(self.first_line..).map(move |(row, line)| {
             let all = cut(row, &self.starts)
                 .ok_or_else(|| wrong(line, "the row is shorter than its heading"))?;
-            Ok(Row { line, values: places.iter().map(|&place| all[place]).collect() })
+            Ok(TextRow { line, values: places.iter().map(|&place| all[place]).collect() })
         }))
     }
 }
 
-/// Where words begin, except the first one.
+/// Returns the start of each word except the first.
 fn word_starts(line: &[u8]) -> Vec<usize> {
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let begins = |pair: &[u8]| blank(&pair[0]) && !blank(&pair[1]);
     line.windows(2).zip(1..).filter(|(pair, _)| begins(pair)).map(|(_, at)| at).collect()
 }
 
-/// The values of a line, without spaces around them. `None` if the line ends before the last begins.
+/// Splits a line into values, without spaces around them. `None` if the line ends before the last begins.
 fn cut<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
     let mut values = Vec::with_capacity(starts.len() + 1);
     let mut from = 0;
@@ -153,7 +153,7 @@ fn cut<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
     Some(values)
 }
 
-/// Where a character as Java counts them is, in bytes.
+/// Returns the byte offset of a character as Java counts them.
 fn byte_at(line: &[u8], character: usize) -> Option<usize> {
     match std::str::from_utf8(line) {
         Ok(text) if !line.is_ascii() => {
@@ -169,16 +169,16 @@ fn byte_at(line: &[u8], character: usize) -> Option<usize> {
     }
 }
 
-/// Lines, counted from 1.
-struct Lines<'a> {
+/// A cursor over lines, counted from 1.
+struct LineCursor<'a> {
     rest: std::slice::Split<'a, u8, fn(&u8) -> bool>,
     line: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineCursor<'a> {
     fn of(text: &'a [u8]) -> Self {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
-        Lines { rest: text.split(|&byte| byte == b'\n'), line: 0 }
+        LineCursor { rest: text.split(|&byte| byte == b'\n'), line: 0 }
     }
 
     fn take(&mut self) -> Option<&'a [u8]> {
@@ -192,7 +192,7 @@ impl<'a> Lines<'a> {
         self.take().ok_or_else(|| wrong(end, format!("the report ends where {what} should be")))
     }
 
-    /// Passes the line between tables, which the end of the file may lack.
+    /// Skips the line between tables, which may be missing at the end of the file.
     fn blank(&mut self) -> Result<()> {
         match self.take() {
             Some(line) if !trim(line).is_empty() => {
@@ -202,7 +202,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The number of the next line that is not blank.
+    /// Returns the number of the next line that is not blank.
     fn rest(&mut self) -> Option<usize> {
         while let Some(line) = self.take() {
             if !trim(line).is_empty() {

@@ -1,0 +1,201 @@
+//! Stores the ends of the whole input until duplicates are resolved.
+
+use readmill_format::spill::Spill;
+use readmill_record::Result;
+
+use super::ends::{DuplicateEnds, EndsPart};
+use super::examined::Examined;
+use super::fields::FieldCounts;
+use super::grouping::Grouping;
+use super::item::{Barcoded, Item, ItemLayout, PositionOnly};
+use super::sorter::Sorter;
+
+/// Threads to sort on.
+pub trait Sorting {
+    /// Sorts every chunk.
+    fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()>;
+}
+
+/// The sorters of all items of one layout.
+pub struct ItemSorters<S: ItemLayout> {
+    /// Pairs of mates.
+    pub pairs: Sorter<S::Pair>,
+    /// Pairs that differ between input order and coordinate order: their form in either.
+    pub order_sensitive_pairs: [Sorter<S::Pair>; 2],
+    /// Ends of pairs that cannot be derived from the pairs, and ends of reads without their mates.
+    pub paired_ends: Sorter<S::EndKey>,
+    /// Reads whose mates were not adjacent.
+    pub halves: Sorter<S::Half>,
+    /// Single reads.
+    pub fragments: Sorter<S::Fragment>,
+}
+
+impl<S: ItemLayout> Default for ItemSorters<S> {
+    fn default() -> Self {
+        let (pairs, order_sensitive_pairs, paired_ends, halves, fragments) = Default::default();
+        ItemSorters { pairs, order_sensitive_pairs, paired_ends, halves, fragments }
+    }
+}
+
+impl<S: ItemLayout> ItemSorters<S> {
+    fn push(&mut self, part: &EndsPart) {
+        self.pairs.extend(&part.pairs);
+        self.order_sensitive_pairs
+            .iter_mut()
+            .zip(&part.order_sensitive_pairs)
+            .for_each(|(pairs, words)| pairs.extend(words));
+        self.paired_ends.extend(&part.paired_ends);
+        self.halves.extend(&part.halves);
+        self.fragments.extend(&part.fragments);
+    }
+
+    /// Bytes of memory that is allocated for them.
+    pub fn bytes(&self) -> u64 {
+        let pairs: u64 = self.order_sensitive_pairs.iter().chain([&self.pairs]).map(Sorter::bytes).sum();
+        pairs + self.paired_ends.bytes() + self.halves.bytes() + self.fragments.bytes()
+    }
+
+    /// Bytes of memory that hold items.
+    pub fn filled(&self) -> u64 {
+        let pairs: u64 =
+            self.order_sensitive_pairs.iter().chain([&self.pairs]).map(Sorter::filled).sum();
+        pairs + self.paired_ends.filled() + self.halves.filled() + self.fragments.filled()
+    }
+
+    /// Sorts what is in memory and writes it to the spill.
+    pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
+        for pairs in self.order_sensitive_pairs.iter_mut().chain([&mut self.pairs]) {
+            spill_sorted(pairs, threads, spill, turn)?;
+        }
+        spill_sorted(&mut self.paired_ends, threads, spill, turn)?;
+        spill_sorted(&mut self.halves, threads, spill, turn)?;
+        spill_sorted(&mut self.fragments, threads, spill, turn)
+    }
+}
+
+/// Sorts what is in memory and writes it to the spill.
+pub fn spill_sorted<T: Item>(
+    items: &mut Sorter<T>,
+    threads: &impl Sorting,
+    spill: &Spill,
+    turn: usize,
+) -> Result<()> {
+    threads.sort(items.chunks_mut())?;
+    items.spill(spill, turn)
+}
+
+/// The items, in the layout that the run uses.
+pub enum AnyItems {
+    /// Without codes.
+    PositionOnly(ItemSorters<PositionOnly>),
+    /// With codes.
+    Barcoded(ItemSorters<Barcoded>),
+}
+
+/// Everything that is stored of the ends of the input.
+pub struct Ends {
+    /// The items.
+    pub items: AnyItems,
+    /// Name hashes (128 bits) and beginnings of all name groups, where they may be needed.
+    pub name_groups: Sorter<[u64; 3]>,
+    /// Name hashes (128 bits) of incomplete name groups.
+    pub incomplete: Sorter<[u64; 2]>,
+    /// Whether the input is grouped by name.
+    pub grouping: Grouping,
+    /// Records of each kind.
+    pub examined: Examined,
+    /// How many reads have the fields of barcodes and UMIs.
+    pub fields: FieldCounts,
+    /// Paired reads without a read group.
+    pub without_read_group: u64,
+    /// Whether any record has a DT field.
+    pub has_dt: bool,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        let (name_groups, incomplete, grouping) = Default::default();
+        let (examined, fields, without_read_group, has_dt) = Default::default();
+        let items = AnyItems::PositionOnly(ItemSorters::default());
+        Ends { items, name_groups, incomplete, grouping, examined, fields, without_read_group, has_dt }
+    }
+}
+
+impl Ends {
+    /// Creates the store for the items that `noted` collects.
+    pub fn new(noted: &DuplicateEnds) -> Self {
+        let plain = || AnyItems::PositionOnly(ItemSorters::default());
+        let coded = || AnyItems::Barcoded(ItemSorters::default());
+        Ends { items: if noted.is_barcoded() { coded() } else { plain() }, ..Ends::default() }
+    }
+
+    /// Adds the items of a batch; batches come in input order.
+    pub fn push(&mut self, part: &EndsPart) {
+        match &mut self.items {
+            AnyItems::PositionOnly(items) => items.push(part),
+            AnyItems::Barcoded(items) => items.push(part),
+        }
+        self.name_groups.extend(&part.name_groups);
+        self.grouping.add(&part.evidence);
+        if self.grouping.is_scattered() {
+            self.incomplete = Sorter::default(); // the input is known not to be grouped
+        } else {
+            part.evidence.incomplete().iter().for_each(|&name| self.incomplete.push(name));
+        }
+        self.examined.add(&part.examined);
+        self.fields.add(&part.fields);
+        self.without_read_group += part.without_read_group;
+        self.has_dt |= part.has_dt;
+    }
+
+    /// Whether there are reads to be joined with their mates.
+    pub fn any_halves(&self) -> bool {
+        match &self.items {
+            AnyItems::PositionOnly(items) => !items.halves.is_empty(),
+            AnyItems::Barcoded(items) => !items.halves.is_empty(),
+        }
+    }
+
+    /// Bytes of memory all items take.
+    pub fn bytes(&self) -> u64 {
+        let items = match &self.items {
+            AnyItems::PositionOnly(items) => items.bytes(),
+            AnyItems::Barcoded(items) => items.bytes(),
+        };
+        items + self.name_groups.bytes() + self.incomplete.bytes()
+    }
+
+    /// Bytes of memory that hold items.
+    pub fn filled(&self) -> u64 {
+        let items = match &self.items {
+            AnyItems::PositionOnly(items) => items.filled(),
+            AnyItems::Barcoded(items) => items.filled(),
+        };
+        items + self.name_groups.filled() + self.incomplete.filled()
+    }
+
+    /// Sorts what is in memory and writes it to the spill.
+    pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
+        match &mut self.items {
+            AnyItems::PositionOnly(items) => items.spill(threads, spill, turn)?,
+            AnyItems::Barcoded(items) => items.spill(threads, spill, turn)?,
+        }
+        spill_sorted(&mut self.name_groups, threads, spill, turn)?;
+        spill_sorted(&mut self.incomplete, threads, spill, turn)
+    }
+
+    /// Compares all incomplete name groups: two of one name are a scattered template.
+    pub fn compare_incomplete(&mut self, threads: &impl Sorting, spill: &Spill) -> Result<()> {
+        threads.sort(self.incomplete.chunks_mut())?;
+        let incomplete = std::mem::take(&mut self.incomplete);
+        let mut names = incomplete.merge(spill)?;
+        let mut before = None;
+        while let Some(name) = names.next_item()? {
+            if before.replace(name) == Some(name) {
+                self.grouping.note_scattered();
+                break;
+            }
+        }
+        Ok(())
+    }
+}

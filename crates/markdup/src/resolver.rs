@@ -1,0 +1,292 @@
+//! Resolves duplicates: from all ends of the input to the marks of each record.
+
+use std::sync::Arc;
+
+use readmill_format::spill::Spill;
+use readmill_record::Result;
+
+use super::Mode;
+use super::end_store::{AnyItems, Ends, ItemSorters, Sorting, spill_sorted};
+use super::ends::{DuplicateEnds, Noting};
+use super::item::ItemLayout;
+use super::join::{Join, TemplateRecords};
+use super::marks::DuplicateMarks;
+use super::molecules;
+use super::optical::CANDIDATE_BYTES;
+use super::rules::{Coding, Rules};
+use super::sorter::Sorter;
+use super::table::{BitSet, OrdinalTable};
+use super::verdict::{DuplicateSets, Tally, Verdict};
+
+/// Least memory for joined items, before they are spilled.
+const LEAST: u64 = 8 << 20;
+
+/// Resolves duplicates with these resources.
+pub struct Court<'a, T> {
+    /// The threads.
+    pub threads: &'a T,
+    /// The spill.
+    pub spill: Arc<Spill>,
+    /// How ends were collected.
+    pub noted: &'a DuplicateEnds,
+    /// Memory limit for the stored ends and everything derived from them.
+    pub room: u64,
+    /// Called regularly with the bytes of them that are in use.
+    pub in_use: &'a dyn Fn(u64),
+}
+
+/// Returns the least bytes that the verdict on `records` records takes.
+pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
+    let bits = 1 + u64::from(rules.optical.is_some());
+    let tables = u64::from(rules.members || rules.molecules);
+    bits * BitSet::bytes(records) + tables * OrdinalTable::bytes_of_bits(records)
+}
+
+impl<T: Sorting> Court<'_, T> {
+    /// Resolves the duplicates of an input of `records` records. If it is `grouped` by name, no mates are
+    /// joined by name.
+    pub fn judge(&self, mode: Mode, grouped: bool, ends: Ends, records: u64) -> Result<Verdict> {
+        let Ends { items, mut name_groups, examined, .. } = ends;
+        if grouped {
+            name_groups = Sorter::default();
+        }
+        let tally = Tally { libraries: examined.counts(), ..Tally::default() };
+        let run = ResolverRun { resolver: self, mode, grouped, name_groups, records };
+        match items {
+            AnyItems::PositionOnly(items) => run.resolve(items, tally),
+            AnyItems::Barcoded(items) => run.resolve(items, tally),
+        }
+    }
+}
+
+/// One run of the resolver.
+struct ResolverRun<'a, T> {
+    resolver: &'a Court<'a, T>,
+    mode: Mode,
+    grouped: bool,
+    name_groups: Sorter<[u64; 3]>,
+    records: u64,
+}
+
+impl<T: Sorting> ResolverRun<'_, T> {
+    fn resolve<S: ItemLayout>(mut self, mut items: ItemSorters<S>, tally: Tally) -> Result<Verdict> {
+        let &Court { threads, noted, room, .. } = self.resolver;
+        let spill = &*self.resolver.spill;
+        (self.resolver.in_use)(items.filled() + self.name_groups.filled());
+        if self.name_groups.bytes() > room / 4 {
+            spill_sorted(&mut self.name_groups, threads, spill, 0)?;
+        }
+        threads.sort(self.name_groups.chunks_mut())?;
+        let [by_input, by_place] = std::mem::take(&mut items.order_sensitive_pairs);
+        items.pairs.absorb(if self.mode == Mode::Template { by_input } else { by_place });
+        let templates = self.join(&mut items)?;
+        if items.fragments.is_empty() {
+            items.paired_ends = Sorter::default(); // paired ends matter to single reads alone
+        }
+        let most = noted.rules.optical.map_or(0, |optical| optical.most.min(items.pairs.len()));
+        let beside = self.name_groups.bytes() + templates.as_ref().map_or(0, Sorter::bytes);
+        (self.resolver.in_use)(items.filled() + beside);
+        if items.bytes() + beside + most * CANDIDATE_BYTES > room {
+            items.spill(threads, spill, 0)?;
+        }
+        threads.sort(items.pairs.chunks_mut())?;
+        threads.sort(items.paired_ends.chunks_mut())?;
+        threads.sort(items.fragments.chunks_mut())?;
+        let room = room.saturating_sub(items.bytes() + beside).max(LEAST);
+        let scale = (self.records, room);
+        let mut marks = DuplicateMarks::new(self.mode, &noted.rules, (threads, spill), scale, tally);
+        match &noted.rules.coding {
+            Some(Coding::Umis(umis)) => molecules::mark_sets(&mut marks, &items, umis)?,
+            _ => marks.mark_sets(&items)?,
+        }
+        (self.resolver.in_use)(items.filled() + beside + marks.most_bytes());
+        drop(items);
+        if let Some(mut templates) = templates {
+            threads.sort(templates.chunks_mut())?;
+            share(&mut marks, &templates, spill)?;
+            self.share_members(&mut marks, &templates)?;
+        }
+        link(&mut marks, &self.name_groups, spill)?;
+        self.conclude(marks)
+    }
+
+    /// Joins the halves by name. In the order of the input, also returns the records of each template.
+    fn join<S: ItemLayout>(&self, items: &mut ItemSorters<S>) -> Result<Option<TemplateRecords>> {
+        let &Court { threads, noted, room, .. } = self.resolver;
+        let spill = &*self.resolver.spill;
+        if items.halves.is_empty() {
+            return Ok(None);
+        }
+        if items.bytes() + items.halves.bytes() > room {
+            items.spill(threads, spill, 0)?;
+        }
+        let limit = room.saturating_sub(items.bytes() + self.name_groups.bytes()).max(LEAST);
+        threads.sort(items.halves.chunks_mut())?;
+        let join = Join { libraries: &noted.libraries, rules: &noted.rules, spill };
+        let by_input = noted.noting() == Noting::ByInput;
+        let spill_if_full = |items: &mut ItemSorters<S>| {
+            if items.bytes() > if by_input { limit / 2 } else { limit } {
+                items.spill(threads, spill, 0)?;
+            }
+            Ok(())
+        };
+        if self.grouped {
+            join.alone(items, noted.noting(), spill_if_full)?;
+            return Ok(None);
+        }
+        if noted.noting() == Noting::Together || noted.noting() == Noting::ByPlace {
+            join.by_place(items, spill_if_full)?;
+            return Ok(None);
+        }
+        if noted.noting() == Noting::Linked {
+            join.linked(items, &self.name_groups, spill_if_full)?;
+            return Ok(None);
+        }
+        let templates = join.by_input(items, |items, templates| {
+            if templates.bytes() > limit / 2 {
+                spill_sorted(templates, threads, spill, 0)?;
+            }
+            spill_if_full(items)
+        })?;
+        Ok(Some(templates))
+    }
+
+    fn conclude(&self, marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
+        let Court { threads, spill, noted, room, in_use } = self.resolver;
+        let DuplicateMarks { mode, duplicates, optical, mut members, sets: rows, tally, .. } = marks;
+        let mut sets = None;
+        if noted.rules.members || noted.rules.molecules {
+            threads.sort(members.chunks_mut())?;
+            let of = OrdinalTable::new(&members, self.records, spill, room / 4)?;
+            let linked = self.linked_members(&of)?;
+            let tables = of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows);
+            in_use(self.name_groups.filled() + members.filled() + rows.bytes() + tables);
+            sets = Some(DuplicateSets { of, linked, rows });
+        }
+        let by_template = mode == Mode::Template && noted.noting() != Noting::ByInput;
+        let spill = Arc::clone(spill);
+        Ok(Verdict { mode, by_template, duplicates, optical, sets, spill, tally })
+    }
+
+    /// Returns the sets of name groups whose template's set is stored at another name group of its name.
+    fn linked_members(&self, of: &OrdinalTable) -> Result<Option<OrdinalTable>> {
+        let Court { threads, spill, room, .. } = self.resolver;
+        let mut linked: Sorter<[u64; 2]> = Sorter::default();
+        each_name(&self.name_groups, spill, |firsts| {
+            let mut set = None;
+            for &first in firsts {
+                set = set.or(of.get(first, spill)?);
+            }
+            if let Some(set) = set {
+                firsts.iter().for_each(|&first| linked.push([first, set]));
+            }
+            if linked.bytes() > room / 4 {
+                spill_sorted(&mut linked, *threads, spill, 0)?;
+            }
+            Ok(())
+        })?;
+        if linked.is_empty() {
+            return Ok(None);
+        }
+        threads.sort(linked.chunks_mut())?;
+        OrdinalTable::new(&linked, self.records, spill, room / 4).map(Some)
+    }
+
+    /// Gives every record of a template the set of its first one.
+    fn share_members(
+        &self,
+        marks: &mut DuplicateMarks<'_, T>,
+        templates: &TemplateRecords,
+    ) -> Result<()> {
+        let &Court { threads, room, .. } = self.resolver;
+        let spill = &*self.resolver.spill;
+        threads.sort(marks.members.chunks_mut())?;
+        let firsts = std::mem::take(&mut marks.members);
+        let mut sets = firsts.merge(spill)?;
+        let mut set = sets.next_item()?;
+        let mut templates = templates.merge(spill)?;
+        let records = &mut marks.members;
+        while let Some([template, record]) = templates.next_item()? {
+            while let Some([of, number]) = set.filter(|[of, _]| *of < template) {
+                records.push([of, number]); // a template of adjacent records
+                set = sets.next_item()?;
+            }
+            if let Some([of, number]) = set
+                && of == template
+                && record != template
+            {
+                records.push([record, number]);
+            }
+            if records.bytes() > room / 4 {
+                spill_sorted(records, threads, spill, 0)?;
+            }
+        }
+        while let Some(row) = set {
+            records.push(row);
+            set = sets.next_item()?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives every record of a template the marks of its first one.
+fn share<T: Sorting>(
+    marks: &mut DuplicateMarks<'_, T>,
+    templates: &TemplateRecords,
+    spill: &Spill,
+) -> Result<()> {
+    let mut templates = templates.merge(spill)?;
+    while let Some([template, record]) = templates.next_item()? {
+        if marks.duplicates.get(template) {
+            marks.duplicates.set(record);
+        }
+        if let Some(optical) = &mut marks.optical
+            && optical.get(template)
+        {
+            optical.set(record);
+        }
+    }
+    Ok(())
+}
+
+/// Gives all name groups of one name the marks of any of them.
+fn link<T: Sorting>(
+    marks: &mut DuplicateMarks<'_, T>,
+    name_groups: &Sorter<[u64; 3]>,
+    spill: &Spill,
+) -> Result<()> {
+    each_name(name_groups, spill, |firsts| {
+        share_among(&mut marks.duplicates, firsts);
+        marks.optical.iter_mut().for_each(|bits| share_among(bits, firsts));
+        Ok(())
+    })
+}
+
+fn share_among(bits: &mut BitSet, firsts: &[u64]) {
+    if firsts.iter().any(|&first| bits.get(first)) {
+        firsts.iter().for_each(|&first| bits.set(first));
+    }
+}
+
+/// Calls `show` with the beginnings of all name groups of each name that has several.
+fn each_name(
+    name_groups: &Sorter<[u64; 3]>,
+    spill: &Spill,
+    mut show: impl FnMut(&[u64]) -> Result<()>,
+) -> Result<()> {
+    let mut name_groups = name_groups.merge(spill)?;
+    let (mut name, mut firsts) = (None, Vec::new());
+    loop {
+        let next = name_groups.next_item()?;
+        let next_name = next.map(|[high, low, _]| [high, low]);
+        if next_name != name {
+            if firsts.len() > 1 {
+                show(&firsts)?;
+            }
+            firsts.clear();
+            name = next_name;
+        }
+        let Some([_, _, first]) = next else { return Ok(()) };
+        firsts.push(first >> 1);
+    }
+}
