@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use readmill_bqsr as bqsr;
-use readmill_bqsr::{Applying, Recalibration, Report};
+use readmill_bqsr::{ApplyOptions, Recalibration, Report};
 
 use crate::{expect_refusal, memory};
 
@@ -81,7 +81,7 @@ pub fn table(bytes: &[u8]) {
         Err(error) => panic!("what was written is refused: {error}\n{}", text.escape_ascii()),
     };
     assert!(again.text() == text, "a report's text is that of another report");
-    match Recalibration::new(&report, &Applying::default(), &memory()) {
+    match Recalibration::new(&report, &ApplyOptions::default(), &memory()) {
         Ok(recalibration) => {
             for group in &report.groups {
                 let found = recalibration.group(&group.name).map(|it| it.name() == group.name);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use readmill::plan::{Filters, OptionalFields, Sampling, Unmapped};
 use readmill_filters::FlagRules;
-use readmill_filters::fix_mates::Rules;
+use readmill_filters::fix_mates::MateRules;
 use readmill_filters::optional_fields::parse_tags;
 use readmill_record::{Flags, Result};
 
@@ -135,8 +135,8 @@ impl FilterFlags {
             dictionary: self.sequence_dictionary.clone(),
             read_group: self.read_group.clone(),
             fix_mates: self.fix_mates.map(|rules| match rules {
-                FixMates::Picard => Rules::Picard,
-                FixMates::Samtools => Rules::Samtools,
+                FixMates::Picard => MateRules::Picard,
+                FixMates::Samtools => MateRules::Samtools,
             }),
             nm_md_uq: self.nm_md_uq,
             optional_fields: self.optional_fields()?,

@@ -6,7 +6,7 @@ use clap::Args;
 use readmill::plan::{Apply, TableRequest};
 use readmill_bqsr::covariates::MOST_CONTEXT;
 use readmill_bqsr::recalibration::MOST_CYCLES;
-use readmill_bqsr::{Applying, Arguments, Counting, Writing};
+use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
 
 /// Flags of counting.
 #[derive(Args)]
@@ -130,7 +130,7 @@ impl CountingFlags {
             quantizing_levels: self.quantizing_levels,
             ..Arguments::default()
         };
-        let counting = Counting {
+        let counting = CountOptions {
             arguments,
             preserve_less_than: qualities.preserve_qscores_less_than,
             use_original: qualities.use_original_qualities,
@@ -156,7 +156,7 @@ impl QualityFlags {
     /// Whether anything is asked for that is not the default.
     pub fn is_given(&self) -> bool {
         self.use_original_qualities
-            || self.preserve_qscores_less_than != Counting::default().preserve_less_than
+            || self.preserve_qscores_less_than != CountOptions::default().preserve_less_than
     }
 }
 
@@ -173,7 +173,7 @@ impl ApplyingFlags {
 
     /// How a table is applied.
     pub fn apply(&self, qualities: &QualityFlags) -> Apply {
-        let applying = Applying {
+        let applying = ApplyOptions {
             preserve_below: qualities.preserve_qscores_less_than,
             quantize: self.quantize_quals,
             static_quantized: self.static_quantized_quals.clone(),

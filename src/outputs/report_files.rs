@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
 use readmill_filters::tally::AdapterCounts;
-use readmill_markdup::apply::Counted;
-use readmill_markdup::{DuplicationMetrics, Libraries, Tally};
+use readmill_markdup::apply::FlaggedCounts;
+use readmill_markdup::{DuplicateCounts, DuplicationMetrics, Libraries};
 use readmill_record::header::Header;
 use readmill_record::{Error, Result};
 
@@ -224,7 +224,11 @@ fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 /// Returns the metrics of the duplicates that were found and marked.
-pub fn duplication(libraries: &Libraries, tally: &Tally, counted: &Counted) -> DuplicationMetrics {
+pub fn duplication(
+    libraries: &Libraries,
+    tally: &DuplicateCounts,
+    counted: &FlaggedCounts,
+) -> DuplicationMetrics {
     let mut counts = tally.libraries.clone();
     counted.add_to(&mut counts);
     let rows = libraries.names().iter().enumerate().filter_map(|(number, name)| {

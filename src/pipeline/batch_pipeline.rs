@@ -1,6 +1,6 @@
 //! The pipeline of a batch: tallies, steps, counting for recalibration, and routing to extra outputs.
 
-use readmill_bqsr::Learner;
+use readmill_bqsr::CovariateWorker;
 use readmill_filters::route::Segments;
 use readmill_record::Step;
 use readmill_record::{Batch, Result};
@@ -37,7 +37,7 @@ pub struct BatchPipeline<'a> {
 pub struct PipelineWorker<'a> {
     tallies_before: Vec<Box<dyn TallyWorker + 'a>>,
     steps: ThreadSteps,
-    counter: Option<(&'a CovariateCounter, Learner)>,
+    counter: Option<(&'a CovariateCounter, CovariateWorker)>,
     late: ThreadSteps,
     tallies_after: Vec<Box<dyn TallyWorker + 'a>>,
     extra: Option<(&'a ExtraWriter<'a>, Router, Segments)>,

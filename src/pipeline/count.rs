@@ -7,8 +7,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use readmill_bqsr::suspects::{Pile, Seen};
-use readmill_bqsr::{Counting, Learner, Report, Totals, Training};
+use readmill_bqsr::suspects::{SiteEvents, SiteScan};
+use readmill_bqsr::{CountOptions, CovariateWorker, RecalReference, Report, Totals};
 use readmill_engine::{Crew, Pass};
 use readmill_format::sites::{SiteCollector, Sites};
 use readmill_markdup::Verdict;
@@ -19,8 +19,8 @@ use crate::process::console::Console;
 
 /// Counts covariates, and holds the totals.
 pub struct CovariateCounter {
-    training: Arc<Training>,
-    counting: Arc<Counting>,
+    training: Arc<RecalReference>,
+    counting: Arc<CountOptions>,
     /// Bytes that a thread's counts may take before they go into the totals.
     most_bytes: usize,
     totals: Mutex<Totals>,
@@ -28,41 +28,40 @@ pub struct CovariateCounter {
 
 impl CovariateCounter {
     /// Creates a counter with empty totals.
-    pub fn new(training: &Arc<Training>, counting: Counting, most_bytes: usize) -> Self {
+    pub fn new(training: &Arc<RecalReference>, counting: CountOptions, most_bytes: usize) -> Self {
         let (training, counting) = (Arc::clone(training), Arc::new(counting));
         CovariateCounter { training, counting, most_bytes, totals: Mutex::default() }
     }
 
     /// Returns one thread's counter.
-    pub fn worker(&self) -> Learner {
-        self.training.learner(&self.counting)
+    pub fn worker(&self) -> CovariateWorker {
+        self.training.worker(&self.counting)
     }
 
     /// Counts a read.
     fn count_read(
         &self,
-        learner: &mut Learner,
+        worker: &mut CovariateWorker,
         stamp: Stamp,
         record: RecordRef<'_>,
         dup: bool,
     ) -> Result<()> {
-        if learner.counters.are_full(self.most_bytes) {
-            self.merge(learner);
+        if worker.counters.are_full(self.most_bytes) {
+            self.merge(worker);
         }
         let place = |error: Error| error.record(stamp.ordinal()).qname(record.qname());
-        learner.observe(record, dup).map_err(place)
+        worker.observe(record, dup).map_err(place)
     }
 
     /// Counts the reads of a batch, whose duplicates are flagged.
-    pub fn count_batch(&self, learner: &mut Learner, batch: &Batch) -> Result<()> {
+    pub fn count_batch(&self, worker: &mut CovariateWorker, batch: &Batch) -> Result<()> {
         let mut records = batch.records();
-        records
-            .try_for_each(|(stamp, it)| self.count_read(learner, stamp, it, it.flags().is_duplicate()))
+        records.try_for_each(|(stamp, it)| self.count_read(worker, stamp, it, it.flags().is_duplicate()))
     }
 
     /// Adds a thread's counts to the totals.
-    pub fn merge(&self, learner: &mut Learner) {
-        self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut learner.counters);
+    pub fn merge(&self, worker: &mut CovariateWorker) {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut worker.counters);
     }
 
     /// Returns the report of all counts, and the number of bases.
@@ -93,23 +92,23 @@ impl Pass for CountPass<'_> {
     type Opened = Ordered;
     type Linked = Ordered;
     type Output = u64;
-    type Worker = Learner;
+    type Worker = CovariateWorker;
     type Error = Error;
 
-    fn worker(&self) -> Learner {
+    fn worker(&self) -> CovariateWorker {
         self.counter.worker()
     }
 
-    fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
+    fn open(&self, _: &mut CovariateWorker, range: Range) -> Result<Ordered> {
         range.order()
     }
 
-    fn work(&self, learner: &mut Learner, range: Ordered) -> Result<u64> {
+    fn work(&self, worker: &mut CovariateWorker, range: Ordered) -> Result<u64> {
         let mut records = 0;
         Partition::from(range).gather(|stamp, raw| {
             let record = RecordRef::new(raw);
             records += 1;
-            self.counter.count_read(learner, stamp, record, self.is_duplicate(stamp, record))
+            self.counter.count_read(worker, stamp, record, self.is_duplicate(stamp, record))
         })?;
         Ok(records)
     }
@@ -134,7 +133,7 @@ pub fn count_runs(
             Ok(())
         },
     )?;
-    learners.into_iter().for_each(|mut learner| counter.merge(&mut learner));
+    learners.into_iter().for_each(|mut worker| counter.merge(&mut worker));
     Ok(())
 }
 
@@ -144,24 +143,24 @@ impl Pass for SuspectPass<'_> {
     type Input = Range;
     type Opened = Ordered;
     type Linked = Ordered;
-    type Output = (Seen, u64);
-    type Worker = Learner;
+    type Output = (SiteEvents, u64);
+    type Worker = CovariateWorker;
     type Error = Error;
 
-    fn worker(&self) -> Learner {
+    fn worker(&self) -> CovariateWorker {
         self.0.counter.worker()
     }
 
-    fn open(&self, _: &mut Learner, range: Range) -> Result<Ordered> {
+    fn open(&self, _: &mut CovariateWorker, range: Range) -> Result<Ordered> {
         range.order()
     }
 
-    fn work(&self, learner: &mut Learner, range: Ordered) -> Result<(Seen, u64)> {
-        let (mut seen, mut records) = (Seen::default(), 0);
+    fn work(&self, worker: &mut CovariateWorker, range: Ordered) -> Result<(SiteEvents, u64)> {
+        let (mut seen, mut records) = (SiteEvents::default(), 0);
         Partition::from(range).gather(|stamp, raw| {
             let record = RecordRef::new(raw);
             records += 1;
-            let suspected = learner.suspect(record, self.0.is_duplicate(stamp, record), &mut seen);
+            let suspected = worker.suspect(record, self.0.is_duplicate(stamp, record), &mut seen);
             suspected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))
         })?;
         Ok((seen, records))
@@ -178,7 +177,7 @@ pub fn find_suspects(
     console: &Console,
 ) -> Result<(Sites, u64)> {
     let pass = SuspectPass(CountPass { counter, verdict });
-    let mut pile = Pile::default();
+    let mut pile = SiteScan::default();
     readmill_engine::run(
         crew,
         &pass,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use readmill_engine::Crew;
 use readmill_format::spill::Spill;
 use readmill_markdup as markdup;
-use readmill_markdup::fields::Share;
-use readmill_markdup::grouping::{Evidence, Judged, Stated};
-use readmill_markdup::{DuplicateEnds, Ends, Mode, Noting, Verdict, instrument};
+use readmill_markdup::fields::FieldShare;
+use readmill_markdup::grouping::{Evidence, GroupingDecision, Stated};
+use readmill_markdup::{DuplicateEnds, EndStore, MatePairing, Mode, Verdict, instrument};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
 use super::parallel_sort::ThreadedSort;
@@ -38,12 +38,14 @@ pub fn prepare(
     let evidence = first.as_ref().map(Evidence::of);
     let looks_grouped = evidence.as_ref().is_some_and(Evidence::looks_grouped);
     let is_grouped = evidence.as_ref().is_some_and(Evidence::is_complete);
-    let noting = match wanted.mode {
-        DuplicateMode::Coordinate => Noting::ByPlace,
-        DuplicateMode::Template if is_grouped => Noting::Linked,
-        DuplicateMode::Template => Noting::ByInput,
-        DuplicateMode::Auto if looks_grouped || stated(inputs) == Stated::Grouped => Noting::Together,
-        DuplicateMode::Auto => Noting::ByPlace,
+    let mate_pairing = match wanted.mode {
+        DuplicateMode::Coordinate => MatePairing::NameCoordinate,
+        DuplicateMode::Template if is_grouped => MatePairing::InBatchThenName,
+        DuplicateMode::Template => MatePairing::NameInput,
+        DuplicateMode::Auto if looks_grouped || stated(inputs) == Stated::Grouped => {
+            MatePairing::InBatch
+        }
+        DuplicateMode::Auto => MatePairing::NameCoordinate,
     };
     let mut rules = wanted.rules.clone();
     if let (true, Some(optical)) = (wanted.auto_distance, &mut rules.optical) {
@@ -56,7 +58,7 @@ pub fn prepare(
         optical.distance = distance;
         console.say(&format!("readmill: optical duplicates: up to {distance} pixels ({why})"));
     }
-    DuplicateEnds::new(header, noting, rules)
+    DuplicateEnds::new(header, mate_pairing, rules)
 }
 
 /// Resolves duplicates once all reads are known.
@@ -84,7 +86,7 @@ impl DuplicateResolver<'_> {
         &self,
         wanted: DuplicateMode,
         stated: Stated,
-        mut ends: Ends,
+        mut ends: EndStore,
         mut charge: Charge,
         records: u64,
     ) -> Result<(Verdict, Charge)> {
@@ -111,17 +113,18 @@ impl DuplicateResolver<'_> {
         let (spill, room) = (Arc::clone(self.spill), charge.bytes());
         let charge = RefCell::new(charge);
         let in_use = &|bytes| charge.borrow_mut().note_use(bytes);
-        let resolver = markdup::Court { threads: &threads, spill, noted: self.noted, room, in_use };
-        let verdict = resolver.judge(mode, grouped, ends, records)?;
+        let resolver =
+            markdup::DuplicateResolver { threads: &threads, spill, noted: self.noted, room, in_use };
+        let verdict = resolver.resolve(mode, grouped, ends, records)?;
         let mut charge = charge.into_inner();
         charge.move_to(&mut marks, bits + verdict.bytes_beside_bits());
         Ok((verdict, marks))
     }
 
     /// Refuses an input in which no read has the field of the barcode or UMI, and warns where some reads lack it.
-    fn check_fields(&self, ends: &Ends) -> Result<()> {
+    fn check_fields(&self, ends: &EndStore) -> Result<()> {
         let Some(coding) = &self.noted.rules.coding else { return Ok(()) };
-        for Share { tag, have, of } in ends.fields.shares(coding) {
+        for FieldShare { tag, have, of } in ends.fields.shares(coding) {
             let tag = String::from_utf8_lossy(&tag).into_owned();
             if have == 0 {
                 let hint = "name the field that your reads have, or mark duplicates without it";
@@ -138,9 +141,9 @@ impl DuplicateResolver<'_> {
     }
 
     /// Returns the mode, and whether templates stand together.
-    fn mode(&self, wanted: DuplicateMode, stated: Stated, ends: &Ends) -> (Mode, bool) {
-        let in_batch = self.noted.noting().in_batch() && !self.cut;
-        let Judged { grouped, contradicts } = ends.grouping.judged(stated);
+    fn mode(&self, wanted: DuplicateMode, stated: Stated, ends: &EndStore) -> (Mode, bool) {
+        let in_batch = self.noted.mate_pairing().in_batch() && !self.cut;
+        let GroupingDecision { grouped, contradicts } = ends.grouping.decide(stated);
         match wanted {
             DuplicateMode::Coordinate => (Mode::Coordinate, false),
             DuplicateMode::Template => (Mode::Template, in_batch && ends.grouping.is_proved()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_markdup::Ends;
+use readmill_markdup::EndStore;
 use readmill_record::{Arena, Charge, Result};
 use readmill_sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
@@ -25,7 +25,7 @@ pub struct SortBuffer {
     /// Charge of the arena and the entries.
     pub charge: Charge,
     /// Ends of all reads.
-    pub ends: Ends,
+    pub ends: EndStore,
     /// Charge of the ends in memory.
     pub ends_charge: Charge,
     /// Charge of the records that the link holds back.
@@ -52,7 +52,7 @@ const MOST_FRAME: usize = 1 << 20;
 
 impl SortBuffer {
     /// Creates an empty buffer.
-    pub fn new(context: &SortContext, ends: Ends) -> Self {
+    pub fn new(context: &SortContext, ends: EndStore) -> Self {
         SortBuffer {
             runs: Vec::new(),
             spilled: 0,

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use readmill_filters::FlagRules;
-use readmill_filters::fix_mates::Rules;
+use readmill_filters::fix_mates::MateRules;
 use readmill_filters::replace_read_group::canonical;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
@@ -43,7 +43,7 @@ pub struct Filters {
     /// Replace all read groups by this one.
     pub read_group: Option<String>,
     /// Fix mate information, by these rules.
-    pub fix_mates: Option<Rules>,
+    pub fix_mates: Option<MateRules>,
     /// Write NM, MD and UQ, by the reference of the run's means, when duplicates are marked and before qualities are
     /// recalibrated.
     pub nm_md_uq: bool,

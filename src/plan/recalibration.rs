@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use readmill_bqsr::{Applying, Arguments, Counting, Writing};
+use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
 use readmill_record::{Error, Result};
 
 /// How base qualities are recalibrated.
@@ -41,7 +41,7 @@ pub struct TableRequest {
     /// Bases by which intervals are widened.
     pub interval_padding: u32,
     /// How bases are counted.
-    pub counting: Counting,
+    pub counting: CountOptions,
     /// Where the table is written.
     pub table: Option<PathBuf>,
     /// Where a table of the reads with their new qualities is written.
@@ -52,7 +52,7 @@ pub struct TableRequest {
 #[derive(Clone, Debug, Default)]
 pub struct Apply {
     /// Which quality becomes which.
-    pub applying: Applying,
+    pub applying: ApplyOptions,
     /// Other changes of reads.
     pub writing: Writing,
 }
@@ -111,7 +111,7 @@ impl Recalibration {
         let preserve = counting.map(|it| it.preserve_less_than);
         let preserve = preserve.or(apply.map(|it| it.applying.preserve_below));
         if let Some(preserve) =
-            preserve.filter(|&preserve| preserve != Applying::default().preserve_below)
+            preserve.filter(|&preserve| preserve != ApplyOptions::default().preserve_below)
         {
             words.extend(["--preserve-qscores-less-than".into(), preserve.to_string()]);
         }
@@ -134,7 +134,7 @@ impl TableRequest {
         self.known_sites.iter().for_each(|path| say("--known-sites", path.display().to_string()));
         self.intervals.iter().for_each(|it| say("--bqsr-intervals", it.clone()));
         self.exclude_intervals.iter().for_each(|it| say("--bqsr-exclude-intervals", it.clone()));
-        let default = Counting::default();
+        let default = CountOptions::default();
         let (own, usual): (&Arguments, &Arguments) = (&self.counting.arguments, &default.arguments);
         let numbers = [
             ("--bqsr-interval-padding", i64::from(self.interval_padding), 0),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use readmill_markdup::grouping::Stated;
 use readmill_markdup::optical::CANDIDATE_BYTES;
-use readmill_markdup::{ApplyMarks, DuplicateEnds, Ends, Verdict, Writing};
+use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, Verdict, Writing};
 use readmill_record::Step;
 use readmill_record::{Charge, Error, Result};
 use readmill_sort::{CRAM_PARTITION, Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
@@ -227,7 +227,7 @@ impl RunState<'_> {
             readers: feed.readers(),
             buffers: IngestBuffers::new(context.crew.in_flight),
         };
-        let mut buffer = SortBuffer::new(context, noted.map_or_else(Ends::default, Ends::new));
+        let mut buffer = SortBuffer::new(context, noted.map_or_else(EndStore::default, EndStore::new));
         while ingest.fill(feed, &mut buffer, (sink, &self.header))? != Stop::Ended {
             if buffer.has_too_many_runs(context) {
                 buffer.consolidate(context)?;

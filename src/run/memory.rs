@@ -4,7 +4,7 @@
 //! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
 //! reads and duplicate ends; when it is full, it is spilled.
 
-use readmill_bqsr::training::LEARNER_BYTES;
+use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_engine::Crew;
 use readmill_filters::tally::Stats;
 use readmill_format::cram;
@@ -168,7 +168,7 @@ impl Memory {
         let wanted = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
         if wanted.is_some() {
             let counts = wanted.map_or(0, |it| COUNTS * recal_setup::group_bytes(&it.counting));
-            division.take("recalibration", (LEARNER_BYTES as u64 + counts) * threads as u64);
+            division.take("recalibration", (WORKER_BYTES as u64 + counts) * threads as u64);
         }
         if plan.steps.filters.fix_mates.is_some() {
             division.take("mates", MATES * threads as u64);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use readmill_bqsr as bqsr;
 use readmill_bqsr::counters::most_group_bytes;
 use readmill_bqsr::{
-    self, ApplyRecalibration, Counting, ReadGroups, Recalibration, Training, WellFormed,
+    self, ApplyRecalibration, CountOptions, ReadGroups, RecalReference, Recalibration, WellFormed,
 };
 use readmill_format::intervals::{Chosen, Intervals};
 use readmill_format::reference::{Matched, Reference};
@@ -34,7 +34,7 @@ pub fn training(
     spill: &Arc<Spill>,
     ledger: &Ledger,
     console: &Console,
-) -> Result<Training> {
+) -> Result<RecalReference> {
     let groups = ReadGroups::new(header, ledger)?;
     let reference = Reference::open(&wanted.reference, ledger).map_err(|e| e.file(&wanted.reference))?;
     reference.notes().iter().for_each(|note| console.note(note));
@@ -54,7 +54,14 @@ pub fn training(
         ));
     }
     check_sites(wanted, &sites, console)?;
-    Ok(Training { groups, well_formed: WellFormed::new(header), reference, contigs, sites, intervals })
+    Ok(RecalReference {
+        groups,
+        well_formed: WellFormed::new(header),
+        reference,
+        contigs,
+        sites,
+        intervals,
+    })
 }
 
 /// Refuses known sites if all files together have none, and warns of a file without any.
@@ -94,7 +101,7 @@ fn intervals(
 }
 
 /// Returns the most bytes that the counts of one read group take in a thread.
-pub fn group_bytes(counting: &Counting) -> u64 {
+pub fn group_bytes(counting: &CountOptions) -> u64 {
     let arguments = &counting.arguments;
     let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
     let sizes = [mismatches, indels, indels];
@@ -112,7 +119,12 @@ pub struct RecalShares {
 
 /// Divides `room` among `threads` threads. The division of the memory already has the counts of one read group for each
 /// thread.
-pub fn shares(training: &Training, counting: &Counting, room: u64, threads: u64) -> RecalShares {
+pub fn shares(
+    training: &RecalReference,
+    counting: &CountOptions,
+    room: u64,
+    threads: u64,
+) -> RecalShares {
     let (group, groups) = (group_bytes(counting), training.groups.names().len() as u64);
     let counters = (group * groups).min(room / 8 / threads).max(group);
     let threads = threads * (counters - group);

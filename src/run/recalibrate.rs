@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_bqsr as bqsr;
-use readmill_bqsr::{Counting, Training, Writing};
+use readmill_bqsr::{CountOptions, RecalReference, Writing};
 use readmill_format::sites::SiteCollector;
 use readmill_format::spill::Spill;
 use readmill_markdup::Verdict;
@@ -24,7 +24,7 @@ type StepAndCounter = (Option<Box<dyn Step>>, Option<CovariateCounter>);
 
 impl RunState<'_> {
     /// Opens the reference data that bases are counted against, if they are counted.
-    pub(super) fn training(&self, spill: &Arc<Spill>) -> Result<Option<Arc<Training>>> {
+    pub(super) fn training(&self, spill: &Arc<Spill>) -> Result<Option<Arc<RecalReference>>> {
         let Some(wanted) = self.table_request() else { return Ok(None) };
         let ledger = &self.memory.ledger;
         let training = recal_setup::training(wanted, &self.header, spill, ledger, self.console);
@@ -41,18 +41,18 @@ impl RunState<'_> {
         self.plan.steps.recalibration.as_ref().and_then(plan::Recalibration::table_request)
     }
 
-    fn counter_with(&self, training: &Arc<Training>, counting: Counting) -> CovariateCounter {
+    fn counter_with(&self, training: &Arc<RecalReference>, counting: CountOptions) -> CovariateCounter {
         let shares = self.shares(training, &counting);
         CovariateCounter::new(training, counting, shares.counters)
     }
 
-    fn shares(&self, training: &Training, counting: &Counting) -> recal_setup::RecalShares {
+    fn shares(&self, training: &RecalReference, counting: &CountOptions) -> recal_setup::RecalShares {
         let Memory { crew, room, .. } = self.memory;
         recal_setup::shares(training, counting, room, crew.threads as u64)
     }
 
     /// Returns the bytes that counting takes beside the reads.
-    pub(super) fn recal_bytes(&self, training: Option<&Training>) -> u64 {
+    pub(super) fn recal_bytes(&self, training: Option<&RecalReference>) -> u64 {
         let wanted = self.table_request().zip(training);
         let bootstrap = self.table_request().is_some_and(|wanted| wanted.bootstrap);
         let found = if bootstrap { SiteCollector::bytes(self.header.references().len()) } else { 0 };
@@ -60,7 +60,7 @@ impl RunState<'_> {
     }
 
     /// Returns an empty counter of the input reads; `None` if nothing is counted.
-    pub(super) fn new_counter(&self, training: Option<Arc<Training>>) -> Option<CovariateCounter> {
+    pub(super) fn new_counter(&self, training: Option<Arc<RecalReference>>) -> Option<CovariateCounter> {
         let counting = &self.table_request()?.counting;
         training.map(|training| self.counter_with(&training, counting.clone()))
     }
@@ -89,7 +89,7 @@ impl RunState<'_> {
         context: &SortContext,
         sources: &Arc<Sources>,
         verdict: Option<&Verdict>,
-        training: Option<Arc<Training>>,
+        training: Option<Arc<RecalReference>>,
         files: &mut ReportFiles,
     ) -> Result<StepAndCounter> {
         let (Some(wanted), Some(training)) = (&self.plan.steps.recalibration, training) else {
@@ -112,7 +112,7 @@ impl RunState<'_> {
         let step = recal_setup::step(recalibration, &apply, groups, &self.header);
         let again = wanted.table_request().filter(|wanted| wanted.after.is_some());
         let again = again.map(|wanted| {
-            let counting = Counting { use_original: false, ..wanted.counting.clone() };
+            let counting = CountOptions { use_original: false, ..wanted.counting.clone() };
             self.counter_with(&training, counting)
         });
         Ok((Some(step), again))
@@ -124,8 +124,8 @@ impl RunState<'_> {
         context: &SortContext,
         sources: &Arc<Sources>,
         verdict: Option<&Verdict>,
-        training: Arc<Training>,
-    ) -> Result<Arc<Training>> {
+        training: Arc<RecalReference>,
+    ) -> Result<Arc<RecalReference>> {
         let wanted = self.table_request().filter(|wanted| wanted.bootstrap);
         let Some(counter) = wanted.map(|wanted| self.counter_with(&training, wanted.counting.clone()))
         else {
@@ -139,6 +139,6 @@ impl RunState<'_> {
         let (sites, n) =
             count::find_suspects(context.crew, merge, (&counter, verdict), found, self.console)?;
         self.console.say(&format!("readmill: {n} positions differ too often, and are left out"));
-        Ok(Arc::new(Training { sites, ..(*training).clone() }))
+        Ok(Arc::new(RecalReference { sites, ..(*training).clone() }))
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use readmill_markdup::verdict::Deepest;
-use readmill_markdup::{Mode, Tally};
+use readmill_markdup::{DuplicateCounts, Mode};
 use readmill_record::{Header, Ledger};
 
 use crate::plan::{ExtraOutput, Plan};
@@ -41,7 +41,7 @@ impl Summary {
 }
 
 /// Logs the duplicates that were found.
-pub fn found(tally: &Tally, header: &Header, console: &Console) {
+pub fn found(tally: &DuplicateCounts, header: &Header, console: &Console) {
     let optical: u64 = tally.libraries.iter().map(|library| library.optical_pairs).sum();
     let optical = match optical + tally.optical_fragments {
         0 => String::new(),

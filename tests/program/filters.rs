@@ -4,7 +4,7 @@ use crate::support;
 
 use readmill::plan::{DuplicateMode, Duplicates, Filters, OptionalFields, Sampling, Steps};
 use readmill_filters::FlagRules;
-use readmill_filters::fix_mates::Rules;
+use readmill_filters::fix_mates::MateRules;
 use readmill_sort::Order;
 use support::{TestDir, arg, readmill};
 
@@ -101,7 +101,7 @@ fn mates_are_fixed_before_a_sort_and_refused_where_they_do_not_stand_together() 
     let read = |name: &str, flags: u16, pos: u32| {
         format!("{name}\t{flags}\t1\t{pos}\t60\t4M\t*\t0\t0\tACGT\tIIII")
     };
-    let filters = Filters { fix_mates: Some(Rules::Picard), ..Filters::default() };
+    let filters = Filters { fix_mates: Some(MateRules::Picard), ..Filters::default() };
     let sorted = Steps { filters, sort: Some(Order::Coordinate), ..Steps::default() };
     let given = [read("a", 65, 50), read("a", 129, 10), read("b", 0, 20)];
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
@@ -190,7 +190,7 @@ fn later_filters_are_said_of_the_program_too() {
         in_read_groups: vec!["a b".into()],
         include: vec!["mapq > 3".into()],
         subsample: Some(Sampling { fraction: 0.25, seed: Some(3), after_duplicates: false }),
-        fix_mates: Some(Rules::Samtools),
+        fix_mates: Some(MateRules::Samtools),
         ..Filters::default()
     };
     assert_eq!(

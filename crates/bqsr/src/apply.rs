@@ -5,12 +5,12 @@ use std::sync::Arc;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp, edit, tag};
 
 use super::counters::MAX_QUALITY;
+use super::covariate_worker::too_long;
 use super::covariates::{self, Cycles};
 use super::group::GroupRecalibration;
 use super::groups::ReadGroups;
 use super::qualities;
 use super::recalibration::Recalibration;
-use super::training::too_long;
 use super::well_formed::WellFormed;
 use readmill_record::{Changes, Step};
 

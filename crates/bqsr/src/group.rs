@@ -2,7 +2,7 @@
 
 use readmill_record::{Error, Result};
 
-use super::applying::Applying;
+use super::apply_options::ApplyOptions;
 use super::covariates::{Cycles, empty_context};
 use super::report::{Covariate, CovariateRow, GroupRows};
 use super::results::{Maps, Results, ZERO};
@@ -83,7 +83,7 @@ impl GroupRecalibration {
     pub(super) fn new(
         group: &GroupRows,
         context_size: u8,
-        applying: &Applying,
+        applying: &ApplyOptions,
         maps: &Maps,
     ) -> Result<Self> {
         let Some(all) = &group.events[Event::Mismatch.index()] else {

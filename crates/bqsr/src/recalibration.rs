@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use readmill_record::{Charge, Error, Ledger, Result};
 
-use super::applying::Applying;
+use super::apply_options::ApplyOptions;
 use super::covariates::MOST_CONTEXT;
 use super::group::GroupRecalibration;
 use super::report::Report;
@@ -24,7 +24,7 @@ pub struct Recalibration {
     /// A read with a cycle beyond it is an error.
     pub maximum_cycle: u32,
     /// The map for a read whose group is not in the report, if that is allowed. It also maps qualities below
-    /// [`Applying::preserve_below`].
+    /// [`ApplyOptions::preserve_below`].
     pub without_group: [u8; QUALITIES],
     /// By name.
     groups: Vec<GroupRecalibration>,
@@ -33,7 +33,7 @@ pub struct Recalibration {
 
 impl Recalibration {
     /// Computes the map from a report. Its memory is charged to `ledger`.
-    pub fn new(report: &Report, applying: &Applying, ledger: &Ledger) -> Result<Recalibration> {
+    pub fn new(report: &Report, applying: &ApplyOptions, ledger: &Ledger) -> Result<Recalibration> {
         let maps = Maps::new(&report.quantization, applying)?;
         let context_size = report.arguments.mismatches_context_size;
         if context_size > MOST_CONTEXT {

@@ -3,7 +3,7 @@
 
 use readmill_record::{Error, Result};
 
-use super::applying::Applying;
+use super::apply_options::ApplyOptions;
 use super::exact::power_of_ten;
 use super::quantize::{levels, quantize};
 use super::report::Quantization;
@@ -38,7 +38,7 @@ pub(super) struct Maps {
 }
 
 impl Maps {
-    pub fn new(report: &Quantization, applying: &Applying) -> Result<Self> {
+    pub fn new(report: &Quantization, applying: &ApplyOptions) -> Result<Self> {
         let quantized = match usize::try_from(applying.quantize) {
             // GATK keeps the report's value for quality 93.
             Ok(0) => {

@@ -2,7 +2,7 @@
 //! replace known sites where there are none.
 //!
 //! Reads come sorted by position, in batches. Each batch lists the positions where its reads begin, end and
-//! differ ([`Seen`]). The batches are added up in order ([`Pile`]), and a position is decided when no later
+//! differ ([`SiteEvents`]). The batches are added up in order ([`SiteScan`]), and a position is decided when no later
 //! read can reach it. So the result does not depend on the borders of batches.
 
 use std::collections::BTreeMap;
@@ -22,14 +22,14 @@ fn place(contig: u32, position: i64) -> SitePosition {
 
 /// The positions where the reads of a batch begin, end and differ.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct SiteEvents {
     first: Option<SitePosition>,
     starts: Vec<SitePosition>,
     ends: Vec<SitePosition>,
     differing: Vec<SitePosition>,
 }
 
-impl Seen {
+impl SiteEvents {
     /// Adds the start of a read; no later read starts before it.
     pub fn begin(&mut self, contig: u32, position: i64) {
         self.first.get_or_insert(place(contig, position));
@@ -52,7 +52,7 @@ type PositionCounts = BTreeMap<SitePosition, u64>;
 
 /// The positions that are not decided yet. Memory grows with these positions, not with the reads on them.
 #[derive(Debug, Default)]
-pub struct Pile {
+pub struct SiteScan {
     starts: PositionCounts,
     ends: PositionCounts,
     differing: PositionCounts,
@@ -60,13 +60,17 @@ pub struct Pile {
     depth: u64,
 }
 
-impl Pile {
+impl SiteScan {
     /// Adds the next batch; calls `found` with the positions that are decided by it, in order.
-    pub fn add<E>(&mut self, seen: Seen, found: impl FnMut(u32, u32) -> Result<(), E>) -> Result<(), E> {
+    pub fn add<E>(
+        &mut self,
+        seen: SiteEvents,
+        found: impl FnMut(u32, u32) -> Result<(), E>,
+    ) -> Result<(), E> {
         if let Some(first) = seen.first {
             self.decide(first, found)?;
         }
-        let Seen { starts, ends, differing, .. } = seen;
+        let SiteEvents { starts, ends, differing, .. } = seen;
         let counts = [&mut self.starts, &mut self.ends, &mut self.differing];
         for (counts, places) in counts.into_iter().zip([starts, ends, differing]) {
             places.into_iter().for_each(|place| *counts.entry(place).or_default() += 1);
@@ -117,13 +121,13 @@ mod tests {
 
     /// Reads as (contig, start, end, positions that differ), cut into batches of `together` reads.
     fn suspected(reads: &[(u32, i64, i64, &[i64])], together: usize) -> Vec<(u32, u32)> {
-        let (mut pile, mut all) = (Pile::default(), Vec::new());
+        let (mut pile, mut all) = (SiteScan::default(), Vec::new());
         let mut take = |contig, position| {
             all.push((contig, position));
             Ok::<(), ()>(())
         };
         for stretch in reads.chunks(together) {
-            let mut seen = Seen::default();
+            let mut seen = SiteEvents::default();
             for &(contig, start, end, differing) in stretch {
                 seen.begin(contig, start);
                 seen.cover(contig, start, end);

@@ -71,15 +71,15 @@ pub struct ApplyMarks {
     libraries: Arc<Libraries>,
     /// Names of reference sequences.
     header: Header,
-    counted: Arc<Counted>,
+    counted: Arc<FlaggedCounts>,
     flagged: u64,
 }
 
 /// Duplicates among mapped primary records, by library.
 #[derive(Debug, Default)]
-pub struct Counted(Vec<[AtomicU64; 2]>);
+pub struct FlaggedCounts(Vec<[AtomicU64; 2]>);
 
-impl Counted {
+impl FlaggedCounts {
     /// Adds them to the counts of their libraries.
     pub fn add_to(&self, libraries: &mut Vec<LibraryCounts>) {
         for (library, [unpaired, paired]) in self.0.iter().enumerate() {
@@ -109,13 +109,13 @@ impl ApplyMarks {
             writing: Arc::new(writing),
             libraries,
             header: header.clone(),
-            counted: Arc::new(Counted(counted)),
+            counted: Arc::new(FlaggedCounts(counted)),
             flagged: 0,
         }
     }
 
     /// Returns the counters that all forks share.
-    pub fn counted(&self) -> Arc<Counted> {
+    pub fn counted(&self) -> Arc<FlaggedCounts> {
         Arc::clone(&self.counted)
     }
 

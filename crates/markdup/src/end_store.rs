@@ -93,7 +93,7 @@ pub enum AnyItems {
 }
 
 /// Everything that is stored of the ends of the input.
-pub struct Ends {
+pub struct EndStore {
     /// The items.
     pub items: AnyItems,
     /// Name hashes (128 bits) and beginnings of all name groups, where they may be needed.
@@ -112,21 +112,30 @@ pub struct Ends {
     pub has_dt: bool,
 }
 
-impl Default for Ends {
+impl Default for EndStore {
     fn default() -> Self {
         let (name_groups, incomplete, grouping) = Default::default();
         let (examined, fields, without_read_group, has_dt) = Default::default();
         let items = AnyItems::PositionOnly(ItemSorters::default());
-        Ends { items, name_groups, incomplete, grouping, examined, fields, without_read_group, has_dt }
+        EndStore {
+            items,
+            name_groups,
+            incomplete,
+            grouping,
+            examined,
+            fields,
+            without_read_group,
+            has_dt,
+        }
     }
 }
 
-impl Ends {
+impl EndStore {
     /// Creates the store for the items that `noted` collects.
     pub fn new(noted: &DuplicateEnds) -> Self {
         let plain = || AnyItems::PositionOnly(ItemSorters::default());
         let coded = || AnyItems::Barcoded(ItemSorters::default());
-        Ends { items: if noted.is_barcoded() { coded() } else { plain() }, ..Ends::default() }
+        EndStore { items: if noted.is_barcoded() { coded() } else { plain() }, ..EndStore::default() }
     }
 
     /// Adds the items of a batch; batches come in input order.

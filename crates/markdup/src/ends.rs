@@ -19,21 +19,21 @@ use super::umi::Umi;
 
 /// Returns how mates find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noting {
+pub enum MatePairing {
     /// In their batch: the input looks grouped by name, which is verified.
-    Together,
+    InBatch,
     /// In their batch, and by name if the input turns out not to be grouped.
-    Linked,
+    InBatchThenName,
     /// By name, in the order of a coordinate-sorted file, as Picard meets them.
-    ByPlace,
+    NameCoordinate,
     /// By name, in the order of the input, and with them all other records of the template.
-    ByInput,
+    NameInput,
 }
 
-impl Noting {
+impl MatePairing {
     /// Whether mates find each other in their batch.
     pub fn in_batch(self) -> bool {
-        matches!(self, Noting::Together | Noting::Linked)
+        matches!(self, MatePairing::InBatch | MatePairing::InBatchThenName)
     }
 }
 
@@ -43,12 +43,12 @@ pub struct DuplicateEnds {
     pub libraries: Arc<Libraries>,
     /// The rules of marking.
     pub rules: Arc<Rules>,
-    noting: Noting,
+    mate_pairing: MatePairing,
 }
 
 /// The reusable state of one thread.
-pub struct Scratch {
-    judge: bool,
+pub struct EndsScratch {
+    collect_evidence: bool,
     /// The last read group and its number: most records have the same one as the record before.
     group: Option<(Vec<u8>, GroupKey)>,
 }
@@ -94,10 +94,10 @@ impl EndsPart {
     }
 }
 
-impl Scratch {
+impl EndsScratch {
     /// Collects, before any filter, the evidence whether the input is grouped by name.
-    pub fn judge(&mut self, batch: &Batch, part: &mut EndsPart) {
-        if self.judge {
+    pub fn collect_evidence(&mut self, batch: &Batch, part: &mut EndsPart) {
+        if self.collect_evidence {
             part.evidence = Evidence::of(batch);
         }
     }
@@ -105,19 +105,19 @@ impl Scratch {
 
 impl DuplicateEnds {
     /// Creates the collector for reads under this header, as it is after all steps.
-    pub fn new(header: &Header, noting: Noting, rules: Rules) -> Result<Self> {
+    pub fn new(header: &Header, mate_pairing: MatePairing, rules: Rules) -> Result<Self> {
         if header.n_ref() > HALF_REFS {
             return Err(Error::input(format!(
                 "duplicates cannot be marked among more than {HALF_REFS} reference sequences"
             )));
         }
         let libraries = Arc::new(Libraries::new(header)?);
-        Ok(DuplicateEnds { libraries, rules: Arc::new(rules), noting })
+        Ok(DuplicateEnds { libraries, rules: Arc::new(rules), mate_pairing })
     }
 
     /// How mates find each other.
-    pub fn noting(&self) -> Noting {
-        self.noting
+    pub fn mate_pairing(&self) -> MatePairing {
+        self.mate_pairing
     }
 
     /// Whether items carry a code.
@@ -138,17 +138,17 @@ impl DuplicateEnds {
         fn of<S: ItemLayout>(together: bool) -> usize {
             if together { 4 * S::Pair::WORDS } else { 8 * S::Half::WORDS }
         }
-        let together = self.noting.in_batch();
+        let together = self.mate_pairing.in_batch();
         (if self.is_barcoded() { of::<Barcoded>(together) } else { of::<PositionOnly>(together) }) as u64
     }
 
     /// Creates the state of a thread.
-    pub fn scratch(&self) -> Scratch {
-        Scratch { judge: self.noting.in_batch(), group: None }
+    pub fn scratch(&self) -> EndsScratch {
+        EndsScratch { collect_evidence: self.mate_pairing.in_batch(), group: None }
     }
 
     /// Collects the ends of a batch.
-    pub fn accept(&self, scratch: &mut Scratch, batch: &Batch, part: &mut EndsPart) -> Result<()> {
+    pub fn accept(&self, scratch: &mut EndsScratch, batch: &Batch, part: &mut EndsPart) -> Result<()> {
         if self.is_barcoded() {
             self.accept_as::<Barcoded>(scratch, batch, part)
         } else {
@@ -158,7 +158,7 @@ impl DuplicateEnds {
 
     fn accept_as<S: ItemLayout>(
         &self,
-        scratch: &mut Scratch,
+        scratch: &mut EndsScratch,
         batch: &Batch,
         part: &mut EndsPart,
     ) -> Result<()> {
@@ -176,7 +176,7 @@ impl DuplicateEnds {
             let flags = record.flags();
             part.examined.count(flags, self.libraries.library(group.number));
             if flags.is_unmapped() || !flags.is_primary() {
-                if self.noting == Noting::ByInput {
+                if self.mate_pairing == MatePairing::NameInput {
                     self.push_half::<S>(
                         HalfKind::Bystander,
                         &bystander(record, stamp),
@@ -201,7 +201,7 @@ impl DuplicateEnds {
                 self.paired_end::<S>(&read, part); // its mate cannot be identified
                 continue;
             }
-            if !self.noting.in_batch() {
+            if !self.mate_pairing.in_batch() {
                 self.push_half::<S>(HalfKind::Paired, &read, group, record, part);
                 continue;
             }
@@ -214,7 +214,7 @@ impl DuplicateEnds {
             let EndsPart { pairs, paired_ends: seconds, order_sensitive_pairs, .. } = part;
             let replaced = meet(&mut pending, key, read, (record, group.seed), |seen, arriving| {
                 let mut end = |end: &S::EndKey| push(seconds, end);
-                if self.noting == Noting::Together && order_counts(seen, arriving) {
+                if self.mate_pairing == MatePairing::InBatch && order_counts(seen, arriving) {
                     let [by_input, by_place] = order_sensitive_pairs;
                     self.rules.pair::<S>(seen, arriving, |pair| push(by_input, pair), &mut end);
                     self.rules.pair::<S>(arriving, seen, |pair| push(by_place, pair), |_| {});
@@ -232,7 +232,7 @@ impl DuplicateEnds {
 
     /// Notes where a name group begins, in case other records of the name are elsewhere.
     fn note_name_group(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
-        if self.noting == Noting::Linked && record.qname() != b"*" {
+        if self.mate_pairing == MatePairing::InBatchThenName && record.qname() != b"*" {
             let name = hash(NO_GROUP, record.qname());
             let first_record_participates = takes_part(record);
             let first = stamp.template() << 1 | u64::from(first_record_participates);
@@ -252,7 +252,7 @@ impl DuplicateEnds {
         (record, seed): (RecordRef<'_>, u64),
         part: &mut EndsPart,
     ) {
-        let push_half = if self.noting == Noting::Linked {
+        let push_half = if self.mate_pairing == MatePairing::InBatchThenName {
             let read = ReadSummary { ordinal: read.ordinal - u64::from(read.template_offset), ..read };
             item::half::<S>(hash(NO_GROUP, record.qname()), &read, HalfKind::Paired, HalfOrder::Input)
         } else {
@@ -263,7 +263,7 @@ impl DuplicateEnds {
     }
 
     /// The read group of this ID.
-    fn group(&self, scratch: &mut Scratch, id: Option<&[u8]>) -> GroupKey {
+    fn group(&self, scratch: &mut EndsScratch, id: Option<&[u8]>) -> GroupKey {
         let Some(id) = id else {
             return GroupKey { number: self.libraries.group(None), seed: NO_GROUP };
         };
@@ -286,7 +286,7 @@ impl DuplicateEnds {
         record: RecordRef<'_>,
         part: &mut EndsPart,
     ) {
-        if self.noting == Noting::ByInput && record.qname() != b"*" {
+        if self.mate_pairing == MatePairing::NameInput && record.qname() != b"*" {
             self.push_half::<S>(HalfKind::Alone, read, group, record, part);
         } else {
             push(&mut part.fragments, &self.rules.fragment::<S>(read));
@@ -303,8 +303,8 @@ impl DuplicateEnds {
         record: RecordRef<'_>,
         part: &mut EndsPart,
     ) {
-        let (seed, order) = match self.noting {
-            Noting::ByInput => (NO_GROUP, HalfOrder::Input),
+        let (seed, order) = match self.mate_pairing {
+            MatePairing::NameInput => (NO_GROUP, HalfOrder::Input),
             _ => (group.seed, HalfOrder::Place),
         };
         if record.qname() != b"*" {

@@ -20,7 +20,7 @@ pub struct FieldCounts {
 
 /// A field, and how many templates have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct FieldShare {
     /// The field.
     pub tag: Tag,
     /// Templates that have it.
@@ -67,11 +67,11 @@ impl FieldCounts {
 
     /// Returns the share of each field, by the end that has it more often. A field of an end without reads is
     /// left out.
-    pub fn shares(&self, coding: &Coding) -> impl Iterator<Item = Share> {
+    pub fn shares(&self, coding: &Coding) -> impl Iterator<Item = FieldShare> {
         let shares = coding.fields().into_iter().zip(self.have).map(|(eligible, have)| {
             let (tag, ends) = eligible?;
             let seen = [0, 1].into_iter().filter(|&end| ends[end] && self.reads[end] > 0);
-            let shares = seen.map(|end| Share { tag, have: have[end], of: self.reads[end] });
+            let shares = seen.map(|end| FieldShare { tag, have: have[end], of: self.reads[end] });
             shares.max_by_key(|share| (u128::from(share.have) << 64) / u128::from(share.of))
         });
         shares.flatten()

@@ -182,7 +182,7 @@ pub struct Grouping {
 
 /// The decision about an input whose first piece looked grouped, or whose header declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Judged {
+pub struct GroupingDecision {
     /// Whether reads of one name are adjacent.
     pub grouped: bool,
     /// Whether the header says otherwise.
@@ -219,7 +219,7 @@ impl Grouping {
     /// Decides by the content, and by the header where the content is inconclusive: it has name groups
     /// without any primary record, or is both grouped and sorted by coordinate, or most of its first name
     /// groups are incomplete though no template is scattered.
-    pub fn judged(&self, stated: Stated) -> Judged {
+    pub fn decide(&self, stated: Stated) -> GroupingDecision {
         let contradicts = match stated {
             Stated::Grouped => self.scattered,
             Stated::Coordinate => self.is_proved() && self.places.broken,
@@ -230,6 +230,6 @@ impl Grouping {
             Stated::Coordinate => contradicts,
             Stated::Neither => self.is_proved(),
         };
-        Judged { grouped, contradicts }
+        GroupingDecision { grouped, contradicts }
     }
 }

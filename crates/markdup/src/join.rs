@@ -4,7 +4,7 @@ use readmill_format::spill::Spill;
 use readmill_record::Result;
 
 use super::end_store::ItemSorters;
-use super::ends::{Noting, Pending, meet};
+use super::ends::{MatePairing, Pending, meet};
 use super::item::{self, HalfKind, HalfOrder, ItemLayout, ReadSummary};
 use super::libraries::Libraries;
 use super::rules::Rules;
@@ -58,10 +58,14 @@ impl Join<'_> {
     pub fn alone<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
-        noting: Noting,
+        mate_pairing: MatePairing,
         mut spill_if_full: impl FnMut(&mut ItemSorters<S>) -> Result<()>,
     ) -> Result<()> {
-        let order = if noting == Noting::Linked { HalfOrder::Input } else { HalfOrder::Place };
+        let order = if mate_pairing == MatePairing::InBatchThenName {
+            HalfOrder::Input
+        } else {
+            HalfOrder::Place
+        };
         let sorted = std::mem::take(&mut items.halves);
         let mut halves = sorted.merge(self.spill)?;
         let mut noted = 0u64;

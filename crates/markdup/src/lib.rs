@@ -49,15 +49,15 @@ pub mod umi;
 pub mod verdict;
 
 pub use apply::{ApplyMarks, DuplicateTypes, Writing};
-pub use end_store::{Ends, Sorting};
-pub use ends::{DuplicateEnds, EndsPart, Noting, Scratch};
+pub use end_store::{EndStore, Sorting};
+pub use ends::{DuplicateEnds, EndsPart, EndsScratch, MatePairing};
 pub use item::Item;
 pub use libraries::Libraries;
 pub use metrics::DuplicationMetrics;
-pub use resolver::{Court, verdict_bytes};
+pub use resolver::{DuplicateResolver, verdict_bytes};
 pub use rules::{Coding, Optical, Rules};
 pub use score::Strategy;
-pub use verdict::{Tally, Verdict};
+pub use verdict::{DuplicateCounts, Verdict};
 
 /// Which records of a duplicate template are flagged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

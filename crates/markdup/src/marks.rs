@@ -11,7 +11,7 @@ use super::optical::{CANDIDATE_BYTES, Candidates, SetMember};
 use super::rules::{Optical, Rules};
 use super::sorter::{Merged, Sorter};
 use super::table::{BitSet, RowStore};
-use super::verdict::{Deepest, Tally};
+use super::verdict::{Deepest, DuplicateCounts};
 
 /// Sets larger than this are reported.
 const DEEP: u64 = 100_000;
@@ -30,7 +30,7 @@ pub struct DuplicateMarks<'a, T> {
     pub(super) members: Sorter<[u64; 2]>,
     /// Representative and size of each set.
     pub(super) sets: RowStore<2>,
-    pub(super) tally: Tally,
+    pub(super) tally: DuplicateCounts,
     /// The number of stored candidates for optical duplicates.
     buffered: i64,
     /// The maximum of it.
@@ -55,7 +55,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         rules: &'a Rules,
         (threads, spill): (&'a T, &'a Spill),
         (records, room): (u64, u64),
-        tally: Tally,
+        tally: DuplicateCounts,
     ) -> Self {
         DuplicateMarks {
             mode,

@@ -6,8 +6,8 @@ use readmill_format::spill::Spill;
 use readmill_record::Result;
 
 use super::Mode;
-use super::end_store::{AnyItems, Ends, ItemSorters, Sorting, spill_sorted};
-use super::ends::{DuplicateEnds, Noting};
+use super::end_store::{AnyItems, EndStore, ItemSorters, Sorting, spill_sorted};
+use super::ends::{DuplicateEnds, MatePairing};
 use super::item::ItemLayout;
 use super::join::{Join, TemplateRecords};
 use super::marks::DuplicateMarks;
@@ -16,13 +16,13 @@ use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
 use super::sorter::Sorter;
 use super::table::{BitSet, OrdinalTable};
-use super::verdict::{DuplicateSets, Tally, Verdict};
+use super::verdict::{DuplicateCounts, DuplicateSets, Verdict};
 
 /// Least memory for joined items, before they are spilled.
 const LEAST: u64 = 8 << 20;
 
 /// Resolves duplicates with these resources.
-pub struct Court<'a, T> {
+pub struct DuplicateResolver<'a, T> {
     /// The threads.
     pub threads: &'a T,
     /// The spill.
@@ -42,15 +42,15 @@ pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     bits * BitSet::bytes(records) + tables * OrdinalTable::bytes_of_bits(records)
 }
 
-impl<T: Sorting> Court<'_, T> {
+impl<T: Sorting> DuplicateResolver<'_, T> {
     /// Resolves the duplicates of an input of `records` records. If it is `grouped` by name, no mates are
     /// joined by name.
-    pub fn judge(&self, mode: Mode, grouped: bool, ends: Ends, records: u64) -> Result<Verdict> {
-        let Ends { items, mut name_groups, examined, .. } = ends;
+    pub fn resolve(&self, mode: Mode, grouped: bool, ends: EndStore, records: u64) -> Result<Verdict> {
+        let EndStore { items, mut name_groups, examined, .. } = ends;
         if grouped {
             name_groups = Sorter::default();
         }
-        let tally = Tally { libraries: examined.counts(), ..Tally::default() };
+        let tally = DuplicateCounts { libraries: examined.counts(), ..DuplicateCounts::default() };
         let run = ResolverRun { resolver: self, mode, grouped, name_groups, records };
         match items {
             AnyItems::PositionOnly(items) => run.resolve(items, tally),
@@ -61,7 +61,7 @@ impl<T: Sorting> Court<'_, T> {
 
 /// One run of the resolver.
 struct ResolverRun<'a, T> {
-    resolver: &'a Court<'a, T>,
+    resolver: &'a DuplicateResolver<'a, T>,
     mode: Mode,
     grouped: bool,
     name_groups: Sorter<[u64; 3]>,
@@ -69,8 +69,12 @@ struct ResolverRun<'a, T> {
 }
 
 impl<T: Sorting> ResolverRun<'_, T> {
-    fn resolve<S: ItemLayout>(mut self, mut items: ItemSorters<S>, tally: Tally) -> Result<Verdict> {
-        let &Court { threads, noted, room, .. } = self.resolver;
+    fn resolve<S: ItemLayout>(
+        mut self,
+        mut items: ItemSorters<S>,
+        tally: DuplicateCounts,
+    ) -> Result<Verdict> {
+        let &DuplicateResolver { threads, noted, room, .. } = self.resolver;
         let spill = &*self.resolver.spill;
         (self.resolver.in_use)(items.filled() + self.name_groups.filled());
         if self.name_groups.bytes() > room / 4 {
@@ -112,7 +116,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
 
     /// Joins the halves by name. In the order of the input, also returns the records of each template.
     fn join<S: ItemLayout>(&self, items: &mut ItemSorters<S>) -> Result<Option<TemplateRecords>> {
-        let &Court { threads, noted, room, .. } = self.resolver;
+        let &DuplicateResolver { threads, noted, room, .. } = self.resolver;
         let spill = &*self.resolver.spill;
         if items.halves.is_empty() {
             return Ok(None);
@@ -123,7 +127,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
         let limit = room.saturating_sub(items.bytes() + self.name_groups.bytes()).max(LEAST);
         threads.sort(items.halves.chunks_mut())?;
         let join = Join { libraries: &noted.libraries, rules: &noted.rules, spill };
-        let by_input = noted.noting() == Noting::ByInput;
+        let by_input = noted.mate_pairing() == MatePairing::NameInput;
         let spill_if_full = |items: &mut ItemSorters<S>| {
             if items.bytes() > if by_input { limit / 2 } else { limit } {
                 items.spill(threads, spill, 0)?;
@@ -131,14 +135,16 @@ impl<T: Sorting> ResolverRun<'_, T> {
             Ok(())
         };
         if self.grouped {
-            join.alone(items, noted.noting(), spill_if_full)?;
+            join.alone(items, noted.mate_pairing(), spill_if_full)?;
             return Ok(None);
         }
-        if noted.noting() == Noting::Together || noted.noting() == Noting::ByPlace {
+        if noted.mate_pairing() == MatePairing::InBatch
+            || noted.mate_pairing() == MatePairing::NameCoordinate
+        {
             join.by_place(items, spill_if_full)?;
             return Ok(None);
         }
-        if noted.noting() == Noting::Linked {
+        if noted.mate_pairing() == MatePairing::InBatchThenName {
             join.linked(items, &self.name_groups, spill_if_full)?;
             return Ok(None);
         }
@@ -152,7 +158,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
     }
 
     fn conclude(&self, marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
-        let Court { threads, spill, noted, room, in_use } = self.resolver;
+        let DuplicateResolver { threads, spill, noted, room, in_use } = self.resolver;
         let DuplicateMarks { mode, duplicates, optical, mut members, sets: rows, tally, .. } = marks;
         let mut sets = None;
         if noted.rules.members || noted.rules.molecules {
@@ -163,14 +169,14 @@ impl<T: Sorting> ResolverRun<'_, T> {
             in_use(self.name_groups.filled() + members.filled() + rows.bytes() + tables);
             sets = Some(DuplicateSets { of, linked, rows });
         }
-        let by_template = mode == Mode::Template && noted.noting() != Noting::ByInput;
+        let by_template = mode == Mode::Template && noted.mate_pairing() != MatePairing::NameInput;
         let spill = Arc::clone(spill);
         Ok(Verdict { mode, by_template, duplicates, optical, sets, spill, tally })
     }
 
     /// Returns the sets of name groups whose template's set is stored at another name group of its name.
     fn linked_members(&self, of: &OrdinalTable) -> Result<Option<OrdinalTable>> {
-        let Court { threads, spill, room, .. } = self.resolver;
+        let DuplicateResolver { threads, spill, room, .. } = self.resolver;
         let mut linked: Sorter<[u64; 2]> = Sorter::default();
         each_name(&self.name_groups, spill, |firsts| {
             let mut set = None;
@@ -198,7 +204,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
         marks: &mut DuplicateMarks<'_, T>,
         templates: &TemplateRecords,
     ) -> Result<()> {
-        let &Court { threads, room, .. } = self.resolver;
+        let &DuplicateResolver { threads, room, .. } = self.resolver;
         let spill = &*self.resolver.spill;
         threads.sort(marks.members.chunks_mut())?;
         let firsts = std::mem::take(&mut marks.members);

@@ -20,12 +20,12 @@ pub struct Verdict {
     pub(super) sets: Option<DuplicateSets>,
     pub(super) spill: Arc<Spill>,
     /// The counts.
-    pub tally: Tally,
+    pub tally: DuplicateCounts,
 }
 
 /// The counts of a resolver run.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct DuplicateCounts {
     /// Pairs that are duplicates.
     pub pairs: u64,
     /// Single reads that are duplicates.

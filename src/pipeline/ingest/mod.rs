@@ -54,7 +54,7 @@ pub enum Stop {
 pub struct IngestWorker<'a> {
     reader: FeedReader,
     steps: PipelineWorker<'a>,
-    ends: Option<markdup::Scratch>,
+    ends: Option<markdup::EndsScratch>,
     flush: flush::FlushWorker,
     /// Writes presorted reads, once there are any.
     early_writer: Option<EarlyWriter<'a>>,
@@ -124,7 +124,7 @@ impl<'a> Ingest<'a> {
         reader.check(stretch, |mut batch| {
             let mut ends = EndsPart::default();
             if let Some(scratch) = scratch {
-                scratch.judge(&batch, &mut ends);
+                scratch.collect_evidence(&batch, &mut ends);
             }
             steps.apply(&mut batch)?; // nothing goes elsewhere yet
             if let (Some(noted), Some(scratch)) = (self.ends, scratch) {

@@ -6,7 +6,7 @@
 use readmill_bqsr::report::Covariate;
 use readmill_bqsr::tables::{Event, context_code, cycle_index};
 use readmill_bqsr::{
-    Applying, Datum, EventTable, GroupTable, QualityTable, Recalibration, Report, Tables,
+    ApplyOptions, Datum, EventTable, GroupTable, QualityTable, Recalibration, Report, Tables,
 };
 use readmill_bqsr::{gather, plot_data};
 use readmill_record::{Ledger, Result};
@@ -123,7 +123,7 @@ fn qualities_are_recalibrated() {
                 .map(|text| text.parse().unwrap())
                 .collect()
         };
-        let applying = Applying {
+        let applying = ApplyOptions {
             preserve_below: fields[0].parse().unwrap(),
             quantize: fields[1].parse().unwrap(),
             static_quantized: numbers(2),
@@ -153,7 +153,7 @@ fn qualities_are_recalibrated() {
 #[test]
 fn the_report_lists_what_reads_are_found_by() {
     let recalibration =
-        Recalibration::new(&read(ONE), &Applying::default(), &Ledger::unlimited()).unwrap();
+        Recalibration::new(&read(ONE), &ApplyOptions::default(), &Ledger::unlimited()).unwrap();
     assert_eq!(
         (recalibration.context_size, recalibration.low_quality_tail, recalibration.maximum_cycle),
         (2, 2, 12)
@@ -161,7 +161,7 @@ fn the_report_lists_what_reads_are_found_by() {
     assert!(recalibration.group(b"unit.10").is_some() && recalibration.group(b"unit").is_none());
     // Qualities that no read can have are given back.
     assert_eq!(recalibration.group(b"unit.10").unwrap().quality(94, 0, 2), 94);
-    let applying = Applying { static_quantized: vec![10, 94], ..Applying::default() };
+    let applying = ApplyOptions { static_quantized: vec![10, 94], ..ApplyOptions::default() };
     assert!(Recalibration::new(&read(ONE), &applying, &Ledger::unlimited()).is_err());
 }
 
@@ -273,7 +273,7 @@ fn one_row_of_a_late_cycle_is_charged_with_all_cycles_before_it() {
     let rows = report.groups.iter_mut().flat_map(|group| &mut group.covariates);
     let mut of_cycles = rows.filter(|row| matches!(row.covariate, Covariate::Cycle(_)));
     of_cycles.find(|row| row.event == Event::Mismatch).unwrap().covariate = Covariate::Cycle(999_999);
-    let new = |bytes: u64| Recalibration::new(&report, &Applying::default(), &Ledger::of(bytes));
+    let new = |bytes: u64| Recalibration::new(&report, &ApplyOptions::default(), &Ledger::of(bytes));
     let error = new(2 << 20).map(drop).unwrap_err();
     assert!(error.to_string().starts_with("recalibration: needs"), "{error}");
     assert!(new(400 << 20).is_ok());

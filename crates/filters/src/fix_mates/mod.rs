@@ -18,19 +18,19 @@ use read::{PlannedRead, TemplateOutcome, Texts};
 
 /// The tool whose rules are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
+pub enum MateRules {
     /// Picard 3.4.0 FixMateInformation, as it is by default.
     Picard,
     /// samtools 1.24 `fixmate -m`, with all that it sanitises by default.
     Samtools,
 }
 
-impl Rules {
+impl MateRules {
     /// Their name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Rules::Picard => "picard",
-            Rules::Samtools => "samtools",
+            MateRules::Picard => "picard",
+            MateRules::Samtools => "samtools",
         }
     }
 }
@@ -40,7 +40,7 @@ impl Rules {
 /// without its mate is counted, and by the rules it is unchanged or marked as without mate; [`LoneMates`]
 /// detects mates elsewhere.
 pub struct FixMates {
-    rules: Rules,
+    rules: MateRules,
     references: Arc<[ReferenceSequence]>,
     lone: Arc<LoneMates>,
     counts: MateCounts,
@@ -63,7 +63,7 @@ struct TemplateBuffers {
 
 impl FixMates {
     /// The step for reads on the sequences of `header`.
-    pub fn new(rules: Rules, header: &Header) -> Self {
+    pub fn new(rules: MateRules, header: &Header) -> Self {
         let references = header.references().into();
         let (counts, scratch) = Default::default();
         FixMates { rules, references, lone: Arc::default(), counts, scratch }
@@ -80,8 +80,8 @@ impl FixMates {
         let spans = &batch.spans[range.clone()];
         let reads = &mut reads[range];
         let outcome = match self.rules {
-            Rules::Picard => picard::fix(reads, batch, spans, texts),
-            Rules::Samtools => samtools::fix(reads, batch, spans, texts, &self.references),
+            MateRules::Picard => picard::fix(reads, batch, spans, texts),
+            MateRules::Samtools => samtools::fix(reads, batch, spans, texts, &self.references),
         };
         match outcome {
             TemplateOutcome::Single => {}
@@ -135,7 +135,7 @@ impl Step for FixMates {
 
     fn changes(&self) -> Changes {
         let tags = [tag::MC, *b"MQ", *b"ms", *b"NM", *b"MD", *b"SM", tag::CG];
-        let tags = if self.rules == Rules::Picard { &tags[..2] } else { &tags[..] };
+        let tags = if self.rules == MateRules::Picard { &tags[..2] } else { &tags[..] };
         Changes { flags: true, alignment: true, ..Changes::tags(tags) }
     }
 
@@ -152,7 +152,7 @@ impl Step for FixMates {
         let whole = self.counts.fixed - before.fixed + self.counts.doubled - before.doubled;
         self.lone.count(lone, lone + whole);
         let TemplateBuffers { reads, texts } = &self.scratch;
-        let (mut reads, appends) = (reads.iter(), self.rules == Rules::Samtools);
+        let (mut reads, appends) = (reads.iter(), self.rules == MateRules::Samtools);
         batch.rewrite(|_, record, out| {
             if let Some(read) = reads.next() {
                 read.write(record, texts, appends, out);

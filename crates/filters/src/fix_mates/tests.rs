@@ -8,7 +8,7 @@ const GOOD: &str = "IIIIIIIIII";
 const HALF: &str = "IIIII!!!!!";
 
 /// Reads given by columns 2 to 9 and their fields, with ten bases of the quality that follows a slash.
-fn fixed(rules: Rules, given: &[&str]) -> Vec<String> {
+fn fixed(rules: MateRules, given: &[&str]) -> Vec<String> {
     let header = header("@SQ SN:c LN:100;@SQ SN:d LN:1000");
     let lines: Vec<String> = given
         .iter()
@@ -33,7 +33,7 @@ fn mate_fields_of_a_pair_are_set() {
     let given =
         ["99 d 5 60 10M = 50 55", &half, "2147 d 500 60 10M = 5 -55", "355 d 700 60 10M = 5 -55"];
     assert_eq!(
-        fixed(Rules::Picard, &given),
+        fixed(MateRules::Picard, &given),
         [
             "99 d 5 60 10M = 50 55 MQ:i:60 MC:Z:10M",
             "147 d 50 60 10M = 5 -55 MQ:i:60 MC:Z:10M",
@@ -42,7 +42,7 @@ fn mate_fields_of_a_pair_are_set() {
         ]
     );
     assert_eq!(
-        fixed(Rules::Samtools, &given),
+        fixed(MateRules::Samtools, &given),
         [
             "99 d 5 60 10M = 50 55 MQ:i:60 MC:Z:10M ms:i:200",
             "147 d 50 60 10M = 5 -55 MQ:i:60 MC:Z:10M ms:i:400",
@@ -55,14 +55,17 @@ fn mate_fields_of_a_pair_are_set() {
 #[test]
 fn template_lengths_of_pairs_that_do_not_face_each_other_differ() {
     let given = ["65 d 50 60 10M = 5 0", "129 d 5 60 10M = 5 0"];
-    assert_eq!(fixed(Rules::Picard, &given)[0], "65 d 50 60 10M = 5 -46 MQ:i:60 MC:Z:10M");
-    assert_eq!(fixed(Rules::Samtools, &given)[0], "65 d 50 60 10M = 5 -45 MQ:i:60 MC:Z:10M ms:i:400");
+    assert_eq!(fixed(MateRules::Picard, &given)[0], "65 d 50 60 10M = 5 -46 MQ:i:60 MC:Z:10M");
+    assert_eq!(
+        fixed(MateRules::Samtools, &given)[0],
+        "65 d 50 60 10M = 5 -45 MQ:i:60 MC:Z:10M ms:i:400"
+    );
     let same = ["65 d 50 60 10M = 5 0", "129 d 50 60 10M = 5 0"];
-    assert_eq!(fixed(Rules::Picard, &same).map_tlen(), ["1", "-1"]);
-    assert_eq!(fixed(Rules::Samtools, &same).map_tlen(), ["0", "0"]);
+    assert_eq!(fixed(MateRules::Picard, &same).map_tlen(), ["1", "-1"]);
+    assert_eq!(fixed(MateRules::Samtools, &same).map_tlen(), ["0", "0"]);
     let far = ["65 d 50 60 10M = 5 9", "129 c 50 60 10M = 5 9"];
-    assert_eq!(fixed(Rules::Picard, &far).map_tlen(), ["0", "0"]);
-    assert_eq!(fixed(Rules::Samtools, &far).map_tlen(), ["0", "0"]);
+    assert_eq!(fixed(MateRules::Picard, &far).map_tlen(), ["0", "0"]);
+    assert_eq!(fixed(MateRules::Samtools, &far).map_tlen(), ["0", "0"]);
 }
 
 trait Tlen {
@@ -80,17 +83,17 @@ fn an_unmapped_read_gets_the_position_of_its_mate() {
     let half = format!("133 * 0 0 * = 5 0/{HALF}");
     let given = ["73 d 5 60 10M = 5 0 MC:Z:5M MQ:i:3", &half];
     assert_eq!(
-        fixed(Rules::Picard, &given),
+        fixed(MateRules::Picard, &given),
         ["73 d 5 60 10M = 5 0", "133 d 5 0 * = 5 0 MQ:i:60 MC:Z:10M",]
     );
     assert_eq!(
-        fixed(Rules::Samtools, &given),
+        fixed(MateRules::Samtools, &given),
         ["73 d 5 60 10M = 5 0 MQ:i:3 MC:Z:* ms:i:200", "133 d 5 0 * = 5 0 MQ:i:60 MC:Z:10M ms:i:400",]
     );
     let given = ["77 d 7 0 * * 0 0 MQ:i:3 MC:Z:3M", "141 * 0 0 * * 0 9 XA:i:1 MQ:i:3 MC:Z:3M"];
-    assert_eq!(fixed(Rules::Picard, &given), ["77 * 0 0 * * 0 0", "141 * 0 0 * * 0 0 XA:i:1"]);
+    assert_eq!(fixed(MateRules::Picard, &given), ["77 * 0 0 * * 0 0", "141 * 0 0 * * 0 0 XA:i:1"]);
     assert_eq!(
-        fixed(Rules::Samtools, &given),
+        fixed(MateRules::Samtools, &given),
         ["77 d 7 0 * * 0 0 MQ:i:3 MC:Z:3M ms:i:400", "141 * 0 0 * d 7 0 XA:i:1 MQ:i:3 MC:Z:3M ms:i:400",]
     );
 }
@@ -98,17 +101,20 @@ fn an_unmapped_read_gets_the_position_of_its_mate() {
 #[test]
 fn fields_stay_in_their_places_for_picard_and_come_last_for_samtools() {
     let given = ["99 d 5 60 10M = 50 55 MC:Z:1M XA:i:1 MQ:i:9 XB:i:2", "147 d 50 40 4M6S = 5 -55"];
-    assert_eq!(fixed(Rules::Picard, &given)[0], "99 d 5 60 10M = 50 49 MC:Z:4M6S XA:i:1 MQ:i:40 XB:i:2");
+    assert_eq!(
+        fixed(MateRules::Picard, &given)[0],
+        "99 d 5 60 10M = 50 49 MC:Z:4M6S XA:i:1 MQ:i:40 XB:i:2"
+    );
     let samtools = "99 d 5 60 10M = 50 49 XA:i:1 XB:i:2 MQ:i:40 MC:Z:4M6S ms:i:400";
-    assert_eq!(fixed(Rules::Samtools, &given)[0], samtools);
+    assert_eq!(fixed(MateRules::Samtools, &given)[0], samtools);
 }
 
 #[test]
 fn more_than_two_primary_reads() {
     let given = ["99 d 5 60 10M = 50 55", "147 d 50 60 10M = 5 -55", "131 d 70 60 10M = 5 -55"];
-    assert_eq!(fixed(Rules::Picard, &given), given, "Picard stops");
+    assert_eq!(fixed(MateRules::Picard, &given), given, "Picard stops");
     assert_eq!(
-        fixed(Rules::Samtools, &given),
+        fixed(MateRules::Samtools, &given),
         [
             "65 d 5 60 10M = 70 65 MQ:i:60 MC:Z:10M ms:i:400",
             "147 d 50 60 10M = 5 -55 MQ:i:60 MC:Z:10M ms:i:400",
@@ -120,15 +126,15 @@ fn more_than_two_primary_reads() {
 #[test]
 fn a_read_without_its_mate() {
     let given = ["99 d 5 60 10M c 50 55 MC:Z:4M"];
-    assert_eq!(fixed(Rules::Picard, &given), given);
-    assert_eq!(fixed(Rules::Samtools, &given), ["65 d 5 60 10M * 0 0 MC:Z:4M"]);
+    assert_eq!(fixed(MateRules::Picard, &given), given);
+    assert_eq!(fixed(MateRules::Samtools, &given), ["65 d 5 60 10M * 0 0 MC:Z:4M"]);
     let single = ["0 d 5 60 10M c 50 55"];
-    assert_eq!(fixed(Rules::Picard, &single), single);
-    assert_eq!(fixed(Rules::Samtools, &single), ["0 d 5 60 10M * 0 0"]);
+    assert_eq!(fixed(MateRules::Picard, &single), single);
+    assert_eq!(fixed(MateRules::Samtools, &single), ["0 d 5 60 10M * 0 0"]);
     let other_end = ["2113 d 5 60 10M = 5 0", "147 d 70 60 10M * 0 0"];
-    assert_eq!(fixed(Rules::Picard, &other_end), other_end);
+    assert_eq!(fixed(MateRules::Picard, &other_end), other_end);
     assert_eq!(
-        fixed(Rules::Samtools, &other_end),
+        fixed(MateRules::Samtools, &other_end),
         ["2145 d 5 60 10M = 70 0 MQ:i:60 MC:Z:10M", "145 d 70 60 10M * 0 0",]
     );
 }
@@ -148,15 +154,15 @@ fn samtools_sanitises() {
         ("0 c 95 60 8M2D2M * 0 0", "0 c 95 60 6M4S * 0 0"),
         ("0 c 95 60 6M2I2M * 0 0", "0 c 95 60 6M4S * 0 0"),
     ] {
-        assert_eq!(fixed(Rules::Samtools, &[given]), [answer]);
-        assert_eq!(fixed(Rules::Picard, &[given]), [given]);
+        assert_eq!(fixed(MateRules::Samtools, &[given]), [answer]);
+        assert_eq!(fixed(MateRules::Picard, &[given]), [given]);
     }
 }
 
 #[test]
 fn templates_are_counted_and_scattered_ones_found() {
     let header = header("@SQ SN:d LN:1000");
-    let mut step = FixMates::new(Rules::Picard, &header);
+    let mut step = FixMates::new(MateRules::Picard, &header);
     let read = |name: &str, flags: u16| format!("{name} {flags} d 5 60 10M * 0 0 {BASES} {GOOD}");
     let given = [read("a", 99), read("a", 147), read("b", 99), read("c", 0), read("d", 147)];
     let given: Vec<&str> = given.iter().map(String::as_str).collect();

@@ -22,11 +22,11 @@ impl Idxstats {
 pub struct IdxstatsCounts {
     header: Header,
     /// Mapped and unmapped reads, first of no reference sequence, then of each.
-    reads: Counts,
+    reads: ReadCounts,
 }
 
 /// Mapped and unmapped reads.
-type Counts = Vec<[u64; 2]>;
+type ReadCounts = Vec<[u64; 2]>;
 
 impl IdxstatsCounts {
     /// Each reference sequence with its mapped and its unmapped reads.
@@ -65,7 +65,7 @@ impl IdxstatsCounts {
 const LINE: u64 = 34;
 
 impl Tally for Idxstats {
-    type Partial = Counts;
+    type Partial = ReadCounts;
     type Total = IdxstatsCounts;
 
     fn observe(&self, partial: &mut Self::Partial, batch: &Batch) -> Result<()> {

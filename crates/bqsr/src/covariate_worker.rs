@@ -1,6 +1,6 @@
 //! Counts bases and the errors among them, as GATK 4.6.2 BaseRecalibrator does.
 //!
-//! A [`Training`] is shared by all threads; each has a [`Learner`] of its own, which caches the slice of the
+//! A [`RecalReference`] is shared by all threads; each has a [`CovariateWorker`] of its own, which caches the slice of the
 //! reference and of the known sites around the current read. The result does not depend on the order of
 //! reads, but sorted reads are faster, because most find their slice in the cache.
 
@@ -18,12 +18,12 @@ use super::covariates::{self, Cycles, NO_BASE};
 use super::groups::ReadGroups;
 use super::qualities;
 use super::report::Arguments;
-use super::suspects::Seen;
+use super::suspects::SiteEvents;
 use super::well_formed::WellFormed;
 
 /// The inputs of counting, which all threads share.
 #[derive(Clone)]
-pub struct Training {
+pub struct RecalReference {
     /// The read groups.
     pub groups: ReadGroups,
     /// The check for well-formed reads.
@@ -40,7 +40,7 @@ pub struct Training {
 
 /// Options of counting. Defaults are GATK's.
 #[derive(Clone, Debug)]
-pub struct Counting {
+pub struct CountOptions {
     /// The arguments that a report lists.
     pub arguments: Arguments,
     /// Bases of less quality are not counted (Phred).
@@ -53,18 +53,18 @@ pub struct Counting {
     pub indels: bool,
 }
 
-impl Default for Counting {
+impl Default for CountOptions {
     fn default() -> Self {
         let (use_original, default_quality, indels) = Default::default();
         let arguments = Arguments::default();
-        Counting { arguments, preserve_less_than: 6, use_original, default_quality, indels }
+        CountOptions { arguments, preserve_less_than: 6, use_original, default_quality, indels }
     }
 }
 
 /// One thread's counters, buffers and cursors.
-pub struct Learner {
-    training: Arc<Training>,
-    counting: Arc<Counting>,
+pub struct CovariateWorker {
+    reference: Arc<RecalReference>,
+    counting: Arc<CountOptions>,
     window: Window,
     cursor: Cursor,
     /// The counters.
@@ -75,7 +75,7 @@ pub struct Learner {
 }
 
 /// Bytes of a worker in addition to its counters.
-pub const LEARNER_BYTES: usize =
+pub const WORKER_BYTES: usize =
     readmill_format::reference::WINDOW_BYTES + readmill_format::sites::CURSOR_BYTES + (64 << 10);
 
 /// The counted part of a read.
@@ -92,13 +92,13 @@ struct CountedRead {
     gaps: [Vec<Finding>; 2],
 }
 
-impl Training {
+impl RecalReference {
     /// Creates a thread's worker, with these options.
-    pub fn learner(self: &Arc<Self>, counting: &Arc<Counting>) -> Learner {
+    pub fn worker(self: &Arc<Self>, counting: &Arc<CountOptions>) -> CovariateWorker {
         let arguments = &counting.arguments;
         let (mismatches, indels) = (arguments.mismatches_context_size, arguments.indels_context_size);
-        Learner {
-            training: Arc::clone(self),
+        CovariateWorker {
+            reference: Arc::clone(self),
             counting: Arc::clone(counting),
             window: self.reference.window(),
             cursor: self.sites.cursor(),
@@ -110,7 +110,7 @@ impl Training {
 
     /// Whether a read is counted: mapped with a known mapping quality, primary or supplementary, not a
     /// duplicate, not failed, and well formed (GATK 4.6.2, the read filters of BaseRecalibrator).
-    fn is_counted(&self, record: RecordRef<'_>, duplicate: bool, counting: &Counting) -> bool {
+    fn is_counted(&self, record: RecordRef<'_>, duplicate: bool, counting: &CountOptions) -> bool {
         let flags = record.flags();
         let left_out = flags.is_unmapped() || flags.is_secondary() || flags.is_qc_fail() || duplicate;
         let placed = record.ref_id() >= 0 && record.pos() >= 0;
@@ -127,11 +127,11 @@ impl Training {
     }
 }
 
-impl Learner {
+impl CovariateWorker {
     /// Counts the bases of a read, unless it is filtered out.
     pub fn observe(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<()> {
         let Some(group) = self.prepare(record, duplicate)? else { return Ok(()) };
-        let Learner { counting, counters, read, .. } = self;
+        let CovariateWorker { counting, counters, read, .. } = self;
         let bases = read.alignment.len();
         let cycles = Cycles::of(record, bases);
         let reverse = record.flags().is_reverse();
@@ -145,7 +145,12 @@ impl Learner {
     }
 
     /// Adds to `seen` where a read lies and where it differs from the reference, unless it is filtered out.
-    pub fn suspect(&mut self, record: RecordRef<'_>, duplicate: bool, seen: &mut Seen) -> Result<()> {
+    pub fn suspect(
+        &mut self,
+        record: RecordRef<'_>,
+        duplicate: bool,
+        seen: &mut SiteEvents,
+    ) -> Result<()> {
         if record.ref_id() >= 0 {
             seen.begin(record.ref_id() as u32, record.pos().into());
         }
@@ -157,9 +162,9 @@ impl Learner {
 
     /// Compares a read with the reference, unless it is filtered out; returns the number of its read group.
     fn prepare(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<Option<usize>> {
-        let (training, counting) = (Arc::clone(&self.training), Arc::clone(&self.counting));
+        let (reference, counting) = (Arc::clone(&self.reference), Arc::clone(&self.counting));
         let Some(id) = record.read_group() else { return Ok(None) };
-        if !training.is_counted(record, duplicate, &counting) {
+        if !reference.is_counted(record, duplicate, &counting) {
             return Ok(None);
         }
         let group = self.group(id)?;
@@ -172,7 +177,7 @@ impl Learner {
         if bases > most {
             return Err(too_long(bases, most));
         }
-        let Some(there) = training.contigs.place(record.ref_id())? else { return Ok(None) };
+        let Some(there) = reference.contigs.place(record.ref_id())? else { return Ok(None) };
         read.compare(there, &mut self.window)?;
         read.skip(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
         Ok(Some(group))
@@ -181,7 +186,7 @@ impl Learner {
     /// The number of a read group.
     fn group(&mut self, id: &[u8]) -> Result<usize> {
         if self.group.0 != id || self.group.1 == usize::MAX {
-            let number = self.training.groups.number(id).ok_or_else(|| {
+            let number = self.reference.groups.number(id).ok_or_else(|| {
                 let id = String::from_utf8_lossy(id);
                 Error::input(format!("the read group {id} is not in the header"))
                     .hint("add its @RG line, or put all reads into one by --read-group")
@@ -200,7 +205,7 @@ pub fn too_long(bases: usize, most: usize) -> Error {
 
 impl CountedRead {
     /// Takes a record; `false` if no base of it is counted.
-    fn take(&mut self, record: RecordRef<'_>, counting: &Counting) -> Result<bool> {
+    fn take(&mut self, record: RecordRef<'_>, counting: &CountOptions) -> Result<bool> {
         if !self.alignment.take(record) {
             return Ok(false);
         }
@@ -320,7 +325,7 @@ impl CountedRead {
     }
 
     /// Adds where the read lies, and where counted bases differ from the reference.
-    fn suspect(&self, contig: u32, seen: &mut Seen) {
+    fn suspect(&self, contig: u32, seen: &mut SiteEvents) {
         let (mut at, mut position) = (0, self.alignment.pos);
         for &(op, len) in &self.alignment.ops {
             match op {

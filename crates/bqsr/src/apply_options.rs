@@ -2,7 +2,7 @@
 
 /// Options of GATK's ApplyBQSR. Defaults are those of GATK 4.6.2.0.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Applying {
+pub struct ApplyOptions {
     /// `--preserve-qscores-less-than`: qualities below it stay as they are.
     pub preserve_below: u8,
     /// `--quantize-quals`: the number of different qualities; 0 for all, and the report's own map if
@@ -16,9 +16,9 @@ pub struct Applying {
     pub global_prior: Option<f64>,
 }
 
-impl Default for Applying {
+impl Default for ApplyOptions {
     fn default() -> Self {
-        Applying {
+        ApplyOptions {
             preserve_below: 6,
             quantize: 0,
             static_quantized: Vec::new(),
