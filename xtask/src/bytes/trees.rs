@@ -58,7 +58,11 @@ impl Tree {
         list(&self.source, Path::new(""), &mut old)?;
         let wanted: BTreeSet<&PathBuf> = names.iter().collect();
         for name in old.iter().filter(|name| !wanted.contains(name)) {
-            fs::remove_file(self.source.join(name))?;
+            let file = self.source.join(name);
+            fs::remove_file(&file)?;
+            // A directory that has no file left is none of the tree's: Cargo would take it for a crate.
+            let above = file.ancestors().skip(1).take_while(|above| *above != self.source);
+            above.map_while(|above| fs::remove_dir(above).ok()).for_each(drop);
         }
         for name in names {
             let path = from.join(name);
@@ -178,8 +182,8 @@ mod tests {
         let copy = |name: &str| to.path().join("source").join(name);
         write("Cargo.toml", "[workspace.package]\nversion = \"1.2.3\"\n");
         write("src/a.rs", "a");
-        write("src/b.rs", "b");
-        let names = ["Cargo.toml", "src/a.rs", "src/b.rs"].map(PathBuf::from);
+        write("old/crate/b.rs", "b");
+        let names = ["Cargo.toml", "src/a.rs", "old/crate/b.rs"].map(PathBuf::from);
         tree.mirror(from.path(), &names).unwrap();
         assert_eq!(
             fs::read_to_string(copy("Cargo.toml")).unwrap(),
@@ -196,6 +200,6 @@ mod tests {
         assert_eq!(fs::read_to_string(copy("src/a.rs")).unwrap(), "A");
         assert!(fs::metadata(copy("src/a.rs")).unwrap().modified().unwrap() > long_ago);
         assert_eq!(fs::metadata(copy("Cargo.toml")).unwrap().modified().unwrap(), long_ago);
-        assert!(!copy("src/b.rs").exists());
+        assert!(!copy("old").exists());
     }
 }
