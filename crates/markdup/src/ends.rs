@@ -208,7 +208,7 @@ impl DuplicateEnds {
             if read.next_ref_id < 0 {
                 push(&mut part.fragments, &self.rules.fragment::<S>(&read)); // also a single read
             }
-            // Records of a template have one name; its read groups are told apart by their numbers.
+            // Records of a template have one name; its read groups are distinguished by their numbers.
             let known = id.is_none() || self.libraries.is_known(group.number);
             let key = if known { group.number.into() } else { u128::from(group.seed) << 16 };
             let EndsPart { pairs, paired_ends: seconds, order_sensitive_pairs, .. } = part;

@@ -3,21 +3,21 @@
 use readmill_record::Error;
 
 /// A fault in an expression, and its byte offset.
-pub(super) struct Fault {
+pub(super) struct ExpressionFault {
     at: usize,
     what: String,
     hint: Option<&'static str>,
 }
 
-impl Fault {
+impl ExpressionFault {
     /// Creates a fault at byte `at` of the expression.
     pub fn new(at: usize, what: impl Into<String>) -> Self {
-        Fault { at, what: what.into(), hint: None }
+        ExpressionFault { at, what: what.into(), hint: None }
     }
 
     /// Adds a hint for the user.
     pub fn hint(self, hint: &'static str) -> Self {
-        Fault { hint: Some(hint), ..self }
+        ExpressionFault { hint: Some(hint), ..self }
     }
 
     /// Returns the error, with the expression and the place.
@@ -36,8 +36,8 @@ impl Fault {
 }
 
 /// Returns the fault of an unknown variable.
-pub(super) fn unknown(at: usize, word: &str) -> Fault {
-    let fault = Fault::new(at, format!("there is no variable {word}"));
+pub(super) fn unknown(at: usize, word: &str) -> ExpressionFault {
+    let fault = ExpressionFault::new(at, format!("there is no variable {word}"));
     if word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()) {
         return fault.hint("optional fields stand in brackets, as [NM]");
     }

@@ -39,7 +39,7 @@ mod variable;
 use readmill_record::{Error, Header, RecordRef, Result};
 
 use evaluate::Evaluation;
-use fault::Fault;
+use fault::ExpressionFault;
 use program::Program;
 use text::TextBuffers;
 
@@ -78,7 +78,7 @@ impl Expression {
     #[cold]
     fn refusal(&self, misfit: evaluate::Misfit) -> Error {
         let at = self.program.place(misfit.node);
-        let fault = Fault::new(at, format!("{} in this record", misfit.reason.words()));
+        let fault = ExpressionFault::new(at, format!("{} in this record", misfit.reason.words()));
         let mut error = fault.shown(&self.text);
         error.kind = readmill_record::ErrorKind::Input;
         error.hint("ask for the field's kind first, or compare it as what it is")

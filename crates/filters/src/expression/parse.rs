@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use readmill_record::Header;
 
-use super::fault::{Fault, unknown};
+use super::fault::{ExpressionFault, unknown};
 use super::names::HeaderNames;
 use super::program::{Binary, Id, Junction, Node, Program, Unary};
 use super::value::ValueKind;
@@ -15,7 +15,7 @@ use super::{literal, pattern};
 /// Deepest nesting, so that neither parsing nor evaluating an expression exhausts the stack.
 const DEEPEST: u32 = 200;
 
-type Parsed = Result<Id, Fault>;
+type Parsed = Result<Id, ExpressionFault>;
 
 /// Operators of two numbers, weakest first; they group from the left.
 const LEVELS: [&[(u8, Binary)]; 5] = [
@@ -39,7 +39,7 @@ const FUNCTIONS: [(&str, Unary, ValueKind); 8] = [
 ];
 
 /// Compiles `text`.
-pub(super) fn program(text: &str, header: &Header) -> Result<Program, Fault> {
+pub(super) fn program(text: &str, header: &Header) -> Result<Program, ExpressionFault> {
     let mut parser = Parser {
         text: text.as_bytes(),
         at: 0,
@@ -106,8 +106,8 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn fault<T>(&self, what: impl Into<String>) -> Result<T, Fault> {
-        Err(Fault::new(self.at, what))
+    fn fault<T>(&self, what: impl Into<String>) -> Result<T, ExpressionFault> {
+        Err(ExpressionFault::new(self.at, what))
     }
 
     fn push(&mut self, at: usize, kind: ValueKind, node: Node) -> Id {
@@ -118,14 +118,22 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns an error if an operand is known not to be of `kind`.
-    fn expect(&self, operand: Id, kind: ValueKind, what: impl FnOnce() -> String) -> Result<(), Fault> {
+    fn expect(
+        &self,
+        operand: Id,
+        kind: ValueKind,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), ExpressionFault> {
         let found = self.kinds[operand as usize];
         if found == kind || found == ValueKind::Either || kind == ValueKind::Either {
             return Ok(());
         }
         let [needs, is] =
             [kind, found].map(|kind| if kind == ValueKind::Number { "a number" } else { "a text" });
-        Err(Fault::new(self.program.place(operand), format!("{} needs {needs}, this is {is}", what())))
+        Err(ExpressionFault::new(
+            self.program.place(operand),
+            format!("{} needs {needs}, this is {is}", what()),
+        ))
     }
 
     /// Parses one nesting level deeper.
@@ -184,12 +192,13 @@ impl<'t> Parser<'t> {
         Ok(left)
     }
 
-    fn pattern(&self, id: Id) -> Result<regex::bytes::Regex, Fault> {
+    fn pattern(&self, id: Id) -> Result<regex::bytes::Regex, ExpressionFault> {
         let at = self.program.place(id);
         let Node::Text(text) = self.program.node(id) else {
-            return Err(Fault::new(at, "a pattern is a text in double quotes"));
+            return Err(ExpressionFault::new(at, "a pattern is a text in double quotes"));
         };
-        pattern::compile(text).map_err(|what| Fault::new(at, format!("the pattern is wrong: {what}")))
+        pattern::compile(text)
+            .map_err(|what| ExpressionFault::new(at, format!("the pattern is wrong: {what}")))
     }
 
     /// `a < b` and its like, from the right.
@@ -296,7 +305,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn close(&mut self) -> Result<(), Fault> {
+    fn close(&mut self) -> Result<(), ExpressionFault> {
         match self.takes(b")") {
             Some(_) => Ok(()),
             None => self.fault("a ) is missing"),
@@ -312,8 +321,11 @@ impl<'t> Parser<'t> {
                 self.at += 4;
                 Ok(self.push(at, ValueKind::Either, Node::Field([first, second])))
             }
-            _ => Err(Fault::new(at, "an optional field is written as its two letters in brackets")
-                .hint("for instance [NM]")),
+            _ => Err(ExpressionFault::new(
+                at,
+                "an optional field is written as its two letters in brackets",
+            )
+            .hint("for instance [NM]")),
         }
     }
 
@@ -365,20 +377,25 @@ impl<'t> Parser<'t> {
     }
 
     /// Returns the fault of a text with which no operand can begin.
-    fn unexpected(&self) -> Fault {
+    fn unexpected(&self) -> ExpressionFault {
         match self.peek() {
-            None => Fault::new(self.at, "something is missing"),
-            Some(b'\'') => Fault::new(self.at, "texts stand in double quotes"),
-            Some(_) => Fault::new(self.at, "here should stand a number, a text, a variable or a field"),
+            None => ExpressionFault::new(self.at, "something is missing"),
+            Some(b'\'') => ExpressionFault::new(self.at, "texts stand in double quotes"),
+            Some(_) => ExpressionFault::new(
+                self.at,
+                "here should stand a number, a text, a variable or a field",
+            ),
         }
     }
 
     /// Returns the fault of text after a whole expression.
-    fn leftover(&self) -> Fault {
+    fn leftover(&self) -> ExpressionFault {
         match self.rest() {
-            [b'=', ..] => Fault::new(self.at, "= alone is no operator").hint("compare with =="),
-            [b')', ..] => Fault::new(self.at, "this ) closes nothing"),
-            _ => Fault::new(self.at, "here should stand an operator"),
+            [b'=', ..] => {
+                ExpressionFault::new(self.at, "= alone is no operator").hint("compare with ==")
+            }
+            [b')', ..] => ExpressionFault::new(self.at, "this ) closes nothing"),
+            _ => ExpressionFault::new(self.at, "here should stand an operator"),
         }
     }
 }
