@@ -25,7 +25,7 @@ pub enum Access {
     Ours,
 }
 
-/// What threads do.
+/// The work of the threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
     /// How they come to reads.
@@ -47,11 +47,11 @@ const FREE_BATCH: u64 = 64;
 /// Bytes after which a written stripe starts over.
 const STRIPE: usize = 1 << 20;
 
-/// What is measured with.
+/// The files and the work of a measurement.
 pub struct Crowd<'a> {
     /// The files that are read.
     pub files: &'a Files,
-    /// What takes a known time.
+    /// The work for each read, which takes a known time.
     pub work: Work,
 }
 
@@ -155,7 +155,7 @@ fn together(scene: Scene, act: impl Fn(usize, &dyn Fn() -> bool) + Sync) -> Dura
 /// A lock, and what it guards. The mutex never waits: that it is free when the lock is held is what the lock has to grant.
 type Guarded<T> = (Box<dyn Lock + Send>, Mutex<T>);
 
-/// What threads share.
+/// The state that threads share.
 struct Shared {
     input: Guarded<[Source; 2]>,
     outputs: Vec<Guarded<Vec<u8>>>,

@@ -1,4 +1,4 @@
-//! What locks and ways of reading FASTQ cost when many threads share them.
+//! The cost of locks and of ways to read FASTQ when many threads share them.
 //!
 //! Langmead et al. (2018) found that programs which work on each read by itself stop scaling where threads meet: at the lock
 //! of the input, and at that of the output. This crate repeats their experiment as far as a machine at hand allows, and

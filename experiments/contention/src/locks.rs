@@ -33,7 +33,7 @@ impl Kind {
     /// All of them.
     pub const ALL: [Kind; 5] = [Kind::Spin, Kind::Futex, Kind::Queue, Kind::Backoff, Kind::Cohort];
 
-    /// What it is called in the tables.
+    /// Its name in the tables.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Spin => "spin (TTAS)",

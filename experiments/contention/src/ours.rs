@@ -1,7 +1,7 @@
 //! readmill's own way: any thread takes any batch of [`PAIRS`] pairs, from files that are not padded, and holds no lock while
 //! it reads, counts lines or parses.
 //!
-//! What is serial is what the engine does with tickets (a lock, for a few instructions between two phases of a batch), and the
+//! The serial part is the engine's work on tickets (a lock, for a few instructions between two phases of a batch), and the
 //! linking of each batch to the one before.
 
 use std::convert::Infallible;
@@ -25,7 +25,7 @@ pub const PAIRS: usize = 1024;
 /// Times that a thread goes to the engine's board for a batch: claim, open, link, work, commit.
 pub const VISITS: usize = 5;
 
-/// What came of reading the files once.
+/// The measurements of reading the files once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
     /// Reads that were taken.

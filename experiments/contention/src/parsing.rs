@@ -31,7 +31,7 @@ pub enum Way {
     Blocks(usize),
 }
 
-/// What a thread took with the lock held, and what it made of it afterwards. Kept from batch to batch for its memory.
+/// The text that a thread took with the lock held, and the reads that it parsed afterwards. Kept from batch to batch for its memory.
 #[derive(Default)]
 pub struct Batch {
     /// The reads, the two of a pair one after the other.
@@ -43,7 +43,7 @@ pub struct Batch {
 }
 
 impl Way {
-    /// What it is called in the tables.
+    /// Its name in the tables.
     pub fn name(self) -> String {
         match self {
             Way::Original => "O".into(),

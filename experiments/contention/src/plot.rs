@@ -15,7 +15,7 @@ use svg::{Anchor, Svg};
 
 /// Panels side by side.
 pub struct Figure {
-    /// What is shown.
+    /// The title.
     pub title: String,
     /// Names of the series, in the order of the legend.
     pub series: Vec<Series>,
@@ -25,7 +25,7 @@ pub struct Figure {
 
 /// Axes and what is drawn in them.
 pub struct Panel {
-    /// What sets it apart from the others; may be empty.
+    /// Tells the panel from the others; may be empty.
     pub title: String,
     /// From left to right.
     pub x: Axis,

@@ -1,4 +1,4 @@
-//! What ways of reading allow on a machine of many cores, if their critical sections take as long there as they do here.
+//! The throughput of each way of reading on a machine with many cores, if critical sections take as long there as here.
 //!
 //! It is a projection: nothing here has run on such a machine. It leaves out storage, memory bandwidth, the output, and the
 //! cost of distance between the parts of a large machine beyond one handoff of a lock.
@@ -19,7 +19,7 @@ pub struct Way {
     pub section: Section,
 }
 
-/// What one way reaches with some number of threads.
+/// The throughput of one way of reading with some number of threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Threads.
@@ -40,7 +40,7 @@ pub fn ideal(machine: &Machine, work: f64, threads: usize) -> f64 {
     machine.capacity(threads) / work * 1e6
 }
 
-/// What a way reaches at so many microseconds of work for a read, where handing over a lock takes `handoff` microseconds.
+/// The throughput for `work` microseconds a read, where handing over a lock takes `handoff` microseconds.
 pub fn project(machine: &Machine, way: &Way, work: f64, handoff: f64, threads: usize) -> Point {
     let Way { batch, visits, section, .. } = way;
     let held = section.held * batch / *visits as f64 / 1e3;

@@ -37,7 +37,7 @@ pub enum Lock {
     Spin {
         /// From one thread to the next while nobody else waits.
         handoff: f64,
-        /// What each one that waits adds to that, as a fraction.
+        /// The fraction that each waiting thread adds to that.
         crowding: f64,
     },
 }
@@ -65,7 +65,7 @@ pub struct Section {
     pub hold: f64,
 }
 
-/// What every thread does, over and over.
+/// The cycle that every thread repeats.
 #[derive(Clone, Debug)]
 pub struct Cycle {
     /// Reads that are taken at a time.
@@ -76,11 +76,11 @@ pub struct Cycle {
     pub spread: f64,
     /// The locks, and how many there are of each: a thread uses always the same one.
     pub locks: Vec<(Lock, usize)>,
-    /// What is entered after the work, in this order.
+    /// The locks that are entered after the work, in this order.
     pub sections: Vec<Section>,
 }
 
-/// What came of a simulation.
+/// The result of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     /// Reads per second.

@@ -35,7 +35,7 @@ pub fn machines() -> [Machine; 3] {
 
 /// All that comes of the comparison.
 pub struct Validation {
-    /// What was fitted, for each machine.
+    /// The fitted values of each machine.
     pub costs: Vec<(Machine, Costs)>,
     /// Ways of reading.
     pub ways: Vec<Row>,

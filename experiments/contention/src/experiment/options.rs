@@ -1,8 +1,8 @@
-//! What is run, and how much of it.
+//! Options: which experiments run, and how much of each.
 
 use std::path::PathBuf;
 
-/// What is run.
+/// The experiments that run.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where the reads are written that are measured.

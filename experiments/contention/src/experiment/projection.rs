@@ -1,4 +1,4 @@
-//! What the ways of reading allow on many cores.
+//! The projection of ways of reading to many cores.
 
 use std::fmt::Write;
 

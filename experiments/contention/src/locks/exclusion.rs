@@ -1,4 +1,4 @@
-//! What every lock does, and what its threads are told apart by.
+//! The trait of all locks, and the node of a thread.
 
 /// Lets one thread at a time do something.
 pub trait Lock: Sync {

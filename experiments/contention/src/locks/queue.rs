@@ -8,7 +8,7 @@ use super::patience::wait_until;
 /// Nobody, or nothing yet.
 const NONE: usize = 0;
 
-/// What a holder leaves to the next: only its turn, or whatever else it holds, too.
+/// The thing a holder passes to the next thread: its turn alone, or also the other lock that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     Turn = 1,
@@ -20,7 +20,7 @@ pub enum Left {
 struct Place {
     /// Who comes next: its number and 1.
     next: AtomicUsize,
-    /// What was left to this thread.
+    /// The thing passed to this thread.
     left: AtomicUsize,
 }
 

@@ -3,7 +3,7 @@
 /// An axis and its range.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What is on it, and the unit.
+    /// Its quantity and unit.
     pub name: String,
     /// How values are spaced.
     pub scale: Scale,

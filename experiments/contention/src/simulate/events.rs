@@ -1,4 +1,4 @@
-//! What happens next.
+//! The queue of future events.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -1,13 +1,13 @@
-//! What a machine does when threads share its cores.
+//! A model of a machine whose cores are shared by threads.
 
 /// Cores, and what they do together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Cores; the hardware threads of one core are not counted.
     pub cores: usize,
-    /// What a core does with 1, 2, … threads, compared with what it does with one.
+    /// The throughput of a core with 1, 2, … threads, divided by that with one.
     together: Vec<f64>,
 }
 
@@ -23,7 +23,7 @@ impl Machine {
         self.cores * self.together.len()
     }
 
-    /// What `threads` threads do together, compared with one alone. Threads are spread over the cores evenly; more than
+    /// The throughput of `threads` threads, divided by that of one. Threads are spread over the cores evenly; more than
     /// [`Machine::threads`] add nothing.
     pub fn capacity(&self, threads: usize) -> f64 {
         if threads <= self.cores {

@@ -1,4 +1,4 @@
-//! What the programs of the paper do in their critical sections, and how long that takes on one machine.
+//! The critical sections of the paper's programs, and how long they take on one machine.
 
 use crate::simulate::{Cycle, Lock, Section};
 
@@ -67,7 +67,7 @@ pub const READ_OF_SCAN: f64 = 1.0 / 12.0;
 const SPREAD: f64 = 0.5;
 
 impl Costs {
-    /// What times between reads tell where a critical section is never empty, for the ways O, D, B and L.
+    /// The costs that follow from the times between reads of the ways O, D, B and L, if the critical section is never empty.
     pub fn guess([o, d, b, l]: [f64; 4]) -> Self {
         let handoff = (d - b) * 32.0 / 31.0;
         let scan = b - handoff / 32.0;
@@ -83,7 +83,7 @@ impl Costs {
         towards(&mut self.write, l);
     }
 
-    /// What every thread of the program does that reads this way.
+    /// The cycle of every thread of the program that reads this way.
     pub fn cycle(&self, program: &Program, way: Way) -> Cycle {
         self.cycle_with(Lock::Queue { handoff: self.handoff }, program, way)
     }

@@ -13,7 +13,7 @@ const KINDS: [Kind; 2] = [
     ("futex", |handoff, wake| Lock::Futex { handoff, wake }),
 ];
 
-/// What was published of both kinds, of all programs, beside what the simulator says.
+/// The published figures of both kinds of all programs, beside those of the simulator.
 pub fn predict(table: &Table<'_>, costs: &Costs) -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, lock) in KINDS {

@@ -1,4 +1,4 @@
-//! What was published of a machine, what is fitted to it, and what is predicted.
+//! The published, fitted and predicted figures of a machine.
 
 use super::costs::{Costs, Program, Way};
 use crate::published::Peak;
@@ -13,10 +13,10 @@ const WAYS: [&str; 4] = ["O", "D", "B", "L"];
 /// Ways that are predicted for the fitted program, too: more output files.
 const STRIPED: [&str; 3] = ["L2", "L4", "L8"];
 
-/// What was published of one way beside what the simulator says.
+/// The published figures of one way of reading, beside those of the simulator.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What was measured.
+    /// The measured value.
     pub published: Peak,
     /// Whether the fit has seen it.
     pub fitted: bool,
@@ -43,7 +43,7 @@ fn factor(a: f64, b: f64) -> f64 {
     (a / b).max(b / a)
 }
 
-/// What was published of one machine.
+/// The published figures of one machine.
 pub struct Table<'a> {
     /// Of all machines.
     pub published: &'a [Peak],
