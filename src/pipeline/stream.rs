@@ -43,7 +43,8 @@ impl LongReadCharge {
     }
 }
 
-/// Returns a task with its charge, which is never above its limit.
+/// Returns a task with its charge. The charge of a CRAM container never exceeds the limit for containers, because
+/// the input refuses larger ones.
 fn charge_task(next: InputTask, ledger: &Ledger) -> (InputTask, Charge) {
     let mut charge = ledger.empty(LongReadCharge::NAME);
     charge.resize((next.bound() + next.working()).saturating_sub(2 * MAX_CLAIM as u64));

@@ -1,4 +1,7 @@
 //! Filters and edits of reads: the request.
+//!
+//! A new filter has a file in `crates/filters`, a field here and a line in the list of its words, a flag in
+//! `src/cli/filters.rs`, and becomes a step in `src/run/filters.rs`.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;

@@ -15,7 +15,7 @@ pub const fn empty_context(size: u8) -> u16 {
     1 << (2 * size)
 }
 
-/// The most bases of a context: more would not fit its number.
+/// The longest context that is counted and applied: a longer one would not fit its number. (A report may state up to 13.)
 pub const MOST_CONTEXT: u8 = 7;
 
 /// Codes of the sixteen bases of BAM (`=ACMGRSVTWYHKDBN`): A 0, C 1, G 2, T 3.

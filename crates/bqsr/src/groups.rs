@@ -17,8 +17,8 @@ struct ReadGroupIndex {
     _charge: Charge,
 }
 
-/// Bytes of a read group in addition to its name and identifier: an entry in the list of names and in two
-/// hash tables, each of which may be half empty and exists twice while it grows.
+/// Bytes of a read group, without its name and identifier: one entry in the list of names and one in each of two
+/// hash tables. Each of these three may be half empty, and exists twice while it grows.
 const ENTRY: usize = 2 * 3 * 2 * size_of::<(Vec<u8>, u32)>();
 
 impl ReadGroups {

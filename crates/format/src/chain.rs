@@ -82,7 +82,8 @@ impl Opened {
         }
     }
 
-    /// Adds a whole record that was just appended to the bytes (for text, which needs no guess).
+    /// Adds a whole record that was just appended to the bytes. This is for records with a known start, such as SAM
+    /// text.
     pub fn push(&mut self, start: usize) {
         self.push_sized(start, self.batch.bytes.len() - start);
     }

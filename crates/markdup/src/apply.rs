@@ -119,7 +119,8 @@ impl ApplyMarks {
         Arc::clone(&self.counted)
     }
 
-    /// Counts a record that is flagged, as Picard's metrics do.
+    /// Counts a record that was flagged as a duplicate. Like Picard's metrics, it counts only mapped primary
+    /// records, and pairs apart from fragments.
     fn count(&self, record: RecordRef<'_>) {
         let flags = record.flags();
         if flags.is_unmapped() || !flags.is_primary() {

@@ -56,7 +56,7 @@ impl Record<'_> {
     }
 }
 
-/// Fills in the size of the record that starts at `start` and ends here.
+/// Writes the size of the record that starts at `start` and ends at the end of `out`.
 pub(crate) fn finish(start: usize, out: &mut [u8]) {
     let size = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&size.to_le_bytes());

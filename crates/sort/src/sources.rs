@@ -86,7 +86,7 @@ impl Sources {
         self.len() == 0
     }
 
-    /// Returns the list with the number `source`, if that is a list.
+    /// Returns the source with the number `source` if it is a list; `None` if it is a run.
     pub fn list(&self, source: usize) -> Option<&List> {
         self.lists.get(source.checked_sub(self.runs.len())?)
     }

@@ -174,7 +174,8 @@ mod tests {
 
     #[test]
     fn tails_that_differ_late_are_sorted_without_a_deep_stack() {
-        // Each shares one piece more with all that follow: every piece separates a single one.
+        // Tail `i` has its first `i` pieces in common with all tails of higher numbers, so each piece separates
+        // only one tail from the others.
         let tail = |i: usize| [vec![1; PIECE * i], vec![0], vec![1; 7000 - PIECE * i]].concat();
         check(&(0..400).rev().map(tail).collect::<Vec<_>>());
     }

@@ -57,7 +57,7 @@ impl<'a> Committer<'a> {
         let Committer { ingest, held, .. } = self;
         held.run.push(&ingested.entries);
         held.ends.push(&ingested.ends);
-        // The memory that the ticket reserved becomes what it needed; the rest is released.
+        // Moves the memory that the ticket reserved to the charges of what it needed; the rest is released.
         let TicketRoom { mut reserved, held_back } = ingested.room;
         reserved.move_to(&mut held.link_charge, held_back);
         reserved.move_to(&mut held.ends_charge, held.ends.bytes());

@@ -60,7 +60,7 @@ pub enum FlushResult {
     Frames(Frames),
     /// Parts of the output.
     Encoded(EncodedPartitions),
-    /// The end, and frames of records that do not fill a partition of the output.
+    /// The flush has ended. The frames have the last records, which do not fill a partition of the output.
     Close(Option<Frames>),
 }
 

@@ -38,7 +38,7 @@ struct Pair {
     id: i32,
     piece_len: i32,
     mate_len: i32,
-    /// What `ksw_align2` is asked for.
+    /// The options of `ksw_align2` (its `xtra`).
     ask: i32,
     sequence: i32,
     /// The number of its [`Hit`].
@@ -47,7 +47,7 @@ struct Pair {
     unused_bytes: [u8; 2],
 }
 
-/// What `ksw_align2` finds (`kswr_t` of `ksw.h`).
+/// The result of `ksw_align2` (`kswr_t` of `ksw.h`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Hit {

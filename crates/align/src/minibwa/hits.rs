@@ -103,7 +103,7 @@ impl Hit {
         self.0.parent == self.0.id
     }
 
-    /// Whether it stands for the read, of those that are primary.
+    /// Whether it becomes the primary SAM line of its read; minibwa's other primary hits become supplementary lines.
     pub(super) fn is_representative(&self) -> bool {
         self.0.sam_pri() != 0
     }

@@ -4,7 +4,8 @@ use readmill_record::{Error, Result};
 
 use crate::tables::Event;
 
-/// The longest possible context, as in GATK.
+/// The longest context that a report may state, as in GATK; those over [`crate::covariates::MOST_CONTEXT`] are refused when the
+/// report is used.
 const LONGEST_CONTEXT: u8 = 13;
 
 /// The only covariates there are since GATK 4.

@@ -118,10 +118,11 @@ impl Marker {
         })
     }
 
-    /// Returns the first adapter that both reads have from the same base on; or else the last one that only
-    /// one read has, with twice the required bases. Then the other read is cut there, too, if it is long
-    /// enough; a read keeps the mark of an earlier adapter if the last one's start is beyond its end. (Picard
-    /// 3.4.0, `adapterTrimIlluminaPairedReads`.)
+    /// Returns the first adapter that starts at the same base in both reads. If there is none, returns the last
+    /// adapter that only one read has, with at least twice the required bases from its start to the end of that
+    /// read. Then the other read is cut at the same base, too, if it is long enough; a read keeps the mark of an
+    /// earlier adapter if the last one's start is beyond its end. (Picard 3.4.0,
+    /// `adapterTrimIlluminaPairedReads`.)
     fn in_pair(&self, first: &[u8], last: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
         self.first.places(first, &mut scratch.first);
         self.last.places(last, &mut scratch.last);

@@ -9,7 +9,7 @@ pub const MAGIC: &[u8; 4] = b"BAM\x01";
 /// The positions of the parts of a header, found while its bytes arrive.
 #[derive(Default)]
 pub struct Outline {
-    /// Length of the text, which follows the magic number.
+    /// Length of the text. The file has this length right after the magic number.
     text: Option<usize>,
     /// Number of reference sequences.
     n_ref: Option<usize>,

@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_nearest_number() {
-        // Computed with 60 digits. glibc differs in the seventh and eighth, Java in the last two.
+        // Computed with 60 digits. glibc gives other results in the seventh and eighth case, Java in the last two.
         for (x, expected) in [
             (-0.0, 1.0),
             (-1.0, 0.36787944117144233),

@@ -13,7 +13,8 @@ pub enum Order {
     Natural,
     /// By name, byte by byte, as `samtools sort -N`.
     Lexicographic,
-    /// By name, byte by byte, as Picard SortSam with `SORT_ORDER=queryname`.
+    /// By name, byte by byte, as Picard SortSam with `SORT_ORDER=queryname`: reads of one name are in another order than with
+    /// [`Order::Lexicographic`].
     Queryname,
     /// By an optional field, as `samtools sort -t`.
     Tag {

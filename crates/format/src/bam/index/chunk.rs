@@ -28,7 +28,7 @@ impl Chunk {
     }
 }
 
-/// A virtual offset in a partition as one in the file, where the partition starts at byte `base`.
+/// Converts a virtual offset in a partition to one in the file. The partition starts at byte `base` of the file.
 pub(super) fn rebase(offset: u64, base: u64) -> u64 {
     offset + (base << 16)
 }

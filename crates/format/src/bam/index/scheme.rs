@@ -2,7 +2,7 @@
 
 use readmill_record::{Error, Header, RecordRef, Result};
 
-/// log2 of the bases in a window, which is also a bin of the lowest level.
+/// log2 of the bases in a window of the linear index (16 KiB in a BAI) and in a bin of the lowest level.
 pub(super) const MIN_SHIFT: u8 = 14;
 /// Levels below the root in a BAI.
 pub(super) const BAI_DEPTH: u8 = 5;

@@ -69,7 +69,9 @@ pub fn settle(notes: &mut [Noted], bytes: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// TLEN of the records of a template: from its leftmost to its rightmost base, positive for what is leftmost.
+/// Sets TLEN of the records of a template to the distance from its leftmost to its rightmost base. TLEN of the
+/// first record is positive if that record counts as the leftmost, else negative. All other records get the
+/// opposite sign.
 fn set_tlen(chain: &[usize], notes: &mut [Noted]) {
     let fixed = |&at: &usize| notes[at].fixed;
     let left = chain.iter().map(|at| fixed(at).pos).min().unwrap_or(0);

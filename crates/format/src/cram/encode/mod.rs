@@ -85,8 +85,8 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// Sets the record counters, with `before` records in the file before those in `bytes`, and corrects the
-    /// checksums.
+    /// Sets the record counters in `bytes`, and corrects the checksums. `before` is the number of records that
+    /// come earlier in the file.
     pub fn set_record_counters(&self, bytes: &mut [u8], mut before: u64) {
         for hole in &self.holes {
             let counter = long(before as i64);
