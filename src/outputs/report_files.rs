@@ -58,11 +58,13 @@ impl ReportFiles {
 
     /// Writes a file under its temporary name, if the plan asks for it.
     pub fn write(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
-        let Some((_, target)) = self.files.iter_mut().find(|(which, _)| *which == what) else {
-            return Ok(());
-        };
+        let Some(target) = self.target(what) else { return Ok(()) };
         target.write(bytes)?;
         target.sync()
+    }
+
+    fn target(&mut self, what: ReportFile) -> Option<&mut AtomicFile> {
+        self.files.iter_mut().find_map(|(which, target)| (*which == what).then_some(target))
     }
 
     /// Writes the recalibration table before or after recalibration, if the plan asks for it.
@@ -74,8 +76,10 @@ impl ReportFiles {
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
         let command = self.in_place_of("MarkDuplicates", plan);
         self.write(ReportFile::Metrics, &metrics.to_picard(&command, VERSION))?;
-        let json = metrics.to_json(&command, &self.sample);
-        self.write(ReportFile::Json, json.as_bytes())
+        let sample = self.sample.clone();
+        let Some(target) = self.target(ReportFile::Json) else { return Ok(()) };
+        metrics.put_json(&command, &sample, |text| target.write(text.as_bytes()))?;
+        target.sync()
     }
 
     /// Writes the metrics of adapters, if the plan asks for them.

@@ -59,7 +59,10 @@ impl Commands {
         let own = Command::new(&self.readmill).arg("--version").output()?;
         let own = String::from_utf8_lossy(&own.stdout).trim().to_owned();
         let samtools = [&self.samtools.version[..], &self.newest.version].join(" and ");
-        Ok(format!("These results compare {own} with samtools {samtools} and Picard {}", self.picard.version))
+        Ok(format!(
+            "These results compare {own} with samtools {samtools} and Picard {}",
+            self.picard.version
+        ))
     }
 }
 

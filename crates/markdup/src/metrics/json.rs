@@ -8,28 +8,38 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use readmill_record::Result;
+
 use super::picard::COLUMNS;
 use super::{DuplicationMetrics, LibraryCounts};
 
 impl DuplicationMetrics {
-    /// The metrics as a JSON object over several lines. Bytes of names that are not UTF-8 are replaced.
-    pub fn to_json(&self, command_line: &str, sample: &str) -> String {
-        let libraries: Vec<String> =
-            self.sorted().into_iter().map(|(name, counts)| library(name, counts)).collect();
-        let libraries = if libraries.is_empty() {
-            "[]".to_owned()
-        } else {
-            format!("[\n    {}\n  ]", libraries.join(",\n    "))
-        };
-        format!(
-            "{{\n  \"command\": {},\n  \"sample\": {},\n  \"libraries\": {libraries},\n  \"all_sets\": {},\n  \"optical_sets\": {},\n  \
-             \"non_optical_sets\": {}\n}}\n",
-            quoted(command_line),
-            quoted(sample),
+    /// Hands the metrics, as a JSON object over several lines, to `put` piece by piece: there may be many libraries. Bytes of
+    /// names that are no UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// Those of `put`.
+    pub fn put_json(
+        &self,
+        command_line: &str,
+        sample: &str,
+        mut put: impl FnMut(&str) -> Result<()>,
+    ) -> Result<()> {
+        let (command, sample) = (quoted(command_line), quoted(sample));
+        put(&format!("{{\n  \"command\": {command},\n  \"sample\": {sample},\n  \"libraries\": ["))?;
+        let mut separator = "\n    ";
+        for (name, counts) in self.sorted() {
+            put(separator)?;
+            put(&library(name, counts))?;
+            separator = ",\n    ";
+        }
+        let end = if self.libraries.is_empty() { "]" } else { "\n  ]" };
+        put(&format!(
+            "{end},\n  \"all_sets\": {},\n  \"optical_sets\": {},\n  \"non_optical_sets\": {}\n}}\n",
             sizes(&self.sets.all),
             sizes(&self.sets.optical),
             sizes(&self.sets.non_optical),
-        )
+        ))
     }
 }
 
@@ -82,6 +92,16 @@ mod tests {
     use super::*;
     use crate::metrics::SetSizes;
 
+    fn json(metrics: &DuplicationMetrics, command_line: &str, sample: &str) -> String {
+        let mut text = String::new();
+        let put = |piece: &str| {
+            text.push_str(piece);
+            Ok(())
+        };
+        metrics.put_json(command_line, sample, put).unwrap();
+        text
+    }
+
     #[test]
     fn one_object_with_the_names_of_picard() {
         let counts = LibraryCounts {
@@ -106,12 +126,12 @@ mod tests {
   "non_optical_sets": {}
 }
 "#;
-        assert_eq!(DuplicationMetrics { libraries, sets }.to_json("readmill \\", "s1"), expected);
+        assert_eq!(json(&DuplicationMetrics { libraries, sets }, "readmill \\", "s1"), expected);
     }
 
     #[test]
     fn empty_metrics_are_an_object_too() {
-        let nothing = DuplicationMetrics::default().to_json("", "");
+        let nothing = json(&DuplicationMetrics::default(), "", "");
         assert!(nothing.contains("\"libraries\": [],\n  \"all_sets\": {},"), "{nothing}");
     }
 }

@@ -123,7 +123,7 @@ impl SetSizes {
     }
 }
 
-/// The metrics of a file. Its text forms are [`Self::to_picard`] and [`Self::to_json`].
+/// The metrics of a file. Its text forms are [`Self::to_picard`] and [`Self::put_json`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicationMetrics {
     /// Each library once, by name, in any order: all that the header's read groups have, reads or not, and
