@@ -7,7 +7,7 @@ use std::io::{Cursor, Read};
 
 use std::sync::Arc;
 
-use readmill_record::{Error, Header, Ledger, RecordRef, Result, make_room};
+use readmill_record::{Charge, Error, Header, Ledger, RecordRef, Result, make_room};
 
 use crate::bam::header as bam_header;
 use crate::bgzf::{BlockReader, Chunk, InflateReader, Inflater, frame};
@@ -114,6 +114,12 @@ impl Claim {
 /// The most bytes of records in one claim of BAM, for planning memory.
 pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
 
+/// Makes room for `more` bytes of a header. Nobody knows how long it is, so a refusal asks for twice what there is.
+fn header_room(text: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {
+    make_room(text, more, charge)
+        .map_err(|_| charge.ledger().shortage("headers", text.len().max(more) as u64))
+}
+
 impl Source {
     /// Opens `input` and reads its header.
     pub fn open(mut input: Input, options: &OpenOptions) -> Result<Self> {
@@ -205,7 +211,7 @@ impl Source {
             }
             ended = !blocks.next_chunk(&mut chunk)?;
             if !ended {
-                make_room(&mut bytes, chunk.inflated, &mut charge)?;
+                header_room(&mut bytes, chunk.inflated, &mut charge)?;
                 inflater.chunk(&chunk, &mut bytes)?;
             }
         }
@@ -226,7 +232,7 @@ impl Source {
             if ended || rest.get(end).is_some_and(|&b| b != b'@') {
                 break;
             }
-            make_room(&mut rest, TEXT_CHUNK, &mut charge)?;
+            header_room(&mut rest, TEXT_CHUNK, &mut charge)?;
             ended = fill(&mut text, &mut rest, TEXT_CHUNK)?;
         }
         let mut lines = rest[end..].split(|&b| b == b'\n');

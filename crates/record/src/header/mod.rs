@@ -55,9 +55,11 @@ impl HeaderLines {
 }
 
 impl Clone for HeaderLines {
-    /// A copy, charged to the same ledger.
+    /// A copy, charged to the same ledger before it is made.
     fn clone(&self) -> Self {
-        let charge = self.charge.as_ref().map(|charge| charge.ledger().empty(HEADERS));
+        let mut charge = self.charge.as_ref().map(|charge| charge.ledger().empty(HEADERS));
+        let bytes = self.heap_bytes() + block((A_FEW + self.list.len()) * size_of::<HeaderLine>());
+        charge.iter_mut().for_each(|charge| charge.resize(bytes));
         let mut list = Vec::with_capacity(self.list.len() + A_FEW);
         list.clone_from(&self.list);
         let mut copy = HeaderLines { list, charge };
