@@ -2,7 +2,7 @@
 
 use readmill_record::{Error, Result};
 
-/// Whether the C++ of bwa-mem3 that is no kernel is compiled for SSE4.2, as minibwa is, and not for AVX2.
+/// Whether bwa-mem3's C++ outside its kernels is compiled for SSE4.2, like minibwa, instead of AVX2.
 const OLD_PROCESSORS: bool = cfg!(all(feature = "old-processors", target_os = "linux"));
 
 /// Refuses a processor that bwa mem, or else minibwa, does not run on.

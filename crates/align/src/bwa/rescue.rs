@@ -163,7 +163,7 @@ pub(super) fn install(settings: &Settings, rescues: bool) -> Result<()> {
             "without AVX2, mate rescue needs a penalty of at least 1 for opening an insertion (-O), and one of at most \
              255 for opening it and its first base (-O and -E): these are {open} and {extend}"
         ))
-        .hint("change -O or -E, leave out mate rescue (-S), or align on an x86 processor of 2013 or later"));
+        .hint("change -O or -E of --bwa, leave out mate rescue (-S there), or align on an x86 processor of 2013 or later"));
     }
     let installed = INSTALLED.get_or_init(write);
     installed.as_ref().copied().map_err(|error| Error::io("making mate rescue ready", error))
