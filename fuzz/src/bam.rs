@@ -7,7 +7,7 @@ use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::source::{self, Claim, Opener};
 use readmill_record::{Batch, Error, Header, RecordRef, Stamp, edit, tag};
 
-use crate::{MEMORY, accessors, expect_refusal, sam, seeds};
+use crate::{MOST, accessors, expect_refusal, sam, seeds};
 
 thread_local! {
     static HEADER: Header = seeds::header();
@@ -113,7 +113,7 @@ pub fn stream(bytes: &[u8]) {
 
 /// Reads records that come in chunks of `cut` bytes; gives them as one, and why no more came.
 fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<u8>, Option<Error>) {
-    let mut link = ChunkLinker::new(MEMORY);
+    let mut link = ChunkLinker::new(MOST);
     let (mut all, mut spare) = (Vec::new(), Batch::default());
     let mut chunks = bytes.chunks(cut);
     loop {

@@ -1,11 +1,9 @@
 //! BGZF: blocks that somebody made, and blocks that we make.
 
 use std::cell::RefCell;
-use std::io::Read;
 
-use readmill_format::bgzf::{
-    BLOCK_PAYLOAD, BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater, MAX_BLOCK,
-};
+use flate2::{Decompress, FlushDecompress, Status};
+use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater, MAX_BLOCK};
 
 use crate::{expect_refusal, pieces, seeds};
 
@@ -16,7 +14,14 @@ thread_local! {
         Deflater::new(Codec::Libdeflate, 6),
         Deflater::new(Codec::ZlibRs, 1),
     ]);
+    /// Another decoder, and room for what it inflates: a byte more than a block may hold.
+    static OTHER: RefCell<(Decompress, Vec<u8>)> =
+        RefCell::new((Decompress::new(false), vec![0; MAX_BLOCK + 1]));
 }
+
+/// Blocks of an input that are tried, and bytes to compress: a block may inflate to a hundred times its size.
+const MOST_BLOCKS: usize = 3;
+const MOST_TO_COMPRESS: usize = 4096;
 
 /// Seeds of [`blocks`]: a byte that says what the rest is, and the rest.
 pub fn files() -> Vec<Vec<u8>> {
@@ -76,13 +81,16 @@ fn read(file: &[u8], allow_missing_eof: bool) -> Option<Vec<u8>> {
 fn made(bytes: &[u8]) {
     let (mut file, mut expected) = (Vec::new(), Vec::new());
     let mut sound = true;
-    for data in pieces::split(bytes).filter(|data| !data.is_empty()) {
-        let from = expected.len();
-        let mut decoder = flate2::bufread::DeflateDecoder::new(data);
-        let inflated = (&mut decoder).take(MAX_BLOCK as u64 + 1).read_to_end(&mut expected);
-        let whole = inflated.is_ok() && expected.len() - from <= MAX_BLOCK;
-        sound &= whole && decoder.total_in() == data.len() as u64;
-        wrap(data, &expected[from..], &mut file);
+    for data in pieces::split(bytes).filter(|data| !data.is_empty()).take(MOST_BLOCKS) {
+        OTHER.with_borrow_mut(|(decoder, content)| {
+            decoder.reset(false);
+            let end = decoder.decompress(data, content, FlushDecompress::Finish);
+            let n = (decoder.total_out() as usize).min(MAX_BLOCK);
+            let whole = matches!(end, Ok(Status::StreamEnd)) && decoder.total_out() as usize == n;
+            sound &= whole && decoder.total_in() == data.len() as u64;
+            wrap(data, &content[..n], &mut file);
+            expected.extend_from_slice(&content[..n]);
+        });
     }
     let found = read(&file, true);
     if sound {
@@ -104,7 +112,7 @@ fn round_trip(kind: usize, bytes: &[u8]) {
     let mut file = Vec::new();
     let copies = 1 + kind / 3 % 16; // what is the same again and again compresses
     let payload = bytes.repeat(copies);
-    let payload = &payload[..payload.len().min(BLOCK_PAYLOAD)];
+    let payload = &payload[..payload.len().min(MOST_TO_COMPRESS)];
     DEFLATERS.with_borrow_mut(|deflaters| deflaters[kind % 3].block(payload, &mut file));
     assert!(file.len() <= payload.len() + 31, "a block is larger than if it were stored");
     assert!(read(&file, true).as_deref() == Some(payload), "what was compressed does not come back");

@@ -16,7 +16,7 @@ use readmill_format::{sam, source};
 use readmill_record::{Batch, Error, Header, Ledger, RecordRef, Result, Stamp};
 
 use crate::reference::in_memory;
-use crate::{MEMORY, expect_refusal, memory, pieces, seeds};
+use crate::{MOST, expect_refusal, memory, pieces, seeds};
 
 /// Versions of the format, by the first byte of an input.
 const VERSIONS: [Version; 3] =
@@ -86,10 +86,10 @@ impl State {
     }
 
     fn try_decode(&mut self, file: Vec<u8>, version: u8, all: &mut Batch) -> Result<()> {
-        let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MEMORY, &memory())?;
+        let mut reader = Reader::open(Box::new(Cursor::new(file)), true, MOST, &memory())?;
         let n_ref = self.header.n_ref();
         reader.set_implied_bytes(100);
-        let mut link = ChunkLinker::new(MEMORY);
+        let mut link = ChunkLinker::new(MOST);
         loop {
             let container = reader.claim(Vec::new())?;
             let ended = container.is_none();
@@ -245,7 +245,7 @@ pub fn containers() -> Vec<Vec<u8>> {
     STATE.with_borrow_mut(|state| {
         let pieces = |batch: &Batch| {
             let file = state.encode(batch).unwrap_or_else(|e| panic!("a seed is refused: {e}"));
-            let mut reader = Reader::open(Box::new(Cursor::new(file)), false, MEMORY, &memory()).ok();
+            let mut reader = Reader::open(Box::new(Cursor::new(file)), false, MOST, &memory()).ok();
             let container = reader.as_mut().and_then(|reader| reader.claim(Vec::new()).ok().flatten());
             piece_by_piece(&container.unwrap_or_else(|| panic!("a seed is not read")))
         };
@@ -313,7 +313,7 @@ pub fn codec(bytes: &[u8]) {
     let (mut file, mut blocks) = (definition(version), Vec::new());
     block(&piece, 1 << 12, version, &mut blocks);
     wrap(&NO_RECORDS, &[0], 1, &blocks, version, &mut file);
-    if let Err(error) = Reader::open(Box::new(Cursor::new(file)), true, MEMORY, &memory()) {
+    if let Err(error) = Reader::open(Box::new(Cursor::new(file)), true, MOST, &memory()) {
         expect_refusal(&error);
     }
 }
@@ -329,7 +329,7 @@ pub fn whole_files() -> Vec<Vec<u8>> {
 pub fn files(bytes: &[u8]) {
     let mut file = bytes.to_vec();
     correct(&mut file);
-    match Reader::open(Box::new(Cursor::new(file.clone())), false, MEMORY, &memory()) {
+    match Reader::open(Box::new(Cursor::new(file.clone())), false, MOST, &memory()) {
         Ok(reader) if reader.version() == Version::DEFAULT => {}
         Ok(_) => return,
         Err(error) => return expect_refusal(&error),

@@ -88,6 +88,9 @@ pub fn regions(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     // A separator that is UTF-8, and no path: whatever is no region is looked for as a file.
     let regions: Vec<String> = text.split('\u{2}').take(8).map(|it| it.replace('/', "")).collect();
+    if regions.iter().any(|region| Path::new(region).exists()) {
+        return;
+    }
     with_header(|header| match Intervals::parse(&regions, header, &memory()) {
         Ok(intervals) => {
             assert!(intervals.bases() > 0);

@@ -6,7 +6,7 @@ use std::io::Cursor;
 use readmill_format::source::{OpenOptions, Source};
 use readmill_record::{Header, Ledger};
 
-use crate::{MEMORY, expect_refusal, pieces, seeds};
+use crate::{MEMORY, MOST, expect_refusal, pieces, seeds};
 
 /// Seeds of [`texts`].
 pub fn headers() -> Vec<Vec<u8>> {
@@ -32,7 +32,7 @@ pub fn texts(bytes: &[u8]) {
             Err(error) => return expect_refusal(&error),
         }
         let rules =
-            OpenOptions { most: MEMORY, ledger: Ledger::of(MEMORY as u64), ..OpenOptions::default() };
+            OpenOptions { most: MOST, ledger: Ledger::of(MEMORY as u64), ..OpenOptions::default() };
         match Source::open(Box::new(Cursor::new(text.to_vec())), &rules) {
             Ok(source) => _ = source.header(),
             Err(error) => expect_refusal(&error),
@@ -46,7 +46,7 @@ pub fn texts(bytes: &[u8]) {
         let again = Header::parse(&text).unwrap_or_else(|e| panic!("a header's text is refused: {e}"));
         assert!(again == *header, "a header's text is another header");
         header.set_order(b"coordinate", None, None);
-        header.add_program("readmill", "1", "readmill sort");
+        header.add_program("readmill", "1", "readmill sort").expect("no limit of memory");
         let changed = header.to_text();
         let again = Header::parse(&changed);
         let again = again.unwrap_or_else(|e| panic!("the text of a changed header is refused: {e}"));

@@ -26,7 +26,7 @@ mod seeds;
 mod steps;
 
 pub use limits::MEMORY;
-use limits::{expect_refusal, memory};
+use limits::{MOST, expect_refusal, memory};
 
 /// A format that is read.
 #[derive(Clone, Copy)]

@@ -142,7 +142,7 @@ pub fn needs(aligning: &Aligning) -> Result<AlignNeeds> {
     let records = aligning.lanes.iter().any(|lane| lane.records);
     let bytes = bytes.saturating_mul(if records { RECORDS_PER_FASTQ } else { 1 });
     let crams = aligning.lanes.iter().filter(|lane| lane.records).any(|lane| is_any_cram(&lane.files));
-    let more = if crams { CONTAINER as u64 } else { 0 };
+    let more = if crams { CONTAINER.bytes() } else { 0 };
     let text = TEXT + if aligning.lanes.iter().any(piped) { TEXT_OF_PIPES } else { 0 };
     let (index, thread, bases): (u64, u64, u64) = match aligning.aligner {
         #[cfg(feature = "bwa")]
@@ -223,7 +223,7 @@ pub fn header(
     }
     if !no_pg {
         let call = format!("{} {} {}", kernel.name(), kernel.command(), aligning.words.join(" "));
-        header.add_program(kernel.name(), &kernel.version(), &call);
+        header.add_program(kernel.name(), &kernel.version(), &call)?;
     }
     Ok(header)
 }

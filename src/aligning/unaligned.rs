@@ -10,16 +10,16 @@ use readmill_format::cram;
 use readmill_format::source::{Claim, OpenOptions, Opener, Source};
 use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Fields};
-use readmill_record::{Batch, Error, Flags, Header, Read, ReadBatch, RecordRef, Result};
+use readmill_record::{Batch, Error, Flags, Header, Limit, Read, ReadBatch, RecordRef, Result};
 
 use super::queue::RawRecords;
 use crate::pipeline::open_input;
 
 /// Bytes that a container of CRAM may take, with what comes of it.
-pub const CONTAINER: usize = 32 << 20;
+pub const CONTAINER: Limit = Limit::of(32 << 20);
 
 /// Most bytes of a record: one of the longest read that is aligned takes 300 KB, and its fields not many times as much.
-pub const RECORD: usize = 8 << 20;
+pub const RECORD: Limit = Limit::of(8 << 20);
 
 const RESET: &str =
     "take alignments away first: samtools collate -O IN - | samtools reset -o unaligned.bam -";

@@ -8,13 +8,13 @@ use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::cram::{Cache, Fasta};
 use readmill_format::source::{self, OpenOptions, Opener, Source};
-use readmill_record::{Batch, Error, Header, RecordRef, Result};
+use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result};
 
-/// Bytes a header, or a line of SAM, may take.
-const MOST_HEADER: usize = 256 << 20;
+/// Bytes that a line of SAM may take.
+const MOST_LINE: Limit = Limit::of(256 << 20);
 
 /// Bytes a container of CRAM may take, with what comes of it.
-const MOST_CONTAINER: usize = 1 << 30;
+const MOST_CONTAINER: Limit = Limit::of(1 << 30);
 
 /// A file being read record by record.
 pub struct RecordFile {
@@ -38,7 +38,7 @@ impl RecordFile {
     /// Opens a file and reads its header; `-` is standard input.
     pub fn open(path: &Path, reference: &Option<Fasta>) -> Result<Self> {
         let rules = OpenOptions {
-            most: MOST_HEADER,
+            most: MOST_LINE,
             container: MOST_CONTAINER,
             reference: reference.clone(),
             cache: Cache::of_environment(),
@@ -50,7 +50,7 @@ impl RecordFile {
             path: path.to_path_buf(),
             source,
             opener,
-            link: ChunkLinker::new(i32::MAX as usize),
+            link: ChunkLinker::new(Limit::of(i32::MAX as u64)),
             batch: Batch::default(),
             given: 0,
             before: 0,

@@ -322,6 +322,11 @@ impl<'a> PartWriter<'a> {
         }
     }
 
+    /// Whether the format is CRAM.
+    pub fn is_cram(&self) -> bool {
+        self.cram.is_some()
+    }
+
     /// An empty part.
     pub fn part(&self) -> EncodedPart {
         self.parts.take().unwrap_or_default()

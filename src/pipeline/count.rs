@@ -5,8 +5,10 @@
 //! integers do not depend on which thread counted.
 //!
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_bqsr::suspects::{SiteEvents, SiteScan};
 use readmill_bqsr::{CountOptions, CovariateWorker, RecalReference, Report, Totals};
 use readmill_engine::{Crew, Pass};
@@ -24,13 +26,16 @@ pub struct CovariateCounter {
     /// Bytes that a thread's counts may take before they go into the totals.
     most_bytes: usize,
     totals: Mutex<Totals>,
+    /// Bytes of the largest counts of a thread so far.
+    largest: AtomicUsize,
 }
 
 impl CovariateCounter {
     /// Creates a counter with empty totals.
     pub fn new(training: &Arc<RecalReference>, counting: CountOptions, most_bytes: usize) -> Self {
         let (training, counting) = (Arc::clone(training), Arc::new(counting));
-        CovariateCounter { training, counting, most_bytes, totals: Mutex::default() }
+        let (totals, largest) = Default::default();
+        CovariateCounter { training, counting, most_bytes, totals, largest }
     }
 
     /// Returns one thread's counter.
@@ -61,7 +66,14 @@ impl CovariateCounter {
 
     /// Adds a thread's counts to the totals.
     pub fn merge(&self, worker: &mut CovariateWorker) {
+        self.largest.fetch_max(worker.counters.bytes(), Relaxed);
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).add(&mut worker.counters);
+    }
+
+    /// Returns the bytes that one thread took to count, and those of the totals.
+    pub fn used_bytes(&self) -> (u64, u64) {
+        let totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        ((WORKER_BYTES + self.largest.load(Relaxed)) as u64, totals.heap_bytes() as u64)
     }
 
     /// Returns the report of all counts, and the number of bases.

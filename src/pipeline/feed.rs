@@ -7,7 +7,7 @@ use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::source::{self, Opener};
-use readmill_record::{Batch, Error, Result, Step};
+use readmill_record::{Batch, Error, Limit, Result, ShareUse, Step};
 
 use crate::aligning::{AlignLink, AlignResult, AlignTask, AlignWorker, Lanes};
 use crate::pipeline::inputs::{InputFile, InputTask, Inputs};
@@ -57,6 +57,21 @@ pub struct FeedInput {
 struct FeedBuffers {
     batches: Pool<Batch>,
     chunks: Pool<Chunk>,
+    used: Arc<TicketUse>,
+}
+
+/// How much of the share of batches under way was used, by [`TicketBuffer`].
+pub type TicketUse = ShareUse<3>;
+
+/// A kind of buffer that a ticket has.
+#[derive(Clone, Copy)]
+pub enum TicketBuffer {
+    /// What is claimed of the input.
+    Claim,
+    /// Records.
+    Batch,
+    /// What becomes of the records: entries of the sort buffer, or an encoded part of the output.
+    Product,
 }
 
 /// A claimed task, after it was opened in parallel.
@@ -76,10 +91,13 @@ pub struct LinkedBatch {
 }
 
 impl Feed {
-    /// A feed that refuses records of more than `max_record` bytes.
-    pub fn new(inputs: Inputs, max_record: usize, crew: Crew) -> Self {
+    /// A feed that refuses records larger than `max_record`.
+    pub fn new(inputs: Inputs, max_record: Limit, crew: Crew, used: &Arc<TicketUse>) -> Self {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
-        let input = FeedInput { inputs, buffers: Arc::new(FeedBuffers { batches, chunks }) };
+        let input = FeedInput {
+            inputs,
+            buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
+        };
         let align = input.inputs.lanes().map(AlignLink::new);
         Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align } }
     }
@@ -169,8 +187,14 @@ impl FeedReaders {
         })
     }
 
+    /// Notes the bytes of a buffer of a ticket.
+    pub fn note(&self, buffer: TicketBuffer, bytes: u64) {
+        self.buffers.used.note(buffer as usize, bytes);
+    }
+
     /// Recycles the memory of a batch.
     pub fn reuse(&self, mut batch: Batch) {
+        self.note(TicketBuffer::Batch, batch.heap_bytes());
         batch.clear_to(3 * source::MAX_CLAIM / 2); // no more where long reads came
         self.buffers.batches.put(batch);
     }
@@ -213,6 +237,7 @@ impl FeedReader {
         };
         let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
         let spare = opener.open(claim, &mut opened).map_err(input.named())?;
+        self.shared.note(TicketBuffer::Claim, spare.compressed.capacity() as u64);
         self.shared.buffers.chunks.put(spare);
         Ok(OpenedTask::Opened(number, opened))
     }

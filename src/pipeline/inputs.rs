@@ -9,7 +9,7 @@ use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::cram;
 pub use readmill_format::source::OpenOptions;
 use readmill_format::source::{self, Claim, Opener, Source};
-use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Result, Step};
+use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 
 use crate::aligning::{AlignTask, Lanes};
 use crate::pipeline::open_input::{named, open};
@@ -135,10 +135,10 @@ impl Inputs {
         }
     }
 
-    /// Limits CRAM containers, with their decoded form, to `bytes` from here on.
-    pub fn limit_containers(&mut self, bytes: usize) {
-        self.rules.container = bytes;
-        self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(bytes));
+    /// Limits CRAM containers, with their decoded form, from here on.
+    pub fn limit_containers(&mut self, most: Limit) {
+        self.rules.container = most;
+        self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(most));
     }
 
     /// Bytes of all inputs, where they have a size.
@@ -207,7 +207,7 @@ impl Inputs {
 pub fn first_batch(claim: Claim, input: &InputFile) -> Option<Batch> {
     let mut opened = Opened::reuse(Batch::default());
     Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
-    let mut link = ChunkLinker::new(usize::MAX);
+    let mut link = ChunkLinker::new(Limit::NONE);
     let mut batch = link.link(opened).batch;
     if batch.is_empty() {
         batch = link.finish(Batch::default()).batch; // a piece of a single template

@@ -10,7 +10,7 @@ use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::source::MAX_CLAIM;
-use readmill_record::{Batch, Error, Header, RecordRef, Result};
+use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result};
 use readmill_sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 
 use super::batch_pipeline::{BatchPipeline, PipelineWorker};
@@ -143,7 +143,7 @@ pub fn take_back(
     let mut blocks = BlockReader::new(sink.written()?, true);
     let framing = Framing { size: context.framing.size.max(LARGE_FRAME), ..context.framing };
     let mut run = SpilledRun::new(context.spill.begin(0)?, framing, context.ledger.empty(INDEXES));
-    let mut link = ChunkLinker::new(usize::MAX);
+    let mut link = ChunkLinker::new(Limit::NONE);
     let pass = ReadBackPass::new(context, framing, header);
     let mut ended = false;
     readmill_engine::run(

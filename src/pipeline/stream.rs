@@ -6,7 +6,7 @@ use readmill_record::{Charge, Error, Header, Ledger, Result};
 
 use super::StepCounts;
 use super::batch_pipeline::{BatchPipeline, PipelineWorker};
-use super::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, Linker, OpenedTask};
+use super::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, Linker, OpenedTask, TicketBuffer};
 use super::merge::Written;
 use crate::outputs::routing::RoutedRecords;
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
@@ -17,16 +17,20 @@ use crate::process::console::Console;
 /// link holds back.
 struct LongReadCharge {
     held_back: Charge,
+    copies: u64,
 }
 
 /// How many copies of a long read are in memory at once: in its batch, in a step, and encoded.
 const COPIES: u64 = 4;
 
+/// How many more are in memory where it is encoded as CRAM: its series, and one of them while it is compressed.
+const CRAM_COPIES: u64 = 3;
+
 impl LongReadCharge {
     const NAME: &str = "long reads and CRAM containers under way";
 
-    fn new(ledger: &Ledger) -> Self {
-        LongReadCharge { held_back: ledger.empty(LongReadCharge::NAME) }
+    fn new(ledger: &Ledger, copies: u64) -> Self {
+        LongReadCharge { held_back: ledger.empty(LongReadCharge::NAME), copies }
     }
 
     /// Charges the reads that the link has released, and those that it still holds back.
@@ -36,7 +40,7 @@ impl LongReadCharge {
         mut charge: Charge,
         link: &Linker,
     ) -> (LinkedBatch, Charge) {
-        let bytes = COPIES * stretch.bytes().saturating_sub(2 * MAX_CLAIM as u64);
+        let bytes = self.copies * stretch.bytes().saturating_sub(2 * MAX_CLAIM as u64);
         charge.resize(charge.bytes().max(bytes));
         self.held_back.resize(link.waiting_bytes());
         (stretch, charge)
@@ -47,7 +51,8 @@ impl LongReadCharge {
 /// the input refuses larger ones.
 fn charge_task(next: InputTask, ledger: &Ledger) -> (InputTask, Charge) {
     let mut charge = ledger.empty(LongReadCharge::NAME);
-    charge.resize((next.bound() + next.working()).saturating_sub(2 * MAX_CLAIM as u64));
+    let bytes = next.bound() + next.working() + next.read_bytes();
+    charge.resize(bytes.saturating_sub(3 * MAX_CLAIM as u64));
     (next, charge)
 }
 
@@ -84,6 +89,7 @@ impl<'a> Pass for StreamPass<'a> {
         let mut part = self.writer.part();
         encoder.encode(&batch, &mut part)?;
         part.routed = routed;
+        self.readers.note(TicketBuffer::Product, part.bytes.capacity() as u64);
         self.readers.reuse(batch);
         Ok((part, read, charge))
     }
@@ -99,8 +105,9 @@ pub fn to_sink(
     ledger: &Ledger,
     console: &Console,
 ) -> Result<(u64, Written)> {
-    let mut long_reads = LongReadCharge::new(ledger);
     let (writer, extra) = (sink.writer(header, crew.in_flight), pipeline.extra);
+    let copies = COPIES + if writer.is_cram() { CRAM_COPIES } else { 0 };
+    let mut long_reads = LongReadCharge::new(ledger, copies);
     let pass = StreamPass { readers: feed.readers(), pipeline, writer };
     let Feed { mut input, mut link } = feed;
     let (mut read, mut records) = (0, 0);
@@ -170,7 +177,7 @@ pub fn inspect(
     ledger: &Ledger,
     console: &Console,
 ) -> Result<(u64, StepCounts)> {
-    let mut long_reads = LongReadCharge::new(ledger);
+    let mut long_reads = LongReadCharge::new(ledger, COPIES);
     let extra = pipeline.extra;
     let pass = InspectPass { readers: feed.readers(), pipeline };
     let Feed { mut input, mut link } = feed;

@@ -6,7 +6,7 @@ use readmill_markdup::grouping::Stated;
 use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_markdup::{ApplyMarks, DuplicateEnds, EndStore, Verdict, Writing};
 use readmill_record::Step;
-use readmill_record::{Charge, Error, Result};
+use readmill_record::{Charge, Result};
 use readmill_sort::{CRAM_PARTITION, Cutter, Framing, Keyer, Merge, Minimise, Order, RunSort, Sources};
 
 use super::forecast;
@@ -22,7 +22,7 @@ use crate::pipeline::inputs::Inputs;
 use crate::pipeline::merge;
 use crate::pipeline::presorted::{self, Presorted};
 use crate::pipeline::sort_buffer::SortBuffer;
-use crate::pipeline::sort_context::{ENDS, SortContext};
+use crate::pipeline::sort_context::{ENDS, READS, SortContext};
 use crate::plan::{DuplicateMode, Format};
 use crate::process::console::log;
 use crate::run::summary::{self, Summary};
@@ -60,7 +60,7 @@ impl RunState<'_> {
         };
         self.check_forecast(&mut inputs, &context, noted.as_ref(), &sink)?;
         let stated = duplicates::stated(&inputs);
-        let mut feed = Feed::new(inputs, self.max_record(), context.crew);
+        let mut feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
 
         let mut buffer = self.ingest(&context, &mut feed, noted.as_ref(), &mut sink)?;
         self.check_mates()?;
@@ -234,9 +234,8 @@ impl RunState<'_> {
             } else if buffer.ends.bytes() > 0 {
                 buffer.spill_ends(context)?;
             } else {
-                return Err(
-                    Error::usage("a piece of the input does not fit into the memory").hint("raise -m")
-                );
+                let next = feed.input.inputs.peek()?.map_or(0, |next| context.room_for(&next));
+                return Err(context.ledger.shortage(READS, next));
             }
         }
         buffer.records = feed.link.records();

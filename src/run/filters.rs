@@ -13,7 +13,7 @@ use readmill_filters::{
 use readmill_format::source::Source;
 use readmill_format::text;
 use readmill_markdup::grouping::Evidence;
-use readmill_record::{Error, Header, Ledger, Prepaid, Result, Step};
+use readmill_record::{Error, Header, Ledger, Limit, Prepaid, Result, Step};
 
 use crate::pipeline::inputs::first_batch;
 use crate::pipeline::inputs::{InputTask, Inputs, OpenOptions};
@@ -22,7 +22,7 @@ use crate::plan::{self, Filters, Plan, Sampling, Unmapped};
 use crate::process::console::Console;
 
 /// Bytes the header of a dictionary may take.
-const MOST_DICTIONARY: usize = 64 << 20;
+const MOST_DICTIONARY: Limit = Limit::of(64 << 20);
 
 /// The steps of a plan.
 pub struct PlanSteps {

@@ -4,6 +4,8 @@
 //! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
 //! reads and duplicate ends; when it is full, it is spilled.
 
+use std::sync::Arc;
+
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_engine::Crew;
 use readmill_filters::tally::Stats;
@@ -14,6 +16,7 @@ use readmill_sort::{CRAM_PARTITION, Entry};
 
 use crate::aligning;
 use crate::outputs::extra_writer;
+use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{Aligning, DEFAULT_LEVEL, Plan};
 use crate::run::recal_setup;
@@ -29,6 +32,12 @@ const THREAD: u64 = MIB;
 
 /// A compressor of level 10 to 12 keeps large match tables.
 const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
+
+/// The name of what recalibration takes.
+pub const RECALIBRATION: Name = "recalibration";
+
+/// The name of the share of tickets under way.
+const BATCHES: Name = "batches under way";
 
 /// A ticket under way. Reading: its compressed chunk, its records and their next form, and, where all are
 /// as small as they can be, 27,000 spans, entries and ends. Merging: its records, their compressed
@@ -131,6 +140,8 @@ pub struct Memory {
     pub ledger: Ledger,
     /// The charges of the shares.
     pub shares: Vec<Charge>,
+    /// How much of the share of batches under way is used.
+    pub tickets: Arc<TicketUse>,
 }
 
 impl Memory {
@@ -150,7 +161,7 @@ impl Memory {
         let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };
         division.take("program", PROGRAM);
         division.take("threads and their codecs", thread * threads as u64);
-        division.take("batches under way", TICKET * crew.in_flight as u64);
+        division.take(BATCHES, TICKET * crew.in_flight as u64);
         if let Some(needs) = &needs {
             division.take("the aligner's index", needs.index);
             division.take("aligners", needs.thread * threads as u64);
@@ -168,7 +179,7 @@ impl Memory {
         let wanted = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
         if wanted.is_some() {
             let counts = wanted.map_or(0, |it| COUNTS * recal_setup::group_bytes(&it.counting));
-            division.take("recalibration", (WORKER_BYTES as u64 + counts) * threads as u64);
+            division.take(RECALIBRATION, (WORKER_BYTES as u64 + counts) * threads as u64);
         }
         if plan.steps.filters.fix_mates.is_some() {
             division.take("mates", MATES * threads as u64);
@@ -213,7 +224,9 @@ impl Memory {
         let ledger = Ledger::of(division.total);
         let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
         let shares = charges.collect::<Result<_>>()?;
-        Ok(Memory { crew, room, sizes, aligning, decoders, division, ledger, shares })
+        ledger.note_used("program", peak_rss().unwrap_or(PROGRAM));
+        let tickets = Arc::new(TicketUse::new(&ledger, BATCHES, crew.in_flight));
+        Ok(Memory { crew, room, sizes, aligning, decoders, division, ledger, shares, tickets })
     }
 }
 

@@ -25,7 +25,7 @@ use readmill_format::bam;
 use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
-use readmill_record::{Charge, Error, ErrorKind, Header, Result, Step};
+use readmill_record::{Charge, Error, ErrorKind, Header, Limit, Result, Step};
 use readmill_sort as sort;
 use readmill_sort::Order;
 
@@ -73,11 +73,10 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     let _audit = audit::begin();
     summary::announce(plan, &memory, console);
     report_files::check(plan)?;
-    let most = (memory.room / 8) as usize;
     let rules = OpenOptions {
         allow_missing_eof: plan.resources.allow_missing_eof,
-        most,
-        container: (memory.room / 4 * 3) as usize,
+        most: Limit::part_of(memory.room, 8, &memory.ledger),
+        container: Limit::part_of(memory.room / 2 * 3, 2, &memory.ledger),
         reference: plan.resources.reference.clone(),
         cache: Cache::of_environment(),
         name: Vec::new(),
@@ -99,7 +98,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     let early = additions::make(early, &mut header)?;
     let added_late = additions::make(late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
-    describe(plan, &mut header, &Vec::from_iter(added));
+    describe(plan, &mut header, &Vec::from_iter(added))?;
     if let Some(output) = plan.output.as_ref().filter(|output| output.format == Format::Cram) {
         complete_header(&mut header, output, &memory.ledger)?;
     }
@@ -147,14 +146,14 @@ fn aligned(
 }
 
 /// Adds the run to the header: order and @PG line, with the names of added steps.
-fn describe(plan: &Plan, header: &mut Header, added: &[&str]) {
+fn describe(plan: &Plan, header: &mut Header, added: &[&str]) -> Result<()> {
     set_order(header, plan.order(), true);
     if plan.no_pg() {
-        return;
+        return Ok(());
     }
     let added = added.iter().map(|name| format!(" +{name}"));
     let command = plan.command_line() + &added.collect::<String>();
-    header.add_program("readmill", env!("CARGO_PKG_VERSION"), &command);
+    header.add_program("readmill", env!("CARGO_PKG_VERSION"), &command)
 }
 
 /// Sets the sort order in the header.
@@ -202,7 +201,7 @@ impl RunState<'_> {
         let charges = [
             ("headers as they are written", header),
             ("CRAM decoders", decoders),
-            ("recalibration", recal_bytes),
+            (memory::RECALIBRATION, recal_bytes),
             ("tallies", self.tallies.bytes(crew.threads as u64)),
         ]
         .into_iter()
@@ -236,8 +235,8 @@ impl RunState<'_> {
         Ok(())
     }
 
-    fn max_record(&self) -> usize {
-        (self.memory.room / 5).min(1 << 30) as usize
+    fn max_record(&self) -> Limit {
+        Limit::part_of(self.memory.room, 5, &self.memory.ledger).at_most(1 << 30)
     }
 
     /// Returns the threads that stream reads. CRAM pieces are larger than others, so fewer are in flight where they do
@@ -248,7 +247,8 @@ impl RunState<'_> {
             let first = inputs.peek()?.map_or(0, |next| next.bound() + next.working()).max(1);
             let fitting = usize::try_from(room / first).unwrap_or(usize::MAX);
             crew.in_flight = crew.in_flight.min(fitting).max(1);
-            inputs.limit_containers((room / crew.in_flight as u64) as usize);
+            let each = Limit::part_of(room, crew.in_flight as u64, &self.memory.ledger);
+            inputs.limit_containers(each);
         }
         Ok(crew)
     }
@@ -263,7 +263,7 @@ impl RunState<'_> {
         let extra =
             extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
         self.console.stage("reading", inputs.size(), true);
-        let feed = Feed::new(inputs, self.max_record(), crew);
+        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets);
         let mut steps = std::mem::take(&mut self.steps);
         steps.append(&mut self.leaving);
         let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
@@ -336,7 +336,7 @@ impl RunState<'_> {
             extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
         sink.begin(&self.header)?;
         self.console.stage("reading", inputs.size(), true);
-        let feed = Feed::new(inputs, self.max_record(), crew);
+        let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets);
         let pipeline = self.output_pipeline(Tap::Input, &steps, counter.as_ref(), extra.as_ref());
         let ledger = &self.memory.ledger;
         let (read, written) =

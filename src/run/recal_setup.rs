@@ -24,7 +24,7 @@ const TABLE: &str = "the recalibration table";
 /// Bytes of a report, its rows and its text, for each byte of the counts of a thread behind it. (A cell of 8 bytes
 /// becomes one of 16 in the totals, a row of 48 and a line of 60 in the report; but no quality has all contexts and
 /// cycles that there may be, and few of the 94 qualities occur.)
-const REPORT: u64 = 2;
+pub const REPORT: u64 = 2;
 
 /// Opens the reference, known sites and intervals that reads are counted against. Known sites are read once, into the
 /// spill. All memory is charged to `ledger`.

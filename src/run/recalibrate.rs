@@ -16,7 +16,7 @@ use crate::pipeline::count::{self, CovariateCounter};
 use crate::pipeline::sort_context::SortContext;
 use crate::plan;
 use crate::plan::Apply;
-use crate::run::memory::Memory;
+use crate::run::memory::{Memory, RECALIBRATION};
 use crate::run::recal_setup;
 
 /// The step that recalibrates reads as they leave, and the counter of the reads after it.
@@ -72,6 +72,9 @@ impl RunState<'_> {
         files: &mut ReportFiles,
         after: bool,
     ) -> Result<bqsr::Report> {
+        let Memory { crew, ledger, .. } = &self.memory;
+        let (each, totals) = counter.used_bytes();
+        ledger.note_used(RECALIBRATION, each * crew.threads as u64 + recal_setup::REPORT * totals);
         let (table, bases) = counter.report()?;
         let when = if after { " once more, with their new qualities" } else { " for recalibration" };
         self.console.say(&format!("readmill: {bases} bases counted{when}"));

@@ -187,8 +187,10 @@ pub fn conclude(plan: &Plan, ledger: &Ledger, summary: &Summary, started: Instan
         None => {}
     }
     if plan.resources.explain {
-        log(&format!("memory when most was in use, at most {} MiB:", ledger.peak() >> 20));
-        for (name, bytes) in ledger.users_at_peak().iter().filter(|(_, bytes)| *bytes > 0) {
+        let users = ledger.users_at_peak();
+        let sum: u64 = users.iter().map(|(_, bytes)| bytes).sum();
+        log(&format!("memory when most was in use, {} MiB:", sum >> 20));
+        for (name, bytes) in users.iter().filter(|(_, bytes)| *bytes > 0) {
             log(&format!("  {:>9.1} MiB  {name}", *bytes as f64 / f64::from(1 << 20)));
         }
     }

@@ -65,6 +65,11 @@ impl Counters {
         done
     }
 
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether they must be moved into totals before the next reads are counted.
     pub fn are_full(&self, most_bytes: usize) -> bool {
         self.counted > MOST_COUNTED || self.bytes > most_bytes
@@ -171,6 +176,14 @@ impl Totals {
             }
         }
         (counters.counted, counters.bytes) = (0, 0);
+    }
+
+    /// Bytes that they take.
+    pub fn heap_bytes(&self) -> usize {
+        let tables = self.groups.iter().flatten().flat_map(|group| &group.events);
+        let rows = tables.flat_map(|table| table.seen());
+        let cells = rows.map(|(_, row)| row.contexts.capacity() + row.cycles.capacity());
+        cells.sum::<usize>() * size_of::<Datum>()
     }
 
     /// Returns the tables of all read groups that have observations; `names` are their names.

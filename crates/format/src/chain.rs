@@ -8,7 +8,7 @@
 //! microseconds a chunk.
 
 use readmill_record::view::FIXED;
-use readmill_record::{Batch, Error, RecordRef, Result, Stamp, batch::Span};
+use readmill_record::{Batch, Error, Limit, RecordRef, Result, Stamp, batch::Span};
 
 /// The most bytes of a template that may wait for its end. A longer template is cut, and the input does not count
 /// as grouped by name.
@@ -158,7 +158,7 @@ pub struct ChunkLinker {
     cut: bool,
     /// Memory for the next batch's spans.
     spare: Vec<Span>,
-    max_record: usize,
+    max_record: Limit,
 }
 
 /// The records of complete templates, and the number of the first.
@@ -174,8 +174,8 @@ pub struct Linked {
 }
 
 impl ChunkLinker {
-    /// A linker that refuses records of more than `max_record` bytes.
-    pub fn new(max_record: usize) -> Self {
+    /// A linker that refuses records larger than `max_record`.
+    pub fn new(max_record: Limit) -> Self {
         let (waiting, lengths, spare) = Default::default();
         ChunkLinker { waiting, lengths, next: 0, base: 0, cut: false, spare, max_record }
     }
@@ -302,9 +302,8 @@ impl ChunkLinker {
         head.iter_mut().zip(known).for_each(|(to, from)| *to = *from);
         let size = u32::from_le_bytes(head);
         sane(size)?;
-        if size as usize > self.max_record {
-            return Err(Error::usage(format!("a record of {size} bytes does not fit into the memory"))
-                .hint("raise -m"));
+        if !self.max_record.allows(size.into()) {
+            return Err(self.max_record.refusal("a record", size.into()));
         }
         let missing = (size as usize + 4) - partial;
         if missing > chunk.len() {
@@ -363,7 +362,7 @@ mod tests {
 
     /// Feeds `bytes` in pieces of `size`; returns the records of each batch, or the error.
     fn feed(bytes: &[u8], size: usize) -> Result<Vec<Taken>> {
-        let (mut link, mut batches) = (ChunkLinker::new(1 << 20), Vec::new());
+        let (mut link, mut batches) = (ChunkLinker::new(Limit::of(1 << 20)), Vec::new());
         let mut take = |linked: Linked| {
             let mut batch = linked.batch;
             batch.stamp(linked.first);

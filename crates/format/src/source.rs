@@ -7,7 +7,7 @@ use std::io::{Cursor, Read};
 
 use std::sync::Arc;
 
-use readmill_record::{Charge, Error, Header, Ledger, RecordRef, Result, make_room};
+use readmill_record::{Charge, Error, Header, Ledger, Limit, RecordRef, Result, make_room};
 
 use crate::bam::header as bam_header;
 use crate::bgzf::{BlockReader, Chunk, InflateReader, Inflater, frame};
@@ -22,11 +22,14 @@ const TEXT_CHUNK: usize = 1 << 19;
 /// Bytes read to detect the format: enough for one BGZF block.
 const PEEK: usize = 1 << 16;
 
+/// Bytes that must be free at the end of a buffer, so that it does not grow where the input ends.
+const PROBE: usize = 32;
+
 type Input = Box<dyn Read + Send>;
 
 enum Format {
     Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
-    Sam { text: Input, rest: Vec<u8>, ended: bool, most: usize },
+    Sam { text: Input, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
     Cram(Box<cram::Reader>),
 }
 
@@ -35,12 +38,12 @@ enum Format {
 pub struct OpenOptions {
     /// Accept a BGZF file without its EOF block, and a CRAM file without its last container.
     pub allow_missing_eof: bool,
-    /// The most bytes that the header, or a line of SAM, may take.
-    pub most: usize,
+    /// The most bytes that a line of SAM may take.
+    pub most: Limit,
     /// The ledger that pays for the header.
     pub ledger: Ledger,
     /// The most bytes that a container of CRAM may take, including its records.
-    pub container: usize,
+    pub container: Limit,
     /// The reference that the reads were aligned to, where CRAM needs it.
     pub reference: Option<cram::Fasta>,
     /// Other places with the bases of contigs.
@@ -167,10 +170,10 @@ impl Source {
         }
     }
 
-    /// Refuses containers of CRAM that take more than `bytes`, including their records, from here on.
-    pub fn limit_containers(&mut self, bytes: usize) {
+    /// Refuses containers of CRAM that take more than `most`, including their records, from here on.
+    pub fn limit_containers(&mut self, most: Limit) {
         if let Format::Cram(reader) = &mut self.kind {
-            reader.limit(bytes);
+            reader.limit(most);
         }
     }
 
@@ -243,8 +246,8 @@ impl Source {
         }
         let header = Header::parse_within(&rest[..end], &options.ledger)?;
         let rest = rest.split_off(end);
-        let most = options.most;
-        Ok(Source { header, kind: Format::Sam { text, rest, ended, most }, setup: None })
+        let (most, long) = (options.most, options.ledger.empty("a long line of SAM"));
+        Ok(Source { header, kind: Format::Sam { text, rest, ended, most, long }, setup: None })
     }
 
     /// Takes the next part of the input, reusing the memory of `reuse`; `None` at the end.
@@ -265,8 +268,9 @@ impl Source {
                 let container = reader.claim(reuse.compressed)?;
                 Ok(container.map(|container| Claim::Container(Box::new(container))))
             }
-            Format::Sam { text, rest, ended, most } => {
+            Format::Sam { text, rest, ended, most, long } => {
                 let mut searched = 0;
+                long.resize(0);
                 loop {
                     if !*ended && rest.len() < TEXT_CHUNK {
                         *ended = fill(text, rest, TEXT_CHUNK - rest.len())?;
@@ -276,23 +280,39 @@ impl Source {
                     let cut = if *ended { rest.len() } else { whole };
                     if cut > 0 || *ended {
                         let tail = rest.split_off(cut);
-                        let lines = std::mem::replace(rest, tail);
+                        let mut lines = std::mem::replace(rest, tail);
+                        if lines.len() > 2 * TEXT_CHUNK {
+                            lines.shrink_to_fit();
+                        }
                         return Ok((!lines.is_empty()).then_some(Claim::Text(lines)));
                     }
-                    if rest.len() > *most {
-                        return Err(too_long("a line", *most));
+                    if !most.allows(rest.len() as u64) {
+                        return Err(most.refusal("a line", line_length(text, rest)?));
                     }
                     searched = rest.len();
-                    *ended = fill(text, rest, TEXT_CHUNK)?; // one line longer than a chunk
+                    // One line longer than a chunk, which whoever takes it charges to its own account.
+                    make_room(rest, TEXT_CHUNK + PROBE, long)?;
+                    *ended = fill(text, rest, TEXT_CHUNK)?;
                 }
             }
         }
     }
 }
 
-fn too_long(what: &str, most: usize) -> Error {
-    Error::input(format!("{what} is longer than {} MiB, which do not fit into the memory", most >> 20))
-        .hint("raise -m")
+/// Reads the rest of a line that begins in `start`, without keeping it; returns the length of the line.
+fn line_length(text: &mut Input, start: &mut Vec<u8>) -> Result<u64> {
+    let mut length = start.len() as u64;
+    loop {
+        start.clear();
+        let ended = fill(text, start, TEXT_CHUNK)?;
+        if let Some(end) = memchr::memchr(b'\n', start) {
+            return Ok(length + end as u64);
+        }
+        length += start.len() as u64;
+        if ended {
+            return Ok(length);
+        }
+    }
 }
 
 /// Appends `n` bytes, or fewer at the end; returns whether the end was reached.

@@ -112,6 +112,12 @@ impl Batch {
         }
     }
 
+    /// Bytes of memory, used or not.
+    pub fn heap_bytes(&self) -> u64 {
+        let spans = (self.spans.capacity() + self.spare_spans.capacity()) * size_of::<Span>();
+        (self.bytes.capacity() + self.spare.capacity() + spans) as u64
+    }
+
     /// Bytes of the largest record.
     pub fn largest_record(&self) -> u64 {
         self.spans.iter().map(|span| u64::from(span.len)).max().unwrap_or(0)

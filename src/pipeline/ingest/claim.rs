@@ -59,7 +59,8 @@ impl<'a> Claimer<'a> {
             self.ended = true;
             return Ok(Some(ClaimedTicket::Idle));
         };
-        if let Some(room) = context.ledger.try_charge(READS, context.room_for(&next)) {
+        let (most, expected) = (context.room_for(&next), next.bound() + next.working());
+        if let Some(room) = context.ledger.try_reserve(READS, most, expected) {
             self.ingest.console.advance(next.read_bytes());
             self.last_piece = Some(ticket);
             return Ok(Some(ClaimedTicket::Piece(next, room, self.arena()?)));

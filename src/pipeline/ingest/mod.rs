@@ -25,10 +25,10 @@ use readmill_engine::Pass;
 use readmill_markdup as markdup;
 use readmill_markdup::{DuplicateEnds, EndsPart};
 use readmill_record::{Arena, Batch, Error, Header, Result};
-use readmill_sort::{Partition, run};
+use readmill_sort::{Entry, Partition, run};
 
 use super::batch_pipeline::PipelineWorker;
-use super::feed::{Feed, FeedReader, LinkedBatch};
+use super::feed::{Feed, FeedReader, LinkedBatch, TicketBuffer};
 use super::flush;
 use super::presorted::EarlyWriter;
 use super::sort_buffer::SortBuffer;
@@ -137,6 +137,8 @@ impl<'a> Ingest<'a> {
             let largest = batch.largest_record();
             let placed = batch.records().any(|(_, record)| record.ref_id() >= 0);
             let tagged = self.is_tagged(&batch);
+            let product = (entries.capacity() * size_of::<Entry>()) as u64 + ends.bytes();
+            self.readers.note(TicketBuffer::Product, product);
             self.readers.reuse(batch);
             Ok(IngestedBatch { entries, ends, reads, largest, placed, tagged, room })
         })

@@ -7,12 +7,12 @@ use anyhow::{Context, Result};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::source::{OpenOptions, Opener, Source};
-use readmill_record::Batch;
+use readmill_record::{Batch, Limit};
 
 /// A BAM file, its header read.
 pub fn open(file: &Path) -> Result<Source> {
     let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let rules = OpenOptions { most: usize::MAX, ..OpenOptions::default() };
+    let rules = OpenOptions { most: Limit::NONE, ..OpenOptions::default() };
     Source::open(Box::new(input), &rules).with_context(|| file.display().to_string())
 }
 
@@ -21,7 +21,7 @@ pub fn each(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
     let mut source = open(file)?;
     let mut opener = Opener::new(source.header(), None);
     let (mut link, mut chunk, mut batch) =
-        (ChunkLinker::new(1 << 30), Chunk::default(), Batch::default());
+        (ChunkLinker::new(Limit::of(1 << 30)), Chunk::default(), Batch::default());
     loop {
         let claim = source.claim(std::mem::take(&mut chunk))?;
         let ended = claim.is_none();

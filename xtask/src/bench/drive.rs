@@ -21,7 +21,7 @@ use readmill_format::chain::{ChunkLinker, Linked, Opened};
 use readmill_format::source::{self, Opener, Source};
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
-use readmill_record::{Arena, Batch, Charge, Header, Ledger, RecordRef};
+use readmill_record::{Arena, Batch, Charge, Header, Ledger, Limit, RecordRef};
 use readmill_sort as sort;
 use readmill_sort::{
     self, Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Ordered, Partition, Run, RunSort,
@@ -125,7 +125,8 @@ impl ClockedSort {
     /// Reads everything; returns the number of records, and the phases of reading and of writing runs.
     fn read(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
         let (mut reading, mut spilling, before) = (Phases::default(), Phases::default(), cpu()?);
-        let (mut link, mut opener) = (ChunkLinker::new(1 << 30), Opener::new(&self.header, None));
+        let (mut link, mut opener) =
+            (ChunkLinker::new(Limit::of(1 << 30)), Opener::new(&self.header, None));
         let (mut chunk, mut batch) = (Chunk::default(), Batch::default());
         let mut entries = Vec::new();
         self.arena = self.new_arena()?;

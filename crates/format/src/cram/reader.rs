@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use readmill_record::{Error, Header, Ledger, Result};
+use readmill_record::{Error, Header, Ledger, Limit, Result};
 
 use super::block::{ContentType, CramBlock};
 use super::codec::Codecs;
@@ -141,7 +141,7 @@ pub struct Reader {
     header: Header,
     offset: u64,
     allow_missing_eof: bool,
-    most: usize,
+    most: Limit,
     ended: bool,
     implied_bytes: usize,
 }
@@ -164,17 +164,16 @@ fn cut_short() -> Error {
     Error::input("the CRAM file ends inside a container").hint("it is truncated: get it again")
 }
 
-fn too_large(what: String) -> Error {
-    Error::usage(what + ", which do not fit into the memory").hint("raise -m")
-}
+/// A container, in messages.
+const CONTAINER: &str = "a container of the CRAM file";
 
 impl Reader {
-    /// Opens `input` and reads its header. A container may take `most` bytes; the container of the header is
+    /// Opens `input` and reads its header. A container may take `most`; the container of the header is
     /// charged to `ledger` until it is read.
     pub fn open(
         mut input: Input,
         allow_missing_eof: bool,
-        most: usize,
+        most: Limit,
         ledger: &Ledger,
     ) -> Result<Self> {
         let mut definition = [0; 26];
@@ -218,9 +217,9 @@ impl Reader {
         self.implied_bytes = implied_bytes;
     }
 
-    /// Refuses containers that take more than `bytes`, including their records, from here on.
-    pub fn limit(&mut self, bytes: usize) {
-        self.most = bytes;
+    /// Refuses containers that take more than `most`, including their records, from here on.
+    pub fn limit(&mut self, most: Limit) {
+        self.most = most;
     }
 
     /// Takes the next container with records, reusing the memory of `reuse`; `None` at the end.
@@ -250,9 +249,8 @@ impl Reader {
     fn take(&mut self, mut bytes: Vec<u8>) -> Result<Option<Container>> {
         let at = self.offset;
         let Some(header) = self.read_header().map_err(|e| e.offset(at))? else { return Ok(None) };
-        if header.length > self.most {
-            let what = format!("a container of the CRAM file has {} MiB", header.length >> 20);
-            return Err(too_large(what).offset(at));
+        if !self.most.allows(header.length as u64) {
+            return Err(self.most.refusal(CONTAINER, header.length as u64).offset(at));
         }
         bytes.clear();
         self.append(header.length, &mut bytes).map_err(|e| e.offset(at))?;
@@ -260,9 +258,8 @@ impl Reader {
         let container =
             Container { header, offset: at, bytes, sizes, implied_bytes: self.implied_bytes };
         let needed = container.working().saturating_add(container.bound().saturating_mul(2));
-        if container.header.records > 0 && needed > self.most {
-            let what = format!("a container of the CRAM file needs {} MiB to be decoded", needed >> 20);
-            return Err(too_large(what).offset(at));
+        if container.header.records > 0 && !self.most.allows(needed as u64) {
+            return Err(self.most.refusal(CONTAINER, needed as u64).offset(at));
         }
         Ok(Some(container))
     }
@@ -290,8 +287,8 @@ impl Reader {
     /// container claims fewer bytes than its block has; the next container starts after the block, as in htslib.
     fn complete_block(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
         let whole = CramBlock::stored_size(bytes, self.version)?;
-        if whole > self.most {
-            return Err(too_large(format!("the header of the CRAM file has {} MiB", whole >> 20)));
+        if !self.most.allows(whole as u64) {
+            return Err(self.most.refusal("the header of the CRAM file", whole as u64));
         }
         self.append(whole.saturating_sub(bytes.len()), bytes)
     }
@@ -304,21 +301,16 @@ impl Reader {
             4 => {}
             _ => return Err(cut_short()),
         }
-        let mut wanted = 1;
-        loop {
-            let from = bytes.len();
-            bytes.resize(from + wanted, 0);
-            if fill(&mut self.input, &mut bytes[from..])? < wanted {
-                return Err(cut_short());
-            }
-            wanted = match missing(&bytes, self.version) {
-                0 => break,
-                n => n,
-            };
-            if bytes.len() + wanted > MOST_HEADER {
-                return Err(damaged("the header of a container has no end"));
-            }
+        let mut header = HeaderBytes { input: &mut self.input, bytes };
+        let recent = self.version.major >= 3;
+        for is_long in [false, false, false, false, recent, true, false] {
+            header.number(is_long)?;
         }
+        for _ in 0..header.number(false)? {
+            header.number(false)?; // a landmark
+        }
+        header.append(if recent { 4 } else { 0 })?; // its checksum
+        let bytes = header.bytes;
         let (header, taken) = ContainerHeader::read(&bytes, self.version)?;
         debug_assert_eq!(taken, bytes.len());
         self.offset += taken as u64;
@@ -336,37 +328,31 @@ impl Reader {
     }
 }
 
-/// The least number of missing bytes of a container header of which `bytes` are read.
-fn missing(bytes: &[u8], version: Version) -> usize {
-    let mut at = 4;
-    // Returns the length of the number at `at`, from its first byte.
-    let mut skip = |long: bool| -> Result<i64, usize> {
-        let head = *bytes.get(at).ok_or(1usize)?;
-        let ones = head.leading_ones() as usize;
-        let length = 1 + if long { ones } else { ones.min(4) };
-        if bytes.len() < at + length {
-            return Err(at + length - bytes.len());
+/// Reads the header of a container number by number, because its length is not stored.
+struct HeaderBytes<'a> {
+    input: &'a mut Input,
+    /// What was read.
+    bytes: Vec<u8>,
+}
+
+impl HeaderBytes<'_> {
+    /// Reads `n` more bytes.
+    fn append(&mut self, n: usize) -> Result<()> {
+        let from = self.bytes.len();
+        if from + n > MOST_HEADER {
+            return Err(damaged("the header of a container has no end"));
         }
-        let mut cursor = ByteCursor(&bytes[at..at + length]);
-        at += length;
-        Ok(if long { cursor.ltf8() } else { cursor.itf8().map(i64::from) }.unwrap_or(0))
-    };
-    let mut walk = || -> Result<(), usize> {
-        for _ in 0..4 {
-            skip(false)?;
-        }
-        skip(version.major >= 3)?;
-        skip(true)?;
-        skip(false)?;
-        let landmarks = skip(false)?;
-        for _ in 0..landmarks.min(MOST_HEADER as i64) {
-            skip(false)?;
-        }
-        Ok(())
-    };
-    let checksum = if version.major >= 3 { 4 } else { 0 };
-    match walk() {
-        Ok(()) => (at + checksum).saturating_sub(bytes.len()),
-        Err(n) => n,
+        self.bytes.resize(from + n, 0);
+        if fill(self.input, &mut self.bytes[from..])? < n { Err(cut_short()) } else { Ok(()) }
+    }
+
+    /// Reads a number, in ITF8 or LTF8.
+    fn number(&mut self, is_long: bool) -> Result<i64> {
+        let from = self.bytes.len();
+        self.append(1)?;
+        let more = self.bytes[from].leading_ones() as usize;
+        self.append(if is_long { more } else { more.min(4) })?;
+        let mut cursor = ByteCursor(&self.bytes[from..]);
+        if is_long { cursor.ltf8() } else { cursor.itf8().map(i64::from) }
     }
 }

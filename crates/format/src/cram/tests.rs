@@ -4,7 +4,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_record::{Batch, Error, Header, Ledger, Stamp};
+use readmill_record::{Batch, Error, Header, Ledger, Limit, Stamp};
 
 use super::block::{ContentType, CramBlock};
 use super::codec::Method;
@@ -94,14 +94,18 @@ fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>
 }
 
 fn try_decode(file: &[u8], desk: Option<&Desk>, lines: &mut Vec<String>) -> Result<(), Error> {
-    let mut reader =
-        Reader::open(Box::new(Cursor::new(file.to_vec())), false, 1 << 28, &Ledger::unlimited())?;
+    let mut reader = Reader::open(
+        Box::new(Cursor::new(file.to_vec())),
+        false,
+        Limit::of(1 << 28),
+        &Ledger::unlimited(),
+    )?;
     let header = reader.header().clone();
     let reference = desk.map(|desk| Reference::open(&desk.reference, &Ledger::unlimited()).unwrap());
     let references =
         References::new(&header, reference.as_ref(), &Cache::default(), &Ledger::unlimited()).unwrap();
     let setup = Arc::new(Setup::new(reader.version(), &header, references, b"x.cram")?);
-    let (mut decoder, mut link) = (Decoder::new(setup), ChunkLinker::new(1 << 28));
+    let (mut decoder, mut link) = (Decoder::new(setup), ChunkLinker::new(Limit::of(1 << 28)));
     let mut ended = false;
     while !ended {
         let container = reader.claim(Vec::new())?;
@@ -371,7 +375,8 @@ fn a_header_that_inflates_beyond_the_memory_is_refused_before_it_does() {
     file.extend(blocks);
     assert!(file.len() < 1 << 20);
     let ledger = Ledger::of(20 << 20);
-    let error = Reader::open(Box::new(Cursor::new(file)), false, 10 << 20, &ledger).err().unwrap();
+    let error =
+        Reader::open(Box::new(Cursor::new(file)), false, Limit::of(10 << 20), &ledger).err().unwrap();
     assert!(error.to_string().starts_with("headers: needs 65 MiB"), "{error}");
     assert_eq!(ledger.peak(), 0);
 }

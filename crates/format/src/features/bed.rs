@@ -16,7 +16,12 @@ pub(super) fn spot(line: &[u8]) -> Result<Option<Spot>, String> {
     let wrong = |what, text| format!("the {what} of a BED line is not a position: {}", shown(text));
     let first = number(start).ok_or_else(|| wrong("start", start))?;
     let end = match columns.next() {
-        None => first + 1,
+        None => {
+            number(start)
+                .filter(|&start| start < i32::MAX as u32)
+                .ok_or_else(|| wrong("start", start))?
+                + 1
+        }
         Some(end) => number(end).ok_or_else(|| wrong("end", end))?,
     };
     if end < first {

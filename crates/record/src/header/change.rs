@@ -1,9 +1,9 @@
 //! Changes of a header: replacing lines, setting the sort order, adding a program.
 
-use std::collections::HashSet;
-
-use super::{Header, HeaderLine};
+use super::contigs::block;
+use super::{HEADERS, Header, HeaderLine};
 use crate::error::Result;
+use crate::ledger::Charge;
 
 impl Header {
     /// Replaces all lines of a kind by `new`. They go where the first of the old lines was, else before the first
@@ -48,36 +48,61 @@ impl Header {
 
     /// Appends @PG lines as `samtools` does: one for every chain of two or more programs; without such a chain, one
     /// after the last program.
-    pub fn add_program(&mut self, name: &str, version: &str, command_line: &str) {
-        let of = |tag| self.lines_of(b"PG").filter_map(move |l| l.get(tag)).map(<[u8]>::to_vec);
-        let mut taken: HashSet<Vec<u8>> = of(b"ID").collect();
-        let named_as_previous: HashSet<Vec<u8>> = of(b"PP").collect();
-        let is_end =
-            |line: &&HeaderLine| line.get(b"ID").is_some_and(|id| !named_as_previous.contains(id));
-        let id = |line: &HeaderLine| line.get(b"ID").map(<[u8]>::to_vec);
-        let ends = || self.lines_of(b"PG").filter(is_end);
-        let mut previous: Vec<Option<Vec<u8>>> =
-            ends().filter(|line| line.get(b"PP").is_some()).map(id).collect();
+    ///
+    /// # Errors
+    /// There is too little memory for the lines.
+    pub fn add_program(&mut self, name: &str, version: &str, command_line: &str) -> Result<()> {
+        let (lines, charge) = self.lines_of_program(name, version, command_line)?;
+        self.change(|all| {
+            all.reserve_exact(lines.len());
+            all.extend(lines);
+        });
+        drop(charge);
+        Ok(())
+    }
+
+    /// The @PG lines that [`Header::add_program`] appends, and a charge for them.
+    fn lines_of_program(
+        &self,
+        name: &str,
+        version: &str,
+        command_line: &str,
+    ) -> Result<(Vec<HeaderLine>, Charge)> {
+        let n = self.lines_of(b"PG").count();
+        let lists = (3 * n * size_of::<&[u8]>()) as u64;
+        let mut charge = self.ledger().charge(HEADERS, lists)?;
+        let sorted = |tag| {
+            let mut values = Vec::with_capacity(n);
+            values.extend(self.lines_of(b"PG").filter_map(|line| line.get(tag)));
+            values.sort_unstable();
+            values
+        };
+        let (taken, named_as_previous) = (sorted(b"ID"), sorted(b"PP"));
+        let ends = || {
+            let with_id = self.lines_of(b"PG").filter_map(|line| Some((line, line.get(b"ID")?)));
+            with_id.filter(|(_, id)| named_as_previous.binary_search(id).is_err())
+        };
+        let mut previous: Vec<Option<&[u8]>> = Vec::with_capacity(n.max(1));
+        previous.extend(ends().filter(|(line, _)| line.get(b"PP").is_some()).map(|(_, id)| Some(id)));
         if previous.is_empty() {
-            previous.push(ends().last().and_then(id));
+            previous.push(ends().last().map(|(_, id)| id));
         }
-        let mut counter = 0;
+
         let printable = |c: char| if c.is_control() { '?' } else { c };
         let command_line: String = command_line.chars().map(printable).collect();
-        for before in previous {
-            let mut id = name.to_string();
-            while !taken.insert(id.clone().into_bytes()) {
-                counter += 1;
-                id = format!("{name}.{counter}");
-            }
-            let mut line = format!("@PG\tID:{id}\tPN:{name}").into_bytes();
-            if let Some(before) = before {
-                line.extend_from_slice(b"\tPP:");
-                line.extend_from_slice(&before);
-            }
-            line.extend_from_slice(format!("\tVN:{version}\tCL:{command_line}").as_bytes());
-            self.change(|lines| lines.push(HeaderLine::new(line)));
-        }
+        let fields = 2 * name.len() + version.len() + command_line.len() + 64;
+        let each = |id: &Option<&[u8]>| block(fields + id.map_or(0, <[u8]>::len));
+        let lists = (self.lines().len() + 2 * previous.len()) * size_of::<HeaderLine>();
+        charge.grow(previous.iter().map(each).sum::<u64>() + lists as u64)?;
+        let ids = std::iter::once(name.to_string()).chain((1..).map(|i| format!("{name}.{i}")));
+        let free_ids = ids.filter(|id| taken.binary_search(&id.as_bytes()).is_err());
+        let line = |(id, before): (String, &Option<&[u8]>)| {
+            let pp = before.map_or_else(Vec::new, |before| [b"\tPP:", before].concat());
+            let head = format!("@PG\tID:{id}\tPN:{name}");
+            let tail = format!("\tVN:{version}\tCL:{command_line}");
+            HeaderLine::new([head.as_bytes(), &pp, tail.as_bytes()].concat())
+        };
+        Ok((free_ids.zip(&previous).map(line).collect(), charge))
     }
 }
 
@@ -124,7 +149,7 @@ mod tests {
         ];
         for (before, added) in cases {
             let mut h = header(before);
-            h.add_program("p", "1", "x");
+            h.add_program("p", "1", "x").unwrap();
             assert_eq!(text(&h), format!("{before}{added}"));
         }
     }

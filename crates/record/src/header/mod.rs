@@ -298,7 +298,7 @@ mod tests {
         let shared = header.clone();
         assert_eq!(ledger.used(), header.heap_bytes());
         let mut changed = header.copy().unwrap();
-        changed.add_program("p", "1", "x");
+        changed.add_program("p", "1", "x").unwrap();
         let all = header.heap_bytes() + changed.lines.heap_bytes();
         assert_eq!((ledger.used(), shared.lines().len(), changed.lines().len()), (all, 1000, 1001));
         drop((header, shared, changed));

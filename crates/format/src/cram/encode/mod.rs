@@ -38,6 +38,9 @@ pub const fn encoder_bytes(batch: usize) -> usize {
     3 * batch + WINDOW_BYTES + (3 << 20)
 }
 
+/// A batch of more record bytes than this leaves no buffers for the next one.
+const KEPT_BYTES: u64 = 3 << 20;
+
 /// Options of writing CRAM.
 #[derive(Clone)]
 pub struct EncoderOptions {
@@ -143,7 +146,18 @@ impl Encoder {
             let hole = self.container(batch, contig, records, out)?;
             encoded.holes.push(hole);
         }
+        if batch.record_bytes() > KEPT_BYTES {
+            self.free_buffers();
+        }
         Ok(encoded)
+    }
+
+    /// Frees buffers that long reads made large.
+    fn free_buffers(&mut self) {
+        self.columns = Columns::default();
+        self.compressor = BlockCompressor::new(self.writing.level);
+        self.records = record::RecordEncoder::default();
+        (self.blocks, self.body, self.head) = (Vec::new(), Vec::new(), Vec::new());
     }
 
     fn container(

@@ -27,7 +27,10 @@
 //! A charge is made for a chunk, a file or a table, never for a record. No thread ever waits here: the caller that
 //! is refused decides what to do (spill, wait for tickets in flight, or end with the error).
 
+pub mod audit;
+
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
@@ -61,6 +64,8 @@ struct User {
     idle: u64,
     /// Its bytes in use when all users together used the most.
     at_peak: u64,
+    /// The most that it used of its bytes, where that was noted.
+    noted: Option<u64>,
 }
 
 impl Ledger {
@@ -90,6 +95,18 @@ impl Ledger {
         charge.try_grow(bytes).then_some(charge)
     }
 
+    /// Charges `bytes`, the most that something may need, if they are free. They count as used once they are moved to
+    /// another charge, but for `expected` bytes, which count from now on.
+    #[must_use]
+    pub fn try_reserve(&self, name: Name, bytes: u64, expected: u64) -> Option<Charge> {
+        let mut sums = self.sums();
+        sums.used.checked_add(bytes).filter(|&sum| sum <= self.capacity())?;
+        let idle = bytes.saturating_sub(expected);
+        sums.set_idle(name, 0, idle); // before the bytes are taken, so that they do not raise the peak
+        sums.take(name, bytes);
+        Some(Charge { ledger: self.clone(), name, bytes, idle })
+    }
+
     /// An empty charge, to grow later.
     pub fn empty(&self, name: Name) -> Charge {
         Charge { ledger: self.clone(), name, bytes: 0, idle: 0 }
@@ -117,7 +134,16 @@ impl Ledger {
 
     /// The users and their bytes when the most were in use, in the order in which they were first charged.
     pub fn users_at_peak(&self) -> Vec<(Name, u64)> {
-        self.sums().users.iter().map(|user| (user.name, user.at_peak)).collect()
+        let at_peak = |user: &User| (user.name, user.at_peak.min(user.noted.unwrap_or(u64::MAX)));
+        self.sums().users.iter().map(at_peak).collect()
+    }
+
+    /// Notes that a user whose share was charged in advance has used `bytes` of it: [`Ledger::users_at_peak`] lists the
+    /// most that was noted. The bytes stay charged.
+    pub fn note_used(&self, name: Name, bytes: u64) {
+        let mut sums = self.sums();
+        let noted = &mut sums.user(name).noted;
+        *noted = Some(noted.map_or(bytes, |before| before.max(bytes)));
     }
 
     /// The error for `bytes` that are not free.
@@ -162,7 +188,7 @@ fn mib(bytes: u64) -> u64 {
 impl Sums {
     fn user(&mut self, name: Name) -> &mut User {
         let at = self.users.iter().position(|user| user.name == name).unwrap_or_else(|| {
-            self.users.push(User { name, used: 0, idle: 0, at_peak: 0 });
+            self.users.push(User { name, used: 0, idle: 0, at_peak: 0, noted: None });
             self.users.len() - 1
         });
         &mut self.users[at]
@@ -310,44 +336,27 @@ impl fmt::Debug for Charge {
     }
 }
 
-/// Sums over all ledgers of the process, with which debug builds audit themselves.
-pub mod audit {
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// The use of a share that was charged in advance for buffers of some kinds, several of each: the largest of each kind so
+/// far, times their number.
+pub struct ShareUse<const KINDS: usize> {
+    ledger: Ledger,
+    name: Name,
+    number: u64,
+    largest: [AtomicU64; KINDS],
+}
 
-    static CHARGED: AtomicU64 = AtomicU64::new(0);
-    static MAPPED: AtomicU64 = AtomicU64::new(0);
-
-    /// Bytes that are charged now.
-    pub fn sum_charged() -> u64 {
-        CHARGED.load(Relaxed)
+impl<const KINDS: usize> ShareUse<KINDS> {
+    /// The use of `name`'s share for `number` buffers of each kind.
+    pub fn new(ledger: &Ledger, name: Name, number: usize) -> Self {
+        let largest = std::array::from_fn(|_| AtomicU64::new(0));
+        ShareUse { ledger: ledger.clone(), name, number: number as u64, largest }
     }
 
-    /// Bytes in use of memory mapped for an [`Arena`](crate::Arena), which the allocator does not see.
-    pub fn sum_mapped() -> u64 {
-        MAPPED.load(Relaxed)
-    }
-
-    pub(super) fn charged(bytes: u64) {
-        if cfg!(debug_assertions) {
-            CHARGED.fetch_add(bytes, Relaxed);
-        }
-    }
-
-    pub(super) fn released(bytes: u64) {
-        if cfg!(debug_assertions) {
-            CHARGED.fetch_sub(bytes, Relaxed);
-        }
-    }
-
-    pub(crate) fn mapped(bytes: usize) {
-        if cfg!(debug_assertions) {
-            MAPPED.fetch_add(bytes as u64, Relaxed);
-        }
-    }
-
-    pub(crate) fn unmapped(bytes: usize) {
-        if cfg!(debug_assertions) {
-            MAPPED.fetch_sub(bytes as u64, Relaxed);
+    /// Notes a buffer of this kind.
+    pub fn note(&self, kind: usize, bytes: u64) {
+        if self.largest[kind].fetch_max(bytes, Relaxed) < bytes {
+            let sum: u64 = self.largest.iter().map(|largest| largest.load(Relaxed)).sum();
+            self.ledger.note_used(self.name, self.number * sum);
         }
     }
 }
@@ -427,6 +436,32 @@ mod tests {
         assert_eq!((ledger.used(), ledger.peak()), (0, 85));
         assert!(ledger.charge("a", 100).is_ok());
         assert_eq!(ledger.peak(), 100);
+    }
+
+    #[test]
+    fn a_share_is_listed_as_far_as_it_was_used() {
+        let ledger = Ledger::of(100);
+        let (_a, _b) = (ledger.charge("a", 60).unwrap(), ledger.charge("b", 20).unwrap());
+        let used = ShareUse::<2>::new(&ledger, "a", 3);
+        for (kind, bytes) in [(0, 4), (1, 2), (0, 5), (1, 1)] {
+            used.note(kind, bytes);
+        }
+        assert_eq!(ledger.users_at_peak(), [("a", 3 * (5 + 2)), ("b", 20)]);
+        assert_eq!((ledger.used(), ledger.peak()), (80, 80));
+        used.note(1, 50); // never more than the share
+        assert_eq!(ledger.users_at_peak()[0], ("a", 60));
+    }
+
+    #[test]
+    fn what_is_reserved_counts_as_used_as_far_as_expected() {
+        let ledger = Ledger::of(100);
+        let (mut a, mut b) = (ledger.try_reserve("a", 80, 30).unwrap(), ledger.empty("b"));
+        assert!(ledger.try_reserve("a", 21, 0).is_none());
+        assert_eq!((ledger.used(), ledger.free(), ledger.peak()), (80, 20, 30));
+        a.move_to(&mut b, 40); // of those that count as free until then
+        assert_eq!((ledger.used(), ledger.peak()), (80, 70));
+        drop((a, b));
+        assert_eq!(ledger.used(), 0);
     }
 
     #[test]
