@@ -220,7 +220,7 @@ impl Sink {
             }
             None => {
                 self.write_bytes(&part.bytes)?;
-                writer.parts.put(part);
+                writer.reuse(part);
             }
         }
         Ok(())
@@ -290,6 +290,9 @@ impl Sink {
 /// A part and its offset.
 type PlacedPart = (FilePosition, EncodedPart);
 
+/// The most bytes of a part whose memory is reused.
+const KEPT_BYTES: usize = 4 << 20;
+
 /// Encodes and writes parts, shared by all threads.
 pub struct PartWriter<'a> {
     format: Format,
@@ -332,6 +335,13 @@ impl<'a> PartWriter<'a> {
         self.parts.take().unwrap_or_default()
     }
 
+    /// Recycles the memory of a written part, unless long reads made it large.
+    fn reuse(&self, part: EncodedPart) {
+        if part.bytes.capacity() <= KEPT_BYTES {
+            self.parts.put(part);
+        }
+    }
+
     /// Writes the parts that wait. A thread calls this before it encodes, so that all threads write and few parts wait;
     /// it is called once more at the end.
     pub fn write_pending(&self) -> Result<()> {
@@ -340,7 +350,7 @@ impl<'a> PartWriter<'a> {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let Some((place, part)) = next else { return Ok(()) };
             files[place.file].write_at(&part.bytes, place.offset)?;
-            self.parts.put(part);
+            self.reuse(part);
         }
     }
 }
@@ -377,6 +387,9 @@ impl TextEncoder<'_> {
         }
         if let Some(codec) = &mut self.codec {
             codec.bytes(&self.text, out);
+        }
+        if self.text.capacity() > KEPT_BYTES {
+            self.text = Vec::new();
         }
     }
 }

@@ -12,8 +12,7 @@ use readmill_markdup::{DuplicateEnds, EndStore, MatePairing, Mode, Verdict, inst
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
 use super::parallel_sort::ThreadedSort;
-use crate::pipeline::inputs::first_batch;
-use crate::pipeline::inputs::{InputTask, Inputs};
+use crate::pipeline::inputs::{FirstReads, Inputs};
 use crate::plan::{DuplicateMode, Duplicates};
 use crate::process::console::Console;
 
@@ -30,12 +29,12 @@ pub fn prepare(
     inputs: &mut Inputs,
     console: &Console,
 ) -> Result<DuplicateEnds> {
-    let list = inputs.list();
-    let first = match inputs.peek()? {
-        Some(InputTask::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
-        Some(InputTask::End(_) | InputTask::Align(..)) | None => Some(Batch::default()), // what is aligned comes by templates
+    let first = inputs.first_reads()?;
+    let evidence = match &first {
+        FirstReads::Read { batch, .. } => Some(Evidence::of(batch)),
+        FirstReads::Damaged => None,
+        FirstReads::Absent => Some(Evidence::of(&Batch::default())), // what is aligned comes by templates
     };
-    let evidence = first.as_ref().map(Evidence::of);
     let looks_grouped = evidence.as_ref().is_some_and(Evidence::looks_grouped);
     let is_grouped = evidence.as_ref().is_some_and(Evidence::is_complete);
     let mate_pairing = match wanted.mode {
@@ -52,7 +51,7 @@ pub fn prepare(
         let of_record = |batch: &Batch| Some(batch.record(*batch.spans.first()?).qname().to_vec());
         let name = match inputs.lanes() {
             Some(lanes) => lanes.first_name(),
-            None => first.as_ref().and_then(of_record),
+            None => first.batch().and_then(of_record),
         };
         let (distance, why) = instrument::pixel_distance(&name.unwrap_or_default());
         optical.distance = distance;

@@ -53,6 +53,9 @@ pub struct FeedInput {
     buffers: Arc<FeedBuffers>,
 }
 
+/// The most bytes of a buffer that is reused: no more where long reads came.
+const KEPT_BYTES: usize = 3 * source::MAX_CLAIM / 2;
+
 /// Buffers that are reused.
 struct FeedBuffers {
     batches: Pool<Batch>,
@@ -195,7 +198,7 @@ impl FeedReaders {
     /// Recycles the memory of a batch.
     pub fn reuse(&self, mut batch: Batch) {
         self.note(TicketBuffer::Batch, batch.heap_bytes());
-        batch.clear_to(3 * source::MAX_CLAIM / 2); // no more where long reads came
+        batch.clear_to(KEPT_BYTES);
         self.buffers.batches.put(batch);
     }
 }
@@ -238,7 +241,9 @@ impl FeedReader {
         let mut opened = Opened::reuse(self.shared.buffers.batches.take().unwrap_or_default());
         let spare = opener.open(claim, &mut opened).map_err(input.named())?;
         self.shared.note(TicketBuffer::Claim, spare.compressed.capacity() as u64);
-        self.shared.buffers.chunks.put(spare);
+        if spare.compressed.capacity() <= KEPT_BYTES {
+            self.shared.buffers.chunks.put(spare);
+        }
         Ok(OpenedTask::Opened(number, opened))
     }
 

@@ -160,6 +160,23 @@ impl Inputs {
         Ok(self.context.as_ref())
     }
 
+    /// Returns the first reads without taking them.
+    ///
+    /// # Errors
+    /// They cannot be read, or there is too little memory for them.
+    pub fn first_reads(&mut self) -> Result<FirstReads> {
+        let ledger = self.rules.ledger.clone();
+        let list = self.list();
+        let Some(InputTask::Piece(number, claim)) = self.peek()? else { return Ok(FirstReads::Absent) };
+        // The piece once more, its records, and as many that the link holds back. Pieces of the usual size take less
+        // than the batches that will be under way.
+        let bytes = claim.read_bytes() + claim.working() + 3 * claim.bound();
+        let charge =
+            ledger.charge("the first reads", bytes.saturating_sub(4 * source::MAX_CLAIM) as u64)?;
+        let batch = open_alone(claim.clone(), &list[*number]);
+        Ok(batch.map_or(FirstReads::Damaged, |batch| FirstReads::Read { batch, _charge: charge }))
+    }
+
     /// Estimates the bytes of BAM records in all inputs from the first one; `None` if that is not known.
     pub fn expected_bytes(&self) -> Option<u64> {
         let expansion = self.sources.first()?.as_ref()?.expansion()?;
@@ -203,8 +220,28 @@ impl Inputs {
     }
 }
 
-/// Returns the first piece of an input as checked records; `None` where it is damaged (reading reports that later).
-pub fn first_batch(claim: Claim, input: &InputFile) -> Option<Batch> {
+/// The first reads of the inputs.
+pub enum FirstReads {
+    /// The records of the first piece, and their charge.
+    Read { batch: Batch, _charge: Charge },
+    /// The first piece is damaged, which reading it will report.
+    Damaged,
+    /// There are no reads, or they are aligned as they come.
+    Absent,
+}
+
+impl FirstReads {
+    /// The records, if there are any.
+    pub fn batch(&self) -> Option<&Batch> {
+        match self {
+            FirstReads::Read { batch, .. } => Some(batch),
+            FirstReads::Damaged | FirstReads::Absent => None,
+        }
+    }
+}
+
+/// Opens a piece of an input as checked records; `None` where it is damaged.
+fn open_alone(claim: Claim, input: &InputFile) -> Option<Batch> {
     let mut opened = Opened::reuse(Batch::default());
     Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
     let mut link = ChunkLinker::new(Limit::NONE);

@@ -2,9 +2,8 @@
 
 use readmill_format::source::Claim;
 use readmill_record::header::HeaderLine;
-use readmill_record::{Header, Result, tag};
+use readmill_record::{Batch, Header, Result, tag};
 
-use crate::pipeline::inputs::first_batch;
 use crate::pipeline::inputs::{InputTask, Inputs};
 use crate::plan::{Plan, Recalibration, TableSource};
 use crate::process::console::Console;
@@ -65,13 +64,12 @@ fn recalibrates(line: &HeaderLine) -> bool {
 
 /// Whether any of the first reads has OQ; `None` where finding out takes much work, as in CRAM.
 fn have_original(inputs: &mut Inputs) -> Result<Option<bool>> {
-    let list = inputs.list();
-    let Some(InputTask::Piece(number, claim)) = inputs.peek()? else { return Ok(None) };
-    if matches!(claim, Claim::Container(_)) {
+    if matches!(inputs.peek()?, Some(InputTask::Piece(_, Claim::Container(_)))) {
         return Ok(None);
     }
-    let first = first_batch(claim.clone(), &list[*number]);
-    Ok(first.map(|batch| batch.records().any(|(_, record)| record.field(tag::OQ).is_some())))
+    let first = inputs.first_reads()?;
+    let has_original = |batch: &Batch| batch.records().any(|(_, it)| it.field(tag::OQ).is_some());
+    Ok(first.batch().map(has_original))
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use readmill_format::text;
 use readmill_markdup::grouping::Evidence;
 use readmill_record::{Error, Header, Ledger, Limit, Prepaid, Result, Step};
 
-use crate::pipeline::inputs::first_batch;
 use crate::pipeline::inputs::{InputTask, Inputs, OpenOptions};
 use crate::pipeline::open_input;
 use crate::plan::{self, Filters, Plan, Sampling, Unmapped};
@@ -48,10 +47,11 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
         let what = "reads are sorted by coordinate, and mates can be fixed where they stand together";
         return Err(Error::input(what).hint(hint).file(&input.path));
     }
-    let Some(InputTask::Piece(number, claim)) = inputs.peek()? else { return Ok(()) };
-    let evidence = first_batch(claim.clone(), &list[*number]).as_ref().map(Evidence::of);
+    let Some(InputTask::Piece(number, _)) = inputs.peek()? else { return Ok(()) };
+    let number = *number;
+    let evidence = inputs.first_reads()?.batch().map(Evidence::of);
     match evidence.is_some_and(|it| it.is_scattered()) {
-        true => Err(LoneMates::scattered().file(&list[*number].path)),
+        true => Err(LoneMates::scattered().file(&list[number].path)),
         false => Ok(()),
     }
 }

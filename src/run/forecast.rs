@@ -5,7 +5,7 @@ use readmill_record::{Batch, Error, Result};
 use readmill_sort::frame::FrameEntry;
 use readmill_sort::{FrameWriter, Frames, Key, run};
 
-use crate::pipeline::inputs::{InputTask, Inputs, first_batch};
+use crate::pipeline::inputs::Inputs;
 use crate::pipeline::sort_context::SortContext;
 use crate::process::console::{Console, log};
 
@@ -60,13 +60,9 @@ pub fn forecast(
     noted: Option<&DuplicateEnds>,
     early: bool,
 ) -> Result<Option<Forecast>> {
-    let list = inputs.list();
-    let first = match inputs.peek()? {
-        Some(InputTask::Piece(input, claim)) => first_batch(claim.clone(), &list[*input]),
-        Some(InputTask::End(_) | InputTask::Align(..)) | None => None,
-    };
-    let Some((bytes, batch)) = inputs.expected_bytes().zip(first.filter(|batch| !batch.is_empty()))
-    else {
+    let first = inputs.first_reads()?;
+    let first = first.batch().filter(|batch| !batch.is_empty());
+    let Some((bytes, batch)) = inputs.expected_bytes().zip(first) else {
         return Ok(None);
     };
     let each = batch.record_bytes() as f64 / batch.len() as f64;
@@ -77,8 +73,8 @@ pub fn forecast(
     if expected.runs == 0 {
         return Ok(Some(expected));
     }
-    let disk = (expected.disk as f64 * packed(&batch, context)) as u64;
-    Ok(Some(Forecast { disk, sorted: early && is_sorted(&batch, context), ..expected }))
+    let disk = (expected.disk as f64 * packed(batch, context)) as u64;
+    Ok(Some(Forecast { disk, sorted: early && is_sorted(batch, context), ..expected }))
 }
 
 fn is_sorted(batch: &Batch, context: &SortContext) -> bool {

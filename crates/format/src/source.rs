@@ -79,9 +79,7 @@ impl Claim {
         match self {
             Claim::Blocks(chunk) => chunk.inflated,
             Claim::Bytes(bytes) => bytes.len(),
-            // The worst growth of SAM text: two characters of a B:i array become four bytes; a minimal line of 22
-            // characters has fixed fields of 38 bytes.
-            Claim::Text(text) => 2 * text.len() + 64,
+            Claim::Text(text) => text_bound(text),
             Claim::Container(container) => container.bound(),
         }
     }
@@ -99,6 +97,8 @@ impl Claim {
     pub fn working(&self) -> usize {
         match self {
             Claim::Container(container) => container.working().saturating_add(container.bound()),
+            // A long line of SAM is in memory together with its record.
+            Claim::Text(text) if is_long(text) => text.len() + self.bound(),
             _ => 0,
         }
     }
@@ -112,6 +112,17 @@ impl Claim {
             Claim::Container(container) => container.blocks().len(),
         }
     }
+}
+
+/// Upper bound of the bytes of lines of SAM as BAM. Two characters of a B:i array become four bytes; a minimal line of
+/// 22 characters has fixed fields of 38 bytes.
+fn text_bound(text: &[u8]) -> usize {
+    2 * text.len() + 64
+}
+
+/// Whether lines take more memory than a chunk of them usually does.
+fn is_long(text: &[u8]) -> bool {
+    text.len() > 2 * TEXT_CHUNK
 }
 
 /// The most bytes of records in one claim of BAM, for planning memory.
@@ -281,7 +292,7 @@ impl Source {
                     if cut > 0 || *ended {
                         let tail = rest.split_off(cut);
                         let mut lines = std::mem::replace(rest, tail);
-                        if lines.len() > 2 * TEXT_CHUNK {
+                        if is_long(&lines) {
                             lines.shrink_to_fit();
                         }
                         return Ok((!lines.is_empty()).then_some(Claim::Text(lines)));
@@ -378,6 +389,9 @@ impl Opener {
     }
 
     fn parse(&mut self, text: &[u8], opened: &mut Opened) {
+        if is_long(text) {
+            opened.bytes_mut().reserve_exact(text_bound(text)); // rather than by doubling
+        }
         for line in text.split_inclusive(|&b| b == b'\n') {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             if line.is_empty() {

@@ -54,7 +54,10 @@ fn run(dir: &TestDir, command: &str, memory: &str, threads: usize) -> RunEnd {
         Some(1) => {
             let least = number(stderr.split_once("raise -m to "));
             let least = least.or_else(|| number(stderr.split_once("at least -m ")));
-            RunEnd::Refused(least.unwrap_or_else(|| panic!("{command} -m {memory}: {stderr}")))
+            least.map_or(
+                RunEnd::Failed(format!("{command} -m {memory} names no -m: {stderr}")),
+                RunEnd::Refused,
+            )
         }
         _ => RunEnd::Failed(format!("{command} -m {memory} -@ {threads}: {code:?}: {stderr}")),
     }
@@ -68,7 +71,7 @@ fn least(dir: &TestDir, command: &str, threads: usize, failures: &mut Vec<String
             RunEnd::Held(peak) => return (memory, peak),
             RunEnd::Failed(text) => {
                 failures.push(text);
-                memory += memory.div_ceil(4);
+                memory += memory.div_ceil(2);
             }
             RunEnd::Refused(needs) if needs > memory => memory = needs,
             RunEnd::Refused(needs) => {

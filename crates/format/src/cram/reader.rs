@@ -65,6 +65,12 @@ impl Sizes {
     }
 }
 
+/// Upper bound of the bytes of the parts of a record that takes `record` bytes as BAM. A base that BAM stores
+/// in a byte and a half is in three parts: SEQ, QUAL, and the stretch of bases that is read.
+pub fn parts_bound(record: usize) -> usize {
+    record.saturating_mul(2)
+}
+
 /// The error for a container that holds more than its sizes promise.
 pub fn too_much() -> Error {
     damaged("a container holds more than its header says")
@@ -120,7 +126,11 @@ impl Container {
     /// The most bytes of the parts of one of its records before they are put together. Among reads of usual length
     /// none is much longer than the others; but if some are long, one may take all.
     pub fn parts(&self) -> usize {
-        if self.bases() / USUAL < self.header.records { PARTS } else { PARTS + self.bound() / 2 * 3 }
+        if self.bases() / USUAL < self.header.records {
+            PARTS
+        } else {
+            PARTS + parts_bound(self.bound())
+        }
     }
 
     /// The memory of its uncompressed blocks.

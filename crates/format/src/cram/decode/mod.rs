@@ -20,7 +20,7 @@ use super::block::{ContentType, CramBlock};
 use super::codec::{Codecs, rans};
 use super::encoding::Streams;
 use super::num::{ByteCursor, damaged};
-use super::reader::{Container, Sizes, too_much};
+use super::reader::{Container, Sizes, parts_bound, too_much};
 use super::scheme::Scheme;
 use crate::chain::Opened;
 use crate::reference::WINDOW_BYTES;
@@ -181,7 +181,7 @@ impl Decoder {
         for _ in 0..slice.records {
             let bytes = opened.bytes_mut();
             let at = bytes.len();
-            reader.most = most.bound.saturating_sub(at).saturating_mul(3) / 2;
+            reader.most = parts_bound(most.bound.saturating_sub(at));
             let read = reader.next(&mut self.notes, bytes);
             let fits = bytes.len() <= most.bound;
             if let Err(error) = read.and(if fits { Ok(()) } else { Err(too_much()) }) {
