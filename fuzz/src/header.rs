@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::Cursor;
 
-use readmill_format::source::{OpenOptions, Source};
+use readmill_input::{OpenOptions, Source};
 use readmill_record::{Header, Ledger};
 
 use crate::{MEMORY, MOST, expect_refusal, pieces, seeds};

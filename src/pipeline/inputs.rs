@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use readmill_cram as cram;
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Opened};
-use readmill_format::cram;
-pub use readmill_format::source::OpenOptions;
-use readmill_format::source::{self, Claim, Opener, Source};
+pub use readmill_input::OpenOptions;
+use readmill_input::{Claim, Opener, Source};
 use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 
 use crate::aligning::{AlignTask, Lanes};
@@ -212,7 +212,7 @@ pub fn first_batch(claim: Claim, input: &InputFile) -> Option<Batch> {
     if batch.is_empty() {
         batch = link.finish(Batch::default()).batch; // a piece of a single template
     }
-    source::check(&batch, 0, input.header.n_ref()).ok()?;
+    batch.check(0, input.header.n_ref()).ok()?;
     batch.stamp(0);
     Some(batch)
 }

@@ -9,7 +9,7 @@
 
 mod decode;
 mod encode;
-pub(crate) mod long_cigar;
+pub mod long_cigar;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,261 @@
+//! Compressing blocks: rANS 4x8 of order 0 and 1, and gzip, whichever is smallest.
+
+use libdeflater::{CompressionLvl, Compressor};
+
+use super::Method;
+use super::frequencies::{Alphabet, LOW, Symbol, cost, fill, normalise, put_symbols};
+
+/// Compresses blocks, one for each thread.
+pub struct BlockCompressor {
+    gzip: Compressor,
+    gzipped: Vec<u8>,
+    /// Symbols by their numbers.
+    dense: Vec<u8>,
+    /// Bytes of the states, written from the end.
+    coded: Vec<u8>,
+    /// For each context in turn: the counts of symbols, their frequencies, and their effect on a state.
+    counts: Vec<u32>,
+    frequencies: Vec<u16>,
+    symbols: Vec<Symbol>,
+}
+
+/// The codecs to try on a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompressionHint {
+    /// Bytes without repeats, such as quality scores.
+    Statistical,
+    /// Bytes that repeat earlier ones, such as names.
+    Repeating,
+    /// Not known.
+    Any,
+}
+
+/// Smaller blocks are not compressed.
+const LEAST: usize = 24;
+
+impl BlockCompressor {
+    /// A compressor whose gzip works at `level`, from 1 to 12.
+    pub fn new(level: u8) -> Self {
+        let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
+        BlockCompressor {
+            gzip: Compressor::new(level),
+            gzipped: Vec::new(),
+            dense: Vec::new(),
+            coded: Vec::new(),
+            counts: Vec::new(),
+            frequencies: Vec::new(),
+            symbols: Vec::new(),
+        }
+    }
+
+    /// Compresses `raw` with the codec that makes it smallest; returns the codec and the bytes.
+    pub fn compress<'a>(
+        &'a mut self,
+        raw: &'a [u8],
+        kind: CompressionHint,
+        out: &'a mut Vec<u8>,
+    ) -> (Method, &'a [u8]) {
+        out.clear();
+        if raw.len() < LEAST {
+            return (Method::Raw, raw);
+        }
+        let statistical =
+            if kind == CompressionHint::Repeating { usize::MAX } else { self.rans(raw, out) };
+        let repeating = if kind == CompressionHint::Statistical { usize::MAX } else { self.gzip(raw) };
+        let least = statistical.min(repeating);
+        if least >= raw.len() {
+            (Method::Raw, raw)
+        } else if repeating < statistical {
+            (Method::Gzip, &self.gzipped[..repeating])
+        } else {
+            (Method::Rans4x8, &out[..])
+        }
+    }
+
+    fn gzip(&mut self, raw: &[u8]) -> usize {
+        let bound = self.gzip.gzip_compress_bound(raw.len());
+        if self.gzipped.len() < bound {
+            self.gzipped.resize(bound, 0);
+        }
+        self.gzip.gzip_compress(raw, &mut self.gzipped).unwrap_or(usize::MAX)
+    }
+
+    /// Compresses by rANS, of the order with the smaller estimate; returns the size.
+    fn rans(&mut self, raw: &[u8], out: &mut Vec<u8>) -> usize {
+        let alphabet = Alphabet::of(raw);
+        let n = alphabet.counts.len();
+        self.dense.clear();
+        self.dense.extend(raw.iter().map(|&byte| alphabet.of[byte as usize]));
+        let mut frequencies = vec![0; n];
+        normalise(&alphabet.counts, &mut frequencies);
+        let order_0 = cost(&alphabet.counts, &frequencies);
+        // Tables of this many contexts never pay off.
+        let order_1 = if n * n > 4 * raw.len() { f64::INFINITY } else { self.count_pairs(n) };
+        out.extend([0; 9]);
+        if order_1 < order_0 {
+            out[0] = 1;
+            self.order_1(&alphabet, out);
+        } else {
+            self.order_0(&alphabet, &frequencies, out);
+        }
+        let (stored, size) = ((out.len() - 9) as u32, raw.len() as u32);
+        out[1..5].copy_from_slice(&stored.to_le_bytes());
+        out[5..9].copy_from_slice(&size.to_le_bytes());
+        out.len()
+    }
+
+    fn order_0(&mut self, alphabet: &Alphabet, frequencies: &[u16], out: &mut Vec<u8>) {
+        alphabet.put_frequencies(frequencies, out);
+        let mut table = [Symbol::default(); 256];
+        fill(frequencies, &mut table);
+        let mut at = self.room();
+        let (dense, coded, mut states) = (&self.dense[..], &mut self.coded[..], [LOW; 4]);
+        for (i, &number) in dense.iter().enumerate().skip(dense.len() & !3).rev() {
+            table[number as usize].put(&mut states[i & 3], coded, &mut at);
+        }
+        for four in dense.chunks_exact(4).rev() {
+            table[four[3] as usize].put(&mut states[3], coded, &mut at);
+            table[four[2] as usize].put(&mut states[2], coded, &mut at);
+            table[four[1] as usize].put(&mut states[1], coded, &mut at);
+            table[four[0] as usize].put(&mut states[0], coded, &mut at);
+        }
+        states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
+        out.extend_from_slice(&self.coded[at..]);
+    }
+
+    /// Counts pairs of symbols in each quarter; returns the estimated bytes of the block by order 1.
+    fn count_pairs(&mut self, n: usize) -> f64 {
+        self.counts.clear();
+        self.counts.resize(n * n, 0);
+        let (dense, counts) = (&self.dense[..], &mut self.counts[..]);
+        let quarter = dense.len() / 4;
+        let (a, rest) = dense.split_at(quarter);
+        let (b, rest) = rest.split_at(quarter);
+        let (c, d) = rest.split_at(quarter);
+        let mut last = [0usize; 4];
+        for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
+            let now = [a, b, c, d].map(usize::from);
+            for (last, now) in last.iter().zip(now) {
+                counts[last * n + now] += 1;
+            }
+            last = now;
+        }
+        for &now in &d[quarter..] {
+            counts[last[3] * n + usize::from(now)] += 1;
+            last[3] = usize::from(now);
+        }
+        self.frequencies.clear();
+        self.frequencies.resize(n * n, 0);
+        let contexts = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
+        let used = contexts.filter(|(counts, _)| counts.iter().any(|&n| n > 0));
+        used.map(|(counts, frequencies)| {
+            normalise(counts, frequencies);
+            cost(counts, frequencies) + 3.0
+        })
+        .sum()
+    }
+
+    fn order_1(&mut self, alphabet: &Alphabet, out: &mut Vec<u8>) {
+        let n = alphabet.counts.len();
+        let row = |symbol: u8| {
+            let at = usize::from(alphabet.of[symbol as usize]) * n;
+            &self.frequencies[at..at + n]
+        };
+        let used = |symbol: u8| {
+            (symbol == 0 || alphabet.used[symbol as usize]) && row(symbol).iter().any(|&f| f > 0)
+        };
+        put_symbols(used, out, |context, out| alphabet.put_frequencies(row(context), out));
+        self.symbols.clear();
+        self.symbols.resize(n * n, Symbol::default());
+        let rows = self.frequencies.chunks_exact(n).zip(self.symbols.chunks_exact_mut(n));
+        rows.for_each(|(frequencies, symbols)| fill(frequencies, symbols));
+        let mut at = self.room();
+        let (dense, symbols, coded) = (&self.dense[..], &self.symbols[..], &mut self.coded[..]);
+        let (mut states, quarter) = ([LOW; 4], dense.len() / 4);
+        let (a, rest) = dense.split_at(quarter);
+        let (b, rest) = rest.split_at(quarter);
+        let (c, d) = rest.split_at(quarter);
+        // Backwards: a symbol is written when the one before it, its context, is known.
+        let mut next = [a, b, c, &d[..quarter]].map(|part| usize::from(part[quarter - 1]));
+        let mut last = usize::from(d[d.len() - 1]);
+        for &context in d[quarter - 1..d.len() - 1].iter().rev() {
+            let context = usize::from(context);
+            symbols[context * n + last].put(&mut states[3], coded, &mut at);
+            last = context;
+        }
+        let before = a[..quarter - 1].iter().zip(&b[..quarter - 1]).zip(&c[..quarter - 1]).zip(d);
+        for (((&a, &b), &c), &d) in before.rev() {
+            let contexts = [a, b, c, d].map(usize::from);
+            symbols[contexts[3] * n + next[3]].put(&mut states[3], coded, &mut at);
+            symbols[contexts[2] * n + next[2]].put(&mut states[2], coded, &mut at);
+            symbols[contexts[1] * n + next[1]].put(&mut states[1], coded, &mut at);
+            symbols[contexts[0] * n + next[0]].put(&mut states[0], coded, &mut at);
+            next = contexts;
+        }
+        for j in [3, 2, 1, 0] {
+            symbols[next[j]].put(&mut states[j], coded, &mut at);
+        }
+        states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
+        out.extend_from_slice(&self.coded[at..]);
+    }
+
+    /// Makes room for the largest possible output; returns its end.
+    fn room(&mut self) -> usize {
+        let room = 2 * self.dense.len() + 64; // a symbol takes at most twelve bits
+        if self.coded.len() < room {
+            self.coded.resize(room, 0);
+        }
+        self.coded.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Codecs;
+
+    fn there_and_back(raw: &[u8]) {
+        let (mut compressor, mut out, mut codecs) =
+            (BlockCompressor::new(6), Vec::new(), Codecs::default());
+        for kind in [CompressionHint::Statistical, CompressionHint::Repeating, CompressionHint::Any] {
+            let (method, data) = compressor.compress(raw, kind, &mut out);
+            let mut back = Vec::new();
+            codecs.inflate(method, data, raw.len(), &mut back).unwrap();
+            assert!(back == raw, "{kind:?} {method:?} of {} bytes", raw.len());
+        }
+    }
+
+    #[test]
+    fn blocks_come_back_whole() {
+        let mut state = 1u32;
+        let mut next = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 16
+        };
+        for n in [0, 1, 23, 24, 25, 26, 27, 28, 100, 1001, 70_000] {
+            there_and_back(&vec![7; n]);
+            there_and_back(&(0..n).map(|_| next() as u8).collect::<Vec<_>>());
+            there_and_back(&(0..n).map(|_| (next() % 40).min(next() % 40) as u8).collect::<Vec<_>>());
+            there_and_back(&(0..n).map(|i| (i / 3 % 5) as u8 * 40).collect::<Vec<_>>());
+            let mut rare = vec![0u8; n];
+            rare.iter_mut().skip(1).step_by(997).for_each(|byte| *byte = next() as u8);
+            there_and_back(&rare);
+        }
+    }
+
+    #[test]
+    fn both_orders_of_rans_are_used() {
+        let mut compressor = BlockCompressor::new(6);
+        let mut out = Vec::new();
+        let alternating: Vec<u8> = (0..4000u32).map(|i| (i * i % 7 + i % 2 * 100) as u8).collect();
+        assert_eq!(compressor.compress(&alternating, CompressionHint::Statistical, &mut out).1[0], 1);
+        let mut state = 1u64;
+        let random: Vec<u8> = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 60) as u8
+        })
+        .take(1000)
+        .collect();
+        assert_eq!(compressor.compress(&random, CompressionHint::Statistical, &mut out).1[0], 0);
+    }
+}
