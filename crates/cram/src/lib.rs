@@ -14,8 +14,6 @@ mod container;
 mod decode;
 mod encode;
 mod encoding;
-mod flags;
-mod index;
 mod num;
 mod reader;
 mod scheme;
@@ -23,10 +21,9 @@ mod scheme;
 mod tests;
 
 pub use bases::{Cache, References, md5};
-pub use container::{EOF, ends_well, header_container};
+pub use container::{Crai, EOF, ends_well, header_container};
 pub use decode::{DECODER_BYTES, Decoder, Setup};
 pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes};
-pub use index::Crai;
 pub use reader::{Container, Reader};
 
 /// The first bytes of every CRAM file.

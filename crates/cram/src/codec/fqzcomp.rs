@@ -2,7 +2,7 @@
 
 use readmill_record::Result;
 
-use super::models::{Model, RangeDecoder};
+use super::arith::{Model, RangeDecoder};
 use crate::num::{ByteCursor, damaged};
 
 /// One set of parameters.

@@ -4,19 +4,17 @@
 mod arith;
 mod block_codec;
 mod fqzcomp;
-mod frequencies;
-mod models;
+mod general;
 mod names;
 mod nx16;
 mod pack;
 pub(super) mod rans;
-mod whole;
 
 use readmill_record::Result;
 
 use crate::num::damaged;
 pub use block_codec::{BlockCompressor, CompressionHint};
-use whole::{BZIP2, read_all};
+use general::BZIP2;
 
 /// The compression method of a block, by its number in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +58,6 @@ impl Method {
     }
 }
 
-/// The most KiB that LZMA may take: its highest level needs 65 MiB.
-const MOST_DICTIONARY: u32 = 80 << 10;
-
 /// The most bytes that uncompressing `data` to `size` bytes takes besides these. Memory that is kept from block to
 /// block belongs to the decoder.
 pub fn scratch(method: Method, data: &[u8], size: usize) -> usize {
@@ -82,7 +77,7 @@ pub fn scratch(method: Method, data: &[u8], size: usize) -> usize {
 /// Uncompresses blocks, one for each thread.
 #[derive(Default)]
 pub struct Codecs {
-    gzip: Option<libdeflater::Decompressor>,
+    gzip: general::Gunzip,
     rans: rans::Decoder,
 }
 
@@ -97,12 +92,9 @@ impl Codecs {
     ) -> Result<()> {
         match method {
             Method::Raw => out.extend_from_slice(data),
-            Method::Gzip => self.gunzip(data, size, out)?,
-            Method::Bzip2 => read_all(bzip2::read::MultiBzDecoder::new(data), size, out)?,
-            Method::Lzma => {
-                let reader = lzma_rust2::XzReader::new_mem_limit(data, true, MOST_DICTIONARY);
-                read_all(reader, size, out)?;
-            }
+            Method::Gzip => self.gzip.inflate(data, size, out)?,
+            Method::Bzip2 => general::bunzip2(data, size, out)?,
+            Method::Lzma => general::unxz(data, size, out)?,
             _ if size == 0 => {}
             Method::Rans4x8 => self.rans.decode(data, size, out)?,
             Method::RansNx16 => nx16::decode(data, size, out)?,
@@ -111,15 +103,5 @@ impl Codecs {
             Method::Names => names::decode(data, size, out)?,
         }
         Ok(())
-    }
-
-    fn gunzip(&mut self, data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
-        out.resize(size, 0);
-        let gzip = self.gzip.get_or_insert_with(libdeflater::Decompressor::new);
-        if gzip.gzip_decompress(data, out) == Ok(size) {
-            return Ok(());
-        }
-        out.clear(); // several members, or a wrong size
-        read_all(flate2::read::MultiGzDecoder::new(data), size, out)
     }
 }

@@ -3,8 +3,8 @@
 use readmill_record::{Flags, Result, edit};
 
 use super::parts::Fixed;
-use crate::flags::{MATE_REVERSE, MATE_UNMAPPED};
 use crate::num::damaged;
+use crate::scheme::{MATE_REVERSE, MATE_UNMAPPED};
 
 /// The stored data about a record's mate.
 #[derive(Clone, Copy)]

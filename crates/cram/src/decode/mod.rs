@@ -1,14 +1,10 @@
 //! Decodes a container to raw BAM records.
 
-mod bam;
-mod building;
 mod features;
 mod mates;
 mod parts;
 mod record;
-mod setup;
 mod slice;
-mod slice_reference;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +21,7 @@ use crate::num::{ByteCursor, damaged};
 use crate::reader::{Container, Sizes, too_much};
 use crate::scheme::Scheme;
 use mates::Noted;
-pub use setup::Setup;
+pub use parts::Setup;
 
 /// Bytes of blocks and of notes on records that are kept for the next container.
 const MOST_KEPT: usize = 1 << 20;
@@ -169,7 +165,7 @@ impl Decoder {
             series: &series,
             lines: &lines,
             streams: &mut self.streams,
-            bases: slice_reference::SliceReference::new(&slice, scheme, &mut self.bases, &self.embedded),
+            bases: slice::SliceReference::new(&slice, scheme, &mut self.bases, &self.embedded),
             scratch: &mut self.scratch,
             last_pos: i64::from(slice.start),
             most: 0,

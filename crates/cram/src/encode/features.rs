@@ -2,8 +2,7 @@
 
 use readmill_record::{RecordRef, Result};
 
-use super::series::cannot_hold;
-use super::series::{Columns, substitution};
+use super::series::{Columns, cannot_hold, substitution};
 use crate::bases::Bases;
 use crate::scheme::Series;
 

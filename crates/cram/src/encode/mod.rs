@@ -7,7 +7,6 @@ mod features;
 mod mates;
 mod record;
 mod series;
-mod tags;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,8 +20,7 @@ use crate::Version;
 use crate::bases::{Bases, References};
 use crate::block::{self, ContentType};
 use crate::codec::{BlockCompressor, Method};
-use crate::container::{ContainerHeader, long};
-use crate::index::Entry;
+use crate::container::{ContainerHeader, Entry, long};
 use crate::num::put_itf8;
 use series::Columns;
 
