@@ -122,7 +122,7 @@ fn read_file(path: &Path, header: &Header, gather: &mut Gather, ledger: &Ledger)
     Ok(found)
 }
 
-/// Sites under construction. Nothing else may append to the spill until they are complete.
+/// Collects sites one by one, instead of reading them from a file. Nothing else may append to the spill until they are complete.
 pub struct SiteCollector {
     gather: Gather,
     spill: Arc<Spill>,
