@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use readmill_format::bam;
 use readmill_format::chain::{ChunkLinker, Opened};
-use readmill_format::source::{self, Claim, Opener};
+use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, Error, Header, RecordRef, Stamp, edit, tag};
 
 use crate::{MOST, accessors, expect_refusal, sam, seeds};
@@ -128,7 +128,7 @@ fn read(bytes: &[u8], cut: usize, header: &Header, opener: &mut Opener) -> (Vec<
             None => link.finish(spare),
         };
         let mut batch = linked.batch;
-        if let Err(error) = source::check(&batch, linked.first, header.n_ref()) {
+        if let Err(error) = batch.check(linked.first, header.n_ref()) {
             expect_refusal(&error);
             // Records before the bad one, some of which may have come in chunks before it.
             let good = error.place.record.unwrap_or(0).saturating_sub(1 + linked.first);

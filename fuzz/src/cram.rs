@@ -6,13 +6,13 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
-use readmill_format::chain::{ChunkLinker, Opened};
-use readmill_format::cram::{
+use readmill_cram::{
     Cache, Container, Decoder, EOF, Encoder, EncoderOptions, MAGIC, Reader, References, Setup, Version,
     header_container,
 };
+use readmill_format::chain::{ChunkLinker, Opened};
 use readmill_format::reference::{Reference, ReferenceFiles};
-use readmill_format::{sam, source};
+use readmill_format::sam;
 use readmill_record::{Batch, Error, Header, Ledger, RecordRef, Result, Stamp};
 
 use crate::reference::in_memory;
@@ -102,7 +102,7 @@ impl State {
                 }
                 None => link.finish(Batch::default()),
             };
-            source::check(&linked.batch, linked.first, n_ref)?;
+            linked.batch.check(linked.first, n_ref)?;
             linked.batch.records().try_for_each(|(stamp, record)| all.push(record.raw(), stamp))?;
             linked.fault.map_or(Ok(()), Err)?;
             if ended {

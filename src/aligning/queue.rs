@@ -8,7 +8,7 @@ use readmill_align::{Model, Seeded};
 use readmill_fastq::TakenBatch;
 use readmill_filters::adapter::FoundIn;
 use readmill_format::chain::Opened;
-use readmill_format::source::Claim;
+use readmill_input::Claim;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
 /// Records of a file that are to become reads.

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use readmill_cram as cram;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Opened};
-use readmill_format::cram;
-use readmill_format::source::{Claim, OpenOptions, Opener, Source};
+use readmill_input::{Claim, OpenOptions, Opener, Source};
 use readmill_record::header::{Fate, IdRenames, Renames};
 use readmill_record::tag::{self, Fields};
 use readmill_record::{Batch, Error, Flags, Header, Limit, Read, ReadBatch, RecordRef, Result};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use readmill_align::Aligner;
 use readmill_format::chain::Opened;
-use readmill_format::source::{Claim, Opener};
+use readmill_input::{Claim, Opener};
 use readmill_record::{Batch, RecordRef, Result, edit, tag};
 
 use super::lanes::Lanes;

@@ -8,9 +8,10 @@ use readmill::limit;
 use readmill::plan::{
     self, CramStyle, FAST_LEVEL, Format, Index, MOST_PARTS, Output, Resources, Steps, Verbosity,
 };
+use readmill_cram::Cache;
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
-use readmill_format::cram::{Cache, Fasta};
+use readmill_format::reference::Fasta;
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_record::Result;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use readmill::compare::{self, Comparison};
-use readmill_format::cram::Fasta;
+use readmill_format::reference::Fasta;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Flags, Result};
 

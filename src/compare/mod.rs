@@ -27,7 +27,7 @@ mod verdict;
 
 use std::path::PathBuf;
 
-use readmill_format::cram::Fasta;
+use readmill_format::reference::Fasta;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 

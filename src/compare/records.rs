@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use readmill_cram::Cache;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Opened};
-use readmill_format::cram::{Cache, Fasta};
-use readmill_format::source::{self, OpenOptions, Opener, Source};
+use readmill_format::reference::Fasta;
+use readmill_input::{OpenOptions, Opener, Source};
 use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result};
 
 /// Bytes that a line of SAM may take.
@@ -100,7 +101,7 @@ impl RecordFile {
                 self.link.finish(batch)
             }
         };
-        source::check(&linked.batch, linked.first, self.source.header().n_ref())?;
+        linked.batch.check(linked.first, self.source.header().n_ref())?;
         self.ended |= linked.fault.is_some();
         (self.batch, self.fault) = (linked.batch, linked.fault);
         Ok(true)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use readmill_format::cram::{self, Crai, Encoded, EncoderOptions, References};
+use readmill_cram::{self as cram, Crai, Encoded, EncoderOptions, References};
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 

@@ -8,11 +8,12 @@
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
+use readmill_cram as cram;
 use readmill_engine::Pool;
 use readmill_format::bam::index::{Fragment, IndexBuilder, IndexFormat, Scheme};
 use readmill_format::bam::{self, Encoder};
 use readmill_format::bgzf::{self, Codec};
-use readmill_format::{cram, fastq, sam};
+use readmill_format::{fastq, sam};
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
 use super::complete::{CompleteOutput, write_index};

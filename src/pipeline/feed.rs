@@ -6,7 +6,7 @@ use readmill_engine::{Crew, Pool};
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
-use readmill_format::source::{self, Opener};
+use readmill_input::{MAX_CLAIM, Opener};
 use readmill_record::{Batch, Error, Limit, Result, ShareUse, Step};
 
 use crate::aligning::{AlignLink, AlignResult, AlignTask, AlignWorker, Lanes};
@@ -54,7 +54,7 @@ pub struct FeedInput {
 }
 
 /// The most bytes of a buffer that is reused: no more where long reads came.
-const KEPT_BYTES: usize = 3 * source::MAX_CLAIM / 2;
+const KEPT_BYTES: usize = 3 * MAX_CLAIM / 2;
 
 /// Buffers that are reused.
 struct FeedBuffers {
@@ -266,7 +266,7 @@ impl FeedReader {
     ) -> Result<T> {
         let Linked { mut batch, first, number, fault } = stretch.linked;
         let input = &self.shared.inputs[stretch.input];
-        source::check(&batch, number, input.header.n_ref()).map_err(input.named())?;
+        batch.check(number, input.header.n_ref()).map_err(input.named())?;
         fault.map_or(Ok(()), Err).map_err(input.named())?;
         batch.stamp(first);
         let reconciled = match &mut self.reconcile[stretch.input] {

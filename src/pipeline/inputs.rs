@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use readmill_cram as cram;
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Opened};
-use readmill_format::cram;
-pub use readmill_format::source::OpenOptions;
-use readmill_format::source::{self, Claim, Opener, Source};
+pub use readmill_input::OpenOptions;
+use readmill_input::{Claim, MAX_CLAIM, Opener, Source};
 use readmill_record::{Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step};
 
 use crate::aligning::{AlignTask, Lanes};
@@ -171,8 +171,7 @@ impl Inputs {
         // The piece once more, its records, and as many that the link holds back. Pieces of the usual size take less
         // than the batches that will be under way.
         let bytes = claim.read_bytes() + claim.working() + 3 * claim.bound();
-        let charge =
-            ledger.charge("the first reads", bytes.saturating_sub(4 * source::MAX_CLAIM) as u64)?;
+        let charge = ledger.charge("the first reads", bytes.saturating_sub(4 * MAX_CLAIM) as u64)?;
         let batch = open_alone(claim.clone(), &list[*number]);
         Ok(batch.map_or(FirstReads::Damaged, |batch| FirstReads::Read { batch, _charge: charge }))
     }
@@ -249,7 +248,7 @@ fn open_alone(claim: Claim, input: &InputFile) -> Option<Batch> {
     if batch.is_empty() {
         batch = link.finish(Batch::default()).batch; // a piece of a single template
     }
-    source::check(&batch, 0, input.header.n_ref()).ok()?;
+    batch.check(0, input.header.n_ref()).ok()?;
     batch.stamp(0);
     Some(batch)
 }

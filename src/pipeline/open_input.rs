@@ -6,8 +6,8 @@ use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use readmill_format::source::OpenOptions;
-use readmill_format::{cram, ending};
+use readmill_cram as cram;
+use readmill_input::{ENDING, OpenOptions, check_ending};
 use readmill_record::{Error, Result};
 
 use crate::plan::check_index_mark;
@@ -52,7 +52,7 @@ pub fn check_ends(paths: &[PathBuf]) -> Result<()> {
     paths.iter().try_for_each(|path| {
         // A file that cannot be opened is reported when it is opened.
         let Some((start, end)) = ends(path) else { return Ok(()) };
-        ending::check(&start, &end).map_err(|error| error.file(path))
+        check_ending(&start, &end).map_err(|error| error.file(path))
     })
 }
 
@@ -60,7 +60,7 @@ pub fn check_ends(paths: &[PathBuf]) -> Result<()> {
 fn ends(path: &Path) -> Option<(Vec<u8>, Vec<u8>)> {
     let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?.len();
     let file = File::open(path).ok().filter(|_| path.as_os_str() != "-")?;
-    let look = size.min(ending::LOOK as u64);
+    let look = size.min(ENDING as u64);
     let mut start = vec![0; look as usize];
     file.read_exact_at(&mut start, 0).ok()?;
     let mut end = start.clone();

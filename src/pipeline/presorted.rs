@@ -9,7 +9,7 @@
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
-use readmill_format::source::MAX_CLAIM;
+use readmill_input::MAX_CLAIM;
 use readmill_record::{Batch, Error, Header, Limit, RecordRef, Result};
 use readmill_sort::{Cutter, Frames, Framing, Key, Partition, RunSort, Sources, SpilledRun};
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use readmill_engine::Crew;
-use readmill_format::source;
 use readmill_format::spill::Spill;
+use readmill_input::MAX_CLAIM;
 use readmill_record::{Charge, Error, Ledger, Result};
 use readmill_sort as sort;
 use readmill_sort::{Framing, RunSort};
@@ -65,7 +65,7 @@ impl SortContext {
 
     /// Returns the memory use at which reads are flushed: the rest must suffice for reading meanwhile.
     pub fn flush_threshold(&self) -> u64 {
-        let pieces = self.crew.in_flight as u64 * self.room_for_bytes(source::MAX_CLAIM as u64);
+        let pieces = self.crew.in_flight as u64 * self.room_for_bytes(MAX_CLAIM as u64);
         self.room - pieces.max(self.room / 8).min(self.room / 2)
     }
 }

@@ -1,7 +1,7 @@
 //! Streams reads: pieces in, steps, encoded parts out; no read is kept.
 
 use readmill_engine::{Crew, Pass};
-use readmill_format::source::MAX_CLAIM;
+use readmill_input::MAX_CLAIM;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
 use super::StepCounts;

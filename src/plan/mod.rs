@@ -11,10 +11,12 @@ mod tallies;
 
 use std::path::{Path, PathBuf};
 
+use readmill_cram as cram;
 use readmill_format::bam::index;
 use readmill_format::bgzf::Codec;
+use readmill_format::fastq;
+use readmill_format::reference::Fasta;
 use readmill_format::spill_codec::SpillCodec;
-use readmill_format::{cram, fastq};
 use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
 use readmill_sort::Order;
@@ -120,7 +122,7 @@ pub struct CramStyle {
     /// Store all bases instead of differences from a reference.
     pub no_reference: bool,
     /// The reference.
-    pub reference: Option<cram::Fasta>,
+    pub reference: Option<Fasta>,
     /// Where bases of contigs lie under their MD5, if there is no reference.
     pub cache: cram::Cache,
 }
@@ -175,7 +177,7 @@ pub struct Resources {
     /// Read a file as often as it is given.
     pub allow_same_input: bool,
     /// The reference, for CRAM.
-    pub reference: Option<cram::Fasta>,
+    pub reference: Option<Fasta>,
     /// Say what the plan is before starting.
     pub explain: bool,
     /// How much to say.

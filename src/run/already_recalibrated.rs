@@ -1,6 +1,6 @@
 //! Detects base qualities that were recalibrated before.
 
-use readmill_format::source::Claim;
+use readmill_input::Claim;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Header, Result, tag};
 

@@ -92,8 +92,11 @@ fn trace(excess: u64) {
     if !TRACED.swap(true, Relaxed) && std::env::var_os("READMILL_AUDIT").is_some_and(|it| it == "trace")
     {
         eprintln!(
-            "{} KiB are allocated beyond what is charged, at\n{}",
+            "{} KiB are allocated beyond what is charged ({} KiB and {} KiB mapped, {} KiB charged), at\n{}",
             excess >> 10,
+            LIVE.load(Relaxed) >> 10,
+            audit::sum_mapped() >> 10,
+            audit::sum_charged() >> 10,
             Backtrace::force_capture()
         );
     }

@@ -10,8 +10,8 @@ use readmill_filters::{
     OptionalFields, Overlap, RenameContigs, ReplaceDictionary, ReplaceReadGroup, Select, Subsample,
     in_read_groups as groups,
 };
-use readmill_format::source::Source;
 use readmill_format::text;
+use readmill_input::Source;
 use readmill_markdup::grouping::Evidence;
 use readmill_record::{Error, Header, Ledger, Limit, Prepaid, Result, Step};
 

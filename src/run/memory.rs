@@ -7,9 +7,9 @@
 use std::sync::Arc;
 
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
+use readmill_cram as cram;
 use readmill_engine::Crew;
 use readmill_filters::tally::Stats;
-use readmill_format::cram;
 use readmill_format::reference::WINDOW_BYTES;
 use readmill_record::{Charge, Error, Ledger, Result, ledger::Name};
 use readmill_sort::{CRAM_PARTITION, Entry};

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use readmill_cram::{Cache, DECODER_BYTES};
 use readmill_engine::Crew;
 use readmill_filters::fix_mates::LoneMates;
 use readmill_format::bam;
-use readmill_format::cram::{Cache, DECODER_BYTES};
 use readmill_format::spill::Spill;
 use readmill_markdup::DuplicateEnds;
 use readmill_record::{Charge, Error, ErrorKind, Header, Limit, Result, Step};

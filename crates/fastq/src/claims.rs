@@ -6,7 +6,7 @@ use readmill_record::{ReadBatch, Result};
 
 use crate::general::MOST_TEXT;
 use crate::layout::{self, Doubt};
-use crate::reach::Reach;
+use crate::ring::Reach;
 use crate::source::{FastqInput, Packing};
 use crate::strict;
 use crate::text::{Position, Text, TextOptions};
@@ -239,8 +239,8 @@ mod tests {
 
     use super::*;
     use crate::BatchLinker;
-    use crate::reach::Supply;
     use crate::ring::Claim;
+    use crate::ring::Supply;
 
     fn file(directory: &tempfile::TempDir, records: usize) -> FastqInput {
         let path = directory.path().join("R.fastq");

@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use readmill_record::{Error, ReadSpan, Result};
 
-use crate::block::TextBlock;
 use crate::line::{fault_of_name, is_graphic, name_and_comment, template_name};
-use crate::text::{Position, Text};
+use crate::text::{Position, Text, TextBlock};
 
 /// The remedy for a file that ends in the middle.
 const TRUNCATED: &str = "the file is truncated: get it again";

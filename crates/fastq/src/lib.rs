@@ -33,19 +33,16 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod batch_linker;
-mod block;
 mod claims;
 mod general;
 mod layout;
 mod line;
-mod reach;
 mod ring;
 mod source;
 mod strict;
 mod structure;
 mod sync;
 mod text;
-mod twins;
 
 pub use batch_linker::BatchLinker;
 pub use claims::{Claims, Layout, Options, TakenBatch};

@@ -230,18 +230,15 @@ impl ChunkLinker {
 
     /// Ends the input: returns the last templates, and an error if a record is cut. Another input may follow.
     pub fn finish(&mut self, mut batch: Batch) -> Linked {
-        batch.clear();
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
         let mut fault = (whole < self.waiting.len()).then(|| {
             Error::input("the file ends inside a record")
                 .record(self.next - self.base + self.lengths.len() as u64)
                 .hint("it is truncated: get it again")
         });
-        if let Err(too_much) = self.put_waiting_first(&mut batch, 0) {
+        if let Err(too_much) = self.release_waiting(&mut batch) {
             fault = Some(too_much);
         }
-        self.waiting.clear();
-        self.lengths.clear();
         let keep = batch.len();
         let linked = self.give(batch, keep, fault);
         self.base = self.next;
@@ -270,11 +267,23 @@ impl ChunkLinker {
         Ok(())
     }
 
+    /// Replaces the content of `batch` by the waiting records.
+    fn release_waiting(&mut self, batch: &mut Batch) -> Result<()> {
+        batch.clear();
+        batch.bytes = std::mem::take(&mut self.waiting);
+        let mut at = 0;
+        for len in self.lengths.drain(..) {
+            batch.spans.push(Span::new(at, len as usize, Stamp::default())?);
+            at += len as usize;
+        }
+        batch.bytes.truncate(at);
+        Ok(())
+    }
+
     fn fail(&mut self, fault: Error, mut batch: Batch) -> Linked {
         let fault = fault.record(self.next - self.base + self.lengths.len() as u64);
-        batch.clear();
         // If they do not fit into a batch, the error is enough: it comes as early as theirs.
-        let _ = self.put_waiting_first(&mut batch, 0);
+        let _ = self.release_waiting(&mut batch);
         let keep = batch.len();
         self.give(batch, keep, Some(fault))
     }

@@ -104,6 +104,18 @@ impl Batch {
         self.spans.iter().map(|&span| (span.stamp, self.record(span)))
     }
 
+    /// Checks every record; the error names the first bad one, counted from `first`.
+    pub fn check(&self, first: u64, n_ref: i32) -> Result<()> {
+        for (i, span) in self.spans.iter().enumerate() {
+            let raw = &self.bytes[span.start as usize..][..span.len as usize];
+            RecordRef::check(raw, n_ref).map_err(|what| {
+                let name = raw.get(36..36 + usize::from(raw[12]).saturating_sub(1)).unwrap_or_default();
+                Error::input(what).record(first + i as u64).qname(name)
+            })?;
+        }
+        Ok(())
+    }
+
     /// Empties the batch and keeps at most `most` bytes of memory for records.
     pub fn clear_to(&mut self, most: usize) {
         self.clear();

@@ -12,7 +12,6 @@
 
 pub mod arena;
 pub mod batch;
-mod changes;
 pub mod cigar;
 pub mod edit;
 pub mod error;
@@ -29,7 +28,6 @@ pub mod view;
 
 pub use arena::{Arena, Sealed};
 pub use batch::{Batch, Span, Stamp};
-pub use changes::{Changes, Tags};
 pub use cigar::Cigar;
 pub use error::{Error, ErrorContext, ErrorKind, Result};
 pub use flags::Flags;
@@ -38,5 +36,5 @@ pub use ledger::{Charge, Ledger, ShareUse};
 pub use limit::Limit;
 pub use read_batch::{Read, ReadBatch, ReadSpan};
 pub use room::{Prepaid, make_room};
-pub use step::{Step, Tally};
+pub use step::{Changes, Step, Tags, Tally};
 pub use view::RecordRef;

@@ -15,7 +15,7 @@ use clap::Args;
 use readmill::allocator::Heaps;
 use readmill::plan::{self, Aligning, Lane};
 use readmill::{Plan, memory};
-use readmill_format::cram::Fasta;
+use readmill_format::reference::Fasta;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Result};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
-use readmill_format::source::{OpenOptions, Opener, Source};
+use readmill_input::{OpenOptions, Opener, Source};
 use readmill_record::{Batch, Limit};
 
 /// A BAM file, its header read.

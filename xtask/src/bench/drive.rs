@@ -18,9 +18,9 @@ use readmill_format::bam::Encoder;
 use readmill_format::bam::index::{IndexBuilder, Scheme};
 use readmill_format::bgzf::{Chunk, Codec};
 use readmill_format::chain::{ChunkLinker, Linked, Opened};
-use readmill_format::source::{self, Opener, Source};
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
+use readmill_input::{MAX_CLAIM, Opener, Source};
 use readmill_record::{Arena, Batch, Charge, Header, Ledger, Limit, RecordRef};
 use readmill_sort as sort;
 use readmill_sort::{
@@ -119,7 +119,7 @@ impl ClockedSort {
 
     /// An arena with room for all that is reserved, and for one piece more than that.
     fn new_arena(&self) -> Result<Arena> {
-        Ok(Arena::new(self.memory.room as usize + 4 * source::MAX_CLAIM)?)
+        Ok(Arena::new(self.memory.room as usize + 4 * MAX_CLAIM)?)
     }
 
     /// Reads everything; returns the number of records, and the phases of reading and of writing runs.
@@ -159,7 +159,7 @@ impl ClockedSort {
                 linked
             });
             let Linked { batch: mut records, first, number, fault } = linked;
-            source::check(&records, number, self.header.n_ref())?;
+            records.check(number, self.header.n_ref())?;
             fault.map_or(Ok(()), Err)?;
             records.stamp(first);
             entries.clear();
@@ -183,7 +183,7 @@ impl ClockedSort {
     /// Whether a run is to be written before reading on: readmill leaves room for what is under way.
     fn is_nearly_full(&self) -> bool {
         let (room, in_flight) = (self.memory.room, self.memory.crew.in_flight as u64);
-        let pieces = 2 * source::MAX_CLAIM as u64 * in_flight; // with what their records cost beside themselves
+        let pieces = 2 * MAX_CLAIM as u64 * in_flight; // with what their records cost beside themselves
         self.charge.bytes() >= room - pieces.max(room / 8).min(room / 2)
     }
 

@@ -7,8 +7,7 @@ use crate::common;
 
 use std::path::Path;
 
-use common::files::{self, PACKINGS, Packing};
-use common::{Random, crew, oracle};
+use common::{PACKINGS, Packing, Random, crew, oracle};
 use std::sync::Arc;
 
 use readmill_fastq::{Claims, FastqInput, Layout, Options};
@@ -155,10 +154,10 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
         // An empty file is neither gzip nor zstd.
         let packing = if text.is_empty() { Packing::Plain } else { packing };
         let path = directory.join(format!("{file}.fastq"));
-        let packed = files::pack(text, packing, &mut random);
+        let packed = common::pack(text, packing, &mut random);
         names.push(path.clone());
         let as_stream = packing == Packing::Pipe || packing != Packing::Plain && random.chance(30);
-        files::input(&path, packed, as_stream, &mut random)
+        common::input(&path, packed, as_stream, &mut random)
     };
     let inputs: Vec<FastqInput> = texts.iter().enumerate().map(&mut open).collect();
     let claims = Arc::new(Claims::open(layout(inputs, segments), options).unwrap());

@@ -1,4 +1,4 @@
-//! Model checks of `src/ring.rs` and `src/reach.rs`: the very same files, compiled against a simulated scheduler (shuttle).
+//! Model checks of `src/ring.rs`: the very same file, compiled against a simulated scheduler (shuttle).
 //!
 //! At every lock and every atomic the scheduler may let another thread go on, without limit: a thread that claims a
 //! block and does not run again until the others are done is among the schedules.
@@ -10,13 +10,10 @@ use shuttle::scheduler::{DfsScheduler, PctScheduler, RandomScheduler, Scheduler}
 use shuttle::sync::{Arc, Mutex};
 use shuttle::{Config, Runner, thread};
 
-#[path = "../../src/reach.rs"]
-mod reach;
 #[path = "../../src/ring.rs"]
 mod ring;
 
-use reach::{Goal, Reach, Supply, reach};
-use ring::{Claim, Ring};
+use ring::{Claim, Goal, Reach, Ring, Supply, reach};
 
 /// Replaces `src/sync.rs`.
 mod sync {

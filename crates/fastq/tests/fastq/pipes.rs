@@ -9,8 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use common::files::{self, Packing};
-use common::{Random, crew, oracle};
+use common::{Packing, Random, crew, oracle};
 use readmill_fastq::{Claims, FastqInput, Layout, Options};
 
 /// More than pipes hold, and several batches.
@@ -32,7 +31,7 @@ fn read(threads: usize, packing: Packing, step: usize) {
     let records = [text(1), text(2)];
     let truth = oracle::read(&[records[0].concat(), records[1].concat()], 2);
     let mut random = Random::new(1);
-    let packed = records.map(|text| files::pack(&text.concat(), packing, &mut random));
+    let packed = records.map(|text| common::pack(&text.concat(), packing, &mut random));
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut pipes: Vec<File> = paths.iter().map(|path| File::create(path).unwrap()).collect();

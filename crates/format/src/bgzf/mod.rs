@@ -4,13 +4,11 @@ pub mod codec;
 pub mod deflate;
 pub mod frame;
 pub mod inflate;
-pub mod reader;
 
 pub use codec::Codec;
 pub use deflate::Deflater;
 pub use frame::{Block, BlockReader, Chunk};
-pub use inflate::Inflater;
-pub use reader::InflateReader;
+pub use inflate::{InflateReader, Inflater};
 
 /// Most bytes a block may hold, compressed or not.
 pub const MAX_BLOCK: usize = 1 << 16;

@@ -9,8 +9,7 @@ use memchr::memmem;
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 
 use super::dictionary::Dictionary;
-use super::place::{self, FeaturePlace};
-use super::vcf;
+use super::lines::{FeaturePlace, number, vcf_contig};
 use crate::text::{self, TextInput};
 
 /// Most bytes of header text.
@@ -54,14 +53,14 @@ pub(super) fn open(
     let (mut charge, mut next) = (ledger.charge("known sites", PIECE as u64)?, 0);
     for line in text.split(|&byte| byte == b'\n') {
         let Some(fields) = line.strip_prefix(b"##contig=<") else { continue };
-        let (Some(name), length) = vcf::contig(fields) else {
+        let (Some(name), length) = vcf_contig(fields) else {
             return Err(Error::input("##contig without ID"));
         };
         make_room(&mut numbers, 1, &mut charge)?;
-        let number = index(fields).unwrap_or(next);
-        numbers.push((number, dictionary.len() as u32));
-        dictionary.push(name, length.and_then(place::number))?;
-        next = next.max(number.saturating_add(1));
+        let own = index(fields).unwrap_or(next);
+        numbers.push((own, dictionary.len() as u32));
+        dictionary.push(name, length.and_then(number))?;
+        next = next.max(own.saturating_add(1));
     }
     numbers.sort_unstable();
     let (path, piece) = (path.to_path_buf(), vec![0; PIECE].into());
@@ -72,7 +71,7 @@ pub(super) fn open(
 fn index(fields: &[u8]) -> Option<u32> {
     let value = &fields[memmem::find(fields, b"IDX=")? + 4..];
     let end = value.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(value.len());
-    place::number(&value[..end])
+    number(&value[..end])
 }
 
 impl BcfReader {

@@ -1,11 +1,12 @@
-//! One thread's view of the reference: the pages used last, as codes of bases.
+//! An open FASTA file, and one thread's view of it: the pages used last, as codes of bases.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_record::{Error, Result};
+use readmill_record::{Charge, Error, Ledger, Result};
 
-use super::bytes::FastaReader;
-use super::open_fasta::{OpenFasta, SAME_REFERENCE};
+use super::bytes::{FastaReader, Layout};
+use super::index::FaiEntry;
 
 /// Bytes of a page. Small, because reads in random order need another page each; but large enough for a pair of
 /// reads in coordinate order to lie in one.
@@ -40,6 +41,26 @@ pub(super) static LETTERS: [u8; 256] = {
     }
     letters
 };
+
+/// The remedy if files belong to different references.
+pub(super) const SAME_REFERENCE: &str = "give the FASTA file to which the reads were aligned";
+
+/// An open FASTA file: the part of a reference that all its readers share.
+pub(super) struct OpenFasta {
+    pub(super) path: PathBuf,
+    pub(super) layout: Layout,
+    pub(super) sequences: Vec<FaiEntry>,
+    pub(super) notes: Vec<String>,
+    /// The charge for the sequences.
+    pub(super) charge: Charge,
+}
+
+impl OpenFasta {
+    /// The ledger that pays for it.
+    pub(super) fn ledger(&self) -> &Ledger {
+        self.charge.ledger()
+    }
+}
 
 /// A key that no page has.
 const NO_PAGE: u64 = u64::MAX;

@@ -6,15 +6,15 @@ use readmill_record::cigar::{SKIP, SOFT_CLIP};
 use readmill_record::{Cigar, Result, error::Error, tag};
 
 /// Bytes of a `CG:B,I` field before its first operator: tag, type, subtype and count.
-pub(crate) const CG_HEAD: usize = 8;
+pub const CG_HEAD: usize = 8;
 
 /// Most operators `n_cigar_op` can count.
-pub(crate) const MAX_STORED: usize = u16::MAX as usize;
+pub const MAX_STORED: usize = u16::MAX as usize;
 
 /// The range in `fields` of the `CG` field that holds the true CIGAR of a record placed on a reference sequence, if
 /// `stored` is a placeholder for it. The conditions are those of htslib's `bam_tag2cigar`, which requires less of
 /// the placeholder than the specification does.
-pub(crate) fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>> {
+pub fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>> {
     if Cigar(stored).ops().next().map(|(op, n)| (op, n as usize)) != Some((SOFT_CLIP, l_seq)) {
         return None;
     }
@@ -26,12 +26,7 @@ pub(crate) fn hidden(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range
 
 /// Moves the CIGAR of a `CG` field to its normal place: `cigar` is the range of the placeholder in `out`,
 /// `fields_at` the start of the optional fields, which extend to the end.
-pub(crate) fn reveal(
-    out: &mut Vec<u8>,
-    cigar: &mut Range<usize>,
-    fields_at: usize,
-    l_seq: usize,
-) -> bool {
+pub fn reveal(out: &mut Vec<u8>, cigar: &mut Range<usize>, fields_at: usize, l_seq: usize) -> bool {
     let Some(found) = hidden(&out[cigar.clone()], l_seq, &out[fields_at..]) else {
         return false;
     };
@@ -42,7 +37,7 @@ pub(crate) fn reveal(
 }
 
 /// Moves a CIGAR that is too long for its normal place to a `CG` field at the end of `out`.
-pub(crate) fn hide(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usize) -> Result<()> {
+pub fn hide(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usize) -> Result<()> {
     let span = Cigar(&out[cigar.clone()]).reference_length();
     if span >= 1 << 28 || l_seq >= 1 << 28 {
         return Err(Error::input(

@@ -1,9 +1,12 @@
-//! A block of sites: the unit of writing, reading and keeping sites.
+//! A block of sites, the unit of writing, reading and keeping sites, and the index of all blocks.
 //!
 //! Sites are sorted and share no base, so a site is two small numbers: bases since the end of the last one, and bases
 //! more than one.
 
-use readmill_record::{Error, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+use readmill_record::{Charge, Error, Result};
 
 use crate::spill::{Extent, Spill};
 
@@ -122,4 +125,23 @@ fn damaged() -> Error {
     let error = std::io::Error::other("the spilled sites came back changed");
     Error::io("reading back what was spilled failed", &error)
         .hint("check the temporary directory's disk")
+}
+
+/// The index that cursors use.
+pub(super) struct SiteIndex {
+    pub spill: Arc<Spill>,
+    pub extent: Extent,
+    /// By contig, then by position.
+    pub blocks: Vec<SiteBlock>,
+    /// The blocks of each contig.
+    pub contigs: Vec<Range<usize>>,
+    pub charge: Charge,
+}
+
+impl SiteIndex {
+    /// Bytes of memory.
+    pub fn memory(&self) -> usize {
+        self.blocks.capacity() * size_of::<SiteBlock>()
+            + self.contigs.capacity() * size_of::<Range<usize>>()
+    }
 }

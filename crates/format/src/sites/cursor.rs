@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use readmill_record::Result;
 
-use super::block::{BLOCK_SITES, Site};
-use super::site_index::SiteIndex;
+use super::block::{BLOCK_SITES, Site, SiteIndex};
 
 /// Number of blocks to keep.
 const SLOTS: usize = 16;

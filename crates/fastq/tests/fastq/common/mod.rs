@@ -2,8 +2,13 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::disallowed_methods)]
 
 pub mod crew;
-pub mod files;
 pub mod oracle;
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use readmill_fastq::FastqInput;
+use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 
 /// A small generator of pseudo-random numbers (xorshift64*).
 #[derive(Clone)]
@@ -30,4 +35,72 @@ impl Random {
     pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    Plain,
+    Pipe,
+    Gzip,
+    Bgzf,
+    Zstd,
+}
+
+pub const PACKINGS: [Packing; 5] =
+    [Packing::Plain, Packing::Pipe, Packing::Gzip, Packing::Bgzf, Packing::Zstd];
+
+/// Delivers a few bytes at a time, as a slow pipe does.
+pub struct Trickle(pub io::Cursor<Vec<u8>>, pub Random);
+
+impl Read for Trickle {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.1.chance(1) {
+            std::thread::yield_now();
+        }
+        let most = self.1.pick(&[1, 7, 100, 5000]);
+        let n = into.len().min(1 + self.1.below(most));
+        self.0.read(&mut into[..n])
+    }
+}
+
+/// The text in pieces of at most some thousand bytes, each packed by itself.
+fn members(text: &[u8], random: &mut Random, most: usize, mut pack: impl FnMut(&[u8])) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.len().min(1 + random.below(most)));
+        pack(piece);
+        rest = after;
+    }
+}
+
+pub fn pack(text: &[u8], packing: Packing, random: &mut Random) -> Vec<u8> {
+    let mut out = Vec::new();
+    match packing {
+        Packing::Plain | Packing::Pipe => out.extend_from_slice(text),
+        Packing::Gzip => members(text, random, 20_000, |piece| {
+            let mut member = flate2::write::GzEncoder::new(&mut out, flate2::Compression::fast());
+            member.write_all(piece).unwrap();
+        }),
+        Packing::Bgzf => {
+            let mut deflater = Deflater::new(Codec::default(), 1);
+            let most = if random.chance(50) { 40 } else { 4000 };
+            members(text, random, most, |piece| deflater.block(piece, &mut out));
+            out.extend_from_slice(&EOF_BLOCK);
+        }
+        Packing::Zstd => members(text, random, 20_000, |piece| {
+            out.extend_from_slice(&zstd::encode_all(piece, 1).unwrap());
+        }),
+    }
+    out
+}
+
+/// The packed text as an input: a file, or a stream.
+pub fn input(path: &Path, packed: Vec<u8>, as_stream: bool, random: &mut Random) -> FastqInput {
+    if as_stream {
+        let seed = random.below(1 << 30) as u64;
+        let trickle = Trickle(io::Cursor::new(packed), Random::new(seed));
+        return FastqInput::Stream(path.to_path_buf(), Box::new(trickle));
+    }
+    std::fs::write(path, packed).unwrap();
+    FastqInput::Path(path.to_path_buf())
 }

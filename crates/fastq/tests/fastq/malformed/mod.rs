@@ -5,8 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
-mod packed;
-mod table;
+mod cases;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -104,19 +103,19 @@ fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &ParseOutcome) {
 #[test]
 fn every_case_has_its_outcome() {
     let mut cases = 0;
-    for (what, text, expected) in table::single() {
+    for (what, text, expected) in cases::single() {
         check(what, Shape::Single, &[text], &expected);
         cases += 1;
     }
-    for (what, one, two, expected) in table::paired() {
+    for (what, one, two, expected) in cases::paired() {
         check(what, Shape::Paired, &[one, two], &expected);
         cases += 1;
     }
-    for (what, text, expected) in table::interleaved() {
+    for (what, text, expected) in cases::interleaved() {
         check(what, Shape::Interleaved, &[text], &expected);
         cases += 1;
     }
-    for (what, bytes, expected) in packed::cases() {
+    for (what, bytes, expected) in cases::packed() {
         check(what, Shape::Single, &[&bytes], &expected);
         cases += 1;
     }

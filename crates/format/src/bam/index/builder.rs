@@ -1,27 +1,32 @@
-//! Builds the index of a whole file, partition by partition.
+//! Builds the index of a whole file, partition by partition, and writes it.
 
-use readmill_record::Header;
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
 
-use super::chunk::Chunk;
-use super::fragment::Fragment;
-use super::reference_index::{self, ReferenceIndex};
-use super::scheme::{MIN_SHIFT, Scheme};
+use noodles_bgzf as bgzf;
+use readmill_record::{Error, Header, Result};
+
+use super::fragment::{Fragment, ReferencePart};
+use super::scheme::{
+    Chunk, IndexFormat, MIN_SHIFT, Scheme, Summary, Windows, first_bin, level, offsets, parent, reach,
+    rebase,
+};
 
 /// The index of a file under construction. For the current reference sequence it holds 24 bytes for each chunk and
 /// 16 for each window of 2^14 bases; for those before it, the bytes of the index file.
 #[derive(Debug)]
 pub struct IndexBuilder {
-    pub(super) scheme: Scheme,
-    pub(super) n_ref: usize,
+    scheme: Scheme,
+    n_ref: usize,
     /// The current reference sequence.
     open: Option<ReferenceIndex>,
     /// The bytes of the index file for the reference sequences before it.
-    pub(super) done: Vec<u8>,
+    done: Vec<u8>,
     /// Number of reference sequences in `done`.
     n_done: usize,
-    pub(super) unplaced: u64,
+    unplaced: u64,
     last: u64,
-    pub(super) unsorted: bool,
+    unsorted: bool,
 }
 
 impl IndexBuilder {
@@ -60,10 +65,10 @@ impl IndexBuilder {
     }
 
     /// Writes the bytes of the index file for all reference sequences before `next`.
-    pub(super) fn close(&mut self, next: usize) {
+    fn close(&mut self, next: usize) {
         if let Some(open) = self.open.take() {
             self.skip_to(open.ref_id);
-            reference_index::append(self.scheme, Some(open), &mut self.done);
+            append_reference(self.scheme, Some(open), &mut self.done);
             self.n_done += 1;
         }
         self.skip_to(next);
@@ -72,7 +77,7 @@ impl IndexBuilder {
     fn skip_to(&mut self, next: usize) {
         for _ in self.n_done..next {
             self.make_room();
-            reference_index::append(self.scheme, None, &mut self.done);
+            append_reference(self.scheme, None, &mut self.done);
         }
         self.n_done = self.n_done.max(next);
         self.make_room();
@@ -104,4 +109,158 @@ impl IndexBuilder {
     pub fn is_sorted(&self) -> bool {
         !self.unsorted
     }
+}
+
+impl IndexBuilder {
+    /// Writes the index file.
+    ///
+    /// # Errors
+    /// The records were not in coordinate order, so that the index would miss some; or writing failed.
+    pub fn write_to(mut self, writer: &mut dyn Write) -> Result<()> {
+        if self.unsorted {
+            let what = "the records are not in coordinate order and cannot be indexed";
+            return Err(Error::input(what).hint("sort the file by coordinate"));
+        }
+        self.close(self.n_ref);
+        self.write(&mut BufWriter::new(writer))
+            .map_err(|error| Error::io("cannot write the index", &error))
+    }
+
+    fn write(&self, writer: &mut dyn Write) -> io::Result<()> {
+        match self.scheme.kind {
+            IndexFormat::Bai => {
+                writer.write_all(b"BAI\x01")?;
+                self.write_references(writer)
+            }
+            IndexFormat::Csi => {
+                let mut packed = bgzf::io::Writer::new(&mut *writer);
+                packed.write_all(b"CSI\x01")?;
+                for number in [u32::from(MIN_SHIFT), u32::from(self.scheme.depth), 0] {
+                    packed.write_all(&number.to_le_bytes())?; // the last number: length of auxiliary data, which BAM does not use
+                }
+                self.write_references(&mut packed)?;
+                packed.finish()?;
+                Ok(())
+            }
+        }?;
+        writer.flush()
+    }
+
+    fn write_references(&self, writer: &mut dyn Write) -> io::Result<()> {
+        writer.write_all(&(self.n_ref as u32).to_le_bytes())?;
+        writer.write_all(&self.done)?;
+        writer.write_all(&self.unplaced.to_le_bytes())
+    }
+}
+
+/// A bin whose chunks span fewer compressed bytes is merged into its parent, as in htslib.
+const MIN_SPAN: u64 = 1 << 16;
+
+/// Bins with their merged chunks.
+type Bins = Vec<(u32, Vec<Chunk>)>;
+
+/// The index of one reference sequence that has records.
+#[derive(Debug)]
+struct ReferenceIndex {
+    ref_id: usize,
+    summary: Summary,
+    /// Chunks by level and then in file order, which is also the order of bins.
+    levels: Vec<Vec<Chunk>>,
+    windows: Windows,
+}
+
+impl ReferenceIndex {
+    fn new(first: &ReferencePart, base: u64, n_levels: usize) -> Self {
+        let begin = rebase(first.summary.begin, base);
+        let summary = Summary { begin, end: begin, mapped: 0, unmapped: 0 };
+        let levels = vec![Vec::new(); n_levels];
+        ReferenceIndex { ref_id: first.ref_id, summary, levels, windows: Windows::default() }
+    }
+
+    fn absorb(&mut self, part: &ReferencePart, (chunks, windows): (&[Chunk], &[(u32, u64)]), base: u64) {
+        self.summary.end = rebase(part.summary.end, base);
+        self.summary.mapped += part.summary.mapped;
+        self.summary.unmapped += part.summary.unmapped;
+        for &(end, offset) in windows {
+            reach(&mut self.windows, usize::MAX, end, rebase(offset, base));
+        }
+        for chunk in chunks {
+            let (chunk, level) = (chunk.rebased(base), &mut self.levels[level(chunk.bin)]);
+            if !level.last_mut().is_some_and(|last| last.merge(chunk)) {
+                level.push(chunk);
+            }
+        }
+    }
+}
+
+/// Appends the entry of a reference sequence, which may have no records.
+fn append_reference(scheme: Scheme, reference: Option<ReferenceIndex>, out: &mut Vec<u8>) {
+    let Some(reference) = reference else {
+        out.extend_from_slice(&0u32.to_le_bytes());
+        if scheme.kind == IndexFormat::Bai {
+            out.extend_from_slice(&0u32.to_le_bytes());
+        }
+        return;
+    };
+    let (bins, offsets, summary) =
+        (bins(reference.levels), offsets(&reference.windows), reference.summary);
+    out.extend_from_slice(&(bins.len() as u32 + 1).to_le_bytes());
+    let start = |bin, offset: u64, chunks: usize, out: &mut Vec<u8>| {
+        out.extend_from_slice(&u32::to_le_bytes(bin));
+        if scheme.kind == IndexFormat::Csi {
+            out.extend_from_slice(&offset.to_le_bytes());
+        }
+        out.extend_from_slice(&(chunks as u32).to_le_bytes());
+    };
+    for (bin, chunks) in &bins {
+        let offset = offsets.get(scheme.first_window(*bin) as usize).copied().unwrap_or(0);
+        start(*bin, offset, chunks.len(), out);
+        for chunk in chunks {
+            out.extend_from_slice(&chunk.begin.to_le_bytes());
+            out.extend_from_slice(&chunk.end.to_le_bytes());
+        }
+    }
+    // The pseudo-bin after the last one.
+    start(first_bin(u32::from(scheme.depth) + 1) + 1, 0, 2, out);
+    for number in [summary.begin, summary.end, summary.mapped, summary.unmapped] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    if scheme.kind == IndexFormat::Bai {
+        out.extend_from_slice(&(offsets.len() as u32).to_le_bytes());
+        offsets.iter().for_each(|offset| out.extend_from_slice(&offset.to_le_bytes()));
+    }
+}
+
+/// Groups chunks by bin and moves small bins into their parents, if these exist: a query reads such blocks anyway,
+/// and the index gets smaller (htslib, `compress_binning`).
+fn bins(levels: Vec<Vec<Chunk>>) -> Bins {
+    let mut given: BTreeMap<u32, Vec<Chunk>> = BTreeMap::new();
+    for chunk in levels.into_iter().flatten() {
+        given.entry(chunk.bin).or_default().push(chunk);
+    }
+    let mut out = Bins::new();
+    while let Some((bin, chunks)) = given.pop_last() {
+        let begin = chunks.iter().map(|chunk| chunk.begin >> 16).min().unwrap_or(0);
+        let end = chunks.iter().map(|chunk| chunk.end >> 16).max().unwrap_or(0);
+        let above = parent(bin).and_then(|parent| given.get_mut(&parent));
+        match above {
+            Some(above) if end - begin < MIN_SPAN => above.extend(chunks),
+            _ => out.push((bin, merged(bin, chunks))),
+        }
+    }
+    out.reverse();
+    out
+}
+
+/// Sorts the chunks of a bin, including those moved into it, and merges those that share a block.
+fn merged(bin: u32, mut chunks: Vec<Chunk>) -> Vec<Chunk> {
+    chunks.sort_unstable_by_key(|chunk| chunk.begin);
+    let mut out: Vec<Chunk> = Vec::with_capacity(chunks.len());
+    for chunk in chunks {
+        let chunk = Chunk { bin, ..chunk };
+        if !out.last_mut().is_some_and(|last| last.merge(chunk)) {
+            out.push(chunk);
+        }
+    }
+    out
 }

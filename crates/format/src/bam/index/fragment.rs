@@ -2,8 +2,7 @@
 
 use readmill_record::RecordRef;
 
-use super::chunk::{Chunk, Summary, reach};
-use super::scheme::{MAX_LEVELS, Scheme, level};
+use super::scheme::{Chunk, MAX_LEVELS, Scheme, Summary, level, reach};
 
 /// The records of one reference sequence in a partition.
 #[derive(Debug)]

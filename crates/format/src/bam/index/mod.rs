@@ -9,13 +9,10 @@
 //! 1.16, bin by bin and chunk by chunk.
 
 mod builder;
-mod chunk;
 mod fragment;
-mod reference_index;
 mod scheme;
 #[cfg(test)]
 mod tests;
-mod write;
 
 pub use builder::IndexBuilder;
 pub use fragment::{Fragment, FragmentBuilder};

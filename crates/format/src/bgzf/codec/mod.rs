@@ -17,16 +17,15 @@
 mod compress;
 #[cfg(feature = "igzip")]
 mod igzip;
-mod zlib;
 
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use libdeflater::{CompressionLvl, Compressor};
 use readmill_record::Error;
 
 pub use compress::Compress;
+use compress::{Libdeflate, Zlib};
 
 /// A library that compresses blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,7 +94,7 @@ impl Codec {
     pub(super) fn compressor(self, own_level: u8) -> Box<dyn Compress> {
         match self {
             Codec::Libdeflate => Box::new(Libdeflate::new(own_level)),
-            Codec::ZlibRs => Box::new(zlib::Zlib::new(own_level)),
+            Codec::ZlibRs => Box::new(Zlib::new(own_level)),
             #[cfg(feature = "igzip")]
             Codec::Igzip => Box::new(igzip::Igzip::new(own_level)),
         }
@@ -122,21 +121,6 @@ impl FromStr for Codec {
         }
         let names: Vec<&str> = Codec::available().iter().map(|codec| codec.name()).collect();
         Err(Error::usage(format!("there is no codec {text:?}; there are {}", names.join(", "))))
-    }
-}
-
-/// libdeflate, which compresses whole buffers only.
-struct Libdeflate(Compressor);
-
-impl Libdeflate {
-    fn new(level: u8) -> Self {
-        Libdeflate(Compressor::new(CompressionLvl::new(i32::from(level)).unwrap_or_default()))
-    }
-}
-
-impl Compress for Libdeflate {
-    fn compress(&mut self, payload: &[u8], out: &mut [u8]) -> Option<usize> {
-        self.0.deflate_compress(payload, out).ok()
     }
 }
 

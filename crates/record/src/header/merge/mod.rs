@@ -14,11 +14,8 @@
 //!
 //! The result depends only on the headers and their order, never on chance.
 
-#[cfg(test)]
-mod any;
 mod dictionary;
 mod groups;
-mod id_renames;
 #[cfg(test)]
 mod tests;
 
@@ -29,9 +26,8 @@ use super::{HEADERS, Header, HeaderLine, HeaderLines};
 use crate::error::Result;
 use crate::ledger::Ledger;
 use dictionary::Dictionary;
+pub use groups::{Fate, IdRenames};
 use groups::{LineKind, has_id};
-
-pub use id_renames::{Fate, IdRenames};
 
 /// A header for several inputs, and the changes that their records need to fit it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

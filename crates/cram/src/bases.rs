@@ -1,0 +1,331 @@
+//! The sources of reference bases: a FASTA file, or files named by the MD5 of their bases.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use md5::{Digest, Md5};
+use readmill_format::reference::{Reference, Window};
+use readmill_record::{Charge, Error, Header, Ledger, Prepaid, Result, make_room};
+
+/// The MD5 of a contig of `reference`, as in @SQ lines.
+pub fn md5(reference: &Reference, contig: u32) -> Result<String> {
+    let length = reference.length(contig);
+    let (mut window, mut md5) = (reference.letters(), Md5::new());
+    for start in (0..length).step_by(1 << 12) {
+        md5.update(window.codes(contig, start, (start + (1 << 12)).min(length))?);
+    }
+    Ok(md5.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Directories with files of bases named by their MD5, as htslib writes them: patterns of REF_CACHE and REF_PATH.
+/// Files are never downloaded: patterns that are URLs are left out.
+#[derive(Clone, Debug, Default)]
+pub struct Cache(Vec<String>);
+
+impl Cache {
+    /// The patterns of the environment's REF_CACHE and REF_PATH.
+    pub fn of_environment() -> Self {
+        let text = |name: &str| std::env::var(name).unwrap_or_default();
+        Self::of(&text("REF_CACHE"), &text("REF_PATH"))
+    }
+
+    /// Whether there is no pattern.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The patterns of `cache`, which is one, and of `path`, a list separated by colons.
+    pub fn of(cache: &str, path: &str) -> Self {
+        let mut patterns: Vec<String> = Vec::new();
+        patterns.extend((!cache.is_empty()).then(|| cache.to_string()));
+        // In a list, a colon that belongs to a URL is doubled, or comes before a slash.
+        let is_scheme =
+            |part: &str| matches!(part.trim_end_matches('\\'), "http" | "https" | "ftp" | "s3");
+        let is_url = |part: &str| part.contains("//") || is_scheme(part);
+        patterns
+            .extend(path.split(':').filter(|part| !part.is_empty() && !is_url(part)).map(String::from));
+        Cache(patterns)
+    }
+
+    /// Finds the file with the bases of that MD5.
+    fn find(&self, md5: &str) -> Option<PathBuf> {
+        self.0.iter().map(|pattern| fill_in(pattern, md5)).find(|path| path.is_file())
+    }
+}
+
+/// Replaces `%s` by `md5`, and `%ns` by its next n characters; appends it to a pattern with neither.
+fn fill_in(pattern: &str, md5: &str) -> PathBuf {
+    let (mut out, mut rest, mut left) = (String::new(), pattern, md5);
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit).count();
+        let end = at + 1 + digits;
+        if rest[end..].starts_with('s') {
+            let n = rest[at + 1..end].parse().unwrap_or(left.len()).min(left.len());
+            out.push_str(&left[..n]);
+            left = &left[n..];
+            rest = &rest[end + 1..];
+        } else {
+            out.push('%');
+            rest = &rest[at + 1..];
+        }
+    }
+    out.push_str(rest);
+    if left.is_empty() { PathBuf::from(out) } else { Path::new(&out).join(left) }
+}
+
+/// A contig of the header, and where its bases can be found.
+#[derive(Clone, Debug)]
+struct Contig {
+    name: Vec<u8>,
+    length: u32,
+    /// Its index in the FASTA file.
+    number: Option<u32>,
+    /// M5 of its @SQ line.
+    md5: Option<String>,
+    /// UR of its @SQ line, if that is a file.
+    file: Option<PathBuf>,
+}
+
+/// The bases of a header's contigs. Clones share them.
+#[derive(Clone, Debug)]
+pub struct References(Arc<SharedReferences>);
+
+#[derive(Debug)]
+struct SharedReferences {
+    fasta: Option<Reference>,
+    /// Why the FASTA file does not belong to the header, if so.
+    unfit: Option<Error>,
+    cache: Cache,
+    contigs: Vec<Contig>,
+    /// The charge for the contigs.
+    charge: Charge,
+}
+
+/// The name of its memory in the ledger.
+const NAME: &str = "contigs of CRAM";
+
+impl SharedReferences {
+    /// Reads the contigs of the header.
+    fn read(
+        header: &Header,
+        numbers: Vec<Option<u32>>,
+        ledger: &Ledger,
+    ) -> Result<(Vec<Contig>, Charge)> {
+        let (mut contigs, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty(NAME)));
+        make_room(&mut contigs, header.references().len(), prepaid.charge())?;
+        let mut numbers = numbers.into_iter();
+        for (contig, line) in header.references().iter().zip(header.lines_of(b"SQ")) {
+            let text = |key: &[u8; 2]| Some(String::from_utf8_lossy(line.get(key)?).into_owned());
+            let file = text(b"UR").and_then(|uri| {
+                let path = uri.strip_prefix("file://").or(uri.strip_prefix("file:")).unwrap_or(&uri);
+                (!path.contains("://")).then(|| PathBuf::from(path))
+            });
+            let (name, length) = (contig.name.clone(), contig.length);
+            let md5 = text(b"M5").map(|md5| md5.to_ascii_lowercase());
+            let md5 = md5.filter(|md5| md5.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            let others =
+                [md5.as_ref().map(String::len), file.as_ref().map(|file| file.as_os_str().len())];
+            [Some(name.len())].into_iter().chain(others).flatten().try_for_each(|n| prepaid.block(n))?;
+            contigs.push(Contig { name, length, number: numbers.next().flatten(), md5, file });
+        }
+        Ok((contigs, prepaid.into_charge()))
+    }
+}
+
+impl References {
+    /// The contigs of `header`, from `fasta` or, without one, from files named by their MD5. A contig may have
+    /// another length in `fasta`, as in htslib: CRAM checks the bases of each slice, and missing bases are an error
+    /// only when they are needed.
+    ///
+    /// # Errors
+    /// The memory of the contigs is not free in `ledger`.
+    pub fn new(
+        header: &Header,
+        fasta: Option<&Reference>,
+        cache: &Cache,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        let n = header.references().len() * size_of::<Option<u32>>();
+        let _numbers = ledger.charge(NAME, n as u64)?;
+        let (numbers, unfit) = match fasta.map(|fasta| fasta.numbers(header)) {
+            Some(Ok(numbers)) => (numbers, None),
+            Some(Err(error)) => (Vec::new(), Some(error)),
+            None => (Vec::new(), None),
+        };
+        let (contigs, charge) = SharedReferences::read(header, numbers, ledger)?;
+        let (fasta, cache) = (fasta.cloned(), cache.clone());
+        Ok(References(Arc::new(SharedReferences { fasta, unfit, cache, contigs, charge })))
+    }
+
+    /// The ledger that pays for the contigs.
+    pub fn ledger(&self) -> &Ledger {
+        self.0.charge.ledger()
+    }
+
+    /// Whether there is a FASTA file.
+    pub fn has_fasta(&self) -> bool {
+        self.0.fasta.is_some()
+    }
+
+    /// Whether the bases of any contig can be found, or there are no contigs.
+    pub fn has_any(&self) -> bool {
+        let mut contigs = self.0.contigs.iter();
+        self.has_fasta() || contigs.len() == 0 || contigs.any(|contig| self.elsewhere(contig).is_ok())
+    }
+
+    /// Number of contigs.
+    pub fn count(&self) -> usize {
+        self.0.contigs.len()
+    }
+
+    /// Length of a contig in the header, in bases.
+    pub fn length(&self, contig: i32) -> i64 {
+        self.0.contigs.get(contig as usize).map_or(0, |contig| i64::from(contig.length))
+    }
+
+    /// Length of a contig in its source, in bases.
+    pub fn known_length(&self, contig: i32) -> i64 {
+        let length = self.length(contig);
+        let number = self.0.contigs.get(contig as usize).and_then(|contig| contig.number);
+        let known = self.0.fasta.as_ref().zip(number).map(|(fasta, number)| fasta.length(number));
+        known.map_or(length, |known| length.min(i64::from(known)))
+    }
+
+    /// Describes a contig whose length differs between FASTA file and header, and counts the others; `None` if all
+    /// are equal.
+    pub fn unequal_lengths(&self) -> Option<String> {
+        let fasta = self.0.fasta.as_ref()?;
+        let length = |contig: &Contig| contig.number.map(|number| fasta.length(number));
+        let differs = |contig: &&Contig| length(contig).is_some_and(|n| n != contig.length);
+        let mut unequal = self.0.contigs.iter().filter(differs);
+        let first = unequal.next()?;
+        let (file, name) = (fasta.path().display(), String::from_utf8_lossy(&first.name));
+        let (known, told) = (length(first).unwrap_or(0), first.length);
+        let others = match unequal.count() {
+            0 => String::new(),
+            n => format!(", and {n} more differ, too"),
+        };
+        Some(format!("{file}: contig {name} has {known} bases here, but {told} in the header{others}"))
+    }
+
+    /// Name of a contig.
+    pub fn name(&self, contig: i32) -> String {
+        let name =
+            self.0.contigs.get(contig as usize).map(|contig| String::from_utf8_lossy(&contig.name));
+        name.map_or_else(|| "?".into(), |name| name.into_owned())
+    }
+
+    /// A reader of bases for one thread.
+    pub fn bases(&self) -> Bases {
+        Bases {
+            references: self.clone(),
+            window: self.0.fasta.as_ref().map(Reference::letters),
+            other: None,
+        }
+    }
+
+    fn missing(&self, contig: &Contig) -> Error {
+        let name = String::from_utf8_lossy(&contig.name);
+        let md5 = contig.md5.as_ref().map_or("no M5".into(), |md5| format!("M5 {md5}"));
+        let hint =
+            "give the FASTA file by --reference, or set REF_CACHE to where the file of that MD5 lies";
+        match &self.0.fasta {
+            Some(fasta) => fasta.lacks(&contig.name),
+            None => {
+                let what =
+                    format!("CRAM needs the bases of contig {name} ({md5}), and there is no reference");
+                Error::input(what).hint(hint)
+            }
+        }
+    }
+
+    /// Finds a file with the bases of a contig if no FASTA file is given.
+    fn elsewhere(&self, contig: &Contig) -> Result<(Window, u32)> {
+        if let Some(file) = contig.md5.as_ref().and_then(|md5| self.0.cache.find(md5)) {
+            let reference = Reference::of_bases(&file, &contig.name, self.0.charge.ledger())?;
+            return Ok((reference.letters(), 0));
+        }
+        if let Some(file) = contig.file.as_ref().filter(|file| is_indexed(file)) {
+            let reference = Reference::open(file, self.0.charge.ledger())?;
+            let number = reference.contigs().position(|(name, _)| name == contig.name);
+            if let Some(number) = number {
+                return Ok((reference.letters(), number as u32));
+            }
+        }
+        Err(self.missing(contig))
+    }
+}
+
+/// Whether a FASTA file has an index, without which it is not used here.
+fn is_indexed(fasta: &Path) -> bool {
+    let mut index = fasta.as_os_str().to_owned();
+    index.push(OsStr::new(".fai"));
+    fasta.is_file() && Path::new(&index).is_file()
+}
+
+/// One thread's reader of bases.
+pub struct Bases {
+    references: References,
+    window: Option<Window>,
+    /// Without a FASTA file, the contig asked for last: its index, its window and its index there.
+    other: Option<(i32, Window, u32)>,
+}
+
+impl Bases {
+    /// The source of the bases.
+    pub fn references(&self) -> &References {
+        &self.references
+    }
+
+    /// The bases of `contig` from `start` to `end` (0-based, half-open), as upper-case letters.
+    #[inline]
+    pub fn get(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
+        let known = self.references.0.contigs.get(contig as usize);
+        let known = known.ok_or_else(|| Error::bug("bases are wanted of a contig that there is not"))?;
+        let Some(number) = known.number else { return self.get_elsewhere(contig, start, end) };
+        let window = self.window.as_mut();
+        let window =
+            window.ok_or_else(|| Error::bug("a contig has a number in a file that there is not"))?;
+        window.codes(number, start, end)
+    }
+
+    fn get_elsewhere(&mut self, contig: i32, start: u32, end: u32) -> Result<&[u8]> {
+        if let Some(error) = &self.references.0.unfit {
+            return Err(error.clone());
+        }
+        let known = &self.references.0.contigs[contig as usize];
+        if self.references.0.fasta.is_some() {
+            return Err(self.references.missing(known));
+        }
+        if self.other.as_ref().is_none_or(|(of, ..)| *of != contig) {
+            self.other = None;
+            let (window, number) = self.references.elsewhere(known)?;
+            self.other = Some((contig, window, number));
+        }
+        match &mut self.other {
+            Some((_, window, number)) => window.codes(*number, start, end),
+            None => Err(Error::bug("a reference was opened and is not there")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_filled_in_as_htslib_does() {
+        let path = |pattern| fill_in(pattern, "0123456789abcdef").display().to_string();
+        assert_eq!(path("/c/%2s/%2s/%s"), "/c/01/23/456789abcdef");
+        assert_eq!(path("/c/%s"), "/c/0123456789abcdef");
+        assert_eq!(path("/c"), "/c/0123456789abcdef");
+    }
+
+    #[test]
+    fn urls_are_left_out() {
+        let path = "/a/%s:http://x.org/%s:https\\://y.org/%s:/b";
+        assert_eq!(Cache::of("/c", path).0, ["/c", "/a/%s", "/b"]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Blocks: the separately compressed parts of a container (CRAM specification 3.1, section 8).
+
+use readmill_record::{Error, Result};
+
+use crate::Version;
+use crate::codec::{self, Codecs, Method};
+use crate::num::{ByteCursor, damaged, put_itf8};
+
+/// The content type of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentType {
+    /// The header of the file.
+    FileHeader,
+    /// The encodings of a container.
+    CompressionHeader,
+    /// The header of a slice.
+    SliceHeader,
+    /// Values of one or more data series, byte by byte.
+    External,
+    /// Values bit by bit.
+    Core,
+}
+
+/// A block of the file, still compressed.
+#[derive(Clone, Copy)]
+pub struct CramBlock<'a> {
+    /// Its content type.
+    pub content: ContentType,
+    /// Its content id.
+    pub id: i32,
+    /// Its uncompressed size in bytes.
+    pub raw_size: usize,
+    method: Method,
+    data: &'a [u8],
+}
+
+impl<'a> CramBlock<'a> {
+    /// Reads the next block; verifies its checksum if the version has one.
+    pub fn read(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
+        let all = cursor.0;
+        let block = Self::outline(cursor)?;
+        if version.major >= 3 {
+            let covered = &all[..all.len() - cursor.0.len()];
+            let stored = cursor.u32()?;
+            if crc32fast::hash(covered) != stored {
+                return Err(damaged("a block does not match its checksum"));
+            }
+        }
+        Ok(block)
+    }
+
+    /// Skips the next block without checking its content.
+    pub fn skip(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
+        let block = Self::outline(cursor)?;
+        if version.major >= 3 {
+            cursor.u32()?;
+        }
+        Ok(block)
+    }
+
+    /// Returns the size in bytes of the block at the start of `bytes`, including its header and checksum; `bytes`
+    /// may end earlier.
+    pub fn stored_size(bytes: &[u8], version: Version) -> Result<usize> {
+        let mut cursor = ByteCursor(bytes);
+        cursor.take(2)?; // method and content
+        cursor.itf8()?;
+        let (size, _raw) = (cursor.count()?, cursor.count()?);
+        let checksum = if version.major >= 3 { 4 } else { 0 };
+        Ok((bytes.len() - cursor.0.len()).saturating_add(size).saturating_add(checksum))
+    }
+
+    fn outline(cursor: &mut ByteCursor<'a>) -> Result<Self> {
+        let method = Method::from_byte(cursor.byte()?)?;
+        let content = match cursor.byte()? {
+            0 => ContentType::FileHeader,
+            1 => ContentType::CompressionHeader,
+            2 => ContentType::SliceHeader,
+            4 => ContentType::External,
+            5 => ContentType::Core,
+            other => return Err(damaged(format!("there is no block content type {other}"))),
+        };
+        let id = cursor.itf8()?;
+        let (size, raw_size) = (cursor.count()?, cursor.count()?);
+        let data = cursor.take(size)?;
+        if method == Method::Raw && size != raw_size {
+            return Err(damaged("the sizes of an uncompressed block differ"));
+        }
+        Ok(CramBlock { content, id, raw_size, method, data })
+    }
+
+    /// The most bytes that uncompressing it takes besides its result.
+    pub fn scratch(&self) -> usize {
+        codec::scratch(self.method, self.data, self.raw_size)
+    }
+
+    /// Replaces `out` by its uncompressed bytes; `out` grows to exactly their number.
+    pub fn inflate(&self, codecs: &mut Codecs, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        if out.capacity() < self.raw_size {
+            *out = Vec::new();
+            out.reserve_exact(self.raw_size);
+        }
+        codecs.inflate(self.method, self.data, self.raw_size, out)?;
+        if out.len() != self.raw_size {
+            return Err(damaged("a block has not the size it claims"));
+        }
+        Ok(())
+    }
+}
+
+/// Converts a length for a block or container; an error if it does not fit into their fields, with room for their
+/// own numbers.
+pub fn fits(length: usize, what: &str) -> Result<i32> {
+    i32::try_from(length).ok().filter(|&length| length < i32::MAX - (1 << 16)).ok_or_else(|| {
+        Error::input(format!("{what} takes more than 2 GiB, which CRAM cannot hold"))
+            .hint("write BAM: -O bam")
+    })
+}
+
+/// Appends a block, whose sizes [fit](fits).
+pub fn write(
+    content: ContentType,
+    id: i32,
+    method: Method,
+    raw_size: usize,
+    data: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let start = out.len();
+    let kind = match content {
+        ContentType::FileHeader => 0,
+        ContentType::CompressionHeader => 1,
+        ContentType::SliceHeader => 2,
+        ContentType::External => 4,
+        ContentType::Core => 5,
+    };
+    out.extend([method as u8, kind]);
+    put_itf8(out, id);
+    put_itf8(out, data.len() as i32);
+    put_itf8(out, raw_size as i32);
+    out.extend_from_slice(data);
+    let checksum = crc32fast::hash(&out[start..]);
+    out.extend_from_slice(&checksum.to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Guards against a former defect: lengths were cut to 32 bits.
+    #[test]
+    fn what_a_block_cannot_hold_is_refused() {
+        assert_eq!(fits(1 << 20, "it").unwrap(), 1 << 20);
+        for length in [i32::MAX as usize, 1 << 31, 1 << 32, (1 << 32) + 5] {
+            let error = fits(length, "it").unwrap_err();
+            assert!(error.to_string().contains("it takes more than 2 GiB"), "{error}");
+        }
+    }
+}

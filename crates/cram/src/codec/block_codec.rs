@@ -1,0 +1,423 @@
+//! Compressing blocks: rANS 4x8 of order 0 and 1, and gzip, whichever is smallest.
+//!
+//! The tables of rANS come after the compressor: the symbols of a block, their frequencies, and their effect on a state.
+
+use libdeflater::{CompressionLvl, Compressor};
+
+use super::Method;
+
+/// Compresses blocks, one for each thread.
+pub struct BlockCompressor {
+    gzip: Compressor,
+    gzipped: Vec<u8>,
+    /// Symbols by their numbers.
+    dense: Vec<u8>,
+    /// Bytes of the states, written from the end.
+    coded: Vec<u8>,
+    /// For each context in turn: the counts of symbols, their frequencies, and their effect on a state.
+    counts: Vec<u32>,
+    frequencies: Vec<u16>,
+    symbols: Vec<Symbol>,
+}
+
+/// The codecs to try on a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompressionHint {
+    /// Bytes without repeats, such as quality scores.
+    Statistical,
+    /// Bytes that repeat earlier ones, such as names.
+    Repeating,
+    /// Not known.
+    Any,
+}
+
+/// Smaller blocks are not compressed.
+const LEAST: usize = 24;
+
+impl BlockCompressor {
+    /// A compressor whose gzip works at `level`, from 1 to 12.
+    pub fn new(level: u8) -> Self {
+        let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
+        BlockCompressor {
+            gzip: Compressor::new(level),
+            gzipped: Vec::new(),
+            dense: Vec::new(),
+            coded: Vec::new(),
+            counts: Vec::new(),
+            frequencies: Vec::new(),
+            symbols: Vec::new(),
+        }
+    }
+
+    /// Compresses `raw` with the codec that makes it smallest; returns the codec and the bytes.
+    pub fn compress<'a>(
+        &'a mut self,
+        raw: &'a [u8],
+        kind: CompressionHint,
+        out: &'a mut Vec<u8>,
+    ) -> (Method, &'a [u8]) {
+        out.clear();
+        if raw.len() < LEAST {
+            return (Method::Raw, raw);
+        }
+        let statistical =
+            if kind == CompressionHint::Repeating { usize::MAX } else { self.rans(raw, out) };
+        let repeating = if kind == CompressionHint::Statistical { usize::MAX } else { self.gzip(raw) };
+        let least = statistical.min(repeating);
+        if least >= raw.len() {
+            (Method::Raw, raw)
+        } else if repeating < statistical {
+            (Method::Gzip, &self.gzipped[..repeating])
+        } else {
+            (Method::Rans4x8, &out[..])
+        }
+    }
+
+    fn gzip(&mut self, raw: &[u8]) -> usize {
+        let bound = self.gzip.gzip_compress_bound(raw.len());
+        if self.gzipped.len() < bound {
+            self.gzipped.resize(bound, 0);
+        }
+        self.gzip.gzip_compress(raw, &mut self.gzipped).unwrap_or(usize::MAX)
+    }
+
+    /// Compresses by rANS, of the order with the smaller estimate; returns the size.
+    fn rans(&mut self, raw: &[u8], out: &mut Vec<u8>) -> usize {
+        let alphabet = Alphabet::of(raw);
+        let n = alphabet.counts.len();
+        self.dense.clear();
+        self.dense.extend(raw.iter().map(|&byte| alphabet.of[byte as usize]));
+        let mut frequencies = vec![0; n];
+        normalise(&alphabet.counts, &mut frequencies);
+        let order_0 = cost(&alphabet.counts, &frequencies);
+        // Tables of this many contexts never pay off.
+        let order_1 = if n * n > 4 * raw.len() { f64::INFINITY } else { self.count_pairs(n) };
+        out.extend([0; 9]);
+        if order_1 < order_0 {
+            out[0] = 1;
+            self.order_1(&alphabet, out);
+        } else {
+            self.order_0(&alphabet, &frequencies, out);
+        }
+        let (stored, size) = ((out.len() - 9) as u32, raw.len() as u32);
+        out[1..5].copy_from_slice(&stored.to_le_bytes());
+        out[5..9].copy_from_slice(&size.to_le_bytes());
+        out.len()
+    }
+
+    fn order_0(&mut self, alphabet: &Alphabet, frequencies: &[u16], out: &mut Vec<u8>) {
+        alphabet.put_frequencies(frequencies, out);
+        let mut table = [Symbol::default(); 256];
+        fill(frequencies, &mut table);
+        let mut at = self.room();
+        let (dense, coded, mut states) = (&self.dense[..], &mut self.coded[..], [LOW; 4]);
+        for (i, &number) in dense.iter().enumerate().skip(dense.len() & !3).rev() {
+            table[number as usize].put(&mut states[i & 3], coded, &mut at);
+        }
+        for four in dense.chunks_exact(4).rev() {
+            table[four[3] as usize].put(&mut states[3], coded, &mut at);
+            table[four[2] as usize].put(&mut states[2], coded, &mut at);
+            table[four[1] as usize].put(&mut states[1], coded, &mut at);
+            table[four[0] as usize].put(&mut states[0], coded, &mut at);
+        }
+        states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
+        out.extend_from_slice(&self.coded[at..]);
+    }
+
+    /// Counts pairs of symbols in each quarter; returns the estimated bytes of the block by order 1.
+    fn count_pairs(&mut self, n: usize) -> f64 {
+        self.counts.clear();
+        self.counts.resize(n * n, 0);
+        let (dense, counts) = (&self.dense[..], &mut self.counts[..]);
+        let quarter = dense.len() / 4;
+        let (a, rest) = dense.split_at(quarter);
+        let (b, rest) = rest.split_at(quarter);
+        let (c, d) = rest.split_at(quarter);
+        let mut last = [0usize; 4];
+        for (((&a, &b), &c), &d) in a.iter().zip(b).zip(c).zip(d) {
+            let now = [a, b, c, d].map(usize::from);
+            for (last, now) in last.iter().zip(now) {
+                counts[last * n + now] += 1;
+            }
+            last = now;
+        }
+        for &now in &d[quarter..] {
+            counts[last[3] * n + usize::from(now)] += 1;
+            last[3] = usize::from(now);
+        }
+        self.frequencies.clear();
+        self.frequencies.resize(n * n, 0);
+        let contexts = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
+        let used = contexts.filter(|(counts, _)| counts.iter().any(|&n| n > 0));
+        used.map(|(counts, frequencies)| {
+            normalise(counts, frequencies);
+            cost(counts, frequencies) + 3.0
+        })
+        .sum()
+    }
+
+    fn order_1(&mut self, alphabet: &Alphabet, out: &mut Vec<u8>) {
+        let n = alphabet.counts.len();
+        let row = |symbol: u8| {
+            let at = usize::from(alphabet.of[symbol as usize]) * n;
+            &self.frequencies[at..at + n]
+        };
+        let used = |symbol: u8| {
+            (symbol == 0 || alphabet.used[symbol as usize]) && row(symbol).iter().any(|&f| f > 0)
+        };
+        put_symbols(used, out, |context, out| alphabet.put_frequencies(row(context), out));
+        self.symbols.clear();
+        self.symbols.resize(n * n, Symbol::default());
+        let rows = self.frequencies.chunks_exact(n).zip(self.symbols.chunks_exact_mut(n));
+        rows.for_each(|(frequencies, symbols)| fill(frequencies, symbols));
+        let mut at = self.room();
+        let (dense, symbols, coded) = (&self.dense[..], &self.symbols[..], &mut self.coded[..]);
+        let (mut states, quarter) = ([LOW; 4], dense.len() / 4);
+        let (a, rest) = dense.split_at(quarter);
+        let (b, rest) = rest.split_at(quarter);
+        let (c, d) = rest.split_at(quarter);
+        // Backwards: a symbol is written when the one before it, its context, is known.
+        let mut next = [a, b, c, &d[..quarter]].map(|part| usize::from(part[quarter - 1]));
+        let mut last = usize::from(d[d.len() - 1]);
+        for &context in d[quarter - 1..d.len() - 1].iter().rev() {
+            let context = usize::from(context);
+            symbols[context * n + last].put(&mut states[3], coded, &mut at);
+            last = context;
+        }
+        let before = a[..quarter - 1].iter().zip(&b[..quarter - 1]).zip(&c[..quarter - 1]).zip(d);
+        for (((&a, &b), &c), &d) in before.rev() {
+            let contexts = [a, b, c, d].map(usize::from);
+            symbols[contexts[3] * n + next[3]].put(&mut states[3], coded, &mut at);
+            symbols[contexts[2] * n + next[2]].put(&mut states[2], coded, &mut at);
+            symbols[contexts[1] * n + next[1]].put(&mut states[1], coded, &mut at);
+            symbols[contexts[0] * n + next[0]].put(&mut states[0], coded, &mut at);
+            next = contexts;
+        }
+        for j in [3, 2, 1, 0] {
+            symbols[next[j]].put(&mut states[j], coded, &mut at);
+        }
+        states.iter().for_each(|state| out.extend_from_slice(&state.to_le_bytes()));
+        out.extend_from_slice(&self.coded[at..]);
+    }
+
+    /// Makes room for the largest possible output; returns its end.
+    fn room(&mut self) -> usize {
+        let room = 2 * self.dense.len() + 64; // a symbol takes at most twelve bits
+        if self.coded.len() < room {
+            self.coded.resize(room, 0);
+        }
+        self.coded.len()
+    }
+}
+
+/// The sum of all frequencies. (4096 less one, as decoders that divide may need.)
+const TOTAL: u32 = 4095;
+
+/// Bits of the sum.
+const BITS: u32 = 12;
+
+/// The smallest value of a state.
+const LOW: u32 = 1 << 23;
+
+/// The effect of a symbol on a state, prepared so that no division is needed.
+#[derive(Clone, Copy, Default)]
+struct Symbol {
+    /// A state of at least this value writes bytes first.
+    most: u32,
+    /// The reciprocal of the frequency, and how far to shift after multiplying.
+    reciprocal: u32,
+    bias: u16,
+    complement: u16,
+    shift: u8,
+}
+
+impl Symbol {
+    /// The entry of a symbol whose range starts at `start` and is `frequency` wide (Giesen's reciprocals, as he
+    /// describes them for rANS: exact for states below 2^31).
+    fn new(start: u32, frequency: u32) -> Self {
+        let most = (LOW >> BITS << 8) * frequency;
+        let complement = ((1 << BITS) - frequency) as u16;
+        if frequency < 2 {
+            let bias = (start + (1 << BITS) - 1) as u16;
+            return Symbol { most, reciprocal: !0, shift: 0, bias, complement };
+        }
+        let shift = 32 - (frequency - 1).leading_zeros();
+        let reciprocal = ((1u64 << (shift + 31)).div_ceil(u64::from(frequency))) as u32;
+        Symbol { most, reciprocal, shift: shift as u8 - 1, bias: start as u16, complement }
+    }
+
+    /// Encodes the symbol into `state`; bytes go before `at`.
+    #[inline(always)]
+    pub fn put(&self, state: &mut u32, out: &mut [u8], at: &mut usize) {
+        let mut x = *state;
+        while x >= self.most {
+            *at -= 1;
+            out[*at] = x as u8;
+            x >>= 8;
+        }
+        let quotient = ((u64::from(x) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;
+        let more = quotient.wrapping_mul(u32::from(self.complement));
+        *state = x.wrapping_add(u32::from(self.bias)).wrapping_add(more);
+    }
+}
+
+/// Scales counts to the sum [`TOTAL`]; none becomes zero that was not.
+fn normalise(counts: &[u32], frequencies: &mut [u16]) {
+    let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
+    let (mut left, mut most) = (TOTAL as i32, 0);
+    for (i, &n) in counts.iter().enumerate() {
+        let share = u64::from(n) * u64::from(TOTAL) / sum.max(1);
+        frequencies[i] = if n > 0 { share.max(1) as u16 } else { 0 };
+        left -= i32::from(frequencies[i]);
+        if frequencies[i] > frequencies[most] {
+            most = i;
+        }
+    }
+    let largest = i32::from(frequencies[most]);
+    if largest + left > 0 {
+        frequencies[most] = (largest + left) as u16;
+        return;
+    }
+    // There are so many rare symbols that the largest cannot pay for them: all large ones do.
+    while left < 0 {
+        for f in frequencies.iter_mut().filter(|f| **f > 1) {
+            if left < 0 {
+                *f -= 1;
+                left += 1;
+            }
+        }
+    }
+}
+
+/// Estimates the bytes of the counted symbols at these frequencies, and of their table.
+fn cost(counts: &[u32], frequencies: &[u16]) -> f64 {
+    let bits = |f: u16| f64::from(BITS) - f64::from(f).log2();
+    let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
+    used.map(|(&n, &f)| f64::from(n) * bits(f) / 8.0 + 2.0).sum()
+}
+
+/// Writes symbols, with run-length encoded neighbours; `each` writes the data of a symbol.
+fn put_symbols(used: impl Fn(u8) -> bool, out: &mut Vec<u8>, mut each: impl FnMut(u8, &mut Vec<u8>)) {
+    let mut run = 0;
+    for symbol in (0..=255u8).filter(|&symbol| used(symbol)) {
+        if run > 0 {
+            run -= 1;
+        } else {
+            out.push(symbol);
+            if symbol > 0 && used(symbol - 1) {
+                run = (symbol..=255).skip(1).take_while(|&next| used(next)).count();
+                out.push(run as u8);
+            }
+        }
+        each(symbol, out);
+    }
+    out.push(0);
+}
+
+/// The symbols of a block, numbered without gaps. Zero is always among them: contexts begin with it.
+struct Alphabet {
+    /// Number of each symbol.
+    pub of: [u8; 256],
+    pub used: [bool; 256],
+    /// The count of each symbol.
+    pub counts: Vec<u32>,
+}
+
+impl Alphabet {
+    pub fn of(raw: &[u8]) -> Self {
+        let mut four = [[0u32; 256]; 4]; // four tables, so that no count waits for the one before it
+        let mut chunks = raw.chunks_exact(4);
+        for chunk in &mut chunks {
+            for (counts, &byte) in four.iter_mut().zip(chunk) {
+                counts[byte as usize] += 1;
+            }
+        }
+        chunks.remainder().iter().for_each(|&byte| four[0][byte as usize] += 1);
+        let mut alphabet = Alphabet { of: [0; 256], used: [false; 256], counts: Vec::new() };
+        for symbol in 0..256 {
+            let count = four.iter().map(|counts| counts[symbol]).sum();
+            alphabet.used[symbol] = count > 0;
+            if count > 0 || symbol == 0 {
+                alphabet.of[symbol] = alphabet.counts.len() as u8;
+                alphabet.counts.push(count);
+            }
+        }
+        alphabet
+    }
+
+    /// Writes the frequencies of one context.
+    pub fn put_frequencies(&self, frequencies: &[u16], out: &mut Vec<u8>) {
+        let of = |symbol: u8| frequencies[usize::from(self.of[symbol as usize])];
+        put_symbols(
+            |symbol| self.used[symbol as usize] && of(symbol) > 0,
+            out,
+            |symbol, out| {
+                let f = of(symbol);
+                if f >= 0x80 {
+                    out.push((f >> 8) as u8 | 0x80);
+                }
+                out.push(f as u8);
+            },
+        );
+    }
+}
+
+/// Fills in the symbols of one context.
+fn fill(frequencies: &[u16], symbols: &mut [Symbol]) {
+    let mut start = 0;
+    for (symbol, &f) in symbols.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
+        *symbol = Symbol::new(start, u32::from(f));
+        start += u32::from(f);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Codecs;
+
+    fn there_and_back(raw: &[u8]) {
+        let (mut compressor, mut out, mut codecs) =
+            (BlockCompressor::new(6), Vec::new(), Codecs::default());
+        for kind in [CompressionHint::Statistical, CompressionHint::Repeating, CompressionHint::Any] {
+            let (method, data) = compressor.compress(raw, kind, &mut out);
+            let mut back = Vec::new();
+            codecs.inflate(method, data, raw.len(), &mut back).unwrap();
+            assert!(back == raw, "{kind:?} {method:?} of {} bytes", raw.len());
+        }
+    }
+
+    #[test]
+    fn blocks_come_back_whole() {
+        let mut state = 1u32;
+        let mut next = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 16
+        };
+        for n in [0, 1, 23, 24, 25, 26, 27, 28, 100, 1001, 70_000] {
+            there_and_back(&vec![7; n]);
+            there_and_back(&(0..n).map(|_| next() as u8).collect::<Vec<_>>());
+            there_and_back(&(0..n).map(|_| (next() % 40).min(next() % 40) as u8).collect::<Vec<_>>());
+            there_and_back(&(0..n).map(|i| (i / 3 % 5) as u8 * 40).collect::<Vec<_>>());
+            let mut rare = vec![0u8; n];
+            rare.iter_mut().skip(1).step_by(997).for_each(|byte| *byte = next() as u8);
+            there_and_back(&rare);
+        }
+    }
+
+    #[test]
+    fn both_orders_of_rans_are_used() {
+        let mut compressor = BlockCompressor::new(6);
+        let mut out = Vec::new();
+        let alternating: Vec<u8> = (0..4000u32).map(|i| (i * i % 7 + i % 2 * 100) as u8).collect();
+        assert_eq!(compressor.compress(&alternating, CompressionHint::Statistical, &mut out).1[0], 1);
+        let mut state = 1u64;
+        let random: Vec<u8> = std::iter::repeat_with(|| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 60) as u8
+        })
+        .take(1000)
+        .collect();
+        assert_eq!(compressor.compress(&random, CompressionHint::Statistical, &mut out).1[0], 0);
+    }
+}

@@ -1,0 +1,301 @@
+//! The tokeniser of read names (CRAM codecs specification 3.1, section 6). Decoding.
+
+use std::ops::Range;
+
+use readmill_record::{Error, Result};
+
+use super::{arith, nx16};
+use crate::num::{ByteCursor, damaged, short};
+
+const TYPE: usize = 0;
+const STRING: u8 = 1;
+const CHAR: u8 = 2;
+const DIGITS0: u8 = 3;
+const LENGTH: usize = 4;
+const DUPLICATE: u8 = 5;
+const DIGITS: u8 = 7;
+const DELTA: u8 = 8;
+const DELTA0: u8 = 9;
+const MATCH: u8 = 10;
+const NOP: u8 = 11;
+
+/// Most tokens of a name.
+const MOST: usize = 128;
+
+/// The value of a token, for names that refer to it: eight bytes, because there are many of them.
+#[derive(Clone, Copy)]
+enum Token {
+    Nothing,
+    Char(u8),
+    /// Start in the output, and length.
+    String(u32, u16),
+    Digits(u32),
+    /// With leading zeros up to that length.
+    Digits0(u32, u8),
+}
+
+/// The most bytes that [`decode`] takes besides its output: the streams of all tokens, the tokens themselves, and
+/// the start of each name. Each token except the last of a name comes from one of its bytes.
+pub fn scratch(data: &[u8], size: usize) -> usize {
+    let mut cursor = ByteCursor(data);
+    let names =
+        cursor.take(8).map_or(0, |head| u32::from_le_bytes([head[4], head[5], head[6], head[7]]));
+    let names = (names as usize).min(size);
+    let token = size_of::<Token>() + size_of::<u8>() + 4; // itself, its type, and its value
+    let stream = 4 * names + size;
+    token * (size + names)
+        + names * (size_of::<DecodedName>() + 4)
+        + nx16::scratch(&[STRIPE_OF_ANY], stream)
+        + (64 << 10)
+}
+
+/// Flags of a stream with the largest scratch memory.
+const STRIPE_OF_ANY: u8 = super::pack::STRIPE;
+
+/// The streams of one token position.
+#[derive(Clone, Default)]
+struct Position {
+    streams: [TokenStream; 13],
+}
+
+#[derive(Clone, Default)]
+struct TokenStream {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl TokenStream {
+    fn byte(&mut self) -> Result<u8> {
+        let byte = *self.bytes.get(self.at).ok_or_else(short)?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn number(&mut self) -> Result<u32> {
+        let four =
+            self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<4>()).ok_or_else(short)?;
+        self.at += 4;
+        Ok(u32::from_le_bytes(*four))
+    }
+}
+
+/// Reads all streams; `size` bounds each, and `most` all of them together.
+fn streams(
+    cursor: &mut ByteCursor<'_>,
+    names: usize,
+    by_arith: bool,
+    size: usize,
+    most: usize,
+) -> Result<Vec<Position>> {
+    let (mut positions, mut sum): (Vec<Position>, usize) = (Vec::new(), 0);
+    while !cursor.0.is_empty() {
+        let head = cursor.byte()?;
+        let kind = usize::from(head & 63);
+        if kind > 12 {
+            return Err(damaged("there is no such token of a name"));
+        }
+        if head & 128 != 0 {
+            positions.push(Position::default());
+            if positions.len() > MOST {
+                return Err(damaged("a name has too many tokens"));
+            }
+            if kind != TYPE && names > 0 {
+                sum += names;
+                if sum > most {
+                    return Err(too_many());
+                }
+                let mut bytes = vec![MATCH; names];
+                bytes[0] = kind as u8;
+                positions[..].last_mut().ok_or_else(short)?.streams[TYPE].bytes = bytes;
+            }
+        }
+        let bytes = if head & 64 != 0 {
+            let (at, kind) = (usize::from(cursor.byte()?), usize::from(cursor.byte()?));
+            let other = positions.get(at).and_then(|position| position.streams.get(kind));
+            other.ok_or_else(|| damaged("a token repeats one that there is not"))?.bytes.clone()
+        } else {
+            let stored = cursor.uint7()? as usize;
+            let (data, mut bytes) = (cursor.take(stored)?, Vec::new());
+            // A token takes at most four bytes, and there are at most as many as names.
+            let most = 4 * names + size;
+            if by_arith {
+                arith::decode(data, most, &mut bytes)?
+            } else {
+                nx16::decode(data, most, &mut bytes)?
+            }
+            bytes
+        };
+        sum += bytes.len();
+        if sum > most {
+            return Err(too_many());
+        }
+        let last = positions.last_mut().ok_or_else(|| damaged("the names have no first token"))?;
+        last.streams[kind] = TokenStream { bytes, at: 0 };
+    }
+    Ok(positions)
+}
+
+/// The error for names with more tokens than their bytes can make.
+fn too_many() -> Error {
+    damaged("the names are larger than they claim")
+}
+
+/// Names decoded so far.
+struct NameDecoder {
+    positions: Vec<Position>,
+    /// Tokens of names; a name that repeats another has none of its own.
+    tokens: Vec<Token>,
+    done: Vec<DecodedName>,
+}
+
+/// A decoded name: the start of its tokens, their number, and the start of its text.
+#[derive(Clone, Copy)]
+struct DecodedName {
+    tokens: u32,
+    n: u32,
+    text: u32,
+}
+
+impl DecodedName {
+    fn tokens(self) -> Range<usize> {
+        self.tokens as usize..(self.tokens + self.n) as usize
+    }
+}
+
+impl NameDecoder {
+    fn next(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let first = self.positions.first_mut().ok_or_else(short)?;
+        let kind = first.streams[TYPE].byte()?;
+        let distance = first.streams.get_mut(usize::from(kind)).ok_or_else(short)?.number()? as usize;
+        let number = self.done.len();
+        let before = number.checked_sub(distance);
+        let before = before.ok_or_else(|| damaged("a name refers to one before the first"))?;
+        let (tokens, text) = (self.tokens.len(), out.len());
+        let other = self.done.get(before).copied();
+        if kind == DUPLICATE {
+            let other = other.ok_or_else(|| damaged("a name repeats itself"))?;
+            let at = other.text as usize;
+            let end = at + out[at..].iter().position(|&byte| byte == 0).ok_or_else(short)?;
+            out.extend_from_within(at..=end);
+            self.done.push(DecodedName { text: text as u32, ..other });
+            return Ok(());
+        }
+        for position in 1.. {
+            let last =
+                other.and_then(|other| self.tokens.get(other.tokens())?.get(position - 1).copied());
+            let Some(position) = self.positions.get_mut(position) else { break };
+            let Some(token) = position.token(last, out)? else { break };
+            if self.tokens.len() == self.tokens.capacity() {
+                return Err(too_many());
+            }
+            self.tokens.push(token);
+        }
+        out.push(0);
+        let n = (self.tokens.len() - tokens) as u32;
+        self.done.push(DecodedName { tokens: tokens as u32, n, text: text as u32 });
+        Ok(())
+    }
+}
+
+impl Position {
+    /// Decodes the next token, where the name referred to has `last`; `None` at the end of the name.
+    fn token(&mut self, last: Option<Token>, out: &mut Vec<u8>) -> Result<Option<Token>> {
+        let wrong = || damaged("a name differs from what there is not");
+        let kind = self.streams[TYPE].byte()?;
+        let stream = |kind: u8| usize::from(kind);
+        let token = match kind {
+            CHAR => Token::Char(self.streams[stream(CHAR)].byte()?),
+            STRING => {
+                let strings = &mut self.streams[stream(STRING)];
+                let rest = strings.bytes.get(strings.at..).unwrap_or_default();
+                let length = memchr::memchr(0, rest).ok_or_else(short)?;
+                let token = string(out.len(), length)?;
+                out.extend_from_slice(&rest[..length]);
+                strings.at += length + 1;
+                return Ok(Some(token));
+            }
+            DIGITS => Token::Digits(self.streams[stream(DIGITS)].number()?),
+            DIGITS0 => {
+                let length = self.streams[LENGTH].byte()?;
+                Token::Digits0(self.streams[stream(DIGITS0)].number()?, length)
+            }
+            DELTA => match last.ok_or_else(wrong)? {
+                Token::Digits(n) => {
+                    Token::Digits(n.wrapping_add(self.streams[stream(DELTA)].byte()?.into()))
+                }
+                _ => return Err(wrong()),
+            },
+            DELTA0 => match last.ok_or_else(wrong)? {
+                Token::Digits0(n, length) => {
+                    Token::Digits0(n.wrapping_add(self.streams[stream(DELTA0)].byte()?.into()), length)
+                }
+                _ => return Err(wrong()),
+            },
+            MATCH => match last.ok_or_else(wrong)? {
+                Token::Nothing => return Err(wrong()),
+                Token::String(from, length) => {
+                    let (from, length) = (from as usize, usize::from(length));
+                    let token = string(out.len(), length)?;
+                    out.extend_from_within(from..from + length);
+                    return Ok(Some(token));
+                }
+                other => other,
+            },
+            NOP => Token::Nothing,
+            _ => return Ok(None),
+        };
+        match token {
+            Token::Char(c) => out.push(c),
+            Token::Digits(n) => put_number(n, 1, out),
+            Token::Digits0(n, length) => put_number(n, usize::from(length), out),
+            Token::Nothing | Token::String(..) => {}
+        }
+        Ok(Some(token))
+    }
+}
+
+/// A string of `length` bytes that begins at `start`.
+fn string(start: usize, length: usize) -> Result<Token> {
+    let token = u32::try_from(start).ok().zip(u16::try_from(length).ok());
+    token.map(|(start, length)| Token::String(start, length)).ok_or_else(too_many)
+}
+
+/// Appends a number, with leading zeros up to `length` digits.
+fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
+    let (mut digits, mut at) = ([b'0'; 10], 10);
+    while n > 0 {
+        at -= 1;
+        digits[at] += (n % 10) as u8;
+        n /= 10;
+    }
+    let written = 10 - at;
+    out.resize(out.len() + length.saturating_sub(written), b'0');
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Decodes `data` and appends the names to `out`, `size` bytes, each ended by a zero.
+pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+    let mut cursor = ByteCursor(data);
+    let (stored, names) = (cursor.u32()? as usize, cursor.u32()? as usize);
+    let by_arith = cursor.byte()? != 0;
+    if stored != size || names > size {
+        return Err(damaged("the names have not the size they claim"));
+    }
+    let positions =
+        streams(&mut cursor, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;
+    // A token for each byte, and the end of each name, unless names repeat others; at most as many as there are
+    // types.
+    let types = positions.iter().skip(1).map(|position| position.streams[TYPE].bytes.len());
+    let tokens = types.sum::<usize>().min(size + names);
+    let mut all =
+        NameDecoder { positions, tokens: Vec::with_capacity(tokens), done: Vec::with_capacity(names) };
+    out.reserve_exact(size);
+    let start = out.len();
+    for _ in 0..names {
+        all.next(out)?;
+        if out.len() - start > size {
+            return Err(too_many());
+        }
+    }
+    Ok(())
+}

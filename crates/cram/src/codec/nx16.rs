@@ -1,0 +1,277 @@
+//! rANS Nx16: 4 or 32 states renormalised by 16 bits, over packed, striped or run-length encoded bytes (CRAM codecs
+//! specification 3.1, section 4). Decoding.
+
+use readmill_record::Result;
+
+use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, Packing, RLE, STRIPE};
+use super::rans::{Slot, slot, symbols};
+use crate::num::{ByteCursor, damaged};
+
+/// A state below this takes two bytes.
+const LOW: u32 = 1 << 15;
+
+/// Memory of the tables of all contexts, and of their frequencies.
+const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 256);
+
+/// The most bytes that [`decode`] takes besides its output.
+pub fn scratch(data: &[u8], size: usize) -> usize {
+    let flags = data.first().copied().unwrap_or(0);
+    let contexts = if flags & (ORDER | STRIPE) != 0 { CONTEXTS } else { 0 };
+    // A stripe, and in it the packed bytes, those without runs, and the lengths of runs.
+    let several = if flags & (STRIPE | PACK | RLE) != 0 { 4 * size + MOST_SYMBOLS } else { 0 };
+    contexts + several
+}
+
+/// The most bytes of the list of symbols with runs.
+const MOST_SYMBOLS: usize = 257;
+
+/// Decodes `data` and appends the `size` bytes to `out`.
+pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+    let mut cursor = ByteCursor(data);
+    let flags = cursor.byte()?;
+    let size = pack::size(&mut cursor, flags, size)?;
+    if flags & STRIPE != 0 {
+        return pack::stripes(&mut cursor, size, decode, out);
+    }
+    let packing = if flags & PACK != 0 { Some(Packing::read(&mut cursor, size)?) } else { None };
+    let unpacked = packing.as_ref().map_or(size, |packing| packing.packed);
+    let n = if flags & N32_OR_EXT != 0 { 32 } else { 4 };
+    let runs = if flags & RLE != 0 { Some(Runs::read(&mut cursor, unpacked, n)?) } else { None };
+    let coded = runs.as_ref().map_or(unpacked, |runs| runs.literals);
+    if packing.is_none() && runs.is_none() {
+        return entropy(&mut cursor, flags, coded, n, out);
+    }
+    let mut bytes = Vec::new();
+    entropy(&mut cursor, flags, coded, n, &mut bytes)?;
+    if let Some(runs) = runs {
+        bytes = runs.expand(&bytes, unpacked)?;
+    }
+    match packing {
+        Some(packing) => packing.unpack(&bytes, size, out),
+        None => {
+            out.extend_from_slice(&bytes);
+            Ok(())
+        }
+    }
+}
+
+/// Appends the bytes of the last coding step.
+fn entropy(
+    cursor: &mut ByteCursor<'_>,
+    flags: u8,
+    size: usize,
+    n: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    if flags & CAT != 0 {
+        out.extend_from_slice(cursor.take(size)?);
+        return Ok(());
+    }
+    if size == 0 {
+        return Ok(());
+    }
+    let start = out.len();
+    out.resize(start + size, 0);
+    match (flags & ORDER != 0, n) {
+        (false, 4) => order_0::<4>(cursor, &mut out[start..]),
+        (false, _) => order_0::<32>(cursor, &mut out[start..]),
+        (true, 4) => order_1::<4>(cursor, &mut out[start..]),
+        (true, _) => order_1::<32>(cursor, &mut out[start..]),
+    }
+}
+
+/// The symbols with run lengths, and these lengths.
+struct Runs {
+    of: [bool; 256],
+    lengths: Vec<u8>,
+    from: usize,
+    /// Bytes without runs.
+    literals: usize,
+}
+
+impl Runs {
+    fn read(cursor: &mut ByteCursor<'_>, most: usize, n: usize) -> Result<Self> {
+        let (size, literals) = (cursor.uint7()? as usize, cursor.uint7()? as usize);
+        // A length takes no more bytes than its run.
+        if literals > most || size / 2 > most + MOST_SYMBOLS {
+            return Err(damaged("runs are longer than what they make"));
+        }
+        let mut lengths = Vec::new();
+        if size & 1 != 0 {
+            lengths.extend_from_slice(cursor.take(size / 2)?);
+        } else {
+            let stored = cursor.uint7()? as usize;
+            let mut coded = ByteCursor(cursor.take(stored)?);
+            entropy(&mut coded, 0, size / 2, n, &mut lengths)?;
+        }
+        let mut meta = ByteCursor(&lengths);
+        let count = match meta.byte()? {
+            0 => 256,
+            n => n as usize,
+        };
+        let mut of = [false; 256];
+        meta.take(count)?.iter().for_each(|&symbol| of[symbol as usize] = true);
+        let from = lengths.len() - meta.0.len();
+        Ok(Runs { of, lengths, from, literals })
+    }
+
+    fn expand(&self, literals: &[u8], size: usize) -> Result<Vec<u8>> {
+        let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), Vec::with_capacity(size));
+        for &symbol in literals {
+            let run = if self.of[symbol as usize] { lengths.uint7()? as usize } else { 0 };
+            if run >= size - out.len().min(size) {
+                return Err(damaged("runs are too long"));
+            }
+            out.resize(out.len() + run + 1, symbol);
+        }
+        Ok(out)
+    }
+}
+
+/// Fills the slots of a context from its frequencies, which add up to a power of two.
+fn fill(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> {
+    let slots = 1u32 << bits;
+    let sum = frequencies.iter().map(|&(_, f)| u64::from(f)).sum::<u64>();
+    if sum == 0 {
+        return Ok(());
+    }
+    let shift = (0..=bits).find(|shift| sum << shift >= u64::from(slots)).unwrap_or(0);
+    if sum << shift != u64::from(slots) {
+        return Err(damaged("frequencies do not add up"));
+    }
+    let mut rest = table;
+    for &(symbol, f) in frequencies.iter().filter(|(_, f)| *f > 0) {
+        let own = rest.split_off_mut(..(f << shift) as usize);
+        let own = own.ok_or_else(|| damaged("frequencies add up to too much"))?;
+        (0..).zip(own).for_each(|(into, entry)| *entry = slot(symbol, f << shift, into));
+    }
+    Ok(())
+}
+
+/// Decodes one symbol from a state.
+#[inline(always)]
+fn advance(state: &mut u32, table: &[Slot], bits: u32, data: &mut &[u8]) -> u8 {
+    let entry = table[(*state & ((1 << bits) - 1)) as usize];
+    let frequency = (entry >> 8 & 0xfff) + 1;
+    let next = frequency.wrapping_mul(*state >> bits).wrapping_add(entry >> 20);
+    *state = next;
+    if next < LOW
+        && let Some((two, rest)) = data.split_first_chunk::<2>()
+    {
+        *state = next << 16 | u32::from(u16::from_le_bytes(*two));
+        *data = rest;
+    }
+    entry as u8
+}
+
+fn states<const N: usize>(cursor: &mut ByteCursor<'_>) -> Result<[u32; N]> {
+    let mut states = [0; N];
+    for state in &mut states {
+        *state = cursor.u32()?;
+    }
+    Ok(states)
+}
+
+fn order_0<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
+    let mut frequencies = Vec::new();
+    symbols(cursor, |symbol, _| {
+        frequencies.push((symbol, 0));
+        Ok(())
+    })?;
+    for (_, f) in &mut frequencies {
+        *f = cursor.uint7()?;
+    }
+    let mut table = [0; 1 << 12];
+    fill(&frequencies, 12, &mut table)?;
+    let mut states = states::<N>(cursor)?;
+    let data = &mut cursor.0;
+    let mut chunks = out.chunks_exact_mut(N);
+    for chunk in &mut chunks {
+        for (state, byte) in states.iter_mut().zip(chunk) {
+            *byte = advance(state, &table, 12, data);
+        }
+    }
+    for (state, byte) in states.iter_mut().zip(chunks.into_remainder()) {
+        *byte = advance(state, &table, 12, data);
+    }
+    Ok(())
+}
+
+/// The tables of all contexts that occur.
+struct Contexts {
+    bits: u32,
+    of: [u16; 256],
+    tables: Vec<Slot>,
+}
+
+impl Contexts {
+    fn read(cursor: &mut ByteCursor<'_>) -> Result<Self> {
+        let head = cursor.byte()?;
+        let bits = u32::from(head >> 4);
+        if bits > 12 {
+            return Err(damaged("frequencies are too large"));
+        }
+        if head & 1 == 0 {
+            return Self::read_tables(cursor, bits);
+        }
+        let (size, stored) = (cursor.uint7()? as usize, cursor.uint7()? as usize);
+        if size > 3 * (256 * 256 + 256) {
+            return Err(damaged("a table of frequencies is too large"));
+        }
+        let (mut coded, mut bytes) = (ByteCursor(cursor.take(stored)?), vec![0; size]);
+        order_0::<4>(&mut coded, &mut bytes)?;
+        Self::read_tables(&mut ByteCursor(&bytes), bits)
+    }
+
+    fn read_tables(cursor: &mut ByteCursor<'_>, bits: u32) -> Result<Self> {
+        let mut alphabet = Vec::new();
+        symbols(cursor, |symbol, _| {
+            alphabet.push(symbol);
+            Ok(())
+        })?;
+        let mut of = [0u16; 256];
+        let size = 1 << bits;
+        let mut tables = vec![0; (alphabet.len() + 1) * size]; // the first is for contexts that do not occur
+        let mut frequencies: Vec<(u8, u32)> = Vec::new();
+        for (i, &context) in alphabet.iter().enumerate() {
+            of[context as usize] = i as u16 + 1;
+            let mut zeros = 0;
+            frequencies.clear();
+            for &symbol in &alphabet {
+                if zeros > 0 {
+                    zeros -= 1;
+                    continue;
+                }
+                match cursor.uint7()? {
+                    0 => zeros = cursor.byte()?,
+                    f => frequencies.push((symbol, f)),
+                }
+            }
+            fill(&frequencies, bits, &mut tables[(i + 1) * size..][..size])?;
+        }
+        Ok(Contexts { bits, of, tables })
+    }
+
+    #[inline(always)]
+    fn table(&self, context: u8) -> &[Slot] {
+        &self.tables[usize::from(self.of[context as usize]) << self.bits..][..1 << self.bits]
+    }
+}
+
+fn order_1<const N: usize>(cursor: &mut ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
+    let contexts = Contexts::read(cursor)?;
+    let mut states = states::<N>(cursor)?;
+    let (data, mut last) = (&mut cursor.0, [0u8; N]);
+    let part = out.len() / N;
+    for i in 0..part {
+        for j in 0..N {
+            last[j] = advance(&mut states[j], contexts.table(last[j]), contexts.bits, data);
+            out[i + j * part] = last[j];
+        }
+    }
+    for byte in &mut out[part * N..] {
+        last[N - 1] = advance(&mut states[N - 1], contexts.table(last[N - 1]), contexts.bits, data);
+        *byte = last[N - 1];
+    }
+    Ok(())
+}

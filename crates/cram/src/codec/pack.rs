@@ -1,0 +1,114 @@
+//! The transforms of the CRAM 3.1 codecs before coding: packing, runs and stripes (CRAM codecs specification 3.1,
+//! sections 4.4 to 4.6).
+
+use readmill_record::Result;
+
+use crate::num::{ByteCursor, damaged};
+
+/// Coding by the symbol before.
+pub(super) const ORDER: u8 = 1;
+/// 32 states rather than 4; for the arithmetic coder, bzip2 instead.
+pub(super) const N32_OR_EXT: u8 = 4;
+/// Every n-th byte by itself.
+pub(super) const STRIPE: u8 = 8;
+/// The size is stored elsewhere.
+pub(super) const NO_SIZE: u8 = 16;
+/// Not compressed.
+pub(super) const CAT: u8 = 32;
+/// Runs.
+pub(super) const RLE: u8 = 64;
+/// Several symbols a byte.
+pub(super) const PACK: u8 = 128;
+
+/// Reads the size after the flags; at most `most`.
+pub(super) fn size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Result<usize> {
+    if flags & NO_SIZE != 0 {
+        return Ok(most);
+    }
+    let size = cursor.uint7()? as usize;
+    if size > most {
+        return Err(damaged("a block holds more than it claims"));
+    }
+    Ok(size)
+}
+
+/// The packing of symbols.
+pub(super) struct Packing<'a> {
+    symbols: &'a [u8],
+    /// Bytes of the packed form.
+    pub packed: usize,
+}
+
+impl<'a> Packing<'a> {
+    /// Reads it from the front of the data. The packed form is at most as large as `most`, its unpacked size.
+    pub fn read(cursor: &mut ByteCursor<'a>, most: usize) -> Result<Self> {
+        let n = cursor.byte()?;
+        if !(1..=16).contains(&n) {
+            return Err(damaged("a packed block has no symbols, or too many"));
+        }
+        let symbols = cursor.take(n as usize)?;
+        let packed = cursor.uint7()? as usize;
+        if packed > most {
+            return Err(damaged("a packed block is larger than what it holds"));
+        }
+        Ok(Packing { symbols, packed })
+    }
+
+    /// Appends `size` symbols to `out`.
+    pub fn unpack(&self, packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+        out.reserve_exact(size);
+        let bits = match self.symbols.len() {
+            1 => {
+                out.resize(out.len() + size, self.symbols[0]);
+                return Ok(());
+            }
+            2 => 1,
+            3..=4 => 2,
+            _ => 4,
+        };
+        let a_byte = 8 / bits;
+        if packed.len() < size.div_ceil(a_byte) {
+            return Err(damaged("a packed block ends too early"));
+        }
+        let (mask, mut map) = ((1u8 << bits) - 1, [self.symbols[0]; 16]);
+        map[..self.symbols.len()].copy_from_slice(self.symbols);
+        let symbols =
+            packed.iter().flat_map(|&byte| (0..a_byte).map(move |i| byte >> (i * bits) & mask));
+        out.extend(symbols.take(size).map(|i| map[i as usize]));
+        Ok(())
+    }
+}
+
+/// Decodes one stripe of that many bytes.
+type Decode = fn(&[u8], usize, &mut Vec<u8>) -> Result<()>;
+
+/// Appends `size` bytes that were coded in stripes.
+pub(super) fn stripes(
+    cursor: &mut ByteCursor<'_>,
+    size: usize,
+    decode: Decode,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let n = usize::from(cursor.byte()?);
+    if n == 0 {
+        return Err(damaged("a striped block has no stripes"));
+    }
+    let sizes = (0..n).map(|_| cursor.uint7()).collect::<Result<Vec<_>>>()?;
+    let start = out.len();
+    out.resize(start + size, 0);
+    let mut stripe = Vec::new();
+    for (j, stored) in sizes.into_iter().enumerate() {
+        let data = cursor.take(stored as usize)?;
+        if data.first().is_none_or(|flags| flags & STRIPE != 0) {
+            return Err(damaged("a stripe is empty or striped itself"));
+        }
+        stripe.clear();
+        let expected = size / n + usize::from(size % n > j);
+        decode(data, expected, &mut stripe)?;
+        if stripe.len() != expected {
+            return Err(damaged("a stripe has not the size it should have"));
+        }
+        out[start..].iter_mut().skip(j).step_by(n).zip(&stripe).for_each(|(to, &byte)| *to = byte);
+    }
+    Ok(())
+}

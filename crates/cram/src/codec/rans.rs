@@ -1,0 +1,178 @@
+//! rANS 4x8: four interleaved range variants of asymmetric numeral systems (CRAM codecs specification 3.1, section
+//! 3; Duda 2013). This is the decoder; [`super::block_codec`] has the encoder.
+
+use readmill_record::Result;
+
+use crate::num::{ByteCursor, damaged};
+
+/// Bits of the sum of all frequencies.
+const BITS: u32 = 12;
+
+/// Slots, each of which belongs to a symbol.
+const SLOTS: usize = 1 << BITS;
+
+/// A state below this takes bytes.
+const LOW: u32 = 1 << 23;
+
+/// An entry of a table: the symbol (low 8 bits), its frequency less one (12 bits), and the place of the slot in the
+/// symbol's range (12 bits).
+pub(super) type Slot = u32;
+
+/// Makes the entry of a slot.
+#[inline]
+pub(super) fn slot(symbol: u8, frequency: u32, into: u32) -> Slot {
+    u32::from(symbol) | (frequency - 1) << 8 | into << 20
+}
+
+/// The slots of one context.
+pub(super) type Table = [Slot; SLOTS];
+
+/// Memory of tables: one for each context, and one for those that do not occur.
+pub const TABLES: usize = 257 * size_of::<Table>();
+
+/// One thread's tables, which are large.
+#[derive(Default)]
+pub struct Decoder {
+    tables: Vec<Table>,
+}
+
+/// Reads a list of symbols in which neighbours are run-length encoded; `each` reads the data of a symbol.
+pub(super) fn symbols<'a>(
+    cursor: &mut ByteCursor<'a>,
+    mut each: impl FnMut(u8, &mut ByteCursor<'a>) -> Result<()>,
+) -> Result<()> {
+    let (mut symbol, mut run) = (cursor.byte()?, 0u8);
+    loop {
+        each(symbol, cursor)?;
+        if run > 0 {
+            run -= 1;
+            symbol = symbol.checked_add(1).ok_or_else(|| damaged("a table has too many symbols"))?;
+            continue;
+        }
+        let next = cursor.byte()?;
+        if next == 0 {
+            return Ok(());
+        }
+        if Some(next) == symbol.checked_add(1) {
+            run = cursor.byte()?;
+        }
+        symbol = next;
+    }
+}
+
+/// Reads the frequencies of one context into `table`.
+fn read_table(cursor: &mut ByteCursor<'_>, table: &mut Table) -> Result<()> {
+    let mut sum = 0usize;
+    symbols(cursor, |symbol, cursor| {
+        let byte = cursor.byte()?;
+        let mut frequency = u32::from(byte);
+        if byte >= 0x80 {
+            frequency = u32::from(byte & 0x7f) << 8 | u32::from(cursor.byte()?);
+        }
+        if frequency == 0 {
+            frequency = SLOTS as u32; // a single symbol, as some writers store it
+        }
+        let slots = table.get_mut(sum..sum + frequency as usize);
+        let slots = slots.ok_or_else(|| damaged("frequencies add up to too much"))?;
+        (0..).zip(slots).for_each(|(into, entry)| *entry = slot(symbol, frequency, into));
+        sum += frequency as usize;
+        Ok(())
+    })?;
+    if sum + 1 < SLOTS {
+        return Err(damaged("frequencies add up to too little"));
+    }
+    if sum < SLOTS {
+        table[SLOTS - 1] = table[SLOTS - 2]; // never reached in valid data
+    }
+    Ok(())
+}
+
+/// Decodes one symbol from a state and its bytes.
+#[inline(always)]
+fn advance(state: &mut u32, table: &Table, data: &[u8], at: &mut usize) -> u8 {
+    let entry = table[(*state & (SLOTS as u32 - 1)) as usize];
+    let frequency = (entry >> 8 & 0xfff) + 1;
+    *state = frequency.wrapping_mul(*state >> BITS).wrapping_add(entry >> 20);
+    while *state < LOW {
+        let Some(&byte) = data.get(*at) else { break };
+        *state = *state << 8 | u32::from(byte);
+        *at += 1;
+    }
+    entry as u8
+}
+
+impl Decoder {
+    /// Decodes `size` bytes into `out`, which is empty.
+    pub fn decode(&mut self, data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+        let mut cursor = ByteCursor(data);
+        let order = cursor.byte()?;
+        let (stored, raw) = (cursor.u32()? as usize, cursor.u32()? as usize);
+        if raw != size || stored != cursor.0.len() {
+            return Err(damaged("the sizes of a rANS block differ"));
+        }
+        out.resize(size, 0);
+        match order {
+            0 => self.order_0(cursor, out),
+            1 => self.order_1(cursor, out),
+            _ => Err(damaged("there is no such order of rANS")),
+        }
+    }
+
+    fn order_0(&mut self, mut cursor: ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
+        self.tables.truncate(1);
+        self.tables.resize(1, [0; SLOTS]);
+        let table = &mut self.tables[0];
+        read_table(&mut cursor, table)?;
+        let mut states = [cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?];
+        let (data, mut at) = (cursor.0, 0);
+        let mut chunks = out.chunks_exact_mut(4);
+        for four in &mut chunks {
+            four[0] = advance(&mut states[0], table, data, &mut at);
+            four[1] = advance(&mut states[1], table, data, &mut at);
+            four[2] = advance(&mut states[2], table, data, &mut at);
+            four[3] = advance(&mut states[3], table, data, &mut at);
+        }
+        for (state, byte) in states.iter_mut().zip(chunks.into_remainder()) {
+            *byte = advance(state, table, data, &mut at);
+        }
+        Ok(())
+    }
+
+    fn order_1(&mut self, mut cursor: ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
+        // Contexts that do not occur share table 0, which has no content.
+        let mut of = [0u16; 256];
+        let (mut used, tables) = (1usize, &mut self.tables);
+        symbols(&mut cursor, |context, cursor| {
+            if tables.len() <= used {
+                tables.resize(used + 1, [0; SLOTS]);
+            }
+            read_table(cursor, &mut tables[used])?;
+            of[context as usize] = used as u16;
+            used += 1;
+            Ok(())
+        })?;
+        let (tables, of) = (&self.tables[..used], &of);
+        let mut states = [cursor.u32()?, cursor.u32()?, cursor.u32()?, cursor.u32()?];
+        let (data, mut at) = (cursor.0, 0);
+        let quarter = out.len() / 4;
+        let (a, rest) = out.split_at_mut(quarter);
+        let (b, rest) = rest.split_at_mut(quarter);
+        let (c, d) = rest.split_at_mut(quarter);
+        let mut last = [0u8; 4];
+        let mut step = |j: usize, states: &mut [u32; 4]| {
+            let table = &tables[of[last[j] as usize] as usize];
+            last[j] = advance(&mut states[j], table, data, &mut at);
+            last[j]
+        };
+        for i in 0..quarter {
+            a[i] = step(0, &mut states);
+            b[i] = step(1, &mut states);
+            c[i] = step(2, &mut states);
+            d[i] = step(3, &mut states);
+        }
+        for byte in &mut d[quarter..] {
+            *byte = step(3, &mut states);
+        }
+        Ok(())
+    }
+}

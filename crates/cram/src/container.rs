@@ -1,0 +1,224 @@
+//! Containers: their headers, the end-of-file container, the container of the file's header (CRAM specification 3.1,
+//! sections 6 and 7), and the .crai index: a line for each contig of each slice, compressed by gzip (section 12).
+
+use std::io::Write;
+
+use readmill_record::{Error, Header, Result};
+
+use crate::block::{self, ContentType, CramBlock};
+use crate::codec::{Codecs, Method};
+use crate::num::{ByteCursor, damaged, put_itf8, put_ltf8};
+use crate::{MAGIC, Version};
+
+/// The end-of-file container of version 3.
+pub const EOF: [u8; 38] = [
+    0x0f, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xe0, 0x45, 0x4f, 0x46, 0x00, 0x00, 0x00,
+    0x00, 0x01, 0x00, 0x05, 0xbd, 0xd9, 0x4f, 0x00, 0x01, 0x00, 0x06, 0x06, 0x01, 0x00, 0x01, 0x00,
+    0x01, 0x00, 0xee, 0x63, 0x01, 0x4b,
+];
+
+/// Bytes of [`EOF`] before its start position; they hold a length, and a contig that has two forms.
+const EOF_HEAD: usize = 9;
+
+/// The end of a file of version 2.1, from the start position of its last container.
+const EOF_2_1: &[u8] = b"\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
+
+/// Whether a file with these first and last bytes is either not CRAM or has its end-of-file container.
+pub fn ends_well(start: &[u8], end: &[u8]) -> bool {
+    match start.strip_prefix(MAGIC) {
+        Some([3, ..]) => end.ends_with(&EOF[EOF_HEAD..]),
+        Some([2, 1, ..]) => end.ends_with(EOF_2_1),
+        _ => true,
+    }
+}
+
+/// The start position of an end-of-file container: the letters "EOF".
+const EOF_START: i32 = 4_542_278;
+
+/// The header of a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainerHeader {
+    /// Bytes of its blocks.
+    pub length: usize,
+    /// Its contig; -1 for reads without one, -2 for several.
+    pub contig: i32,
+    /// First base (1-based).
+    pub start: i32,
+    /// Bases of the reference.
+    pub span: i32,
+    /// Records.
+    pub records: usize,
+    /// Number of its first record in the file.
+    pub counter: i64,
+    /// Bases of the reads.
+    pub bases: i64,
+    /// Blocks.
+    pub blocks: usize,
+    /// Where its slices start, from the first block on.
+    pub landmarks: Vec<i32>,
+}
+
+impl ContainerHeader {
+    /// Parses a header from the start of `bytes`; also returns its size in bytes.
+    pub fn read(bytes: &[u8], version: Version) -> Result<(Self, usize)> {
+        let mut cursor = ByteCursor(bytes);
+        let length = cursor.u32()?.cast_signed();
+        let length = usize::try_from(length).map_err(|_| damaged("a container's length is negative"))?;
+        let (contig, start, span) = (cursor.itf8()?, cursor.itf8()?, cursor.itf8()?);
+        let records = cursor.count()?;
+        let counter = if version.major >= 3 { cursor.ltf8()? } else { i64::from(cursor.itf8()?) };
+        let bases = cursor.ltf8()?;
+        let (blocks, landmarks) = (cursor.count()?, cursor.itf8s()?);
+        if version.major >= 3 {
+            let covered = &bytes[..bytes.len() - cursor.0.len()];
+            if cursor.u32()? != crc32fast::hash(covered) {
+                return Err(damaged("the header of a container does not match its checksum"));
+            }
+        }
+        let taken = bytes.len() - cursor.0.len();
+        Ok((Self { length, contig, start, span, records, counter, bases, blocks, landmarks }, taken))
+    }
+
+    /// Appends the header. The counter has the size of the largest, so that it can be corrected. Returns the number
+    /// of bytes without the checksum, and the position of the counter in them.
+    pub fn write(&self, out: &mut Vec<u8>) -> (usize, usize) {
+        let at = out.len();
+        out.extend_from_slice(&(self.length as u32).to_le_bytes());
+        for n in [self.contig, self.start, self.span, self.records as i32] {
+            put_itf8(out, n);
+        }
+        let counter = out.len() - at;
+        out.extend_from_slice(&long(self.counter));
+        put_ltf8(out, self.bases);
+        put_itf8(out, self.blocks as i32);
+        put_itf8(out, self.landmarks.len() as i32);
+        self.landmarks.iter().for_each(|&landmark| put_itf8(out, landmark));
+        let size = out.len() - at;
+        let checksum = crc32fast::hash(&out[at..]);
+        out.extend_from_slice(&checksum.to_le_bytes());
+        (size, counter)
+    }
+
+    /// Whether this is the container that ends a file.
+    pub fn is_end(&self) -> bool {
+        self.records == 0 && self.contig == -1 && self.start == EOF_START
+    }
+}
+
+/// An LTF8 number in the nine bytes of the largest ones.
+pub fn long(n: i64) -> [u8; 9] {
+    let mut bytes = [0xff; 9];
+    bytes[1..].copy_from_slice(&n.to_be_bytes());
+    bytes
+}
+
+/// The start of a CRAM file: its definition, and the container with `header`.
+///
+/// # Errors
+///
+/// The text takes 2 GiB or more, which CRAM cannot hold.
+pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
+    let mut raw = vec![0; 4];
+    for line in header.lines() {
+        raw.extend_from_slice(line.text());
+        raw.push(b'\n');
+    }
+    let length = block::fits(raw.len() - 4, "the header")?;
+    raw[..4].copy_from_slice(&length.to_le_bytes());
+    let mut blocks = Vec::new();
+    block::write(ContentType::FileHeader, 0, Method::Raw, raw.len(), &raw, &mut blocks);
+    let container =
+        ContainerHeader { length: blocks.len(), blocks: 1, landmarks: vec![0], ..Default::default() };
+    let mut out = MAGIC.to_vec();
+    out.extend([version.major, version.minor]);
+    out.extend_from_slice(b"readmill\0\0\0\0\0\0\0\0\0\0\0\0");
+    container.write(&mut out);
+    out.extend_from_slice(&blocks);
+    Ok(out)
+}
+
+/// The text of the header in the first block of a file.
+pub fn header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
+    if block.content != ContentType::FileHeader {
+        return Err(damaged("the first container does not hold the header"));
+    }
+    let mut text = Vec::new();
+    block.inflate(codecs, &mut text)?;
+    let mut cursor = ByteCursor(&text);
+    let length = cursor.u32()? as usize;
+    cursor.take(length)?;
+    text.drain(..4);
+    text.truncate(length);
+    Ok(text)
+}
+
+/// The place of a contig's reads in a container of one slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The contig; -1 for reads without one.
+    pub contig: i32,
+    /// First base (1-based), and the number of bases.
+    pub start: i64,
+    /// Bases of the reference.
+    pub span: i64,
+    /// Where the slice starts behind the container's header, and its bytes.
+    pub slice: (u64, u64),
+}
+
+/// An index under construction.
+#[derive(Default)]
+pub struct Crai {
+    lines: Vec<(Entry, u64)>,
+    unsorted: bool,
+}
+
+impl Crai {
+    /// Adds the entries of a container that starts at `offset`.
+    pub fn add(&mut self, entries: &[Entry], offset: u64) {
+        for &entry in entries {
+            if let Some((last, _)) = self.lines.last() {
+                let place = |entry: &Entry| (entry.contig as u32, entry.start);
+                self.unsorted |= place(&entry) < place(last);
+            }
+            self.lines.push((entry, offset));
+        }
+    }
+
+    /// Whether the reads are in order.
+    pub fn is_sorted(&self) -> bool {
+        !self.unsorted
+    }
+
+    /// The bytes of the index file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        for (Entry { contig, start, span, slice }, offset) in &self.lines {
+            let (at, size) = slice;
+            let line = writeln!(text, "{contig}\t{start}\t{span}\t{offset}\t{at}\t{size}");
+            line.map_err(|e| Error::io("making the index failed", &e))?;
+        }
+        let mut gzip = libdeflater::Compressor::new(libdeflater::CompressionLvl::default());
+        let mut bytes = vec![0; gzip.gzip_compress_bound(text.len())];
+        let n = gzip.gzip_compress(&text, &mut bytes);
+        bytes.truncate(n.map_err(|_| Error::bug("the index does not fit its bound"))?);
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_container_is_told_and_the_header_comes_back() {
+        let (eof, taken) = ContainerHeader::read(&EOF, Version::DEFAULT).unwrap();
+        assert!(eof.is_end() && taken + eof.length == EOF.len());
+        let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:c\tLN:10\n").unwrap();
+        let bytes = header_container(&header, Version::DEFAULT).unwrap();
+        let (container, taken) = ContainerHeader::read(&bytes[26..], Version::DEFAULT).unwrap();
+        assert_eq!(container.length, bytes.len() - 26 - taken);
+        let block = CramBlock::read(&mut ByteCursor(&bytes[26 + taken..]), Version::DEFAULT).unwrap();
+        let text = header_text(block, &mut Codecs::default()).unwrap();
+        assert_eq!(text, header.to_text());
+    }
+}

@@ -1,0 +1,459 @@
+//! Decodes the features of a mapped read, its differences from the reference, to bases, CIGAR, MD and NM.
+//!
+//! Features are interpreted as in htslib, odd ones included (`cram_decode_seq`), so that records are the same.
+
+use readmill_record::Result;
+
+use super::parts::{Fixed, RecordReader, Wanted};
+use super::slice::SliceReference;
+use crate::num::damaged;
+use crate::reader::too_much;
+use crate::scheme::{BASES, QUALITIES, Series, Substitutions};
+
+/// Quality of bases without a stored one, in reads that store some. (As in htslib and htsjdk.)
+const NO_QUALITY: u8 = 30;
+
+/// Qualities of a read that stores some of them, the others being what they are without.
+fn fill(qual: &mut Vec<u8>, n: usize) -> &mut [u8] {
+    if qual.is_empty() {
+        qual.resize(n, NO_QUALITY);
+    }
+    qual
+}
+
+/// Puts a byte where there is room for it.
+fn put(bytes: &mut [u8], at: usize, byte: u8) {
+    if let Some(place) = bytes.get_mut(at) {
+        *place = byte;
+    }
+}
+
+/// The length of a feature.
+fn length(n: i32) -> Result<i64> {
+    if n < 0 {
+        return Err(damaged("the length of a feature is negative"));
+    }
+    Ok(i64::from(n))
+}
+
+/// Reads the features of a mapped read, its mapping quality and its qualities.
+pub fn read(reader: &mut RecordReader<'_>, fixed: &mut Fixed, wanted: Wanted) -> Result<()> {
+    let most = reader.left(2 * fixed.length)?;
+    let (mut seq, mut qual) =
+        (std::mem::take(&mut reader.scratch.seq), std::mem::take(&mut reader.scratch.qual));
+    let (mut cigar, mut md) =
+        (std::mem::take(&mut reader.scratch.cigar), std::mem::take(&mut reader.scratch.md));
+    let mut stored = std::mem::take(&mut reader.scratch.stored);
+    seq.clear();
+    seq.resize(fixed.length, b'=');
+    qual.clear();
+    md.clear();
+    let mut building = Building {
+        contig: fixed.contig,
+        length: reader.setup.references.length(fixed.contig),
+        seq: &mut seq,
+        cigar: &mut cigar,
+        md: &mut md,
+        stored: &mut stored,
+        wanted,
+        op: MATCH,
+        op_length: 0,
+        matched: 0,
+        nm: 0,
+        at: fixed.pos - 1,
+        next: 0,
+        has_bases: fixed.length > 0,
+    };
+    let read = each(reader, fixed, &mut building, &mut qual, most);
+    let (end, nm) = (building.at, building.nm);
+    building.md_flush();
+    building.close();
+    let scratch = &mut reader.scratch;
+    (scratch.seq, scratch.cigar, scratch.md) = (seq, cigar, md);
+    (scratch.qual, scratch.stored) = (qual, stored);
+    read?;
+    fixed.end = end.max(fixed.pos);
+    if wanted.md {
+        scratch.tags.extend_from_slice(b"MDZ");
+        scratch.tags.extend_from_slice(&scratch.md);
+        scratch.tags.push(0);
+    }
+    if wanted.nm {
+        scratch.tags.extend_from_slice(b"NM");
+        let nm = nm as u32;
+        match nm {
+            0..=0xff => scratch.tags.extend([b'C', nm as u8]),
+            0x100..=0xffff => scratch.tags.extend([b'S', nm as u8, (nm >> 8) as u8]),
+            _ => {
+                scratch.tags.push(b'I');
+                scratch.tags.extend_from_slice(&nm.to_le_bytes());
+            }
+        }
+    }
+    fixed.mapq = reader.series[Series::Mq as usize].number(reader.streams)? as u8;
+    let qualities = &reader.series[Series::Qs as usize];
+    if fixed.cram & QUALITIES != 0 {
+        reader.scratch.qual.clear();
+        qualities.bytes(reader.streams, fixed.length, &mut reader.scratch.qual)?;
+    } else if reader.scratch.qual.is_empty() {
+        reader.scratch.qual.resize(fixed.length, 255);
+    }
+    Ok(())
+}
+
+/// Decodes all features.
+fn each(
+    reader: &mut RecordReader<'_>,
+    fixed: &Fixed,
+    building: &mut Building<'_>,
+    qual: &mut Vec<u8>,
+    most: usize,
+) -> Result<()> {
+    let (count, mut before) = (reader.series[Series::Fn as usize].number(reader.streams)?, 0usize);
+    for _ in 0..count {
+        let code = reader.series[Series::Fc as usize].byte(reader.streams)?;
+        let step = reader.series[Series::Fp as usize].number(reader.streams)?;
+        let pos = usize::try_from(before as i64 + i64::from(step)).unwrap_or(0);
+        let beyond = usize::from(matches!(code, b'N' | b'P' | b'H' | b'D'));
+        if pos == 0 || fixed.length != 0 && pos > fixed.length + beyond {
+            return Err(damaged("a feature lies outside of its read"));
+        }
+        before = pos;
+        if pos - 1 > building.next {
+            building.matches(&mut reader.bases, pos - 1 - building.next, false)?;
+        }
+        let left = most.checked_sub(building.md.len() + size_of_val(&building.cigar[..]));
+        feature(reader, code, pos - 1, building, qual, left.ok_or_else(too_much)?)?;
+    }
+    if fixed.length > building.next {
+        building.matches(&mut reader.bases, fixed.length - building.next, true)?;
+    }
+    Ok(())
+}
+
+/// One feature, at `pos` of the read (0-based), for which there are `left` bytes.
+fn feature(
+    reader: &mut RecordReader<'_>,
+    code: u8,
+    pos: usize,
+    building: &mut Building<'_>,
+    qual: &mut Vec<u8>,
+    left: usize,
+) -> Result<()> {
+    let (series, streams, source) = (reader.series, &mut *reader.streams, &mut reader.bases);
+    match code {
+        b'X' => {
+            let code = series[Series::Bs as usize].byte(streams)?;
+            building.substitute(source, &reader.scheme.substitutions, code)?;
+        }
+        b'S' | b'I' | b'b' => {
+            let stored = match code {
+                b'S' => Series::Sc,
+                b'I' => Series::In,
+                _ => Series::Bb,
+            };
+            let most = if building.has_bases { building.seq.len() - pos } else { left };
+            building.stored.clear();
+            let n = series[stored as usize].array(streams, most, building.stored)?;
+            if n > most {
+                return Err(damaged("a feature lies outside of its read"));
+            }
+            if building.has_bases {
+                building.seq[pos..pos + n].copy_from_slice(building.stored);
+            }
+            match code {
+                b'S' => {
+                    building.close();
+                    building.op = SOFT_CLIP;
+                    building.op_length = n as i64;
+                    building.close();
+                    building.next += n;
+                }
+                b'I' => {
+                    building.operate(INSERTION, n as i64);
+                    building.next += n;
+                    building.nm += n as i64;
+                }
+                _ => building.replaced(source, n)?,
+            }
+        }
+        b'i' => {
+            let base = series[Series::Ba as usize].byte(streams)?;
+            put(building.seq, pos, base);
+            building.operate(INSERTION, 1);
+            building.next += 1;
+            building.nm += 1;
+        }
+        b'B' => {
+            let base = series[Series::Ba as usize].byte(streams)?;
+            put(building.seq, pos, base);
+            building.replaced(source, 1)?;
+            let quality = series[Series::Qs as usize].byte(streams)?;
+            put(fill(qual, building.seq.len()), pos, quality);
+        }
+        b'Q' => {
+            let quality = series[Series::Qs as usize].byte(streams)?;
+            put(fill(qual, building.seq.len()), pos, quality);
+        }
+        b'q' => {
+            if building.op != MATCH {
+                building.close();
+                building.op = MATCH;
+            }
+            let mut some = Vec::new();
+            series[Series::Qq as usize].array(
+                streams,
+                building.seq.len() - pos.min(building.seq.len()),
+                &mut some,
+            )?;
+            let all = fill(qual, building.seq.len());
+            some.into_iter().enumerate().for_each(|(i, quality)| put(all, pos + i, quality));
+        }
+        b'D' => {
+            let n = length(series[Series::Dl as usize].number(streams)?)?;
+            if building.wanted.md && n > left as i64 {
+                return Err(too_much());
+            }
+            building.delete(source, n)?;
+        }
+        b'N' => {
+            let n = length(series[Series::Rs as usize].number(streams)?)?;
+            building.operate(SKIP, n);
+            building.at += n;
+        }
+        b'P' => building.operate(PAD, length(series[Series::Pd as usize].number(streams)?)?),
+        b'H' => building.operate(HARD_CLIP, length(series[Series::Hc as usize].number(streams)?)?),
+        other => {
+            return Err(damaged(format!("there is no feature {:?}", char::from(other))));
+        }
+    }
+    Ok(())
+}
+
+const MATCH: u32 = 0;
+const INSERTION: u32 = 1;
+const DELETION: u32 = 2;
+const SKIP: u32 = 3;
+const SOFT_CLIP: u32 = 4;
+const HARD_CLIP: u32 = 5;
+const PAD: u32 = 6;
+
+/// The parts of a read under construction.
+struct Building<'a> {
+    pub contig: i32,
+    /// Length of the contig.
+    pub length: i64,
+    pub seq: &'a mut Vec<u8>,
+    pub cigar: &'a mut Vec<u32>,
+    pub md: &'a mut Vec<u8>,
+    /// Bases of the current feature.
+    pub stored: &'a mut Vec<u8>,
+    pub wanted: Wanted,
+    /// The current operator.
+    pub op: u32,
+    pub op_length: i64,
+    /// Bases that match since the last entry of MD; negative if MD cannot be made any more.
+    pub matched: i64,
+    pub nm: i64,
+    /// Next base of the reference (0-based).
+    pub at: i64,
+    /// Next base of the read (0-based).
+    pub next: usize,
+    /// Whether bases are stored.
+    pub has_bases: bool,
+}
+
+/// Appends a number as text.
+fn put_number(out: &mut Vec<u8>, mut n: u64) {
+    let (mut digits, mut at) = ([b'0'; 20], 20);
+    loop {
+        at -= 1;
+        digits[at] += (n % 10) as u8;
+        n /= 10;
+        if n == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Bases of the reference that are requested at once: those of a page.
+const PAGE: i64 = 1 << 12;
+
+/// Splits `n` bases from `at` on by pages: the start of each piece after `at`, and its length.
+fn pieces(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let offset = next;
+        let in_page = (PAGE - (at + offset as i64).rem_euclid(PAGE)) as usize;
+        next = n.min(offset + in_page);
+        (offset < n).then_some((offset, next - offset))
+    })
+}
+
+impl Building<'_> {
+    /// Continues with operator `op` over `n` bases.
+    pub fn operate(&mut self, op: u32, n: i64) {
+        if self.op != op {
+            self.close();
+            self.op = op;
+        }
+        self.op_length += n;
+    }
+
+    /// Ends the current operator.
+    pub fn close(&mut self) {
+        if self.op_length > 0 {
+            self.cigar.push((self.op_length as u32) << 4 | self.op);
+            self.op_length = 0;
+        }
+    }
+
+    /// Adds a base of the reference to MD that the read does not have.
+    pub fn md_mismatch(&mut self, base: u8) {
+        if self.wanted.md {
+            put_number(self.md, self.matched.max(0) as u64);
+            self.md.push(base);
+            self.matched = 0;
+        }
+    }
+
+    pub fn md_flush(&mut self) {
+        if self.wanted.md && self.matched >= 0 {
+            put_number(self.md, self.matched as u64);
+        }
+    }
+
+    /// Adds `n` bases equal to those of the reference.
+    pub fn matches(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
+        if source.exists(self.contig) {
+            self.copy(source, n, is_last)?;
+        }
+        self.operate(MATCH, n as i64);
+        self.at += n as i64;
+        self.next += n;
+        Ok(())
+    }
+
+    pub fn copy(&mut self, source: &mut SliceReference<'_>, n: usize, is_last: bool) -> Result<()> {
+        let end = self.next + n;
+        if self.at + n as i64 > self.length {
+            // Beyond the end of the contig all bases are N.
+            let left = (self.length - self.at).clamp(0, n as i64);
+            if self.has_bases {
+                for (offset, n) in pieces(self.at, left as usize) {
+                    let known = source.get(self.contig, self.at + offset as i64, n as i64)?;
+                    self.seq[self.next + offset..][..n].copy_from_slice(known);
+                }
+                let to = if left > 0 || is_last { end } else { self.seq.len() };
+                self.seq[self.next + left as usize..to].fill(b'N');
+            }
+            if self.matched >= 0 {
+                self.matched += n as i64;
+            }
+            return Ok(());
+        }
+        for (offset, n) in pieces(self.at, n) {
+            let known = source.get(self.contig, self.at + offset as i64, n as i64)?;
+            if self.has_bases {
+                self.seq[self.next + offset..][..n].copy_from_slice(known);
+            }
+            if !(self.wanted.md || self.wanted.nm) {
+                continue;
+            }
+            let mut from = 0;
+            // An N of the reference is a mismatch, whatever the read has.
+            for at in memchr::memchr_iter(b'N', known) {
+                self.matched += (at - from) as i64;
+                if self.wanted.md {
+                    put_number(self.md, self.matched.max(0) as u64);
+                    self.md.push(b'N');
+                    self.matched = 0;
+                }
+                self.nm += 1;
+                from = at + 1;
+            }
+            self.matched += (n - from) as i64;
+        }
+        Ok(())
+    }
+
+    /// A base that stands for one of the reference, by its number.
+    pub fn substitute(
+        &mut self,
+        source: &mut SliceReference<'_>,
+        matrix: &Substitutions,
+        code: u8,
+    ) -> Result<()> {
+        let code = usize::from(code);
+        if code > 3 {
+            return Err(damaged("there is no such substitution"));
+        }
+        let known = source.exists(self.contig) && self.at < self.length;
+        let reference = if known && self.at < source.end(self.contig) {
+            source.get(self.contig, self.at, 1)?[0]
+        } else {
+            b'N'
+        };
+        let row = BASES.iter().position(|&base| base == reference).unwrap_or(4);
+        if let Some(base) = self.seq.get_mut(self.next) {
+            *base = matrix[row][code];
+        }
+        if known {
+            self.md_mismatch(reference);
+        } else if self.wanted.md || self.wanted.nm {
+            self.md_flush();
+            self.matched = -1;
+            self.nm -= 1;
+        }
+        self.nm += 1;
+        self.operate(MATCH, 1);
+        self.at += 1;
+        self.next += 1;
+        Ok(())
+    }
+
+    /// `n` bases of the read that are stored as they are, in place of the reference's.
+    pub fn replaced(&mut self, source: &mut SliceReference<'_>, n: usize) -> Result<()> {
+        if self.wanted.md || self.wanted.nm {
+            self.md_flush();
+            let known = n.min((self.length - self.at).max(0) as usize);
+            for i in 0..known {
+                if self.wanted.md {
+                    if i > 0 {
+                        put_number(self.md, 0);
+                    }
+                    let base = source.get(self.contig, self.at + i as i64, 1)?[0];
+                    self.md.push(base);
+                }
+            }
+            self.nm += known as i64;
+            self.matched = if n == 1 && known == 0 { -1 } else { 0 };
+        }
+        self.operate(MATCH, n as i64);
+        self.at += n as i64;
+        self.next += n;
+        Ok(())
+    }
+
+    pub fn delete(&mut self, source: &mut SliceReference<'_>, n: i64) -> Result<()> {
+        if self.wanted.md || self.wanted.nm {
+            if self.at + n > source.end(self.contig) {
+                return Err(damaged("a read reaches beyond what its slice covers"));
+            }
+            self.md_flush();
+            if self.wanted.md {
+                self.md.push(b'^');
+                for (offset, n) in pieces(self.at, n as usize) {
+                    let known = source.get(self.contig, self.at + offset as i64, n as i64)?;
+                    self.md.extend_from_slice(known);
+                }
+                self.matched = 0;
+            }
+            self.nm += n;
+        }
+        self.operate(DELETION, n);
+        self.at += n;
+        Ok(())
+    }
+}

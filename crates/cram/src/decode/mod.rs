@@ -1,0 +1,200 @@
+//! Decodes a container to raw BAM records.
+
+mod features;
+mod mates;
+mod parts;
+mod record;
+mod slice;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use readmill_format::chain::Opened;
+use readmill_format::reference::WINDOW_BYTES;
+use readmill_record::{Charge, Result};
+
+use crate::bases::Bases;
+use crate::block::{ContentType, CramBlock};
+use crate::codec::{Codecs, rans};
+use crate::encoding::Streams;
+use crate::num::{ByteCursor, damaged};
+use crate::reader::{Container, Sizes, parts_bound, too_much};
+use crate::scheme::Scheme;
+use mates::Noted;
+pub use parts::Setup;
+
+/// Bytes of blocks and of notes on records that are kept for the next container.
+const MOST_KEPT: usize = 1 << 20;
+
+/// The most memory that a thread's decoder keeps besides the container and its records: a window of the reference,
+/// tables of rANS, blocks, and the parts of a record.
+pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES + MOST_KEPT + (1 << 20);
+
+/// Streams for which there is memory beyond a container.
+const MOST_STREAMS: usize = 256;
+
+/// Limits for the slices of a container.
+#[derive(Clone, Copy)]
+struct Most {
+    /// Bytes of all records.
+    bound: usize,
+    /// Bytes of the parts of a record.
+    parts: usize,
+    records: usize,
+    /// Memory of uncompressed blocks.
+    sizes: Sizes,
+}
+
+/// One thread's decoder.
+pub struct Decoder {
+    setup: Arc<Setup>,
+    codecs: Codecs,
+    bases: Bases,
+    streams: Streams,
+    /// An embedded reference, or the header of a slice.
+    embedded: Vec<u8>,
+    notes: Vec<Noted>,
+    scratch: parts::RecordBuffers,
+    /// The charge for the parts of a very long read.
+    extra: Charge,
+}
+
+impl Decoder {
+    /// A decoder.
+    pub fn new(setup: Arc<Setup>) -> Self {
+        Decoder {
+            codecs: Codecs::default(),
+            bases: setup.references.bases(),
+            streams: Streams::default(),
+            embedded: Vec::new(),
+            notes: Vec::new(),
+            scratch: parts::RecordBuffers::default(),
+            extra: setup.references.ledger().empty("CRAM decoders"),
+            setup,
+        }
+    }
+
+    /// Decodes a container. On an error, the records before it are kept, and the error is recorded.
+    pub fn open(&mut self, container: &Container, opened: &mut Opened) {
+        if let Err(error) = self.try_open(container, opened) {
+            opened.fail(error);
+        }
+        self.keep_little();
+    }
+
+    /// Frees memory that is not counted with the next container.
+    fn keep_little(&mut self) {
+        let mut left = MOST_KEPT;
+        let mut keep = |bytes: usize| {
+            let kept = left.checked_sub(bytes);
+            left = kept.unwrap_or(left);
+            kept.is_some()
+        };
+        self.notes.clear();
+        if !keep(self.notes.capacity() * size_of::<Noted>()) {
+            self.notes = Vec::new();
+        }
+        self.scratch.clear();
+        if !keep(self.scratch.bytes()) {
+            self.scratch = parts::RecordBuffers::default();
+        }
+        self.extra.resize(0);
+        let Streams { core, external, .. } = &mut self.streams;
+        external.truncate(MOST_STREAMS);
+        let blocks = external.iter_mut().map(|stream| &mut stream.bytes);
+        for block in blocks.chain([&mut core.bytes, &mut self.embedded]) {
+            if !keep(block.capacity()) {
+                *block = Vec::new();
+            }
+        }
+    }
+
+    fn try_open(&mut self, container: &Container, opened: &mut Opened) -> Result<()> {
+        let (bytes, version) = (container.blocks(), self.setup.version);
+        let mut cursor = ByteCursor(bytes);
+        let first = CramBlock::read(&mut cursor, version)?;
+        if first.content != ContentType::CompressionHeader {
+            return Err(damaged("a container does not begin with its compression header"));
+        }
+        let mut sizes = container.sizes();
+        sizes.take(&first)?;
+        first.inflate(&mut self.codecs, &mut self.embedded)?;
+        let scheme = Scheme::read(&self.embedded)?;
+        let (bound, parts) = (container.bound(), container.parts());
+        let mut records = 0;
+        for &landmark in &container.header.landmarks {
+            let slice = bytes.get(landmark as usize..).filter(|_| landmark >= 0);
+            let mut slice =
+                ByteCursor(slice.ok_or_else(|| damaged("a slice starts outside of its container"))?);
+            let records_left = container.header.records - records;
+            let most = Most { bound, parts, records: records_left, sizes };
+            records += self.slice(&mut slice, &scheme, most, opened)?;
+        }
+        Ok(())
+    }
+
+    fn slice(
+        &mut self,
+        cursor: &mut ByteCursor<'_>,
+        scheme: &Scheme,
+        most: Most,
+        opened: &mut Opened,
+    ) -> Result<usize> {
+        let version = self.setup.version;
+        let slice = slice::read(
+            cursor,
+            version,
+            &mut self.codecs,
+            &mut self.streams,
+            &mut self.embedded,
+            most.sizes,
+        )?;
+        if slice.records > most.records {
+            return Err(too_much());
+        }
+        self.notes.reserve_exact(slice.records);
+        slice::check_reference(&slice, scheme, &mut self.bases, &self.embedded)?;
+        let (series, tags) = scheme.resolve(&self.streams);
+        let lines = record::tag_lines(scheme, &tags);
+        let start = opened.bytes_mut().len();
+        self.notes.clear();
+        let mut reader = parts::RecordReader {
+            setup: &self.setup,
+            scheme,
+            slice: &slice,
+            series: &series,
+            lines: &lines,
+            streams: &mut self.streams,
+            bases: slice::SliceReference::new(&slice, scheme, &mut self.bases, &self.embedded),
+            scratch: &mut self.scratch,
+            last_pos: i64::from(slice.start),
+            most: 0,
+            parts: most.parts,
+            extra: &mut self.extra,
+            heads: HashMap::new(),
+        };
+        let mut wrong = None;
+        for _ in 0..slice.records {
+            let bytes = opened.bytes_mut();
+            let at = bytes.len();
+            reader.most = parts_bound(most.bound.saturating_sub(at));
+            let read = reader.next(&mut self.notes, bytes);
+            let fits = bytes.len() <= most.bound;
+            if let Err(error) = read.and(if fits { Ok(()) } else { Err(too_much()) }) {
+                bytes.truncate(at);
+                self.notes.truncate(self.notes.iter().take_while(|note| note.at < at).count());
+                wrong = Some(error);
+                break;
+            }
+        }
+        if wrong.is_none() {
+            mates::settle(&mut self.notes, &mut opened.bytes_mut()[..])?;
+        }
+        let end = opened.bytes_mut().len();
+        let starts = self.notes.iter().map(|note| note.at);
+        let ends = self.notes.iter().skip(1).map(|note| note.at).chain([end]);
+        debug_assert!(self.notes.first().is_none_or(|note| note.at == start));
+        starts.zip(ends).for_each(|(from, to)| opened.push_sized(from, to - from));
+        wrong.map_or(Ok(slice.records), Err)
+    }
+}

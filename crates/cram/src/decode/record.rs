@@ -1,0 +1,292 @@
+//! Decodes one record of a slice from its data series, and assembles its parts as BAM.
+
+use readmill_format::sam::long_cigar;
+use readmill_record::cigar::{Cigar, consumes_query, consumes_reference};
+use readmill_record::{Flags, Result, edit};
+
+use super::features;
+use super::mates::{Link, Noted};
+use super::parts::{Fixed, RecordBuffers, RecordReader, StoredTag, Wanted};
+use crate::encoding::Encoding;
+use crate::num::damaged;
+use crate::reader::too_much;
+use crate::scheme::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, Scheme, Series, TagKey, WITH_TLEN};
+
+/// Most bases of a read.
+const MOST: usize = 1 << 29;
+
+/// Most bytes of a name; those that are too long for BAM are refused later.
+const MOST_NAME: usize = 1 << 16;
+
+/// The tag list of each number of TL.
+pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, Encoding)]) -> Vec<Vec<StoredTag<'a>>> {
+    let missing = &Encoding::Null;
+    let find = |key: &TagKey| tags.iter().find(|(known, _)| known == key).map_or(missing, |(_, it)| it);
+    let line = |line: &Vec<TagKey>| {
+        line.iter().map(|key| StoredTag { key: *key, encoding: find(key) }).collect()
+    };
+    scheme.lines.iter().map(line).collect()
+}
+
+impl RecordReader<'_> {
+    /// Sets how many bytes more than `planned` the parts of the record may take. Parts beyond the usual size are
+    /// charged: a very long read is among short ones.
+    ///
+    /// # Errors
+    /// The parts already take more than their container allows, or than is free.
+    pub fn left(&mut self, planned: usize) -> Result<usize> {
+        let used = self.scratch.used() + planned;
+        let left = self.most.checked_sub(used).ok_or_else(too_much)?;
+        let beyond = used.saturating_sub(self.parts) as u64;
+        if beyond > self.extra.bytes() {
+            self.extra.grow(beyond - self.extra.bytes())?;
+        }
+        Ok(left)
+    }
+
+    #[inline]
+    fn number(&mut self, series: Series) -> Result<i32> {
+        self.series[series as usize].number(self.streams)
+    }
+
+    /// Appends the next record to `out`, with its note.
+    pub fn next(&mut self, notes: &mut Vec<Noted>, out: &mut Vec<u8>) -> Result<()> {
+        self.scratch.clear();
+        let mut fixed = self.fixed()?;
+        if self.scheme.names {
+            self.read_name()?;
+        }
+        let link = self.link(fixed, notes.len())?;
+        self.name_if_none(&link, notes, out);
+        let mut wanted = self.tags()?;
+        let has_bases = fixed.cram & NO_BASES == 0;
+        if !self.bases.exists(fixed.contig) || !has_bases {
+            wanted = Wanted::default();
+        }
+        self.scratch.cigar.clear();
+        if fixed.flags & Flags::UNMAPPED == 0 {
+            if fixed.pos <= 0 {
+                return Err(damaged("a mapped read has no position"));
+            }
+            features::read(self, &mut fixed, wanted)?;
+        } else {
+            fixed.end = fixed.pos;
+            self.unmapped(fixed)?;
+        }
+        if !has_bases {
+            fixed.length = 0;
+        }
+        self.add_group(fixed.group)?;
+        self.left(0)?;
+        let at = out.len();
+        write_bam(&fixed, self.scratch, out)?;
+        notes.push(Noted { at, name: self.scratch.name.len(), fixed, link, tlen: 0, settled: false });
+        Ok(())
+    }
+
+    fn fixed(&mut self) -> Result<Fixed> {
+        let flags = self.number(Series::Bf)?;
+        let flags = u16::try_from(flags).map_err(|_| damaged("FLAG is not a number of 16 bits"))?;
+        let cram = self.number(Series::Cf)?;
+        let contig = if self.slice.contig == -2 { self.number(Series::Ri)? } else { self.slice.contig };
+        if contig < -1 || contig >= self.setup.references.count() as i32 {
+            return Err(damaged("a read lies on a contig that is not in the header"));
+        }
+        let length = usize::try_from(self.number(Series::Rl)?).ok().filter(|&n| n < MOST);
+        let length = length.ok_or_else(|| damaged("the length of a read makes no sense"))?;
+        let mut pos = i64::from(self.number(Series::Ap)?);
+        if self.scheme.delta {
+            pos += self.last_pos;
+        }
+        if pos > i64::from(i32::MAX)
+            || pos < 0
+            || self.slice.contig >= 0 && pos < i64::from(self.slice.start)
+        {
+            return Err(damaged("the position of a read makes no sense"));
+        }
+        self.last_pos = pos;
+        let group = self.number(Series::Rg)?;
+        Ok(Fixed { flags, cram, contig, pos, end: pos, length, mapq: 0, group })
+    }
+
+    fn read_name(&mut self) -> Result<()> {
+        let names = &self.series[Series::Rn as usize];
+        names.array(self.streams, MOST_NAME, &mut self.scratch.name)?;
+        Ok(())
+    }
+
+    /// Reads the stored data about the mate.
+    fn link(&mut self, fixed: Fixed, number: usize) -> Result<Link> {
+        if fixed.cram & DETACHED != 0 {
+            let flags = self.number(Series::Mf)?;
+            if !self.scheme.names {
+                self.read_name()?;
+            }
+            let contig = self.number(Series::Ns)?;
+            if contig < -1 || contig >= self.setup.references.count() as i32 {
+                return Err(damaged("a mate lies on a contig that is not in the header"));
+            }
+            let (pos, tlen) = (self.number(Series::Np)?, self.number(Series::Ts)?);
+            return Ok(Link::Detached { flags, contig, pos, tlen });
+        }
+        let downstream = fixed.cram & DOWNSTREAM != 0;
+        let mut mate = None;
+        if downstream {
+            let between = usize::try_from(self.number(Series::Nf)?).ok();
+            let line = between.map(|n| n + number + 1).filter(|&line| line < self.slice.records);
+            mate = Some(line.ok_or_else(|| damaged("a mate lies outside of its slice"))?);
+        }
+        let tlen = if fixed.cram & WITH_TLEN != 0 { Some(self.number(Series::Ts)?) } else { None };
+        Ok(Link::Attached { mate, tlen })
+    }
+
+    /// Gives a record without a stored name the name of its template, or makes one as htslib does.
+    fn name_if_none(&mut self, link: &Link, notes: &[Noted], out: &[u8]) {
+        if !self.scratch.name.is_empty() {
+            return;
+        }
+        let number = notes.len();
+        let head = self.heads.remove(&number).unwrap_or(number);
+        if let Link::Attached { mate: Some(line), .. } = link {
+            self.heads.insert(*line, head);
+        }
+        if let Some(note) = notes.get(head) {
+            self.scratch.name.extend_from_slice(&out[note.at + 36..][..note.name]);
+            return;
+        }
+        let counter = self.slice.counter + number as i64 + 1;
+        self.scratch.name.extend_from_slice(&self.setup.prefix);
+        self.scratch.name.extend_from_slice(format!(":{counter}").as_bytes());
+    }
+
+    /// Reads the tags; returns which of MD and NM are not among them.
+    fn tags(&mut self) -> Result<Wanted> {
+        let mut left = self.left(0)?;
+        let line = self.number(Series::Tl)?;
+        let line = usize::try_from(line).ok().and_then(|line| self.lines.get(line));
+        let line = line.ok_or_else(|| damaged("a record has a list of tags that there is not"))?;
+        let (mut wanted, tags) = (Wanted { md: true, nm: true }, &mut self.scratch.tags);
+        for tag in line {
+            let start = tags.len();
+            tags.extend_from_slice(&tag.key);
+            tag.encoding.array(self.streams, left, tags)?;
+            left = left.checked_sub(tags.len() - start).ok_or_else(too_much)?;
+            match &tag.key {
+                b"MDZ" => wanted.md = false,
+                [b'N', b'M', _] => wanted.nm = false,
+                // htslib's tag that lists what not to make.
+                b"cFC" if tags.len() == start + 4 => {
+                    let flags = tags[start + 3];
+                    tags.truncate(start);
+                    wanted.md &= flags & 1 == 0;
+                    wanted.nm &= flags & 2 == 0;
+                }
+                _ => {}
+            }
+        }
+        Ok(wanted)
+    }
+
+    fn add_group(&mut self, group: i32) -> Result<()> {
+        let groups = &self.setup.groups;
+        // Some writers in Java add this read group to reads without one.
+        let unknown =
+            group >= 0 && group as usize + 1 == groups.len() && groups[group as usize] == b"UNKNOWN";
+        if group == -1 || unknown {
+            return Ok(());
+        }
+        let name = groups.get(group as usize);
+        let name = name.ok_or_else(|| damaged("a record has a read group that is not in the header"))?;
+        self.scratch.tags.extend_from_slice(b"RGZ");
+        self.scratch.tags.extend_from_slice(name);
+        self.scratch.tags.push(0);
+        Ok(())
+    }
+
+    fn unmapped(&mut self, fixed: Fixed) -> Result<()> {
+        self.left(2 * fixed.length)?;
+        let RecordBuffers { seq, qual, .. } = &mut *self.scratch;
+        seq.clear();
+        qual.clear();
+        if fixed.length > 0 {
+            self.series[Series::Ba as usize].bytes(self.streams, fixed.length, seq)?;
+        }
+        if fixed.cram & QUALITIES != 0 {
+            self.series[Series::Qs as usize].bytes(self.streams, fixed.length, qual)?;
+        } else {
+            qual.resize(fixed.length, 255);
+        }
+        Ok(())
+    }
+}
+
+/// The codes of bases (SAM specification, section 4.2): 15, N, for all other bytes.
+const CODES: [u8; 256] = {
+    let mut codes = [15; 256];
+    let (letters, mut i) = (b"=ACMGRSVTWYHKDBN", 0);
+    while i < 16 {
+        codes[letters[i] as usize] = i as u8;
+        codes[letters[i].to_ascii_lowercase() as usize] = i as u8;
+        i += 1;
+    }
+    codes
+};
+
+/// The bin of an alignment from `start` to `end` (0-based, half-open).
+fn bin(start: i64, end: i64) -> u16 {
+    let (first, last) = (start, end - 1);
+    for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
+        if first >> shift == last >> shift {
+            return (offset + (first >> shift)) as u16;
+        }
+    }
+    0
+}
+
+/// Appends the record, without data of its mate.
+fn write_bam(fixed: &Fixed, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
+    let RecordBuffers { name, tags, seq, qual, cigar, .. } = scratch;
+    if name.len() > 254 {
+        return Err(damaged("a read name has more than 254 bytes"));
+    }
+    let (mut span, mut covered) = (0i64, 0i64);
+    for &operator in cigar {
+        let (kind, length) = (operator & 15, i64::from(operator >> 4));
+        span += if consumes_reference(kind) { length } else { 0 };
+        covered += if consumes_query(kind) { length } else { 0 };
+    }
+    if fixed.length > 0 && !cigar.is_empty() && covered != fixed.length as i64 {
+        return Err(damaged("CIGAR and SEQ are of different length"));
+    }
+    let start = out.len();
+    let pos = fixed.pos - 1;
+    let span = if fixed.flags & Flags::UNMAPPED != 0 { 1 } else { span.max(1) };
+    out.extend_from_slice(&[0; 36]);
+    out.extend_from_slice(name);
+    out.push(0);
+    let mut at = out.len()..out.len();
+    cigar.iter().for_each(|operator| out.extend_from_slice(&operator.to_le_bytes()));
+    at.end = out.len();
+    let length = fixed.length;
+    let pairs = seq[..length].chunks_exact(2);
+    let rest = pairs.remainder();
+    out.extend(pairs.map(|two| CODES[two[0] as usize] << 4 | CODES[two[1] as usize]));
+    out.extend(rest.iter().map(|&one| CODES[one as usize] << 4));
+    out.extend_from_slice(&qual[..length]);
+    out.extend_from_slice(tags);
+    if cigar.len() > long_cigar::MAX_STORED {
+        long_cigar::hide(out, &mut at, length)?;
+    }
+    let operators = Cigar(&out[at]).ops().len() as u16;
+    let raw = &mut out[start..];
+    let mut put = |at: usize, bytes: &[u8]| raw[at..at + bytes.len()].copy_from_slice(bytes);
+    put(4, &fixed.contig.to_le_bytes());
+    put(8, &(pos as i32).to_le_bytes());
+    put(12, &[name.len() as u8 + 1, fixed.mapq]);
+    put(14, &bin(pos, pos + span).to_le_bytes());
+    put(16, &operators.to_le_bytes());
+    put(18, &fixed.flags.to_le_bytes());
+    put(20, &(length as u32).to_le_bytes());
+    edit::close(out, start);
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! Slices: their headers and blocks, whether the reference is the one they were made with, and its bases as far as a
+//! slice covers them.
+
+use md5::{Digest, Md5};
+use readmill_record::{Error, Result};
+
+use crate::Version;
+use crate::bases::Bases;
+use crate::block::{ContentType, CramBlock};
+use crate::codec::Codecs;
+use crate::encoding::{ExternalBlock, Streams};
+use crate::num::{ByteCursor, damaged};
+use crate::reader::Sizes;
+use crate::scheme::Scheme;
+
+/// The header of a slice.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// Its contig; -1 for reads without one, -2 for several.
+    pub contig: i32,
+    /// First base (1-based).
+    pub start: i32,
+    /// Bases of the reference.
+    pub span: i32,
+    /// Records.
+    pub records: usize,
+    /// Number of its first record in the file.
+    pub counter: i64,
+    /// The block that holds the reference, if there is one.
+    pub embedded: Option<i32>,
+    /// MD5 of the reference; zero if unknown.
+    pub md5: [u8; 16],
+}
+
+/// Reads a slice: its header, its blocks into `streams`, and its own reference, if any, into `embedded`. All blocks
+/// together take at most `sizes`.
+pub fn read(
+    cursor: &mut ByteCursor<'_>,
+    version: Version,
+    codecs: &mut Codecs,
+    streams: &mut Streams,
+    embedded: &mut Vec<u8>,
+    mut sizes: Sizes,
+) -> Result<Slice> {
+    let head = CramBlock::read(cursor, version)?;
+    if head.content != ContentType::SliceHeader {
+        return Err(damaged("a slice does not begin with its header"));
+    }
+    sizes.take(&head)?;
+    head.inflate(codecs, embedded)?;
+    let mut own = ByteCursor(embedded);
+    let (contig, start, span, records) = (own.itf8()?, own.itf8()?, own.itf8()?, own.count()?);
+    let counter = if version.major >= 3 { own.ltf8()? } else { i64::from(own.itf8()?) };
+    let (blocks, _) = (own.count()?, own.itf8s()?);
+    let with_reference = Some(own.itf8()?).filter(|&id| id >= 0);
+    let mut md5 = [0; 16];
+    md5.copy_from_slice(own.take(16)?);
+    let slice = Slice { contig, start, span, records, counter, embedded: with_reference, md5 };
+    embedded.clear();
+    streams.used = 0;
+    streams.core.bytes.clear();
+    streams.core.restart();
+    for _ in 0..blocks {
+        let block = CramBlock::read(cursor, version)?;
+        sizes.take(&block)?;
+        match block.content {
+            ContentType::Core => block.inflate(codecs, &mut streams.core.bytes)?,
+            ContentType::External => {
+                if streams.used == streams.external.len() {
+                    streams.external.push(ExternalBlock::default());
+                }
+                let stream = &mut streams.external[streams.used];
+                (stream.id, stream.at) = (block.id, 0);
+                block.inflate(codecs, &mut stream.bytes)?;
+                streams.used += 1;
+                if slice.embedded == Some(block.id) {
+                    *embedded = std::mem::take(&mut stream.bytes);
+                    embedded.make_ascii_uppercase();
+                }
+            }
+            _ => return Err(damaged("a slice holds a block that does not belong there")),
+        }
+    }
+    // A slice without values of a kind may leave its blocks out; records need at least some byte or bit.
+    let bits =
+        8 * (streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>());
+    if slice.records > bits {
+        return Err(damaged("a slice has more records than it has room for"));
+    }
+    Ok(slice)
+}
+
+/// Bases that are added to the MD5 at once.
+const PIECE: i64 = 1 << 12;
+
+/// Compares the MD5 of the reference with that of the slice, as htslib does.
+pub fn check_reference(
+    slice: &Slice,
+    scheme: &Scheme,
+    bases: &mut Bases,
+    embedded: &[u8],
+) -> Result<()> {
+    if slice.contig < 0 {
+        return Ok(());
+    }
+    if slice.contig as usize >= bases.references().count() {
+        return Err(damaged("a slice lies on a contig that is not in the header"));
+    }
+    if slice.embedded.is_some() && (slice.span.max(0) as usize) > embedded.len() {
+        return Err(damaged("an embedded reference is too short"));
+    }
+    if slice.md5 == [0; 16] || !scheme.reference {
+        return Ok(());
+    }
+    let mut md5 = Md5::new();
+    if slice.embedded.is_some() {
+        md5.update(&embedded[..slice.span.max(0) as usize]);
+    } else {
+        let length = bases.references().known_length(slice.contig);
+        let (mut at, end) =
+            (i64::from(slice.start) - 1, i64::from(slice.start) - 1 + i64::from(slice.span));
+        at = at.max(0);
+        while at < end.min(length) {
+            let to = (at / PIECE * PIECE + PIECE).min(end).min(length);
+            md5.update(bases.get(slice.contig, at as u32, to as u32)?);
+            at = to;
+        }
+    }
+    if md5.finalize()[..] == slice.md5 {
+        return Ok(());
+    }
+    let name = bases.references().name(slice.contig);
+    let end = i64::from(slice.start) + i64::from(slice.span) - 1;
+    let hint = "give the FASTA file that the CRAM file was made with";
+    Err(Error::input(format!(
+        "the reference differs from that of the CRAM data at {name}:{}-{end}",
+        slice.start
+    ))
+    .hint(hint))
+}
+
+/// The bases of the reference for one slice.
+pub struct SliceReference<'a> {
+    bases: &'a mut Bases,
+    /// The embedded reference, and where it starts (0-based).
+    embedded: Option<(&'a [u8], i64)>,
+    is_needed: bool,
+    /// One past the last base that the slice covers (0-based); `None` if it covers whole contigs.
+    end: Option<i64>,
+}
+
+impl<'a> SliceReference<'a> {
+    /// The reference of `slice`, whose own one, if any, is in `embedded`.
+    pub fn new(slice: &Slice, scheme: &Scheme, bases: &'a mut Bases, embedded: &'a [u8]) -> Self {
+        let own = slice.embedded.filter(|_| slice.contig >= 0);
+        let own = own.map(|_| (embedded, i64::from(slice.start) - 1));
+        let end = (slice.contig >= 0).then(|| i64::from(slice.start) - 1 + i64::from(slice.span));
+        SliceReference { bases, embedded: own, is_needed: scheme.reference, end }
+    }
+
+    /// Whether there are bases for reads on `contig`.
+    pub fn exists(&self, contig: i32) -> bool {
+        contig >= 0 && (self.embedded.is_some() || self.is_needed)
+    }
+
+    /// One past the last available base of `contig` (0-based).
+    pub fn end(&self, contig: i32) -> i64 {
+        let length = self.bases.references().length(contig);
+        self.end.map_or(length, |end| if self.embedded.is_some() { end } else { end.min(length) })
+    }
+
+    /// Bases of `contig` from `start` (0-based) on; an error beyond what the slice covers.
+    pub fn get(&mut self, contig: i32, start: i64, n: i64) -> Result<&[u8]> {
+        if n < 0 || start < 0 || start + n > self.end(contig) {
+            return Err(damaged("a read reaches beyond what its slice covers"));
+        }
+        if let Some((bases, first)) = self.embedded {
+            let from = usize::try_from(start - first).ok();
+            let bases = from.and_then(|from| bases.get(from..from + n as usize));
+            return bases.ok_or_else(|| damaged("a read reaches beyond the embedded reference"));
+        }
+        self.bases.get(contig, start as u32, (start + n) as u32)
+    }
+}

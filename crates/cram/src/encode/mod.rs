@@ -1,0 +1,301 @@
+//! Encodes BAM records as containers, each of one slice.
+//!
+//! A container depends on its records alone. The number of records before it is filled in later, in space reserved
+//! for it.
+
+mod features;
+mod mates;
+mod record;
+mod series;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use md5::{Digest, Md5};
+use readmill_format::reference::WINDOW_BYTES;
+use readmill_record::{Batch, Header, RecordRef, Result};
+
+use crate::Version;
+use crate::bases::{Bases, References};
+use crate::block::{self, ContentType};
+use crate::codec::{BlockCompressor, Method};
+use crate::container::{ContainerHeader, Entry, long};
+use crate::num::put_itf8;
+use series::Columns;
+
+/// Contigs with fewer records share a container with the next.
+const FEW: usize = 1000;
+
+/// Bases of the reference that are added to the MD5 at once.
+const PIECE: i64 = 1 << 12;
+
+/// The most memory of a thread's encoder for records of `batch` bytes: the series, a block while it is coded (in up
+/// to 16 bits a symbol), a window of the reference, and tables.
+pub const fn encoder_bytes(batch: usize) -> usize {
+    3 * batch + WINDOW_BYTES + (3 << 20)
+}
+
+/// A batch of more record bytes than this leaves no buffers for the next one.
+const KEPT_BYTES: u64 = 3 << 20;
+
+/// Options of writing CRAM.
+#[derive(Clone)]
+pub struct EncoderOptions {
+    /// Version.
+    pub version: Version,
+    /// The source of bases; `None` stores all bases.
+    pub references: Option<References>,
+    /// Level of gzip, from 1 to 12.
+    pub level: u8,
+    /// Read groups by their names.
+    groups: Arc<HashMap<Vec<u8>, i32>>,
+}
+
+impl EncoderOptions {
+    /// Options for files with this header.
+    pub fn new(header: &Header, version: Version, references: Option<References>, level: u8) -> Self {
+        let groups =
+            header.lines_of(b"RG").map(|line| line.get(b"ID").unwrap_or_default().to_vec()).zip(0..);
+        let mut numbers = HashMap::new();
+        groups.for_each(|(name, number)| {
+            numbers.entry(name).or_insert(number);
+        });
+        EncoderOptions { version, references, level, groups: Arc::new(numbers) }
+    }
+}
+
+/// The fields of a container to fill in later, and its entries for the index.
+#[derive(Clone, Debug)]
+struct Hole {
+    /// Start of the container, length of its header before the checksum, and position of the counter in it.
+    start: usize,
+    header: usize,
+    counter: usize,
+    /// The block of the slice header without its checksum, and the position of the counter in it.
+    slice: Range<usize>,
+    slice_counter: usize,
+    records: u64,
+    entries: Vec<Entry>,
+}
+
+/// Data about encoded containers, besides their bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Encoded {
+    holes: Vec<Hole>,
+}
+
+impl Encoded {
+    /// Sets the record counters in `bytes`, and corrects the checksums. `before` is the number of records that
+    /// come earlier in the file.
+    pub fn set_record_counters(&self, bytes: &mut [u8], mut before: u64) {
+        for hole in &self.holes {
+            let counter = long(before as i64);
+            bytes[hole.start + hole.counter..][..9].copy_from_slice(&counter);
+            let header = hole.start..hole.start + hole.header;
+            let checksum = crc32fast::hash(&bytes[header.clone()]);
+            bytes[header.end..][..4].copy_from_slice(&checksum.to_le_bytes());
+            bytes[hole.slice_counter..][..9].copy_from_slice(&counter);
+            let checksum = crc32fast::hash(&bytes[hole.slice.clone()]);
+            bytes[hole.slice.end..][..4].copy_from_slice(&checksum.to_le_bytes());
+            before += hole.records;
+        }
+    }
+
+    /// The entries of the index, each with the start of its container in the bytes.
+    pub fn entries(&self) -> impl Iterator<Item = (u64, &[Entry])> {
+        self.holes.iter().map(|hole| (hole.start as u64, &hole.entries[..]))
+    }
+}
+
+/// One thread's encoder.
+pub struct Encoder {
+    writing: EncoderOptions,
+    bases: Option<Bases>,
+    columns: Columns,
+    compressor: BlockCompressor,
+    records: record::RecordEncoder,
+    blocks: Vec<u8>,
+    body: Vec<u8>,
+    head: Vec<u8>,
+}
+
+impl Encoder {
+    /// An encoder.
+    pub fn new(writing: &EncoderOptions) -> Self {
+        Encoder {
+            bases: writing.references.as_ref().map(References::bases),
+            columns: Columns::default(),
+            compressor: BlockCompressor::new(writing.level),
+            records: record::RecordEncoder::default(),
+            blocks: Vec::new(),
+            body: Vec::new(),
+            head: Vec::new(),
+            writing: writing.clone(),
+        }
+    }
+
+    /// Appends the batch's records as containers.
+    pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<Encoded> {
+        let mut encoded = Encoded::default();
+        let references = self.writing.references.as_ref();
+        let length = |contig| references.map_or(i64::MAX, |it| it.length(contig));
+        for (contig, records) in container_ranges(batch, length) {
+            let hole = self.container(batch, contig, records, out)?;
+            encoded.holes.push(hole);
+        }
+        if batch.record_bytes() > KEPT_BYTES {
+            self.free_buffers();
+        }
+        Ok(encoded)
+    }
+
+    /// Frees buffers that long reads made large.
+    fn free_buffers(&mut self) {
+        self.columns = Columns::default();
+        self.compressor = BlockCompressor::new(self.writing.level);
+        self.records = record::RecordEncoder::default();
+        (self.blocks, self.body, self.head) = (Vec::new(), Vec::new(), Vec::new());
+    }
+
+    fn container(
+        &mut self,
+        batch: &Batch,
+        contig: i32,
+        records: Range<usize>,
+        out: &mut Vec<u8>,
+    ) -> Result<Hole> {
+        let all = records.clone().map(|i| batch.record(batch.spans[i]));
+        let delta = contig >= 0 && all.clone().is_sorted_by_key(RecordRef::pos);
+        let bases = self.bases.as_mut().filter(|bases| {
+            let ends = |it: RecordRef<'_>| i64::from(it.pos()) >= bases.references().length(it.ref_id());
+            // htsjdk needs the reference of each read in a container of several contigs, also of a read beyond the
+            // end of its contig.
+            contig != -2 || !all.clone().any(|it| it.ref_id() >= 0 && ends(it))
+        });
+        let with_reference = bases.is_some();
+        self.columns.clear();
+        let groups = &self.writing.groups;
+        let found = self.records.write(all, (contig, delta), groups, bases, &mut self.columns)?;
+        self.blocks.clear();
+        let ids = self.columns.blocks(&mut self.compressor, &mut self.blocks)?;
+        let count = ids.len() + 1; // the core block, which is empty
+        let (mut start, mut span) = (0, 0);
+        if let (true, Some(place)) = (contig >= 0, found.places.first()) {
+            (start, span) = (place.start, place.end - place.start + 1);
+        }
+        let md5 = self.md5(contig, start, span)?;
+        let first = out.len();
+        let mut body = std::mem::take(&mut self.body);
+        body.clear();
+        self.head.clear();
+        let scheme = (with_reference, delta);
+        self.columns.scheme(scheme, &mut self.head);
+        block::write(
+            ContentType::CompressionHeader,
+            0,
+            Method::Raw,
+            self.head.len(),
+            &self.head,
+            &mut body,
+        );
+        let landmark = body.len();
+        self.head.clear();
+        let four = [contig, start as i32, span as i32, records.len() as i32];
+        four.iter().for_each(|&n| put_itf8(&mut self.head, n));
+        let counter_in_slice = self.head.len();
+        self.head.extend_from_slice(&long(0));
+        put_itf8(&mut self.head, count as i32);
+        put_itf8(&mut self.head, ids.len() as i32);
+        ids.iter().for_each(|&id| put_itf8(&mut self.head, id));
+        put_itf8(&mut self.head, -1);
+        self.head.extend_from_slice(&md5);
+        block::write(ContentType::SliceHeader, 0, Method::Raw, self.head.len(), &self.head, &mut body);
+        let slice_end = body.len() - 4;
+        let counter_in_body = slice_end - self.head.len() + counter_in_slice;
+        block::write(ContentType::Core, 0, Method::Raw, 0, &[], &mut body);
+        let length = body.len() + self.blocks.len();
+        block::fits(length, "what the records that lie together become")?;
+        let container = ContainerHeader {
+            length,
+            contig,
+            start: start as i32,
+            span: span as i32,
+            records: records.len(),
+            counter: 0,
+            bases: found.bases,
+            blocks: count + 2,
+            landmarks: vec![landmark as i32],
+        };
+        let (header, counter) = container.write(out);
+        let base = out.len();
+        out.extend_from_slice(&body);
+        out.extend_from_slice(&self.blocks);
+        self.body = body;
+        let slice = (landmark as u64, (length - landmark) as u64);
+        let entries = found.places.iter().map(|place| {
+            let span = if place.contig < 0 { 0 } else { (place.end - place.start + 1).max(1) };
+            Entry {
+                contig: place.contig,
+                start: if place.contig < 0 { 0 } else { place.start },
+                span,
+                slice,
+            }
+        });
+        Ok(Hole {
+            start: first,
+            header,
+            counter,
+            slice: base + landmark..base + slice_end,
+            slice_counter: base + counter_in_body,
+            records: records.len() as u64,
+            entries: entries.collect(),
+        })
+    }
+
+    /// MD5 of the reference bases that a slice covers.
+    fn md5(&mut self, contig: i32, start: i64, span: i64) -> Result<[u8; 16]> {
+        let Some(bases) = self.bases.as_mut().filter(|_| contig >= 0) else { return Ok([0; 16]) };
+        let length = bases.references().length(contig);
+        let (mut at, end) = (start - 1, (start - 1 + span).min(length));
+        let mut md5 = Md5::new();
+        while at < end {
+            let to = (at / PIECE * PIECE + PIECE).min(end);
+            md5.update(bases.get(contig, at as u32, to as u32)?);
+            at = to;
+        }
+        Ok(md5.finalize().into())
+    }
+}
+
+/// Divides the records into containers: the contig of each, -2 for several, and its records. A contig with more
+/// than a few records has containers of its own.
+fn container_ranges(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Range<usize>)> {
+    let contig = |i: usize| batch.record(batch.spans[i]).ref_id();
+    let mut runs: Vec<(i32, Range<usize>)> = Vec::new();
+    for i in 0..batch.len() {
+        match runs.last_mut() {
+            Some((of, run)) if *of == contig(i) => run.end = i + 1,
+            _ => runs.push((contig(i), i..i + 1)),
+        }
+    }
+    let mut out: Vec<(i32, Range<usize>)> = Vec::new();
+    let mut may_join = false;
+    for (contig, run) in runs {
+        let few = run.len() < FEW;
+        match out.last_mut() {
+            Some((of, last)) if few && may_join => (*of, last.end) = (-2, run.end),
+            _ => out.push((contig, run)),
+        }
+        may_join = few;
+    }
+    // A read on a contig but without a position cannot be in a slice of that contig. A slice starts on its contig,
+    // though reads may reach or lie beyond it.
+    for (contig, run) in out.iter_mut().filter(|(contig, _)| *contig >= 0) {
+        let first = run.clone().map(|i| i64::from(batch.record(batch.spans[i]).pos())).min();
+        if first.is_none_or(|first| first < 0 || first >= length(*contig)) {
+            *contig = -2;
+        }
+    }
+    out
+}

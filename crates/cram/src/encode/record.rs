@@ -1,0 +1,312 @@
+//! Encodes records as the data series of a container, with those of their tags that decoding does not make.
+
+use std::collections::HashMap;
+
+use readmill_record::tag::{self, CG, Field};
+use readmill_record::{Flags, RecordRef, Result};
+
+use super::features::{Features, Made};
+use super::mates::{self, NameTable, RecordEnd};
+use super::series::{Columns, cannot_hold};
+use crate::bases::Bases;
+use crate::scheme::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES, QUALITIES, Series};
+
+/// The range of a contig that records cover (1-based, both ends included).
+#[derive(Clone, Copy, Debug)]
+pub struct ContigRange {
+    pub contig: i32,
+    pub start: i64,
+    pub end: i64,
+}
+
+/// Summary of the records of a container.
+pub struct EncodedSummary {
+    /// The ranges they cover, contig by contig.
+    pub places: Vec<ContigRange>,
+    /// Bases of all.
+    pub bases: i64,
+}
+
+/// Encodes records, and keeps the memory for the next container.
+#[derive(Default)]
+pub struct RecordEncoder {
+    names: NameTable,
+    seen: Vec<RecordEnd>,
+    made: Made,
+    seq: Vec<u8>,
+}
+
+/// Two letters for each byte of SEQ.
+static PAIRS: [[u8; 2]; 256] = {
+    let (letters, mut pairs, mut i) = (b"=ACMGRSVTWYHKDBN", [[0; 2]; 256], 0);
+    while i < 256 {
+        pairs[i] = [letters[i >> 4], letters[i & 15]];
+        i += 1;
+    }
+    pairs
+};
+
+/// FLAG has 12 bits in CRAM.
+const FLAG_BITS: u16 = 0xfff;
+
+impl RecordEncoder {
+    /// Writes the records of a container of `contig` into `columns`, with positions as differences if `delta`.
+    pub fn write<'a>(
+        &mut self,
+        all: impl Iterator<Item = RecordRef<'a>> + Clone,
+        (contig, delta): (i32, bool),
+        groups: &HashMap<Vec<u8>, i32>,
+        mut bases: Option<&mut Bases>,
+        columns: &mut Columns,
+    ) -> Result<EncodedSummary> {
+        let list: Vec<RecordRef<'a>> = all.collect();
+        let mut found = EncodedSummary { places: Vec::new(), bases: 0 };
+        self.pair(&list);
+        let mut last = found_start(&list);
+        let mut stored = Stored::default();
+        for (number, &record) in list.iter().enumerate() {
+            let cram = self.cram_flags(record, number);
+            let length = bases.as_ref().map(|bases| bases.references().length(record.ref_id()));
+            found.note(record, self.seen[number].end.min(length.unwrap_or(i64::MAX)));
+            columns.of(Series::Bf).number(i32::from(record.flags().0 & FLAG_BITS));
+            columns.of(Series::Cf).number(cram);
+            if contig == -2 {
+                columns.of(Series::Ri).number(record.ref_id());
+            }
+            columns.of(Series::Rl).number(self.length(record) as i32);
+            let pos = record.pos() + 1;
+            columns.of(Series::Ap).number(if delta { pos - last } else { pos });
+            last = pos;
+            let expected = self.features(record, cram, bases.as_deref_mut(), columns)?;
+            stored.take(record, groups, expected.then_some(&self.made))?;
+            columns.of(Series::Rg).number(stored.group);
+            if memchr::memchr(0, record.qname()).is_some() {
+                return Err(cannot_hold("a name with a NUL", record));
+            }
+            columns.stopped(Series::Rn, record.qname());
+            self.mate(record, number, cram, columns);
+            columns.tags(&stored.keys, &stored.values);
+        }
+        columns.finish();
+        Ok(found)
+    }
+
+    /// Finds mates.
+    fn pair(&mut self, list: &[RecordRef<'_>]) {
+        self.names.clear(list.len());
+        self.seen.clear();
+        for (number, &record) in list.iter().enumerate() {
+            let end = match record.flags().is_unmapped() {
+                true => i64::from(record.pos()) + 1,
+                false => (i64::from(record.pos()) + record.cigar().reference_length())
+                    .max(i64::from(record.pos()) + 1),
+            };
+            self.seen.push(RecordEnd { end, mate: None });
+            if !mates::may_pair(record) {
+                continue;
+            }
+            let Some(other) = self.names.replace(record.qname(), number, |i| list[i].qname()) else {
+                continue;
+            };
+            let earlier = (list[other], self.seen[other].end);
+            if self.seen[other].mate.is_none() && mates::are_mates(earlier, (record, end)) {
+                self.seen[other].mate = Some(number);
+                self.seen[number].mate = Some(other);
+            }
+        }
+    }
+
+    fn cram_flags(&self, record: RecordRef<'_>, number: usize) -> i32 {
+        let mut flags = 0;
+        if record.l_seq() == 0 {
+            flags |= NO_BASES;
+        } else if record.qual().iter().any(|&quality| quality != 255) {
+            flags |= QUALITIES;
+        }
+        match self.seen[number].mate {
+            Some(mate) if mate > number => flags |= DOWNSTREAM,
+            Some(_) => {}
+            None => {
+                let alone = record.next_ref_id() < 0 && record.next_pos() < 0 && record.tlen() == 0;
+                if !alone || record.flags().is_paired() {
+                    flags |= DETACHED;
+                }
+            }
+        }
+        flags
+    }
+
+    /// Bases of a record; of one without, those that its CIGAR covers.
+    fn length(&self, record: RecordRef<'_>) -> usize {
+        if record.l_seq() > 0 || record.flags().is_unmapped() {
+            return record.l_seq();
+        }
+        usize::try_from(record.cigar().query_length()).unwrap_or(0)
+    }
+
+    /// Writes bases, features and qualities; returns whether decoding can make MD and NM.
+    fn features(
+        &mut self,
+        record: RecordRef<'_>,
+        cram: i32,
+        bases: Option<&mut Bases>,
+        columns: &mut Columns,
+    ) -> Result<bool> {
+        self.seq.clear();
+        self.seq.extend(record.seq().iter().flat_map(|&two| PAIRS[two as usize]));
+        self.seq.truncate(record.l_seq());
+        let mut expected = false;
+        if record.flags().is_unmapped() {
+            columns.of(Series::Ba).bytes(&self.seq);
+        } else {
+            let cigar = record.cigar();
+            if record.ref_id() < 0 || record.pos() < 0 {
+                return Err(cannot_hold("a mapped read without a position", record));
+            }
+            if !self.seq.is_empty() && cigar.query_length() != self.seq.len() as i64 {
+                return Err(cannot_hold(
+                    "a mapped read whose CIGAR and SEQ are of different length",
+                    record,
+                ));
+            }
+            let has_reference = bases.is_some();
+            Features::new(columns, bases, &mut self.made, &self.seq).write(record)?;
+            columns.of(Series::Mq).number(i32::from(record.mapq()));
+            expected = has_reference && !self.seq.is_empty();
+        }
+        if cram & QUALITIES != 0 {
+            columns.of(Series::Qs).bytes(record.qual());
+        }
+        Ok(expected)
+    }
+
+    fn mate(&self, record: RecordRef<'_>, number: usize, cram: i32, columns: &mut Columns) {
+        if let Some(mate) = self.seen[number].mate.filter(|_| cram & DOWNSTREAM != 0) {
+            columns.of(Series::Nf).number((mate - number - 1) as i32);
+        }
+        if cram & DETACHED == 0 {
+            return;
+        }
+        let flags = record.flags();
+        let mut stored = 0;
+        if flags.is_paired() && flags.is_mate_reverse() {
+            stored |= MATE_REVERSE;
+        }
+        if flags.0 & Flags::MATE_UNMAPPED != 0 {
+            stored |= MATE_UNMAPPED;
+        }
+        columns.of(Series::Mf).number(stored);
+        columns.of(Series::Ns).number(record.next_ref_id());
+        columns.of(Series::Np).number(record.next_pos() + 1);
+        columns.of(Series::Ts).number(record.tlen());
+    }
+}
+
+/// Position of the first record (1-based), the base of the differences.
+fn found_start(list: &[RecordRef<'_>]) -> i32 {
+    list.first().map_or(0, |record| record.pos() + 1)
+}
+
+impl EncodedSummary {
+    fn note(&mut self, record: RecordRef<'_>, end: i64) {
+        self.bases += record.l_seq() as i64;
+        let (contig, start) = (record.ref_id(), i64::from(record.pos()) + 1);
+        let known = self.places.iter().rposition(|place| place.contig == contig);
+        let at = known.unwrap_or(self.places.len());
+        if at == self.places.len() {
+            self.places.push(ContigRange { contig, start, end });
+        }
+        let place = &mut self.places[at];
+        place.start = place.start.min(start);
+        place.end = place.end.max(end);
+    }
+}
+
+/// Keys and values of the tags of a record that are stored.
+#[derive(Default)]
+pub struct Stored<'a> {
+    /// Three bytes each.
+    pub keys: Vec<u8>,
+    /// In CRAM's form: texts with their zero, arrays with type and count.
+    pub values: Vec<&'a [u8]>,
+    /// The read group's number; -1 without.
+    pub group: i32,
+}
+
+/// The MD and NM that decoding makes; `None` if it cannot make them.
+pub type Expected<'a> = Option<&'a Made>;
+
+/// Values of the tag cF, in which htslib stores which of MD and NM not to make.
+static NOT_MADE: [[u8; 1]; 4] = [[0], [1], [2], [3]];
+
+impl<'a> Stored<'a> {
+    /// Takes the tags of `record`, without those that decoding makes itself.
+    pub fn take(
+        &mut self,
+        record: RecordRef<'a>,
+        groups: &HashMap<Vec<u8>, i32>,
+        expected: Expected<'_>,
+    ) -> Result<()> {
+        self.keys.clear();
+        self.values.clear();
+        self.group = -1;
+        let hides_cigar = record.long_cigar().is_some();
+        let bytes = record.field_bytes();
+        let (mut at, mut missing) = (0, 3);
+        let mut fields = record.fields();
+        while let Some(field) = fields.next() {
+            let end = bytes.len() - fields.rest().len();
+            let value = &bytes[at + 3..end];
+            at = end;
+            match field.tag {
+                tag::RG if field.kind == b'Z' && self.group < 0 => {
+                    if let Some(&group) = groups.get(field.value) {
+                        self.group = group;
+                        continue;
+                    }
+                }
+                CG if hides_cigar => continue,
+                [b'M', b'D'] if field.kind == b'Z' => {
+                    missing &= !1;
+                    if expected.is_some_and(|made| made.sure && made.md == field.value) {
+                        continue;
+                    }
+                }
+                [b'N', b'M'] => {
+                    missing &= !2;
+                    if expected.is_some_and(|made| made.sure && is_same(field, made.nm)) {
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+            if !b"AcCsSiIfdZHB".contains(&field.kind) {
+                return Err(cannot_hold("an optional field of this type", record));
+            }
+            if field.tag.contains(&0) {
+                return Err(cannot_hold("an optional field whose name has a NUL", record));
+            }
+            self.keys.extend_from_slice(&[field.tag[0], field.tag[1], field.kind]);
+            self.values.push(value);
+        }
+        if expected.is_some() && missing > 0 {
+            self.keys.extend_from_slice(b"cFC");
+            self.values.push(&NOT_MADE[missing]);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a field is `nm` in the type that it is made in.
+fn is_same(field: Field<'_>, nm: u32) -> bool {
+    match (field.kind, field.value) {
+        (b'C', &[n]) => nm == u32::from(n),
+        (b'S', &[a, b]) => nm > 0xff && nm == u32::from(u16::from_le_bytes([a, b])),
+        (b'I', &[a, b, c, d]) => nm > 0xffff && nm == u32::from_le_bytes([a, b, c, d]),
+        // Other integer types in SAM's sense: a number of any signed type is read back as unsigned.
+        (b'c', &[n]) => i64::from(nm) == i64::from(n.cast_signed()),
+        (b's', &[a, b]) => i64::from(nm) == i64::from(i16::from_le_bytes([a, b])),
+        (b'i', &[a, b, c, d]) => i64::from(nm) == i64::from(i32::from_le_bytes([a, b, c, d])),
+        _ => false,
+    }
+}

@@ -1,0 +1,350 @@
+//! The values of a container, series by series, and their blocks.
+
+use std::collections::HashMap;
+
+use readmill_record::Result;
+use readmill_record::{Error, RecordRef};
+
+use crate::block::{self, ContentType};
+use crate::codec::{BlockCompressor, CompressionHint};
+use crate::num::put_itf8;
+use crate::scheme::{KEYS, Series, TagKey};
+
+/// The values of a data series.
+#[derive(Default)]
+pub struct SeriesValues {
+    /// The bytes of its block.
+    pub bytes: Vec<u8>,
+    /// The number of values, and the first value while all are equal.
+    count: usize,
+    only: Option<i32>,
+}
+
+impl SeriesValues {
+    /// Adds a number.
+    #[inline]
+    pub fn number(&mut self, n: i32) {
+        if self.count == 0 {
+            self.only = Some(n);
+        } else if self.only != Some(n) {
+            self.only = None;
+        }
+        self.count += 1;
+        put_itf8(&mut self.bytes, n);
+    }
+
+    /// Adds a byte.
+    #[inline]
+    pub fn byte(&mut self, byte: u8) {
+        self.count += 1;
+        self.bytes.push(byte);
+    }
+
+    /// Adds bytes.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.count += 1;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        (self.count, self.only) = (0, None);
+    }
+}
+
+/// The values of a tag.
+#[derive(Default)]
+pub struct TagColumn {
+    key: TagKey,
+    bytes: Vec<u8>,
+    /// Bytes of each value, if all have the same number.
+    width: Option<usize>,
+    /// Whether a text contains a tab, which would end it.
+    has_tab: bool,
+    /// Lengths, which are needed if a text contains a tab.
+    lengths: Vec<u8>,
+}
+
+/// A tag list: tags that occur together.
+#[derive(Default)]
+struct TagLine {
+    keys: Vec<u8>,
+    columns: Vec<usize>,
+}
+
+/// All values of a container.
+#[derive(Default)]
+pub struct Columns {
+    all: [SeriesValues; KEYS.len()],
+    lines: Vec<TagLine>,
+    by_keys: HashMap<Vec<u8>, usize>,
+    last_line: usize,
+    tags: Vec<TagColumn>,
+    /// How many of `tags` are in use; the others are spare memory.
+    used: usize,
+}
+
+/// Ends values in a block: names, and stretches of bases.
+const STOP: u8 = 0;
+
+/// Ends texts of tags, whose own zero belongs to them.
+const TAG_STOP: u8 = b'\t';
+
+impl Columns {
+    /// Removes all values.
+    pub fn clear(&mut self) {
+        self.all.iter_mut().for_each(SeriesValues::clear);
+        self.lines.clear();
+        self.by_keys.clear();
+        (self.last_line, self.used) = (0, 0);
+    }
+
+    /// The values of a series.
+    #[inline]
+    pub fn of(&mut self, series: Series) -> &mut SeriesValues {
+        &mut self.all[series as usize]
+    }
+
+    /// Adds bytes followed by a stop byte, which they must not contain.
+    #[inline]
+    pub fn stopped(&mut self, series: Series, bytes: &[u8]) {
+        let column = self.of(series);
+        column.bytes(bytes);
+        column.bytes.push(STOP);
+    }
+
+    /// Adds a record's tags: their keys, three bytes each, and values.
+    pub fn tags(&mut self, keys: &[u8], values: &[&[u8]]) {
+        if self.lines.get(self.last_line).is_none_or(|line| line.keys != keys) {
+            self.last_line = match self.by_keys.get(keys) {
+                Some(&line) => line,
+                None => self.add_line(keys),
+            };
+        }
+        let line = self.last_line as i32;
+        self.of(Series::Tl).number(line);
+        for (&column, value) in self.lines[self.last_line].columns.iter().zip(values) {
+            self.tags[column].add(value);
+        }
+    }
+
+    fn add_line(&mut self, keys: &[u8]) -> usize {
+        let columns = keys.chunks_exact(3).map(|key| {
+            let known = self.tags[..self.used].iter().position(|tag| tag.key == key);
+            known.unwrap_or_else(|| {
+                if self.tags.len() == self.used {
+                    self.tags.push(TagColumn::default());
+                }
+                self.tags[self.used].start([key[0], key[1], key[2]]);
+                self.used += 1;
+                self.used - 1
+            })
+        });
+        let line = TagLine { columns: columns.collect(), keys: keys.to_vec() };
+        self.lines.push(line);
+        self.by_keys.insert(keys.to_vec(), self.lines.len() - 1);
+        self.lines.len() - 1
+    }
+
+    /// Appends the blocks of all series and tags; returns their ids.
+    pub fn blocks(&mut self, compressor: &mut BlockCompressor, out: &mut Vec<u8>) -> Result<Vec<i32>> {
+        let mut ids = Vec::new();
+        let mut room = Vec::new();
+        let mut put = |id: i32, kind: CompressionHint, bytes: &[u8]| {
+            block::fits(bytes.len(), "one kind of data of the records that lie together")?;
+            let (method, data) = compressor.compress(bytes, kind, &mut room);
+            block::write(ContentType::External, id, method, bytes.len(), data, out);
+            ids.push(id);
+            Ok(())
+        };
+        for (at, column) in self.all.iter().enumerate() {
+            if column.count > 0 && column.only.is_none() {
+                put(id_of(at), kind_of(at), &column.bytes)?;
+            }
+        }
+        for tag in &self.tags[..self.used] {
+            put(tag.id(), CompressionHint::Any, &tag.bytes)?;
+            if tag.needs_lengths() {
+                put(tag.id() | LENGTHS, CompressionHint::Any, &tag.lengths)?;
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Appends the compression header.
+    pub fn scheme(&self, (reference, delta): (bool, bool), out: &mut Vec<u8>) {
+        let mut lines = Vec::new();
+        for line in &self.lines {
+            lines.extend_from_slice(&line.keys);
+            lines.push(0);
+        }
+        let mut map = vec![5]; // entries
+        map.extend([b'R', b'N', 1, b'A', b'P', u8::from(delta), b'R', b'R', u8::from(reference)]);
+        map.extend_from_slice(b"SM");
+        map.extend_from_slice(&SUBSTITUTIONS);
+        map.extend_from_slice(b"TD");
+        put_itf8(&mut map, lines.len() as i32);
+        map.extend_from_slice(&lines);
+        put_map(&map, out);
+        // htsjdk 4.2.0 cannot read a container without the encoding of qualities, even if no read has any.
+        let is_told =
+            |&(at, column): &(usize, &SeriesValues)| column.count > 0 || at == Series::Qs as usize;
+        let used = self.all.iter().enumerate().filter(is_told);
+        map.clear();
+        put_itf8(&mut map, used.clone().count() as i32);
+        for (at, column) in used {
+            map.extend_from_slice(&KEYS[at]);
+            column_encoding(at, column, &mut map);
+        }
+        put_map(&map, out);
+        map.clear();
+        put_itf8(&mut map, self.used as i32);
+        for tag in &self.tags[..self.used] {
+            put_itf8(&mut map, tag.id());
+            tag.encoding(&mut map);
+        }
+        put_map(&map, out);
+    }
+}
+
+/// Substitutions are numbered in the order of the bases, the base itself left out.
+const SUBSTITUTIONS: [u8; 5] = [0b00_01_10_11; 5];
+
+/// The number of the substitution of `read` for `reference`, if there is one.
+#[inline]
+pub fn substitution(reference: u8, read: u8) -> Option<u8> {
+    const NUMBERS: [u8; 256] = {
+        let mut numbers = [255; 256];
+        let mut i = 0;
+        while i < 5 {
+            numbers[b"ACGTN"[i] as usize] = i as u8;
+            i += 1;
+        }
+        numbers
+    };
+    let (from, to) = (NUMBERS[reference as usize], NUMBERS[read as usize]);
+    (from < 5 && to < 5 && from != to).then(|| to - u8::from(to > from))
+}
+
+fn put_map(map: &[u8], out: &mut Vec<u8>) {
+    put_itf8(out, map.len() as i32);
+    out.extend_from_slice(map);
+}
+
+/// The id of the block of a data series.
+fn id_of(series: usize) -> i32 {
+    series as i32 + 1
+}
+
+/// The compression hint for a series.
+fn kind_of(series: usize) -> CompressionHint {
+    use Series::{Bf, Bs, Cf, Fc, Fn, Fp, Mq, Nf, Qs, Rg, Rn, Tl};
+    let is = |some: &[Series]| some.iter().any(|&it| it as usize == series);
+    match () {
+        () if is(&[Rn]) => CompressionHint::Repeating,
+        () if is(&[Qs, Bf, Cf, Rg, Tl, Fn, Fc, Fp, Bs, Mq, Nf]) => CompressionHint::Statistical,
+        () => CompressionHint::Any,
+    }
+}
+
+/// Appends the encoding of a data series.
+fn column_encoding(at: usize, column: &SeriesValues, out: &mut Vec<u8>) {
+    let id = id_of(at);
+    let is_array = [Series::Rn, Series::In, Series::Sc, Series::Bb].iter().any(|&it| it as usize == at);
+    match column.only {
+        Some(only) => put_constant(only, out),
+        None if is_array => put_encoding(5, &[STOP], &[id], out),
+        None => put_encoding(1, &[], &[id], out),
+    }
+}
+
+/// Appends a Huffman code of one symbol, which takes no bits.
+fn put_constant(value: i32, out: &mut Vec<u8>) {
+    put_encoding(3, &[], &[1, value, 1, 0], out);
+}
+
+fn put_encoding(kind: i32, bytes: &[u8], numbers: &[i32], out: &mut Vec<u8>) {
+    let mut parameters = bytes.to_vec();
+    numbers.iter().for_each(|&n| put_itf8(&mut parameters, n));
+    put_itf8(out, kind);
+    put_map(&parameters, out);
+}
+
+/// Added to the id of a tag's block, gives the id of its lengths.
+const LENGTHS: i32 = 1 << 24;
+
+impl TagColumn {
+    fn start(&mut self, key: TagKey) {
+        let width = match key[2] {
+            b'A' | b'c' | b'C' => Some(1),
+            b's' | b'S' => Some(2),
+            b'i' | b'I' | b'f' => Some(4),
+            b'd' => Some(8),
+            _ => None,
+        };
+        self.bytes.clear();
+        self.lengths.clear();
+        (self.key, self.width, self.has_tab) = (key, width, false);
+    }
+
+    fn add(&mut self, value: &[u8]) {
+        if self.width.is_some() {
+            self.bytes.extend_from_slice(value);
+            return;
+        }
+        put_itf8(&mut self.lengths, value.len() as i32);
+        self.bytes.extend_from_slice(value);
+        if self.key[2] != b'B' {
+            self.has_tab |= memchr::memchr(TAG_STOP, value).is_some();
+            self.bytes.push(TAG_STOP);
+        }
+    }
+
+    fn id(&self) -> i32 {
+        i32::from_be_bytes([0, self.key[0], self.key[1], self.key[2]])
+    }
+
+    /// Whether values need their lengths stored.
+    fn needs_lengths(&self) -> bool {
+        self.width.is_none() && (self.key[2] == b'B' || self.has_tab)
+    }
+
+    fn encoding(&self, out: &mut Vec<u8>) {
+        let id = self.id();
+        if self.width.is_none() && !self.needs_lengths() {
+            return put_encoding(5, &[TAG_STOP], &[id], out);
+        }
+        let mut both = Vec::new();
+        match self.width {
+            Some(width) => put_constant(width as i32, &mut both),
+            None => put_encoding(1, &[], &[id | LENGTHS], &mut both),
+        }
+        put_encoding(1, &[], &[id], &mut both);
+        put_encoding(4, &both, &[], out);
+    }
+
+    /// Removes the stop bytes if one of the texts contains them.
+    pub fn finish(&mut self) {
+        if !self.has_tab {
+            return;
+        }
+        let (mut lengths, mut at, mut kept) = (crate::num::ByteCursor(&self.lengths), 0, Vec::new());
+        while let Ok(n) = lengths.count() {
+            kept.extend_from_slice(&self.bytes[at..at + n]);
+            at += n + 1;
+        }
+        self.bytes = kept;
+    }
+}
+
+impl Columns {
+    /// Completes the values when all are present.
+    pub fn finish(&mut self) {
+        self.tags[..self.used].iter_mut().for_each(TagColumn::finish);
+    }
+}
+/// The error for a record that CRAM cannot hold.
+pub fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
+    Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM instead")
+}

@@ -1,0 +1,44 @@
+//! CRAM: reads as differences from the reference, series by series (CRAM specification 3.1).
+//!
+//! A container is claimed serially ([`Reader`]) and decoded on any thread ([`Decoder`]) to raw BAM records. An
+//! [`Encoder`] makes containers from records alone; their record counters are set when the place of the containers
+//! is known ([`Encoded::set_record_counters`]). References are never downloaded, and only a window of one is in
+//! memory.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+mod bases;
+mod block;
+mod codec;
+mod container;
+mod decode;
+mod encode;
+mod encoding;
+mod num;
+mod reader;
+mod scheme;
+#[cfg(test)]
+mod tests;
+
+pub use bases::{Cache, References, md5};
+pub use container::{Crai, EOF, ends_well, header_container};
+pub use decode::{DECODER_BYTES, Decoder, Setup};
+pub use encode::{Encoded, Encoder, EncoderOptions, encoder_bytes};
+pub use reader::{Container, Reader};
+
+/// The first bytes of every CRAM file.
+pub const MAGIC: &[u8; 4] = b"CRAM";
+
+/// Version of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// 2 or 3.
+    pub major: u8,
+    /// 0 or 1.
+    pub minor: u8,
+}
+
+impl Version {
+    /// The version written by default.
+    pub const DEFAULT: Version = Version { major: 3, minor: 0 };
+}

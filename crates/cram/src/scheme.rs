@@ -1,0 +1,178 @@
+//! The compression header: the encodings of a container's data series (CRAM specification 3.1, section 8.4).
+
+use readmill_record::Result;
+
+use crate::encoding::{Encoding, Streams};
+use crate::num::{ByteCursor, damaged};
+
+/// A data series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Series {
+    Bf,
+    Cf,
+    Ri,
+    Rl,
+    Ap,
+    Rg,
+    Rn,
+    Mf,
+    Ns,
+    Np,
+    Ts,
+    Nf,
+    Tl,
+    Fn,
+    Fc,
+    Fp,
+    Dl,
+    Ba,
+    Qs,
+    Bs,
+    In,
+    Rs,
+    Pd,
+    Hc,
+    Sc,
+    Mq,
+    Bb,
+    Qq,
+}
+
+/// Keys of the data series, in the order of [`Series`].
+pub const KEYS: [[u8; 2]; 28] = [
+    *b"BF", *b"CF", *b"RI", *b"RL", *b"AP", *b"RG", *b"RN", *b"MF", *b"NS", *b"NP", *b"TS", *b"NF",
+    *b"TL", *b"FN", *b"FC", *b"FP", *b"DL", *b"BA", *b"QS", *b"BS", *b"IN", *b"RS", *b"PD", *b"HC",
+    *b"SC", *b"MQ", *b"BB", *b"QQ",
+];
+
+/// The encodings of all data series.
+pub type Encodings = [Encoding; 28];
+
+/// Bases in the order in which substitutions are numbered.
+pub const BASES: &[u8; 5] = b"ACGTN";
+
+/// The base that replaces another, by the base of the reference and the number of the substitution.
+pub type Substitutions = [[u8; 4]; 5];
+
+/// A tag and its type.
+pub type TagKey = [u8; 3];
+
+/// The encodings of a container.
+#[derive(Clone, Debug, Default)]
+pub struct Scheme {
+    /// Whether all names are stored.
+    pub names: bool,
+    /// Whether positions are differences.
+    pub delta: bool,
+    /// Whether the reference is needed.
+    pub reference: bool,
+    /// Substitutions.
+    pub substitutions: Substitutions,
+    /// The tag lists: which tags occur together.
+    pub lines: Vec<Vec<TagKey>>,
+    /// Encodings of data series.
+    pub series: Encodings,
+    /// Encodings of tags.
+    pub tags: Vec<(TagKey, Encoding)>,
+}
+
+impl Scheme {
+    /// Reads a compression header.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        let mut cursor = ByteCursor(bytes);
+        let mut scheme = Scheme { names: true, delta: true, reference: true, ..Scheme::default() };
+        scheme.read_preservation(&mut cursor)?;
+        map(&mut cursor, |map| {
+            let key = map.take(2)?;
+            let encoding = Encoding::read(map)?;
+            if let Some(at) = KEYS.iter().position(|known| known == key) {
+                scheme.series[at] = encoding;
+            }
+            Ok(())
+        })?;
+        map(&mut cursor, |map| {
+            let key = map.itf8()?.to_be_bytes();
+            scheme.tags.push(([key[1], key[2], key[3]], Encoding::read(map)?));
+            Ok(())
+        })?;
+        Ok(scheme)
+    }
+
+    fn read_preservation(&mut self, cursor: &mut ByteCursor<'_>) -> Result<()> {
+        map(cursor, |map| {
+            match map.take(2)? {
+                b"RN" => self.names = map.byte()? != 0,
+                b"AP" => self.delta = map.byte()? != 0,
+                b"RR" => self.reference = map.byte()? != 0,
+                b"SM" => self.substitutions = substitutions(map.take(5)?),
+                b"TD" => {
+                    let length = map.count()?;
+                    let lines = map.take(length)?;
+                    let lines = lines.strip_suffix(b"\0").unwrap_or(lines);
+                    let keys =
+                        |line: &[u8]| line.chunks_exact(3).map(|key| [key[0], key[1], key[2]]).collect();
+                    self.lines = lines.split(|&byte| byte == 0).map(keys).collect();
+                }
+                b"PI" | b"QO" => {
+                    map.byte()?; // keys of old versions, and of future ones
+                }
+                key => {
+                    let key = String::from_utf8_lossy(key).into_owned();
+                    return Err(damaged(format!("the preservation map has the unknown key {key:?}")));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Encodings for a slice, whose blocks are in `streams`.
+    pub fn resolve(&self, streams: &Streams) -> (Encodings, Vec<(TagKey, Encoding)>) {
+        let place = |id| streams.place(id);
+        let tags = self.tags.iter().map(|(key, encoding)| (*key, encoding.resolve(&place)));
+        let mut series = Encodings::default();
+        series.iter_mut().zip(&self.series).for_each(|(to, from)| *to = from.resolve(&place));
+        (series, tags.collect())
+    }
+}
+
+/// Reads a map: `entry` reads each of its entries.
+fn map<'a>(
+    cursor: &mut ByteCursor<'a>,
+    mut entry: impl FnMut(&mut ByteCursor<'a>) -> Result<()>,
+) -> Result<()> {
+    let size = cursor.count()?;
+    let mut map = ByteCursor(cursor.take(size)?);
+    for _ in 0..map.count()? {
+        entry(&mut map)?;
+    }
+    Ok(())
+}
+
+/// The substitutions that five bytes encode.
+pub fn substitutions(bytes: &[u8]) -> Substitutions {
+    let mut all = [[b'N'; 4]; 5];
+    for (i, (row, &byte)) in all.iter_mut().zip(bytes).enumerate() {
+        let others = BASES.iter().enumerate().filter(|&(j, _)| j != i);
+        for (shift, (_, &base)) in [6, 4, 2, 0].into_iter().zip(others) {
+            row[usize::from(byte >> shift & 3)] = base;
+        }
+    }
+    all
+}
+
+/// Qualities are stored as an array.
+pub const QUALITIES: i32 = 1;
+/// The data of the mate are stored.
+pub const DETACHED: i32 = 2;
+/// The mate follows in the slice.
+pub const DOWNSTREAM: i32 = 4;
+/// There are no bases.
+pub const NO_BASES: i32 = 8;
+/// TLEN is stored although the mate is in the slice. (An extension of htslib.)
+pub const WITH_TLEN: i32 = 16;
+
+/// The mate is on the reverse strand.
+pub const MATE_REVERSE: i32 = 1;
+/// The mate is unmapped.
+pub const MATE_UNMAPPED: i32 = 2;

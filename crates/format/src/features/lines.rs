@@ -1,0 +1,221 @@
+//! The place of a feature in a line of VCF, BED or an interval list.
+//!
+//! - VCF: a record extends from POS to END of INFO, or over the length of REF (htsjdk 4.2, `AbstractVCFCodec`).
+//! - BED: contig, start (0-based), end (exclusive); other columns are ignored (htsjdk 4.2, `BEDCodec`).
+//! - Picard's interval list: a SAM header, then contig, start (1-based), end (inclusive), strand and name between tabs
+//!   (htsjdk 4.2, `IntervalListCodec`).
+
+use std::sync::LazyLock;
+
+use memchr::{memchr, memmem};
+use readmill_record::{Header, Ledger, Result};
+
+use super::dictionary::Dictionary;
+use crate::text::LineReader;
+
+/// The place of a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FeaturePlace<'a> {
+    /// Name of its contig.
+    pub contig: &'a [u8],
+    /// Its first base, 0-based.
+    pub start: u32,
+    /// The base after its last one. Equal to `start` for a feature without length: BED and interval lists may have
+    /// them, and in VCF there are records at position 0, before the first base, and records that end before they start.
+    pub end: u32,
+}
+
+/// The place of the feature in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    /// Length of the contig's name at the start of the line.
+    pub name: usize,
+    pub start: u32,
+    pub end: u32,
+}
+
+/// Parses a number as Java's `int`: a plus sign is allowed, a minus sign is not.
+pub(crate) fn number(text: &[u8]) -> Option<u32> {
+    let digit = |sum: u32, byte: &u8| match byte {
+        b'0'..=b'9' => sum.checked_mul(10)?.checked_add(u32::from(byte - b'0')),
+        _ => None,
+    };
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    if text.is_empty() { None } else { text.iter().try_fold(0, digit).filter(|&n| n <= i32::MAX as u32) }
+}
+
+/// The start of a text, for a message.
+pub(super) fn shown(text: &[u8]) -> String {
+    format!("{:?}", String::from_utf8_lossy(&text[..text.len().min(60)]))
+}
+
+/// Reads the header, up to the line of column names.
+pub(super) fn vcf_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
+    let mut dictionary = Dictionary::new(ledger);
+    while lines.advance()? {
+        let line = lines.line();
+        if let Some(fields) = line.strip_prefix(b"##contig=<") {
+            let (name, length) = vcf_contig(fields);
+            let Some(name) = name else { return Err(lines.wrong("##contig without ID")) };
+            dictionary.push(name, length.and_then(number)).map_err(|e| e.file(lines.path()))?;
+        } else if line.starts_with(b"#CHROM") {
+            return Ok(dictionary);
+        } else if !line.starts_with(b"##") {
+            return Err(
+                lines.wrong("the line of column names (#CHROM POS ...) is missing before the records")
+            );
+        }
+    }
+    Err(lines.wrong("the file ends inside its header").hint("get the file again"))
+}
+
+/// ID and length of a ##contig line. Values in quotes may hold commas.
+pub(super) fn vcf_contig(mut fields: &[u8]) -> (Option<&[u8]>, Option<&[u8]>) {
+    let (mut name, mut length) = (None, None);
+    while let Some(equals) = memchr(b'=', fields) {
+        let (key, value) = (&fields[..equals], &fields[equals + 1..]);
+        let quoted =
+            value.strip_prefix(b"\"").and_then(|value| memchr(b'"', value)).map_or(0, |n| n + 2);
+        let ends = value[quoted..].iter().position(|byte| b",>".contains(byte));
+        let end = ends.map_or(value.len(), |n| quoted + n);
+        match key.trim_ascii() {
+            b"ID" => name = Some(&value[..end]),
+            b"length" => length = Some(value[..end].trim_ascii()),
+            _ => {}
+        }
+        fields = value.get(end + 1..).unwrap_or_default();
+    }
+    (name, length)
+}
+
+/// Columns that every record has: CHROM POS ID REF ALT QUAL FILTER INFO.
+const VCF_COLUMNS: usize = 8;
+
+/// The place of a line's record.
+pub(super) fn vcf_spot(line: &[u8]) -> Result<Option<Spot>, String> {
+    if line.starts_with(b"#") {
+        return Ok(None);
+    }
+    let mut columns: [&[u8]; VCF_COLUMNS] = [b""; VCF_COLUMNS];
+    let mut rest = line;
+    for (i, column) in columns.iter_mut().enumerate() {
+        let end = memchr(b'\t', rest);
+        *column = &rest[..end.unwrap_or(rest.len())];
+        match end {
+            Some(end) => rest = &rest[end + 1..],
+            None if i + 1 == VCF_COLUMNS => {}
+            None if line.trim_ascii().is_empty() => return Ok(None),
+            None => {
+                return Err(format!("a record has {VCF_COLUMNS} columns at least, this one {}", i + 1));
+            }
+        }
+    }
+    let [contig, pos, _, reference, .., info] = columns;
+    let first = number(pos).ok_or_else(|| format!("POS is not a position: {}", shown(pos)))?;
+    if reference.is_empty() || info.is_empty() {
+        return Err("REF or INFO is empty".into());
+    }
+    let last = match end_of(info) {
+        None => (first + reference.len() as u32).saturating_sub(1),
+        // An END before POS, which some callers of translocations write, leaves nothing for GATK to mask.
+        Some(value) => number(value)
+            .map(|end| end.max(first.saturating_sub(1)))
+            .ok_or_else(|| format!("END of INFO is not a position: {}", shown(value)))?,
+    };
+    // Position 0 is the telomere before the first base, which cannot be masked.
+    Ok(Some(Spot { name: contig.len(), start: first.saturating_sub(1), end: last }))
+}
+
+/// The start of END among other keys.
+static END: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"END="));
+
+/// The value of END; the last one counts.
+fn end_of(info: &[u8]) -> Option<&[u8]> {
+    END.find(info)?; // most records have no END
+    info.split(|&byte| byte == b';').rev().find_map(|field| field.strip_prefix(b"END="))
+}
+
+/// The place of a line's feature. A line of two columns is one base; header lines may be anywhere.
+pub(super) fn bed_spot(line: &[u8]) -> Result<Option<Spot>, String> {
+    let header = [&b"#"[..], b"track", b"browser"].iter().any(|start| line.starts_with(start));
+    if header || line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let mut columns = BedColumns(Some(line));
+    let contig = columns.next().unwrap_or_default();
+    let Some(start) = columns.next() else {
+        return Err(format!("a BED line has a contig, a start and an end, this one is {}", shown(line)));
+    };
+    let wrong = |what, text| format!("the {what} of a BED line is not a position: {}", shown(text));
+    let first = number(start).ok_or_else(|| wrong("start", start))?;
+    let end = match columns.next() {
+        None => {
+            number(start)
+                .filter(|&start| start < i32::MAX as u32)
+                .ok_or_else(|| wrong("start", start))?
+                + 1
+        }
+        Some(end) => number(end).ok_or_else(|| wrong("end", end))?,
+    };
+    if end < first {
+        return Err(format!("a BED line ends ({end}) before it starts ({first})"));
+    }
+    Ok(Some(Spot { name: contig.len(), start: first, end }))
+}
+
+/// BedColumns are separated by single tabs or any number of spaces.
+struct BedColumns<'a>(Option<&'a [u8]>);
+
+impl<'a> Iterator for BedColumns<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let text = self.0?;
+        let Some(end) = text.iter().position(|byte| b"\t ".contains(byte)) else {
+            self.0 = None;
+            return Some(text);
+        };
+        let spaces = text[end..].iter().take_while(|&&byte| byte == b' ').count();
+        self.0 = Some(&text[end + spaces.max(1)..]);
+        Some(&text[..end])
+    }
+}
+
+/// Reads the header, a line at a time.
+pub(super) fn list_header(lines: &mut LineReader, ledger: &Ledger) -> Result<Dictionary> {
+    let mut dictionary = Dictionary::new(ledger);
+    while lines.advance()? {
+        if !lines.line().starts_with(b"@") {
+            lines.go_back();
+            break;
+        }
+        let header = Header::parse(lines.line()).map_err(|e| e.file(lines.path()))?;
+        let mut contigs = header.references().iter();
+        let pushed = contigs.try_for_each(|it| dictionary.push(&it.name, Some(it.length)));
+        pushed.map_err(|e| e.file(lines.path()))?;
+    }
+    Ok(dictionary)
+}
+
+/// The place of a line's interval.
+pub(super) fn list_spot(line: &[u8]) -> Result<Option<Spot>, String> {
+    if line.starts_with(b"@") || line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let columns: Vec<&[u8]> = line.split(|&byte| byte == b'\t').collect();
+    let [contig, start, end, strand, _] = columns[..] else {
+        let what =
+            "an interval has five columns (contig, start, end, strand, name) between tabs, this line";
+        return Err(format!("{what} has {}", columns.len()));
+    };
+    let wrong = |what, text| format!("the {what} of an interval is not a position: {}", shown(text));
+    let first = number(start).filter(|&n| n > 0).ok_or_else(|| wrong("start", start))?;
+    let last = number(end).ok_or_else(|| wrong("end", end))?;
+    if first > last + 1 {
+        return Err(format!("an interval ends ({last}) before it starts ({first})"));
+    }
+    if !matches!(strand, b"+" | b"-") {
+        return Err(format!("the strand of an interval is + or -, not {}", shown(strand)));
+    }
+    Ok(Some(Spot { name: contig.len(), start: first - 1, end: last }))
+}

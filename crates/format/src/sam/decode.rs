@@ -1,0 +1,326 @@
+//! Parses a line of SAM to a BAM record.
+
+use std::ops::Range;
+
+use memchr::{memchr, memchr_iter};
+use readmill_record::cigar::{consumes_query, consumes_reference};
+use readmill_record::view::FIXED;
+use readmill_record::{Cigar, Error, Flags, Header, Result, edit};
+
+use super::fields::{append_fields, flag, integer, refuse, shown};
+use super::long_cigar;
+
+/// Appends the optional fields in `text`, which tabs separate, as BAM stores them. Leaves `out` as it was on error.
+///
+/// Unlike the fields of SAM lines, whose writers htslib trusts, these must follow the specification (section 1.5):
+/// a tag of a letter and a letter or digit, and only printable characters.
+pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let start = out.len();
+    let parsed = text.split(|&b| b == b'\t').try_for_each(|field| {
+        let is_named =
+            matches!(field, [a, b, b':', ..] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric());
+        if !is_named || field.iter().any(|b| !matches!(b, b' '..=b'~')) {
+            return Err(Error::input(format!("{} is no optional field, TAG:TYPE:VALUE", shown(field))));
+        }
+        append_fields(field, out)
+    });
+    parsed.inspect_err(|_| out.truncate(start))
+}
+
+/// Parses lines of SAM with one header.
+pub struct LineParser {
+    header: Header,
+    /// The last reference sequence looked up: neighbouring records usually have the same.
+    last: (Vec<u8>, i32),
+}
+
+/// The fixed fields that do not depend on the lengths of the others.
+struct Placement {
+    ref_id: i32,
+    pos: i32,
+    mapq: u8,
+    flag: u16,
+    next_ref_id: i32,
+    next_pos: i32,
+    tlen: i32,
+}
+
+impl LineParser {
+    /// A parser of the records that follow `header`. A reference sequence is also found by its alternative names
+    /// (`AN`), if no other has that name.
+    pub fn new(header: &Header) -> Self {
+        LineParser { header: header.clone(), last: (Vec::new(), -1) }
+    }
+
+    /// Appends the record in `line`, which has no line end, as BAM stores it (`block_size` included). On error
+    /// `out` is unchanged.
+    pub fn parse(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let start = out.len();
+        self.append(line, out).map_err(|error| {
+            out.truncate(start);
+            error.qname(line.split(|&b| b == b'\t').next().unwrap_or_default())
+        })
+    }
+
+    fn append(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        if memchr(0, line).is_some() {
+            return Err(Error::input("the line contains a NUL byte"));
+        }
+        let (columns, fields) = columns(line)?;
+        let mut place = self.placement(&columns)?;
+        let start = out.len();
+        out.reserve(FIXED + line.len());
+        out.extend_from_slice(&[0; FIXED]);
+        append_name(columns[0], out)?;
+        let mut cigar = out.len()..out.len();
+        let mut covered = append_cigar(columns[5], out)?;
+        cigar.end = out.len();
+        if cigar.is_empty() {
+            place.flag |= Flags::UNMAPPED;
+        }
+        let l_seq = append_seq(columns[9], out)?;
+        let seq_length = (columns[9] != b"*").then_some(l_seq);
+        covered.check(&cigar, seq_length)?;
+        append_qual(columns[10], l_seq, out)?;
+        let fields_at = out.len();
+        append_fields(fields, out)?;
+        if place.ref_id >= 0 && place.pos >= 0 && long_cigar::reveal(out, &mut cigar, fields_at, l_seq) {
+            covered = Covered::by(Cigar(&out[cigar.clone()]))?;
+            covered.check(&cigar, seq_length)?;
+        }
+        if cigar.len() / 4 > long_cigar::MAX_STORED {
+            long_cigar::hide(out, &mut cigar, l_seq)?;
+        }
+        if out.len() - start > i32::MAX as usize {
+            return Err(Error::input("the record is too long for BAM"));
+        }
+        let cigar = cigar.start - start..cigar.end - start;
+        place.write(&mut out[start..], place.bin(covered.reference), cigar, l_seq);
+        Ok(())
+    }
+
+    /// FLAG to TLEN, without CIGAR. As in htslib, position 0 means no position, and a read without a position is
+    /// unmapped.
+    fn placement(&mut self, columns: &[&[u8]; 11]) -> Result<Placement> {
+        let mut flag =
+            flag(columns[1]).ok_or_else(|| refuse("FLAG", columns[1], "a number from 0 to 65535"))?;
+        let mut ref_id = match columns[2] {
+            b"*" => -1,
+            name => self.reference(name)?,
+        };
+        let pos = position("POS", columns[3])?;
+        if pos < 0 {
+            ref_id = -1;
+        }
+        if ref_id < 0 {
+            flag |= Flags::UNMAPPED;
+        }
+        let mapq = integer(columns[4]).and_then(|n| u8::try_from(n).ok());
+        let mapq = mapq.ok_or_else(|| refuse("MAPQ", columns[4], "a number from 0 to 255"))?;
+        let mut next_ref_id = match columns[6] {
+            b"=" => ref_id,
+            b"*" => -1,
+            name => self.reference(name)?,
+        };
+        let next_pos = position("PNEXT", columns[7])?;
+        if next_pos < 0 {
+            next_ref_id = -1;
+        }
+        let tlen = integer(columns[8]).and_then(|n| i32::try_from(n).ok());
+        let tlen = tlen.ok_or_else(|| refuse("TLEN", columns[8], "a whole number of 32 bits"))?;
+        Ok(Placement { ref_id, pos, mapq, flag, next_ref_id, next_pos, tlen })
+    }
+
+    fn reference(&mut self, name: &[u8]) -> Result<i32> {
+        if self.last.0 == name && self.last.1 >= 0 {
+            return Ok(self.last.1);
+        }
+        let id = self.header.reference_id_by_any_name(name).ok_or_else(|| {
+            Error::input(format!("the reference sequence {} is not in the header", shown(name)))
+                .hint(UNKNOWN_CONTIG)
+        })?;
+        self.last.0.clear();
+        self.last.0.extend_from_slice(name);
+        self.last.1 = id;
+        Ok(id)
+    }
+}
+
+/// The remedy if a read lies on a contig that the header lacks. samtools removes such a read's position, and warns.
+const UNKNOWN_CONTIG: &str = "give the header its @SQ line (samtools reheader), or have such reads made unmapped: samtools view -b";
+
+impl Placement {
+    /// The BAI bin (SAM specification, section 5.3) of an alignment over `span` reference bases;
+    /// positions beyond what BAI can index wrap around, as they do in htslib.
+    fn bin(&self, span: i64) -> u16 {
+        let span = if self.flag & Flags::UNMAPPED != 0 { 1 } else { span.max(1) };
+        let (first, last) = (i64::from(self.pos), i64::from(self.pos) + span - 1);
+        for (shift, offset) in [(14, 4681), (17, 585), (20, 73), (23, 9), (26, 1)] {
+            if first >> shift == last >> shift {
+                return (offset + (first >> shift)) as u16;
+            }
+        }
+        0
+    }
+
+    /// Fills in the fixed part of the record `raw`, whose CIGAR is at `cigar`.
+    fn write(&self, raw: &mut [u8], bin: u16, cigar: Range<usize>, l_seq: usize) {
+        let mut put = |at: usize, bytes: &[u8]| raw[at..at + bytes.len()].copy_from_slice(bytes);
+        put(4, &self.ref_id.to_le_bytes());
+        put(8, &self.pos.to_le_bytes());
+        put(12, &[(cigar.start - FIXED) as u8, self.mapq]);
+        put(14, &bin.to_le_bytes());
+        put(16, &((cigar.len() / 4) as u16).to_le_bytes());
+        put(18, &self.flag.to_le_bytes());
+        put(20, &(l_seq as u32).to_le_bytes());
+        put(24, &self.next_ref_id.to_le_bytes());
+        put(28, &self.next_pos.to_le_bytes());
+        put(32, &self.tlen.to_le_bytes());
+        edit::close(raw, 0);
+    }
+}
+
+/// The eleven mandatory columns, and the optional fields as text.
+fn columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
+    let mut columns = [&line[..0]; 11];
+    let (mut from, mut n) = (0, 0);
+    for tab in memchr_iter(b'\t', line) {
+        columns[n] = &line[from..tab];
+        (from, n) = (tab + 1, n + 1);
+        if n == 11 {
+            return Ok((columns, &line[from..]));
+        }
+    }
+    if n < 10 {
+        return Err(Error::input(format!("the line has {} of the 11 columns of SAM", n + 1)));
+    }
+    columns[10] = &line[from..];
+    Ok((columns, b""))
+}
+
+/// Replaces an empty name, which BAM cannot have and CRAM loses, by that of reads without one.
+fn append_name(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    if name.len() > 254 {
+        return Err(Error::input(format!("QNAME has {} bytes, BAM allows 254", name.len())));
+    }
+    out.extend_from_slice(if name.is_empty() { b"*" } else { name });
+    out.push(0);
+    Ok(())
+}
+
+fn position(column: &str, text: &[u8]) -> Result<i32> {
+    let one_based = integer(text).and_then(|n| i32::try_from(n).ok()).filter(|&n| n >= 0);
+    let one_based = one_based.ok_or_else(|| refuse(column, text, "a number from 0 to 2147483647"))?;
+    Ok(one_based - 1)
+}
+
+/// The bases that a CIGAR covers.
+#[derive(Default)]
+struct Covered {
+    /// Bases of the reference.
+    reference: i64,
+    query: i64,
+}
+
+impl Covered {
+    /// The bases that the operators of a `CG` field cover; their kinds may have no letter in SAM.
+    fn by(cigar: Cigar<'_>) -> Result<Self> {
+        if cigar.ops().any(|(op, _)| op > 9) {
+            return Err(Error::input("the CIGAR in CG has an operator that does not exist"));
+        }
+        Ok(Covered { reference: cigar.reference_length(), query: cigar.query_length() })
+    }
+
+    /// Checks that the CIGAR accounts for the bases of SEQ, if there are any.
+    fn check(&self, cigar: &Range<usize>, l_seq: Option<usize>) -> Result<()> {
+        match l_seq {
+            Some(n) if !cigar.is_empty() && self.query != n as i64 => Err(Error::input(format!(
+                "CIGAR covers {} bases of the read, but SEQ has {n}",
+                self.query
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// BAM's number of an operator; `B` is no longer in the specification, but in htslib.
+fn operator(letter: u8) -> Option<u32> {
+    b"MIDNSHP=XB".iter().position(|&b| b == letter).map(|op| op as u32)
+}
+
+/// Appends the operators of CIGAR.
+fn append_cigar(text: &[u8], out: &mut Vec<u8>) -> Result<Covered> {
+    let mut covered = Covered::default();
+    if text == b"*" {
+        return Ok(covered);
+    }
+    let bad = || refuse("CIGAR", text, "* or operators of MIDNSHP=X with lengths below 2^28");
+    let (mut length, mut digits) = (0u32, false);
+    for &b in text {
+        if b.is_ascii_digit() {
+            length = length * 10 + u32::from(b - b'0');
+            digits = true;
+            if length >= 1 << 28 {
+                return Err(bad());
+            }
+            continue;
+        }
+        let op = operator(b).filter(|_| digits).ok_or_else(bad)?;
+        out.extend_from_slice(&(length << 4 | op).to_le_bytes());
+        covered.reference += if consumes_reference(op) { i64::from(length) } else { 0 };
+        covered.query += if consumes_query(op) { i64::from(length) } else { 0 };
+        (length, digits) = (0, false);
+    }
+    if digits || text.is_empty() { Err(bad()) } else { Ok(covered) }
+}
+
+/// htslib's `seq_nt16_table`: letters in either case, digits 0 to 3 for ACGT, anything else N.
+static NIBBLES: [u8; 256] = {
+    let mut table = [15; 256];
+    let letters = b"=ACMGRSVTWYHKDBN";
+    let mut i = 0;
+    while i < 16 {
+        table[letters[i] as usize] = i as u8;
+        table[letters[i].to_ascii_lowercase() as usize] = i as u8;
+        i += 1;
+    }
+    (table[b'0' as usize], table[b'1' as usize]) = (1, 2);
+    (table[b'2' as usize], table[b'3' as usize]) = (4, 8);
+    table
+};
+
+/// Appends SEQ, two bases in each byte; returns the number of bases.
+fn append_seq(text: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+    if text == b"*" {
+        return Ok(0);
+    }
+    let at = out.len();
+    out.resize(at + text.len().div_ceil(2), 0);
+    let pairs = text.chunks_exact(2);
+    if let (Some(last), &[odd]) = (out.last_mut(), pairs.remainder()) {
+        *last = NIBBLES[usize::from(odd)] << 4;
+    }
+    for (byte, pair) in out[at..].iter_mut().zip(pairs) {
+        *byte = NIBBLES[usize::from(pair[0])] << 4 | NIBBLES[usize::from(pair[1])];
+    }
+    Ok(text.len())
+}
+
+/// Appends QUAL, 255 for each base if there is none.
+fn append_qual(text: &[u8], l_seq: usize, out: &mut Vec<u8>) -> Result<()> {
+    if text == b"*" {
+        out.resize(out.len() + l_seq, 0xff);
+        return Ok(());
+    }
+    if text.len() != l_seq {
+        return Err(Error::input(format!("SEQ has {l_seq} bases, but QUAL has {}", text.len())));
+    }
+    let at = out.len();
+    out.extend(text.iter().map(|b| b.wrapping_sub(33)));
+    // As in htslib, values from 94 to 127 are accepted, though no printable character encodes them.
+    if out[at..].iter().fold(0, |all, b| all | b) > 127 {
+        return Err(Error::input("QUAL contains a character that is no quality"));
+    }
+    Ok(())
+}

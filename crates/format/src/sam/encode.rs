@@ -1,0 +1,234 @@
+//! Writes a BAM record as a line of SAM; numbers as `printf` writes them with `%d` and `%g`.
+
+use std::io::Write;
+
+use readmill_record::tag::{Field, Fields};
+use readmill_record::{Cigar, Header, RecordRef};
+
+use super::long_cigar;
+
+/// Appends `record` as one line of SAM, with its line end. `header` is the one of the record's file.
+pub fn write_record(header: &Header, record: RecordRef<'_>, out: &mut Vec<u8>) {
+    out.reserve(record.raw().len() * 2);
+    let name = if record.qname().is_empty() { b"*" } else { record.qname() };
+    push_column(name, out);
+    push_number(record.flags().0, out);
+    push_column(reference(header, record.ref_id()), out);
+    push_number(i64::from(record.pos()) + 1, out);
+    push_number(record.mapq(), out);
+    let stored = record.stored_cigar();
+    let fields = record.field_bytes();
+    let hidden = (record.ref_id() >= 0 && record.pos() >= 0)
+        .then(|| long_cigar::hidden(stored.0, record.l_seq(), fields))
+        .flatten();
+    match &hidden {
+        Some(at) => push_cigar(Cigar(&fields[at.start + long_cigar::CG_HEAD..at.end]), out),
+        None => push_cigar(stored, out),
+    }
+    let same = record.next_ref_id() >= 0 && record.next_ref_id() == record.ref_id();
+    push_column(if same { b"=" } else { reference(header, record.next_ref_id()) }, out);
+    push_number(i64::from(record.next_pos()) + 1, out);
+    push_number(record.tlen(), out);
+    push_seq(record.seq(), record.l_seq(), out);
+    push_qual(record.qual(), out);
+    let hidden = hidden.unwrap_or(fields.len()..fields.len());
+    push_fields(&fields[..hidden.start], out);
+    push_fields(&fields[hidden.end..], out);
+    out.push(b'\n');
+}
+
+fn push_column(text: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(text);
+    out.push(b'\t');
+}
+
+fn push_number(value: impl Into<i64>, out: &mut Vec<u8>) {
+    push_integer(value.into(), out);
+    out.push(b'\t');
+}
+
+fn reference(header: &Header, id: i32) -> &[u8] {
+    let found = usize::try_from(id).ok().and_then(|id| header.references().get(id));
+    found.map_or(b"*", |reference| &reference.name)
+}
+
+fn push_cigar(cigar: Cigar<'_>, out: &mut Vec<u8>) {
+    for (op, length) in cigar.ops() {
+        push_integer(i64::from(length), out);
+        out.push(b"MIDNSHP=XB??????"[op as usize & 15]);
+    }
+    push_column(if cigar.is_empty() { b"*" } else { b"" }, out);
+}
+
+/// The two bases of each byte of SEQ.
+static BASES: [[u8; 2]; 256] = {
+    let mut table = [[0; 2]; 256];
+    let letters = b"=ACMGRSVTWYHKDBN";
+    let mut i = 0;
+    while i < 256 {
+        table[i] = [letters[i >> 4], letters[i & 15]];
+        i += 1;
+    }
+    table
+};
+
+fn push_seq(seq: &[u8], l_seq: usize, out: &mut Vec<u8>) {
+    if l_seq == 0 {
+        return push_column(b"*", out);
+    }
+    let at = out.len();
+    out.resize(at + 2 * seq.len(), 0);
+    for (pair, &byte) in out[at..].chunks_exact_mut(2).zip(seq) {
+        pair.copy_from_slice(&BASES[usize::from(byte)]);
+    }
+    out.truncate(at + l_seq);
+    out.push(b'\t');
+}
+
+fn push_qual(qual: &[u8], out: &mut Vec<u8>) {
+    match qual.first() {
+        None | Some(0xff) => out.push(b'*'),
+        Some(_) => out.extend(qual.iter().map(|q| q.wrapping_add(33))),
+    }
+}
+
+fn push_fields(bytes: &[u8], out: &mut Vec<u8>) {
+    Fields::new(bytes).for_each(|field| write_field(field, out));
+}
+
+/// Appends a tab and an optional field.
+pub fn write_field(field: Field<'_>, out: &mut Vec<u8>) {
+    let Field { tag: [a, b], kind, value } = field;
+    let letter = if matches!(kind, b'c' | b'C' | b's' | b'S' | b'I') { b'i' } else { kind };
+    out.extend_from_slice(&[b'\t', a, b, b':', letter, b':']);
+    match kind {
+        b'B' => push_array(value, out),
+        b'f' => push_float(first(value), f64::round_ties_even, out),
+        b'd' => push_double(f64::from_le_bytes(first(value)), out),
+        b'A' | b'Z' | b'H' => out.extend_from_slice(value),
+        _ => push_integer(whole(kind, value), out),
+    }
+}
+
+fn push_array(value: &[u8], out: &mut Vec<u8>) {
+    let Some((&[kind, _, _, _, _], elements)) = value.split_first_chunk() else { return };
+    out.push(kind);
+    let width = readmill_record::tag::width(kind).unwrap_or(1);
+    for element in elements.chunks_exact(width) {
+        out.push(b',');
+        match kind {
+            // htslib before 1.19 rounds halves up here, but to even in a field of type f.
+            b'f' => push_float(first(element), f64::round, out),
+            _ => push_integer(whole(kind, element), out),
+        }
+    }
+}
+
+/// The first `N` bytes, which exist in a well-formed field.
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.first_chunk().copied().unwrap_or([0; N])
+}
+
+fn whole(kind: u8, bytes: &[u8]) -> i64 {
+    match kind {
+        b'c' => i64::from(i8::from_le_bytes(first(bytes))),
+        b'C' => i64::from(u8::from_le_bytes(first(bytes))),
+        b's' => i64::from(i16::from_le_bytes(first(bytes))),
+        b'S' => i64::from(u16::from_le_bytes(first(bytes))),
+        b'i' => i64::from(i32::from_le_bytes(first(bytes))),
+        _ => i64::from(u32::from_le_bytes(first(bytes))),
+    }
+}
+
+/// Appends `value` in decimal.
+fn push_integer(value: i64, out: &mut Vec<u8>) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    let mut rest = value.unsigned_abs();
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            return out.extend_from_slice(&digits[at..]);
+        }
+    }
+}
+
+/// Appends a float with these bytes as `%g` does; `round` decides values exactly between two texts.
+fn push_float(bytes: [u8; 4], round: fn(f64) -> f64, out: &mut Vec<u8>) {
+    let value = f64::from(f32::from_le_bytes(bytes));
+    let size = value.abs();
+    if !(1e-4..999_999.5).contains(&size) {
+        return push_double(value, out);
+    }
+    let mut exponent = -4;
+    let mut scale = 1e9;
+    while size * scale >= 999_999.5 {
+        scale /= 10.0;
+        exponent += 1;
+    }
+    // Exact: 24 bits of the value times 10^9 = 2^9 * 5^9, whose odd part has 21.
+    let scaled = round(size * scale) as u32;
+    let mut digits = [0; 6];
+    let mut rest = scaled;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if value < 0.0 {
+        out.push(b'-');
+    }
+    push_general(&digits, exponent, out);
+}
+
+/// Appends `value` as `%g` does.
+fn push_double(value: f64, out: &mut Vec<u8>) {
+    if value.is_sign_negative() {
+        out.push(b'-');
+    }
+    let value = value.abs();
+    if value.is_nan() {
+        return out.extend_from_slice(b"nan");
+    }
+    if value == 0.0 || value.is_infinite() {
+        return out.extend_from_slice(if value == 0.0 { b"0" } else { b"inf" });
+    }
+    let mut text = [0u8; 16];
+    let mut cursor = std::io::Cursor::new(&mut text[..]);
+    let written = write!(cursor, "{value:.5e}");
+    debug_assert!(written.is_ok());
+    let length = cursor.position() as usize;
+    let exponent = std::str::from_utf8(&text[8..length]).ok().and_then(|e| e.parse().ok());
+    let digits = [text[0], text[2], text[3], text[4], text[5], text[6]];
+    push_general(&digits, exponent.unwrap_or(0), out);
+}
+
+/// Appends `digits[0].digits[1..]` times ten to the `exponent`, in the style `%g` chooses.
+fn push_general(digits: &[u8; 6], exponent: i32, out: &mut Vec<u8>) {
+    let significant = digits.iter().rposition(|&d| d != b'0').map_or(1, |last| last + 1);
+    let whole = match exponent {
+        0..=5 => exponent as usize + 1,
+        -4..=-1 => 0,
+        _ => 1,
+    };
+    if whole == 0 {
+        out.extend_from_slice(&b"0.000"[..1 + exponent.unsigned_abs() as usize]);
+        return out.extend_from_slice(&digits[..significant]);
+    }
+    out.extend_from_slice(&digits[..whole]);
+    if significant > whole {
+        out.push(b'.');
+        out.extend_from_slice(&digits[whole..significant]);
+    }
+    if !(0..=5).contains(&exponent) {
+        out.extend_from_slice(if exponent < 0 { b"e-" } else { b"e+" });
+        if exponent.abs() < 10 {
+            out.push(b'0');
+        }
+        push_integer(i64::from(exponent.abs()), out);
+    }
+}

@@ -1,0 +1,223 @@
+//! Numbers in SAM's text form, and the optional fields that hold them: `TAG:TYPE:VALUE`.
+
+use memchr::memchr;
+use readmill_record::{Error, Result};
+
+/// The largest absolute value of integers that are parsed: more than any field can hold, and far from overflow.
+const LARGEST: i64 = 1 << 40;
+
+/// A decimal integer with an optional sign.
+pub(super) fn integer(text: &[u8]) -> Option<i64> {
+    let (digits, sign) = match text {
+        [b'-', digits @ ..] => (digits, -1),
+        [b'+', digits @ ..] => (digits, 1),
+        digits => (digits, 1),
+    };
+    Some(sign * digits_of(digits, 10)?)
+}
+
+fn digits_of(text: &[u8], base: u32) -> Option<i64> {
+    let mut value = 0i64;
+    for &b in text {
+        value = value * i64::from(base) + i64::from(char::from(b).to_digit(base)?);
+        if value > LARGEST {
+            return None;
+        }
+    }
+    (!text.is_empty()).then_some(value)
+}
+
+/// FLAG: decimal, hexadecimal after `0x` or octal after `0`, as htslib reads it.
+pub(super) fn flag(text: &[u8]) -> Option<u16> {
+    let value = match text {
+        [b'0', b'x' | b'X', digits @ ..] => digits_of(digits, 16),
+        [b'0', _, ..] => digits_of(text, 8),
+        _ => digits_of(text, 10),
+    };
+    value.and_then(|n| u16::try_from(n).ok())
+}
+
+/// A floating-point number, blanks before it allowed; NaN and the infinities too.
+pub(super) fn double(text: &[u8]) -> Option<f64> {
+    std::str::from_utf8(text.trim_ascii_start()).ok()?.parse().ok()
+}
+
+/// The same in single precision, rounded twice as htslib does.
+pub(super) fn float(text: &[u8]) -> Option<f32> {
+    let value = double(text)?;
+    if value.is_nan() {
+        let sign = u32::from(value.is_sign_negative()) << 31;
+        return Some(f32::from_bits(sign | f32::NAN.to_bits()));
+    }
+    Some(value as f32)
+}
+
+/// The error for a `text` that `column` may not contain.
+pub fn refuse(column: &str, text: &[u8], wanted: &str) -> Error {
+    Error::input(format!("{column} is {}, not {wanted}", shown(text)))
+}
+
+/// The start of `text`, for a message.
+pub fn shown(text: &[u8]) -> String {
+    let cut = if text.len() > 40 { "..." } else { "" };
+    format!("{:?}{cut}", String::from_utf8_lossy(&text[..text.len().min(40)]))
+}
+
+/// Appends the optional fields in `text`, which are separated by tabs.
+pub(super) fn append_fields(mut text: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    while !text.is_empty() {
+        let end = memchr(b'\t', text).unwrap_or(text.len());
+        let field = &text[..end];
+        append_field(field, out)
+            .map_err(|what| Error::input(format!("the optional field {}: {what}", shown(field))))?;
+        text = text.get(end + 1..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+fn append_field(field: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let &[a @ b'!'..=0x7f, b @ b'!'..=0x7f, b':', kind, b':', ref value @ ..] = field else {
+        return Err("it does not look like TAG:TYPE:VALUE");
+    };
+    out.extend_from_slice(&[a, b]);
+    match kind {
+        b'Z' => append_text(kind, value, out),
+        b'H' if value.len() % 2 != 0 => return Err("H needs an even number of digits"),
+        b'H' => append_text(kind, value, out),
+        b'i' | b'I' => append_integer(value, out)?,
+        b'A' | b'a' | b'c' | b'C' => match value {
+            &[letter @ 0x0a..=0x7f] => out.extend_from_slice(&[b'A', letter]),
+            _ => return Err("A holds one character"),
+        },
+        b'f' => {
+            let value = float(value).ok_or("f needs a number")?;
+            out.push(kind);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        b'd' => {
+            let value = double(value).ok_or("d needs a number")?;
+            out.push(kind);
+            out.extend_from_slice(&value.to_le_bytes());
+        }
+        b'B' => append_array(value, out)?,
+        _ => return Err("its type is none of A, i, f, Z, H and B"),
+    }
+    Ok(())
+}
+
+fn append_text(kind: u8, value: &[u8], out: &mut Vec<u8>) {
+    out.push(kind);
+    out.extend_from_slice(value);
+    out.push(0);
+}
+
+/// The smallest type that holds the number, signed for a negative one.
+fn append_integer(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let value = integer(text).ok_or("i needs a whole number of 32 bits")?;
+    let (kind, width) = match (value, text.starts_with(b"-")) {
+        (-0x80.., true) => (b'c', 1),
+        (-0x8000.., true) => (b's', 2),
+        (-0x8000_0000.., true) => (b'i', 4),
+        (..=0xff, false) => (b'C', 1),
+        (..=0xffff, false) => (b'S', 2),
+        (..=0xffff_ffff, false) => (b'I', 4),
+        _ => return Err("i needs a whole number of 32 bits"),
+    };
+    out.push(kind);
+    out.extend_from_slice(&value.to_le_bytes()[..width]);
+    Ok(())
+}
+
+/// An array: the letter of its type, then each element after a comma.
+fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let (&kind, list) = value.split_first().ok_or("B needs the type of its elements")?;
+    let elements = match list.split_first() {
+        None => None,
+        Some((b',', rest)) => Some(rest),
+        Some(_) => return Err("B needs a comma after the type of its elements"),
+    };
+    let elements = elements.into_iter().flat_map(|rest| rest.split(|&b| b == b','));
+    let start = out.len();
+    out.extend_from_slice(&[b'B', kind, 0, 0, 0, 0]);
+    let mut count = 0u32;
+    if kind == b'f' {
+        for element in elements {
+            let value = float(element).ok_or("B:f needs numbers")?;
+            out.extend_from_slice(&value.to_le_bytes());
+            count += 1;
+        }
+    } else {
+        let (mut least, mut most) = (0i64, 0i64);
+        let (low, high, width) = range(kind).ok_or("B has elements of none of cCsSiIf")?;
+        for element in elements.clone() {
+            let value = integer(element).ok_or("B needs whole numbers of 32 bits")?;
+            out.extend_from_slice(&value.to_le_bytes()[..width]);
+            (least, most) = (least.min(value), most.max(value));
+            count += 1;
+        }
+        if least < low || most > high {
+            let kind = fitting(least, most).ok_or("B needs whole numbers of 32 bits")?;
+            out.truncate(start);
+            out.extend_from_slice(&[b'B', kind, 0, 0, 0, 0]);
+            let width = range(kind).map_or(4, |(_, _, width)| width);
+            for value in elements.filter_map(integer) {
+                out.extend_from_slice(&value.to_le_bytes()[..width]);
+            }
+        }
+    }
+    out[start + 2..start + 6].copy_from_slice(&count.to_le_bytes());
+    Ok(())
+}
+
+/// The smallest and the largest value of an element type, and its size in bytes.
+fn range(kind: u8) -> Option<(i64, i64, usize)> {
+    Some(match kind {
+        b'c' => (-0x80, 0x7f, 1),
+        b'C' => (0, 0xff, 1),
+        b's' => (-0x8000, 0x7fff, 2),
+        b'S' => (0, 0xffff, 2),
+        b'i' => (-0x8000_0000, 0x7fff_ffff, 4),
+        b'I' => (0, 0xffff_ffff, 4),
+        _ => return None,
+    })
+}
+
+/// The type that htslib uses if the declared one does not hold all values (it gives 255 two bytes).
+fn fitting(least: i64, most: i64) -> Option<u8> {
+    let fits = |kind: u8| {
+        let (low, high, _) = range(kind)?;
+        let high = if kind == b'C' { high - 1 } else { high };
+        (least >= low && most <= high).then_some(kind)
+    };
+    let kinds = if least < 0 { b"csi" } else { b"CSI" };
+    kinds.iter().find_map(|&kind| fits(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_whole_or_not_at_all() {
+        for (text, value) in [("0", 0), ("-12", -12), ("+7", 7), ("007", 7), ("4294967295", 4294967295)]
+        {
+            assert_eq!(integer(text.as_bytes()), Some(value), "{text}");
+        }
+        for text in ["", "-", "+-1", "1x", " 1", "1.0", "99999999999999999999999"] {
+            assert_eq!(integer(text.as_bytes()), None, "{text}");
+        }
+        for (text, value) in [("0", 0), ("0x10", 16), ("010", 8), ("65535", 65535), ("0XfF", 255)] {
+            assert_eq!(flag(text.as_bytes()), Some(value), "{text}");
+        }
+        for text in ["", "0x", "08", "65536", "0x10000", "+1", "-0", "pP"] {
+            assert_eq!(flag(text.as_bytes()), None, "{text}");
+        }
+        for (text, bits) in
+            [(" 1.5", 0x3fc00000), ("-nan", 0xffc00000), ("NaN", 0x7fc00000), ("1e99", 0x7f800000)]
+        {
+            assert_eq!(float(text.as_bytes()).map(f32::to_bits), Some(bits), "{text}");
+        }
+        assert_eq!(float(b"1e"), None);
+        assert_eq!(float(b"\xff"), None);
+    }
+}

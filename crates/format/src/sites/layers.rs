@@ -1,0 +1,242 @@
+//! Sorts sites into layers, sorted lists of sites, and merges those of each contig into one.
+//!
+//! A quarter of a million sites are sorted at a time. A file in order, as nearly all are, makes one layer for each
+//! contig; more disorder makes more layers.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::sync::Arc;
+
+use readmill_record::{Charge, Ledger, Result, make_room};
+
+use super::block::{BLOCK_BYTES, BLOCK_SITES, NAME, Site, SiteBlock, SiteIndex, Writer};
+use crate::spill::{Extent, Spill};
+
+/// Sites sorted at a time.
+const TOGETHER: usize = 1 << 18;
+
+/// Contig, start and end of a site.
+type Raw = (u32, u32, u32);
+
+/// A sorted list of the sites of a contig, none of which share a base.
+#[derive(Default)]
+pub(super) struct Layer {
+    pub blocks: Vec<SiteBlock>,
+}
+
+impl Layer {
+    fn end(&self) -> u32 {
+        self.blocks.last().map_or(0, |block| block.end)
+    }
+}
+
+/// Builds layers.
+pub(super) struct Gather {
+    spill: Arc<Spill>,
+    extent: Extent,
+    writer: Writer,
+    waiting: Vec<Raw>,
+    /// Whether the waiting sites are in order.
+    sorted: bool,
+    /// The layers of each contig.
+    layers: Vec<Vec<Layer>>,
+    /// The charge for the layers.
+    charge: Charge,
+    /// The charge for the waiting sites.
+    _of_waiting: Charge,
+}
+
+/// The complete layers.
+pub(super) struct Gathered {
+    pub extent: Extent,
+    /// The layers of each contig.
+    pub layers: Vec<Vec<Layer>>,
+    /// The charge for the layers.
+    pub charge: Charge,
+}
+
+impl Gather {
+    /// Memory besides the layers.
+    pub fn bytes() -> u64 {
+        (TOGETHER * size_of::<Raw>() + BLOCK_BYTES) as u64
+    }
+
+    /// For sites on this many contigs.
+    pub fn new(contigs: usize, spill: &Arc<Spill>, ledger: &Ledger) -> Result<Self> {
+        let extent = spill.begin(0)?;
+        let (mut layers, mut charge) = (Vec::new(), ledger.empty(NAME));
+        make_room(&mut layers, contigs, &mut charge)?;
+        layers.resize_with(contigs, Vec::new);
+        let of_waiting = ledger.charge(NAME, Gather::bytes())?;
+        let (spill, waiting) = (Arc::clone(spill), Vec::with_capacity(TOGETHER));
+        let writer = Writer::default();
+        Ok(Gather {
+            spill,
+            extent,
+            writer,
+            waiting,
+            sorted: true,
+            layers,
+            charge,
+            _of_waiting: of_waiting,
+        })
+    }
+
+    /// Adds a site of at least one base.
+    pub fn push(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
+        let site = (contig, start, end);
+        match self.waiting.last_mut() {
+            Some(last) if last.0 == contig && (last.1..last.2).contains(&start) => {
+                last.2 = last.2.max(end);
+                return Ok(());
+            }
+            Some(last) => self.sorted &= *last <= site,
+            None => {}
+        }
+        self.waiting.push(site);
+        if self.waiting.len() == TOGETHER { self.write(true) } else { Ok(()) }
+    }
+
+    /// Returns all layers, by contig.
+    pub fn finish(mut self) -> Result<Gathered> {
+        self.write(false)?;
+        let Gather { extent, layers, charge, .. } = self;
+        Ok(Gathered { extent, layers, charge })
+    }
+
+    /// Writes the waiting sites; if `more` follow, keeps the last one, which the next may overlap.
+    fn write(&mut self, more: bool) -> Result<()> {
+        let mut sites = std::mem::take(&mut self.waiting);
+        if !self.sorted {
+            sites.sort_unstable();
+        }
+        sites.dedup_by(|next, site| {
+            let one = next.0 == site.0 && next.1 < site.2;
+            site.2 = if one { site.2.max(next.2) } else { site.2 };
+            one
+        });
+        let kept = if more { sites.pop() } else { None };
+        for list in sites.chunk_by(|a, b| a.0 == b.0) {
+            self.write_list(list)?;
+        }
+        sites.clear();
+        sites.extend(kept);
+        (self.waiting, self.sorted) = (sites, true);
+        Ok(())
+    }
+
+    /// Adds sites of one contig to the first layer that ends before them.
+    fn write_list(&mut self, list: &[Raw]) -> Result<()> {
+        let layers = &mut self.layers[list[0].0 as usize];
+        let place = layers.iter().position(|layer| layer.end() <= list[0].1).unwrap_or(layers.len());
+        if place == layers.len() {
+            make_room(layers, 1, &mut self.charge)?;
+            layers.push(Layer::default());
+        }
+        let blocks = &mut layers[place].blocks;
+        for &(_, start, end) in list {
+            let site: Site = (start, end);
+            make_room(blocks, 1, &mut self.charge)?;
+            blocks.extend(self.writer.push(site, &self.spill, &mut self.extent)?);
+        }
+        make_room(blocks, 1, &mut self.charge)?;
+        blocks.extend(self.writer.close(&self.spill, &mut self.extent)?);
+        Ok(())
+    }
+}
+
+/// Merges the sites of all layers, which are given by contig, and writes them after the layers.
+pub(super) fn merge(spill: Arc<Spill>, gathered: Gathered, ledger: &Ledger) -> Result<SiteIndex> {
+    let Gathered { mut extent, layers, charge: of_layers } = gathered;
+    let (mut blocks, mut contigs) = (Vec::new(), Vec::new());
+    let mut charge = ledger.empty(NAME);
+    make_room(&mut contigs, layers.len(), &mut charge)?;
+    // Allocated at once, as far as the number is known, to avoid copies.
+    let single = layers.iter().filter_map(|layers| layers.first()).map(|layer| layer.blocks.len());
+    make_room(&mut blocks, single.sum(), &mut charge)?;
+    for mut layers in layers {
+        let start = blocks.len();
+        match layers.len() {
+            0 => {}
+            1 => {
+                make_room(&mut blocks, layers[0].blocks.len(), &mut charge)?;
+                blocks.append(&mut layers[0].blocks);
+            }
+            _ => merge_layers(&layers, &spill, &mut extent, &mut blocks, &mut charge)?,
+        }
+        contigs.push(start..blocks.len());
+    }
+    drop(of_layers);
+    blocks.shrink_to_fit();
+    let mut shared = SiteIndex { spill, extent, blocks, contigs, charge };
+    shared.charge.resize(shared.memory() as u64);
+    Ok(shared)
+}
+
+fn merge_layers(
+    layers: &[Layer],
+    spill: &Spill,
+    extent: &mut Extent,
+    out: &mut Vec<SiteBlock>,
+    charge: &mut Charge,
+) -> Result<()> {
+    let readers = layers.len() * (size_of::<LayerReader<'_>>() + BLOCK_SITES * size_of::<Site>());
+    let heads = layers.len() * size_of::<Head>() + BLOCK_BYTES;
+    let _working = charge.ledger().charge(NAME, (readers + heads) as u64)?;
+    let mut writer = Writer::default();
+    let mut readers: Vec<LayerReader<'_>> = layers.iter().map(LayerReader::new).collect();
+    let mut heads: BinaryHeap<Head> = BinaryHeap::with_capacity(readers.len());
+    for (number, reader) in readers.iter_mut().enumerate() {
+        heads.extend(reader.next(spill, extent)?.map(|site| Reverse((site, number))));
+    }
+    let mut current: Option<Site> = None;
+    while let Some(mut head) = heads.peek_mut() {
+        let Reverse((site, number)) = *head;
+        match readers[number].next(spill, extent)? {
+            Some(next) => *head = Reverse((next, number)),
+            None => drop(PeekMut::pop(head)),
+        }
+        match &mut current {
+            Some(current) if site.0 < current.1 => current.1 = current.1.max(site.1),
+            _ => {
+                if let Some(done) = current.replace(site) {
+                    make_room(out, 1, charge)?;
+                    out.extend(writer.push(done, spill, extent)?);
+                }
+            }
+        }
+    }
+    make_room(out, 2, charge)?;
+    if let Some(done) = current {
+        out.extend(writer.push(done, spill, extent)?);
+    }
+    out.extend(writer.close(spill, extent)?);
+    Ok(())
+}
+
+/// The next site of a layer, and the number of the layer.
+type Head = Reverse<(Site, usize)>;
+
+/// Reads a layer from its start to its end.
+struct LayerReader<'a> {
+    blocks: std::slice::Iter<'a, SiteBlock>,
+    sites: Vec<Site>,
+    at: usize,
+}
+
+impl<'a> LayerReader<'a> {
+    fn new(layer: &'a Layer) -> Self {
+        LayerReader { blocks: layer.blocks.iter(), sites: Vec::new(), at: 0 }
+    }
+
+    fn next(&mut self, spill: &Spill, extent: &Extent) -> Result<Option<Site>> {
+        if self.at == self.sites.len() {
+            let Some(block) = self.blocks.next() else { return Ok(None) };
+            block.read(spill, extent, &mut self.sites)?;
+            self.at = 0;
+        }
+        self.at += 1;
+        Ok(Some(self.sites[self.at - 1]))
+    }
+}

@@ -1,0 +1,411 @@
+//! An input of any format: its header, then chunks to open in parallel.
+//!
+//! The content decides the format, never the name. [`Source::claim`] is serial and cheap; an [`Opener`] (one for
+//! each thread) turns claimed chunks into records.
+
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+mod signature;
+
+use std::io::{Cursor, Read};
+use std::sync::Arc;
+
+use readmill_cram as cram;
+use readmill_format::bam::header as bam_header;
+use readmill_format::bgzf::{BlockReader, Chunk, InflateReader, Inflater, frame};
+use readmill_format::chain::Opened;
+use readmill_format::reference::Fasta;
+use readmill_format::sam::LineParser;
+use readmill_record::{Charge, Error, Header, Ledger, Limit, Result, make_room};
+
+pub use signature::{ENDING, check_ending};
+
+/// Bytes of SAM text opened together.
+const TEXT_CHUNK: usize = 1 << 19;
+
+/// Bytes read to detect the format: enough for one BGZF block.
+const PEEK: usize = 1 << 16;
+
+/// Bytes that must be free at the end of a buffer, so that it does not grow where the input ends.
+const PROBE: usize = 32;
+
+type Input = Box<dyn Read + Send>;
+
+enum Format {
+    Bam { blocks: BlockReader<Input>, rest: Vec<u8> },
+    Sam { text: Input, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
+    Cram(Box<cram::Reader>),
+}
+
+/// Options of opening an input.
+#[derive(Clone, Default)]
+pub struct OpenOptions {
+    /// Accept a BGZF file without its EOF block, and a CRAM file without its last container.
+    pub allow_missing_eof: bool,
+    /// The most bytes that a line of SAM may take.
+    pub most: Limit,
+    /// The ledger that pays for the header.
+    pub ledger: Ledger,
+    /// The most bytes that a container of CRAM may take, including its records.
+    pub container: Limit,
+    /// The reference that the reads were aligned to, where CRAM needs it.
+    pub reference: Option<Fasta>,
+    /// Other places with the bases of contigs.
+    pub cache: cram::Cache,
+    /// The name of the file. htslib names reads after it if CRAM stores no names.
+    pub name: Vec<u8>,
+}
+
+/// An input being read.
+pub struct Source {
+    header: Header,
+    kind: Format,
+    /// The setup of CRAM decoders.
+    setup: Option<Arc<cram::Setup>>,
+}
+
+/// A part of the input, taken by one ticket.
+#[derive(Clone)]
+pub enum Claim {
+    /// Compressed blocks of a BAM file.
+    Blocks(Chunk),
+    /// Bytes of a BAM file that were inflated with its header.
+    Bytes(Vec<u8>),
+    /// Whole lines of SAM text.
+    Text(Vec<u8>),
+    /// A container of a CRAM file.
+    Container(Box<cram::Container>),
+}
+
+impl Claim {
+    /// Upper bound of the bytes of the claim's records as BAM.
+    pub fn bound(&self) -> usize {
+        match self {
+            Claim::Blocks(chunk) => chunk.inflated,
+            Claim::Bytes(bytes) => bytes.len(),
+            Claim::Text(text) => text_bound(text),
+            Claim::Container(container) => container.bound(),
+        }
+    }
+
+    /// Upper bound of the number of records, if it is known without decoding.
+    pub fn most_records(&self) -> Option<usize> {
+        match self {
+            Claim::Container(container) => Some(container.header.records),
+            _ => None,
+        }
+    }
+
+    /// Additional bytes that opening takes until the records are in place: a container of CRAM is larger than a
+    /// chunk of BAM, and its blocks are in memory together with its records.
+    pub fn working(&self) -> usize {
+        match self {
+            Claim::Container(container) => container.working().saturating_add(container.bound()),
+            // A long line of SAM is in memory together with its record.
+            Claim::Text(text) if is_long(text) => text.len() + self.bound(),
+            _ => 0,
+        }
+    }
+
+    /// Bytes of the claim in the input file.
+    pub fn read_bytes(&self) -> usize {
+        match self {
+            Claim::Blocks(chunk) => chunk.compressed.len(),
+            Claim::Bytes(_) => 0,
+            Claim::Text(text) => text.len(),
+            Claim::Container(container) => container.blocks().len(),
+        }
+    }
+}
+
+/// Upper bound of the bytes of lines of SAM as BAM. Two characters of a B:i array become four bytes; a minimal line of
+/// 22 characters has fixed fields of 38 bytes.
+fn text_bound(text: &[u8]) -> usize {
+    2 * text.len() + 64
+}
+
+/// Whether lines take more memory than a chunk of them usually does.
+fn is_long(text: &[u8]) -> bool {
+    text.len() > 2 * TEXT_CHUNK
+}
+
+/// The most bytes of records in one claim of BAM, for planning memory.
+pub const MAX_CLAIM: usize = frame::MAX_CHUNK;
+
+/// Makes room for `more` bytes of a header. Nobody knows how long it is, so a refusal asks for twice what there is.
+fn header_room(text: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {
+    make_room(text, more, charge)
+        .map_err(|_| charge.ledger().shortage("headers", text.len().max(more) as u64))
+}
+
+impl Source {
+    /// Opens `input` and reads its header.
+    pub fn open(mut input: Input, options: &OpenOptions) -> Result<Self> {
+        let mut peek = Vec::new();
+        let read = (&mut input).take(PEEK as u64).read_to_end(&mut peek);
+        read.map_err(|e| Error::io("reading failed", &e))?;
+        if peek.is_empty() {
+            return Err(Error::input("the file is empty").hint("even a file without reads has a header"));
+        }
+        let whole: Input = Box::new(Cursor::new(peek.clone()).chain(input));
+        if peek.starts_with(cram::MAGIC) {
+            return Self::cram(whole, options);
+        }
+        if peek.starts_with(bam_header::MAGIC) {
+            return Err(Error::input("this is BAM without its BGZF layer")
+                .hint("compress it: bgzip, or samtools view -b"));
+        }
+        if !peek.starts_with(&[0x1f, 0x8b]) {
+            return Self::sam(whole, Vec::new(), options);
+        }
+        if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
+            return Self::sam(Box::new(flate2::read::MultiGzDecoder::new(whole)), Vec::new(), options);
+        }
+        Self::bgzf(BlockReader::new(whole, options.allow_missing_eof), options)
+    }
+
+    /// Bytes that opening a file takes if its header is known.
+    pub fn opening_bytes(header: &Header) -> u64 {
+        bam_header::bytes(header) / 2 * 3 + MAX_CLAIM as u64 + header.heap_bytes()
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Bytes of BAM records for each byte of the input read so far; `None` for SAM and CRAM.
+    pub fn expansion(&self) -> Option<f64> {
+        match &self.kind {
+            Format::Bam { blocks, .. } => {
+                let (compressed, inflated) = blocks.sizes();
+                Some(inflated as f64 / compressed.max(1) as f64)
+            }
+            Format::Sam { .. } | Format::Cram(_) => None,
+        }
+    }
+
+    /// Refuses containers of CRAM that take more than `most`, including their records, from here on.
+    pub fn limit_containers(&mut self, most: Limit) {
+        if let Format::Cram(reader) = &mut self.kind {
+            reader.limit(most);
+        }
+    }
+
+    /// The setup that an [`Opener`] needs for CRAM.
+    pub fn setup(&self) -> Option<Arc<cram::Setup>> {
+        self.setup.clone()
+    }
+
+    fn cram(input: Input, options: &OpenOptions) -> Result<Self> {
+        let ledger = &options.ledger;
+        let mut reader =
+            cram::Reader::open(input, options.allow_missing_eof, options.container, ledger)?;
+        let header = reader.header().clone();
+        let reference = options.reference.as_ref().map(|fasta| fasta.open(ledger)).transpose()?;
+        let references = cram::References::new(&header, reference.as_ref(), &options.cache, ledger)?;
+        let setup = cram::Setup::new(reader.version(), &header, references, &options.name)?;
+        reader.set_implied_bytes(setup.most_implied_bytes());
+        Ok(Source { header, kind: Format::Cram(Box::new(reader)), setup: Some(Arc::new(setup)) })
+    }
+
+    fn bgzf(mut blocks: BlockReader<Input>, options: &OpenOptions) -> Result<Self> {
+        let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
+        let (mut outline, mut charge) =
+            (bam_header::Outline::default(), options.ledger.empty("headers"));
+        let mut ended = false;
+        loop {
+            if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
+                drop(charge);
+                return Self::sam(Box::new(InflateReader::new(blocks)), bytes, options);
+            }
+            if bytes.len() >= bam_header::MAGIC.len() && outline.is_complete(&bytes)? {
+                let (header, taken) = outline.parse(&bytes, &options.ledger)?;
+                let rest = bytes.split_off(taken);
+                return Ok(Source { header, kind: Format::Bam { blocks, rest }, setup: None });
+            }
+            if ended {
+                return Err(Error::input("the file ends inside its header").hint("get the file again"));
+            }
+            ended = !blocks.next_chunk(&mut chunk)?;
+            if !ended {
+                header_room(&mut bytes, chunk.inflated, &mut charge)?;
+                inflater.chunk(&chunk, &mut bytes)?;
+            }
+        }
+    }
+
+    fn sam(mut text: Input, mut rest: Vec<u8>, options: &OpenOptions) -> Result<Self> {
+        let mut charge = options.ledger.charge("headers", rest.capacity() as u64)?;
+        let (mut ended, mut complete, mut searched, mut end) = (false, 0, 0, 0);
+        // The header is every leading line that starts with '@'.
+        loop {
+            complete =
+                memchr::memrchr(b'\n', &rest[searched..]).map_or(complete, |at| searched + at + 1);
+            searched = rest.len();
+            let limit = if ended { rest.len() } else { complete };
+            while end < limit && rest[end] == b'@' {
+                end += memchr::memchr(b'\n', &rest[end..limit]).map_or(limit - end, |n| n + 1);
+            }
+            if ended || rest.get(end).is_some_and(|&b| b != b'@') {
+                break;
+            }
+            header_room(&mut rest, TEXT_CHUNK, &mut charge)?;
+            ended = fill(&mut text, &mut rest, TEXT_CHUNK)?;
+        }
+        let mut lines = rest[end..].split(|&b| b == b'\n');
+        let first = lines.next().unwrap_or_default();
+        let expected = if ended || lines.next().is_some() { 11 } else { 6 }; // a cut line has only its start
+        if !first.is_empty() && first.split(|&b| b == b'\t').count() < expected {
+            return Err(signature::not_reads(&rest));
+        }
+        let header = Header::parse_within(&rest[..end], &options.ledger)?;
+        let rest = rest.split_off(end);
+        let (most, long) = (options.most, options.ledger.empty("a long line of SAM"));
+        Ok(Source { header, kind: Format::Sam { text, rest, ended, most, long }, setup: None })
+    }
+
+    /// Takes the next part of the input, reusing the memory of `reuse`; `None` at the end.
+    pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
+        match &mut self.kind {
+            Format::Bam { rest, .. } if !rest.is_empty() => {
+                let all = std::mem::take(rest);
+                let cut = all.len().min(MAX_CLAIM);
+                let mut piece = all;
+                *rest = piece.split_off(cut);
+                Ok(Some(Claim::Bytes(piece)))
+            }
+            Format::Bam { blocks, .. } => {
+                let mut chunk = reuse;
+                Ok(blocks.next_chunk(&mut chunk)?.then_some(Claim::Blocks(chunk)))
+            }
+            Format::Cram(reader) => {
+                let container = reader.claim(reuse.compressed)?;
+                Ok(container.map(|container| Claim::Container(Box::new(container))))
+            }
+            Format::Sam { text, rest, ended, most, long } => {
+                let mut searched = 0;
+                long.resize(0);
+                loop {
+                    if !*ended && rest.len() < TEXT_CHUNK {
+                        *ended = fill(text, rest, TEXT_CHUNK - rest.len())?;
+                    }
+                    let whole =
+                        memchr::memrchr(b'\n', &rest[searched..]).map_or(0, |at| searched + at + 1);
+                    let cut = if *ended { rest.len() } else { whole };
+                    if cut > 0 || *ended {
+                        let tail = rest.split_off(cut);
+                        let mut lines = std::mem::replace(rest, tail);
+                        if is_long(&lines) {
+                            lines.shrink_to_fit();
+                        }
+                        return Ok((!lines.is_empty()).then_some(Claim::Text(lines)));
+                    }
+                    if !most.allows(rest.len() as u64) {
+                        return Err(most.refusal("a line", line_length(text, rest)?));
+                    }
+                    searched = rest.len();
+                    // One line longer than a chunk, which whoever takes it charges to its own account.
+                    make_room(rest, TEXT_CHUNK + PROBE, long)?;
+                    *ended = fill(text, rest, TEXT_CHUNK)?;
+                }
+            }
+        }
+    }
+}
+
+/// Reads the rest of a line that begins in `start`, without keeping it; returns the length of the line.
+fn line_length(text: &mut Input, start: &mut Vec<u8>) -> Result<u64> {
+    let mut length = start.len() as u64;
+    loop {
+        start.clear();
+        let ended = fill(text, start, TEXT_CHUNK)?;
+        if let Some(end) = memchr::memchr(b'\n', start) {
+            return Ok(length + end as u64);
+        }
+        length += start.len() as u64;
+        if ended {
+            return Ok(length);
+        }
+    }
+}
+
+/// Appends `n` bytes, or fewer at the end; returns whether the end was reached.
+fn fill(input: &mut Input, into: &mut Vec<u8>, n: usize) -> Result<bool> {
+    let got = input.take(n as u64).read_to_end(into).map_err(|e| match e.get_ref() {
+        Some(inner) if inner.is::<Error>() => {
+            inner.downcast_ref::<Error>().cloned().unwrap_or_else(|| Error::io("reading failed", &e))
+        }
+        _ if matches!(
+            e.kind(),
+            std::io::ErrorKind::UnexpectedEof
+                | std::io::ErrorKind::InvalidInput
+                | std::io::ErrorKind::InvalidData
+        ) =>
+        {
+            Error::input(format!("the gzip data is damaged or cut short ({e})"))
+        }
+        _ => Error::io("reading failed", &e),
+    })?;
+    Ok(got < n)
+}
+
+/// Opens claims, one for each thread.
+pub struct Opener {
+    inflater: Inflater,
+    lines: LineParser,
+    n_ref: i32,
+    cram: Option<Box<cram::Decoder>>,
+}
+
+impl Opener {
+    /// An opener for inputs with this header and the [`Source::setup`] of the input.
+    pub fn new(header: &Header, setup: Option<&Arc<cram::Setup>>) -> Self {
+        let cram = setup.map(|setup| Box::new(cram::Decoder::new(Arc::clone(setup))));
+        let (inflater, lines) = (Inflater::default(), LineParser::new(header));
+        Opener { inflater, lines, n_ref: header.n_ref(), cram }
+    }
+
+    /// Turns a claim into records in `opened`; returns the memory of the claim for reuse.
+    pub fn open(&mut self, claim: Claim, opened: &mut Opened) -> Result<Chunk> {
+        match claim {
+            Claim::Blocks(chunk) => {
+                self.inflater.chunk(&chunk, opened.bytes_mut())?;
+                opened.guess(self.n_ref);
+                Ok(chunk)
+            }
+            Claim::Bytes(bytes) => {
+                opened.bytes_mut().extend_from_slice(&bytes);
+                opened.guess(self.n_ref);
+                Ok(Chunk::default())
+            }
+            Claim::Text(text) => {
+                self.parse(&text, opened);
+                Ok(Chunk { compressed: text, ..Chunk::default() })
+            }
+            Claim::Container(container) => {
+                let decoder = self.cram.as_mut();
+                let decoder = decoder.ok_or_else(|| Error::bug("nothing is there to decode CRAM"))?;
+                decoder.open(&container, opened);
+                Ok(Chunk { compressed: container.into_bytes(), ..Chunk::default() })
+            }
+        }
+    }
+
+    fn parse(&mut self, text: &[u8], opened: &mut Opened) {
+        if is_long(text) {
+            opened.bytes_mut().reserve_exact(text_bound(text)); // rather than by doubling
+        }
+        for line in text.split_inclusive(|&b| b == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            if line.is_empty() {
+                continue;
+            }
+            let start = opened.bytes_mut().len();
+            match self.lines.parse(line, opened.bytes_mut()) {
+                Ok(()) => opened.push(start),
+                Err(error) => return opened.fail(error),
+            }
+        }
+    }
+}

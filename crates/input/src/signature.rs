@@ -1,0 +1,97 @@
+//! Tells files by their first and last bytes: those that are not reads, and those that are cut short.
+
+use readmill_format::bgzf::EOF_BLOCK;
+use readmill_format::text;
+use readmill_record::{Error, Result};
+
+/// First bytes of other kinds of files, their names, and the remedy.
+const KINDS: [(&[u8], &str, &str); 11] = [
+    (b"\x1f\x8b", "it is packed by gzip twice", "unpack it once: gunzip -c FILE"),
+    (b"\x28\xb5\x2f\xfd", "it is packed by zstd", "unpack it: zstd -dc FILE"),
+    (b"BZh", "it is packed by bzip2", "unpack it: bzip2 -dc FILE"),
+    (b"\xfd7zXZ\0", "it is packed by xz", "unpack it: xz -dc FILE"),
+    (b"PK\x03\x04", "it is a zip archive", "unpack it: unzip FILE"),
+    (b"BAI\x01", "it is an index", "give the file it belongs to"),
+    (b"CSI\x01", "it is an index", "give the file it belongs to"),
+    (b"TBI\x01", "it is an index", "give the file it belongs to"),
+    (
+        b"##fileformat=VCF",
+        "it is VCF",
+        "give a BAM, SAM or CRAM file; known sites are given by --known-sites",
+    ),
+    (b"BCF", "it is BCF", "give a BAM, SAM or CRAM file; known sites are given by --known-sites"),
+    (b">", "it is FASTA", "give a BAM, SAM or CRAM file; a reference is given by --reference"),
+];
+
+/// The error for text that is not SAM.
+pub fn not_reads(text: &[u8]) -> Error {
+    let known = KINDS.iter().find(|(start, ..)| text.starts_with(start));
+    let lines: Vec<&[u8]> = text.splitn(4, |&byte| byte == b'\n').collect();
+    let is_fastq = matches!(lines[..], [[b'@', ..], _, [b'+', ..], ..]);
+    let (what, hint) = match known {
+        _ if is_fastq => ("it is FASTQ", "align its reads first: readmill align REF R1 R2"),
+        Some(&(_, what, hint)) => (what, hint),
+        None => (
+            "the first line after the header does not have the 11 fields of a record",
+            "give a BAM, SAM or CRAM file",
+        ),
+    };
+    Error::input(format!("this is none of BAM, SAM and CRAM: {what}")).hint(hint)
+}
+
+/// Bytes to read at the start and at the end of a file.
+pub const ENDING: usize = 64;
+
+/// Refuses a BGZF or CRAM file without its end-of-file marker; other formats have none to check.
+pub fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
+    let what = if text::is_bgzf(start) && !end.ends_with(&EOF_BLOCK) {
+        "the BGZF EOF block is missing at its end, so the file is truncated"
+    } else if !readmill_cram::ends_well(start, end) {
+        "the container that ends a CRAM file is missing, so the file is truncated"
+    } else {
+        return Ok(());
+    };
+    Err(Error::input(what).hint("get it again, or give --allow-missing-eof to read what is there"))
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_cram as cram;
+
+    use super::*;
+
+    #[test]
+    fn other_kinds_of_files_are_named() {
+        for (text, told) in [
+            (&b"@r1\nACGT\n+\nIIII\n"[..], "FASTQ"),
+            (b"@r1 comment\nAC\n+r1\nII", "FASTQ"),
+            (b">chr1\nACGT\n", "FASTA"),
+            (b"##fileformat=VCFv4.2\n", "VCF"),
+            (b"BAI\x01\0\0", "index"),
+            (b"\x1f\x8b\x08", "gzip twice"),
+            (b"BZh9", "bzip2"),
+            (b"@HD\tVN:1.6\nhello\nworld\n", "11 fields"),
+            (b"", "11 fields"),
+        ] {
+            let error = not_reads(text).to_string();
+            assert!(error.contains(told), "{told}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_ends_a_file_is_told_by_its_format() {
+        let bgzf = |end: &[u8]| check_ending(&[&EOF_BLOCK[..], b"more"].concat(), end).is_ok();
+        assert!(bgzf(&EOF_BLOCK) && bgzf(&[b"data", &EOF_BLOCK[..]].concat()));
+        assert!(!bgzf(&EOF_BLOCK[..27]) && !bgzf(b"") && !bgzf(&[&EOF_BLOCK[..], b"\n"].concat()));
+        let cram = |major, minor, end: &[u8]| {
+            check_ending(&[b'C', b'R', b'A', b'M', major, minor, 0], end).is_ok()
+        };
+        assert!(cram(3, 0, &cram::EOF) && cram(3, 1, &cram::EOF) && !cram(3, 0, &cram::EOF[..37]));
+        // The marker that htslib and htsjdk write; they differ in the fourth byte of the contig.
+        let old =
+            b"\x0b\0\0\0\xff\xff\xff\xff\xff\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
+        assert!(cram(2, 1, old) && !cram(2, 1, &old[..29]) && !cram(2, 1, &cram::EOF));
+        assert!(cram(2, 0, b"anything"), "which had no such container");
+        assert!(check_ending(b"@HD\tVN:1.6\n", b"anything").is_ok() && check_ending(b"", b"").is_ok());
+    }
+}
