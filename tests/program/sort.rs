@@ -1,6 +1,6 @@
 //! Orders from end to end. That by coordinate is a stable sort by (reference sequence, none last; POS;
 //! strand), and nothing else. For the others one example has the results of samtools 1.24 and Picard 3.4.0;
-//! `cargo xtask parity` compares with the tools themselves.
+//! `./dev parity` compares with the tools themselves.
 
 use crate::support;
 
