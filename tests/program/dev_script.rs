@@ -1,5 +1,4 @@
 //! The script `./dev` on fake machines: which packages it installs, with which commands, and its messages.
-
 #![allow(clippy::unwrap_used)]
 
 use std::os::unix::fs::{PermissionsExt, symlink};

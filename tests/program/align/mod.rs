@@ -1,16 +1,14 @@
 //! FASTQ input: aligned and prepared, with the same bytes for any threads and memory; errors are reported.
 
 mod adapters;
-mod carrying;
-mod layout;
 mod long_reads;
 mod mistakes;
-mod program_line;
+mod read_tags;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod rescue;
-use crate::support;
 mod unaligned;
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -18,8 +16,9 @@ use std::sync::OnceLock;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use readmill_simulate::{Profile, Sample};
-use support::means::{FEW_MEANS, same_bytes_with};
-use support::{ProgramRun, TestDir, arg, bgzip, column, number, readmill, records};
+
+use crate::support::resources::{FEW_RESOURCES, same_bytes_with};
+use crate::support::{ProgramRun, TestDir, arg, bgzip, column, number, readmill, records};
 
 const PAIRS: u64 = 3000;
 
@@ -79,9 +78,9 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 fn bytes_depend_on_the_reads_alone() {
     let command = format!("align {} -K 200000 -R @RG\\tID:a\\tSM:s", reference());
     let inputs = reads().to_vec();
-    same_bytes_with(&FEW_MEANS, &inputs, &command, "sam");
+    same_bytes_with(&FEW_RESOURCES, &inputs, &command, "sam");
     let command = format!("{command} --sort coordinate --mark-duplicates --metrics METRICS");
-    same_bytes_with(&FEW_MEANS, &inputs, &command, "bam");
+    same_bytes_with(&FEW_RESOURCES, &inputs, &command, "bam");
 }
 
 #[test]
@@ -200,4 +199,93 @@ fn what_is_wrong_is_told_and_nothing_is_left() {
     }
     let left: Vec<String> = dir.names().into_iter().filter(|name| name.starts_with("out")).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// The command lines of readmill's own `@PG` line and of the aligner's.
+fn calls(args: &[&str]) -> (String, String) {
+    let text = lines(args);
+    let call = |id: &str| {
+        let is_it = |line: &&str| line.starts_with(&format!("@PG\tID:{id}\t"));
+        let line = text.lines().find(is_it).expect("a @PG line");
+        line.split("\tCL:").nth(1).expect("CL").to_string()
+    };
+    (call("readmill"), call("bwa"))
+}
+
+/// Reads for all flags below: with a UMI in the name and a comment of SAM fields.
+fn dressed(dir: &TestDir) -> [String; 2] {
+    [0, 1].map(|at| {
+        let text = std::str::from_utf8(&reads()[at]).expect("FASTQ is text");
+        let lines: Vec<&str> = text.lines().take(4 * 50).collect();
+        let record = |(number, it): (usize, &[&str])| {
+            format!("@M:1:F:1:1:{number}:1:ACGT\tXX:i:{number}\n{}\n+\n{}\n", it[1], it[3])
+        };
+        let text: String = lines.chunks(4).enumerate().map(record).collect();
+        arg(&dir.file(&format!("{at}.fq"), text))
+    })
+}
+
+#[test]
+fn whatever_changes_records_is_in_the_command_line() {
+    let dir = TestDir::new();
+    let [one, two] = dressed(&dir);
+    let files = [&one[..], &two];
+    let mut seen = HashSet::new();
+    for flags in [
+        &[][..],
+        &["-C"],
+        &["--umi-from-name"],
+        &["--umi-from-name=:"],
+        &["--read-structures", "4M+T,+T"],
+        &["--read-structures", "+T,4M+T"],
+        &["--mark-adapters"],
+        &["--bwa", "-k 17"],
+        &["--bwa", "-T 20"],
+        &["-Y"],
+        &["-M"],
+        &["-C", "--mark-adapters"],
+        &["--sort", "coordinate"],
+    ] {
+        let (own, _) = calls(&[&files[..], flags].concat());
+        assert!(own.starts_with("readmill align "), "{own}");
+        assert!(seen.insert(own.clone()), "{flags:?} is not in: {own}");
+    }
+    let (marked, _) = calls(&[&files[..], &["--mark-adapters"]].concat());
+    assert!(marked.contains("--mark-adapters"), "{marked}");
+    let (_, theirs) = calls(&[&files[..], &["--bwa", "-k 17"]].concat());
+    assert!(theirs.starts_with("bwa mem -k 17 -K "), "{theirs}");
+}
+
+#[test]
+fn other_rules_for_adapters_are_in_the_command_line() {
+    let dir = TestDir::new();
+    let [one, two] = dressed(&dir);
+    let mut seen = HashSet::new();
+    for flags in [
+        &[][..],
+        &["--adapters", "NEXTERA_V2"],
+        &["--min-match-bases-pe", "9"],
+        &["--max-error-rate-pe", "0.2"],
+        &["--min-match-bases-se", "9"],
+        &["--max-error-rate-se", "0.2"],
+        &["--adapter-truncation-length", "20"],
+        &["--prune-adapters-after", "0"],
+        &["--num-adapters-to-keep", "2"],
+        &["--five-prime-adapter", "ACGTACGTACGTACGT", "--three-prime-adapter", "TTGCATTGCATTGCAT"],
+    ] {
+        let (own, _) = calls(&[&[&one[..], &two, "--mark-adapters"], flags].concat());
+        assert!(seen.insert(own.clone()), "{flags:?} is not in: {own}");
+    }
+}
+
+#[test]
+fn equal_work_has_equal_bytes() {
+    let dir = TestDir::new();
+    let [one, two] = dressed(&dir);
+    let flags = ["-C", "--mark-adapters", "--bwa", "-k 17"];
+    let first = lines(&[&[&one[..], &two], &flags[..]].concat());
+    for more in [&["-@", "1"][..], &["-@", "5", "-m", "3G"], &["--as-given"]] {
+        let again = lines(&[&[&one[..], &two], &flags[..], more].concat());
+        assert!(first == again, "{more:?}");
+    }
 }

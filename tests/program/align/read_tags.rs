@@ -1,6 +1,6 @@
 //! Tests of data that reads pass on to their records: fields of comments, UMIs of names, barcodes of bases.
 
-use super::*;
+use crate::align::*;
 
 /// The sample's reads, with each record changed by `change` (template number, segment, lines).
 fn changed(change: impl Fn(usize, usize, [&str; 4]) -> String) -> [Vec<u8>; 2] {
@@ -177,7 +177,7 @@ fn bytes_do_not_depend_on_means() {
     let command = format!("align {} -K 200000 --read-structures 6M2S+T,4M+T", reference());
     let command =
         format!("{command} --sort coordinate --mark-duplicates --umi tag:RX --metrics METRICS");
-    same_bytes_with(&FEW_MEANS, &inline(), &command, "bam");
+    same_bytes_with(&FEW_RESOURCES, &inline(), &command, "bam");
     let command = format!("align {} -K 200000 -C", reference());
-    same_bytes_with(&FEW_MEANS, &commented(), &command, "sam");
+    same_bytes_with(&FEW_RESOURCES, &commented(), &command, "sam");
 }

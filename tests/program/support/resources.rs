@@ -2,12 +2,12 @@
 
 use readmill_simulate::{Profile, Sample};
 
-use super::{ProgramRun, TestDir, arg, readmill};
+use crate::support::{ProgramRun, TestDir, arg, readmill};
 
 /// Threads, memory (`None` for the least that the plan accepts) and codec of the spill.
-pub type Means = (usize, Option<&'static str>, &'static str);
+pub type RunResources = (usize, Option<&'static str>, &'static str);
 
-pub const MEANS: [Means; 9] = [
+pub const ALL_RESOURCES: [RunResources; 9] = [
     (1, Some("2G"), "lz4"),
     (1, None, "lz4"),
     (2, None, "zstd"),
@@ -20,7 +20,7 @@ pub const MEANS: [Means; 9] = [
 ];
 
 /// Fewer, for tests of every order.
-pub const FEW_MEANS: [Means; 5] =
+pub const FEW_RESOURCES: [RunResources; 5] =
     [(1, Some("2G"), "lz4"), (1, None, "zstd"), (2, None, "none"), (3, None, "lz4"), (8, None, "lz4")];
 
 /// The inflated BAM file of a simulated sample, with adjacent records of each template.
@@ -48,14 +48,14 @@ pub fn words(line: &str) -> Vec<String> {
 
 /// Runs a command on one input with all resources.
 pub fn same_bytes(input: &[u8], command: &str, format: &str) -> (usize, usize) {
-    same_bytes_with(&MEANS, &[input.to_vec()], command, format)
+    same_bytes_with(&ALL_RESOURCES, &[input.to_vec()], command, format)
 }
 
 /// Runs a command with all resources, in one format. The file must be the same each time, with its index and metrics.
 /// `DICT`, `METRICS` and `JSON` stand for files. Returns the number of runs spilled with the least memory and with
 /// the most.
 pub fn same_bytes_with(
-    means: &[Means],
+    resources: &[RunResources],
     inputs: &[Vec<u8>],
     command: &str,
     format: &str,
@@ -66,7 +66,7 @@ pub fn same_bytes_with(
     dir.file("new.dict", DICTIONARY);
     let mut first: Option<Vec<Vec<u8>>> = None;
     let (mut most, mut least) = (0, usize::MAX);
-    for &(threads, memory, codec) in means {
+    for &(threads, memory, codec) in resources {
         let output = dir.path(&format!("out.{format}"));
         let mut args = words(command);
         for (name, file) in [("DICT", "new.dict"), ("METRICS", "out.txt"), ("JSON", "out.json")] {

@@ -1,10 +1,8 @@
 //! The name of the sample in metrics, by which report tools join the reports of one sample.
 
-use crate::support;
-
 use std::path::Path;
 
-use support::{TestDir, arg, readmill};
+use crate::support::{TestDir, arg, readmill};
 
 /// Two pairs, one a duplicate of the other, in read groups of these samples.
 fn pairs(samples: &[&str]) -> String {

@@ -2,16 +2,15 @@
 //! of threads and any memory, and no read is lost or doubled.
 #![allow(clippy::unwrap_used)]
 
-use crate::support;
-
 use std::collections::BTreeMap;
 use std::fs;
 
-use support::means::number_after;
-use support::{ProgramRun, TestDir, arg, bgzip, means, number, readmill, records};
+use crate::support::resources::{self, number_after};
+use crate::support::{self, ProgramRun, TestDir, arg, bgzip, number, readmill, records};
 
 /// Threads and memory; `None` is the least.
-const MEANS: [(usize, Option<&str>); 4] = [(1, Some("1G")), (2, None), (3, Some("200M")), (8, None)];
+const ALL_RESOURCES: [(usize, Option<&str>); 4] =
+    [(1, Some("1G")), (2, None), (3, Some("200M")), (8, None)];
 
 /// Runs a command (`IN` and `OUT` stand for files) with all threads and memory; returns the files it writes, which
 /// must be the same each time.
@@ -19,10 +18,10 @@ fn same_files(input: &[u8], command: &str) -> (BTreeMap<String, Vec<u8>>, Progra
     let dir = TestDir::new();
     let file = arg(&dir.file("in.bam", input));
     let mut first: Option<(BTreeMap<String, Vec<u8>>, ProgramRun)> = None;
-    for (threads, memory) in MEANS {
+    for (threads, memory) in ALL_RESOURCES {
         let command = command.replace("IN", &file).replace("OUT", &arg(&dir.path("out")));
-        let mut words = means::words(&format!("{command} -@ {threads}"));
-        let memory = memory.map_or_else(|| means::least_memory(&words), str::to_string);
+        let mut words = resources::words(&format!("{command} -@ {threads}"));
+        let memory = memory.map_or_else(|| resources::least_memory(&words), str::to_string);
         words.extend(["-m".to_string(), memory.clone()]);
         let done = readmill(&words);
         assert_eq!(done.code, Some(0), "{words:?}: {}", done.stderr);
@@ -53,14 +52,14 @@ fn text(bytes: &[u8]) -> String {
 fn all_records(input: &[u8], command: &str) -> Vec<String> {
     let dir = TestDir::new();
     let (file, out) = (arg(&dir.file("in.bam", input)), arg(&dir.path("out.sam")));
-    let done = readmill(means::words(&command.replace("IN", &file).replace("OUT", &out)));
+    let done = readmill(resources::words(&command.replace("IN", &file).replace("OUT", &out)));
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     records(&fs::read_to_string(out).unwrap()).iter().map(|line| line.to_string()).collect()
 }
 
 #[test]
 fn chosen_reads_go_into_files_of_their_own_in_the_order_of_the_output() {
-    let input = bgzip(&means::sample(3000));
+    let input = bgzip(&resources::sample(3000));
     let all = all_records(&input, "prep IN -o OUT --sort coordinate --mark-duplicates -q");
     let (files, _) = same_files(
         &input,
@@ -83,7 +82,7 @@ fn chosen_reads_go_into_files_of_their_own_in_the_order_of_the_output() {
 
 #[test]
 fn splits_hold_every_read_once_in_the_order_of_the_input() {
-    let input = bgzip(&means::sample(3000));
+    let input = bgzip(&resources::sample(3000));
     let all = all_records(&input, "filter IN -o OUT --quiet");
     for by in ["read-group", "contigs", "contigs=1000", "records=1000", "records=1", "records=100000"] {
         if by == "records=1" {
@@ -105,7 +104,7 @@ fn splits_hold_every_read_once_in_the_order_of_the_input() {
 
 #[test]
 fn splits_by_number_keep_templates_whole() {
-    let input = bgzip(&means::sample(500));
+    let input = bgzip(&resources::sample(500));
     let (files, _) = same_files(&input, "split IN -o OUT --by records=101 -O sam");
     let name = |line: &str| line.split('\t').next().unwrap().to_string();
     let lists: Vec<Vec<String>> = files
@@ -120,11 +119,11 @@ fn splits_by_number_keep_templates_whole() {
 
 #[test]
 fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
-    let input = bgzip(&means::sample(3000));
+    let input = bgzip(&resources::sample(3000));
     let dir = TestDir::new();
     let sorted = dir.path("sorted.bam");
     let words = format!("sort {} -o {} -q", arg(&dir.file("in.bam", &input)), arg(&sorted));
-    assert_eq!(readmill(means::words(&words)).code, Some(0));
+    assert_eq!(readmill(resources::words(&words)).code, Some(0));
     let sorted = fs::read(sorted).unwrap();
     let command = "fastq IN -1 OUT.1.fq -2 OUT.2.fq -0 OUT.0.fq -s OUT.s.fq";
     let (files, _) = same_files(&sorted, command);
@@ -158,14 +157,14 @@ fn fastq_has_both_ends_in_one_order_whatever_the_order_of_the_input() {
 /// The last line said "0 written" if reads went to other outputs than the main one.
 #[test]
 fn the_last_line_counts_reads_wherever_they_were_written() {
-    let input = bgzip(&means::sample(500));
+    let input = bgzip(&resources::sample(500));
     let dir = TestDir::new();
     let file = arg(&dir.file("in.bam", &input));
     let out = arg(&dir.path("out"));
     let all = all_records(&input, "prep IN -o OUT").len();
     let last = |command: &str| {
         let command = command.replace("IN", &file).replace("OUT", &out);
-        let done = readmill(means::words(&command));
+        let done = readmill(resources::words(&command));
         assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
         done.stderr.lines().last().unwrap().split(" in ").next().unwrap().to_string()
     };
@@ -196,7 +195,7 @@ fn header_of(input: &[u8]) -> String {
 
 #[test]
 fn text_in_blocks_is_the_text() {
-    let input = bgzip(&means::sample(2000));
+    let input = bgzip(&resources::sample(2000));
     let (plain, _) = same_files(&input, "sort IN -o OUT.sam");
     let (blocks, _) = same_files(&input, "sort IN -o OUT.sam.gz");
     let mut inflated = Vec::new();
@@ -215,7 +214,7 @@ fn flate2_of(bytes: &[u8]) -> impl std::io::Read + '_ {
 #[test]
 fn what_cannot_be_is_refused_and_nothing_is_left() {
     let dir = TestDir::new();
-    let file = arg(&dir.file("in.bam", bgzip(&means::sample(600))));
+    let file = arg(&dir.file("in.bam", bgzip(&resources::sample(600))));
     let out = arg(&dir.path("out"));
     let fasta = arg(&dir.file("ref.fa", ">c\nACGT\n"));
     let list = arg(&dir.file("list", "a\n"));
@@ -244,7 +243,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         (format!("fastq {file} -1 {out}.fq"), "-2"),
         (format!("flagstat {file} -o {file}"), "is an input"),
     ] {
-        let done = readmill(means::words(&command));
+        let done = readmill(resources::words(&command));
         assert_eq!(done.code, Some(1), "{command}: {}", done.stderr);
         assert!(done.stderr.contains(told), "{command}: {}", done.stderr);
         assert_eq!(dir.names(), ["in.bam", "list", "ref.fa"], "{command}");
@@ -254,10 +253,11 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
 #[test]
 fn no_output_has_its_name_if_one_cannot_be_completed() {
     let dir = TestDir::new();
-    let file = arg(&dir.file("in.bam", bgzip(&means::sample(600))));
+    let file = arg(&dir.file("in.bam", bgzip(&resources::sample(600))));
     fs::create_dir(dir.path("out.bam.bai")).unwrap();
     let out = arg(&dir.path("out"));
-    let done = readmill(means::words(&format!("sort {file} -o {out}.bam --copy-to {out}.sam=unmapped")));
+    let done =
+        readmill(resources::words(&format!("sort {file} -o {out}.bam --copy-to {out}.sam=unmapped")));
     assert_ne!(done.code, Some(0));
     assert_eq!(dir.names(), ["in.bam", "out.bam.bai"], "{}", done.stderr);
 }
@@ -265,13 +265,13 @@ fn no_output_has_its_name_if_one_cannot_be_completed() {
 #[test]
 fn what_is_thrown_away_may_go_to_one_place_and_an_index_may_be_asked_for() {
     let dir = TestDir::new();
-    let file = arg(&dir.file("in.bam", bgzip(&means::sample(600))));
+    let file = arg(&dir.file("in.bam", bgzip(&resources::sample(600))));
     let out = arg(&dir.path("out"));
     for command in [
         format!("fastq {file} -1 {out}.1.fq -2 {out}.2.fq -0 /dev/null -s /dev/null"),
         format!("sort {file} -o {out}.bam --write-index=csi --copy-to {out}.sam=unmapped"),
     ] {
-        let done = readmill(means::words(&command));
+        let done = readmill(resources::words(&command));
         assert_eq!(done.code, Some(0), "{command}: {}", done.stderr);
     }
     assert_eq!(dir.names(), ["in.bam", "out.1.fq", "out.2.fq", "out.bam", "out.bam.csi", "out.sam"]);
@@ -279,7 +279,7 @@ fn what_is_thrown_away_may_go_to_one_place_and_an_index_may_be_asked_for() {
 
 #[test]
 fn many_copies_and_a_template_without_an_end_keep_to_the_memory() {
-    let input = bgzip(&means::sample(3000));
+    let input = bgzip(&resources::sample(3000));
     let copies: String = (0..12).map(|n| format!(" --copy-to OUT.{n}.sam=mapq>={n}")).collect();
     let (files, _) = same_files(&input, &format!("filter IN -o OUT.sam{copies}"));
     assert_eq!(files.len(), 13);
