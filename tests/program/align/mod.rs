@@ -202,6 +202,8 @@ fn what_is_wrong_is_told_and_nothing_is_left() {
 }
 
 /// The command lines of readmill's own `@PG` line and of the aligner's.
+///
+/// Tests of the `@PG` line of an aligned run: other work has another command line, equal work the same bytes.
 fn calls(args: &[&str]) -> (String, String) {
     let text = lines(args);
     let call = |id: &str| {

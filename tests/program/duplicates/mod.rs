@@ -243,6 +243,8 @@ impl DuplicatesCase {
 }
 
 /// The text with each line twice, the second time in read group b, or in a where it was in b.
+///
+/// Every read twice, in two read groups of one library, as in files of one sample that were merged twice.
 fn doubled(text: &str) -> String {
     let (header, _) = support::split_header(text);
     let copy = |line: &str| {

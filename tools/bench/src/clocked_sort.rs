@@ -307,7 +307,7 @@ impl Phases {
 }
 
 /// Does something and adds the time it takes.
-pub fn timed<T>(time: &mut Duration, todo: impl FnOnce() -> T) -> T {
+fn timed<T>(time: &mut Duration, todo: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let done = todo();
     *time += started.elapsed();

@@ -103,6 +103,9 @@ const CHEAP: &str = "--min-mapq 0 --exclude-flags 0x8000 --include mapq>=0 --ove
 --in-read-groups all.groups --rename-contigs same.names --clean-sam --remove-optional-fields XX,YY";
 
 /// Measures in turns and prints the table.
+///
+/// The five steps without filters and with all cheap ones, which check and rewrite every read and drop none, so that
+/// all else is the same work.
 pub fn with_filters(work: &Work) -> Result<()> {
     write_headers(work)?;
     write_files(work)?;

@@ -3,7 +3,7 @@
 //!
 //! The bytes to deflate come from an output that exists already. They are brought into memory before the
 //! clock starts, as the sort has them in memory, too. Where a run has spilled there is a second floor, which
-//! adds the codec of the spill ([`super::spill`]).
+//! adds the codec of the spill ([`Spill`]).
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -232,6 +232,14 @@ impl<'a> Pass for Deflate<'a> {
 const FRAME: usize = 64 << 10;
 
 /// Frames to be spilled.
+///
+/// The least cost of spilling: compresses as many bytes as were spilled with the codec of the spill, writes them to a
+/// file, reads them back and decompresses them.
+///
+/// The content of the real runs is unknown, but each held a share of the final order. So the records of the output
+/// are distributed at random (in pairs, so that adjacent mates stay adjacent) over as many lists as there were runs,
+/// and one more that stays in memory. Frames of the lists are compressed until they make as many compressed bytes as
+/// readmill spilled.
 pub struct Spill {
     frames: Vec<Vec<u8>>,
     /// Compressed bytes to be written.

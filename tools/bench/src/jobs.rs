@@ -262,6 +262,10 @@ pub struct CramArgs {
 const CRAM_FORMATS: [(&str, &str); 2] = [("CRAM 3.0", "cram,version=3.0"), ("its CRAM", "cram")];
 
 /// Measures, and prints a table for each number of threads.
+///
+/// readmill beside samtools, which is asked for the version that readmill writes, and for its own. No program writes
+/// an index. Each number of threads has a table. Sizes are those of the CRAM files; `parity --corpus` compares their
+/// content.
 pub fn cram(args: CramArgs) -> Result<()> {
     let CramArgs { options, truth, each } = args;
     let mut work = Work::prepare(options)?;

@@ -155,6 +155,9 @@ struct ThreadsArgs {
 }
 
 /// Measures and simulates; prints the tables and writes the plots.
+///
+/// The experiment of Langmead et al. 2018: ways of reading, locks, and a simulation of both on more cores than this
+/// machine has.
 fn run_threads(args: &ThreadsArgs) -> Result<()> {
     let directory = args.directory.clone().unwrap_or_else(|| target_directory().join("bench"));
     let directory = directory.join("threads");

@@ -204,6 +204,9 @@ pub struct BqsrFlags {
 }
 
 /// A reference and known sites.
+///
+/// GATK needs a dictionary and indexes next to the files, elPrep files in its own format. All of that is made once
+/// and stays; none of it is measured. readmill takes the files as they are.
 pub struct BqsrInputs {
     /// The reference.
     pub reference: PathBuf,

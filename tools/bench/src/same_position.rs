@@ -225,18 +225,18 @@ const COLUMNS: u64 = 20_000;
 
 /// The common properties of the pairs of a file.
 #[derive(Clone, Copy)]
-pub struct PairSet {
+struct PairSet {
     /// Their number.
-    pub pairs: u64,
+    pairs: u64,
     /// Whether all have the same ends, or each its own.
-    pub one_place: bool,
+    one_place: bool,
     /// Whether all were seen on one tile, or on all tiles in turn.
-    pub one_tile: bool,
+    one_tile: bool,
 }
 
 impl PairSet {
     /// Writes them as SAM text, grouped by name.
-    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:chr1\tLN:{LENGTH}")?;
         writeln!(out, "@RG\tID:one\tSM:pile\tLB:lib1\tPL:ILLUMINA")?;
         for number in 0..self.pairs {

@@ -26,9 +26,9 @@ pub struct Marks(Vec<Mark>);
 #[derive(Default)]
 pub struct Differences {
     /// Marked only by readmill.
-    pub ours: BTreeSet<String>,
+    ours: BTreeSet<String>,
     /// Marked only by the peer.
-    pub theirs: BTreeSet<String>,
+    theirs: BTreeSet<String>,
     records: usize,
 }
 

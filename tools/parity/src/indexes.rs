@@ -200,8 +200,10 @@ fn long_alignments(seed: u64, lengths: &[u64]) -> String {
 }
 
 /// An index.
+///
+/// It is independent of the compression and of the order of bins.
 #[derive(Debug, PartialEq, Eq)]
-pub struct IndexFile {
+struct IndexFile {
     /// CSI: bits of the smallest bin, levels, and auxiliary bytes.
     scheme: Option<(u32, u32, Vec<u8>)>,
     references: Vec<ContigIndex>,
@@ -238,7 +240,7 @@ impl<'a> IndexBytes<'a> {
 
 impl IndexFile {
     /// Reads an index.
-    pub fn read(dir: &SampleDir<'_>, name: &str) -> Result<Self> {
+    fn read(dir: &SampleDir<'_>, name: &str) -> Result<Self> {
         let mut bytes = std::fs::read(dir.path(name)).with_context(|| format!("no {name}"))?;
         if bytes.starts_with(&[0x1f, 0x8b]) {
             bytes = Printed::by(dir.inflated(name))?.bytes()?;
@@ -266,7 +268,7 @@ impl IndexFile {
     }
 
     /// Describes its size.
-    pub fn figures(&self) -> String {
+    fn figures(&self) -> String {
         let bins: usize = self.references.iter().map(|reference| reference.bins.len()).sum();
         let chunks = self.references.iter().flat_map(|reference| reference.bins.values());
         let chunks: usize = chunks.map(|(_, chunks)| chunks.len()).sum();
@@ -275,7 +277,7 @@ impl IndexFile {
     }
 
     /// Checks that our index has the same content as theirs.
-    pub fn same(&self, theirs: &IndexFile) -> Result<()> {
+    fn same(&self, theirs: &IndexFile) -> Result<()> {
         ensure!(self.scheme == theirs.scheme, "{:?}, theirs {:?}", self.scheme, theirs.scheme);
         let (one, other) = (self.unplaced, theirs.unplaced);
         ensure!(one == other, "unplaced: {one:?}, theirs {other:?}");

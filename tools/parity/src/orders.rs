@@ -186,10 +186,13 @@ fn spilled(
 }
 
 /// The reads of `orders.bam` in three files.
-pub const PARTS: [&str; 3] = ["part-1.bam", "part-2.bam", "part-3.bam"];
+const PARTS: [&str; 3] = ["part-1.bam", "part-2.bam", "part-3.bam"];
 
 /// Makes `orders.bam`, its parts, and `shuffled.bam` from `in.bam`. Returns the number of records.
-pub fn make_inputs(dir: &SampleDir<'_>) -> Result<usize> {
+///
+/// Reads get MC, most of them MI and CB. Some alignments get a secondary one with the same place, and some templates
+/// the name of an earlier one.
+fn make_inputs(dir: &SampleDir<'_>) -> Result<usize> {
     let (header, records) = read(dir)?;
     let mut records = equipped(records);
     write(dir, "orders.bam", &header, &records)?;

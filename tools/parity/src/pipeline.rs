@@ -15,7 +15,7 @@ const GROUP: [(&str, &str); 5] =
     [("ID", "new"), ("LB", "lib"), ("PL", "ILLUMINA"), ("SM", "sample"), ("PU", "unit")];
 
 /// All five steps; the dictionary is `other.dict`.
-pub fn five_steps() -> String {
+fn five_steps() -> String {
     let group: Vec<String> = GROUP.iter().map(|(key, value)| format!("{key}:{value}")).collect();
     format!(
         "--sort coordinate --mark-duplicates --drop-unmapped --sequence-dictionary other.dict --read-group @RG\\t{}",
@@ -42,7 +42,7 @@ pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
 }
 
 /// Writes a dictionary in reverse order without the second sequence, whose name is returned.
-pub fn other_dictionary(dir: &SampleDir<'_>) -> Result<String> {
+fn other_dictionary(dir: &SampleDir<'_>) -> Result<String> {
     let header = Printed::samtools(dir, "view -H --no-PG in.bam")?.text()?;
     let mut sequences: Vec<&str> = header.lines().filter(|line| line.starts_with("@SQ\t")).collect();
     ensure!(sequences.len() > 1, "the input has one reference sequence only");

@@ -223,7 +223,9 @@ fn some<'a>(random: &mut Rng, of: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// A header. Sequences are mostly in the order of their names, so that dictionaries agree.
-pub fn clashing_header(random: &mut Rng, oracle: Oracle) -> String {
+///
+/// Its sequences, read groups and programs clash with those of others.
+fn clashing_header(random: &mut Rng, oracle: Oracle) -> String {
     let all_ids = all_ids(oracle);
     let mut text =
         random.pick(&["", "@HD\tVN:1.5\tSO:coordinate\n", "@HD\tVN:1.6\tGO:query\n"]).to_owned();
@@ -253,14 +255,14 @@ pub fn clashing_header(random: &mut Rng, oracle: Oracle) -> String {
 }
 
 /// The IDs of lines of one kind.
-pub fn ids<'a>(header: &'a str, kind: &str) -> Vec<&'a str> {
+fn ids<'a>(header: &'a str, kind: &str) -> Vec<&'a str> {
     let tag = if kind == "@SQ" { "SN:" } else { "ID:" };
     let lines = header.lines().filter(|line| line.starts_with(kind));
     lines.filter_map(|line| line.split('\t').find_map(|field| field.strip_prefix(tag))).collect()
 }
 
 /// The header with some reads. For samtools some name a read group or program that their header lacks.
-pub fn with_clashing_reads(random: &mut Rng, header: &str, oracle: Oracle) -> String {
+fn with_clashing_reads(random: &mut Rng, header: &str, oracle: Oracle) -> String {
     let (sequences, mut text) = (ids(header, "@SQ"), header.to_owned());
     for i in 0..random.below64(12) {
         let flag = random.pick(&[0, 0x10, 0x41, 0x91]);
@@ -288,9 +290,9 @@ pub fn with_clashing_reads(random: &mut Rng, header: &str, oracle: Oracle) -> St
 }
 
 /// Header and records of a file, with the content of read groups and programs in place of their IDs.
-pub struct ResolvedFile {
+struct ResolvedFile {
     /// The names of the sequences, in order.
-    pub sequences: Vec<String>,
+    sequences: Vec<String>,
     lines: BTreeSet<String>,
     /// By ID, the fields of the read group without ID and program.
     groups: BTreeMap<String, String>,
@@ -298,7 +300,7 @@ pub struct ResolvedFile {
     chains: BTreeMap<String, String>,
     comments: Vec<String>,
     /// The records, in order, with the content of their read groups and programs in place of IDs.
-    pub records: Vec<String>,
+    records: Vec<String>,
 }
 
 fn field<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
@@ -315,7 +317,7 @@ fn said(line: &str, without: &[&str]) -> String {
 
 impl ResolvedFile {
     /// Resolves the IDs in these reads.
-    pub fn of(reads: &ReadsFile) -> Result<Self> {
+    fn of(reads: &ReadsFile) -> Result<Self> {
         let header = reads.header.join("\n");
         let of_kind = |kind: &'static str| {
             header.lines().filter(move |line| line.starts_with(&format!("{kind}\t")))
@@ -374,7 +376,7 @@ impl ResolvedFile {
     }
 
     /// Checks that our file has the same meaning as theirs. The order of sequences and records can differ.
-    pub fn same(&self, theirs: &ResolvedFile) -> Result<()> {
+    fn same(&self, theirs: &ResolvedFile) -> Result<()> {
         let values = |by_id: &BTreeMap<String, String>| by_id.values().cloned().collect::<BTreeSet<_>>();
         for (what, ours, theirs) in [
             ("@SQ", self.lines.clone(), theirs.lines.clone()),
@@ -397,13 +399,13 @@ impl ResolvedFile {
     }
 
     /// Whether the sequences of an input are here in the order of its header.
-    pub fn keeps_order_of(&self, header: &str) -> bool {
+    fn keeps_order_of(&self, header: &str) -> bool {
         let place = |name: &&str| self.sequences.iter().position(|other| other == name);
         ids(header, "@SQ").iter().map(place).is_sorted()
     }
 
     /// The number of IDs that no input has.
-    pub fn renamed(&self, headers: &[String]) -> usize {
+    fn renamed(&self, headers: &[String]) -> usize {
         let unknown = |kind: &'static str, by_id: &BTreeMap<String, String>| {
             let known: BTreeSet<&str> = headers.iter().flat_map(|header| ids(header, kind)).collect();
             by_id.keys().filter(|id| !known.contains(id.as_str())).count()

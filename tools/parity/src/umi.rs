@@ -184,6 +184,9 @@ type Ends = [Vec<u8>; 2];
 /// Reads of molecules at this number of positions as SAM text. In duplex, each end of a molecule has a UMI,
 /// and both strands of it are read; else, one UMI and one strand. Returns the number of molecules,
 /// too.
+///
+/// Left out is everything for which readmill, umi_tools and fgumi define positions differently: clips, gaps, mapping
+/// qualities of 0, mates on another sequence; UMIs of several lengths at one position, and N in duplex ones.
 pub fn families(random: &mut Rng, positions: u64, duplex: bool) -> (String, u64) {
     let (mut templates, mut molecules) = (Vec::new(), 0);
     for at in 0..positions {

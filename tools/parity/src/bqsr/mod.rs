@@ -298,11 +298,13 @@ while (lines.hasNextLine()) {
 const JAVA: [&str; 3] = ["-Xmx3g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
 /// GATK.
-pub struct Gatk(Tool);
+///
+/// Many calls are in one process, since Java starts slowly.
+struct Gatk(Tool);
 
 impl Gatk {
     /// Finds or installs it.
-    pub fn find(peers: &Peers) -> Result<Self> {
+    fn find(peers: &Peers) -> Result<Self> {
         let mut tool = peers.gatk()?;
         if let Some(main) = tool.arguments.last_mut() {
             *main = OsString::from(SHELL);
@@ -312,12 +314,12 @@ impl Gatk {
     }
 
     /// The version.
-    pub fn version(&self) -> &str {
+    fn version(&self) -> &str {
         &self.0.version
     }
 
     /// Makes calls: each is the tool's name below `tools`, and its arguments.
-    pub fn each(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
+    fn each(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
         let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
         fs::write(dir.path("gatk.calls"), lines)?;
         fs::write(dir.path("gatk.js"), EACH)?;

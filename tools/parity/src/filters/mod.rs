@@ -256,7 +256,9 @@ const SEQUENCES: [(&str, u64); 3] = [("c1", 1_000), ("c2", 300), ("c3", 2_000)];
 
 /// A SAM file with this number of reads. Picard's CleanSam has a fitting result for all alignments: the part that hangs
 /// over has few deletions, and reads start on their sequence (row 62 of docs/parity.md).
-pub fn reads_near_ends(reads: u64) -> String {
+///
+/// The sequences are short, and the reads have the fields that filters use.
+fn reads_near_ends(reads: u64) -> String {
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\n");
     for (name, length) in SEQUENCES {
         let _ = writeln!(text, "@SQ\tSN:{name}\tLN:{length}");

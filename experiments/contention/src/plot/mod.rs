@@ -4,14 +4,12 @@
 //! stroke in every panel.
 
 mod axis;
-mod legend;
-mod series;
 mod svg;
 
-pub use axis::{Axis, Scale};
-pub use series::{Series, Style};
-
 use svg::{Anchor, Svg};
+
+pub use axis::{Axis, Scale};
+pub use svg::{Series, Style};
 
 /// Panels side by side.
 pub struct Figure {
@@ -57,14 +55,14 @@ struct Frame {
 impl Figure {
     /// The text of the file.
     pub fn svg(&self) -> String {
-        let rows = legend::rows(&self.series, WIDTH - LEFT - RIGHT);
-        let top = TOP + legend::HEIGHT * rows.len() as f64 + PANEL_TITLE;
+        let rows = legend_rows(&self.series, WIDTH - LEFT - RIGHT);
+        let top = TOP + LEGEND_HEIGHT * rows.len() as f64 + PANEL_TITLE;
         let mut svg = Svg::new(WIDTH, top + PANEL_HEIGHT + BELOW, &self.title);
         svg.text((LEFT, 26.0), Anchor::Start, "title", &self.title);
         for (row, entries) in rows.iter().enumerate() {
-            let y = TOP + legend::HEIGHT * (row as f64 + 0.5);
+            let y = TOP + LEGEND_HEIGHT * (row as f64 + 0.5);
             for &(series, x) in entries {
-                legend::draw(&mut svg, (LEFT + x, y), series, &self.series[series]);
+                draw_legend(&mut svg, (LEFT + x, y), series, &self.series[series]);
             }
         }
         let count = self.panels.len().max(1) as f64;
@@ -108,6 +106,49 @@ impl Panel {
     }
 }
 
+/// Height of a row.
+const LEGEND_HEIGHT: f64 = 21.0;
+
+/// Width of a sample, and of the gaps behind it and behind its name.
+const SAMPLE: f64 = 30.0;
+const AFTER_SAMPLE: f64 = 7.0;
+const AFTER_NAME: f64 = 20.0;
+
+/// Width of a letter at the most, for letters of 13 pixels.
+const LETTER: f64 = 7.2;
+
+/// The series of each row, with their distance from its beginning.
+fn legend_rows(series: &[Series], width: f64) -> Vec<Vec<(usize, f64)>> {
+    let (mut rows, mut x) = (vec![Vec::new()], 0.0);
+    for (number, series) in series.iter().enumerate() {
+        let letters = series.name.chars().count() as f64;
+        let wide = SAMPLE + AFTER_SAMPLE + letters * LETTER;
+        if x > 0.0 && x + wide > width {
+            rows.push(Vec::new());
+            x = 0.0;
+        }
+        if let Some(row) = rows.last_mut() {
+            row.push((number, x));
+        }
+        x += wide + AFTER_NAME;
+    }
+    rows
+}
+
+/// Draws a sample of a series and its name from a place on.
+fn draw_legend(svg: &mut Svg, (x, y): (f64, f64), number: usize, series: &Series) {
+    let middle = (x + SAMPLE / 2.0, y);
+    match series.style {
+        Style::Line => {
+            svg.stroke(number, &[(x, y), (x + SAMPLE, y)]);
+            svg.series(number, Style::Marks, &[middle]);
+        }
+        Style::Dashes => svg.series(number, Style::Dashes, &[(x, y), (x + SAMPLE, y)]),
+        marks => svg.series(number, marks, &[middle]),
+    }
+    svg.text((x + SAMPLE + AFTER_SAMPLE, y + 4.5), Anchor::Start, "name", &series.name);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,5 +175,13 @@ mod tests {
             assert!(text.contains(part), "{part} is missing");
         }
         assert!(text.starts_with("<svg") && text.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn rows_are_broken_before_they_are_too_wide() {
+        let name = |n: usize| Series { name: "x".repeat(n), style: Style::Line };
+        let rows = legend_rows(&[name(10), name(10), name(60)], 400.0);
+        assert_eq!(rows.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
+        assert_eq!(rows[1][0], (2, 0.0));
     }
 }

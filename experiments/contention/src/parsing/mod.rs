@@ -4,17 +4,13 @@
 //! need not. What they do to a byte differs, what comes out does not: pairs of reads, each pair once.
 //! These are emulations of what programs do, not the programs.
 
-mod fault;
-mod padding;
-mod record;
-mod source;
-
-pub use padding::{BLOCK_BYTES, Padding};
-pub use source::Source;
+mod fastq;
 
 use std::io;
 
 use readmill_record::ReadBatch;
+
+pub use fastq::{BLOCK_BYTES, Padding, Source};
 
 /// How pairs are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +69,7 @@ impl Way {
         let mut any = false;
         if self == Way::Original {
             for file in files {
-                if let Some(span) = record::read(file, &mut text)? {
+                if let Some(span) = fastq::read_record(file, &mut text)? {
                     batch.reads.push_span(span);
                     any = true;
                 }
@@ -102,9 +98,9 @@ impl Way {
         let text = std::mem::take(batch.reads.text_mut());
         let done = match self {
             Way::Original => Ok(()), // all is done
-            Way::Searched(_) => record::between(&text, &batch.ends, &mut batch.reads),
-            Way::Blocks(_) => record::pairs(&text, batch.second, record::with_memchr, &mut batch.reads),
-            _ => record::pairs(&text, batch.second, record::by_character, &mut batch.reads),
+            Way::Searched(_) => fastq::between(&text, &batch.ends, &mut batch.reads),
+            Way::Blocks(_) => fastq::pairs(&text, batch.second, fastq::with_memchr, &mut batch.reads),
+            _ => fastq::pairs(&text, batch.second, fastq::by_character, &mut batch.reads),
         };
         *batch.reads.text_mut() = text;
         done

@@ -2,11 +2,10 @@
 //! than cores, this shows what waiting costs; it does not show how reading scales, which takes cores.
 #![allow(clippy::disallowed_methods, reason = "threads are measured here")]
 
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, TryLockError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use crate::clock::{Work, of_process};
 use crate::files::Files;
