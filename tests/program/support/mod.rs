@@ -3,7 +3,6 @@
 #![allow(dead_code)] // every test uses its part
 
 pub mod ending;
-pub mod random;
 pub mod resources;
 
 use std::collections::HashMap;
