@@ -2,12 +2,13 @@
 //! memory, the number of spills, or the codec of the spill.
 
 use readmill_record::{RecordRef, edit};
+use readmill_simulate::{Profile, Sample};
 
+use crate::support::random::TestRandom;
 use crate::support::resources::{
     FEW_RESOURCES, least_memory, same_bytes, same_bytes_with, sample, words,
 };
 use crate::support::{self, ProgramRun, TestDir, arg, bgzip, readmill};
-use readmill_simulate::{Profile, Rng, Sample};
 
 #[test]
 fn sorting_is_invariant() {
@@ -51,7 +52,7 @@ fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
         }
         template.clear();
     }
-    Rng::new(pairs).shuffle(&mut records);
+    TestRandom::new(pairs).shuffle(&mut records);
     (header, records)
 }
 

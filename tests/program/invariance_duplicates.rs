@@ -2,8 +2,8 @@
 //! files of metrics are the same with any threads and any memory, which also is enough.
 
 use crate::support::bgzip;
+use crate::support::random::TestRandom;
 use crate::support::resources::{RunResources, same_bytes_with, sample};
-use readmill_simulate::Rng;
 
 /// Threads, memory (`None` for the least that the plan accepts) and codec of the spill.
 const ALL_RESOURCES: [RunResources; 7] = [
@@ -30,25 +30,25 @@ const HEADER: &str =
 /// Pairs of the shortest reads there are, with UMIs and places on a flow cell, of which every third has the ends of
 /// another; some single reads. Mates are adjacent.
 fn tiny(pairs: usize) -> Vec<Vec<u8>> {
-    let random = &mut Rng::new(pairs as u64);
+    let random = &mut TestRandom::new(pairs as u64);
     let mut templates = Vec::new();
     let mut last = (0, 0);
     for number in 0..pairs {
         if !random.once_in(3) {
-            last = (random.index(2) as i32, 1_000 + random.index(400_000) as i32);
+            last = (random.below(2) as i32, 1_000 + random.below(400_000) as i32);
         }
-        let (x, y) = (random.index(300), random.index(300));
-        let name = format!("M{}:1:F:1:{}:{x}:{y}", number, 1101 + random.index(2));
+        let (x, y) = (random.below(300), random.below(300));
+        let name = format!("M{}:1:F:1:{}:{x}:{y}", number, 1101 + random.below(2));
         let mut base = || random.pick(&['A', 'C']);
         let umi = format!("{}{}-{}{}", base(), base(), base(), base());
-        let group = [b'a', b'b'][random.index(2)];
+        let group = [b'a', b'b'][random.below(2)];
         let fields = format!("RGZ{}\0RXZ{umi}\0", char::from(group));
         let (pos, next) = (last.1, last.1 + 150);
         let mut template = Vec::new();
         if random.once_in(40) {
             template.extend(record(&name, 0, (last.0, pos), (-1, -1), &fields));
         } else {
-            let quality = 20 + random.index(3) as u8;
+            let quality = 20 + random.below(3) as u8;
             for (flag, pos, next) in [(0x63, pos, next), (0x93, next, pos)] {
                 let mut record = record(&name, flag, (last.0, pos), (last.0, next), &fields);
                 let at = record.len() - fields.len() - 1;
@@ -101,7 +101,7 @@ fn scattered(templates: &[Vec<u8>]) -> Vec<Vec<u8>> {
             rest = after;
         }
     }
-    Rng::new(5).shuffle(&mut records);
+    TestRandom::new(5).shuffle(&mut records);
     records
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::support::random::TestRandom;
 use crate::support::{ProgramRun, TestDir, arg, bam, readmill};
-use readmill_simulate::Rng;
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:2000000\n@SQ\tSN:b\tLN:2000000\n";
 
@@ -17,10 +17,10 @@ fn in_order() -> Vec<(char, usize)> {
 
 fn file(places: &[(char, usize)], words: usize) -> Vec<u8> {
     let mut text = HEADER.to_string();
-    let mut random = Rng::new(1);
+    let mut random = TestRandom::new(1);
     for (i, (rname, pos)) in places.iter().enumerate() {
         // Hardly compressible, so that the spilled MiB show how much was spilled.
-        let filler: String = (0..words).map(|_| format!("{:08x}", random.index(1 << 32))).collect();
+        let filler: String = (0..words).map(|_| format!("{:08x}", random.below(1 << 32))).collect();
         writeln!(text, "read:{i}\t0\t{rname}\t{pos}\t9\t3M\t*\t0\t0\tACG\tIII\tXX:Z:{filler}")
             .expect("text grows");
     }

@@ -5,8 +5,8 @@
 use readmill::plan::Steps;
 use readmill_sort::Order;
 
+use crate::support::random::TestRandom;
 use crate::support::{self, TestDir};
-use readmill_simulate::Rng;
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:b\tLN:1000\n@SQ\tSN:a\tLN:2147483647\n@SQ\tSN:c\tLN:5\n";
 
@@ -16,9 +16,9 @@ fn by_coordinate() -> Steps {
 
 /// Reads at few positions: mapped, placed but unmapped, unplaced, on either strand; with POS but no
 /// RNAME, and with RNAME but POS 0.
-fn reads(random: &mut Rng) -> String {
+fn reads(random: &mut TestRandom) -> String {
     let mut text = HEADER.to_string();
-    for i in 0..random.index(60) {
+    for i in 0..random.below(60) {
         let (rname, cigar) =
             random.pick(&[("a", "3M"), ("b", "3M"), ("c", "1S2M"), ("b", "*"), ("*", "*")]);
         let unmapped = 4 * u32::from(cigar == "*");
@@ -34,7 +34,7 @@ fn reads(random: &mut Rng) -> String {
 fn random_reads_are_sorted_as_the_standard_library_sorts_them() {
     let dir = TestDir::new();
     for seed in 0..1000 {
-        let text = reads(&mut Rng::new(seed));
+        let text = reads(&mut TestRandom::new(seed));
         let sorted = dir.run(&support::bam(&text), by_coordinate(), 1 + seed as usize % 3);
         let expected = support::coordinate_sorted(&text);
         let (sorted, expected) =
@@ -49,7 +49,7 @@ fn random_reads_are_sorted_as_the_standard_library_sorts_them() {
 fn from_text_reads_at_position_zero_are_unplaced() {
     let dir = TestDir::new();
     for seed in 0..300 {
-        let text = reads(&mut Rng::new(seed));
+        let text = reads(&mut TestRandom::new(seed));
         let unplaced = |line: &str| {
             let mut columns: Vec<&str> = line.split('\t').collect();
             if columns[3] == "0" {

@@ -2,8 +2,8 @@
 
 use readmill::plan::{Filters, Steps, Unmapped};
 
+use crate::support::random::TestRandom;
 use crate::support::{self, TestDir};
-use readmill_simulate::Rng;
 
 const HEADER: &str = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:100\n@SQ\tSN:b\tLN:200\n@SQ\tSN:c\tLN:300\n\
                       @RG\tID:x\tLB:l\n@RG\tID:y\tLB:l\n@CO\tkept\n";
@@ -18,7 +18,7 @@ fn t(steps: Steps, given: &[&str], expected: &[&str]) {
     assert_eq!(support::records(&left), expected);
 }
 
-fn random_read(random: &mut Rng, i: usize) -> String {
+fn random_read(random: &mut TestRandom, i: usize) -> String {
     let rname = random.pick(&["a", "b", "c", "*"]);
     let rnext = random.pick(&["a", "b", "c", "*"]);
     let rnext = if rnext == rname && rnext != "*" { "=" } else { rnext };
@@ -34,8 +34,8 @@ fn random_read(random: &mut Rng, i: usize) -> String {
 /// Asserts that the steps change random reads as `change` does, one by one (`None`: dropped).
 fn each(steps: &Steps, change: impl Fn(&str) -> Option<String>) {
     for seed in 0..100 {
-        let mut random = Rng::new(seed);
-        let given: Vec<String> = (0..random.index(40)).map(|i| random_read(&mut random, i)).collect();
+        let mut random = TestRandom::new(seed);
+        let given: Vec<String> = (0..random.below(40)).map(|i| random_read(&mut random, i)).collect();
         let expected: Vec<String> = given.iter().filter_map(|line| change(line)).collect();
         let given: Vec<&str> = given.iter().map(String::as_str).collect();
         let left = run(&support::with_header(HEADER, &given), steps.clone());

@@ -2,7 +2,7 @@
 //! to do.
 
 use crate::align::*;
-use readmill_simulate::Rng;
+use crate::support::random::TestRandom;
 
 /// Asserts a refusal with this exit code and these words, without output.
 #[track_caller]
@@ -62,10 +62,10 @@ fn a_damaged_index_is_refused_by_name() {
     }
     let good = std::fs::read(format!("{}.bwt.2bit.64", reference())).expect("the index");
     for seed in 1..=20_u64 {
-        let (mut damaged, mut random) = (good.clone(), Rng::new(seed));
+        let (mut damaged, mut random) = (good.clone(), TestRandom::new(seed));
         for _ in 0..200 {
-            let at = random.index(good.len());
-            damaged[at] ^= 1 + random.index(255) as u8;
+            let at = random.below(good.len());
+            damaged[at] ^= 1 + random.below(255) as u8;
         }
         dir.file("own.fa.bwt.2bit.64", damaged);
         let words =

@@ -2,8 +2,10 @@
 
 use std::process::Command;
 
+use readmill_simulate::{Profile, Sample};
+
+use crate::support::random::TestRandom;
 use crate::support::{ProgramRun, TestDir, arg, finish, readmill};
-use readmill_simulate::{Profile, Rng, Sample};
 
 /// A reference of a few contigs, with its index.
 struct Scene {
@@ -30,23 +32,23 @@ impl Scene {
     }
 
     /// Files of pairs, some of whose mates have no seed: their letters are changed too often.
-    fn reads(&self, length: usize, random: &mut Rng) -> [String; 2] {
+    fn reads(&self, length: usize, random: &mut TestRandom) -> [String; 2] {
         let mut files = [String::new(), String::new()];
         for pair in 0..500 {
-            let contig = &self.contigs[random.index(self.contigs.len())];
-            let insert = (2 * length + random.index(length)).min(contig.len());
-            let start = match random.index(10) {
+            let contig = &self.contigs[random.below(self.contigs.len())];
+            let insert = (2 * length + random.below(length)).min(contig.len());
+            let start = match random.below(10) {
                 0 => 0,
                 1 => contig.len() - insert,
-                _ => random.index(contig.len() - insert + 1),
+                _ => random.below(contig.len() - insert + 1),
             };
             let template = &contig[start..start + insert];
             let mut ends = [template[..length].to_vec(), complement(&template[insert - length..])];
             if random.once_in(2) {
                 ends.reverse();
             }
-            if random.index(3) > 0 {
-                let mate = random.index(2);
+            if random.below(3) > 0 {
+                let mate = random.below(2);
                 ends[mate] = damaged(&ends[mate], random);
             }
             for (file, bases) in files.iter_mut().zip(&ends) {
@@ -77,15 +79,15 @@ fn complement(bases: &[u8]) -> Vec<u8> {
 }
 
 /// Changes letters so often that no seed of 19 is left; takes some away, and adds some.
-fn damaged(bases: &[u8], random: &mut Rng) -> Vec<u8> {
+fn damaged(bases: &[u8], random: &mut TestRandom) -> Vec<u8> {
     let mut mate = Vec::new();
-    let (mut at, mut next) = (0, random.index(16));
+    let (mut at, mut next) = (0, random.below(16));
     while at < bases.len() {
         if at >= next {
-            next = at + 8 + random.index(11);
-            match random.index(20) {
-                0 => at += 1 + random.index(6),
-                1 => (0..1 + random.index(6)).for_each(|_| mate.push(random.pick(b"ACGT"))),
+            next = at + 8 + random.below(11);
+            match random.below(20) {
+                0 => at += 1 + random.below(6),
+                1 => (0..1 + random.below(6)).for_each(|_| mate.push(random.pick(b"ACGT"))),
                 2 => mate.push(b'N'),
                 _ => mate.push(complement(&bases[at..=at])[0]),
             }
@@ -108,7 +110,7 @@ fn mates_are_rescued_alike_by_older_instructions() {
         (5, 300, &[]),
         (6, 120, &["--bwa", "-O 5,8 -E 2,1 -B 3"]),
     ] {
-        let reads = scene.reads(length, &mut Rng::new(seed));
+        let reads = scene.reads(length, &mut TestRandom::new(seed));
         let here = scene.aligned("avx2", &reads, options);
         assert_eq!(here.code, Some(0), "{length} {options:?}: {}", here.stderr);
         for tier in ["sse41", "sse42", "avx"] {
@@ -134,7 +136,7 @@ fn mapped(done: &ProgramRun) -> usize {
 #[test]
 fn penalties_that_older_instructions_cannot_do_are_refused() {
     let scene = Scene::new();
-    let reads = scene.reads(100, &mut Rng::new(7));
+    let reads = scene.reads(100, &mut TestRandom::new(7));
     for (penalties, code) in [("-O 6,0", 1), ("-O 1 -E 255", 1), ("-O 0,1", 0), ("-O 6,0 -S", 0)] {
         let done = scene.aligned("sse42", &reads, &["--bwa", penalties]);
         assert_eq!(done.code, Some(code), "{penalties}: {}", done.stderr);

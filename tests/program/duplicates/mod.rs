@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use readmill::plan::DuplicateMode::{self, Auto, Coordinate, Template};
 use readmill::plan::{Duplicates, Steps};
 
+use crate::support::random::TestRandom;
 use crate::support::{self, TestDir};
-use readmill_simulate::Rng;
 
 /// Marking in this mode, and nothing else.
 fn mark(mode: DuplicateMode) -> Steps {
@@ -113,7 +113,7 @@ fn compare(
 
 /// A random input in three orders: grouped by name, shuffled, sorted by coordinate.
 fn orders(seed: u64) -> [(&'static str, String); 3] {
-    let mut random = Rng::new(seed);
+    let mut random = TestRandom::new(seed);
     let grouped = random_reads::grouped(&mut random, seed % 4 == 3, 18);
     let (header, mut lines) = (support::split_header(&grouped).0, support::records(&grouped));
     random.shuffle(&mut lines);

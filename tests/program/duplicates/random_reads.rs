@@ -1,7 +1,7 @@
 //! Small random inputs in which everything that matters for duplicates is frequent: few positions, few
 //! qualities, few locations, all orientations, clips that lead to the same 5′ end.
 
-use readmill_simulate::Rng;
+use crate::support::random::TestRandom;
 
 /// One read of a template.
 struct Segment {
@@ -16,15 +16,15 @@ const HEADER: &str = "@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@RG\tID:a\tLB:
 
 /// SAM text grouped by name, with at most this number of templates. `odd`: mapped reads without CIGAR and without
 /// position occur, too.
-pub fn grouped(random: &mut Rng, odd: bool, templates: usize) -> String {
+pub fn grouped(random: &mut TestRandom, odd: bool, templates: usize) -> String {
     let mut text = format!("@HD\tVN:1.6\tSO:unsorted\tGO:query\n{HEADER}");
-    let mut most = |n| 1 + random.index(n);
+    let mut most = |n| 1 + random.below(n);
     let mut crowd =
         ReadVariety { odd, libraries: most(6), spread: most(4), cigars: most(11), qualities: most(5) };
     if random.once_in(2) {
         (crowd.libraries, crowd.spread) = (1, 1);
     }
-    for i in 0..1 + random.index(templates) {
+    for i in 0..1 + random.below(templates) {
         crowd.template(random, i, &mut text);
     }
     text
@@ -56,10 +56,10 @@ const CIGARS: [(&str, usize, usize, usize); 11] = [
 
 impl ReadVariety {
     /// A read with one of a few 5′ ends, with any POS and CIGAR.
-    fn segment(&self, random: &mut Rng, flag: u16) -> Segment {
-        let (mut cigar, before, covered, behind) = CIGARS[random.index(self.cigars)];
+    fn segment(&self, random: &mut TestRandom, flag: u16) -> Segment {
+        let (mut cigar, before, covered, behind) = CIGARS[random.below(self.cigars)];
         let reverse = 0x10 * u16::from(random.once_in(2));
-        let five_prime = 100 + random.index(self.spread);
+        let five_prime = 100 + random.below(self.spread);
         let mut pos = if reverse > 0 { five_prime + 1 - covered - behind } else { five_prime + before };
         if self.odd && random.once_in(8) {
             cigar = "*";
@@ -74,18 +74,18 @@ impl ReadVariety {
     }
 
     /// All records of one template, mostly a pair.
-    fn template(&self, random: &mut Rng, i: usize, text: &mut String) {
-        let name = match random.index(4) {
+    fn template(&self, random: &mut TestRandom, i: usize, text: &mut String) {
+        let name = match random.below(4) {
             0 => format!("r{i}"),
-            1 => format!("M{i}:1:F:1:{}:{}:40000", 1101 + random.index(2), random.index(2)),
+            1 => format!("M{i}:1:F:1:{}:{}:40000", 1101 + random.below(2), random.below(2)),
             2 => format!("M{i}:1:1101:{}:7", random.pick(&["5", "65535", "x"])),
             _ => format!("M{i}:1:F:1:1101:5:6:UMI"),
         };
-        let group = ["a", "a", "b", "c", "d", "e", "nope", ""][random.index(self.libraries + 1)];
+        let group = ["a", "a", "b", "c", "d", "e", "nope", ""][random.below(self.libraries + 1)];
         let mut records = Vec::new();
         let pairs = 1 + usize::from(random.once_in(5));
         for _ in 0..pairs {
-            match random.index(13) {
+            match random.below(13) {
                 0..6 => self.pair(random, &mut records),
                 6..8 => {
                     let mate =
@@ -107,18 +107,22 @@ impl ReadVariety {
         }
         if random.once_in(3) {
             let kind = random.pick(&[0x100, 0x800]);
-            records.insert(random.index(records.len() + 1), (self.segment(random, kind), None));
+            records.insert(random.below(records.len() + 1), (self.segment(random, kind), None));
         }
         for (segment, mate) in records {
             line(random, (&name, group), &segment, mate, self.qualities, text);
         }
     }
 
-    fn pair(&self, random: &mut Rng, records: &mut Vec<(Segment, Option<(&'static str, usize)>)>) {
+    fn pair(
+        &self,
+        random: &mut TestRandom,
+        records: &mut Vec<(Segment, Option<(&'static str, usize)>)>,
+    ) {
         let (first, last) = (self.segment(random, 0x41), self.segment(random, 0x81));
         let mut mates = [Some((last.rname, last.pos)), Some((first.rname, first.pos))];
         if random.once_in(20) {
-            mates[random.index(2)] = None;
+            mates[random.below(2)] = None;
         }
         records.extend([(first, mates[0]), (last, mates[1])]);
         if random.once_in(2) {
@@ -129,7 +133,7 @@ impl ReadVariety {
 }
 
 fn line(
-    random: &mut Rng,
+    random: &mut TestRandom,
     (name, group): (&str, &str),
     segment: &Segment,
     mate: Option<(&str, usize)>,
@@ -145,7 +149,7 @@ fn line(
         .map(|op| op[..op.len() - 1].parse::<usize>().expect("a length"))
         .sum::<usize>();
     let bases = if bases == 0 { 10 } else { bases };
-    let quality = ["/", "I", "5", "0", "*"][random.index(qualities)];
+    let quality = ["/", "I", "5", "0", "*"][random.below(qualities)];
     let qual = if quality == "*" { "*".to_string() } else { quality.repeat(bases) };
     let group = if group.is_empty() { String::new() } else { format!("\tRG:Z:{group}") };
     *text += &format!(

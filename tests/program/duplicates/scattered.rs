@@ -4,8 +4,8 @@
 use readmill::plan::DuplicateMode;
 
 use crate::duplicates::{mark, marks, orders};
+use crate::support::random::TestRandom;
 use crate::support::{self, TestDir};
-use readmill_simulate::Rng;
 
 #[test]
 fn template_mode_marks_scattered_input_as_if_it_stood_together() {
@@ -142,7 +142,7 @@ fn auto_finds_out_late_that_templates_are_scattered() {
         let last = half.last().map(|line| support::column(line, 0)).unwrap_or_default();
         let together = lines.iter().rposition(|line| support::column(line, 0) == last);
         let scattered = together.map_or(0, |last| last + 1);
-        Rng::new(seed).shuffle(&mut lines[scattered..]);
+        TestRandom::new(seed).shuffle(&mut lines[scattered..]);
         let text = support::with_header(&format!("{header}{filler}"), &lines);
         if support::by_name(&text).is_sorted() || has_names_used_twice(&text) {
             continue; // chance has left them together

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use readmill_simulate::Rng;
+
 use crate::faults::fixtures::{TestFolders, bam, many};
 
 /// Least memory of one thread, and an input that does not fit into it.
@@ -76,11 +78,8 @@ fn a_spill_on_a_full_disk() {
 
 /// Reads that do not compress.
 fn noisy_input() -> Vec<u8> {
-    let mut state = 1u64;
-    let mut letter = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        b'!' + (state >> 57) as u8 % 90
-    };
+    let mut random = Rng::new(1);
+    let mut letter = || b'!' + random.below(90) as u8;
     let records = (0..1_500).rev().flat_map(|i| {
         let filler: Vec<u8> = std::iter::repeat_with(&mut letter).take(20_000).collect();
         crate::faults::fixtures::record(&format!("r{i}"), 0, i, &[b"XXZ", &filler[..], b"\0"].concat())

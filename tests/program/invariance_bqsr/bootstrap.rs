@@ -1,9 +1,11 @@
 //! Sites found in the reads replace known ones: checked with a sample whose variants and error rates
 //! are known.
 
+use readmill_simulate::Sample;
+
 use crate::invariance_bqsr::FEW_RESOURCES;
 use crate::invariance_bqsr::data::{BqsrFiles, TemplateReads, profile};
-use readmill_simulate::{Rng, Sample};
+use crate::support::random::TestRandom;
 
 /// Bases of the genome.
 const GENOME: usize = 40_000;
@@ -17,28 +19,28 @@ const QUALITIES: [(u8, usize, usize); 3] = [(12, 1, 10_000), (25, 3, 630), (37, 
 
 /// Files of a sample with variants at one of 500 positions, each on one haplotype or on both.
 fn simulate(world: &BqsrFiles) {
-    let random = &mut Rng::new(11);
+    let random = &mut TestRandom::new(11);
     let reference: Vec<u8> = (0..GENOME).map(|_| random.pick(b"ACGT")).collect();
     let mut haplotypes = [reference.clone(), reference.clone()];
-    let (mut at, mut sites) = (random.index(1_000), String::new());
+    let (mut at, mut sites) = (random.below(1_000), String::new());
     while at < GENOME {
         let base = other(reference[at], random);
-        let carriers = [&[0][..], &[1], &[0, 1], &[0, 1]][random.index(4)];
+        let carriers = [&[0][..], &[1], &[0, 1], &[0, 1]][random.below(4)];
         carriers.iter().for_each(|&haplotype| haplotypes[haplotype][at] = base);
         sites += &format!("g\t{at}\t{}\n", at + 1);
-        at += 1 + random.index(1_000);
+        at += 1 + random.below(1_000);
     }
     let mut text = format!("@HD\tVN:1.6\n@SQ\tSN:g\tLN:{GENOME}\n@RG\tID:a\tPU:unit\tSM:s\n");
     let levels: Vec<(u8, usize)> =
         QUALITIES.iter().flat_map(|&(q, share, wrong)| vec![(q, wrong); share]).collect();
     for number in 0..READS {
-        let pos = random.index(GENOME - READ);
-        let mut bases = haplotypes[random.index(2)][pos..pos + READ].to_vec();
+        let pos = random.below(GENOME - READ);
+        let mut bases = haplotypes[random.below(2)][pos..pos + READ].to_vec();
         let mut qualities = String::new();
         for base in &mut bases {
             let (quality, wrong) = random.pick(&levels);
             qualities.push(char::from(quality + b'!'));
-            if random.index(100_000) < wrong {
+            if random.below(100_000) < wrong {
                 *base = other(*base, random);
             }
         }
@@ -54,7 +56,7 @@ fn simulate(world: &BqsrFiles) {
     world.dir.file("none.bed", "g\t0\t1\n");
 }
 
-fn other(base: u8, random: &mut Rng) -> u8 {
+fn other(base: u8, random: &mut TestRandom) -> u8 {
     let others: Vec<u8> = b"ACGT".iter().copied().filter(|&it| it != base).collect();
     random.pick(&others)
 }

@@ -7,8 +7,9 @@ mod data;
 mod together;
 
 use data::{BqsrFiles, TemplateReads, profile};
+use readmill_simulate::{Profile, Sample};
 
-use readmill_simulate::{Profile, Rng, Sample};
+use crate::support::random::TestRandom;
 
 /// The settings of a run: see [`RUNS`].
 type Setting = (usize, Option<&'static str>, &'static str, &'static str, &'static str, bool);
@@ -135,12 +136,12 @@ fn long_contexts_stay_within_the_memory() {
 #[test]
 fn long_reads_stay_within_the_memory() {
     let sample = Sample::new(profile());
-    let random = &mut Rng::new(1);
+    let random = &mut TestRandom::new(1);
     let groups = TemplateReads::of(&sample).groups();
     let mut read = |number: usize| {
-        let pos = random.index(60_000);
+        let pos = random.below(60_000);
         let mut bases = sample.contig(0)[pos..pos + 20_000].to_vec();
-        (0..100).for_each(|_| bases[random.index(20_000)] = random.pick(b"ACGT"));
+        (0..100).for_each(|_| bases[random.below(20_000)] = random.pick(b"ACGT"));
         let qualities: Vec<u8> = (0..20_000).map(|_| random.pick(b"'/7?GI")).collect();
         let [bases, qualities] =
             [bases, qualities].map(|text| String::from_utf8(text).expect("letters"));

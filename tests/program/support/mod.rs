@@ -3,6 +3,7 @@
 #![allow(dead_code)] // every test uses its part
 
 pub mod ending;
+pub mod random;
 pub mod resources;
 
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Adds UMIs to random reads: a few molecules, and errors that make their UMIs similar.
 
+use crate::support::random::TestRandom;
 use crate::support::{column, number, records, split_header, with_header};
-use readmill_simulate::Rng;
 
 /// The place and form of UMIs.
 pub struct UmiStyle {
@@ -27,21 +27,21 @@ const SOURCES: [&str; 10] = [
 
 impl UmiStyle {
     /// For the method `paired`, or for another.
-    pub fn new(random: &mut Rng, paired: bool) -> Self {
+    pub fn new(random: &mut TestRandom, paired: bool) -> Self {
         let source = random.pick(&SOURCES);
         let halves = paired || random.once_in(3);
-        let length = 2 + random.index(3);
-        let roots = 1 + random.index(3);
+        let length = 2 + random.below(3);
+        let roots = 1 + random.below(3);
         let roots = (0..roots).map(|_| {
             let mut half =
                 || (0..length).map(|_| random.pick(&['A', 'C', 'G', 'T'])).collect::<String>();
             if halves { format!("{}-{}", half(), half()) } else { half() + &half() }
         });
-        UmiStyle { source, roots: roots.collect(), errors: 1 + random.index(3) }
+        UmiStyle { source, roots: roots.collect(), errors: 1 + random.below(3) }
     }
 
     /// SAM text with UMIs, mostly the same in all records of a template.
-    pub fn dress(&self, random: &mut Rng, text: &str) -> String {
+    pub fn dress(&self, random: &mut TestRandom, text: &str) -> String {
         let mut lines = Vec::new();
         let (mut name, mut umi, mut eighth) = ("", String::new(), false);
         for line in records(text) {
@@ -59,13 +59,13 @@ impl UmiStyle {
     }
 
     /// The UMI of a molecule, from one strand or the other, with errors.
-    fn umi(&self, random: &mut Rng) -> String {
-        let mut umi = self.roots[random.index(self.roots.len())].clone();
+    fn umi(&self, random: &mut TestRandom) -> String {
+        let mut umi = self.roots[random.below(self.roots.len())].clone();
         if let Some((first, last)) = umi.split_once('-').filter(|_| random.once_in(2)) {
             umi = format!("{last}-{first}");
         }
-        for _ in 0..random.index(2 + self.errors).saturating_sub(1) {
-            let at = random.index(umi.len());
+        for _ in 0..random.below(2 + self.errors).saturating_sub(1) {
+            let at = random.below(umi.len());
             if &umi[at..=at] != "-" {
                 umi.replace_range(at..=at, random.pick(&["A", "C", "G", "T", "T", "N"]));
             }
@@ -76,8 +76,8 @@ impl UmiStyle {
         umi
     }
 
-    fn in_field(&self, random: &mut Rng, line: &str, tag: &str, umi: &str) -> String {
-        match random.index(40) {
+    fn in_field(&self, random: &mut TestRandom, line: &str, tag: &str, umi: &str) -> String {
+        match random.below(40) {
             0 => line.to_string(), // this record says nothing
             1 => format!("{line}\t{tag}:Z:"),
             2 => format!("{line}\t{tag}:Z:{}", umi.to_lowercase()),
@@ -117,7 +117,7 @@ fn marked(umi: &str) -> String {
 }
 
 /// The first half at the start of the first segment, the last half at the start of the last one.
-fn in_bases(random: &mut Rng, line: &str, umi: &str) -> String {
+fn in_bases(random: &mut TestRandom, line: &str, umi: &str) -> String {
     let flag = number(line, 1);
     let half = match umi.split_once('-') {
         Some((_, last)) if flag & 0x80 != 0 => last,

@@ -12,7 +12,7 @@ use oracle::{Expected, MoleculeRule};
 use readmill::plan::{DuplicateMode, Duplicates, Steps};
 use readmill_markdup::Coding;
 use readmill_markdup::umi::{Method, Umis};
-use readmill_simulate::Rng;
+use support::random::TestRandom;
 use support::{TestDir, number, records};
 
 const METHODS: [(&str, Method); 5] = [
@@ -75,7 +75,7 @@ fn input(text: &str) -> Vec<u8> {
 
 /// A random input with UMIs, grouped, shuffled and sorted, and the rule for its molecules.
 fn orders(seed: usize) -> (MoleculeRule, [(&'static str, String); 3]) {
-    let mut random = Rng::new(seed as u64);
+    let mut random = TestRandom::new(seed as u64);
     let method = METHODS[seed % METHODS.len()].0;
     let dress = UmiStyle::new(&mut random, method == "paired");
     let rule = MoleculeRule { source: dress.source, method, edits: seed / METHODS.len() % 3 };

@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use readmill_simulate::Rng;
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::outputs::{Printed, in_parallel, same};
+use crate::random::SeededRandom;
 
 /// Random regions of a file.
 const REGIONS: usize = 300;
@@ -146,18 +146,18 @@ fn regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
         .collect();
     let mut regions: Vec<String> = contigs.iter().map(|(name, _)| name.clone()).collect();
     regions.push("*".to_owned());
-    let mut random = Rng::new(contigs.len() as u64);
+    let mut random = SeededRandom::new(contigs.len() as u64);
     while regions.len() < REGIONS {
-        let (name, length) = &contigs[random.below64(contigs.len() as u64) as usize];
-        let anywhere = 1 + random.below64(*length);
+        let (name, length) = &contigs[random.below(contigs.len() as u64) as usize];
+        let anywhere = 1 + random.below(*length);
         let border = (anywhere >> 14 << 14).max(1);
-        let tiny = random.below64(20);
-        let (start, end) = match random.below64(7) {
+        let tiny = random.below(20);
+        let (start, end) = match random.below(7) {
             0 => (anywhere, anywhere),
             1 => (anywhere, anywhere + tiny),
             2 => (border, border + tiny),
             3 => (border + 1, border + (1 << 14)),
-            4 => (anywhere, anywhere + random.below64(length / 4 + 1)),
+            4 => (anywhere, anywhere + random.below(length / 4 + 1)),
             5 => (length.saturating_sub(tiny).max(1), length + tiny),
             _ => (length + 1, length + 1 + tiny),
         };
@@ -172,28 +172,28 @@ fn regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
 /// Few reads on these contigs: short ones, some that skip far, placed ones without alignment, and unplaced
 /// ones.
 fn long_alignments(seed: u64, lengths: &[u64]) -> String {
-    let mut random = Rng::new(seed);
+    let mut random = SeededRandom::new(seed);
     let mut text = String::new();
     for (i, length) in lengths.iter().enumerate() {
         let _ = writeln!(text, "@SQ\tSN:c{i}\tLN:{length}");
     }
-    for i in 0..random.below64(400) {
-        let contig = random.below64(lengths.len() as u64);
+    for i in 0..random.below(400) {
+        let contig = random.below(lengths.len() as u64);
         let length = lengths[contig as usize];
-        let border = random.below64(length) >> 14 << 14;
-        let anywhere = 1 + random.below64(length);
+        let border = random.below(length) >> 14 << 14;
+        let anywhere = 1 + random.below(length);
         let pos = random.pick(&[1, anywhere, border + 1, border.max(1), length]);
         let most = random.pick(&[10, 20_000, 1 << 20, 1 << 27]);
-        let skip = 1 + random.below64(most);
+        let skip = 1 + random.below(most);
         let skip = skip.min((length - pos.min(length)).max(1));
-        let (flag, rname, pos, cigar) = match random.below64(12) {
+        let (flag, rname, pos, cigar) = match random.below(12) {
             0 => (4, "*".to_owned(), 0, "*".to_owned()),
             1 => (4, format!("c{contig}"), pos, "*".to_owned()),
             2 | 3 => (16, format!("c{contig}"), pos, format!("1M{skip}N1M")),
             4 => (0, format!("c{contig}"), pos, "5S".to_owned()),
-            _ => (0, format!("c{contig}"), pos, format!("{}M", 1 + random.below64(150))),
+            _ => (0, format!("c{contig}"), pos, format!("{}M", 1 + random.below(150))),
         };
-        let tags = "x".repeat(random.below64(3000) as usize);
+        let tags = "x".repeat(random.below(3000) as usize);
         let _ = writeln!(text, "r{i}\t{flag}\t{rname}\t{pos}\t9\t{cigar}\t*\t0\t0\t*\t*\tXX:Z:{tags}");
     }
     text

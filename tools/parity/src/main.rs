@@ -19,6 +19,7 @@ mod metrics;
 mod orders;
 mod outputs;
 mod pipeline;
+mod random;
 mod random_cases;
 mod reports;
 mod samples;

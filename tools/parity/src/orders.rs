@@ -5,11 +5,11 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use readmill_simulate::Rng;
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::outputs::{Printed, in_parallel, same, same_bytes, same_records, without_programs};
+use crate::random::SeededRandom;
 
 /// An order, with the flags of readmill and of the other tool.
 #[derive(Clone, Copy)]
@@ -201,7 +201,7 @@ fn make_inputs(dir: &SampleDir<'_>) -> Result<usize> {
     for (name, part) in PARTS.iter().zip(parts) {
         write(dir, name, &header, part)?;
     }
-    Rng::new(records.len() as u64).shuffle(&mut records);
+    SeededRandom::new(records.len() as u64).shuffle(&mut records);
     write(dir, "shuffled.bam", &header, &records)?;
     Ok(records.len())
 }
@@ -239,7 +239,7 @@ fn equipped(records: Vec<String>) -> Vec<String> {
             cigars[usize::from(flags & 0x80 != 0)] = column(record, 5).to_owned();
         }
     }
-    let mut random = Rng::new(records.len() as u64);
+    let mut random = SeededRandom::new(records.len() as u64);
     let (mut name, mut other_name, mut earlier) = (String::new(), None, String::from("first"));
     let (mut fields, mut equipped) = (String::new(), Vec::new());
     for mut record in records {
@@ -267,13 +267,13 @@ fn equipped(records: Vec<String>) -> Vec<String> {
     equipped
 }
 
-fn molecule_and_cell(random: &mut Rng) -> String {
+fn molecule_and_cell(random: &mut SeededRandom) -> String {
     let mut fields = String::new();
     if !random.once_in(4) {
-        fields += &format!("\tMI:Z:{}{}", random.below64(30), random.pick(&["", "/A", "/B"]));
+        fields += &format!("\tMI:Z:{}{}", random.below(30), random.pick(&["", "/A", "/B"]));
     }
     if random.once_in(2) {
-        fields += &format!("\tCB:Z:{:b}-1", 8 + random.below64(32));
+        fields += &format!("\tCB:Z:{:b}-1", 8 + random.below(32));
     }
     fields
 }

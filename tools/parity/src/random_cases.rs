@@ -4,12 +4,12 @@
 use std::fs;
 
 use anyhow::{Context, Result, bail, ensure};
-use readmill_simulate::Rng;
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::orders::{ORDERS, OrderComparison, OrderTool};
 use crate::outputs::{ReadsFile, in_parallel};
+use crate::random::SeededRandom;
 
 /// Most reads of an input.
 const MOST: u64 = 40;
@@ -44,7 +44,7 @@ fn stem(case: u64, oracle: Oracle) -> String {
 
 /// Writes an input as SAM, and also as BAM if that is read. Returns the number of its records.
 fn make(dir: &SampleDir<'_>, case: u64, oracle: Oracle) -> Result<usize> {
-    let random = &mut Rng::new(2 * case + u64::from(oracle == Oracle::Picard));
+    let random = &mut SeededRandom::new(2 * case + u64::from(oracle == Oracle::Picard));
     let mut text = random_header(random).into_bytes();
     let reads = random_reads(random, oracle, MOST);
     text.extend_from_slice(&reads);
@@ -140,7 +140,7 @@ const HEADER_FIRST: [&str; 6] = [
 ];
 
 /// A header.
-pub fn random_header(random: &mut Rng) -> String {
+pub fn random_header(random: &mut SeededRandom) -> String {
     format!("{}{HEADER_BODY}", random.pick(&HEADER_FIRST))
 }
 
@@ -155,11 +155,11 @@ pub enum Oracle {
 }
 
 /// The lines of up to `most` reads.
-pub fn random_reads(random: &mut Rng, oracle: Oracle, most: u64) -> Vec<u8> {
+pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec<u8> {
     let mut makers =
         RecordMaker { names: Vec::new(), oracle, alike: random.pick(&[2, 2, 5, 50]), serial: 0 };
     let mut text = Vec::new();
-    for _ in 0..random.below64(most + 1) {
+    for _ in 0..random.below(most + 1) {
         makers.read(random, &mut text);
     }
     text
@@ -206,7 +206,7 @@ const FLAGS: [u64; 10] = [0, 0x41, 0x81, 0x41, 0x81, 0x40, 0x80, 0x1, 0xc1, 0xc0
 const POSITIONS: [u64; 8] = [0, 3, 3, 4, 8, 100, 4990, 60000];
 
 impl RecordMaker {
-    fn read(&mut self, random: &mut Rng, text: &mut Vec<u8>) {
+    fn read(&mut self, random: &mut SeededRandom, text: &mut Vec<u8>) {
         let is_picard = self.oracle == Oracle::Picard;
         let mut flags = random.pick(&FLAGS[..if is_picard { 7 } else { 10 }]);
         for (bit, n) in [(0x10, 2), (0x20, 2), (0x100, 4), (0x800, 4), (0x400, 5), (0x200, 9)] {
@@ -233,9 +233,9 @@ impl RecordMaker {
             flags |= 8; // samtools gives mates that are mapped nowhere no consistent place
         }
         let name = self.name(random);
-        let quals: String = bases.chars().map(|_| char::from(b'!' + random.below64(60) as u8)).collect();
+        let quals: String = bases.chars().map(|_| char::from(b'!' + random.below(60) as u8)).collect();
         let quals = if bases == "*" { "*".to_owned() } else { quals };
-        let (mapq, tlen) = (random.below64(61), random.pick(&["0", "-70", "300"]));
+        let (mapq, tlen) = (random.below(61), random.pick(&["0", "-70", "300"]));
         text.extend_from_slice(&name);
         let columns = format!(
             "\t{flags}\t{rname}\t{pos}\t{mapq}\t{cigar}\t{mate}\t{pnext}\t{tlen}\t{bases}\t{quals}"
@@ -246,23 +246,23 @@ impl RecordMaker {
     }
 
     /// Often the name of another read, or one that begins like it.
-    fn name(&mut self, random: &mut Rng) -> Vec<u8> {
-        let known = |random: &mut Rng, names: &[Vec<u8>]| {
-            names.get(random.below64(names.len().max(1) as u64) as usize).cloned()
+    fn name(&mut self, random: &mut SeededRandom) -> Vec<u8> {
+        let known = |random: &mut SeededRandom, names: &[Vec<u8>]| {
+            names.get(random.below(names.len().max(1) as u64) as usize).cloned()
         };
-        let mut name = match random.below64(6) {
+        let mut name = match random.below(6) {
             0 | 1 if !self.names.is_empty() => return known(random, &self.names).unwrap_or_default(),
             2 => known(random, &self.names).unwrap_or_default(),
-            3 => format!("A7:15:HM:{}:{}", random.below64(3), random.below64(20000)).into_bytes(),
+            3 => format!("A7:15:HM:{}:{}", random.below(3), random.below(20000)).into_bytes(),
             _ => Vec::new(),
         };
         let pieces = if self.oracle == Oracle::Picard { PIECES.len() - 1 } else { PIECES.len() };
         let most = if random.once_in(40) { 60 } else { 5 };
-        for _ in 0..random.below64(most) {
+        for _ in 0..random.below(most) {
             name.extend_from_slice(random.pick(&PIECES[..pieces]));
         }
         if random.once_in(4) {
-            name.truncate(random.below64(name.len() as u64 + 1) as usize);
+            name.truncate(random.below(name.len() as u64 + 1) as usize);
         }
         name.truncate(254);
         if name.is_empty() {
@@ -273,7 +273,7 @@ impl RecordMaker {
     }
 
     /// All optional fields, in any order.
-    fn fields(&mut self, random: &mut Rng, mate_cigar: &str) -> String {
+    fn fields(&mut self, random: &mut SeededRandom, mate_cigar: &str) -> String {
         self.serial += 1;
         let mut fields = vec![format!("ZZ:i:{}", self.serial), format!("MC:Z:{mate_cigar}")];
         if !random.once_in(5) {
@@ -297,24 +297,25 @@ impl RecordMaker {
     }
 }
 
-fn cigar(random: &mut Rng) -> String {
-    let length = |random: &mut Rng| if random.once_in(50) { 90_000 } else { 1 + random.below64(4) };
-    match random.below64(5) {
+fn cigar(random: &mut SeededRandom) -> String {
+    let length =
+        |random: &mut SeededRandom| if random.once_in(50) { 90_000 } else { 1 + random.below(4) };
+    match random.below(5) {
         0 => "*".to_owned(),
         1 => {
             let operators = ["M", "I", "D", "N", "S", "H", "P", "=", "X"];
-            (0..=random.below64(5))
+            (0..=random.below(5))
                 .map(|_| format!("{}{}", length(random), random.pick(&operators)))
                 .collect()
         }
         2 => format!("{}H{}S5M{}S", length(random), length(random), length(random)),
         3 => format!("5M{}D3M{}S{}H", length(random), length(random), length(random)),
-        _ => format!("{}M", 4 + random.below64(2)),
+        _ => format!("{}M", 4 + random.below(2)),
     }
 }
 
 /// Bases around the length of a k-mer, mostly of few kinds so that k-mers are equal.
-fn bases(random: &mut Rng) -> String {
+fn bases(random: &mut SeededRandom) -> String {
     let from = random.pick(&["ACACG", "ACGT", "ACGTN", "ACMGRSVTWYHKDBN=", "A"]).as_bytes();
     let length = random.pick(&[0, 7, 19, 20, 21, 45]);
     let bases: String = (0..length).map(|_| char::from(random.pick(from))).collect();
@@ -322,8 +323,8 @@ fn bases(random: &mut Rng) -> String {
 }
 
 /// A value with its type. Values of different types are often equal as numbers.
-fn value(random: &mut Rng) -> String {
-    match random.below64(7) {
+fn value(random: &mut SeededRandom) -> String {
+    match random.below(7) {
         0 => random.pick(&["A:A", "A:a", "A:!"]).to_owned(),
         1 => random.pick(&["B:c,0", "B:S,1,5", "B:f,2"]).to_owned(),
         2 => random.pick(&["f:-1.5", "f:-0", "f:0", "f:0.25", "f:1", "f:2", "f:1e+30"]).to_owned(),

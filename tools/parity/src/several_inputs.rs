@@ -6,12 +6,12 @@ use std::fs;
 use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
-use readmill_simulate::Rng;
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::orders::{ORDERS, OrderComparison, OrderTool};
 use crate::outputs::{ReadsFile, in_parallel};
+use crate::random::SeededRandom;
 use crate::random_cases::{self, Oracle};
 
 /// Compares this number of random sets of inputs.
@@ -61,7 +61,7 @@ fn files(set: u64, kind: &str) -> Vec<String> {
 
 /// Writes a set with one header, and its concatenation.
 fn make_equal(dir: &SampleDir<'_>, set: u64) -> Result<()> {
-    let mut random = Rng::new(set);
+    let mut random = SeededRandom::new(set);
     let header = random_cases::random_header(&mut random);
     let (files, mut all) = (files(set, "equal"), Vec::new());
     for file in &files {
@@ -133,7 +133,7 @@ impl SetTotals {
 /// Writes the inputs of a set, each sorted by its own dictionary; returns the files and their headers.
 fn make_clashing(dir: &SampleDir<'_>, set: u64, oracle: Oracle) -> Result<(Vec<String>, Vec<String>)> {
     let kind = if oracle == Oracle::Picard { "picard" } else { "clash" };
-    let mut random = Rng::new(2 * set + u64::from(oracle == Oracle::Picard));
+    let mut random = SeededRandom::new(2 * set + u64::from(oracle == Oracle::Picard));
     let (mut files, mut headers) = (Vec::new(), Vec::new());
     for i in 0..2 + set % 3 {
         let file = format!("{kind}-{set}.{i}.bam");
@@ -215,17 +215,17 @@ fn all_ids(oracle: Oracle) -> [&'static str; 6] {
 }
 
 /// Some of these, each once, in any order.
-fn some<'a>(random: &mut Rng, of: &[&'a str]) -> Vec<&'a str> {
+fn some<'a>(random: &mut SeededRandom, of: &[&'a str]) -> Vec<&'a str> {
     let mut left = of.to_vec();
     random.shuffle(&mut left);
-    left.truncate(random.below64(of.len() as u64 + 1) as usize);
+    left.truncate(random.below(of.len() as u64 + 1) as usize);
     left
 }
 
 /// A header. Sequences are mostly in the order of their names, so that dictionaries agree.
 ///
 /// Its sequences, read groups and programs clash with those of others.
-fn clashing_header(random: &mut Rng, oracle: Oracle) -> String {
+fn clashing_header(random: &mut SeededRandom, oracle: Oracle) -> String {
     let all_ids = all_ids(oracle);
     let mut text =
         random.pick(&["", "@HD\tVN:1.5\tSO:coordinate\n", "@HD\tVN:1.6\tGO:query\n"]).to_owned();
@@ -237,19 +237,19 @@ fn clashing_header(random: &mut Rng, oracle: Oracle) -> String {
         text += &format!("@SQ\tSN:{name}\tLN:{name}0000\n");
     }
     for id in some(random, &all_ids) {
-        let (sample, library) = (random.below64(2), random.below64(2));
+        let (sample, library) = (random.below(2), random.below(2));
         text += &format!("@RG\tID:{id}\tSM:{sample}\tLB:{library}\n");
     }
     let programs = some(random, &all_ids);
     for (i, id) in programs.iter().enumerate() {
-        text += &format!("@PG\tID:{id}\tPN:p\tCL:{}", random.below64(2));
+        text += &format!("@PG\tID:{id}\tPN:p\tCL:{}", random.below(2));
         if i > 0 && !random.once_in(3) {
-            text += &format!("\tPP:{}", programs[random.below64(i as u64) as usize]);
+            text += &format!("\tPP:{}", programs[random.below(i as u64) as usize]);
         }
         text.push('\n');
     }
-    for _ in 0..random.below64(3) {
-        text += &format!("@CO\t{}\n", random.below64(3));
+    for _ in 0..random.below(3) {
+        text += &format!("@CO\t{}\n", random.below(3));
     }
     text
 }
@@ -262,13 +262,13 @@ fn ids<'a>(header: &'a str, kind: &str) -> Vec<&'a str> {
 }
 
 /// The header with some reads. For samtools some name a read group or program that their header lacks.
-fn with_clashing_reads(random: &mut Rng, header: &str, oracle: Oracle) -> String {
+fn with_clashing_reads(random: &mut SeededRandom, header: &str, oracle: Oracle) -> String {
     let (sequences, mut text) = (ids(header, "@SQ"), header.to_owned());
-    for i in 0..random.below64(12) {
+    for i in 0..random.below(12) {
         let flag = random.pick(&[0, 0x10, 0x41, 0x91]);
-        let place = |random: &mut Rng| match sequences.len() {
+        let place = |random: &mut SeededRandom| match sequences.len() {
             0 => ("*", 0),
-            n => (sequences[random.below64(n as u64) as usize], 1 + random.below64(4)),
+            n => (sequences[random.below(n as u64) as usize], 1 + random.below(4)),
         };
         let ((rname, pos), (rnext, pnext)) = (place(random), place(random));
         let (flag, cigar) =

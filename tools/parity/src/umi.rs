@@ -8,11 +8,11 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 use readmill_peers::{Peers, Tool};
-use readmill_simulate::Rng;
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::outputs::{Printed, in_parallel};
+use crate::random::SeededRandom;
 
 /// The molecule of each template, by the template's name.
 type Molecules = BTreeMap<String, String>;
@@ -62,7 +62,7 @@ pub fn compare(dir: &SampleDir<'_>, peers: &Peers, positions: u64, ledger: &mut 
 
 /// Writes the reads in coordinate order with an index, and in template-coordinate order.
 fn make(dir: &SampleDir<'_>, name: &str, positions: u64, duplex: bool) -> Result<String> {
-    let mut random = Rng::new(2 * positions + u64::from(duplex));
+    let mut random = SeededRandom::new(2 * positions + u64::from(duplex));
     let (text, molecules) = families(&mut random, positions, duplex);
     fs::write(dir.path(&format!("{name}.sam")), &text)?;
     dir.newest(&format!("sort --no-PG -O bam -o {name}.bam {name}.sam"))?;
@@ -187,20 +187,20 @@ type Ends = [Vec<u8>; 2];
 ///
 /// Left out is everything for which readmill, umi_tools and fgumi define positions differently: clips, gaps, mapping
 /// qualities of 0, mates on another sequence; UMIs of several lengths at one position, and N in duplex ones.
-pub fn families(random: &mut Rng, positions: u64, duplex: bool) -> (String, u64) {
+pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (String, u64) {
     let (mut templates, mut molecules) = (Vec::new(), 0);
     for at in 0..positions {
         let position = Position {
             sequence: at % 3,
             start: 1 + APART * (1 + at / 3),
-            length: 100 + random.below64(200),
+            length: 100 + random.below(200),
         };
         let lengths = match duplex {
             true => [random.pick(&[3, 4, 6]), random.pick(&[4, 6])],
             false => [random.pick(&[6, 8, 12]), 0],
         };
         let most = random.pick(&[2, 4, 10, 60]);
-        let number = 1 + random.below64(most);
+        let number = 1 + random.below(most);
         let mut ends: Ends = Default::default();
         for _ in 0..number {
             // The rules on counts and ties decide on near molecules with few templates.
@@ -210,7 +210,7 @@ pub fn families(random: &mut Rng, positions: u64, duplex: bool) -> (String, u64)
             };
             let forward = random.once_in(2);
             let most = random.pick(&[1, 4, 6, 12, 40]);
-            for _ in 0..1 + random.below64(most) {
+            for _ in 0..1 + random.below(most) {
                 let first_is_lower = if duplex { random.once_in(2) } else { forward };
                 let umi = umi(random, &ends, duplex, first_is_lower);
                 templates.push(template(random, &position, templates.len(), &umi, first_is_lower));
@@ -228,12 +228,12 @@ pub fn families(random: &mut Rng, positions: u64, duplex: bool) -> (String, u64)
 }
 
 /// A random base once in this many bases (it can be the same), else the base itself.
-fn with_errors(random: &mut Rng, umi: &[u8], once_in: u64) -> Vec<u8> {
+fn with_errors(random: &mut SeededRandom, umi: &[u8], once_in: u64) -> Vec<u8> {
     umi.iter().map(|&base| if random.once_in(once_in) { random.pick(b"ACGT") } else { base }).collect()
 }
 
 /// The UMI as it was read: that of the first segment comes first.
-fn umi(random: &mut Rng, ends: &Ends, duplex: bool, first_is_lower: bool) -> String {
+fn umi(random: &mut SeededRandom, ends: &Ends, duplex: bool, first_is_lower: bool) -> String {
     let [mut first, mut second] = ends.clone().map(|umi| with_errors(random, &umi, 40));
     if !duplex {
         if random.once_in(100) {
@@ -248,11 +248,17 @@ fn umi(random: &mut Rng, ends: &Ends, duplex: bool, first_is_lower: bool) -> Str
 }
 
 /// The two lines of a template.
-fn template(random: &mut Rng, at: &Position, number: usize, umi: &str, first_is_lower: bool) -> String {
+fn template(
+    random: &mut SeededRandom,
+    at: &Position,
+    number: usize,
+    umi: &str,
+    first_is_lower: bool,
+) -> String {
     let (low, high) = (at.start, at.start + at.length - READ);
     let [low_flags, high_flags] = if first_is_lower { [99, 147] } else { [163, 83] };
     let bases = "A".repeat(READ as usize);
-    let qualities = char::from(b'#' + random.below64(38) as u8).to_string().repeat(READ as usize);
+    let qualities = char::from(b'#' + random.below(38) as u8).to_string().repeat(READ as usize);
     let fields = format!("{bases}\t{qualities}\tRG:Z:g\tMC:Z:{READ}M\tMQ:i:60\tRX:Z:{umi}");
     let line = |flags, pos, next, sign| {
         let Position { sequence, length, .. } = at;

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::fs;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use readmill_simulate::Rng;
 
 use crate::align::reads::{bases, changed, reversed};
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::outputs::Printed;
+use crate::random::SeededRandom;
 
 /// The files of both, and options by their names in Picard, which both understand.
 type AdapterCase = (&'static str, &'static [(&'static str, &'static str)]);
@@ -128,7 +128,7 @@ fn mark(line: &str) -> ((&str, bool), &str) {
 
 /// Writes reads of templates that are often shorter than they are, as FASTQ and as SAM.
 fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
-    let random = &mut Rng::new(pairs + 3);
+    let random = &mut SeededRandom::new(pairs + 3);
     let header = "@HD\tVN:1.6\tSO:queryname\n";
     let mut fastq = [String::new(), String::new()];
     let mut sam = [header.to_string(), header.to_string()];
@@ -156,23 +156,23 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
 }
 
 /// Both reads of a template, with errors, N and IUPAC codes, in either case, and of unequal length.
-fn ends(random: &mut Rng) -> [Vec<u8>; 2] {
+fn ends(random: &mut SeededRandom) -> [Vec<u8>; 2] {
     let longest = random.pick(&[30, 64, 65, 76, 128, 151, 151, 151]);
-    let insert = random.below64(longest * 3 / 2);
+    let insert = random.below(longest * 3 / 2);
     let template = bases(random, insert);
     let adapters = random.pick(&[ADAPTERS[0], ADAPTERS[0], ADAPTERS[1], ADAPTERS[2]]);
     let others = [bases(random, insert + 9), bases(random, 300)];
     let front = [template.clone(), reversed(&template)];
-    let lone = random.once_in(10).then(|| random.below64(2) as usize);
+    let lone = random.once_in(10).then(|| random.below(2) as usize);
     [0, 1].map(|end| {
         let front: &[u8] = if lone == Some(end) { &others[0] } else { &front[end] };
         let whole = [front, adapters[end], &others[1]].concat();
         let rate = random.pick(&[0, 0, 5, 30, 100]);
         let mut read = changed(random, &whole, rate);
-        let len = if random.once_in(6) { 1 + random.below64(longest) } else { longest };
+        let len = if random.once_in(6) { 1 + random.below(longest) } else { longest };
         read.truncate(len as usize);
-        for _ in 0..random.below64(4) / 2 {
-            let at = random.below64(read.len() as u64) as usize;
+        for _ in 0..random.below(4) / 2 {
+            let at = random.below(read.len() as u64) as usize;
             read[at] = random.pick(b"NNnR.");
         }
         if random.once_in(20) {

@@ -9,11 +9,12 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use readmill_peers::{Peers, Tool};
-use readmill_simulate::{Profile, Rng, Sample};
+use readmill_simulate::{Profile, Sample};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::outputs::{Normal, Printed, same, same_bytes, same_records};
+use crate::random::SeededRandom;
 
 /// Sets of options, each of which makes other records; tried on pairs, in cohorts whose borders cut batches.
 const OPTIONS: [&str; 21] = [
@@ -126,7 +127,7 @@ fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let write = |name: &str, text: &[u8]| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
     };
-    let random = &mut Rng::new(pairs);
+    let random = &mut SeededRandom::new(pairs);
     let genome = reads::genome(random);
     let files = reads::pairs(random, &genome, pairs);
     for name in ["ref.fa", "alt.fa"] {

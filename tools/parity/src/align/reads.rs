@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use readmill_simulate::Rng;
+use crate::random::SeededRandom;
 
 /// A reference sequence: its name and its bases.
 pub type Contig = (&'static str, Vec<u8>);
@@ -24,16 +24,16 @@ const OF_READS: [u64; 5] = [0, 2, 2, 10, 60];
 
 /// Three sequences, a good third of them repeats more or less alike, with N, IUPAC codes and lower case. The last one
 /// is like a part of the first, as alternate loci are.
-pub fn genome(random: &mut Rng) -> Vec<Contig> {
+pub fn genome(random: &mut SeededRandom) -> Vec<Contig> {
     let families: Vec<Vec<u8>> = (1..6).map(|n| bases(random, 300 * n)).collect();
     let mut genome: Vec<Contig> = Vec::new();
     for (name, length) in [("one", 160_000), ("two", 60_000)] {
         let mut sequence = Vec::new();
         while sequence.len() < length {
-            let fresh = 300 + random.below64(2000);
+            let fresh = 300 + random.below(2000);
             sequence.extend(bases(random, fresh));
             let rate = random.pick(&OF_REPEATS);
-            let family = &families[random.below64(5) as usize];
+            let family = &families[random.below(5) as usize];
             let copy = changed(random, family, rate);
             sequence.extend(if random.once_in(2) { reversed(&copy) } else { copy });
         }
@@ -61,7 +61,7 @@ pub fn fasta(genome: &[Contig]) -> String {
 }
 
 /// So many pairs.
-pub fn pairs(random: &mut Rng, genome: &[Contig], pairs: u64) -> FastqFiles {
+pub fn pairs(random: &mut SeededRandom, genome: &[Contig], pairs: u64) -> FastqFiles {
     let mut files = FastqFiles::default();
     for number in 0..pairs {
         let name = format!("read:{number}");
@@ -77,11 +77,11 @@ pub fn pairs(random: &mut Rng, genome: &[Contig], pairs: u64) -> FastqFiles {
 }
 
 /// The bases of both ends of a template, as they are read.
-fn ends(random: &mut Rng, genome: &[Contig]) -> [Vec<u8>; 2] {
-    let length = 30 + random.below64(670);
+fn ends(random: &mut SeededRandom, genome: &[Contig]) -> [Vec<u8>; 2] {
+    let length = 30 + random.below(670);
     let mut insert = piece(random, genome, length);
     if random.once_in(20) {
-        let at = random.below64(insert.len() as u64) as usize;
+        let at = random.below(insert.len() as u64) as usize;
         insert.truncate(at);
         insert.extend(piece(random, genome, length)); // from two places
     }
@@ -96,13 +96,13 @@ fn ends(random: &mut Rng, genome: &[Contig]) -> [Vec<u8>; 2] {
         if random.once_in(10) {
             read.extend(bases(random, 60)); // an adaptor
         }
-        let length = if random.once_in(4) { 1 + random.below64(250) } else { 150 };
+        let length = if random.once_in(4) { 1 + random.below(250) } else { 150 };
         read.truncate(length as usize);
         if read.is_empty() {
             read.push(b'A');
         }
         if random.once_in(15) {
-            let at = random.below64(read.len() as u64) as usize;
+            let at = random.below(read.len() as u64) as usize;
             read[at] = random.pick(b"NNRn.");
         }
         if random.once_in(30) {
@@ -113,14 +113,14 @@ fn ends(random: &mut Rng, genome: &[Contig]) -> [Vec<u8>; 2] {
 }
 
 /// A piece of either strand.
-fn piece(random: &mut Rng, genome: &[Contig], length: u64) -> Vec<u8> {
-    let (_, from) = &genome[random.below64(genome.len() as u64) as usize];
-    let start = random.below64(from.len() as u64 - length) as usize;
+fn piece(random: &mut SeededRandom, genome: &[Contig], length: u64) -> Vec<u8> {
+    let (_, from) = &genome[random.below(genome.len() as u64) as usize];
+    let start = random.below(from.len() as u64 - length) as usize;
     let piece = from[start..start + length as usize].to_ascii_uppercase();
     if random.once_in(2) { reversed(&piece) } else { piece }
 }
 
-fn record(random: &mut Rng, name: &str, number: Option<usize>, bases: &[u8]) -> String {
+fn record(random: &mut SeededRandom, name: &str, number: Option<usize>, bases: &[u8]) -> String {
     let number = number.map(|number| format!("/{number}")).unwrap_or_default();
     let comment = if random.once_in(3) { " 1:N:0:ACGT" } else { "" };
     let qualities: String = bases.iter().map(|_| char::from(random.pick(b"#,:FI"))).collect();
@@ -128,18 +128,18 @@ fn record(random: &mut Rng, name: &str, number: Option<usize>, bases: &[u8]) -> 
 }
 
 /// So many bases.
-pub fn bases(random: &mut Rng, count: u64) -> Vec<u8> {
+pub fn bases(random: &mut SeededRandom, count: u64) -> Vec<u8> {
     (0..count).map(|_| random.pick(b"ACGT")).collect()
 }
 
 /// A copy in which this number of a thousand bases is replaced, deleted, or followed by an insertion.
-pub fn changed(random: &mut Rng, of: &[u8], per_mille: u64) -> Vec<u8> {
+pub fn changed(random: &mut SeededRandom, of: &[u8], per_mille: u64) -> Vec<u8> {
     let mut copy = Vec::with_capacity(of.len() + 8);
     for &base in of {
-        match random.below64(1000) < per_mille {
+        match random.below(1000) < per_mille {
             false => copy.push(base),
             true if random.once_in(8) => {
-                let more = 1 + random.below64(12);
+                let more = 1 + random.below(12);
                 copy.push(base);
                 copy.extend(bases(random, more));
             }

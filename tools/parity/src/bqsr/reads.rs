@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::Result;
-use readmill_simulate::Rng;
 
 use crate::commands::SampleDir;
+use crate::random::SeededRandom;
 
 /// Read groups: two share a unit, one has none, the last has one that is the ID of another.
 const GROUPS: [(&str, &str); 4] =
@@ -17,13 +17,13 @@ const QUALITIES: [u8; 10] = [2, 5, 6, 11, 20, 25, 30, 37, 41, 93];
 
 /// The reads of one input.
 struct BqsrReads {
-    random: Rng,
+    random: SeededRandom,
     contigs: Vec<(String, Vec<u8>)>,
 }
 
 /// Writes `in.bam` with this number of reads, `ref.fasta` and `known.vcf`.
 pub fn make(dir: &SampleDir<'_>, reads: u64) -> Result<()> {
-    let mut it = BqsrReads { random: Rng::new(29), contigs: Vec::new() };
+    let mut it = BqsrReads { random: SeededRandom::new(29), contigs: Vec::new() };
     for (name, length) in [("chr1", 6_000), ("chr2", 3_000), ("chr10", 900)] {
         let bases = (0..length).map(|_| it.base()).collect();
         it.contigs.push((name.to_owned(), bases));
@@ -46,12 +46,12 @@ fn fasta(name: &str, bases: &[u8]) -> String {
 
 impl BqsrReads {
     fn number(&mut self, from: u64, to: u64) -> u64 {
-        from + self.random.below64(to + 1 - from)
+        from + self.random.below(to + 1 - from)
     }
 
     /// A base of the reference.
     fn base(&mut self) -> u8 {
-        match self.random.below64(200) {
+        match self.random.below(200) {
             0 => self.random.pick(b"NNRYM"),
             1..20 => self.random.pick(b"acgt"),
             _ => self.random.pick(b"ACGT"),
@@ -150,7 +150,7 @@ impl BqsrReads {
         let strands = self.random.pick(&[16, 32, 16, 32, 16, 32, 0, 48]);
         let unmapped = if self.random.once_in(15) { 8 } else { 0 };
         let next = (start + self.number(0, span + 12)).saturating_sub(8);
-        let length = match self.random.below64(4) {
+        let length = match self.random.below(4) {
             0 => self.number(1, span) as i64,
             1 => -(self.number(1, span) as i64),
             2 => next as i64 - start as i64 + self.number(1, 30) as i64,
@@ -210,9 +210,9 @@ impl BqsrReads {
         let plain = |base: &u8| if b"ACGT".contains(base) { char::from(*base) } else { 'N' };
         let reference: String = bases.iter().map(plain).collect();
         let other = if reference == "T" { "G" } else { "T" };
-        let (allele, more) = match self.random.below64(6) {
+        let (allele, more) = match self.random.below(6) {
             0 => (format!("{reference}ACG"), ".".to_owned()),
-            1 => ("<DEL>".to_owned(), format!("END={}", at + self.random.below64(9))),
+            1 => ("<DEL>".to_owned(), format!("END={}", at + self.random.below(9))),
             2 => ("*".to_owned(), ".".to_owned()),
             _ => (other.to_owned(), ".".to_owned()),
         };

@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 
 use anyhow::{Result, ensure};
-use readmill_simulate::{Profile, Rng};
+use readmill_simulate::Profile;
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::outputs::{Normal, Printed, same, tags_in_order};
+use crate::random::SeededRandom;
 
 /// Compares on `in.bam`, after damaging all mate information.
 pub fn compare_mates(dir: &SampleDir<'_>, ledger: &mut Ledger) {
@@ -50,7 +51,7 @@ fn mate_records(dir: &SampleDir<'_>, normal: crate::outputs::Normal) -> Result<S
 fn broken(dir: &SampleDir<'_>) -> Result<String> {
     let text = Printed::newest(dir, "view -h --no-PG in.bam")?.text()?;
     let lengths = sequences(&text);
-    let (mut random, mut out) = (Rng::new(5), String::new());
+    let (mut random, mut out) = (SeededRandom::new(5), String::new());
     for line in text.lines() {
         if line.starts_with('@') {
             out += &format!("{}\n", line.replace("SO:coordinate", "SO:unsorted"));
@@ -63,7 +64,7 @@ fn broken(dir: &SampleDir<'_>) -> Result<String> {
     Ok(format!("{} lines", out.lines().count()))
 }
 
-fn broken_read(line: &str, lengths: &[(&str, u64)], random: &mut Rng) -> String {
+fn broken_read(line: &str, lengths: &[(&str, u64)], random: &mut SeededRandom) -> String {
     let mut columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
     let mut flags: u32 = columns[1].parse().unwrap_or(0);
     flags ^= if random.once_in(4) { 0x10 } else { 0 };
@@ -76,7 +77,7 @@ fn broken_read(line: &str, lengths: &[(&str, u64)], random: &mut Rng) -> String 
         columns.retain(|field| !field.starts_with("MC:Z:") && !field.starts_with("MQ:i:"));
         for wrong in ["MQ:i:77", "MC:Z:1M2S", "ms:i:3"] {
             if random.once_in(4) {
-                let at = 11 + random.below64(columns.len() as u64 - 10) as usize;
+                let at = 11 + random.below(columns.len() as u64 - 10) as usize;
                 columns.insert(at, wrong.to_owned());
             }
         }
@@ -85,7 +86,7 @@ fn broken_read(line: &str, lengths: &[(&str, u64)], random: &mut Rng) -> String 
     let length = lengths.iter().find(|(name, _)| *name == columns[2]).map(|(_, length)| *length);
     let plain: Option<u64> = columns[5].strip_suffix('M').and_then(|n| n.parse().ok());
     if let (Some(length), Some(bases), true) = (length, plain, random.once_in(30)) {
-        columns[3] = (length - random.below64(bases) + 1).min(length).to_string();
+        columns[3] = (length - random.below(bases) + 1).min(length).to_string();
     }
     let mut lines = columns.join("\t") + "\n";
     if random.once_in(20) && flags & 0x904 == 0 {
@@ -151,7 +152,7 @@ fn altered(dir: &SampleDir<'_>, pairs: u64) -> Result<String> {
     while records.next(&mut raw) {}
     std::fs::write(dir.path("told.raw"), raw)?;
     let text = Printed::newest(dir, "view --verbosity 1 -h --no-PG told.raw")?.text()?;
-    let (mut random, mut out) = (Rng::new(9), String::new());
+    let (mut random, mut out) = (SeededRandom::new(9), String::new());
     for line in text.lines() {
         out += &if line.starts_with('@') { line.to_owned() } else { altered_read(line, &mut random) };
         out.push('\n');
@@ -161,12 +162,12 @@ fn altered(dir: &SampleDir<'_>, pairs: u64) -> Result<String> {
     Ok(format!("{} lines", text.lines().count()))
 }
 
-fn altered_read(line: &str, random: &mut Rng) -> String {
+fn altered_read(line: &str, random: &mut SeededRandom) -> String {
     let mut columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
     if columns[9] != "*" && random.once_in(2) {
         let mut bases: Vec<char> = columns[9].chars().collect();
-        for _ in 0..random.below64(6) {
-            let at = random.below64(bases.len() as u64) as usize;
+        for _ in 0..random.below(6) {
+            let at = random.below(bases.len() as u64) as usize;
             bases[at] = random.pick(&['A', 'C', 'G', 'T', 'T', 'G', 'C', 'N', 'R']);
         }
         columns[9] = bases.into_iter().collect();
@@ -174,7 +175,7 @@ fn altered_read(line: &str, random: &mut Rng) -> String {
     if random.once_in(50) {
         columns[10] = "*".to_owned();
     }
-    match random.below64(4) {
+    match random.below(4) {
         0 => columns.retain(|field| !field.starts_with("NM:") && !field.starts_with("MD:")),
         1 => columns.push("UQ:i:7".to_owned()),
         _ => {}

@@ -8,11 +8,11 @@ use std::fs;
 use anyhow::{Context, Result, ensure};
 use edits::sequences;
 use readmill_peers::{Peers, Tool};
-use readmill_simulate::Rng;
 
 use crate::commands::SampleDir;
 use crate::ledger::{FULL_RUN, Ledger};
 use crate::outputs::{Printed, same, tags_in_order};
+use crate::random::SeededRandom;
 use crate::samples;
 
 /// Regions on the sequences of the edges and, written over them, of the sample.
@@ -55,11 +55,11 @@ pub fn compare(
 /// Regions all over the sequences of an input, some of which touch, overlap or have no base.
 fn write_regions(dir: &SampleDir<'_>, input: &str) -> Result<()> {
     let header = Printed::newest(dir, &format!("view -H --no-PG {input}"))?.text()?;
-    let mut random = Rng::new(7);
+    let mut random = SeededRandom::new(7);
     let mut bed = String::from("track name=x\n");
     for (name, length) in sequences(&header) {
         for _ in 0..40 {
-            let start = random.below64(length);
+            let start = random.below(length);
             let end = (start + random.pick(&[0, 1, 2, 30, 30, 500])).min(length);
             bed += &format!("{name}\t{start}\t{end}\n");
             if random.once_in(4) {
@@ -264,7 +264,7 @@ fn reads_near_ends(reads: u64) -> String {
         let _ = writeln!(text, "@SQ\tSN:{name}\tLN:{length}");
     }
     text += "@RG\tID:a\tSM:s\tLB:l\n@RG\tID:b\tSM:s\tLB:m\n";
-    let mut random = Rng::new(11);
+    let mut random = SeededRandom::new(11);
     for number in 0..reads {
         text += &read_near_end(&mut random, number);
     }
@@ -279,20 +279,20 @@ struct Alignment {
 }
 
 impl Alignment {
-    fn random(random: &mut Rng) -> Self {
+    fn random(random: &mut SeededRandom) -> Self {
         let mut it = Alignment { cigar: String::new(), query: 0, span: 0 };
         if random.once_in(8) {
-            it.push(1 + random.below64(5), 'S');
+            it.push(1 + random.below(5), 'S');
         }
-        it.push(20 + random.below64(20), random.pick(&['M', 'M', 'M', '=']));
-        for _ in 0..random.below64(4) {
-            it.push(1 + random.below64(3), random.pick(&['I', 'D']));
-            it.push(1 + random.below64(12), random.pick(&['M', 'M', 'X']));
+        it.push(20 + random.below(20), random.pick(&['M', 'M', 'M', '=']));
+        for _ in 0..random.below(4) {
+            it.push(1 + random.below(3), random.pick(&['I', 'D']));
+            it.push(1 + random.below(12), random.pick(&['M', 'M', 'X']));
         }
         if random.once_in(6) {
-            it.push(1 + random.below64(5), 'S');
+            it.push(1 + random.below(5), 'S');
         } else if random.once_in(6) {
-            it.push(1 + random.below64(5), 'H');
+            it.push(1 + random.below(5), 'H');
         }
         it
     }
@@ -304,15 +304,15 @@ impl Alignment {
     }
 
     /// A position, from 1, so that the alignment ends somewhere near the end of the sequence, or anywhere.
-    fn position(&self, random: &mut Rng, length: u64) -> u64 {
+    fn position(&self, random: &mut SeededRandom, length: u64) -> u64 {
         if random.once_in(3) {
-            return 1 + random.below64(length - self.span);
+            return 1 + random.below(length - self.span);
         }
-        length + 8 - self.span - random.below64(30)
+        length + 8 - self.span - random.below(30)
     }
 }
 
-fn read_near_end(random: &mut Rng, number: u64) -> String {
+fn read_near_end(random: &mut SeededRandom, number: u64) -> String {
     let (own, mate) = (Alignment::random(random), Alignment::random(random));
     let ((name, length), (next, next_length)) = (random.pick(&SEQUENCES), random.pick(&SEQUENCES));
     let mut flags = random.pick(&[0, 16, 99, 147, 97, 145, 73, 133, 4, 1024, 256, 2048]);
@@ -338,7 +338,7 @@ fn read_near_end(random: &mut Rng, number: u64) -> String {
     line + &fields(random) + "\n"
 }
 
-fn fields(random: &mut Rng) -> String {
+fn fields(random: &mut SeededRandom) -> String {
     let mut fields = format!("\tRG:Z:{}", random.pick(&["a", "b"]));
     if random.once_in(2) {
         let exact = random.once_in(2);
@@ -351,6 +351,6 @@ fn fields(random: &mut Rng) -> String {
     if random.once_in(3) {
         fields += "\tSA:Z:c1,5,+,4M,0,0;c3,9,-,2S2M,60,1;";
     }
-    let _ = write!(fields, "\tNM:i:{}\tXZ:Z:text", random.below64(9));
+    let _ = write!(fields, "\tNM:i:{}\tXZ:Z:text", random.below(9));
     fields
 }
