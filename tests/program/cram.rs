@@ -1,13 +1,12 @@
 //! CRAM input and output: no data is lost, bytes depend only on the reads, and errors are reported.
 
-use crate::support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use readmill_simulate::{Profile, Sample};
-use support::means::{FEW_MEANS, MEANS, Means, same_bytes_with, sample};
-use support::{ProgramRun, TestDir, arg, bgzip, finish, readmill, split_header};
+
+use crate::support::resources::{ALL_RESOURCES, FEW_RESOURCES, RunResources, same_bytes_with, sample};
+use crate::support::{ProgramRun, TestDir, arg, bgzip, finish, readmill, split_header};
 
 /// A test directory with the reference of the samples.
 fn dir() -> (TestDir, PathBuf) {
@@ -35,28 +34,28 @@ fn succeeds(args: &[&str]) -> ProgramRun {
 }
 
 #[track_caller]
-fn invariant(means: &[Means], input: Vec<u8>, command: &str, reference: &Path, format: &str) {
+fn invariant(resources: &[RunResources], input: Vec<u8>, command: &str, reference: &Path, format: &str) {
     let command = format!("{command} --reference {}", arg(reference));
-    same_bytes_with(means, &[input], &command, format);
+    same_bytes_with(resources, &[input], &command, format);
 }
 
 #[test]
 fn what_is_written_depends_on_the_reads_alone() {
     let (_desk, reference) = dir();
     let input = bgzip(&sample(30_000));
-    invariant(&MEANS, input.clone(), "sort", &reference, "cram");
-    invariant(&FEW_MEANS, input.clone(), "sort -n", &reference, "cram");
-    invariant(&FEW_MEANS, input.clone(), "sort -O cram,no-ref", &reference, "cram");
-    invariant(&FEW_MEANS, input, "prep --drop-unmapped", &reference, "cram");
+    invariant(&ALL_RESOURCES, input.clone(), "sort", &reference, "cram");
+    invariant(&FEW_RESOURCES, input.clone(), "sort -n", &reference, "cram");
+    invariant(&FEW_RESOURCES, input.clone(), "sort -O cram,no-ref", &reference, "cram");
+    invariant(&FEW_RESOURCES, input, "prep --drop-unmapped", &reference, "cram");
 }
 
 #[test]
 fn what_is_read_of_it_depends_on_nothing_else() {
     let (dir, reference) = dir();
     let input = cram(&dir, 30_000);
-    invariant(&FEW_MEANS, input.clone(), "sort", &reference, "bam");
-    invariant(&FEW_MEANS, input.clone(), "prep --drop-unmapped", &reference, "cram");
-    invariant(&FEW_MEANS, input, "markdup --metrics METRICS", &reference, "sam");
+    invariant(&FEW_RESOURCES, input.clone(), "sort", &reference, "bam");
+    invariant(&FEW_RESOURCES, input.clone(), "prep --drop-unmapped", &reference, "cram");
+    invariant(&FEW_RESOURCES, input, "markdup --metrics METRICS", &reference, "sam");
 }
 
 #[test]

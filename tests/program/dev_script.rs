@@ -1,5 +1,4 @@
 //! The script `./dev` on fake machines: which packages it installs, with which commands, and its messages.
-
 #![allow(clippy::unwrap_used)]
 
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -337,12 +336,14 @@ fn quick_parity_compares_all_parts_and_fails_if_either_half_fails() {
         for name in COMPARED {
             machine.program(&format!("bin/{name}"), "true");
         }
-        machine
-            .program("target/debug/xtask", &format!("echo said; case $* in *{fails}*) exit 1 ;; esac"));
+        machine.program(
+            "target/debug/readmill-parity",
+            &format!("echo said; case $* in *{fails}*) exit 1 ;; esac"),
+        );
         let done = machine.dev("parity --quick");
         assert_eq!(done.code, Some(code), "{fails}: {}", done.said);
         assert_eq!(done.said.matches("said\n").count(), 2, "{fails}: {}", done.said);
-        assert_eq!(done.ran, ["cargo build --locked -p readmill -p xtask"]);
+        assert_eq!(done.ran, ["cargo build --locked -p readmill -p readmill-parity"]);
     }
 }
 
@@ -373,7 +374,7 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     let done = machine.dev("nightly --only bytes v1");
     assert_eq!(done.code, Some(0), "{}", done.said);
     assert!(
-        done.ran.iter().any(|line| line.ends_with("-p xtask -- bytes v1 --features minibwa")),
+        done.ran.iter().any(|line| line.ends_with("-p readmill-bytes -- v1 --features minibwa")),
         "{:?}",
         done.ran
     );

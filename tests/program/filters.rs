@@ -1,12 +1,11 @@
 //! Filters and edits in a run: their order, and those after duplicates.
 
-use crate::support;
-
 use readmill::plan::{DuplicateMode, Duplicates, Filters, OptionalFields, Sampling, Steps};
 use readmill_filters::FlagRules;
 use readmill_filters::fix_mates::MateRules;
 use readmill_sort::Order;
-use support::{TestDir, arg, readmill};
+
+use crate::support::{self, TestDir, arg, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:1\tLN:100\n@SQ\tSN:2\tLN:200\n\
                       @RG\tID:x\tLB:l\n@RG\tID:y\tLB:m\n";

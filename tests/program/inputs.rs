@@ -1,12 +1,10 @@
 //! Several inputs in one run: read one after the other, sorted together, under one header.
 
-use crate::support;
-
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{ProgramRun, TestDir, arg, bam, column, readmill, records, split_header};
+use crate::support::{self, ProgramRun, TestDir, arg, bam, column, readmill, records, split_header};
 
 /// Runs readmill on files of the test's directory; returns the SAM text from standard output.
 fn text(dir: &TestDir, command: &str, files: &[&str]) -> String {

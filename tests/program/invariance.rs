@@ -1,13 +1,14 @@
 //! The output or the error depends only on the input and the plan: not on threads,
 //! memory, the number of spills, or the codec of the spill.
 
-use crate::support;
-
 use readmill_record::{RecordRef, edit};
 use readmill_simulate::{Profile, Sample};
-use support::means::{FEW_MEANS, least_memory, same_bytes, same_bytes_with, sample, words};
-use support::random::TestRandom;
-use support::{ProgramRun, TestDir, arg, bgzip, readmill};
+
+use crate::support::random::TestRandom;
+use crate::support::resources::{
+    FEW_RESOURCES, least_memory, same_bytes, same_bytes_with, sample, words,
+};
+use crate::support::{self, ProgramRun, TestDir, arg, bgzip, readmill};
 
 #[test]
 fn sorting_is_invariant() {
@@ -60,7 +61,7 @@ fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
 fn order_is_invariant(flags: &str) {
     let (header, records) = shuffled(36_000, 50);
     let input = bgzip(&[header, records.concat()].concat());
-    let (most, least) = same_bytes_with(&FEW_MEANS, &[input], &format!("sort {flags}"), "bam");
+    let (most, least) = same_bytes_with(&FEW_RESOURCES, &[input], &format!("sort {flags}"), "bam");
     assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
 }
 
@@ -106,10 +107,10 @@ fn several_inputs_are_invariant() {
         ("sort --template-coordinate", "sam"),
         ("prep --mark-duplicates --sort natural --duplicate-mode coordinate", "bam"),
     ] {
-        let (most, least) = same_bytes_with(&FEW_MEANS, &inputs, command, format);
+        let (most, least) = same_bytes_with(&FEW_RESOURCES, &inputs, command, format);
         assert!(most >= 2 && least == 0, "{command}: {most} runs spilled at most, {least} at least");
     }
-    let (most, _) = same_bytes_with(&FEW_MEANS, &several(8_000), "prep --drop-unmapped", "bam");
+    let (most, _) = same_bytes_with(&FEW_RESOURCES, &several(8_000), "prep --drop-unmapped", "bam");
     assert_eq!(most, 0);
 }
 

@@ -1,14 +1,12 @@
 //! All that marking duplicates can write depends on the input and the plan alone: flags, fields, molecules and both
 //! files of metrics are the same with any threads and any memory, which also is enough.
 
-use crate::support;
-
-use support::bgzip;
-use support::means::{Means, same_bytes_with, sample};
-use support::random::TestRandom;
+use crate::support::bgzip;
+use crate::support::random::TestRandom;
+use crate::support::resources::{RunResources, same_bytes_with, sample};
 
 /// Threads, memory (`None` for the least that the plan accepts) and codec of the spill.
-const MEANS: [Means; 7] = [
+const ALL_RESOURCES: [RunResources; 7] = [
     (1, None, "lz4"),
     (1, Some("64M"), "none"),
     (1, Some("1G"), "lz4"),
@@ -19,7 +17,7 @@ const MEANS: [Means; 7] = [
 ];
 
 /// Fewer, of which two spill whatever can be spilled.
-const FEW_MEANS: [Means; 3] = [(2, Some("1G"), "lz4"), (1, None, "lz4"), (8, None, "none")];
+const FEW_RESOURCES: [RunResources; 3] = [(2, Some("1G"), "lz4"), (1, None, "lz4"), (8, None, "none")];
 
 /// Everything that can be asked for.
 const ALL: &str =
@@ -120,7 +118,8 @@ fn what_spills_is_judged_alike() {
         (&scattered, "--duplicate-mode coordinate --umi tag:RX"),
     ] {
         let command = format!("markdup {ALL} {flags}");
-        let (most, least) = same_bytes_with(&FEW_MEANS, std::slice::from_ref(input), &command, "bam");
+        let (most, least) =
+            same_bytes_with(&FEW_RESOURCES, std::slice::from_ref(input), &command, "bam");
         assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
     }
 }
@@ -131,11 +130,11 @@ fn everything_that_marking_writes_is_invariant() {
     let scattered = scattered(&tiny(8_000));
     for mode in ["template", "coordinate"] {
         let command = format!("markdup {ALL} --duplicate-mode {mode}");
-        same_bytes_with(&MEANS, std::slice::from_ref(&input), &command, "sam");
+        same_bytes_with(&ALL_RESOURCES, std::slice::from_ref(&input), &command, "sam");
         let command = format!(
             "prep --sort coordinate --mark-duplicates --umi tag:RX {ALL} --duplicate-mode {mode}"
         );
-        same_bytes_with(&MEANS, &[bam(&scattered)], &command, "bam");
+        same_bytes_with(&ALL_RESOURCES, &[bam(&scattered)], &command, "bam");
     }
 }
 
@@ -151,10 +150,15 @@ fn a_deep_set_stays_within_the_memory() {
         mates.map(|(flag, pos, next)| record(&name, flag, (0, pos), (0, next), &fields)).concat()
     };
     let input = bam(&(0..299_000).map(pair).collect::<Vec<_>>());
-    let means = [(1, None, "lz4"), (2, None, "none")];
+    let resources = [(1, None, "lz4"), (2, None, "none")];
     for flags in
         ["--duplicate-mode template", "--duplicate-mode coordinate", "--umi tag:RX --umi-edits 0"]
     {
-        same_bytes_with(&means, std::slice::from_ref(&input), &format!("markdup {ALL} {flags}"), "bam");
+        same_bytes_with(
+            &resources,
+            std::slice::from_ref(&input),
+            &format!("markdup {ALL} {flags}"),
+            "bam",
+        );
     }
 }

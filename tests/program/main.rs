@@ -7,7 +7,7 @@ mod compare;
 mod cram;
 mod dev_script;
 mod duplicates;
-mod elsewhere;
+mod extra_outputs;
 mod faults;
 mod filters;
 mod grouping;
@@ -15,16 +15,16 @@ mod inputs;
 mod invariance;
 mod invariance_bqsr;
 mod invariance_duplicates;
-mod lacking;
 mod markdup;
 #[cfg(feature = "minibwa")]
 mod minibwa;
+mod missing_fields;
 mod parts;
 mod picard;
 mod presorted;
 #[cfg(all(feature = "bwa", target_arch = "x86_64"))]
 mod processors;
-mod samples;
+mod sample_names;
 mod shapes;
 mod sort;
 mod steps;

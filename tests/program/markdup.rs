@@ -1,9 +1,7 @@
 //! Duplicate marking beyond Picard's rules, from the command line: only optical duplicates, those of
 //! single reads, distances by instrument, more read names, marks of older runs, metrics, deep sets.
 
-use crate::support;
-
-use support::{ProgramRun, TestDir, arg, column, number, readmill, records};
+use crate::support::{self, ProgramRun, TestDir, arg, column, number, readmill, records};
 
 const HEADER: &str = "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:c1\tLN:100000\n@RG\tID:a\tLB:L\n";
 

@@ -1,10 +1,9 @@
 //! `--kernel minibwa`: its index, its options, and the same bytes for any threads and memory.
 
-use crate::support;
-
 use readmill_simulate::{Profile, Sample};
-use support::means::{FEW_MEANS, same_bytes_with};
-use support::{TestDir, arg, number, readmill, records};
+
+use crate::support::resources::{FEW_RESOURCES, same_bytes_with};
+use crate::support::{self, TestDir, arg, number, readmill, records};
 
 const PAIRS: u64 = 2000;
 
@@ -38,9 +37,9 @@ fn reads_are_aligned_by_minibwa_and_bytes_depend_on_them_alone() {
     assert!(placed.clone().all(|line| line.contains("\tMD:Z:")));
 
     let command = format!("align --kernel minibwa {reference} -K 200000 -R @RG\\tID:a\\tSM:s");
-    same_bytes_with(&FEW_MEANS, &[one.clone(), two.clone()], &command, "sam");
+    same_bytes_with(&FEW_RESOURCES, &[one.clone(), two.clone()], &command, "sam");
     let command = format!("{command} --sort coordinate --mark-duplicates --metrics METRICS");
-    same_bytes_with(&FEW_MEANS, &[one, two], &command, "bam");
+    same_bytes_with(&FEW_RESOURCES, &[one, two], &command, "bam");
 }
 
 #[cfg(feature = "bwa")]

@@ -2,15 +2,14 @@
 //! part depends on threads, memory or spills.
 #![allow(clippy::unwrap_used)]
 
-use crate::support;
-
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 use readmill_format::bam;
 use readmill_format::bgzf::EOF_BLOCK;
-use support::means::{FEW_MEANS, least_memory, same_bytes_with, sample, words};
-use support::{ProgramRun, TestDir, arg, bgzip, readmill};
+
+use crate::support::resources::{FEW_RESOURCES, least_memory, same_bytes_with, sample, words};
+use crate::support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
 /// A file's name and bytes.
 type File = (String, Vec<u8>);
@@ -122,7 +121,7 @@ fn reads_that_are_dropped_as_they_leave() {
 fn parts_are_invariant() {
     let inputs = [bgzip(&sample(36_000))];
     for command in ["sort --out-parts 3", "prep --mark-duplicates --sort natural --out-parts 7"] {
-        let (most, least) = same_bytes_with(&FEW_MEANS, &inputs, command, "bam");
+        let (most, least) = same_bytes_with(&FEW_RESOURCES, &inputs, command, "bam");
         assert!(most >= 2 && least == 0, "{command}: {most} runs spilled at most, {least} at least");
     }
 }

@@ -1,11 +1,9 @@
 //! Sorted input is not spilled. If it turns out to be unsorted later, the output is the same.
 
-use crate::support;
-
 use std::fmt::Write;
 
-use support::random::TestRandom;
-use support::{ProgramRun, TestDir, arg, bam, readmill};
+use crate::support::random::TestRandom;
+use crate::support::{ProgramRun, TestDir, arg, bam, readmill};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:a\tLN:2000000\n@SQ\tSN:b\tLN:2000000\n";
 

@@ -1,13 +1,12 @@
 //! Orders from end to end. That by coordinate is a stable sort by (reference sequence, none last; POS;
 //! strand), and nothing else. For the others one example has the results of samtools 1.24 and Picard 3.4.0;
-//! `cargo xtask parity` compares with the tools themselves.
-
-use crate::support;
+//! `./dev parity` compares with the tools themselves.
 
 use readmill::plan::Steps;
 use readmill_sort::Order;
-use support::TestDir;
-use support::random::TestRandom;
+
+use crate::support::random::TestRandom;
+use crate::support::{self, TestDir};
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:b\tLN:1000\n@SQ\tSN:a\tLN:2147483647\n@SQ\tSN:c\tLN:5\n";
 

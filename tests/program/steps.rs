@@ -1,10 +1,9 @@
 //! The steps that drop or change reads: fixed examples, and random reads compared with a line-by-line version.
 
-use crate::support;
-
 use readmill::plan::{Filters, Steps, Unmapped};
-use support::TestDir;
-use support::random::TestRandom;
+
+use crate::support::random::TestRandom;
+use crate::support::{self, TestDir};
 
 const HEADER: &str = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:100\n@SQ\tSN:b\tLN:200\n@SQ\tSN:c\tLN:300\n\
                       @RG\tID:x\tLB:l\n@RG\tID:y\tLB:l\n@CO\tkept\n";

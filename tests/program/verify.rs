@@ -2,8 +2,6 @@
 //! in any of its parts, before or after the sort, in runs that store reads and in runs that do not.
 #![allow(clippy::unwrap_used)]
 
-use crate::support;
-
 use std::path::Path;
 
 use readmill::console::Console;
@@ -11,7 +9,8 @@ use readmill::plan::{DuplicateMode, Duplicates, Plan, Verbosity};
 use readmill::{Additions, Summary};
 use readmill_record::{Batch, Changes, Error, ErrorKind, RecordRef, Step, edit};
 use readmill_sort::Order;
-use support::{TestDir, arg, bgzip, means, readmill, records};
+
+use crate::support::{TestDir, arg, bgzip, readmill, records, resources};
 
 /// The fault of one read.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +136,7 @@ fn run(plan: &Plan, fault: Fault, late: bool) -> Result<Summary, Error> {
 #[test]
 fn every_fault_is_caught_and_nothing_is_written() {
     let dir = TestDir::new();
-    let input = dir.file("in.bam", bgzip(&means::sample(2000)));
+    let input = dir.file("in.bam", bgzip(&resources::sample(2000)));
     let output = dir.path("out.bam");
     for holds in [true, false] {
         let plan = plan(&input, &output, holds);
@@ -161,7 +160,7 @@ fn every_fault_is_caught_and_nothing_is_written() {
 #[test]
 fn runs_in_which_all_is_well_are_verified() {
     let dir = TestDir::new();
-    let input = dir.file("in.bam", bgzip(&means::sample(1500)));
+    let input = dir.file("in.bam", bgzip(&resources::sample(1500)));
     let sorted = dir.path("sorted.bam");
     let names = readmill(["idxstats", "-q", &arg(&input)]).stdout;
     let names = String::from_utf8(names).unwrap();
@@ -197,7 +196,7 @@ fn runs_in_which_all_is_well_are_verified() {
 #[test]
 fn files_of_other_orders_and_formats_have_the_same_checksums() {
     let dir = TestDir::new();
-    let input = dir.file("in.bam", bgzip(&means::sample(1500)));
+    let input = dir.file("in.bam", bgzip(&resources::sample(1500)));
     let sums = |path: &Path| {
         let done = readmill(["checksum", "-q", &arg(path)]);
         assert_eq!(done.code, Some(0), "{}", done.stderr);

@@ -40,4 +40,5 @@ mod variants;
 
 pub use profile::{Flowcell, Profile, Qualities};
 pub use records::SampleRecords;
+pub use rng::Rng;
 pub use sample::Sample;

@@ -1,10 +1,16 @@
-//! A small generator of pseudo-random numbers (a Weyl sequence with a 64-bit mixer).
+//! A small generator of pseudo-random numbers: a Weyl sequence with a 64-bit mixer (SplitMix64, Steele, Lea and Flood
+//! 2014).
 
-/// One independent stream of numbers.
+/// One independent stream of numbers, which a seed decides on every machine alike.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(u64);
+pub struct Rng(u64);
 
 impl Rng {
+    /// The stream of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// The stream for one purpose under one seed.
     pub(crate) fn stream(seed: u64, purpose: u64) -> Self {
         let mut start = Self(seed ^ purpose.wrapping_mul(0xD6E8_FEB8_6659_FD93));
@@ -24,14 +30,45 @@ impl Rng {
 
     /// A number in `0..n` (0 when `n` is 0).
     #[inline]
-    pub(crate) fn below(&mut self, n: u32) -> u32 {
+    pub fn below(&mut self, n: u32) -> u32 {
         (((self.next() >> 32) * u64::from(n)) >> 32) as u32
     }
 
     /// A number in `0..n` for ranges beyond 32 bits.
     #[inline]
-    pub(crate) fn below64(&mut self, n: u64) -> u64 {
+    pub fn below64(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+
+    /// An index of `n` things.
+    #[inline]
+    pub fn index(&mut self, n: usize) -> usize {
+        self.below64(n as u64) as usize
+    }
+
+    /// True once in `n` times.
+    #[inline]
+    pub fn once_in(&mut self, n: u64) -> bool {
+        self.below64(n) == 0
+    }
+
+    /// One of these.
+    #[inline]
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.index(from.len())]
+    }
+
+    /// Puts these into another order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.index(i + 1));
+        }
+    }
+
+    /// A number from 0 to below 1.
+    #[inline]
+    pub fn fraction(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// A number in `low..=high`.

@@ -1,4 +1,5 @@
-//! The files that are read: simulated pairs as a sequencer gives them, and a padded copy.
+//! The files that are read: simulated pairs as a sequencer gives them, and a padded copy. How long critical sections take on
+//! them on this machine, measured on one thread: what no number of threads can share.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -6,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use readmill_simulate::{Profile, Sample};
 
-use crate::parsing::{Padding, Source, Way};
+use crate::clock::of_thread;
+use crate::parsing::{Batch, Padding, Source, Way};
 
 /// The files that are read.
 #[derive(Clone, Debug)]
@@ -76,4 +78,33 @@ impl Files {
 
 fn writer(path: &Path) -> io::Result<BufWriter<File>> {
     Ok(BufWriter::with_capacity(1 << 20, File::create(path)?))
+}
+
+/// Nanoseconds of CPU time per read.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Section {
+    /// With the lock held.
+    pub held: f64,
+    /// In all.
+    pub all: f64,
+}
+
+/// Measures a way of reading on so many pairs, which are read from the page cache.
+///
+/// # Errors
+/// If the files cannot be read, or are not what the way expects.
+pub fn measure_section(files: &Files, way: Way, pairs: usize) -> io::Result<Section> {
+    let run = |parse: bool| -> io::Result<f64> {
+        let mut sources = files.open(way)?;
+        let (mut batch, mut done) = (Batch::default(), 0);
+        let start = of_thread();
+        while done < pairs && way.take(&mut sources, &mut batch)? {
+            if parse {
+                way.parse(&mut batch)?;
+            }
+            done += way.pairs();
+        }
+        Ok((of_thread() - start).as_nanos() as f64 / (2 * done).max(1) as f64)
+    };
+    Ok(Section { held: run(false)?, all: run(true)? })
 }

@@ -4,9 +4,9 @@
 //! of the input, and at that of the output. This crate repeats their experiment as far as a machine at hand allows, and
 //! simulates the rest.
 //!
-//! - [`parsing`] has the ways of reading that they compare, [`ours`] has readmill's; [`sections`] measures what is serial.
+//! - [`parsing`] has the ways of reading that they compare, [`ours`] has readmill's; [`files`] measures what is serial.
 //! - [`simulate`] is a discrete-event simulator of threads that work, write and read in turns. [`validate`] fits it to one of
-//!   their programs and predicts the others ([`published`]); [`project`] carries what was measured here to more cores.
+//!   their programs and predicts the others, beside what they published; [`project`] carries what was measured here to more cores.
 //! - [`experiment`] runs everything and writes it down, with [`plot`].
 //!
 //! Times are in microseconds unless a name or a comment says otherwise.
@@ -16,7 +16,6 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod clock;
-pub mod crowd;
 pub mod experiment;
 pub mod files;
 pub mod locks;
@@ -24,7 +23,6 @@ pub mod ours;
 pub mod parsing;
 pub mod plot;
 pub mod project;
-pub mod published;
-pub mod sections;
 pub mod simulate;
+pub mod throughput;
 pub mod validate;

@@ -15,9 +15,8 @@ use readmill_fastq::{BatchLinker, Claims, Layout, Options, TakenBatch};
 use readmill_record::{Error, ReadBatch, Result};
 
 use crate::clock::{of_process, of_thread};
-use crate::files::Files;
+use crate::files::{Files, Section};
 use crate::project;
-use crate::sections::Section;
 
 /// Pairs of a batch.
 pub const PAIRS: usize = 1024;
@@ -150,10 +149,12 @@ pub fn way(files: &Files) -> io::Result<project::Way> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::parsing::{Batch, Way, tests::pairs};
     use std::collections::BTreeSet;
     use std::sync::Mutex;
+
+    use super::*;
+    use crate::parsing::tests::pairs;
+    use crate::parsing::{Batch, Way};
 
     #[test]
     fn ours_gives_the_pairs_that_the_others_give() {

@@ -3,7 +3,7 @@
 //! It is a projection: nothing here has run on such a machine. It leaves out storage, memory bandwidth, the output, and the
 //! cost of distance between the parts of a large machine beyond one handoff of a lock.
 
-use crate::sections::Section;
+use crate::files::Section;
 use crate::simulate::{self, Cycle, Lock, Machine};
 
 /// How threads come to their reads.

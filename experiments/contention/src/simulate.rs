@@ -7,16 +7,10 @@
 //! Not simulated: caches and memory bandwidth, storage, the distance between cores, threads that lose their core while they
 //! hold a lock. A time that has begun is not changed by what others do later. The same arguments give the same answer.
 
-mod events;
-mod machine;
-mod random;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
 
-pub use machine::Machine;
-
-use std::collections::VecDeque;
-
-use events::{Event, Events};
-use random::Random;
+use readmill_simulate::Rng;
 
 /// A kind of lock: how long it takes to hand it over.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,7 +140,7 @@ struct Floor<'a> {
     threads: usize,
     now: f64,
     events: Events,
-    random: Random,
+    random: Rng,
     /// For each lock, its stripes.
     doors: Vec<Vec<Door>>,
     asleep: usize,
@@ -163,7 +157,7 @@ impl<'a> Floor<'a> {
             threads,
             now: 0.0,
             events: Events::default(),
-            random: Random::new(1),
+            random: Rng::new(1),
             doors: cycle.locks.iter().map(stripes).collect(),
             asleep: 0,
             waited: 0.0,
@@ -188,7 +182,7 @@ impl<'a> Floor<'a> {
             return false;
         }
         let Cycle { batch, work, spread, .. } = *self.cycle;
-        let work = self.random.gamma(work * batch, spread / batch.sqrt()) / self.speed();
+        let work = gamma(&mut self.random, work * batch, spread / batch.sqrt()) / self.speed();
         self.events.add(now + work, Event { thread, section: 0 });
         true
     }
@@ -230,6 +224,118 @@ impl<'a> Floor<'a> {
     fn speed(&self) -> f64 {
         let awake = (self.threads - self.asleep).max(1);
         self.machine.capacity(awake) / awake as f64
+    }
+}
+
+/// A thread is about to enter a section of its cycle; the one after the last is its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Event {
+    thread: usize,
+    section: usize,
+}
+
+/// Events in the order of their times; of the same time, as they were added.
+#[derive(Default)]
+struct Events {
+    heap: BinaryHeap<Entry>,
+    added: u64,
+}
+
+struct Entry {
+    time: f64,
+    number: u64,
+    event: Event,
+}
+
+impl Events {
+    fn add(&mut self, time: f64, event: Event) {
+        self.added += 1;
+        self.heap.push(Entry { time, number: self.added, event });
+    }
+
+    fn next(&mut self) -> Option<(f64, Event)> {
+        self.heap.pop().map(|entry| (entry.time, entry.event))
+    }
+}
+
+impl Ord for Entry {
+    /// The heap gives the greatest first, and that shall be the earliest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.time.total_cmp(&self.time).then(other.number.cmp(&self.number))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Entry {}
+
+/// Cores, and what they do together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Cores; the hardware threads of one core are not counted.
+    pub cores: usize,
+    /// The throughput of a core with 1, 2, … threads, divided by that with one.
+    together: Vec<f64>,
+}
+
+impl Machine {
+    /// A machine of so many cores; `together` says what one core does with 1, 2, … threads, compared with what it does
+    /// with one.
+    pub fn new(name: &str, cores: usize, together: &[f64]) -> Self {
+        Machine { name: name.to_owned(), cores, together: together.to_vec() }
+    }
+
+    /// Threads for which the machine has hardware.
+    pub fn threads(&self) -> usize {
+        self.cores * self.together.len()
+    }
+
+    /// The throughput of `threads` threads, divided by that of one. Threads are spread over the cores evenly; more than
+    /// [`Machine::threads`] add nothing.
+    pub fn capacity(&self, threads: usize) -> f64 {
+        if threads <= self.cores {
+            return threads as f64;
+        }
+        let each = threads as f64 / self.cores as f64;
+        let (whole, part) = (each as usize, each.fract());
+        let with = |n: usize| self.together.get(n - 1).or(self.together.last()).copied().unwrap_or(1.0);
+        self.cores as f64 * (with(whole) * (1.0 - part) + with(whole + 1) * part)
+    }
+}
+
+/// Of the normal distribution with mean 0 and deviation 1 (Box and Muller 1958).
+fn normal(random: &mut Rng) -> f64 {
+    let (u, v) = (1.0 - random.fraction(), random.fraction());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// Of the gamma distribution with that mean, and a standard deviation that is that fraction of it, from 0 to 1
+/// (Marsaglia and Tsang 2000).
+fn gamma(random: &mut Rng, mean: f64, spread: f64) -> f64 {
+    if spread <= 0.0 || mean <= 0.0 {
+        return mean;
+    }
+    let shape = (spread * spread).recip().max(1.0);
+    let d = shape - 1.0 / 3.0;
+    let c = (9.0 * d).sqrt().recip();
+    loop {
+        let x = normal(random);
+        let v = (1.0 + c * x).powi(3);
+        if v > 0.0 && (1.0 - random.fraction()).ln() < 0.5 * x * x + d - d * v + d * v.ln() {
+            return mean * d * v / shape;
+        }
     }
 }
 
@@ -294,5 +400,38 @@ mod tests {
         let one = cycle(5.0, &[(QUEUE, 1)], &[(0, 1.0)]);
         assert_eq!(run(&machine, &one, 7), run(&machine, &one, 7));
         assert_eq!(peak(&machine, &one, &[1, 4, 2]).0, 4);
+    }
+
+    #[test]
+    fn the_earliest_comes_first_and_of_one_time_the_first_that_was_added() {
+        let mut events = Events::default();
+        for (time, thread) in [(2.0, 0), (1.0, 1), (2.0, 2), (0.5, 3)] {
+            events.add(time, Event { thread, section: 0 });
+        }
+        let order: Vec<usize> = std::iter::from_fn(|| events.next()).map(|(_, e)| e.thread).collect();
+        assert_eq!(order, [3, 1, 0, 2]);
+    }
+
+    #[test]
+    fn capacity_grows_less_where_threads_share_cores_and_not_at_all_beyond() {
+        let machine = Machine::new("", 4, &[1.0, 1.3]);
+        let capacities = [1, 4, 6, 8, 9, 100].map(|n| machine.capacity(n));
+        assert_eq!(machine.threads(), 8);
+        for (capacity, expected) in capacities.into_iter().zip([1.0, 4.0, 4.6, 5.2, 5.2, 5.2]) {
+            assert!((capacity - expected).abs() < 1e-9, "{capacity}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn gamma_has_its_mean_and_deviation() {
+        let mut random = Rng::new(3);
+        for spread in [0.1, 0.5, 1.0] {
+            let values: Vec<f64> = (0..40_000).map(|_| gamma(&mut random, 20.0, spread)).collect();
+            let mean = values.iter().sum::<f64>() / 4e4;
+            let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 4e4;
+            assert!((mean - 20.0).abs() < 0.4, "{mean}");
+            assert!((variance.sqrt() / 20.0 / spread - 1.0).abs() < 0.03, "{variance}");
+        }
+        assert_eq!(gamma(&mut random, 5.0, 0.0), 5.0);
     }
 }

@@ -1,6 +1,6 @@
 //! Adapters behind short templates: XT on all records of a read.
 
-use super::*;
+use crate::align::*;
 
 /// Adapters of first and last reads: of the kit of most of the sample, and of another one.
 const ADAPTERS: [[&str; 2]; 2] = [
@@ -90,7 +90,7 @@ fn rare_adapters_are_dropped_by_default() {
 #[test]
 fn bytes_do_not_depend_on_means() {
     let command = format!("align {} -K 200000 -C --mark-adapters", reference());
-    same_bytes_with(&FEW_MEANS, &short(), &command, "sam");
+    same_bytes_with(&FEW_RESOURCES, &short(), &command, "sam");
     let dir = TestDir::new();
     let [one, two] = files(&dir, &short());
     let metrics = arg(&dir.path("metrics.txt"));

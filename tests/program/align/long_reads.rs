@@ -1,8 +1,8 @@
 //! Reads longer than those of short-read sequencers: batches end by bytes, and the memory of a read is known before
 //! it is aligned.
 
-use super::*;
-use support::means::{least_memory, number_after, words};
+use crate::align::*;
+use crate::support::resources::{least_memory, number_after, words};
 
 /// Bases of the reference with as many unknown ones behind them as make a read of that length, which costs little to
 /// align.
@@ -73,10 +73,10 @@ fn a_read_that_is_too_long_for_the_memory_is_refused_with_what_would_do() {
 #[test]
 fn long_and_short_reads_are_the_same_bytes_by_whatever_means() {
     let command = format!("align {} --sort coordinate", reference());
-    same_bytes_with(&FEW_MEANS, &[fastq(mixed(2500))], &command, "sam");
+    same_bytes_with(&FEW_RESOURCES, &[fastq(mixed(2500))], &command, "sam");
     let command = format!("align {} -K 300000 --mark-adapters --as-given", reference());
     let pairs = [fastq(mixed(1500)), fastq(mixed(1500))];
-    same_bytes_with(&FEW_MEANS, &pairs, &command, "sam");
+    same_bytes_with(&FEW_RESOURCES, &pairs, &command, "sam");
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn records_of_long_reads_are_those_of_fastq() {
 }
 
 fn lines_of(file: &str) -> String {
-    super::lines(&[file, "--no-PG"])
+    crate::align::lines(&[file, "--no-PG"])
 }
 
 #[test]

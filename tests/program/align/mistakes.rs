@@ -1,7 +1,8 @@
-//! Mistakes of new users: each message says what is wrong and what to do.
+//! Mistakes of new users, and files in the wrong order or with the wrong flags: each message says what is wrong and what
+//! to do.
 
-use super::*;
-use support::random::TestRandom;
+use crate::align::*;
+use crate::support::random::TestRandom;
 
 /// Asserts a refusal with this exit code and these words, without output.
 #[track_caller]
@@ -108,4 +109,142 @@ fn a_read_group_with_blanks_for_tabs_is_refused() {
     );
     let tabs = lines(&[&one, "-R", "@RG\tID:a\tSM:s"]);
     assert!(tabs == lines(&[&one, "-R", "@RG\\tID:a\\tSM:s"]), "real tabs are tabs");
+}
+
+/// How names show which read of the template it is.
+#[derive(Clone, Copy)]
+enum Style {
+    Slash,
+    Comment,
+    Unsaid,
+}
+
+/// The sample's first `n` reads of that segment, 1 or 2, numbered in that style.
+fn numbered(style: Style, segment: usize, from: usize, n: usize) -> String {
+    let text = std::str::from_utf8(&reads()[segment - 1]).expect("FASTQ is text");
+    let lines: Vec<&str> = text.lines().collect();
+    let record = |record: &[&str]| {
+        let name = record[0].split([' ', '/']).next().unwrap_or_default();
+        let head = match style {
+            Style::Slash => format!("{name}/{segment}"),
+            Style::Comment => format!("{name} {segment}:N:0:ACGT"),
+            Style::Unsaid => name.to_string(),
+        };
+        format!("{head}\n{}\n{}\n{}\n", record[1], record[2], record[3])
+    };
+    lines.chunks(4).skip(from).take(n).map(record).collect()
+}
+
+/// Pairs in one file.
+fn alternating(style: Style, n: usize) -> String {
+    (0..n).map(|at| numbered(style, 1, at, 1) + &numbered(style, 2, at, 1)).collect()
+}
+
+/// Asserts a refusal with exit code 2 and these words, without output, and success with `--as-given`.
+#[track_caller]
+fn layout_is_refused(dir: &TestDir, files: &[&str], words: &[&str]) {
+    let output = arg(&dir.path("out.bam"));
+    let args = [files, &["-o", &output]].concat();
+    let done = align(&args);
+    assert_eq!(done.code, Some(2), "{files:?}: {}", done.stderr);
+    for word in words.iter().chain(&["--as-given"]) {
+        assert!(done.stderr.contains(word), "{word}: {}", done.stderr);
+    }
+    assert!(!dir.names().iter().any(|name| name.starts_with("out")), "{:?}", dir.names());
+    let done = align(&[files, &["--as-given", "-O", "sam"]].concat());
+    assert_eq!((done.code, done.stderr.contains("warning")), (Some(0), false), "{}", done.stderr);
+}
+
+#[test]
+fn last_reads_before_first_ones_are_refused() {
+    let dir = TestDir::new();
+    for (name, style) in [("slash", Style::Slash), ("comment", Style::Comment)] {
+        for (kind, pack) in [
+            ("fq", (|it| it) as fn(Vec<u8>) -> Vec<u8>),
+            ("gz", |it| gzip(&it)),
+            ("bgz", |it| bgzip(&it)),
+        ] {
+            let file = |segment| {
+                let text = numbered(style, segment, 0, 100);
+                arg(&dir.file(&format!("{name}.{segment}.{kind}"), pack(text.into_bytes())))
+            };
+            let (one, two) = (file(1), file(2));
+            layout_is_refused(&dir, &[&two, &one], &[&one, &two, "last reads (R2)", "another order"]);
+            lines(&[&one, &two]);
+        }
+    }
+}
+
+#[test]
+fn lanes_are_judged_each_for_itself() {
+    let dir = TestDir::new();
+    let file = |lane: usize, segment| {
+        let text = numbered(Style::Comment, segment, lane * 50, 50);
+        arg(&dir.file(&format!("lane{lane}.{segment}.fq"), text))
+    };
+    let [a1, a2, b1, b2] = [file(0, 1), file(0, 2), file(1, 1), file(1, 2)];
+    layout_is_refused(&dir, &[&a1, &a2, &b2, &b1], &[&b2, &b1, "last reads (R2)"]);
+    let done = align(&[&a1, &b1, &a2, &b2]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    for word in ["both have first reads (R1)", &a1, &b1, "lane1_R1 lane1_R2 lane2_R1 lane2_R2"] {
+        assert!(done.stderr.contains(word), "{word}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn pairs_in_one_file_need_their_flag() {
+    let dir = TestDir::new();
+    for (name, style) in [("slash", Style::Slash), ("comment", Style::Comment), ("none", Style::Unsaid)]
+    {
+        let both = arg(&dir.file(&format!("{name}.fq"), alternating(style, 40)));
+        layout_is_refused(&dir, &[&both], &[&both, "followed by its mate", "-p"]);
+        lines(&["-p", &both]);
+    }
+    let ones = arg(&dir.file("ones.fq", numbered(Style::Slash, 1, 0, 40)));
+    let done = align(&["-p", &ones]);
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("leave -p out"), "{}", done.stderr);
+    let turned: String =
+        (0..40).map(|at| numbered(Style::Slash, 2, at, 1) + &numbered(Style::Slash, 1, at, 1)).collect();
+    let turned = arg(&dir.file("turned.fq", turned));
+    layout_is_refused(&dir, &["-p", &turned], &[&turned, "before the first one"]);
+}
+
+#[test]
+fn what_is_not_certain_is_a_warning() {
+    let dir = TestDir::new();
+    let warned = |args: &[&str], word: &str| {
+        let done = align(&[args, &["-O", "sam"]].concat());
+        assert_eq!(done.code, Some(0), "{}", done.stderr);
+        assert!(done.stderr.contains("warning") && done.stderr.contains(word), "{}", done.stderr);
+        let given = align(&[args, &["-O", "sam", "--as-given"]].concat());
+        assert!(given.stdout == done.stdout && !given.stderr.contains("warning"), "{}", given.stderr);
+    };
+    let one = numbered(Style::Slash, 1, 0, 60);
+    let two = numbered(Style::Slash, 2, 0, 60);
+    let [r1, r2] = [("1.fq", &one), ("2.fq", &two)].map(|(name, text)| arg(&dir.file(name, text)));
+    let both_one = arg(&dir.file("2as1.fq", two.replace("/2\n", "/1\n")));
+    warned(&[&r1, &both_one], "both say that they have first reads (R1)");
+    let some = numbered(Style::Slash, 1, 100, 5) + &alternating(Style::Slash, 20);
+    let some = arg(&dir.file("some.fq", some));
+    warned(&[&some], "say -p if they are pairs");
+    let quiet = |args: &[&str]| {
+        let done = align(&[args, &["-O", "sam"]].concat());
+        assert_eq!((done.code, &done.stderr[..]), (Some(0), ""), "{args:?}");
+    };
+    quiet(&[&r1, &r2]);
+    quiet(&[&r2]); // last reads alone are aligned so where the first ones are barcodes
+    quiet(&["--single", &r1, &r2]);
+}
+
+#[test]
+fn the_same_reads_twice_are_refused() {
+    let dir = TestDir::new();
+    for (name, style) in [("slash", Style::Slash), ("none", Style::Unsaid)] {
+        let file = |copy: &str| arg(&dir.file(&format!("{name}.{copy}.fq"), numbered(style, 1, 0, 50)));
+        let (one, copy) = (file("one"), file("copy"));
+        let done = align(&[&one, &copy]);
+        assert_eq!(done.code, Some(2), "{}", done.stderr);
+        assert!(done.stderr.contains("have the same reads"), "{}", done.stderr);
+    }
 }

@@ -1,6 +1,6 @@
 //! Reads of SAM, BAM and CRAM files: aligned as those of FASTQ, with the fields of their records.
 
-use super::*;
+use crate::align::*;
 
 /// Optional fields of the sample's reads; RG is the last, as CRAM gives it back.
 fn fields(template: usize, segment: usize) -> String {
@@ -109,7 +109,7 @@ fn single_records_are_single_reads() {
         all + &line.replacen(&single(flags as usize), &single((flags & !0x49) as usize), 1) + "\n"
     });
     let single = lines(&[&arg(&dir.file("in.sam", text))]);
-    let (_files_desk, files) = super::dir();
+    let (_files_desk, files) = crate::align::dir();
     let plain = lines(&[&arg(&files[0])]);
     let columns = |text: &str| -> Vec<String> {
         records(text)
@@ -149,9 +149,9 @@ fn barcodes_are_taken_of_records_too() {
 #[test]
 fn bytes_do_not_depend_on_means() {
     let command = format!("align {} -K 200000", reference());
-    same_bytes_with(&FEW_MEANS, &[sam().into_bytes()], &command, "sam");
+    same_bytes_with(&FEW_RESOURCES, &[sam().into_bytes()], &command, "sam");
     let command = format!("{command} --sort coordinate --mark-duplicates --metrics METRICS");
-    same_bytes_with(&FEW_MEANS, &[bgzip(sam().as_bytes())], &command, "bam");
+    same_bytes_with(&FEW_RESOURCES, &[bgzip(sam().as_bytes())], &command, "bam");
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn what_is_no_read_is_told() {
     let aligned = "@SQ\tSN:c\tLN:9\nr\t0\tc\t1\t9\t4M\t*\t0\t0\tACGT\tIIII\n";
     let done = align(&[&arg(&dir.file("aligned.sam", aligned)), "-o", &output]);
     assert!(done.code == Some(2) && done.stderr.contains("samtools reset"), "{}", done.stderr);
-    let (_files_desk, files) = super::dir();
+    let (_files_desk, files) = crate::align::dir();
     let (bad, fastq) = (arg(&dir.file("in.sam", &text)), arg(&files[0]));
     for args in [&[&bad[..], &fastq][..], &[&bad, "-R", "@RG\\tID:x"], &[&bad, "-p"], &[&bad, "-C"]] {
         let done = align(&[args, &["-o", &output]].concat());

@@ -4,15 +4,14 @@
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod cases;
-mod report;
-use crate::support;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cases::{BqsrCase, BqsrRun};
-use support::TestDir;
+
+use crate::support::{self, TestDir};
 
 /// Accepted differences from GATK: case, start of the run's words, and row of `docs/parity.md`. GATK's result
 /// is in the file.
@@ -201,7 +200,7 @@ fn compare(given: Option<Vec<String>>, run: &BqsrRun) -> Option<String> {
     let expected: Vec<String> = match run.verb.as_str() {
         "apply" => run.lines.clone(),
         "plot-data" => run.lines.iter().cloned().chain([String::new()]).collect(),
-        _ => report::text(&with_usual_arguments(&run.lines)).split('\n').map(str::to_string).collect(),
+        _ => cases::text(&with_usual_arguments(&run.lines)).split('\n').map(str::to_string).collect(),
     };
     let lines = given.len().max(expected.len());
     let differs = |&i: &usize| given.get(i) != expected.get(i);

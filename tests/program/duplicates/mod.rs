@@ -1,17 +1,17 @@
 //! Duplicate marks: fixed cases, and random inputs compared with a slow oracle.
 
-mod cases;
-mod doubled;
 #[allow(dead_code)] // molecules are judged by more of it
 pub mod oracle;
 pub mod random_reads;
 mod scattered;
-use crate::support;
 
-use cases::{DuplicatesCase, Marks};
-use readmill::plan::{DuplicateMode, Duplicates, Steps};
-use support::TestDir;
-use support::random::TestRandom;
+use std::collections::BTreeSet;
+
+use readmill::plan::DuplicateMode::{self, Auto, Coordinate, Template};
+use readmill::plan::{Duplicates, Steps};
+
+use crate::support::random::TestRandom;
+use crate::support::{self, TestDir};
 
 /// Marking in this mode, and nothing else.
 fn mark(mode: DuplicateMode) -> Steps {
@@ -69,7 +69,7 @@ fn judge(
 #[test]
 fn every_case_is_marked_as_picard_marks_it() {
     use DuplicateMode::{Coordinate, Template};
-    let cases = cases::all();
+    let cases = all_cases();
     assert_eq!(cases.len(), 182);
     let mut wrong = Vec::new();
     for case in &cases {
@@ -188,4 +188,129 @@ fn removing_leaves_out_what_marking_flags() {
             assert_eq!(support::records(&removed.expect("the rest")), kept, "seed {seed}");
         }
     }
+}
+
+/// A case.
+#[derive(Debug, Default)]
+pub struct DuplicatesCase {
+    pub name: String,
+    /// The input.
+    pub sam: String,
+    pub template: Marks,
+    pub coordinate: Marks,
+}
+
+/// Records that are to be flagged: QNAME, FLAG without 0x400, RNAME, POS.
+pub type Marks = BTreeSet<[String; 4]>;
+
+/// All cases.
+pub fn all_cases() -> Vec<DuplicatesCase> {
+    let mut cases: Vec<DuplicatesCase> = Vec::new();
+    let mut heading = "";
+    for line in include_str!("cases.txt").lines() {
+        if let Some(name) = line.strip_prefix("case: ") {
+            cases.push(DuplicatesCase { name: name.to_string(), ..DuplicatesCase::default() });
+            heading = "";
+        } else if let Some(case) = cases.last_mut() {
+            if line.contains('\t') {
+                case.take(heading, line);
+            } else {
+                heading = line;
+            }
+        }
+    }
+    cases
+}
+
+impl DuplicatesCase {
+    fn take(&mut self, heading: &str, line: &str) {
+        let marks = match heading {
+            "sam:" => {
+                self.sam += line;
+                self.sam += "\n";
+                return;
+            }
+            "template-duplicates:" => &mut self.template,
+            "coordinate-duplicates:" => &mut self.coordinate,
+            // results of Picard after another sort than samtools' are not compared
+            "template-duplicates-after-sortsam:" | "coordinate-duplicates-after-sortsam:" => return,
+            other => panic!("{}: unknown heading {other:?}", self.name),
+        };
+        let mut columns = line.split('\t').map(str::to_string);
+        let mark = std::array::from_fn(|_| columns.next().expect("four columns"));
+        assert!(columns.next().is_none() && marks.insert(mark), "{}: {line:?}", self.name);
+    }
+}
+
+/// The text with each line twice, the second time in read group b, or in a where it was in b.
+///
+/// Every read twice, in two read groups of one library, as in files of one sample that were merged twice.
+fn doubled(text: &str) -> String {
+    let (header, _) = support::split_header(text);
+    let copy = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').filter(|field| !field.starts_with("RG:Z:")).collect();
+        let group = if line.contains("RG:Z:b") { "a" } else { "b" };
+        format!("{}\tRG:Z:{group}", fields.join("\t"))
+    };
+    let both = |line: &&str| [line.to_string(), copy(line)];
+    let lines: Vec<String> = support::records(text).iter().flat_map(both).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    support::with_header(header, &lines)
+}
+
+/// The flagged records, sorted.
+fn flagged(text: &str) -> Vec<String> {
+    let lines = support::records(text).into_iter();
+    let flagged = lines.filter(|line| support::number(line, 1) & 0x400 != 0);
+    let mut flagged: Vec<String> = flagged.map(String::from).collect();
+    flagged.sort();
+    flagged
+}
+
+/// Whether the records of some template with both ends are scattered so that their ends show it.
+fn is_scattered(text: &str) -> bool {
+    let lines = support::records(text);
+    let stretches = lines.chunk_by(|a, b| support::column(a, 0) == support::column(b, 0));
+    let lacks = |stretch: &&[&str]| {
+        let ends = stretch.iter().map(|line| support::number(line, 1)).filter(|flag| flag & 0x901 == 1);
+        ends.map(|flag| if flag & 0x40 != 0 { 1 } else { -1 }).sum::<i32>() != 0
+    };
+    let mut names: Vec<&str> = stretches.filter(lacks).map(|it| support::column(it[0], 0)).collect();
+    names.retain(|name| *name != "*");
+    names.sort_unstable();
+    names.windows(2).any(|two| two[0] == two[1])
+}
+
+#[test]
+fn doubled_reads_are_marked_as_the_oracle_marks_them_in_any_order() {
+    let dir = TestDir::new();
+    let (mut marks, mut scattered) = (0, 0);
+    for seed in 0..150 {
+        let threads = 1 + seed as usize % 3;
+        let orders = orders(seed).map(|(order, text)| (order, doubled(&text)));
+        for (order, text) in &orders {
+            if let Some(wrong) = compare(&dir, text, Coordinate, false, threads) {
+                panic!("seed {seed}, {order}:\n{wrong}");
+            }
+            let run = |text: &str, mode| {
+                flagged(&dir.run(&support::bam(text), mark(mode), threads).expect("marks"))
+            };
+            let template = run(text, Template);
+            assert_eq!(
+                template,
+                run(&support::regrouped(text), Template),
+                "seed {seed}, {order}:\n{text}"
+            );
+            marks += template.len();
+            if is_scattered(text) {
+                scattered += 1;
+                assert_eq!(run(text, Auto), run(text, Coordinate), "seed {seed}, {order}:\n{text}");
+            }
+        }
+        let wrong = compare(&dir, &orders[0].1, Template, true, threads);
+        if let Some(wrong) = wrong {
+            panic!("seed {seed}, template mode:\n{wrong}");
+        }
+    }
+    assert!(marks > 1000 && scattered > 100, "{marks} {scattered}");
 }

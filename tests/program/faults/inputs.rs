@@ -1,11 +1,13 @@
-//! Files that are damaged, cut short, or something else altogether.
+//! Files that are damaged, cut short, or something else altogether; invalid records, which the message gives by their number
+//! and the name of the read; and unusual but valid files, all of which can be sorted.
 
 use std::ffi::OsStr;
 
-use readmill_format::bgzf::EOF_BLOCK;
+use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
 
-use crate::faults::files::{self, HEADER, bam, bam_header, bgzf, block, blocks, gzip, many, record};
-use crate::faults::program::TestFolders;
+use crate::faults::fixtures::{
+    self, HEADER, TestFolders, bam, bam_header, bgzf, block, blocks, gzip, many, raw_record, record,
+};
 
 /// Every way to work on a file refuses `bytes` with these words and leaves nothing behind.
 #[track_caller]
@@ -71,7 +73,7 @@ fn a_file_without_its_end_is_told_before_anything_is_read() {
     for (name, bytes, word) in [
         ("x.bam", &bam[..bam.len() - 28], "EOF block"),
         ("x.bam", &bam[..bam.len() / 2], "EOF block"),
-        ("x.sam.gz", &bgzf(files::sam().as_bytes())[..100], "EOF block"),
+        ("x.sam.gz", &bgzf(fixtures::sam().as_bytes())[..100], "EOF block"),
         ("x.cram", &cram, "container that ends a CRAM file"),
     ] {
         let cut = folders.input(name, bytes);
@@ -154,7 +156,7 @@ fn what_is_not_a_file_of_reads() {
 
 #[test]
 fn sam_text_in_gzip_that_is_cut() {
-    let text = files::sam();
+    let text = fixtures::sam();
     let whole = gzip(text.as_bytes());
     refused("x.sam.gz", &whole[..whole.len() / 2], &["gzip data is damaged or cut short"]);
     refused("x.sam.gz", &whole[..whole.len() - 3], &["gzip data is damaged or cut short"]);
@@ -200,4 +202,232 @@ fn a_header_without_records_is_a_file_like_any_other() {
         }
         assert_eq!(folders.left(), ["o.bam"], "the index of an older file is gone");
     }
+}
+
+/// Asserts that `sort` and `prep` without steps refuse the file with these words, with any number of threads.
+#[track_caller]
+fn record_is_refused(name: &str, bytes: &[u8], words: &[&str]) {
+    let folders = TestFolders::new();
+    let input = folders.input(name, bytes);
+    let mut said = Vec::new();
+    for command in ["sort", "prep", "markdup"] {
+        for threads in ["1", "2", "8"] {
+            let output = folders.out("x.bam");
+            let args =
+                [command, input.to_str().unwrap(), "-o", output.to_str().unwrap(), "-q", "-@", threads];
+            let ended = folders.readmill(args);
+            ended.fails(2, &[&[name], words].concat());
+            assert_eq!(folders.left(), [""; 0], "{command}");
+            said.push(ended.stderr);
+        }
+    }
+    assert!(said.iter().all(|message| *message == said[0]), "{said:?}");
+}
+
+/// A file with one damaged record in the middle.
+fn with_bad_record(spoil: impl Fn(&mut Vec<u8>)) -> Vec<u8> {
+    let mut bad = record("the.culprit", 0, 77, b"NMC\x05XXZhello\0");
+    spoil(&mut bad);
+    bam(&[many(9_999, 300), bad, many(9_999, 300)].concat())
+}
+
+#[test]
+fn a_bad_record_is_named_by_number_and_read() {
+    let named = "record 10000 (read the.culprit)";
+    type Damage = fn(&mut Vec<u8>);
+    let cases: [(Damage, &str); 9] = [
+        (|r| r[4] = 2, "reference sequence is not in the header"),
+        (|r| r[4..8].fill(0x80), "reference sequence is not in the header"),
+        (|r| r[24] = 9, "reference sequence is not in the header"),
+        (|r| r[8..12].fill(0x90), "position is negative"),
+        (|r| r[20..24].fill(0xff), "l_seq is negative"),
+        (|r| r[20] = 200, "shorter than its name, CIGAR, SEQ and QUAL"),
+        (|r| r[17] = 100, "shorter than its name, CIGAR, SEQ and QUAL"),
+        (|r| *r.last_mut().unwrap() = b'!', "optional fields are malformed"),
+        (
+            |r| {
+                let at = r.len() - 11;
+                r[at + 4] = b'q'
+            },
+            "optional fields are malformed",
+        ),
+    ];
+    for (spoil, words) in cases {
+        record_is_refused("bad.bam", &with_bad_record(spoil), &[named, words]);
+    }
+}
+
+#[test]
+fn a_record_whose_name_is_damaged_is_named_by_number() {
+    for length in [0, 5, 200] {
+        let bytes = with_bad_record(|r| r[12] = length);
+        record_is_refused("bad.bam", &bytes, &["record 10000", "read name is not terminated"]);
+    }
+}
+
+#[test]
+fn an_absurd_block_size_is_named_by_number() {
+    for size in [0u32, 31, 0x8000_0000, u32::MAX] {
+        let bytes = with_bad_record(|r| r[..4].copy_from_slice(&size.to_le_bytes()));
+        record_is_refused("bad.bam", &bytes, &["record 10000", &format!("claims to be {size} bytes")]);
+    }
+    let bytes =
+        bam(&[record("a", 0, 1, b""), 0x7000_0000u32.to_le_bytes().to_vec(), vec![1; 90]].concat());
+    record_is_refused("bad.bam", &bytes, &["record 2", "ends inside a record"]);
+}
+
+#[test]
+fn of_two_bad_records_the_first_is_reported() {
+    let bad = |name: &str| record(name, 7, 7, b"");
+    let bytes = bam(&[many(20_000, 300), bad("first"), many(5_000, 300), bad("second")].concat());
+    record_is_refused("bad.bam", &bytes, &["record 20001 (read first)"]);
+    let mut damaged_later = bytes.clone();
+    let late = damaged_later.len() - 3_000;
+    damaged_later[late] ^= 0xff;
+    record_is_refused("bad.bam", &damaged_later, &["record 20001 (read first)"]);
+}
+
+#[test]
+fn a_bad_line_of_sam_is_named_by_number_and_read() {
+    let good = "fine\t0\tchr1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\n";
+    let cases = [
+        ("r\t0\tchr1\t5\t60\t4M\t*\t0\t0\tACGT", "has 10 of the 11 columns"),
+        ("r\t0\tchr1\t5\t60\t4Q\t*\t0\t0\tACGT\tIIII", "CIGAR"),
+        ("r\t0\tchr1\t5\t60\t3M\t*\t0\t0\tACGT\tIIII", "CIGAR"),
+        (
+            "r\t0\tchr9\t5\t60\t4M\t*\t0\t0\tACGT\tIIII",
+            "reference sequence \"chr9\" is not in the header",
+        ),
+        ("r\t0\tchr1\tx\t60\t4M\t*\t0\t0\tACGT\tIIII", "POS is \"x\""),
+        ("r\t65536\tchr1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII", "FLAG is \"65536\""),
+        ("r\t0\tchr1\t5\t256\t4M\t*\t0\t0\tACGT\tIIII", "MAPQ is \"256\""),
+        ("r\t0\tchr1\t5\t60\t4M\t*\t0\t0\tACGT\tIII", "QUAL"),
+        ("r\t0\tchr1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:x", "NM"),
+        ("r\t0\tchr1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\tgarbage", ""),
+    ];
+    for (line, words) in cases {
+        let text = format!("{HEADER}{}{line}\n{good}", good.repeat(30_000));
+        record_is_refused("x.sam", text.as_bytes(), &["record 30001 (read r)", words]);
+    }
+}
+
+#[test]
+fn reference_sequences_must_be_in_the_header_once() {
+    let read = "r\t0\tchr1\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\n";
+    let words = ["record 1 (read r)", "\"chr1\" is not in the header"];
+    record_is_refused("x.sam", format!("@HD\tVN:1.6\n{read}").as_bytes(), &words);
+    record_is_refused("x.sam", read.as_bytes(), &words);
+    let twice = format!("{HEADER}@SQ\tSN:chr1\tLN:7\n{read}");
+    record_is_refused("x.sam", twice.as_bytes(), &["two @SQ lines share one name", "chr1"]);
+}
+
+/// Sorts the file with several numbers of threads; returns the lines, which must be the same each time.
+#[track_caller]
+fn sorted(name: &str, bytes: &[u8], memory: &str) -> Vec<String> {
+    let folders = TestFolders::new();
+    let input = folders.input(name, bytes);
+    let mut first: Option<Vec<u8>> = None;
+    for threads in ["1", "2", "8"] {
+        let output = folders.out("x.bam");
+        let args =
+            [input.to_str().unwrap(), "-o", output.to_str().unwrap(), "-m", memory, "-@", threads];
+        folders.readmill(["sort"].iter().chain(&args)).succeeds();
+        let bytes = std::fs::read(&output).unwrap();
+        assert!(*first.get_or_insert_with(|| bytes.clone()) == bytes, "{threads} threads");
+    }
+    folders.lines(&folders.out("x.bam"))
+}
+
+/// Asserts the same bytes for one, two and 64 threads, each with the least memory that the program accepts.
+#[track_caller]
+fn works_in_the_least_memory(steps: &str) {
+    let folders = TestFolders::new();
+    folders.input("x.bam", bam(&many(30_000, 1_000)));
+    let mut outputs = Vec::new();
+    for (threads, memory) in [("1", "2G"), ("1", "40M"), ("2", "50M"), ("64", "424M")] {
+        let args = ["in/x.bam", "-o", "out/x.bam", "-@", threads, "-m", memory];
+        folders.readmill(steps.split(' ').chain(args)).succeeds();
+        outputs.push(std::fs::read(folders.out("x.bam")).unwrap());
+    }
+    assert!(outputs.iter().all(|bytes| *bytes == outputs[0]));
+}
+
+#[test]
+fn sorting_works_in_the_least_memory() {
+    works_in_the_least_memory("sort");
+}
+
+#[test]
+fn marking_works_in_the_least_memory() {
+    works_in_the_least_memory("markdup");
+    works_in_the_least_memory("prep --sort coordinate --mark-duplicates");
+}
+
+#[test]
+fn a_cigar_of_70_000_operators() {
+    let operators = (0..70_000u32).map(|i| if i % 2 == 0 { 1 << 4 } else { 1 << 4 | 2 });
+    let cigar: Vec<u8> = operators.clone().flat_map(u32::to_le_bytes).collect();
+    let text: String = operators.map(|op| if op & 15 == 0 { "1M" } else { "1D" }).collect();
+    let (seq, qual) = ("A".repeat(35_000), "I".repeat(35_000));
+    let line = format!("long\t0\tchr1\t5\t60\t{text}\t*\t0\t0\t{seq}\t{qual}\tXX:i:7");
+    let other = "other\t0\tchr1\t2\t60\t4M\t*\t0\t0\tACGT\tIIII";
+
+    let fields = [b"XXC\x07CGBI", &70_000u32.to_le_bytes()[..], &cigar].concat();
+    let stored = [35_000 << 4 | 4, 70_000 << 4 | 3];
+    let sequence = (&[0x11; 17_500][..], &[40; 35_000][..]);
+    let long = raw_record("long", (0, 4), &stored, sequence, &fields);
+    let file = bam(&[long, record("other", 0, 1, b"")].concat());
+    let from_bam = sorted("x.bam", &file, "1G");
+    assert_eq!(from_bam[0].split('\t').next(), Some("other"));
+    assert!(from_bam[1] == line, "{:.80} … {:?}", from_bam[1], &from_bam[1][from_bam[1].len() - 30..]);
+
+    let from_sam = sorted("x.sam", format!("{HEADER}{line}\n{other}\n").as_bytes(), "1G");
+    assert!(from_sam == [other, &line], "{:.80}", from_sam[1]);
+}
+
+#[test]
+fn fields_of_every_type() {
+    let fields = "XA:A:!\tXB:i:-128\tXC:i:255\tXD:i:-32768\tXE:i:65535\tXF:i:-2147483648\t\
+                  XG:i:4294967295\tXH:f:-1.5\tXI:Z:any text, even :\tXJ:Z:\tXK:H:1AE301\t\
+                  XL:B:c,-128,127\tXM:B:C,0,255\tXN:B:s,-32768\tXO:B:S,65535\tXP:B:i,-2147483648\t\
+                  XQ:B:I,4294967295\tXR:B:f,0.5,-3\tXS:B:c";
+    let line = format!("r\t0\tchr1\t2\t60\t4M\t*\t0\t0\tACGT\tIIII\t{fields}");
+    assert_eq!(sorted("x.sam", format!("{HEADER}{line}\n").as_bytes(), "1G"), [line]);
+}
+
+#[test]
+fn a_record_of_three_megabytes_among_others() {
+    let text = "x".repeat(3_000_000);
+    let long = record("long", 1, 3, &[b"XXZ", text.as_bytes(), b"\0"].concat());
+    let lines = sorted("x.bam", &bam(&[many(500, 100), long, many(500, 100)].concat()), "1G");
+    assert_eq!(lines.len(), 1001);
+    assert!(lines[1000] == format!("long\t0\tchr2\t4\t60\t4M\t*\t0\t0\tACGT\t?@AB\tXX:Z:{text}"));
+}
+
+#[test]
+fn blocks_of_any_size_in_any_place() {
+    let records = many(3_000, 150);
+    let payload = [bam_header(HEADER), records.clone()].concat();
+    let expected = sorted("x.bam", &bgzf(&payload), "1G");
+    assert_eq!(expected.len(), 3_000);
+
+    let largest_inflated = [blocks(&payload, 65_536).concat(), EOF_BLOCK.to_vec()].concat();
+    assert_eq!(sorted("x.bam", &largest_inflated, "1G"), expected);
+
+    let mut stored = Deflater::new(Codec::default(), 0);
+    let mut largest_stored = Vec::new();
+    payload.chunks(65_505).for_each(|piece| stored.block(piece, &mut largest_stored));
+    assert_eq!(largest_stored[16..18], [0xff, 0xff], "a block of 65,536 bytes in the file");
+    largest_stored.extend(EOF_BLOCK);
+    assert_eq!(sorted("x.bam", &largest_stored, "1G"), expected);
+
+    let empty_between: Vec<u8> =
+        blocks(&payload, 999).iter().flat_map(|b| [&b[..], &EOF_BLOCK, &block(b"")].concat()).collect();
+    assert_eq!(sorted("x.bam", &[empty_between, EOF_BLOCK.to_vec()].concat(), "1G"), expected);
+
+    let tiny = [blocks(&payload, 7).concat(), EOF_BLOCK.to_vec()].concat();
+    assert_eq!(sorted("x.bam", &tiny, "1G"), expected);
+
+    let concatenated = [bam(b""), bgzf(&records[..7_777]), bgzf(&records[7_777..])].concat();
+    assert_eq!(sorted("x.bam", &concatenated, "1G"), expected);
 }

@@ -3,21 +3,14 @@
 //! its own.
 #![allow(clippy::unwrap_used)]
 
-mod files;
+mod command_lines;
+mod fixtures;
 mod inputs;
-mod metrics;
-mod mistakes;
 mod outputs;
-mod partials;
 mod parts;
 #[cfg(debug_assertions)] // of which alone the program waits for a test
 mod paused;
-mod program;
 mod recalibration;
-mod records;
-mod shapes;
 #[cfg(debug_assertions)]
 mod signals;
 mod space;
-mod targets;
-mod usage;

@@ -1,14 +1,14 @@
 //! An output in parts that cannot be completed: no part has its name.
 
+use crate::faults::fixtures::{Ended, TestFolders, bam, many};
+use crate::faults::outputs::folders_with;
+use crate::faults::space::with_small_disk;
+
 #[cfg(debug_assertions)]
 use readmill::pause::Moment;
 
-use crate::faults::files::{bam, many};
-use crate::faults::outputs::folders_with;
 #[cfg(debug_assertions)]
 use crate::faults::paused::Paused;
-use crate::faults::program::{Ended, TestFolders};
-use crate::faults::space::with_small_disk;
 
 /// Sorts `in/x.bam` into this number of parts.
 fn sort(folders: &TestFolders, parts: &str) -> Ended {

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use readmill::pause::Moment;
 
-use crate::faults::program::{Ended, Running, TestFolders};
+use crate::faults::fixtures::{Ended, Running, TestFolders};
 
 /// All signals that stop a run.
 pub const STOPPING: [(i32, &str); 8] = [

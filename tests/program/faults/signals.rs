@@ -7,10 +7,9 @@ use std::process::Stdio;
 
 use readmill::pause::Moment::{self, *};
 
-use crate::faults::files::{HEADER, bam, bam_header, block, blocks, many};
+use crate::faults::fixtures::{HEADER, TestFolders, bam, bam_header, block, blocks, many};
 use crate::faults::outputs::folders_with;
 use crate::faults::paused::{Paused, STOPPING, Start};
-use crate::faults::program::TestFolders;
 
 /// A job with all its outputs, in the order of their names.
 struct Job {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::faults::files::{bam, many};
-use crate::faults::program::TestFolders;
+use readmill_simulate::Rng;
+
+use crate::faults::fixtures::{TestFolders, bam, many};
 
 /// Least memory of one thread, and an input that does not fit into it.
 const LITTLE: [&str; 4] = ["-m", "40M", "-@", "1"];
@@ -28,7 +29,7 @@ fn a_temporary_directory_that_is_not_there() {
 }
 
 /// Runs `script` with a file system of 4 MiB at `small`; `None` if mounting is not allowed.
-pub fn with_small_disk(folders: &TestFolders, script: &str) -> Option<crate::faults::program::Ended> {
+pub fn with_small_disk(folders: &TestFolders, script: &str) -> Option<crate::faults::fixtures::Ended> {
     let mount = "mkdir -p small && mount -t tmpfs -o size=4m readmill small";
     let allowed = folders.run(
         std::process::Command::new("unshare")
@@ -77,14 +78,11 @@ fn a_spill_on_a_full_disk() {
 
 /// Reads that do not compress.
 fn noisy_input() -> Vec<u8> {
-    let mut state = 1u64;
-    let mut letter = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        b'!' + (state >> 57) as u8 % 90
-    };
+    let mut random = Rng::new(1);
+    let mut letter = || b'!' + random.below(90) as u8;
     let records = (0..1_500).rev().flat_map(|i| {
         let filler: Vec<u8> = std::iter::repeat_with(&mut letter).take(20_000).collect();
-        crate::faults::files::record(&format!("r{i}"), 0, i, &[b"XXZ", &filler[..], b"\0"].concat())
+        crate::faults::fixtures::record(&format!("r{i}"), 0, i, &[b"XXZ", &filler[..], b"\0"].concat())
     });
     bam(&records.collect::<Vec<u8>>())
 }

@@ -3,7 +3,7 @@
 
 use readmill_simulate::Sample;
 
-use crate::invariance_bqsr::FEW_MEANS;
+use crate::invariance_bqsr::FEW_RESOURCES;
 use crate::invariance_bqsr::data::{BqsrFiles, TemplateReads, profile};
 use crate::support::random::TestRandom;
 
@@ -126,7 +126,7 @@ fn means_do_not_decide_which_sites_are_found() {
                 --bqsr-table %out.table --bqsr-after-table %out.after";
     for marking in ["", "--mark-duplicates"] {
         let commands =
-            FEW_MEANS.map(|(threads, memory)| (format!("{prep} {marking} -@ {threads}"), memory));
+            FEW_RESOURCES.map(|(threads, memory)| (format!("{prep} {marking} -@ {threads}"), memory));
         let (most, _) = world.same_bytes(&commands);
         assert!(most >= 2, "{most} runs spilled");
     }

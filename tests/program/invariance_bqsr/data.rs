@@ -6,7 +6,7 @@ use readmill_format::bam;
 use readmill_record::{Header, edit};
 use readmill_simulate::{Profile, Sample};
 
-use crate::support::means::{least_memory, number_after};
+use crate::support::resources::{least_memory, number_after};
 use crate::support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
 /// Depth 10: 1.2 million bases on a genome of 120,000.

@@ -4,13 +4,12 @@
 
 mod bootstrap;
 mod data;
-use crate::support;
 mod together;
 
-use readmill_simulate::{Profile, Sample};
-use support::random::TestRandom;
-
 use data::{BqsrFiles, TemplateReads, profile};
+use readmill_simulate::{Profile, Sample};
+
+use crate::support::random::TestRandom;
 
 /// The settings of a run: see [`RUNS`].
 type Setting = (usize, Option<&'static str>, &'static str, &'static str, &'static str, bool);
@@ -37,7 +36,7 @@ const BOTH: &str = "--bqsr --reference %ref.fa --known-sites %known.vcf --bqsr-t
                     --bqsr-after-table %out.after";
 
 /// Two or three settings of a run, among them the least memory.
-const FEW_MEANS: [(usize, Option<&str>); 3] = [(1, Some("1G")), (1, None), (3, None)];
+const FEW_RESOURCES: [(usize, Option<&str>); 3] = [(1, Some("1G")), (1, None), (3, None)];
 
 #[test]
 fn neither_means_nor_forms_of_files_decide_anything() {
@@ -64,7 +63,7 @@ fn other_options_are_invariant_too() {
     let options =
         "--compute-indel-bqsr-tables --emit-original-quals --quantize-quals -1 --bqsr-intervals chr1";
     let commands =
-        FEW_MEANS.map(|(threads, memory)| (format!("{prep} {BOTH} {options} -@ {threads}"), memory));
+        FEW_RESOURCES.map(|(threads, memory)| (format!("{prep} {BOTH} {options} -@ {threads}"), memory));
     world.same_bytes(&commands);
 }
 
@@ -110,10 +109,11 @@ fn several_inputs_are_as_one() {
 fn stays_within_the_memory(world: &BqsrFiles, flags: &str) {
     let steps = format!("--sort coordinate -l 1 -o %out.bam {BOTH} {flags}");
     let commands =
-        FEW_MEANS.map(|(threads, memory)| (format!("prep %in.bam {steps} -@ {threads}"), memory));
+        FEW_RESOURCES.map(|(threads, memory)| (format!("prep %in.bam {steps} -@ {threads}"), memory));
     world.same_bytes(&commands);
     let table = "bqsr table %in.bam --reference %ref.fa --known-sites %known.vcf -o %out.table";
-    let commands = FEW_MEANS.map(|(threads, memory)| (format!("{table} {flags} -@ {threads}"), memory));
+    let commands =
+        FEW_RESOURCES.map(|(threads, memory)| (format!("{table} {flags} -@ {threads}"), memory));
     world.same_bytes(&commands);
 }
 

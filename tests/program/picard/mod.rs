@@ -4,14 +4,14 @@
 #![allow(clippy::disallowed_methods)] // a test's own threads are not the engine's
 
 mod cases;
-use crate::support;
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cases::{PicardCase, PicardResult, PicardRun, TAGS};
-use support::TestDir;
+
+use crate::support::{self, TestDir};
 
 /// Accepted differences from Picard: case, an option of the run, and the reason. Picard's result is in the
 /// file.

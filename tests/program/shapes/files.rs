@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{CostlyInput, written};
+use crate::shapes::{CostlyInput, written};
 use crate::support::TestDir;
 
 pub const SHAPES: &[CostlyInput] = &[

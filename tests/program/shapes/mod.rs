@@ -4,9 +4,8 @@
 //! if the process exceeds `-m`. So code 0 means that a run stayed within `-m`, and code 1 that it was refused in
 //! time.
 
-mod alignments;
 mod files;
-mod headers;
+mod reads;
 
 use std::fmt::Write;
 use std::path::Path;
@@ -116,7 +115,7 @@ fn line(
 /// All inputs, or those whose name contains the text in `READMILL_SHAPES`.
 fn all() -> impl Iterator<Item = &'static CostlyInput> {
     let wanted = std::env::var("READMILL_SHAPES").unwrap_or_default();
-    let all = [headers::SHAPES, alignments::SHAPES, files::SHAPES].into_iter().flatten();
+    let all = [reads::HEADER_SHAPES, reads::READ_SHAPES, files::SHAPES].into_iter().flatten();
     all.filter(move |shape| shape.name.contains(&wanted))
 }
 

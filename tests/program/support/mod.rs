@@ -3,8 +3,8 @@
 #![allow(dead_code)] // every test uses its part
 
 pub mod ending;
-pub mod means;
 pub mod random;
+pub mod resources;
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -17,9 +17,9 @@ use std::thread::JoinHandle;
 use readmill::Plan;
 use readmill::console::Console;
 use readmill::plan::{Format, Index, Output, Resources, Steps, Tallies, Verbosity};
-use readmill_format::bgzf::Codec;
+use readmill_format::bgzf::{self, Codec};
 use readmill_format::spill_codec::SpillCodec;
-use readmill_format::{bam, bgzf, sam};
+use readmill_format::{bam, sam};
 use readmill_record::{Header, Result, edit};
 use tempfile::TempDir;
 

@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use super::series::Style;
-
 /// Which end of a text is where it is put.
 #[derive(Clone, Copy)]
 pub enum Anchor {
@@ -149,4 +147,25 @@ impl Svg {
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// How points of one kind look.
+pub struct Series {
+    /// The name in the legend.
+    pub name: String,
+    /// How they are drawn.
+    pub style: Style,
+}
+
+/// How points are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Joined by a line, with marks.
+    Line,
+    /// Joined by a line of dashes, without marks: what is compared with.
+    Dashes,
+    /// Marks alone.
+    Marks,
+    /// Marks alone, empty inside.
+    Rings,
 }

@@ -1,0 +1,314 @@
+//! Files of FASTQ that are read with the lock of the input held, their records of four lines, and padded ones (Langmead et
+//! al. 2018): spaces bring every N-th record to the end of a block, so that the same block of two files has the mates of the
+//! same pairs.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use readmill_record::{ReadBatch, ReadSpan};
+
+/// Bytes that are read at a time.
+const BUFFER: usize = 64 << 10;
+
+/// A file and a buffer.
+pub struct Source {
+    file: File,
+    buffer: Box<[u8]>,
+    /// The part of the buffer that has not been taken.
+    start: usize,
+    end: usize,
+    /// Where the file is read next.
+    offset: u64,
+    /// Starts again at the end.
+    endless: bool,
+    /// Why it could not be read; told by [`Source::check`], so that a character is no more than a byte.
+    failed: Option<io::Error>,
+}
+
+impl Source {
+    /// A file from its start; one that is endless starts again at its end.
+    pub fn new(file: File, endless: bool) -> Self {
+        Source {
+            file,
+            buffer: vec![0; BUFFER].into(),
+            start: 0,
+            end: 0,
+            offset: 0,
+            endless,
+            failed: None,
+        }
+    }
+
+    /// Reads more into the empty buffer; says whether there was more.
+    #[cold]
+    #[inline(never)]
+    fn fill(&mut self) -> bool {
+        let mut read = self.file.read_at(&mut self.buffer, self.offset);
+        if self.endless && matches!(read, Ok(0)) {
+            self.offset = 0;
+            read = self.file.read_at(&mut self.buffer, 0);
+        }
+        let read = read.unwrap_or_else(|error| {
+            self.failed = Some(error);
+            0
+        });
+        (self.start, self.end) = (0, read);
+        self.offset += read as u64;
+        read > 0
+    }
+
+    /// Gives one character after the other until one is enough, or the file has no more.
+    #[inline(always)]
+    pub fn characters(&mut self, mut enough: impl FnMut(u8) -> bool) {
+        loop {
+            let here = &self.buffer[self.start..self.end];
+            if let Some(at) = here.iter().position(|&byte| enough(byte)) {
+                self.start += at + 1;
+                return;
+            }
+            if !self.fill() {
+                return;
+            }
+        }
+    }
+
+    /// Whether whole records were read, and any.
+    pub fn check(&mut self, lines: usize, bytes: usize) -> io::Result<bool> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        if !lines.is_multiple_of(4) || (lines == 0 && bytes > 0) {
+            return Err(wrong("the file ends in the midst of a record"));
+        }
+        Ok(lines > 0)
+    }
+
+    /// Appends so many lines, character by character; says whether there were any.
+    pub fn lines(&mut self, lines: usize, text: &mut Vec<u8>) -> io::Result<bool> {
+        let (before, mut found) = (text.len(), 0);
+        self.characters(|byte| {
+            text.push(byte);
+            found += usize::from(byte == b'\n');
+            found == lines
+        });
+        self.check(found, text.len() - before)
+    }
+
+    /// Appends so many lines and the place behind each, looking for their ends with vector instructions.
+    pub fn search_lines(
+        &mut self,
+        lines: usize,
+        text: &mut Vec<u8>,
+        ends: &mut Vec<usize>,
+    ) -> io::Result<bool> {
+        let (before, mut found) = (text.len(), 0);
+        while found < lines && (self.start < self.end || self.fill()) {
+            let (here, left) = (&self.buffer[self.start..self.end], lines - found);
+            let old = ends.len();
+            ends.extend(memchr::memchr_iter(b'\n', here).take(left).map(|at| text.len() + at + 1));
+            let new = ends.len() - old;
+            let taken = match ends.last() {
+                Some(&end) if new == left => end - text.len(),
+                _ => here.len(),
+            };
+            text.extend_from_slice(&here[..taken]);
+            self.start += taken;
+            found += new;
+        }
+        self.check(found, text.len() - before)
+    }
+
+    /// Appends a block of the file, past the buffer; says whether there was one.
+    pub fn block(&mut self, bytes: usize, text: &mut Vec<u8>) -> io::Result<bool> {
+        let before = text.len();
+        text.resize(before + bytes, 0);
+        let mut read = self.file.read_at(&mut text[before..], self.offset)?;
+        if read == 0 && self.endless {
+            self.offset = 0;
+            read = self.file.read_at(&mut text[before..], 0)?;
+        }
+        text.truncate(before + read);
+        self.offset += read as u64;
+        Ok(read > 0)
+    }
+}
+
+/// Finds the next end of a line from a place on; the place behind it.
+type Search = fn(&[u8], usize) -> Option<usize>;
+
+/// Reads a record character by character, and parses it on the way. Its lines are appended to the text.
+pub fn read_record(file: &mut Source, text: &mut Vec<u8>) -> io::Result<Option<ReadSpan>> {
+    let (start, mut ends, mut lines, mut odd) = (text.len(), [0; 4], 0, false);
+    file.characters(|byte| {
+        text.push(byte);
+        if byte == b'\n' {
+            ends[lines] = text.len();
+            lines += 1;
+        } else {
+            odd |= lines == 1 && !byte.is_ascii_alphabetic();
+        }
+        lines == 4
+    });
+    if odd {
+        return Err(wrong("not a base"));
+    }
+    if !file.check(lines, text.len() - start)? {
+        return Ok(None);
+    }
+    span(text, start, ends).map(Some)
+}
+
+/// The next end of a line, character by character.
+pub fn by_character(text: &[u8], from: usize) -> Option<usize> {
+    let line = text.get(from..)?;
+    let mut at = 0;
+    while *line.get(at)? != b'\n' {
+        at += 1;
+    }
+    Some(from + at + 1)
+}
+
+/// The next end of a line, with vector instructions.
+pub fn with_memchr(text: &[u8], from: usize) -> Option<usize> {
+    memchr::memchr(b'\n', text.get(from..)?).map(|at| from + at + 1)
+}
+
+/// Parses the records of both files, those of the second from `second` on. Spaces behind a file's records are padding.
+pub fn pairs(text: &[u8], second: usize, search: Search, reads: &mut ReadBatch) -> io::Result<()> {
+    let (one, two) = (text.get(..second).unwrap_or(text), text);
+    let (mut first, mut mate) = (0, second);
+    let ended = |text: &[u8], at: usize| text.get(at).is_none_or(|&byte| byte == b' ');
+    while !ended(one, first) && !ended(two, mate) {
+        for (text, at) in [(one, &mut first), (two, &mut mate)] {
+            let mut ends = [*at; 4];
+            for i in 0..4 {
+                let from = if i == 0 { *at } else { ends[i - 1] };
+                ends[i] = search(text, from).ok_or_else(|| wrong("a record has no end"))?;
+            }
+            reads.push_span(span(text, *at, ends)?);
+            *at = ends[3];
+        }
+    }
+    if ended(one, first) && ended(two, mate) {
+        return Ok(());
+    }
+    Err(wrong("one file has more records than the other"))
+}
+
+/// Parses records whose lines end where is said, those of the second file behind those of the first.
+pub fn between(text: &[u8], ends: &[usize], reads: &mut ReadBatch) -> io::Result<()> {
+    if !ends.len().is_multiple_of(8) {
+        return Err(wrong("one file has more records than the other"));
+    }
+    let middle = ends.len() / 2;
+    for line in (0..middle).step_by(4) {
+        for line in [line, line + middle] {
+            let start = if line == 0 { 0 } else { ends[line - 1] };
+            reads.push_span(span(
+                text,
+                start,
+                [ends[line], ends[line + 1], ends[line + 2], ends[line + 3]],
+            )?);
+        }
+    }
+    Ok(())
+}
+
+/// The record from `start`, whose lines end at `ends`; the name reaches to the first blank.
+fn span(text: &[u8], start: usize, ends: [usize; 4]) -> io::Result<ReadSpan> {
+    let [name_end, bases_end, plus_end, end] = ends;
+    let (len, qualities) = (bases_end - name_end - 1, end - plus_end - 1);
+    if text[start] != b'@' || text[bases_end] != b'+' || len != qualities {
+        return Err(wrong("not a FASTQ record of four lines"));
+    }
+    let line = &text[start + 1..name_end - 1];
+    let name = line.iter().position(|byte| byte.is_ascii_whitespace()).unwrap_or(line.len());
+    let comment = (name + 1).min(line.len());
+    Ok(ReadSpan {
+        name: start as u32 + 1,
+        name_len: name as u32,
+        comment: (start + 1 + comment) as u32,
+        comment_len: (line.len() - comment) as u32,
+        bases: name_end as u32,
+        len: len as u32,
+        qualities: plus_end as u32,
+    })
+}
+
+/// Bytes of a block, as in the paper.
+pub const BLOCK_BYTES: usize = 12_288;
+
+/// How files are padded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Padding {
+    /// Records in each block but the last.
+    pub records: usize,
+}
+
+impl Padding {
+    /// The padding with which as many records as possible are in a block of any of the files.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or has a record that is longer than a block.
+    pub fn fit(files: [&Path; 2]) -> io::Result<Self> {
+        let mut longest = 1;
+        for file in files {
+            each_record(file, |record| {
+                longest = longest.max(record.len());
+                Ok(())
+            })?;
+        }
+        // As many as fit whatever they are: records of one run are nearly of one length.
+        match BLOCK_BYTES / longest {
+            0 => Err(wrong("a record is longer than a block")),
+            records => Ok(Padding { records }),
+        }
+    }
+
+    /// Writes a padded copy of a file.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written, or so many records do not fit into a block.
+    pub fn pad(self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut out = BufWriter::new(File::create(to)?);
+        let (mut block, mut records) = (Vec::with_capacity(BLOCK_BYTES), 0);
+        let mut end = |block: &mut Vec<u8>| {
+            if block.len() > BLOCK_BYTES {
+                return Err(wrong("the records of a block do not fit into it"));
+            }
+            block.resize(BLOCK_BYTES, b' ');
+            out.write_all(block)?;
+            block.clear();
+            Ok(())
+        };
+        each_record(from, |record| {
+            block.extend_from_slice(record);
+            records += 1;
+            if records % self.records == 0 { end(&mut block) } else { Ok(()) }
+        })?;
+        if !block.is_empty() {
+            end(&mut block)?;
+        }
+        out.flush()
+    }
+}
+
+/// Calls with each record of four lines.
+fn each_record(file: &Path, mut with: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let (mut lines, mut record, mut count) = (BufReader::new(File::open(file)?), Vec::new(), 0);
+    while lines.read_until(b'\n', &mut record)? > 0 {
+        count += 1;
+        if count % 4 == 0 {
+            with(&record)?;
+            record.clear();
+        }
+    }
+    Ok(())
+}
+
+/// The file is not what it should be.
+fn wrong(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

@@ -1,0 +1,182 @@
+//! Ways of reading pairs from two FASTQ files that threads share, as in Langmead et al. 2018, section 2.
+//!
+//! Each way has two parts: [`Way::take`], for which a thread must hold the lock of the input, and [`Way::parse`], for which it
+//! need not. What they do to a byte differs, what comes out does not: pairs of reads, each pair once.
+//! These are emulations of what programs do, not the programs.
+
+mod fastq;
+
+use std::io;
+
+use readmill_record::ReadBatch;
+
+pub use fastq::{BLOCK_BYTES, Padding, Source};
+
+/// How pairs are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// O: a pair is read and parsed with the lock held.
+    Original,
+    /// D: the lines of a pair are read, character by character, with the lock held, and parsed afterwards.
+    Deferred,
+    /// B: as deferred, so many pairs at a time.
+    Batches(usize),
+    /// As batches, but ends of lines are looked for with vector instructions, and remembered; paraseq does so.
+    Searched(usize),
+    /// L: a block of each file is read with the lock held, unseen. The files are padded: each block has so many records.
+    Blocks(usize),
+}
+
+/// The text that a thread took with the lock held, and the reads that it parsed afterwards. Kept from batch to batch for its memory.
+#[derive(Default)]
+pub struct Batch {
+    /// The reads, the two of a pair one after the other.
+    pub reads: ReadBatch,
+    /// Ends of lines in the text, where they are known; those of the second file follow those of the first.
+    ends: Vec<usize>,
+    /// Where the text of the second file starts.
+    second: usize,
+}
+
+impl Way {
+    /// Its name in the tables.
+    pub fn name(self) -> String {
+        match self {
+            Way::Original => "O".into(),
+            Way::Deferred => "D".into(),
+            Way::Batches(pairs) => format!("B, {pairs} pairs"),
+            Way::Searched(pairs) => format!("B with memchr, {pairs} pairs"),
+            Way::Blocks(_) => "L, padded".into(),
+        }
+    }
+
+    /// Pairs that are taken at a time.
+    pub fn pairs(self) -> usize {
+        match self {
+            Way::Original | Way::Deferred => 1,
+            Way::Batches(pairs) | Way::Searched(pairs) | Way::Blocks(pairs) => pairs,
+        }
+    }
+
+    /// Takes the next pairs of both files; says whether there were any.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or ends in the midst of a record.
+    pub fn take(self, files: &mut [Source; 2], batch: &mut Batch) -> io::Result<bool> {
+        batch.reads.reset(2, 0);
+        batch.ends.clear();
+        let mut text = std::mem::take(batch.reads.text_mut());
+        let mut any = false;
+        if self == Way::Original {
+            for file in files {
+                if let Some(span) = fastq::read_record(file, &mut text)? {
+                    batch.reads.push_span(span);
+                    any = true;
+                }
+            }
+        } else {
+            for (number, file) in files.iter_mut().enumerate() {
+                if number == 1 {
+                    batch.second = text.len();
+                }
+                any |= match self {
+                    Way::Searched(pairs) => file.search_lines(4 * pairs, &mut text, &mut batch.ends)?,
+                    Way::Blocks(_) => file.block(BLOCK_BYTES, &mut text)?,
+                    _ => file.lines(4 * self.pairs(), &mut text)?,
+                };
+            }
+        }
+        *batch.reads.text_mut() = text;
+        Ok(any)
+    }
+
+    /// Makes reads of what was taken.
+    ///
+    /// # Errors
+    /// If it is not FASTQ of four lines a record, or one file has more records than the other.
+    pub fn parse(self, batch: &mut Batch) -> io::Result<()> {
+        let text = std::mem::take(batch.reads.text_mut());
+        let done = match self {
+            Way::Original => Ok(()), // all is done
+            Way::Searched(_) => fastq::between(&text, &batch.ends, &mut batch.reads),
+            Way::Blocks(_) => fastq::pairs(&text, batch.second, fastq::with_memchr, &mut batch.reads),
+            _ => fastq::pairs(&text, batch.second, fastq::by_character, &mut batch.reads),
+        };
+        *batch.reads.text_mut() = text;
+        done
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::fs::File;
+    use std::path::Path;
+
+    /// Names, bases and qualities of all pairs of a batch.
+    pub fn pairs(reads: &ReadBatch) -> Vec<String> {
+        let shown = |i: usize| format!("{:?}", reads.read(i));
+        (0..reads.len()).step_by(2).map(|i| shown(i) + &shown(i + 1)).collect()
+    }
+
+    fn all(way: Way, paths: [&Path; 2]) -> BTreeSet<String> {
+        let mut files = paths.map(|path| Source::new(File::open(path).unwrap(), false));
+        let (mut batch, mut found) = (Batch::default(), BTreeSet::new());
+        while way.take(&mut files, &mut batch).unwrap() {
+            way.parse(&mut batch).unwrap();
+            for pair in pairs(&batch.reads) {
+                assert!(found.insert(pair), "a pair comes twice");
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn all_ways_give_the_same_pairs() {
+        let directory = tempfile::tempdir().unwrap();
+        let [one, two, padded_one, padded_two] =
+            ["1.fastq", "2.fastq", "1.padded.fastq", "2.padded.fastq"]
+                .map(|name| directory.path().join(name));
+        let text = |file: usize| -> String {
+            let record = |i: usize| {
+                let bases = "ACGT".repeat(1 + (i * (file + 3)) % 40);
+                format!("@r{i} {file}:N\n{bases}\n+\n{}\n", "I".repeat(bases.len()))
+            };
+            (0..3000).map(record).collect()
+        };
+        std::fs::write(&one, text(1)).unwrap();
+        std::fs::write(&two, text(2)).unwrap();
+        let padding = Padding::fit([&one, &two]).unwrap();
+        for (file, padded) in [(&one, &padded_one), (&two, &padded_two)] {
+            padding.pad(file, padded).unwrap();
+        }
+        let expected = all(Way::Original, [&one, &two]);
+        assert_eq!(expected.len(), 3000);
+        for way in [Way::Deferred, Way::Batches(32), Way::Searched(7), Way::Searched(1024)] {
+            assert!(all(way, [&one, &two]) == expected, "{way:?}");
+        }
+        assert!(all(Way::Blocks(padding.records), [&padded_one, &padded_two]) == expected);
+        assert_eq!(std::fs::metadata(&padded_one).unwrap().len() % BLOCK_BYTES as u64, 0);
+    }
+
+    #[test]
+    fn files_of_different_length_and_torn_records_are_errors() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.fastq");
+        for text in ["@a\nA\n+\nI\n@b\nC", "@a\nA\n+\nII\n", "a\nA\n+\nI\n"] {
+            std::fs::write(&path, text).unwrap();
+            for way in [Way::Original, Way::Deferred, Way::Batches(2), Way::Searched(2)] {
+                let mut files = [0, 1].map(|_| Source::new(File::open(&path).unwrap(), false));
+                let mut batch = Batch::default();
+                let mut go = || -> io::Result<()> {
+                    while way.take(&mut files, &mut batch)? {
+                        way.parse(&mut batch)?;
+                    }
+                    Ok(())
+                };
+                assert!(go().is_err(), "{way:?} takes {text:?}");
+            }
+        }
+    }
+}

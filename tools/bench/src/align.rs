@@ -1,0 +1,214 @@
+//! From FASTQ to reads that are aligned, sorted, marked and indexed: what one process takes beside the least that it
+//! could, which is the aligner's kernel alone and the codec of the output, and beside chains of an aligner and
+//! samtools.
+//!
+//! Everyone gets the same reads, the same `-K` and the same read group, and as many threads for each program as the
+//! others have in all. Indexes are made before, by readmill for bwa-mem2 as well.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use crate::contender::{Call, Contender, Measurement, Program};
+use crate::duplicates::samtools_marks;
+use crate::floor;
+use crate::options::{Options, Peer};
+use crate::sorters::Sorting;
+use crate::table::{self, TableRow};
+use crate::work::Work;
+
+/// Options of `bench align`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    options: Options,
+    /// Bases of the reads that decide together how long inserts are
+    #[arg(short = 'K', long, value_name = "N", default_value_t = 10_000_000)]
+    cohort_bases: u64,
+    /// Have the FASTQ files compressed, as BGZF
+    #[arg(long)]
+    bgzf: bool,
+    /// Have the bare kernel run with the C library's allocator as readmill sets it, too
+    #[arg(long)]
+    settled: bool,
+}
+
+/// The ID of the read group, and its line.
+const GROUP: (&str, &str) = ("bench", r"@RG\tID:bench\tSM:sample1\tLB:lib1\tPL:ILLUMINA");
+
+const KERNEL: &str = "bare kernel";
+const INFLATING: &str = "codec floor with inflating";
+
+/// One job for all.
+struct Aligning<'a> {
+    work: &'a Work,
+    reference: PathBuf,
+    reads: [PathBuf; 2],
+    cohort_bases: u64,
+}
+
+/// Measures, and prints the table and what it costs above the floor.
+pub fn run(args: Args) -> Result<()> {
+    if args.options.data.is_some() {
+        bail!("reads are simulated here: --data has no FASTQ");
+    }
+    let mut work = Work::without_data(args.options.clone())?;
+    let made = work.simulated("fastq", "--fastq --profile middle --level 1")?;
+    let ends = if args.bgzf { ["r1.fastq.gz", "r2.fastq.gz"] } else { ["r1.fastq", "r2.fastq"] };
+    let (reference, reads) = (made.join("reference.fa"), ends.map(|name| made.join(name)));
+    work.data = reads[0].clone();
+    work.about = Some(format!(
+        "{} and {} of {} simulated pairs on a genome of 8 Mb (`./dev bench data --fastq --profile middle`); -K {}",
+        ends[0], ends[1], args.options.pairs, args.cohort_bases,
+    ));
+    let job = Aligning { work: &work, reference, reads, cohort_bases: args.cohort_bases };
+    job.prepare(args.bgzf)?;
+    let contenders = job.contenders(&args)?;
+    let rows = table::rounds(&work, &contenders, |row, output| {
+        let is_text = output.extension().is_some_and(|end| end == "records");
+        row.holds =
+            if is_text { std::fs::read_to_string(output)?.trim().into() } else { work.tally(output)? };
+        Ok(())
+    })?;
+    show(&work, &contenders, rows);
+    Ok(())
+}
+
+impl Aligning<'_> {
+    /// Compresses the reads, and makes the index, where that is not done yet.
+    fn prepare(&self, bgzf: bool) -> Result<()> {
+        let (work, [first, last]) = (self.work, &self.reads);
+        if bgzf && !last.exists() {
+            let bam = first.with_file_name("reads.bam");
+            let call = Call::new(&work.readmill).arg("fastq").arg(bam).words("-n --grouped -1");
+            work.do_once(call.arg(first).arg("-2").arg(last))?;
+        }
+        if !self.reference.with_extension("fa.bwt.2bit.64").exists() {
+            let call = Call::new(&work.readmill).words("index --unpacked").arg(&self.reference);
+            work.do_once(call)?;
+        }
+        Ok(())
+    }
+
+    /// The index of bwa, which is another one.
+    fn index_for_bwa(&self, program: &Program) -> Result<PathBuf> {
+        let prefix = self.reference.with_file_name("bwa");
+        if !prefix.with_extension("sa").exists() {
+            let call = Call::new(program).words("index -p").arg(&prefix).arg(&self.reference);
+            self.work.do_once(call)?;
+        }
+        Ok(prefix)
+    }
+
+    fn contenders(&self, args: &Args) -> Result<Vec<Contender>> {
+        let (work, fused) = (self.work, self.readmill());
+        let (output, _) = floor::keep(work, &fused)?;
+        let none = PathBuf::from("-");
+        let mut contenders =
+            vec![fused, self.kernel(KERNEL, ""), floor::of(work, floor::NAME, &none, &output)];
+        if args.bgzf {
+            let mut inflating = floor::of(work, INFLATING, &self.reads[0], &output);
+            inflating.stages[0][0] = inflating.stages[0][0].clone().arg("--and").arg(&self.reads[1]);
+            contenders.push(inflating);
+        }
+        if args.settled {
+            contenders.push(self.kernel("bare kernel, readmill's allocator", "--settled"));
+        }
+        let [mem2, bwa, mini] = [Peer::BwaMem2, Peer::Bwa, Peer::Minibwa].map(|peer| work.peer(peer));
+        if mem2.is_none() && bwa.is_none() && mini.is_none() {
+            return Ok(contenders);
+        }
+        let samtools = work.peer(Peer::Samtools).context("samtools sorts and marks for aligners")?;
+        contenders.extend(mem2.map(|it| self.chain(&it, "mem", &samtools, self.reference.clone())));
+        if let Some(program) = bwa {
+            let mut chain = self.chain(&program, "mem", &samtools, self.index_for_bwa(&program)?);
+            chain.runs = work.options.picard_runs;
+            contenders.push(chain);
+        }
+        if let Some(program) = mini {
+            let index = Call::new(&work.readmill).words("index --kernel minibwa").arg(&self.reference);
+            work.do_once(index)?;
+            contenders.push(self.fused("readmill, minibwa", "--kernel minibwa", "readmill.minibwa.bam"));
+            contenders.push(self.chain(&program, "map", &samtools, self.reference.clone()));
+        }
+        Ok(contenders)
+    }
+
+    /// readmill does all at once.
+    fn readmill(&self) -> Contender {
+        self.fused("readmill", "", "readmill.bam")
+    }
+
+    fn fused(&self, name: &str, words: &str, output: &str) -> Contender {
+        let (work, [first, last]) = (self.work, &self.reads);
+        let output = work.file(output);
+        let call = Call::new(&work.readmill).arg("align").arg(&self.reference).arg(first).arg(last);
+        let call = call.words(words).words(&format!("-K {} -R", self.cohort_bases)).arg(GROUP.1);
+        let call = call.words("--sort coordinate --mark-duplicates -o").arg(&output);
+        let call = Sorting::of(work).with_resources(call);
+        Contender::new(name, work.options.runs, output, vec![vec![call]])
+    }
+
+    /// The kernel of readmill alone.
+    fn kernel(&self, name: &str, words: &str) -> Contender {
+        let (work, [first, last]) = (self.work, &self.reads);
+        let (output, Options { threads, runs, .. }) = (work.file("kernel.records"), &work.options);
+        let call = work.own_call("kernel-once").arg(&self.reference).arg(first).arg(last);
+        let call = call.arg(&output).words(&format!("{threads} {} --group", self.cohort_bases));
+        Contender::own_clock(name, *runs, output, call.arg(GROUP.0).words(words))
+    }
+
+    /// An aligner, and samtools in the pipe behind it: mates, sort, marks, index.
+    fn chain(&self, aligner: &Program, task: &str, samtools: &Program, index: PathBuf) -> Contender {
+        let (work, [first, last]) = (self.work, &self.reads);
+        let (output, Options { threads, runs, .. }) = (work.file("chain.bam"), &work.options);
+        let mem = format!("{task} -t {threads} -K {} -R", self.cohort_bases);
+        let [sort, marks] = samtools_marks(&Sorting::of(work), samtools, &output);
+        let pipe = vec![
+            Call::new(aligner).words(&mem).arg(GROUP.1).arg(index).arg(first).arg(last),
+            Call::new(samtools).words(&format!("fixmate -@ {threads} -m -u - -")),
+            sort,
+            marks.arg("--write-index"),
+        ];
+        let name = format!("{}, {} fixmate, sort, markdup", aligner.title(), samtools.title());
+        Contender::new(&name, *runs, output, vec![pipe])
+    }
+}
+
+/// Prints the table, in which the kernel and the codec together are the floor, and ratios round by round.
+fn show(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) {
+    let find = |rows: &[TableRow], name: &str| rows.iter().position(|row| row.name == name);
+    let mut floors = Vec::new();
+    for codec in [floor::NAME, INFLATING] {
+        if let (Some(kernel), Some(codec)) = (find(&rows, KERNEL), find(&rows, codec)) {
+            let name = format!("{KERNEL} and {}", rows[codec].name);
+            floors.push(name.clone());
+            rows.push(TableRow::together(&name, &[&rows[kernel], &rows[codec]]));
+        }
+    }
+    let Options { level, limit, .. } = work.options;
+    let memory = limit.map_or("default memory".into(), |memory| format!("{memory} MiB"));
+    let title = format!("FASTQ to aligned, sorted, marked reads (level {level}, {memory})");
+    table::print(&title, work, &rows, &floors[0]);
+    let (own, others) = (&rows[0], &rows[1..]);
+    println!("\nRound by round, median (least–most):\n");
+    for row in others {
+        let (cpu, wall) =
+            (|s: &Measurement| s.cpu.as_secs_f64(), |s: &Measurement| s.wall.as_secs_f64());
+        if floors.contains(&row.name) {
+            let (cpu, wall) = (own.ratio(row, cpu), own.ratio(row, wall));
+            println!(
+                "- readmill takes {cpu} × the CPU time and {wall} × the wall time of the {}.",
+                row.name
+            );
+        } else if row.samples.iter().all(|sample| sample.peak > 0) {
+            let peak = row.ratio(own, |sample| sample.peak as f64);
+            let (cpu, wall) = (row.ratio(own, cpu), row.ratio(own, wall));
+            println!(
+                "- {} takes {cpu} × the CPU time, {wall} × the wall time and {peak} × the memory of readmill.",
+                row.name
+            );
+        }
+    }
+    table::print_commands(contenders);
+}

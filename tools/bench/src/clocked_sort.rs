@@ -1,0 +1,379 @@
+//! One sort on one thread, with a clock around each call that readmill makes serially.
+//!
+//! These are the calls of the passes in `src/pipeline`, on the same types, with the same sizes: a claim, what is done to
+//! it in parallel, its link, and so on, ticket by ticket. Left out is what the runner and the progress display do
+//! between them, which is done once for a ticket, not for a record; and that runs on disk are merged before the
+//! end where there are very many.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Error, Result};
+use readmill::limit;
+use readmill::memory::Memory;
+use readmill::plan::{Output, Plan, Steps};
+use readmill_format::bam::Encoder;
+use readmill_format::bam::index::{IndexBuilder, Scheme};
+use readmill_format::bgzf::{Chunk, Codec};
+use readmill_format::chain::{ChunkLinker, Linked, Opened};
+use readmill_format::spill::Spill;
+use readmill_format::spill_codec::SpillCodec;
+use readmill_input::{MAX_CLAIM, Opener, Source};
+use readmill_record::{Arena, Batch, Charge, Header, Ledger, Limit, RecordRef};
+use readmill_sort as sort;
+use readmill_sort::{
+    Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Ordered, Partition, Run, RunSort, Sources,
+    SpilledRun,
+};
+
+use crate::options::Order;
+use crate::{machine, records};
+
+/// Options of `bench serial-once`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The input
+    input: PathBuf,
+    /// The output, left without its end
+    to: PathBuf,
+    /// Compression level
+    level: u8,
+    /// Order of the output
+    order: Order,
+    /// MiB of memory that readmill would be given; its default if not given
+    memory: Option<u64>,
+    /// Threads that readmill would be given, which take some of it
+    #[arg(short = '@', long, default_value_t = 2)]
+    threads: usize,
+}
+
+impl Args {
+    /// How readmill would divide its memory.
+    fn divide(&self) -> Result<Memory> {
+        let memory = self.memory.map_or_else(limit::default_limit, |mib| mib << 20);
+        Ok(Memory::divide(&plan(memory, self.threads, self.level))?)
+    }
+}
+
+/// A sort, as far as its memory goes.
+fn plan(memory: u64, threads: usize, level: u8) -> Plan {
+    let mut plan = Plan { command: "sort", ..Plan::new(Vec::<PathBuf>::new(), "") };
+    plan.steps = Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() };
+    plan.output = plan.output.map(|output| Output { level: Some(level), ..output });
+    (plan.resources.threads, plan.resources.memory) = (threads, memory);
+    plan
+}
+
+/// The sort under way.
+struct ClockedSort {
+    header: Header,
+    order: Order,
+    sort: RunSort,
+    spill: Arc<Spill>,
+    memory: Memory,
+    charge: Charge,
+    arena: Arena,
+    run: Run,
+    runs: Vec<SpilledRun>,
+}
+
+/// Sorts once and prints records, and the phases of reading, of writing runs and of merging.
+pub fn run(args: &Args) -> Result<()> {
+    let source = records::open(&args.input)?;
+    let header = source.header().clone();
+    let directory = args.to.parent().unwrap_or(&args.to);
+    let mut drive = ClockedSort::new(args.divide()?, args.order, header, directory)?;
+    let (records, reading, spilling) = drive.read(source)?;
+    let file = File::create(&args.to).with_context(|| format!("cannot write {}", args.to.display()))?;
+    let merging = drive.merge(file, args.level)?;
+    println!("{records}\n{reading}\n{spilling}\n{merging}");
+    Ok(())
+}
+
+fn cpu() -> Result<std::time::Duration> {
+    Ok(machine::own_usage()?.cpu)
+}
+
+impl ClockedSort {
+    fn new(memory: Memory, order: Order, header: Header, directory: &Path) -> Result<Self> {
+        let keys = sort::Order::parse(order.name()).map_err(anyhow::Error::msg)?;
+        Ok(ClockedSort {
+            sort: RunSort::new(Keyer::new(keys, &header)),
+            order,
+            spill: Arc::new(Spill::new(&[directory.to_path_buf()])),
+            charge: Ledger::unlimited().empty("reads that wait"),
+            arena: Arena::empty(),
+            run: Run::new(memory.sizes.list),
+            runs: Vec::new(),
+            memory,
+            header,
+        })
+    }
+
+    fn framing(&self) -> Framing {
+        Framing { size: self.memory.sizes.frame, codec: SpillCodec::default() }
+    }
+
+    /// An arena with room for all that is reserved, and for one piece more than that.
+    fn new_arena(&self) -> Result<Arena> {
+        Ok(Arena::new(self.memory.room as usize + 4 * MAX_CLAIM)?)
+    }
+
+    /// Reads everything; returns the number of records, and the phases of reading and of writing runs.
+    fn read(&mut self, mut source: Source) -> Result<(u64, Phases, Phases)> {
+        let (mut reading, mut spilling, before) = (Phases::default(), Phases::default(), cpu()?);
+        let (mut link, mut opener) =
+            (ChunkLinker::new(Limit::of(1 << 30)), Opener::new(&self.header, None));
+        let (mut chunk, mut batch) = (Chunk::default(), Batch::default());
+        let mut entries = Vec::new();
+        self.arena = self.new_arena()?;
+        loop {
+            if self.is_nearly_full() {
+                self.write_run(&mut spilling)?;
+            }
+            let claim = timed(&mut reading.claim, || {
+                let claim = source.claim(std::mem::take(&mut chunk))?;
+                let bound = claim.as_ref().map_or(0, |claim| claim.bound() as u64);
+                anyhow::Ok((claim, self.charge.ledger().charge("reads that wait", bound)?))
+            });
+            let (claim, mut bound) = claim?;
+            let ended = claim.is_none();
+            let opened = match claim {
+                Some(claim) => {
+                    let mut opened = Opened::reuse(std::mem::take(&mut batch));
+                    chunk = opener.open(claim, &mut opened)?;
+                    Some(opened)
+                }
+                None => None,
+            };
+            let linked = timed(&mut reading.link, || {
+                let linked = match opened {
+                    Some(opened) => link.link(opened),
+                    None => link.finish(std::mem::take(&mut batch)),
+                };
+                let first = linked.batch.records().next();
+                first.into_iter().for_each(|(_, read)| self.sort.keyer().set_anchor(read.qname()));
+                linked
+            });
+            let Linked { batch: mut records, first, number, fault } = linked;
+            records.check(number, self.header.n_ref())?;
+            fault.map_or(Ok(()), Err)?;
+            records.stamp(first);
+            entries.clear();
+            self.sort.accept(&self.arena, &records, &mut entries)?;
+            let needs = records.record_bytes() + (sort::run::OVERHEAD * records.len()) as u64;
+            timed(&mut reading.commit, || {
+                self.run.push(&entries);
+                let reads = self.charge.bytes() + needs;
+                bound.move_to(&mut self.charge, reads);
+            });
+            reading.tickets += 1;
+            batch = records;
+            if ended {
+                break;
+            }
+        }
+        reading.cpu = cpu()? - before - spilling.cpu;
+        Ok((link.records(), reading, spilling))
+    }
+
+    /// Whether a run is to be written before reading on: readmill leaves room for what is under way.
+    fn is_nearly_full(&self) -> bool {
+        let (room, in_flight) = (self.memory.room, self.memory.crew.in_flight as u64);
+        let pieces = 2 * MAX_CLAIM as u64 * in_flight; // with what their records cost beside themselves
+        self.charge.bytes() >= room - pieces.max(room / 8).min(room / 2)
+    }
+
+    /// All that is in memory, its lists sorted, to be merged with `runs`.
+    fn sources(&mut self, runs: Vec<SpilledRun>) -> Sources {
+        let arena = std::mem::replace(&mut self.arena, Arena::empty());
+        let sealed = Arc::new(arena.seal());
+        let (keyer, mut scratch) = (Arc::clone(self.sort.keyer()), Vec::new());
+        let unsorted = self.run.take().into_iter();
+        let lists =
+            unsorted.map(|list| List::sort(list, sealed.bytes(), &keyer, &mut scratch)).collect();
+        let (spill, charges) = (Arc::clone(&self.spill), Vec::new());
+        Sources { spill, keyer, runs, lists, sealed, charges }
+    }
+
+    /// Writes what is in memory as one run.
+    fn write_run(&mut self, phases: &mut Phases) -> Result<()> {
+        let before = cpu()?;
+        let mut merge = Merge::new(Arc::new(self.sources(Vec::new())));
+        let index = self.charge.ledger().empty("indexes of runs on disk");
+        let mut run = SpilledRun::new(self.spill.begin(self.runs.len())?, self.framing(), index);
+        let (mut writer, mut frames) = (FrameWriter::new(self.framing()), Frames::default());
+        while let Some(range) = timed(&mut phases.claim, || merge.next_range()) {
+            self.pack(range.order()?, &mut writer, &mut frames)?;
+            timed(&mut phases.commit, || run.append(&self.spill, &mut frames))?;
+            phases.tickets += 1;
+        }
+        self.runs.push(run.complete());
+        self.charge.resize(0);
+        self.arena = self.new_arena()?;
+        phases.cpu += cpu()? - before;
+        Ok(())
+    }
+
+    fn pack(&self, range: Ordered, writer: &mut FrameWriter, frames: &mut Frames) -> Result<()> {
+        let mut rest = Vec::new();
+        Partition::from(range).gather(|stamp, raw| {
+            let record = RecordRef::new(raw);
+            let key = self.sort.keyer().key(record)?;
+            rest.clear();
+            if !key.is_decided() {
+                self.sort.keyer().tail(record, &mut rest);
+            }
+            writer.push(key, &rest, stamp, raw, frames);
+            Ok(())
+        })?;
+        writer.close(frames);
+        Ok(())
+    }
+
+    /// Merges everything into `file`.
+    fn merge(mut self, mut file: File, level: u8) -> Result<Phases> {
+        let (mut phases, before) = (Phases::default(), cpu()?);
+        let runs = std::mem::take(&mut self.runs);
+        let mut merge = Merge::new(Arc::new(self.sources(runs)));
+        let scheme = (self.order == Order::Coordinate).then(|| Scheme::for_header(&self.header));
+        let mut index = scheme.map(|scheme| IndexBuilder::new(scheme, &self.header));
+        let mut encoder = Encoder::new(Codec::default(), level, scheme);
+        let (mut cutter, mut offset, mut ended) = (Cutter::default(), 0, false);
+        let (mut batch, mut bytes) = (Batch::default(), Vec::new());
+        while !ended {
+            let range = timed(&mut phases.claim, || merge.next_range());
+            ended = range.is_none();
+            let ordered = range.map(sort::Range::order).transpose()?;
+            let partitions = timed(&mut phases.link, || match ordered {
+                Some(ordered) => cutter.cut(ordered),
+                None => Vec::from_iter(cutter.finish()),
+            });
+            for partition in partitions {
+                partition.gather_into(&mut batch)?;
+                bytes.clear();
+                let fragment = encoder.partition(&batch, &mut bytes);
+                file.write_all(&bytes)?;
+                timed(&mut phases.commit, || {
+                    if let (Some(index), Some(fragment)) = (&mut index, fragment) {
+                        index.absorb(fragment, offset);
+                    }
+                    offset += bytes.len() as u64;
+                });
+            }
+            phases.tickets += 1;
+        }
+        phases.cpu = cpu()? - before;
+        Ok(phases)
+    }
+}
+
+/// Times of one pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Phases {
+    /// Number of tickets.
+    pub tickets: u64,
+    /// Time in the claims.
+    pub claim: Duration,
+    /// Time in the links.
+    pub link: Duration,
+    /// Time in the commits.
+    pub commit: Duration,
+    /// CPU time of everything, the parallel phases included.
+    pub cpu: Duration,
+}
+
+impl Phases {
+    /// All serial phases.
+    pub fn serial(&self) -> Duration {
+        self.claim + self.link + self.commit
+    }
+
+    /// The sum of two passes whose tickets are claimed, linked and committed by the same code.
+    pub fn with(self, other: Phases) -> Phases {
+        Phases {
+            tickets: self.tickets + other.tickets,
+            claim: self.claim + other.claim,
+            link: self.link + other.link,
+            commit: self.commit + other.commit,
+            cpu: self.cpu + other.cpu,
+        }
+    }
+}
+
+/// Does something and adds the time it takes.
+fn timed<T>(time: &mut Duration, todo: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let done = todo();
+    *time += started.elapsed();
+    done
+}
+
+/// Tickets, then nanoseconds.
+impl fmt::Display for Phases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [claim, link, commit, cpu] =
+            [self.claim, self.link, self.commit, self.cpu].map(|time| time.as_nanos());
+        write!(f, "{} {claim} {link} {commit} {cpu}", self.tickets)
+    }
+}
+
+impl FromStr for Phases {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let numbers: Option<Vec<u64>> = text.split(' ').map(|word| word.parse().ok()).collect();
+        match numbers.as_deref() {
+            Some(&[tickets, claim, link, commit, cpu]) => {
+                let [claim, link, commit, cpu] = [claim, link, commit, cpu].map(Duration::from_nanos);
+                Ok(Phases { tickets, claim, link, commit, cpu })
+            }
+            _ => None.with_context(|| format!("no phases: {text:?}")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_phases_are_seen_with_and_without_a_spill() {
+        let directory = tempfile::tempdir().unwrap();
+        let (input, to) = (directory.path().join("in.bam"), directory.path().join("out.bam"));
+        let profile = readmill_simulate::Profile::small().with_pairs(100_000);
+        let crew = readmill_engine::Crew { threads: 1, in_flight: 1 };
+        let sample = readmill_simulate::Sample::new(profile);
+        readmill::sample::write_bam(&sample, &input, 1, crew).unwrap();
+        let mut sizes = Vec::new();
+        for mib in [1024, 64] {
+            let source = records::open(&input).unwrap();
+            let (header, memory) = (source.header().clone(), Memory::divide(&plan(mib << 20, 2, 1)));
+            let drive = ClockedSort::new(memory.unwrap(), Order::Natural, header, directory.path());
+            let mut drive = drive.unwrap();
+            let (records, reading, spilling) = drive.read(source).unwrap();
+            assert!(records >= 200_000 && reading.cpu > reading.claim && !reading.serial().is_zero());
+            assert_eq!(drive.runs.is_empty(), mib == 1024);
+            assert_eq!(spilling.tickets == 0, mib == 1024);
+            let merging = drive.merge(File::create(&to).unwrap(), 1).unwrap();
+            assert!(merging.tickets > 9 && merging.cpu > merging.serial());
+            sizes.push(std::fs::metadata(&to).unwrap().len());
+        }
+        assert_eq!(sizes[0], sizes[1]);
+    }
+
+    #[test]
+    fn phases_are_read_as_they_are_written() {
+        let mut phases: Phases = "3 70 5 6 1000".parse().unwrap();
+        assert_eq!(phases.serial(), Duration::from_nanos(81));
+        assert_eq!(phases.to_string().parse::<Phases>().unwrap(), phases);
+        timed(&mut phases.link, || std::thread::sleep(Duration::from_millis(2)));
+        assert!(phases.link > Duration::from_millis(1));
+        assert!("3 70 5 6".parse::<Phases>().is_err() && "a b c d e".parse::<Phases>().is_err());
+    }
+}

@@ -1,0 +1,305 @@
+//! Every codec and level on the blocks of BAM files: speed, size, and whether decompression restores the data.
+//!
+//! The blocks are those that readmill makes, of the reads in input order and sorted. One thread compresses and
+//! decompresses about 1 MiB of them at a time, as readmill does. Speed is by CPU time: no thread waits here, and other
+//! work on the machine affects CPU time less.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use readmill_format::bgzf::{Block, BlockReader, Chunk, Codec, Deflater, Inflater};
+use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
+
+use crate::contender::Call;
+use crate::machine;
+use crate::work::Work;
+
+/// Bytes of blocks that are measured, at least; they are spread evenly over the file.
+const SAMPLE: usize = 24 << 20;
+
+/// Blocks that are compressed, then decompressed, together.
+const TOGETHER: usize = 16;
+
+/// The base of the ratios for output: zlib's level 6, the default of htslib and htsjdk.
+const OUTPUT_BASE: (Codec, u8) = (Codec::ZlibRs, 6);
+
+/// Prints a table for each order and use.
+pub fn run(work: &Work) -> Result<()> {
+    println!("### Codecs\n\n{}", work.describe());
+    println!(
+        "One thread; medians of {}. MB/s of CPU time, of what is not compressed. × is the ratio to the row in bold. \
+         Levels are the libraries' own. zlib is zlib-rs, which is faster than zlib at the same level.",
+        work.options.runs
+    );
+    for (title, order) in [("Sorted by coordinate", "coordinate"), ("As the input has them", "none")] {
+        let blocks = sample(&rewritten(work, order)?)?;
+        let mut output = Vec::new();
+        for &codec in Codec::available() {
+            for level in codec.own_levels().filter(|&level| is_measured(codec, level)) {
+                output.push(CoderTimes::new(format!("{codec} {level}"), BgzfBlocks::new(codec, level)));
+            }
+        }
+        measure(&mut output, &blocks, work.options.runs)?;
+        let base = format!("{} {}", OUTPUT_BASE.0, OUTPUT_BASE.1);
+        print(&format!("{title}: codecs for output"), &output, &base, &blocks);
+        let spill = SpillCodec::ALL.map(|codec| CoderTimes::new(codec.to_string(), Frames::new(codec)));
+        let mut spill = Vec::from(spill);
+        measure(&mut spill, &blocks, work.options.runs)?;
+        print(
+            &format!("{title}: codecs for the spill"),
+            &spill,
+            &SpillCodec::default().to_string(),
+            &blocks,
+        );
+    }
+    Ok(())
+}
+
+/// Levels that equal their neighbours are left out.
+fn is_measured(codec: Codec, level: u8) -> bool {
+    !matches!((codec, level), (Codec::Libdeflate, 8 | 10 | 11) | (Codec::ZlibRs, 7 | 8))
+}
+
+/// The input in blocks that readmill cut, in this order.
+fn rewritten(work: &Work, order: &str) -> Result<PathBuf> {
+    let file = work.file(&format!("codecs-{order}.bam"));
+    let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&file);
+    let (memory, threads) = (work.options.memory, work.options.threads);
+    let call = call.words(&format!("--sort {order} -l 1 --no-index -m {memory}M -@ {threads}"));
+    work.do_once(call)?;
+    Ok(file)
+}
+
+/// Payloads of blocks, every n-th of the file, so that they are at least [`SAMPLE`] bytes if the file has as many.
+fn sample(file: &Path) -> Result<Vec<Vec<u8>>> {
+    let input = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let mut reader = BlockReader::new(input, false);
+    let (mut chunk, mut inflater) = (Chunk::default(), Inflater::default());
+    let (mut kept, mut bytes, mut every, mut number) = (Vec::new(), Vec::new(), 1, 0);
+    while reader.next_chunk(&mut chunk)? {
+        bytes.clear();
+        inflater.chunk(&chunk, &mut bytes)?;
+        let mut rest = bytes.as_slice();
+        for block in &chunk.blocks {
+            let (payload, after) = rest.split_at(block.inflated as usize);
+            rest = after;
+            if !payload.is_empty() && number % every == 0 {
+                kept.push(payload.to_vec());
+            }
+            number += 1;
+        }
+        if kept.iter().map(Vec::len).sum::<usize>() > 2 * SAMPLE {
+            let mut keep = false;
+            kept.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            every *= 2;
+        }
+    }
+    Ok(kept)
+}
+
+/// Compresses payloads, keeps the result, and decompresses it again.
+trait Coder {
+    fn compress(&mut self, payloads: &[Vec<u8>]);
+    /// Bytes of what was compressed last.
+    fn size(&self) -> usize;
+    /// Puts what was compressed last into `out`, which is empty.
+    fn decompress(&mut self, out: &mut Vec<u8>) -> Result<()>;
+}
+
+/// BGZF blocks, checksums included.
+struct BgzfBlocks {
+    deflater: Deflater,
+    inflater: Inflater,
+    chunk: Chunk,
+}
+
+impl BgzfBlocks {
+    fn new(codec: Codec, own_level: u8) -> Self {
+        let deflater = Deflater::at_own_level(codec, own_level);
+        BgzfBlocks { deflater, inflater: Inflater::default(), chunk: Chunk::default() }
+    }
+}
+
+impl Coder for BgzfBlocks {
+    fn compress(&mut self, payloads: &[Vec<u8>]) {
+        let Chunk { compressed, blocks, inflated, .. } = &mut self.chunk;
+        compressed.clear();
+        blocks.clear();
+        *inflated = 0;
+        for payload in payloads {
+            let start = compressed.len();
+            self.deflater.block(payload, compressed);
+            let size = (compressed.len() - start) as u32;
+            blocks.push(Block { start: start as u32, header: 18, size, inflated: payload.len() as u32 });
+            *inflated += payload.len();
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.chunk.compressed.len()
+    }
+
+    fn decompress(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        Ok(self.inflater.chunk(&self.chunk, out)?)
+    }
+}
+
+/// Frames of the spill.
+struct Frames {
+    compressor: FrameCompressor,
+    bytes: Vec<u8>,
+    /// Bytes of each frame, compressed and raw.
+    lengths: Vec<(usize, usize)>,
+}
+
+impl Frames {
+    fn new(codec: SpillCodec) -> Self {
+        Frames { compressor: FrameCompressor::new(codec), bytes: Vec::new(), lengths: Vec::new() }
+    }
+}
+
+impl Coder for Frames {
+    fn compress(&mut self, payloads: &[Vec<u8>]) {
+        self.bytes.clear();
+        self.lengths.clear();
+        for payload in payloads {
+            let start = self.bytes.len();
+            self.compressor.compress(payload, &mut self.bytes);
+            self.lengths.push((self.bytes.len() - start, payload.len()));
+        }
+    }
+
+    fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn decompress(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        out.resize(self.lengths.iter().map(|(_, raw)| raw).sum(), 0);
+        let (mut rest, mut left) = (self.bytes.as_slice(), out.as_mut_slice());
+        for &(compressed, raw) in &self.lengths {
+            let (frame, after) = rest.split_at(compressed);
+            let (into, unfilled) = left.split_at_mut(raw);
+            self.compressor.codec().decompress(frame, into)?;
+            (rest, left) = (after, unfilled);
+        }
+        Ok(())
+    }
+}
+
+/// A coder and what it took, round by round.
+struct CoderTimes {
+    name: String,
+    coder: Box<dyn Coder>,
+    size: usize,
+    compressing: Vec<Duration>,
+    decompressing: Vec<Duration>,
+}
+
+impl CoderTimes {
+    fn new(name: String, coder: impl Coder + 'static) -> Self {
+        let (compressing, decompressing) = Default::default();
+        CoderTimes { name, coder: Box::new(coder), size: 0, compressing, decompressing }
+    }
+
+    /// Codes all blocks once.
+    fn round(&mut self, blocks: &[Vec<u8>]) -> Result<()> {
+        let (mut there, mut back, mut size, mut out) = (Duration::ZERO, Duration::ZERO, 0, Vec::new());
+        for payloads in blocks.chunks(TOGETHER) {
+            let start = machine::own_usage()?.cpu;
+            self.coder.compress(payloads);
+            let middle = machine::own_usage()?.cpu;
+            out.clear();
+            self.coder.decompress(&mut out)?;
+            back += machine::own_usage()?.cpu - middle;
+            there += middle - start;
+            size += self.coder.size();
+            ensure!(out == payloads.concat(), "{} does not give back what it was given", self.name);
+        }
+        self.size = size;
+        self.compressing.push(there);
+        self.decompressing.push(back);
+        Ok(())
+    }
+
+    /// Median seconds of compressing and decompressing.
+    fn seconds(&self) -> (f64, f64) {
+        (median(&self.compressing), median(&self.decompressing))
+    }
+}
+
+fn median(rounds: &[Duration]) -> f64 {
+    let mut sorted = rounds.to_vec();
+    sorted.sort();
+    sorted.get(sorted.len() / 2).map_or(f64::NAN, Duration::as_secs_f64)
+}
+
+fn measure(rows: &mut [CoderTimes], blocks: &[Vec<u8>], rounds: usize) -> Result<()> {
+    for round in 1..=rounds {
+        for row in &mut *rows {
+            row.round(blocks)?;
+        }
+        eprintln!("round {round} of {rounds}: {} codecs", rows.len());
+    }
+    Ok(())
+}
+
+fn print(title: &str, rows: &[CoderTimes], base: &str, blocks: &[Vec<u8>]) {
+    let raw = blocks.iter().map(Vec::len).sum::<usize>();
+    println!("\n#### {title}\n\n{} blocks, {:.1} MB\n", blocks.len(), raw as f64 / 1e6);
+    println!("| | compress MB/s | × | decompress MB/s | × | ratio | size × |");
+    println!("|---|---|---|---|---|---|---|");
+    let Some(base) = rows.iter().find(|row| row.name == base) else { return };
+    for row in rows {
+        println!("{}", line(row, base, raw));
+    }
+}
+
+fn line(row: &CoderTimes, base: &CoderTimes, raw: usize) -> String {
+    let speed = |seconds: f64| format!("{:.0}", raw as f64 / 1e6 / seconds);
+    let ((there, back), (base_there, base_back)) = (row.seconds(), base.seconds());
+    let bold = if row.name == base.name { "**" } else { "" };
+    let cells = [
+        format!("{bold}{}{bold}", row.name),
+        speed(there),
+        format!("{:.2}", base_there / there),
+        speed(back),
+        format!("{:.2}", base_back / back),
+        format!("{:.3}", raw as f64 / row.size as f64),
+        format!("{:.3}", row.size as f64 / base.size as f64),
+    ];
+    format!("| {} |", cells.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_coders_give_back_what_they_were_given() {
+        let blocks: Vec<Vec<u8>> = (1..40usize)
+            .map(|n| (0..n * 997 % 60_000 + 1).map(|i| ((i * n) >> 3) as u8).collect())
+            .collect();
+        let mut rows = vec![CoderTimes::new("zlib".into(), BgzfBlocks::new(Codec::ZlibRs, 1))];
+        rows.extend(SpillCodec::ALL.map(|codec| CoderTimes::new(codec.to_string(), Frames::new(codec))));
+        measure(&mut rows, &blocks, 1).unwrap();
+        assert!(rows.iter().all(|row| row.size > 0 && row.compressing.len() == 1));
+    }
+
+    #[test]
+    fn a_line_has_speeds_sizes_and_ratios() {
+        let row = |name: &str, seconds, size| CoderTimes {
+            size,
+            compressing: vec![Duration::from_secs(seconds); 3],
+            decompressing: vec![Duration::from_secs(1); 3],
+            ..CoderTimes::new(name.into(), Frames::new(SpillCodec::None))
+        };
+        let (base, other) = (row("base", 4, 5_000_000), row("other", 2, 4_000_000));
+        assert_eq!(line(&other, &base, 20_000_000), "| other | 10 | 2.00 | 20 | 1.00 | 5.000 | 0.800 |");
+        assert!(line(&base, &base, 20_000_000).starts_with("| **base** | 5 | 1.00 "));
+    }
+}

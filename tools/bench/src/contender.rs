@@ -1,0 +1,421 @@
+//! One way to do the work: calls of programs, in pipes, one pipe after the other; and its measurement.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use readmill_peers::Tool;
+
+use crate::machine;
+
+/// A program that can be called again and again.
+#[derive(Clone)]
+pub enum Program {
+    /// A program of this project, by its name and its place.
+    Own(&'static str, PathBuf),
+    /// One of its peers.
+    Peer(Tool),
+}
+
+/// A program with its arguments.
+#[derive(Clone)]
+pub struct Call {
+    program: Program,
+    arguments: Vec<OsString>,
+    /// Additional options of Java.
+    java: String,
+    /// Its standard input, where it is not a pipe.
+    input: Option<PathBuf>,
+    /// Its standard output, where that is to be kept.
+    output: Option<PathBuf>,
+    /// Seconds after which it is ended.
+    limit: Option<u64>,
+}
+
+/// A call took longer than it may.
+#[derive(Debug)]
+pub struct TooLong {
+    /// Seconds it may take.
+    pub limit: u64,
+}
+
+impl std::fmt::Display for TooLong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "not done after {} s", self.limit)
+    }
+}
+
+impl std::error::Error for TooLong {}
+
+impl Program {
+    /// Its name and version.
+    pub fn title(&self) -> String {
+        match self {
+            Program::Own(name, _) => name.to_string(),
+            Program::Peer(tool) => format!("{} {}", tool.name, tool.version),
+        }
+    }
+
+    /// Its name.
+    fn name(&self) -> &'static str {
+        match self {
+            Program::Own(name, _) => name,
+            Program::Peer(tool) => tool.name,
+        }
+    }
+}
+
+impl Call {
+    /// A call without arguments.
+    pub fn new(program: &Program) -> Self {
+        let (program, arguments, java) = (program.clone(), Vec::new(), String::new());
+        Call { program, arguments, java, input: None, output: None, limit: None }
+    }
+
+    /// Adds arguments, one a word of `words`.
+    pub fn words(mut self, words: &str) -> Self {
+        self.arguments.extend(words.split_whitespace().map(OsString::from));
+        self
+    }
+
+    /// Adds one argument.
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// Adds one argument with a name and a path, such as `INPUT=in.bam`.
+    pub fn named(self, name: &str, path: &Path) -> Self {
+        let mut argument = OsString::from(name);
+        argument.push(path);
+        self.arg(argument)
+    }
+
+    /// Gives Java options, where the program is one of Java.
+    pub fn java(self, options: &str) -> Self {
+        Call { java: options.to_owned(), ..self }
+    }
+
+    /// Has it read a file as its standard input.
+    pub fn reading(self, file: &Path) -> Self {
+        Call { input: Some(file.to_owned()), ..self }
+    }
+
+    /// Has it write a file as its standard output.
+    pub fn writing(self, file: &Path) -> Self {
+        Call { output: Some(file.to_owned()), ..self }
+    }
+
+    /// Ends it after this number of seconds.
+    pub fn within(self, seconds: u64) -> Self {
+        Call { limit: Some(seconds), ..self }
+    }
+
+    /// The command, ready to start.
+    pub fn command(&self) -> Command {
+        let Some(seconds) = self.limit else { return self.unlimited() };
+        let (inner, mut command) = (self.unlimited(), Command::new("timeout"));
+        command.arg(seconds.to_string()).arg(inner.get_program()).args(inner.get_args());
+        for (key, value) in inner.get_envs() {
+            value.map(|value| command.env(key, value));
+        }
+        command
+    }
+
+    fn unlimited(&self) -> Command {
+        let mut command = match &self.program {
+            Program::Own(_, path) => Command::new(path),
+            Program::Peer(tool) => tool.command(),
+        };
+        match self.program.name() {
+            "picard" => command.env("JAVA_TOOL_OPTIONS", self.java_options()),
+            "gatk" => {
+                command.env("JAVA_TOOL_OPTIONS", format!("{GATK_OPTIONS} {}", self.java_options()))
+            }
+            _ => &mut command,
+        };
+        command.args(&self.arguments);
+        command
+    }
+
+    fn java_options(&self) -> String {
+        format!("{JAVA_OPTIONS} {}", self.java).trim_end().to_owned()
+    }
+
+    fn shown_program(&self) -> String {
+        match self.program.name() {
+            "picard" => format!("picard {}", self.java_options()),
+            "gatk" => format!("gatk --java-options '{}'", self.java_options()),
+            name => name.to_owned(),
+        }
+    }
+
+    /// The call as a command line, with file names without directories.
+    fn shown(&self) -> String {
+        let mut words = vec![self.shown_program()];
+        for argument in &self.arguments {
+            let word = file_name_alone(&argument.to_string_lossy()).replace('\t', "\\t");
+            let plain = !word.contains([' ', '\\', '\'', '"', '*']);
+            words.push(if plain { word } else { format!("'{word}'") });
+        }
+        for (sign, file) in [("<", &self.input), (">", &self.output)] {
+            words.extend(
+                file.iter().map(|f| format!("{sign} {}", file_name_alone(&f.to_string_lossy()))),
+            );
+        }
+        words.join(" ")
+    }
+}
+
+/// `/a/b.bam` as `b.bam`, and `INPUT=/a/b.bam` as `INPUT=b.bam`; devices stay.
+fn file_name_alone(word: &str) -> String {
+    let (name, value) = match word.split_once("=/") {
+        Some((name, _)) => word.split_at(name.len() + 1),
+        None => ("", word),
+    };
+    let file =
+        Path::new(value).file_name().filter(|_| value.starts_with('/') && !value.starts_with("/dev/"));
+    format!("{name}{}", file.map_or(value.into(), OsStr::to_string_lossy))
+}
+
+/// The memory that Java is given. Without a limit it would take a quarter of the machine's.
+const JAVA_OPTIONS: &str = "-Xmx4g";
+
+/// Java options that GATK's own launcher sets before those of `--java-options` (the script `gatk` of 4.6.2.0).
+const GATK_OPTIONS: &str = "-Dsamjdk.use_async_io_read_samtools=false -Dsamjdk.use_async_io_write_samtools=true \
+    -Dsamjdk.use_async_io_write_tribble=false";
+
+/// One way to do the work.
+#[derive(Clone)]
+pub struct Contender {
+    /// Its name in the table.
+    pub name: String,
+    /// Pipes, one after the other.
+    pub stages: Vec<Vec<Call>>,
+    /// The file that is there in the end.
+    pub output: PathBuf,
+    /// How often it is measured.
+    pub runs: usize,
+    /// Whether the one call measures itself, because its preparations do not count, and says so in its last
+    /// line: seconds of wall time and of CPU time.
+    pub measures_itself: bool,
+}
+
+/// Time, memory and output of one run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Measurement {
+    /// From the first start to the last end.
+    pub wall: Duration,
+    /// User and system time of all processes.
+    pub cpu: Duration,
+    /// The largest sum, over the pipes, of the peaks of the processes in one pipe; 0 if unknown.
+    pub peak: u64,
+    /// Size of the output file.
+    pub bytes: u64,
+    /// The summary in readmill's log; `None` for other programs.
+    pub told: Option<LogSummary>,
+}
+
+impl Contender {
+    /// A contender of several pipes.
+    pub fn new(name: &str, runs: usize, output: PathBuf, stages: Vec<Vec<Call>>) -> Self {
+        Contender { name: name.into(), stages, output, runs, measures_itself: false }
+    }
+
+    /// A contender that is one call which measures itself.
+    pub fn own_clock(name: &str, runs: usize, output: PathBuf, call: Call) -> Self {
+        Contender { measures_itself: true, ..Contender::new(name, runs, output, vec![vec![call]]) }
+    }
+
+    /// The command lines, as one would type them.
+    pub fn command_lines(&self) -> Vec<String> {
+        let line = |stage: &Vec<Call>| stage.iter().map(Call::shown).collect::<Vec<_>>().join(" | ");
+        self.stages.iter().map(line).collect()
+    }
+
+    /// Does the work once; the messages of the programs go to files in `directory`.
+    pub fn measure(&self, directory: &Path) -> Result<Measurement> {
+        let mut sample = Measurement::default();
+        let started = Instant::now();
+        for stage in &self.stages {
+            let (cpu, peak) = run_pipe(stage, directory).with_context(|| self.name.clone())?;
+            sample.cpu += cpu;
+            sample.peak = sample.peak.max(peak);
+        }
+        sample.wall = started.elapsed();
+        if self.measures_itself {
+            (sample.wall, sample.cpu) = own_figures(&directory.join("0.out"))?;
+            sample.peak = 0;
+        }
+        sample.bytes = fs::metadata(&self.output)
+            .with_context(|| format!("{} left no {}", self.name, self.output.display()))?
+            .len();
+        let log = fs::read(directory.join("0.err")).unwrap_or_default();
+        sample.told = LogSummary::of(&String::from_utf8_lossy(&log));
+        Ok(sample)
+    }
+}
+
+/// Runs the calls as one pipe; returns their CPU time and the sum of their peaks.
+fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
+    let mut children: Vec<Child> = Vec::new();
+    for (i, call) in calls.iter().enumerate() {
+        let mut command = call.command();
+        let before = children.last_mut().and_then(|child| child.stdout.take());
+        match (before, &call.input) {
+            (Some(before), _) => command.stdin(before),
+            (None, Some(input)) => command.stdin(File::open(input)?),
+            (None, None) => command.stdin(Stdio::null()),
+        };
+        match &call.output {
+            _ if i + 1 < calls.len() => command.stdout(Stdio::piped()),
+            Some(output) => command.stdout(File::create(output)?),
+            None => command.stdout(File::create(directory.join(format!("{i}.out")))?),
+        };
+        command.stderr(File::create(directory.join(format!("{i}.err")))?);
+        let child = command.spawn().with_context(|| format!("cannot start {}", call.shown()))?;
+        children.push(child);
+    }
+    let (mut cpu, mut peak, mut failed) = (Duration::ZERO, 0, None);
+    for (i, child) in children.into_iter().enumerate() {
+        let (status, used) = machine::wait(child)?;
+        cpu += used.cpu;
+        peak += used.peak;
+        if !status.success() {
+            failed.get_or_insert((i, status));
+        }
+    }
+    if let Some((i, status)) = failed {
+        // 124 is what `timeout` ends with.
+        if let Some(limit) = calls[i].limit.filter(|_| status.code() == Some(124)) {
+            return Err(TooLong { limit }.into());
+        }
+        let said = fs::read_to_string(directory.join(format!("{i}.err"))).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().collect();
+        let tail = lines[lines.len().saturating_sub(15)..].join("\n");
+        bail!("{} failed ({status}):\n{tail}", calls[i].shown());
+    }
+    Ok((cpu, peak))
+}
+
+/// Wall and CPU time that a call printed.
+fn own_figures(said: &Path) -> Result<(Duration, Duration)> {
+    let text = fs::read_to_string(said)?;
+    let mut figures = text.split_whitespace().map(str::parse::<f64>);
+    match (figures.next(), figures.next()) {
+        (Some(Ok(wall)), Some(Ok(cpu))) => {
+            Ok((Duration::from_secs_f64(wall), Duration::from_secs_f64(cpu)))
+        }
+        _ => bail!("no figures in {text:?}"),
+    }
+}
+
+/// Figures of the last line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogSummary {
+    /// Peak resident memory (VmHWM) in MiB, rounded up.
+    pub peak: u64,
+    /// MiB spilled.
+    pub spilled: u64,
+    /// Sorted runs that were merged from disk.
+    pub runs: u64,
+}
+
+impl LogSummary {
+    /// Finds the figures in a log; `None` if it is not readmill's.
+    pub fn of(log: &str) -> Option<Self> {
+        let line =
+            log.lines().rfind(|line| line.starts_with("readmill: ") && line.contains("peak memory"))?;
+        let number = |mark: &str, behind: bool| -> Option<u64> {
+            let (before, after) = line.split_once(mark)?;
+            let word = if behind { after.split(' ').next() } else { before.rsplit(' ').next() };
+            word?.parse().ok()
+        };
+        Some(LogSummary {
+            peak: number("peak memory ", true)?,
+            spilled: number(" MiB spilled in ", false)?,
+            runs: number(" MiB spilled in ", true)?,
+        })
+    }
+}
+
+/// The least memory, in MiB, from readmill's message for too little memory.
+pub fn least_memory(log: &str) -> Result<u64> {
+    let word = log.split_once("at least -m ").and_then(|(_, rest)| rest.split('M').next());
+    word.and_then(|word| word.parse().ok()).with_context(|| format!("no least memory in: {log}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Call {
+        Call::new(&Program::Own("sh", "/bin/sh".into())).arg("-c").arg(script)
+    }
+
+    #[test]
+    fn a_pipe_is_one_run_and_its_peaks_are_added() {
+        let directory = tempfile::tempdir().unwrap();
+        let output = directory.path().join("out");
+        let write = shell(&format!("cat > {}", output.display()));
+        let two = vec![vec![shell("true")], vec![shell("echo hello"), write.clone()]];
+        let sample = Contender::new("two", 1, output.clone(), two).measure(directory.path()).unwrap();
+        assert_eq!(sample.bytes, 6);
+        let (_, one) = run_pipe(&[shell("true")], directory.path()).unwrap();
+        assert!(sample.peak > one);
+    }
+
+    #[test]
+    fn a_failure_anywhere_in_a_pipe_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let calls = [shell("echo sad >&2; exit 4"), shell("cat")];
+        let error = run_pipe(&calls, directory.path()).unwrap_err().to_string();
+        assert!(error.contains("exit status: 4") && error.contains("sad"), "{error}");
+    }
+
+    #[test]
+    fn a_call_that_takes_too_long_is_ended() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = run_pipe(&[shell("sleep 60").within(1)], directory.path()).unwrap_err();
+        assert_eq!(error.downcast_ref::<TooLong>().unwrap().limit, 1);
+        assert!(run_pipe(&[shell("true").within(60)], directory.path()).is_ok());
+    }
+
+    #[test]
+    fn standard_input_and_output_can_be_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("from"), directory.path().join("to"));
+        fs::write(&from, "hello").unwrap();
+        let call = shell("cat").reading(&from).writing(&to);
+        assert_eq!(call.shown(), "sh -c cat < from > to");
+        run_pipe(&[call], directory.path()).unwrap();
+        assert_eq!(fs::read_to_string(to).unwrap(), "hello");
+    }
+
+    #[test]
+    fn calls_are_shown_as_typed() {
+        let call = shell("a b").named("I=", Path::new("/x/in.bam")).words("-@ 2");
+        assert_eq!(call.shown(), "sh -c 'a b' I=in.bam -@ 2");
+        let gatk = Program::Peer(Tool::plain("gatk", "/bin/java".into(), "4".into()));
+        let call = Call::new(&gatk).java("-Dlevel=1").words("SortSam");
+        assert_eq!(call.shown(), "gatk --java-options '-Xmx4g -Dlevel=1' SortSam");
+    }
+
+    #[test]
+    fn the_last_line_is_read() {
+        let log = "readmill 0.1.0 sort: a -> b; 512 MiB of memory in total\nreadmill: 601449 records read, \
+               601449 written in 1.3 s; peak memory 242 MiB; 17 MiB spilled in 3 runs\n";
+        assert_eq!(LogSummary::of(log), Some(LogSummary { peak: 242, spilled: 17, runs: 3 }));
+        assert_eq!(LogSummary::of("[bam_sort_core] merging from 3 files"), None);
+    }
+
+    #[test]
+    fn the_least_memory_is_read() {
+        let log = "readmill: error: this plan needs at least -m 51M with 2 threads, and has 1M";
+        assert_eq!(least_memory(log).unwrap(), 51);
+        assert!(least_memory("readmill: error: no").is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! Simulated data of any size in a fixed amount of memory: reads as BAM, the reference, known sites.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use readmill_engine::Crew;
+use readmill_simulate::{Flowcell, Profile, Qualities, Sample};
+
+/// Options of `data`: the sample, and the directory for its files.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Read pairs; 1 million make about 210 MB of BAM
+    #[arg(long, value_name = "N", default_value_t = 150_000)]
+    pairs: u64,
+    /// Seed of every random decision
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Profile of the sample
+    #[arg(long, default_value = "demo")]
+    profile: ProfileName,
+    /// Write r1.fastq and r2.fastq, too
+    #[arg(long)]
+    fastq: bool,
+    /// Compression level of the BAM file, 0 to 12
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u8).range(0..=12))]
+    level: u8,
+    /// Directory for the files; it is made if need be
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+}
+
+/// Named looks of a sample.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ProfileName {
+    /// 2 Mb of genome, forty quality levels
+    Small,
+    /// 8 Mb of genome, forty quality levels
+    Middle,
+    /// 20 Mb of genome, forty quality levels
+    Demo,
+    /// As demo, with four quality levels
+    Binned,
+    /// As binned, on a patterned flow cell
+    Patterned,
+    /// As demo, with a UMI in each name and an RX tag
+    Umi,
+    /// As binned, with all pairs from 200 amplicons
+    Amplicon,
+}
+
+impl ProfileName {
+    fn profile(self) -> Profile {
+        let demo = Profile::demo();
+        match self {
+            ProfileName::Small => Profile::small(),
+            ProfileName::Middle => {
+                let part = |(name, length): (String, u32)| (name, (length * 2 / 5).max(16_569));
+                Profile { contigs: demo.contigs.into_iter().map(part).collect(), ..Profile::demo() }
+            }
+            ProfileName::Demo => demo,
+            ProfileName::Binned => Profile { qualities: Qualities::Binned, ..demo },
+            ProfileName::Patterned => {
+                Profile { qualities: Qualities::Binned, flowcell: Flowcell::Patterned, ..demo }
+            }
+            ProfileName::Amplicon => Profile { qualities: Qualities::Binned, amplicons: 200, ..demo },
+            ProfileName::Umi => Profile { umi_names: true, ..demo },
+        }
+    }
+}
+
+/// Writes the files.
+pub fn run(args: Args) -> Result<()> {
+    let directory = &args.output;
+    fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    let sample = Sample::new(args.profile.profile().with_pairs(args.pairs).with_seed(args.seed));
+    write_file(directory, "reference.fa", |w| sample.write_fasta(w))?;
+    write_file(directory, "reference.fa.fai", |w| sample.write_fai(w))?;
+    write_file(directory, "known.vcf", |w| sample.write_known_sites(w))?;
+    if args.fastq {
+        write_file(directory, "r1.fastq", |r1| {
+            let mut r2 = BufWriter::new(File::create(directory.join("r2.fastq"))?);
+            sample.write_fastq(r1, &mut r2)?;
+            r2.flush()
+        })?;
+    }
+    let reads = directory.join("reads.bam");
+    write_bam(&sample, args.level, &reads)?;
+    println!("{}", reads.display());
+    Ok(())
+}
+
+fn write_file(
+    directory: &Path,
+    name: &str,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
+    let path = directory.join(name);
+    let made = || {
+        let mut file = BufWriter::new(File::create(&path)?);
+        write(&mut file)?;
+        file.flush()
+    };
+    made().with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Writes the sample's reads in aligner order.
+fn write_bam(sample: &Sample, level: u8, path: &Path) -> Result<()> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(readmill::sample::write_bam(sample, path, level, Crew { threads, in_flight: 2 * threads })?)
+}

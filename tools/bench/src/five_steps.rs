@@ -1,0 +1,146 @@
+//! Five steps: the commands of each program or chain of programs.
+//!
+//! Each peer runs in the fastest way that its manual allows: pipes of uncompressed BAM, its own threads, the same
+//! memory if it has an option for it. Every program of samtools' chain gets `-@` and `-m` if it has them, so the pipe
+//! can use more threads and memory than readmill.
+
+use anyhow::Result;
+use readmill_record::header::HeaderLine;
+
+use crate::contender::{Call, Contender, Program};
+use crate::duplicates::{picard_marks, samtools_marks};
+use crate::sorters::{Sorting, picard_tool};
+use crate::table;
+use crate::work::Work;
+
+/// The read group that replaces all others.
+const GROUP: [&str; 5] = ["ID:bench", "LB:lib1", "PL:ILLUMINA", "PU:unit1", "SM:sample1"];
+
+/// Writes the header with the new dictionary, with and without the old read groups, for programs that need a whole
+/// header. The new dictionary has the old names and one more field.
+pub fn write_headers(work: &Work) -> Result<()> {
+    let mut header = work.header()?;
+    let mut lines: Vec<HeaderLine> = header.lines_of(b"SQ").cloned().collect();
+    lines.iter_mut().for_each(|line| line.set(b"AS", b"bench"));
+    header.replace(b"SQ", lines.clone(), &[])?;
+    std::fs::write(work.file("header.sam"), header.to_text())?;
+    header.replace(b"RG", Vec::new(), &[])?;
+    std::fs::write(work.file("header-without-groups.sam"), header.to_text())?;
+    let mut dictionary = b"@HD\tVN:1.6\n".to_vec();
+    for line in &lines {
+        dictionary.extend_from_slice(line.text());
+        dictionary.push(b'\n');
+    }
+    Ok(std::fs::write(work.file("new.dict"), dictionary)?)
+}
+
+/// readmill.
+pub fn prep(work: &Work) -> Contender {
+    let output = work.file("readmill.bam");
+    let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&output);
+    let call = call.words("--sort coordinate --mark-duplicates --drop-unmapped --read-group");
+    let call = call.arg(GROUP.join(" ")).arg("--sequence-dictionary").arg(work.file("new.dict"));
+    let call = Sorting::of(work).with_resources(call).words("--no-index");
+    Contender::new("readmill", work.options.runs, output, vec![vec![call]])
+}
+
+/// elPrep does all at once.
+pub fn elprep(work: &Work, program: &Program) -> Contender {
+    let output = work.file("elprep.bam");
+    let call = Call::new(program).arg("filter").arg(&work.data).arg(&output);
+    let call = call.words("--mark-duplicates --filter-unmapped-reads");
+    let call = call.arg("--replace-read-group").arg(GROUP.join(" "));
+    let call = call.arg("--replace-reference-sequences").arg(work.file("new.dict"));
+    let call =
+        call.words(&format!("--sorting-order coordinate --nr-of-threads {}", work.options.threads));
+    Contender::new(&program.title(), work.options.runs, output, vec![vec![call]])
+}
+
+/// reheader comes first because it copies compressed blocks; all that follows is uncompressed.
+pub fn samtools(work: &Work, program: &Program) -> Contender {
+    let threads = work.options.threads;
+    let output = work.file("samtools.bam");
+    let call = || Call::new(program);
+    let mut pipe = vec![
+        call().arg("reheader").arg(work.file("header-without-groups.sam")).arg(&work.data),
+        call().words(&format!("view -@ {threads} -u -F 4 -")),
+        call().words("fixmate -m -u - -"),
+        call()
+            .words("addreplacerg -u -m overwrite_all -r")
+            .arg(format!("@RG\t{}", GROUP.join("\t")))
+            .arg("-"),
+    ];
+    pipe.extend(samtools_marks(&Sorting::of(work), program, &output));
+    Contender::new(&format!("{} chain", program.title()), work.options.runs, output, vec![pipe])
+}
+
+/// MarkDuplicates reads its input twice, so it needs a file; that file is compressed lightly.
+pub fn picard(work: &Work, program: &Program) -> Contender {
+    let (sorted, output) = (work.file("picard.sorted.bam"), work.file("picard.bam"));
+    let pipe = "INPUT=/dev/stdin OUTPUT=/dev/stdout COMPRESSION_LEVEL=0";
+    let groups: Vec<String> =
+        GROUP.iter().map(|field| format!("RG{}", field.replace(':', "="))).collect();
+    let sorting = vec![
+        picard_tool(program, "ViewSam").words("ALIGNMENT_STATUS=Aligned").named("INPUT=", &work.data),
+        picard_tool(program, "ReplaceSamHeader").words(pipe).named("HEADER=", &work.file("header.sam")),
+        picard_tool(program, "AddOrReplaceReadGroups")
+            .words("INPUT=/dev/stdin SORT_ORDER=coordinate COMPRESSION_LEVEL=1")
+            .words(&groups.join(" "))
+            .named("TMP_DIR=", &work.directory)
+            .named("OUTPUT=", &sorted),
+    ];
+    let marking = picard_marks(&Sorting::of(work), program, &sorted, &output);
+    Contender::new(
+        &format!("{} chain", program.title()),
+        work.options.picard_runs,
+        output,
+        vec![sorting, vec![marking]],
+    )
+}
+
+/// Filters in addition to those of the five steps. Each checks every read.
+const CHEAP: &str = "--min-mapq 0 --exclude-flags 0x8000 --include mapq>=0 --overlap all.bed \
+--in-read-groups all.groups --rename-contigs same.names --clean-sam --remove-optional-fields XX,YY";
+
+/// Measures in turns and prints the table.
+///
+/// The five steps without filters and with all cheap ones, which check and rewrite every read and drop none, so that
+/// all else is the same work.
+pub fn with_filters(work: &Work) -> Result<()> {
+    write_headers(work)?;
+    write_files(work)?;
+    let mut contenders = vec![prep(work), filtered(work, "all cheap filters", CHEAP)];
+    for flag in ["--clean-sam", "--rename-contigs same.names", "--remove-optional-fields XX,YY"] {
+        contenders.push(filtered(work, flag, flag));
+    }
+    table::measure("Filters in five steps", work, &contenders)
+}
+
+/// The five steps with these filters, whose files are in the work directory.
+fn filtered(work: &Work, name: &str, flags: &str) -> Contender {
+    let mut contender = prep(work);
+    let call = &mut contender.stages[0][0];
+    for word in flags.split(' ') {
+        let file = work.file(word);
+        *call = if file.is_file() { call.clone().arg(file) } else { call.clone().arg(word) };
+    }
+    contender.name = format!("with {name}");
+    contender
+}
+
+/// Files that keep everything: whole sequences, all read groups, names as they are.
+fn write_files(work: &Work) -> Result<()> {
+    let header = work.header()?;
+    let (mut bed, mut names, mut groups) = (String::new(), String::new(), String::new());
+    for it in header.references() {
+        let name = String::from_utf8_lossy(&it.name);
+        bed += &format!("{name}\t0\t{}\n", it.length);
+        names += &format!("{name}\t{name}\n");
+    }
+    for id in header.lines_of(b"RG").filter_map(|line| line.get(b"ID")) {
+        groups += &format!("{}\n", String::from_utf8_lossy(id));
+    }
+    std::fs::write(work.file("all.bed"), bed)?;
+    std::fs::write(work.file("same.names"), names)?;
+    Ok(std::fs::write(work.file("all.groups"), groups)?)
+}

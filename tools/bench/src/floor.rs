@@ -1,0 +1,407 @@
+//! The codec floor: inflate exactly the input's blocks, deflate exactly the output's blocks, read and write
+//! both files, and do nothing else; same codec, level, threads and runner as readmill.
+//!
+//! The bytes to deflate come from an output that exists already. They are brought into memory before the
+//! clock starts, as the sort has them in memory, too. Where a run has spilled there is a second floor, which
+//! adds the codec of the spill ([`Spill`]).
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::marker::PhantomData;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use readmill_engine::{Crew, Pass, Pool};
+use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater};
+use readmill_format::spill_codec::{FrameCompressor, SpillCodec};
+use readmill_record::{Error, Stamp};
+
+use crate::contender::{Contender, LogSummary};
+use crate::work::Work;
+use crate::{machine, records};
+
+/// Options of `bench floor-once`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The file whose blocks are inflated; - for none
+    input: PathBuf,
+    /// The file whose blocks are deflated
+    output: PathBuf,
+    /// Where they are written
+    to: PathBuf,
+    /// Compression level
+    level: u8,
+    /// Threads in all
+    threads: usize,
+    /// Another file whose blocks are inflated
+    #[arg(long, value_name = "FILE")]
+    and: Option<PathBuf>,
+    /// MiB that were spilled, compressed
+    #[arg(long, value_name = "MIB", requires = "runs")]
+    spilled: Option<u64>,
+    /// Runs in which they were
+    #[arg(long, value_name = "N")]
+    runs: Option<usize>,
+}
+
+/// The name of the floor in tables.
+pub const NAME: &str = "codec floor";
+
+/// The floors of what `contender` does, without and, if it spills, with the spill. It is run once for its
+/// output.
+pub fn contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> {
+    let (kept, told) = keep(work, contender)?;
+    let mut floors = vec![of(work, NAME, &work.data, &kept)];
+    if let Some(told) = told.filter(|told| told.spilled > 0) {
+        let spill = format!("--spilled {} --runs {}", told.spilled, told.runs);
+        let mut with_spill = of(work, &format!("{NAME} with spill"), &work.data, &kept);
+        with_spill.stages[0][0] = with_spill.stages[0][0].clone().words(&spill);
+        floors.push(with_spill);
+    }
+    Ok(floors)
+}
+
+/// Runs a contender once for its output, and keeps that.
+pub fn keep(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<LogSummary>)> {
+    let kept = work.file("floor-source.bam");
+    let told = contender.measure(&work.directory)?.told;
+    std::fs::rename(&contender.output, &kept)?;
+    Ok((kept, told))
+}
+
+/// A floor that inflates one file (none for `-`) and deflates the content of another.
+pub fn of(work: &Work, name: &str, inflated: &Path, deflated: &Path) -> Contender {
+    let output = work.file("floor.bam");
+    let call = work.own_call("floor-once").arg(inflated).arg(deflated).arg(&output);
+    let call = call.arg(work.options.level.to_string()).arg(work.options.threads.to_string());
+    Contender::own_clock(name, work.options.runs, output, call)
+}
+
+/// The blocks of one chunk, inflated.
+#[derive(Default)]
+struct Inflated {
+    bytes: Vec<u8>,
+    lengths: Vec<u32>,
+}
+
+/// Measures once and prints wall seconds and CPU seconds.
+pub fn run(args: &Args) -> Result<()> {
+    let crew = Crew { threads: args.threads, in_flight: 2 * args.threads };
+    let blocks = load(&args.output)?;
+    let directory = args.to.parent().unwrap_or(Path::new("."));
+    let spill = args
+        .spilled
+        .map(|mib| Spill::prepare(&args.output, args.runs.unwrap_or(1), mib << 20, directory));
+    let spill = spill.transpose()?;
+    let used = machine::own_usage()?.cpu;
+    let started = Instant::now();
+    for input in [Some(&args.input), args.and.as_ref()].into_iter().flatten() {
+        if input.as_os_str() != "-" {
+            inflate(crew, input)?;
+        }
+    }
+    let spilled = spill.as_ref().map(|spill| spill.pass(crew)).transpose()?;
+    deflate(crew, &blocks, args.level, &args.to)?;
+    let wall = started.elapsed();
+    let cpu = machine::own_usage()?.cpu - used;
+    println!("{} {}", wall.as_secs_f64(), cpu.as_secs_f64());
+    if let Some((raw, packed)) = spilled {
+        eprintln!("{raw} bytes of records were spilled as {packed}");
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<BlockReader<File>> {
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(BlockReader::new(file, false))
+}
+
+fn load(path: &Path) -> Result<Vec<Inflated>> {
+    let (mut reader, mut inflater, mut all) = (open(path)?, Inflater::default(), Vec::new());
+    let mut chunk = Chunk::default();
+    while reader.next_chunk(&mut chunk)? {
+        let mut inflated = Inflated::default();
+        inflater.chunk(&chunk, &mut inflated.bytes)?;
+        inflated.lengths.extend(chunk.blocks.iter().map(|block| block.inflated));
+        all.push(inflated);
+    }
+    Ok(all)
+}
+
+fn inflate(crew: Crew, path: &Path) -> Result<()> {
+    let mut reader = open(path)?;
+    let chunks = Pool::new(crew.in_flight);
+    let next = |_| {
+        let mut chunk: Chunk = chunks.take().unwrap_or_default();
+        Ok(reader.next_chunk(&mut chunk)?.then_some(chunk))
+    };
+    let done = |_, chunk| {
+        chunks.put(chunk);
+        Ok(())
+    };
+    readmill_engine::run(crew, &Inflate, next, |_, chunk| Ok(chunk), done)?;
+    Ok(())
+}
+
+struct Inflate;
+
+impl Pass for Inflate {
+    type Input = Chunk;
+    type Opened = Chunk;
+    type Linked = Chunk;
+    type Output = Chunk;
+    type Worker = (Inflater, Vec<u8>);
+    type Error = readmill_record::Error;
+
+    fn worker(&self) -> Self::Worker {
+        Default::default()
+    }
+
+    fn open(&self, worker: &mut Self::Worker, chunk: Chunk) -> readmill_record::Result<Chunk> {
+        let (inflater, bytes) = worker;
+        bytes.clear();
+        inflater.chunk(&chunk, bytes)?;
+        Ok(chunk)
+    }
+
+    fn work(&self, _: &mut Self::Worker, chunk: Chunk) -> readmill_record::Result<Chunk> {
+        Ok(chunk)
+    }
+}
+
+fn deflate(crew: Crew, blocks: &[Inflated], level: u8, to: &Path) -> Result<()> {
+    let failed = || format!("cannot write {}", to.display());
+    let mut file = File::create(to).with_context(failed)?;
+    let mut left = blocks.iter();
+    let pass = Deflate { level, parts: Pool::new(crew.in_flight), blocks: PhantomData };
+    readmill_engine::run(
+        crew,
+        &pass,
+        |_| Ok(left.next()),
+        |_, inflated| Ok(inflated),
+        |_, part: Vec<u8>| {
+            file.write_all(&part)?;
+            pass.parts.put(part);
+            Ok(())
+        },
+    )
+    .and_then(|_| file.write_all(&EOF_BLOCK))
+    .with_context(failed)
+}
+
+struct Deflate<'a> {
+    level: u8,
+    parts: Pool<Vec<u8>>,
+    blocks: PhantomData<&'a Inflated>,
+}
+
+impl<'a> Pass for Deflate<'a> {
+    type Input = &'a Inflated;
+    type Opened = &'a Inflated;
+    type Linked = &'a Inflated;
+    type Output = Vec<u8>;
+    type Worker = Deflater;
+    type Error = io::Error;
+
+    fn worker(&self) -> Deflater {
+        Deflater::new(Codec::default(), self.level)
+    }
+
+    fn open(&self, _: &mut Deflater, inflated: &'a Inflated) -> io::Result<&'a Inflated> {
+        Ok(inflated)
+    }
+
+    fn work(&self, deflater: &mut Deflater, inflated: &'a Inflated) -> io::Result<Vec<u8>> {
+        let mut part = self.parts.take().unwrap_or_default();
+        part.clear();
+        let mut rest = inflated.bytes.as_slice();
+        for &length in inflated.lengths.iter().filter(|length| **length > 0) {
+            let (block, after) = rest.split_at(length as usize);
+            deflater.block(block, &mut part);
+            rest = after;
+        }
+        Ok(part)
+    }
+}
+
+/// Bytes of records in a frame.
+const FRAME: usize = 64 << 10;
+
+/// Frames to be spilled.
+///
+/// The least cost of spilling: compresses as many bytes as were spilled with the codec of the spill, writes them to a
+/// file, reads them back and decompresses them.
+///
+/// The content of the real runs is unknown, but each held a share of the final order. So the records of the output
+/// are distributed at random (in pairs, so that adjacent mates stay adjacent) over as many lists as there were runs,
+/// and one more that stays in memory. Frames of the lists are compressed until they make as many compressed bytes as
+/// readmill spilled.
+pub struct Spill {
+    frames: Vec<Vec<u8>>,
+    /// Compressed bytes to be written.
+    bytes: u64,
+    directory: PathBuf,
+}
+
+/// The place of a frame in the file: its offset, its bytes there, and its bytes in memory.
+type Packed = (u64, usize, usize);
+
+impl Spill {
+    /// Deals out the records of `sorted`.
+    pub fn prepare(sorted: &Path, runs: usize, bytes: u64, directory: &Path) -> Result<Self> {
+        let mut hands = vec![Vec::new(); runs.max(1)];
+        let (mut frames, mut number) = (Vec::new(), 0u64);
+        records::each_batch(sorted, |batch| {
+            for (_, record) in batch.records() {
+                // Stamps replace places in the input, which are as good as random here.
+                let stamp = Stamp::new(number.wrapping_mul(0x9e37_79b9) & 0x07ff_ffff, 0);
+                let turn = (number / 2 % (hands.len() as u64 + 1)) as usize;
+                number += 1;
+                let Some(hand) = hands.get_mut(turn) else { continue };
+                hand.extend_from_slice(&stamp.0.to_le_bytes());
+                hand.extend_from_slice(record.raw());
+                if hand.len() >= FRAME {
+                    frames.push(std::mem::replace(hand, Vec::with_capacity(FRAME + 4096)));
+                }
+            }
+        })?;
+        frames.extend(hands.into_iter().filter(|hand| !hand.is_empty()));
+        ensure!(!frames.is_empty(), "{} has no records to spill", sorted.display());
+        Ok(Spill { frames, bytes, directory: directory.to_path_buf() })
+    }
+
+    /// Compresses, writes, reads and decompresses; returns the bytes before and after compression.
+    pub fn pass(&self, crew: Crew) -> Result<(u64, u64)> {
+        let failed = || format!("spilling to {}", self.directory.display());
+        let mut file = tempfile::tempfile_in(&self.directory).with_context(failed)?;
+        let packed = self.write(crew, &mut file).with_context(failed)?;
+        let mut left = packed.iter().copied();
+        let read = Unpack { file: &file, codec: SpillCodec::default() };
+        readmill_engine::run(crew, &read, |_| Ok(left.next()), |_, it| Ok(it), |_, ()| Ok(()))?;
+        let raw = packed.iter().map(|packed| packed.2 as u64).sum();
+        Ok((raw, packed.iter().map(|packed| packed.1 as u64).sum()))
+    }
+
+    fn write(&self, crew: Crew, file: &mut File) -> io::Result<Vec<Packed>> {
+        let (mut packed, mut frames) = (Vec::new(), self.frames.iter().cycle());
+        let written = AtomicU64::new(0);
+        let pass = Pack { buffers: Pool::new(crew.in_flight), frames: PhantomData };
+        readmill_engine::run(
+            crew,
+            &pass,
+            |_| Ok(frames.next().filter(|_| written.load(Relaxed) < self.bytes)),
+            |_, frame| Ok(frame),
+            |_, (bytes, raw): (Vec<u8>, usize)| {
+                file.write_all(&bytes)?;
+                let at = written.fetch_add(bytes.len() as u64, Relaxed);
+                packed.push((at, bytes.len(), raw));
+                pass.buffers.put(bytes);
+                Ok(())
+            },
+        )?;
+        Ok(packed)
+    }
+}
+
+struct Pack<'a> {
+    buffers: Pool<Vec<u8>>,
+    frames: PhantomData<&'a Vec<u8>>,
+}
+
+impl<'a> Pass for Pack<'a> {
+    type Input = &'a Vec<u8>;
+    type Opened = &'a Vec<u8>;
+    type Linked = &'a Vec<u8>;
+    type Output = (Vec<u8>, usize);
+    type Worker = FrameCompressor;
+    type Error = io::Error;
+
+    fn worker(&self) -> FrameCompressor {
+        FrameCompressor::new(SpillCodec::default())
+    }
+
+    fn open(&self, _: &mut FrameCompressor, frame: &'a Vec<u8>) -> io::Result<&'a Vec<u8>> {
+        Ok(frame)
+    }
+
+    fn work(
+        &self,
+        compressor: &mut FrameCompressor,
+        frame: &'a Vec<u8>,
+    ) -> io::Result<(Vec<u8>, usize)> {
+        let mut bytes = self.buffers.take().unwrap_or_default();
+        bytes.clear();
+        compressor.compress(frame, &mut bytes);
+        Ok((bytes, frame.len()))
+    }
+}
+
+struct Unpack<'a> {
+    file: &'a File,
+    codec: SpillCodec,
+}
+
+impl Pass for Unpack<'_> {
+    type Input = Packed;
+    type Opened = Packed;
+    type Linked = Packed;
+    type Output = ();
+    /// A frame as it is in the file, and decompressed.
+    type Worker = (Vec<u8>, Vec<u8>);
+    type Error = Error;
+
+    fn worker(&self) -> Self::Worker {
+        Default::default()
+    }
+
+    fn open(&self, _: &mut Self::Worker, packed: Packed) -> readmill_record::Result<Packed> {
+        Ok(packed)
+    }
+
+    fn work(&self, worker: &mut Self::Worker, packed: Packed) -> readmill_record::Result<()> {
+        let ((at, bytes, raw), (from, to)) = (packed, worker);
+        from.resize(bytes, 0);
+        to.resize(raw, 0);
+        let read = self.file.read_exact_at(from, at);
+        read.map_err(|e| Error::io("reading back what was spilled", &e))?;
+        self.codec.decompress(from, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_blocks_come_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("from"), directory.path().join("to"));
+        let (mut deflater, mut bytes) = (Deflater::new(Codec::default(), 6), Vec::new());
+        for n in 1..300usize {
+            let block: Vec<u8> = (0..n * 97 % 60_000 + 1).map(|i| ((i * n) >> 3) as u8).collect();
+            deflater.block(&block, &mut bytes);
+        }
+        bytes.extend_from_slice(&EOF_BLOCK);
+        std::fs::write(&from, &bytes).unwrap();
+        let crew = Crew { threads: 2, in_flight: 4 };
+        inflate(crew, &from).unwrap();
+        deflate(crew, &load(&from).unwrap(), 6, &to).unwrap();
+        assert!(std::fs::read(&to).unwrap() == bytes);
+    }
+
+    #[test]
+    fn as_many_bytes_go_to_disk_as_were_asked_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let frames: Vec<Vec<u8>> =
+            (0..9u8).map(|i| b"read 99 chr1 ".repeat(500 + usize::from(i))).collect();
+        let spill = Spill { frames, bytes: 20_000, directory: directory.path().to_path_buf() };
+        let (raw, packed) = spill.pass(Crew { threads: 2, in_flight: 4 }).unwrap();
+        assert!((20_000..21_000).contains(&packed), "{packed}");
+        assert!(raw > 10 * packed);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}

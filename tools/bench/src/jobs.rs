@@ -1,0 +1,310 @@
+//! The measured jobs: for each the contenders and the title of its table.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::contender::{Call, Contender, Program};
+use crate::duplicates::Marking;
+use crate::options::{Options, Order, Peer};
+use crate::recalibration::{BqsrFlags, BqsrInputs, Recalibrating};
+use crate::sorters::{Sorting, samtools_sort};
+use crate::table::{self, measure};
+use crate::work::Work;
+use crate::{five_steps, floor};
+
+/// Peers that do all five steps.
+const CHAINS: [Peer; 3] = [Peer::Elprep, Peer::Samtools, Peer::Picard];
+
+/// Peers that sort.
+const SORTERS: [Peer; 5] = [Peer::Samtools, Peer::Fgumi, Peer::Sambamba, Peer::Elprep, Peer::Picard];
+
+/// Peers that sort and mark duplicates, from reads grouped by name.
+const MARKERS: [Peer; 7] = [
+    Peer::Samtools,
+    Peer::Dupblaster,
+    Peer::Samblaster,
+    Peer::Sambamba,
+    Peer::Bamsormadup,
+    Peer::Elprep,
+    Peer::Picard,
+];
+
+/// Five steps in one table.
+pub fn five_steps(work: &Work) -> Result<()> {
+    five_steps::write_headers(work)?;
+    let mut contenders = vec![five_steps::prep(work)];
+    // Without the floor of what is spilled, because duplicate ends may be among it.
+    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    for peer in CHAINS {
+        contenders.extend(work.peer(peer).map(|program| match peer {
+            Peer::Elprep => five_steps::elprep(work, &program),
+            Peer::Samtools => five_steps::samtools(work, &program),
+            _ => five_steps::picard(work, &program),
+        }));
+    }
+    measure(&title("Five steps", work), work, &contenders)
+}
+
+/// Four steps, the last two of which recalibrate, in one table; and what they cost readmill.
+pub fn four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
+    let truth = BqsrInputs::of(work, flags)?;
+    let job = Recalibrating { sorting: Sorting::of(work), truth: &truth };
+    let mut contenders = vec![
+        job.readmill("readmill"),
+        job.readmill_table("readmill, the table alone"),
+        job.readmill_marks("readmill without recalibration"),
+    ];
+    // Without the floor of what is spilled, because duplicate ends may be among it.
+    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    let mut others = Vec::new();
+    if let Some(program) = work.peer(Peer::Elprep) {
+        others.push("elprep");
+        contenders.extend(job.elprep(&program, &truth.for_elprep(work, &program)?));
+    }
+    if let Some(program) = work.peer(Peer::Gatk) {
+        truth.index_for_gatk(work, &program)?;
+        others.push("gatk");
+        contenders.push(job.gatk(&program));
+    }
+    measure(&title("Four steps", work), work, &contenders)?;
+    job.compare_tables(&others)
+}
+
+/// Recalibration of reads that are sorted and marked: the counting in one table, the rest in another.
+pub fn bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
+    let truth = BqsrInputs::of(work, flags)?;
+    let sorted = work.file("sorted.bam");
+    Marking(Sorting::of(work)).readmill("preparation", "").measure(&work.directory)?;
+    std::fs::rename(work.file("readmill.bam"), &sorted)?;
+    work.data = sorted.clone();
+    let work = &*work;
+    let job = Recalibrating { sorting: Sorting::of(work), truth: &truth };
+    let gatk = work.peer(Peer::Gatk);
+    let mut counting = vec![job.readmill_counts("readmill bqsr table")];
+    if let Some(program) = &gatk {
+        truth.index_for_gatk(work, program)?;
+        counting.push(job.gatk_counting(program));
+    }
+    measure(&title("Count errors of sorted reads", work), work, &counting)?;
+    // Everyone applies the same table, which was removed with all that is measured.
+    counting[0].measure(&work.directory)?;
+    let table = job.table("given");
+    std::fs::rename(job.table("readmill"), &table)?;
+    let mut applying = vec![job.readmill_applies("readmill bqsr apply", &table)];
+    applying.extend(floor::contenders(work, &applying[0])?.into_iter().take(1));
+    applying.extend(gatk.map(|program| job.gatk_applying(&program, &table)));
+    measure(&title("Give sorted reads new qualities", work), work, &applying)?;
+    Ok(std::fs::remove_file(sorted)?)
+}
+
+/// The sort alone.
+pub fn sort(work: &mut Work) -> Result<()> {
+    bring_mate_cigars(work)?;
+    let (work, sorting) = (&*work, Sorting::of(work));
+    let mut contenders = vec![sorting.readmill("readmill")];
+    contenders.extend(floor::contenders(work, &contenders[0])?);
+    for peer in SORTERS {
+        let program = work.peer(peer);
+        contenders.extend(program.and_then(|program| sorting.peer(peer, &program)));
+    }
+    measure(&title(&sort_by(work), work), work, &contenders)
+}
+
+/// Sort and mark duplicates of reads as an aligner leaves them; and the sort alone, to see what marking costs.
+pub fn duplicates(work: &Work) -> Result<()> {
+    let (sorting, marking) = (Sorting::of(work), Marking(Sorting::of(work)));
+    let mut contenders = vec![marking.readmill("readmill", "")];
+    contenders.extend(marking.readmill_with_metrics("readmill with metrics"));
+    contenders.push(sorting.readmill("readmill sort alone"));
+    // Without the floor of what is spilled, because duplicate ends may be among it.
+    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    for peer in MARKERS {
+        let Some(program) = work.peer(peer) else { continue };
+        contenders.extend(match peer {
+            Peer::Samtools => Some(marking.samtools(&program)),
+            Peer::Dupblaster => work.peer(Peer::Fgumi).map(|it| marking.dupblaster(&program, &it)),
+            Peer::Samblaster => work.peer(Peer::Samtools).map(|it| marking.samblaster(&program, &it)),
+            Peer::Sambamba => marking.sambamba(&program),
+            Peer::Bamsormadup => Some(marking.bamsormadup(&program)),
+            Peer::Elprep => marking.elprep(&program),
+            _ => marking.picard(&program),
+        });
+    }
+    measure(&title("Sort and mark duplicates", work), work, &contenders)
+}
+
+/// Mark duplicates of reads that are sorted by coordinate already, which samtools has to bring together by name and
+/// to sort again.
+pub fn duplicates_sorted(work: &mut Work) -> Result<()> {
+    let sorted = sort_first(work)?;
+    work.data = sorted.clone();
+    let work = &*work;
+    let marking = Marking(Sorting::of(work));
+    let mut contenders = vec![marking.readmill_on_sorted("readmill")];
+    contenders.extend(floor::contenders(work, &contenders[0])?.into_iter().take(1));
+    for peer in [Peer::Samtools, Peer::Sambamba, Peer::Picard] {
+        contenders.extend(work.peer(peer).map(|program| match peer {
+            Peer::Samtools => marking.samtools_on_sorted(&program),
+            Peer::Sambamba => marking.sambamba_on_sorted(&program),
+            _ => marking.picard_on_sorted(&program),
+        }));
+    }
+    measure(&title("Mark duplicates of sorted reads", work), work, &contenders)?;
+    Ok(std::fs::remove_file(sorted)?)
+}
+
+/// The sort and its floors.
+pub fn floor(work: &mut Work) -> Result<()> {
+    bring_mate_cigars(work)?;
+    let mut contenders = vec![Sorting::of(work).readmill("readmill")];
+    contenders.extend(floor::contenders(work, &contenders[0])?);
+    measure(&title(&format!("{} beside its codec floor", sort_by(work)), work), work, &contenders)
+}
+
+/// The same reads, written by samtools and by Picard.
+pub fn input(work: &Work) -> Result<()> {
+    let (Some(samtools), Some(picard)) = (work.peer(Peer::Samtools), work.peer(Peer::Picard)) else {
+        anyhow::bail!("both samtools and Picard are needed to write the input");
+    };
+    let (by_samtools, by_picard) = (work.file("by-samtools.bam"), work.file("by-picard.bam"));
+    work.do_once(Call::new(&samtools).words("view -b -o").arg(&by_samtools).arg(&work.data))?;
+    let call = Call::new(&picard).arg("SamFormatConverter").named("INPUT=", &work.data);
+    work.do_once(
+        call.named("OUTPUT=", &by_picard).words("COMPRESSION_LEVEL=6 VALIDATION_STRINGENCY=SILENT"),
+    )?;
+    let of = |data: &Path, name: &str| Sorting { data, ..Sorting::of(work) }.readmill(name);
+    let contenders = [
+        of(&by_samtools, "readmill, input written by samtools"),
+        of(&by_picard, "readmill, input written by Picard"),
+    ];
+    measure(&title("The same reads from two writers", work), work, &contenders)
+}
+
+/// Sorted input: sorting it compared with copying it, with enough memory for all reads and with less.
+pub fn sorted(work: &mut Work) -> Result<()> {
+    bring_mate_cigars(work)?;
+    let (work, data) = (&*work, sort_first(work)?);
+    let roomy = Sorting { data: &data, memory: None, ..Sorting::of(work) };
+    let tight = Sorting { memory: Some(tight_memory(work, &data)?), ..roomy };
+    let mut contenders: Vec<Contender> = vec![
+        roomy.readmill("readmill sort"),
+        roomy.copy("readmill prep without steps"),
+        tight.readmill("readmill sort, little memory"),
+    ];
+    if let Some(program) = work.peer(Peer::Samtools) {
+        let title = program.title();
+        contenders.push(roomy.samtools(&program, &format!("{title} sort")));
+        contenders.push(tight.samtools(&program, &format!("{title} sort, little memory")));
+    }
+    let what = format!("{}: reads that are in that order already", sort_by(work));
+    measure(&format!("{what} (level {})", work.options.level), work, &contenders)?;
+    Ok(std::fs::remove_file(data)?)
+}
+
+/// The reads in order, as readmill sorts them.
+fn sort_first(work: &Work) -> Result<PathBuf> {
+    let sorted = work.file("sorted.bam");
+    Sorting::of(work).readmill("preparation").measure(&work.directory)?;
+    std::fs::rename(work.file("readmill.bam"), &sorted)?;
+    Ok(sorted)
+}
+
+/// MiB that are too few for all records: what was asked for, or as many as the compressed file has, but what
+/// readmill needs at least.
+fn tight_memory(work: &Work, data: &Path) -> Result<u64> {
+    let size = std::fs::metadata(data)?.len() >> 20;
+    let least = work.least_memory()?;
+    Ok(work.options.limit.unwrap_or(size).max(least))
+}
+
+/// Template-coordinate order needs the end of the mate (MC), which aligners do not write by default.
+pub fn bring_mate_cigars(work: &mut Work) -> Result<()> {
+    if work.options.order != Order::TemplateCoordinate || work.options.data.is_some() {
+        return Ok(());
+    }
+    let samtools = work.peer(Peer::Samtools).context("samtools is needed to write MC fields")?;
+    let made = work.data.with_file_name("reads-with-mc.bam");
+    if !made.exists() {
+        let partial = work.data.with_file_name("partial.bam");
+        work.do_once(Call::new(&samtools).arg("fixmate").arg(&work.data).arg(&partial))?;
+        std::fs::rename(partial, &made)?;
+    }
+    work.data = made;
+    Ok(())
+}
+
+/// Returns the name of the sort in titles.
+pub fn sort_by(work: &Work) -> String {
+    format!("Sort, {}", work.options.order.name())
+}
+
+/// A title with the values of the flags.
+fn title(what: &str, work: &Work) -> String {
+    let Options { level, limit, .. } = work.options;
+    let memory = limit.map_or("each one's default memory".into(), |memory| format!("{memory} MiB"));
+    format!("{what} (level {level}, {memory})")
+}
+
+/// Options of `bench cram`.
+#[derive(clap::Args)]
+pub struct CramArgs {
+    #[command(flatten)]
+    options: Options,
+    #[command(flatten)]
+    truth: BqsrFlags,
+    /// Numbers of threads, each with its own table, instead of -@
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2")]
+    each: Vec<usize>,
+}
+
+/// Formats of samtools: the version that readmill writes, and its own.
+const CRAM_FORMATS: [(&str, &str); 2] = [("CRAM 3.0", "cram,version=3.0"), ("its CRAM", "cram")];
+
+/// Measures, and prints a table for each number of threads.
+///
+/// readmill beside samtools, which is asked for the version that readmill writes, and for its own. No program writes
+/// an index. Each number of threads has a table. Sizes are those of the CRAM files; `parity --corpus` compares their
+/// content.
+pub fn cram(args: CramArgs) -> Result<()> {
+    let CramArgs { options, truth, each } = args;
+    let mut work = Work::prepare(options)?;
+    let truth = BqsrInputs::of(&work, &truth)?;
+    let samtools = work.peer(Peer::Samtools);
+    for threads in each {
+        work.options.threads = threads;
+        let mut contenders = vec![readmill_to_cram(&work, &truth)];
+        if let Some(program) = &samtools {
+            contenders
+                .extend(CRAM_FORMATS.map(|format| samtools_to_cram(&work, &truth, program, format)));
+        }
+        let title = format!("Sort by coordinate, BAM to CRAM, -@ {threads}");
+        table::measure(&title, &work, &contenders)?;
+        println!();
+    }
+    Ok(())
+}
+
+fn readmill_to_cram(work: &Work, truth: &BqsrInputs) -> Contender {
+    let Options { threads, limit, runs, .. } = work.options;
+    let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
+    let output = work.file("readmill.cram");
+    let call = Call::new(&work.readmill).arg("sort").arg(&work.data).arg("-o").arg(&output);
+    let call = call.arg("--reference").arg(&truth.reference);
+    let call = call.words(&format!("{memory} -@ {threads} --no-index -T")).arg(&work.directory);
+    Contender::new("readmill", runs, output, vec![vec![call]])
+}
+
+/// samtools takes its memory for each thread; its threads are counted as in the other tables.
+fn samtools_to_cram(
+    work: &Work,
+    truth: &BqsrInputs,
+    program: &Program,
+    (name, format): (&str, &str),
+) -> Contender {
+    let output = work.file("samtools.cram");
+    let call = samtools_sort(work, program, Sorting::of(work).memory).arg("--reference");
+    let call = call.arg(&truth.reference).words(&format!("-O {format} -o")).arg(&output);
+    let title = format!("{}, {name}", program.title());
+    Contender::new(&title, work.options.runs, output, vec![vec![call.arg(&work.data)]])
+}

@@ -1,0 +1,167 @@
+//! Measures `-m`: peak, spill and time from the least memory that readmill accepts to 4 GiB, and whether the
+//! output is the same.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::contender::{Contender, LogSummary};
+use crate::jobs::{bring_mate_cigars, sort_by};
+use crate::sorters::Sorting;
+use crate::table::{self, TableRow, median};
+use crate::work::Work;
+
+/// The most memory that is given, in MiB.
+const MOST: u64 = 4096;
+
+/// Measures, prints the table, and fails if a peak was above its limit or an output differed.
+pub fn run(work: &mut Work) -> Result<()> {
+    bring_mate_cigars(work)?;
+    let work = &*work;
+    let limits = limits(work.least_memory()?);
+    let of = |&limit: &u64| {
+        Sorting { memory: Some(limit), ..Sorting::of(work) }.readmill_indexed(&format!("{limit}M"))
+    };
+    let contenders: Vec<Contender> = limits.iter().map(of).collect();
+    let (kept, mut same) = (work.file("first.bam"), Vec::new());
+    let rows = table::rounds(work, &contenders, |_, output| {
+        let pairs = [(output.to_owned(), kept.clone()), (index_of(output), index_of(&kept))];
+        let there = pairs.iter().filter(|(file, _)| file.exists());
+        let mut equal = true;
+        for (file, first) in there {
+            match same.is_empty() {
+                true => drop(fs::copy(file, first)?),
+                false => equal &= are_equal(file, first)?,
+            }
+        }
+        same.push(equal);
+        Ok(())
+    })?;
+    for file in [kept.clone(), index_of(&kept), index_of(&work.file("readmill.bam"))] {
+        let _ = fs::remove_file(file); // not every order has an index
+    }
+    println!("### Memory: {} (level {})\n\n{}\n", sort_by(work), work.options.level, work.describe());
+    println!("| `-m` MiB | n | peak MiB | runs | spilled MiB | wall s (least–most) | CPU s | output |");
+    println!("|---|---|---|---|---|---|---|---|");
+    let mut peaks = Vec::new();
+    for ((limit, row), same) in limits.iter().zip(&rows).zip(&same) {
+        let figures = MemoryFigures::of(row)?;
+        println!("{}", figures.line(*limit, row, *same));
+        peaks.push(figures.told.peak);
+    }
+    println!(
+        "\nMedians, but the largest peak (VmHWM). The output is compared byte by byte with that of the first row, its index too."
+    );
+    table::print_commands(&contenders[..1]);
+    for (limit, peak) in limits.iter().zip(peaks) {
+        ensure!(peak <= *limit, "-m {limit}M: the peak was {peak} MiB");
+    }
+    ensure!(same.iter().all(|same| *same), "outputs differ");
+    Ok(())
+}
+
+/// The least memory, and each power of two above it.
+fn limits(least: u64) -> Vec<u64> {
+    let powers = (0..64).map(|bit| 1u64 << bit).filter(|power| (least + 1..=MOST).contains(power));
+    std::iter::once(least).chain(powers).collect()
+}
+
+fn index_of(bam: &Path) -> PathBuf {
+    bam.with_extension("bam.bai")
+}
+
+struct MemoryFigures {
+    walls: Vec<f64>,
+    cpu: f64,
+    told: LogSummary,
+}
+
+impl MemoryFigures {
+    fn of(row: &TableRow) -> Result<Self> {
+        let sorted = |figure: fn(&crate::contender::Measurement) -> f64| {
+            let mut values: Vec<f64> = row.samples.iter().map(figure).collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let told: Option<Vec<LogSummary>> = row.samples.iter().map(|sample| sample.told).collect();
+        let told = told.context("readmill did not say its peak memory")?;
+        let middle = |figure: fn(&LogSummary) -> u64| {
+            let mut values: Vec<f64> = told.iter().map(|told| figure(told) as f64).collect();
+            values.sort_by(f64::total_cmp);
+            median(&values).round() as u64
+        };
+        Ok(MemoryFigures {
+            walls: sorted(|sample| sample.wall.as_secs_f64()),
+            cpu: median(&sorted(|sample| sample.cpu.as_secs_f64())),
+            told: LogSummary {
+                peak: told.iter().map(|told| told.peak).max().unwrap_or(0),
+                spilled: middle(|told| told.spilled),
+                runs: middle(|told| told.runs),
+            },
+        })
+    }
+
+    fn line(&self, limit: u64, row: &TableRow, same: bool) -> String {
+        let MemoryFigures { walls, cpu, told } = self;
+        let least_and_most = walls.first().zip(walls.last());
+        let (least, most) = least_and_most.map_or((0.0, 0.0), |(least, most)| (*least, *most));
+        format!(
+            "| {limit} | {} | {} | {} | {} | {:.2} ({least:.2}–{most:.2}) | {cpu:.2} | {} |",
+            row.samples.len(),
+            told.peak,
+            told.runs,
+            told.spilled,
+            median(walls),
+            if same { "same" } else { "DIFFERENT" },
+        )
+    }
+}
+
+/// Whether two files have the same bytes; reads them piece by piece.
+fn are_equal(a: &Path, b: &Path) -> Result<bool> {
+    let open = |path: &Path| File::open(path).with_context(|| format!("cannot read {}", path.display()));
+    let (mut a, mut b) = (open(a)?, open(b)?);
+    if a.metadata()?.len() != b.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut left, mut right) = (vec![0; 1 << 18], vec![0; 1 << 18]);
+    loop {
+        let n = a.read(&mut left)?;
+        if n == 0 {
+            return Ok(true);
+        }
+        b.read_exact(&mut right[..n])?;
+        if left[..n] != right[..n] {
+            return Ok(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_begin_with_the_least() {
+        assert_eq!(limits(51), [51, 64, 128, 256, 512, 1024, 2048, 4096]);
+        assert_eq!(limits(64)[..2], [64, 128]);
+    }
+
+    #[test]
+    fn files_are_compared_to_their_ends() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str, bytes: &[u8]| {
+            let path = directory.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            path
+        };
+        let mut bytes = vec![7; 600_000];
+        let (a, b) = (file("a", &bytes), file("b", &bytes));
+        bytes[599_999] = 8;
+        assert!(are_equal(&a, &b).unwrap());
+        assert!(!are_equal(&a, &file("c", &bytes)).unwrap());
+        assert!(!are_equal(&a, &file("d", &bytes[..9])).unwrap());
+    }
+}

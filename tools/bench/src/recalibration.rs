@@ -1,0 +1,299 @@
+//! Sort, mark PCR and optical duplicates, count errors, give new qualities: the commands of each program or chain of
+//! programs for all four, and for the last two alone.
+//!
+//! GATK's chain is the fast one that its manuals allow: duplicates are marked first, of reads grouped by name, so
+//! that no sort by name is needed. Files that are read once are not compressed; files that are read twice are
+//! compressed lightly. It is not a pipe, because GATK prints a tool's return value on standard output, after the BAM
+//! data.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::contender::{Call, Contender, Program};
+use crate::duplicates::Marking;
+use crate::options::Options;
+use crate::sorters::Sorting;
+use crate::work::Work;
+
+/// Options: the data, the reference and the known sites.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    pub options: Options,
+    #[command(flatten)]
+    pub truth: BqsrFlags,
+}
+
+/// The job: the reads, the reference and the known sites, with threads and memory.
+pub struct Recalibrating<'a> {
+    /// The reads, and threads and memory.
+    pub sorting: Sorting<'a>,
+    /// The reference and the known sites.
+    pub truth: &'a BqsrInputs,
+}
+
+impl Recalibrating<'_> {
+    fn work(&self) -> &Work {
+        self.sorting.work
+    }
+
+    fn options(&self) -> &Options {
+        &self.work().options
+    }
+
+    fn contender(&self, name: &str, output: PathBuf, stages: Vec<Vec<Call>>) -> Contender {
+        Contender::new(name, self.options().runs, output, stages)
+    }
+
+    /// Where a program's recalibration table goes.
+    pub fn table(&self, program: &str) -> PathBuf {
+        self.work().file(&format!("{program}.table"))
+    }
+
+    /// Prints in how many lines the tables of the last runs differ from readmill's.
+    pub fn compare_tables(&self, others: &[&str]) -> Result<()> {
+        let read = |program: &str| {
+            let table = self.table(program);
+            fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))
+        };
+        let own = read("readmill")?;
+        for other in others {
+            let text = read(other)?;
+            let lines = own.lines().count().max(text.lines().count());
+            let same = own.lines().zip(text.lines()).filter(|(own, other)| own == other).count();
+            let differ = lines - same;
+            println!("\nThe table of {other} differs from readmill's in {differ} of {lines} lines.");
+        }
+        Ok(())
+    }
+
+    fn with_truth(&self, call: Call) -> Call {
+        let call = call.arg("--reference").arg(&self.truth.reference);
+        self.truth.known_sites.iter().fold(call, |call, sites| call.arg("--known-sites").arg(sites))
+    }
+
+    /// readmill, all in one run.
+    pub fn readmill(&self, name: &str) -> Contender {
+        self.readmill_with(name, "--bqsr")
+    }
+
+    /// readmill, which counts but does not change qualities.
+    pub fn readmill_table(&self, name: &str) -> Contender {
+        self.readmill_with(name, "--bqsr-table-only")
+    }
+
+    /// readmill without recalibration.
+    pub fn readmill_marks(&self, name: &str) -> Contender {
+        let mut contender = Marking(self.sorting).readmill(name, "--optical-distance 100");
+        let call = &mut contender.stages[0][0];
+        *call = call.clone().arg("--metrics").arg(self.work().file("readmill.metrics"));
+        contender
+    }
+
+    fn readmill_with(&self, name: &str, words: &str) -> Contender {
+        let mut contender = self.readmill_marks(name);
+        let call = &mut contender.stages[0][0];
+        let asked = self.with_truth(call.clone().words(words));
+        *call = asked.arg("--bqsr-table").arg(self.table("readmill"));
+        contender
+    }
+
+    /// elPrep does all at once, in memory, with converted files. Its level cannot be set.
+    pub fn elprep(&self, program: &Program, converted: &BqsrInputs) -> Option<Contender> {
+        let mut contender = self.sorting.elprep(program)?;
+        let sites: Vec<_> = converted.known_sites.iter().map(|file| file.to_string_lossy()).collect();
+        let call = contender.stages[0][0].clone().words("--mark-duplicates --mark-optical-duplicates");
+        let call = call.arg(self.work().file("elprep.metrics"));
+        let call =
+            call.words("--optical-duplicates-pixel-distance 100 --bqsr").arg(self.table("elprep"));
+        let call = call.arg("--reference").arg(&converted.reference);
+        contender.stages[0][0] =
+            if sites.is_empty() { call } else { call.arg("--known-sites").arg(sites.join(",")) };
+        Some(contender)
+    }
+
+    /// GATK marks, sorts, counts and applies.
+    pub fn gatk(&self, program: &Program) -> Contender {
+        let file = |name: &str| self.work().file(name);
+        let (marked, sorted) = (file("gatk.marked.bam"), file("gatk.sorted.bam"));
+        let marks = self.gatk_tool(program, "MarkDuplicates", self.sorting.data, &marked, 0);
+        let marks = marks.words("--ASSUME_SORT_ORDER queryname --OPTICAL_DUPLICATE_PIXEL_DISTANCE 100");
+        let marks = marks.arg("--METRICS_FILE").arg(file("gatk.metrics"));
+        let sort = self.gatk_tool(program, "SortSam", &marked, &sorted, 1);
+        let sort = sort.words("--SORT_ORDER coordinate");
+        let means = "--VALIDATION_STRINGENCY SILENT --QUIET true --TMP_DIR";
+        let quietly = |call: Call| call.words(means).arg(&self.work().directory);
+        let table = self.table("gatk");
+        let stages = vec![
+            vec![quietly(marks)],
+            vec![quietly(sort)],
+            vec![self.gatk_counts(program, &sorted)],
+            vec![self.gatk_applies(program, &sorted, &table)],
+        ];
+        let contender = self.contender(&program.title(), file("gatk.bam"), stages);
+        Contender { runs: self.options().picard_runs, ..contender }
+    }
+
+    /// readmill counts the errors of sorted reads.
+    pub fn readmill_counts(&self, name: &str) -> Contender {
+        let Options { threads, limit, .. } = self.options();
+        let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
+        let call = Call::new(&self.work().readmill).words("bqsr table").arg(self.sorting.data);
+        let call = self.with_truth(call).arg("-o").arg(self.table("readmill"));
+        let call = call.words(&format!("{memory} -@ {threads}"));
+        self.contender(name, self.table("readmill"), vec![vec![call]])
+    }
+
+    /// readmill gives sorted reads new qualities.
+    pub fn readmill_applies(&self, name: &str, table: &Path) -> Contender {
+        let output = self.work().file("readmill.bam");
+        let call = Call::new(&self.work().readmill).words("bqsr apply").arg(self.sorting.data);
+        let call = call.arg("--bqsr-table").arg(table).arg("-o").arg(&output);
+        let call = self.sorting.with_resources(call).words("--no-index");
+        self.contender(name, output, vec![vec![call]])
+    }
+
+    /// GATK counts the errors of sorted reads.
+    pub fn gatk_counting(&self, program: &Program) -> Contender {
+        let call = self.gatk_counts(program, self.sorting.data);
+        let name = format!("{} BaseRecalibrator", program.title());
+        let contender = self.contender(&name, self.table("gatk"), vec![vec![call]]);
+        Contender { runs: self.options().picard_runs, ..contender }
+    }
+
+    /// GATK gives sorted reads new qualities.
+    pub fn gatk_applying(&self, program: &Program, table: &Path) -> Contender {
+        let call = self.gatk_applies(program, self.sorting.data, table);
+        let name = format!("{} ApplyBQSR", program.title());
+        let contender = self.contender(&name, self.work().file("gatk.bam"), vec![vec![call]]);
+        Contender { runs: self.options().picard_runs, ..contender }
+    }
+
+    fn gatk_counts(&self, program: &Program, sorted: &Path) -> Call {
+        let call = Call::new(program).words("BaseRecalibrator -I").arg(sorted);
+        self.with_truth(call.arg("-O").arg(self.table("gatk")))
+    }
+
+    fn gatk_applies(&self, program: &Program, sorted: &Path, table: &Path) -> Call {
+        let output = self.work().file("gatk.bam");
+        let call = self.gatk_tool(program, "ApplyBQSR", sorted, &output, self.sorting.level.min(9));
+        let call = call.arg("--bqsr-recal-file").arg(table);
+        call.arg("--reference").arg(&self.truth.reference).words("--create-output-bam-index false")
+    }
+
+    /// A GATK tool that makes one BAM file from another. Not all of them have a flag for the level, so a Java option
+    /// sets it.
+    fn gatk_tool(&self, program: &Program, tool: &str, from: &Path, to: &Path, level: u8) -> Call {
+        let call = Call::new(program).java(&format!("-Dsamjdk.compression_level={level}"));
+        call.arg(tool).arg("-I").arg(from).arg("-O").arg(to)
+    }
+}
+
+/// Where the truth comes from, for reads that are not simulated.
+#[derive(clap::Args)]
+pub struct BqsrFlags {
+    /// Reference of the reads in --data, with its .fai beside it; what GATK and elPrep need besides is made beside
+    /// it, too
+    #[arg(long, value_name = "FASTA", requires = "data")]
+    reference: Option<PathBuf>,
+    /// Known sites of --data (VCF), which GATK's index and elPrep's form of them are made beside; may be given again
+    #[arg(long, value_name = "FILE", requires = "data")]
+    known_sites: Vec<PathBuf>,
+}
+
+/// A reference and known sites.
+///
+/// GATK needs a dictionary and indexes next to the files, elPrep files in its own format. All of that is made once
+/// and stays; none of it is measured. readmill takes the files as they are.
+pub struct BqsrInputs {
+    /// The reference.
+    pub reference: PathBuf,
+    /// The known sites.
+    pub known_sites: Vec<PathBuf>,
+}
+
+impl BqsrInputs {
+    /// Takes the files of the flags, or those that belong to simulated reads.
+    pub fn of(work: &Work, flags: &BqsrFlags) -> Result<Self> {
+        if work.options.data.is_none() {
+            let reference = work.data.with_file_name("reference.fa");
+            return Ok(BqsrInputs {
+                reference,
+                known_sites: vec![work.data.with_file_name("known.vcf")],
+            });
+        }
+        let canonical = |file: &PathBuf| {
+            file.canonicalize().with_context(|| format!("cannot read {}", file.display()))
+        };
+        let reference = flags.reference.as_ref().context("--data needs its --reference, too")?;
+        Ok(BqsrInputs {
+            reference: canonical(reference)?,
+            known_sites: flags.known_sites.iter().map(canonical).collect::<Result<_>>()?,
+        })
+    }
+
+    /// Sees to it that GATK finds its dictionary and its indexes.
+    pub fn index_for_gatk(&self, work: &Work, program: &Program) -> Result<()> {
+        let call = |tool: &str| Call::new(program).words(tool);
+        make_from(work, &self.reference, &self.reference.with_extension("dict"), |to| {
+            call("CreateSequenceDictionary -R").arg(&self.reference).arg("-O").arg(to)
+        })?;
+        for sites in &self.known_sites {
+            let end = if sites.extension().is_some_and(|end| end == "gz") { "tbi" } else { "idx" };
+            make_from(work, sites, &with_end(sites, end), |to| {
+                call("IndexFeatureFile -I").arg(sites).arg("-O").arg(to)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The same as elPrep reads it.
+    pub fn for_elprep(&self, work: &Work, program: &Program) -> Result<BqsrInputs> {
+        let convert = |how: &str, from: &PathBuf, end: &str| {
+            let made = with_end(from, end);
+            make_from(work, from, &made, |to| Call::new(program).arg(how).arg(from).arg(to))?;
+            Ok(made)
+        };
+        let sites = |from| convert("vcf-to-elsites", from, "elsites");
+        Ok(BqsrInputs {
+            reference: convert("fasta-to-elfasta", &self.reference, "elfasta")?,
+            known_sites: self.known_sites.iter().map(sites).collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// `known.vcf` as `known.vcf.idx`.
+fn with_end(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".");
+    name.push(end);
+    name.into()
+}
+
+/// Makes one file of another, unless that was done since the other was written.
+fn make_from(work: &Work, from: &Path, to: &Path, call: impl FnOnce(&Path) -> Call) -> Result<()> {
+    let written = |file: &Path| file.metadata().and_then(|meta| meta.modified()).ok();
+    if written(to).is_some_and(|made| Some(made) >= written(from)) {
+        return Ok(());
+    }
+    // The end of the name stays, because it can decide the format.
+    let name = to.file_name().with_context(|| format!("{} has no name", to.display()))?;
+    let partial = to.with_file_name(format!("partial-{}", name.to_string_lossy()));
+    // The programs do not overwrite files of an interrupted run.
+    let _ = std::fs::remove_file(&partial);
+    work.do_once(call(&partial))?;
+    std::fs::rename(&partial, to).with_context(|| format!("cannot write {}", to.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_added_to_names() {
+        assert_eq!(with_end(Path::new("/a/known.vcf.gz"), "tbi"), Path::new("/a/known.vcf.gz.tbi"));
+        assert_eq!(with_end(Path::new("ref.fa"), "elfasta"), Path::new("ref.fa.elfasta"));
+    }
+}

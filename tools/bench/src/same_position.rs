@@ -1,0 +1,327 @@
+//! Marking where many reads are at one position: pairs at one position compared with as many that are spread out, and
+//! copies of one molecule on one tile compared with as many on all tiles. The ratio of a program's times shows whether it slows down if many reads have
+//! the same position.
+//!
+//! Only marking is measured: all programs read the same file, which samtools has sorted and given the fields
+//! that its own marking needs. readmill is measured from reads grouped by name, too, sort included.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, bail};
+use readmill_simulate::Rng;
+
+use crate::contender::{Call, Contender, Measurement, Program, TooLong};
+use crate::duplicates::{picard_marks, samtools_marks};
+use crate::options::{Options, Peer};
+use crate::sorters::Sorting;
+use crate::table::{median, print_commands};
+use crate::work::Work;
+
+/// Options of `bench piles`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    options: Options,
+    /// Pairs in one place, and spread out
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pile: u64,
+    /// Copies of one molecule on one tile, and on all tiles
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    copies: u64,
+    /// Seconds after which a program is ended
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    time_limit: u64,
+}
+
+/// Reads that are measured: their name, and what they are.
+type NamedPairs = (&'static str, PairSet);
+
+/// Measures, and prints the table.
+pub fn run(args: Args) -> Result<()> {
+    let Args { options, pile: pairs, copies, time_limit: limit } = args;
+    // Only the reads made here are simulated.
+    let work = Work::prepare(Options { pairs: 1, ..options })?;
+    let spread = PairSet { pairs, one_place: false, one_tile: false };
+    let copies = PairSet { pairs: copies, one_place: true, one_tile: false };
+    let sets: [NamedPairs; 4] = [
+        ("spread", spread),
+        ("pile", PairSet { one_place: true, ..spread }),
+        ("tiles", copies),
+        ("tile", PairSet { one_tile: true, ..copies }),
+    ];
+    let mut columns = Vec::new();
+    for (name, set) in sets {
+        make(&work, name, &set)?;
+        columns.push(contenders(&work, name, limit)?);
+    }
+    let rows = measure(&work, &columns)?;
+    print(&work, &columns, &rows, [pairs, copies.pairs]);
+    Ok(())
+}
+
+fn grouped(work: &Work, name: &str) -> PathBuf {
+    work.file(&format!("{name}.grouped.bam"))
+}
+
+fn sorted(work: &Work, name: &str) -> PathBuf {
+    work.file(&format!("{name}.sorted.bam"))
+}
+
+/// Writes the reads, grouped by name and sorted.
+fn make(work: &Work, name: &str, set: &PairSet) -> Result<()> {
+    let samtools = work.peer(Peer::Samtools).context("samtools is needed to write the reads")?;
+    let (grouped, sorted) = (grouped(work, name), sorted(work, name));
+    let call = Call::new(&samtools).words("view --no-PG -b -1 -o").arg(&grouped).arg("-");
+    let mut child = call.command().stdin(Stdio::piped()).spawn().context("samtools does not start")?;
+    let mut pipe = BufWriter::new(child.stdin.take().context("samtools has no input")?);
+    set.write(&mut pipe)?;
+    pipe.flush()?;
+    drop(pipe);
+    if !child.wait()?.success() {
+        bail!("samtools does not take the reads");
+    }
+    let sorting = Sorting { level: 1, ..Sorting::of(work) };
+    let [sort, _] = samtools_marks(&sorting, &samtools, &sorted);
+    let pipe = vec![
+        Call::new(&samtools).words("fixmate -m -u").arg(&grouped).arg("-"),
+        sort.words("-l 1 -o").arg(&sorted),
+    ];
+    Contender::new("preparation", 1, sorted, vec![pipe]).measure(&work.directory).map(drop)
+}
+
+/// All programs, on the reads of that name.
+fn contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contender>> {
+    let (grouped, sorted) = (grouped(work, name), sorted(work, name));
+    let at = |data| Sorting { data, ..Sorting::of(work) };
+    let output = |of: &str| work.file(&format!("{of}.bam"));
+    let mut all = Vec::new();
+    let mut add = |title: &str, runs, output: PathBuf, call: Call| {
+        all.push(Contender::new(title, runs, output, vec![vec![call.within(limit)]]));
+    };
+    let runs = work.options.runs;
+    let own = |words: &str, sorting: &Sorting<'_>| {
+        let call = Call::new(&work.readmill).words(words).arg(sorting.data);
+        let call = sorting.with_resources(call).words("--no-index -o").arg(output("readmill"));
+        match work.metrics() {
+            Some(metrics) => metrics(call),
+            None => call,
+        }
+    };
+    add("readmill markdup", runs, output("readmill"), own("markdup", &at(&sorted)));
+    let both = own("prep --sort coordinate --mark-duplicates", &at(&grouped));
+    add("readmill prep, sorting", runs, output("readmill"), both);
+    if let Some(program) = work.peer(Peer::Samtools) {
+        for (title, words) in [("markdup", ""), ("markdup, optical ones", "-d 100")] {
+            let call = samtools(work, &program, words).arg(&sorted).arg(output("samtools"));
+            add(&format!("{} {title}", program.title()), runs, output("samtools"), call);
+        }
+    }
+    if let Some(program) = work.peer(Peer::Picard) {
+        let call = picard_marks(&at(&sorted), &program, &sorted, &output("picard"));
+        let title = format!("{} MarkDuplicates", program.title());
+        add(&title, work.options.picard_runs, output("picard"), call);
+    }
+    Ok(all)
+}
+
+fn samtools(work: &Work, program: &Program, words: &str) -> Call {
+    let Options { threads, level, .. } = work.options;
+    let words = format!("markdup -@ {threads} {words} --output-fmt bam,level={} -T", level.min(9));
+    Call::new(program).words(&words).arg(work.file("samtools.markdup"))
+}
+
+/// The runs of a contender, or the one that took too long.
+type Runs = Result<Vec<Measurement>, TooLong>;
+
+/// Measures all contenders on all columns, in turns; returns one cell for each column of each contender.
+fn measure(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
+    let contenders = columns.first().map_or(0, Vec::len);
+    let empty = || columns.iter().map(|_| Ok(Vec::new())).collect();
+    let mut rows: Vec<Vec<Runs>> = (0..contenders).map(|_| empty()).collect();
+    for round in 0..work.options.runs.max(work.options.picard_runs) {
+        for (column, contenders) in columns.iter().enumerate() {
+            for (contender, row) in contenders.iter().zip(&mut rows) {
+                let Ok(samples) = &mut row[column] else { continue };
+                if round >= contender.runs {
+                    continue;
+                }
+                match contender.measure(&work.directory) {
+                    Ok(sample) => samples.push(sample),
+                    Err(error) => row[column] = Err(error.downcast::<TooLong>()?),
+                }
+                eprintln!("round {}, column {}: {}", round + 1, column + 1, contender.name);
+                let _ = std::fs::remove_file(&contender.output); // one that took too long may have left none
+            }
+        }
+    }
+    Ok(rows)
+}
+
+fn print(work: &Work, columns: &[Vec<Contender>], rows: &[Vec<Runs>], [pairs, copies]: [u64; 2]) {
+    println!("### Piles (level {})\n\n{}\n", work.options.level, work.describe_machine());
+    println!(
+        "| | n | {pairs} pairs spread out: CPU s (wall) | in one place | × | {copies} copies on all tiles | on one tile | × |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let all = columns.first().map_or(&[][..], Vec::as_slice);
+    for (contender, row) in all.iter().zip(rows) {
+        let runs = row.iter().flatten().map(Vec::len).max().unwrap_or(0);
+        let mut cells = vec![contender.name.clone(), runs.to_string()];
+        for two in row.chunks(2) {
+            cells.extend(two.iter().map(cell));
+            cells.push(ratio(two));
+        }
+        println!("| {} |", cells.join(" | "));
+    }
+    println!("\nMedians; × is the ratio of CPU times, crowded over spread.");
+    print_commands(all);
+}
+
+fn figure(samples: &[Measurement], of: fn(&Measurement) -> f64) -> f64 {
+    let mut values: Vec<f64> = samples.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    median(&values)
+}
+
+fn cpu(samples: &[Measurement]) -> f64 {
+    figure(samples, |sample| sample.cpu.as_secs_f64())
+}
+
+fn cell(runs: &Runs) -> String {
+    match runs {
+        Ok(samples) => {
+            let wall = figure(samples, |sample| sample.wall.as_secs_f64());
+            format!("{:.2} ({wall:.2})", cpu(samples))
+        }
+        Err(TooLong { limit }) => format!("> ({limit})"),
+    }
+}
+
+fn ratio(two: &[Runs]) -> String {
+    match two {
+        [Ok(spread), Ok(crowded)] => format!("{:.2}", cpu(crowded) / cpu(spread)),
+        [Ok(spread), Err(TooLong { limit })] => {
+            let wall = figure(spread, |sample| sample.wall.as_secs_f64());
+            format!("> {:.0}", *limit as f64 / wall)
+        }
+        _ => "–".into(),
+    }
+}
+
+/// Bases of the one reference sequence.
+const LENGTH: u64 = 200_000_000;
+
+/// Bases of a read, and from end to end of a pair.
+const READ: usize = 50;
+const INSERT: u64 = 300;
+
+/// Tiles of a lane: two surfaces of two swaths of 28.
+const TILES: u64 = 112;
+
+/// Columns of a tile that hold a cluster each, before any holds a second one.
+const COLUMNS: u64 = 20_000;
+
+/// The common properties of the pairs of a file.
+#[derive(Clone, Copy)]
+struct PairSet {
+    /// Their number.
+    pairs: u64,
+    /// Whether all have the same ends, or each its own.
+    one_place: bool,
+    /// Whether all were seen on one tile, or on all tiles in turn.
+    one_tile: bool,
+}
+
+impl PairSet {
+    /// Writes them as SAM text, grouped by name.
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@SQ\tSN:chr1\tLN:{LENGTH}")?;
+        writeln!(out, "@RG\tID:one\tSM:pile\tLB:lib1\tPL:ILLUMINA")?;
+        for number in 0..self.pairs {
+            self.pair(number, out)?;
+        }
+        Ok(())
+    }
+
+    fn pair(&self, number: u64, out: &mut impl Write) -> io::Result<()> {
+        let random = &mut Rng::new(number);
+        let anywhere = 1 + random.below64(LENGTH - INSERT);
+        let first = if self.one_place { LENGTH / 2 } else { anywhere };
+        let last = first + INSERT - READ as u64;
+        let (tile, seen) = if self.one_tile { (0, number) } else { (number % TILES, number / TILES) };
+        let tile = 1000 * (tile / 56 + 1) + 100 * (tile / 28 % 2 + 1) + tile % 28 + 1;
+        // No two clusters of a tile share column and row, because the rest of the row counts how often the column
+        // occurred.
+        let (x, y) = (1000 + seen % COLUMNS, 1000 + 90 * random.below64(1000) + seen / COLUMNS);
+        for (flags, at, mate, length) in
+            [(99, first, last, INSERT as i64), (147, last, first, -(INSERT as i64))]
+        {
+            write!(
+                out,
+                "SIM:1:FC:1:{tile}:{x}:{y}\t{flags}\tchr1\t{at}\t60\t{READ}M\t=\t{mate}\t{length}\t"
+            )?;
+            out.write_all(&[(); READ].map(|()| random.pick(b"ACGT")))?;
+            out.write_all(b"\t")?;
+            out.write_all(&[(); READ].map(|()| random.pick(b"#-8F")))?;
+            out.write_all(b"\tRG:Z:one\n")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_told_as_such() {
+        let sample = |s| Measurement {
+            wall: Duration::from_secs(s),
+            cpu: Duration::from_secs(2 * s),
+            ..Measurement::default()
+        };
+        let (spread, pile) = (Ok(vec![sample(2), sample(3), sample(9)]), Ok(vec![sample(6)]));
+        assert_eq!(cell(&spread), "6.00 (3.00)");
+        assert_eq!(ratio(&[spread, pile]), "2.00");
+        let late: Runs = Err(TooLong { limit: 600 });
+        assert_eq!(cell(&late), "> (600)");
+        assert_eq!(ratio(&[Ok(vec![sample(3)]), late]), "> 200");
+    }
+
+    fn fields(set: PairSet, field: usize) -> Vec<String> {
+        let mut text = Vec::new();
+        set.write(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let reads = text.lines().filter(|line| !line.starts_with('@'));
+        reads.map(|line| line.split('\t').nth(field).unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn names_are_unique_and_places_are_as_asked() {
+        for (one_place, one_tile) in [(false, false), (true, false), (true, true)] {
+            let set = PairSet { pairs: 30_000, one_place, one_tile };
+            let names: BTreeSet<String> = fields(set, 0).into_iter().collect();
+            assert_eq!(names.len(), 30_000);
+            let tiles: BTreeSet<&str> =
+                names.iter().map(|name| name.split(':').nth(4).unwrap()).collect();
+            assert_eq!(tiles.len(), if one_tile { 1 } else { 112 });
+            let places: BTreeSet<String> = fields(set, 3).into_iter().collect();
+            assert!(if one_place { places.len() == 2 } else { places.len() > 29_000 });
+        }
+    }
+
+    #[test]
+    fn crowds_differ_in_place_alone() {
+        let spread = PairSet { pairs: 100, one_place: false, one_tile: false };
+        let pile = PairSet { one_place: true, ..spread };
+        for field in [0, 1, 5, 9, 10] {
+            assert_eq!(fields(spread, field), fields(pile, field));
+        }
+        assert_ne!(fields(spread, 3), fields(pile, 3));
+    }
+}

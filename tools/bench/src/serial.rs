@@ -1,0 +1,265 @@
+//! Measures the serial phases of a sort and computes from them its least time on any number of cores.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::clocked_sort::Phases;
+use crate::contender::{Call, Contender};
+use crate::jobs::{bring_mate_cigars, sort_by};
+use crate::options::Options;
+use crate::sorters::Sorting;
+use crate::table::{median, print_commands};
+use crate::work::Work;
+
+/// Levels for which is projected.
+const LEVELS: [u8; 2] = [1, 6];
+
+/// Cores for which is projected.
+const CORES: [u32; 4] = [2, 16, 64, 128];
+
+/// One sort on one thread, as [`super::drive`] measures it.
+struct ClockedRun {
+    records: u64,
+    reading: Phases,
+    spilling: Phases,
+    merging: Phases,
+}
+
+/// All measurements at one level.
+struct Level {
+    level: u8,
+    /// readmill with all its threads.
+    whole: Contender,
+    /// Its wall and CPU seconds.
+    seconds: Vec<(f64, f64)>,
+    /// The call that drives a sort.
+    drive: Call,
+    driven: Vec<ClockedRun>,
+}
+
+/// Measures both levels in turns, and prints the phases and the projection.
+pub fn run(work: &mut Work) -> Result<()> {
+    bring_mate_cigars(work)?;
+    let work = &*work;
+    let output = work.file("serial.bam");
+    let mut levels = LEVELS.map(|level| Level::new(work, level, output.clone()));
+    for round in 1..=work.options.runs {
+        for level in &mut levels {
+            level.measure(work).with_context(|| format!("round {round}, level {}", level.level))?;
+            eprintln!("round {round}: level {}", level.level);
+        }
+    }
+    std::fs::remove_file(output)?;
+    println!("### Serial phases: {}\n\n{}\n", sort_by(work), work.describe());
+    let all: Vec<&ClockedRun> = levels.iter().flat_map(|level| &level.driven).collect();
+    print_phases(&all);
+    print_projection(&levels, &all);
+    print_check(&levels, work);
+    let own = levels.iter().map(|level| {
+        let name = format!("level {}, one thread, with a clock", level.level);
+        Contender::new(&name, 1, PathBuf::new(), vec![vec![level.drive.clone()]])
+    });
+    print_commands(&own.chain(levels.iter().map(|level| level.whole.clone())).collect::<Vec<_>>());
+    Ok(())
+}
+
+impl Level {
+    fn new(work: &Work, level: u8, output: PathBuf) -> Self {
+        let drive = work.own_call("serial-once").arg(&work.data).arg(&output);
+        let Options { limit, order, threads, .. } = &work.options;
+        let memory = limit.map(|memory| memory.to_string()).unwrap_or_default();
+        let drive = drive.words(&format!("{level} {} {memory} -@ {threads}", order.name()));
+        let name = format!("level {level}, readmill");
+        let whole = Sorting { level, ..Sorting::of(work) }.readmill(&name);
+        Level { level, whole, seconds: Vec::new(), drive, driven: Vec::new() }
+    }
+
+    fn measure(&mut self, work: &Work) -> Result<()> {
+        self.driven.push(ClockedRun::parse(&work.do_once(self.drive.clone())?)?);
+        let sample = self.whole.measure(&work.directory)?;
+        std::fs::remove_file(&self.whole.output)?;
+        self.seconds.push((sample.wall.as_secs_f64(), sample.cpu.as_secs_f64()));
+        Ok(())
+    }
+
+    /// CPU nanoseconds per record of reading, runs that are written while reading included, and of merging.
+    fn cpu(&self) -> [f64; 2] {
+        let cpu =
+            |of: fn(&ClockedRun) -> Duration| middle(&self.driven, |driven| driven.each(of(driven)));
+        [cpu(|driven| driven.reading.with(driven.spilling).cpu), cpu(|driven| driven.merging.cpu)]
+    }
+}
+
+impl ClockedRun {
+    fn parse(said: &str) -> Result<Self> {
+        match said.lines().collect::<Vec<_>>()[..] {
+            [records, reading, spilling, merging] => Ok(ClockedRun {
+                records: records.parse()?,
+                reading: reading.parse()?,
+                spilling: spilling.parse()?,
+                merging: merging.parse()?,
+            }),
+            _ => bail!("not what was expected: {said:?}"),
+        }
+    }
+
+    /// Nanoseconds of `time` per record.
+    fn each(&self, time: Duration) -> f64 {
+        time.as_nanos() as f64 / self.records.max(1) as f64
+    }
+}
+
+/// The median of a figure.
+fn middle<'a>(
+    all: impl IntoIterator<Item = &'a ClockedRun>,
+    figure: impl Fn(&ClockedRun) -> f64,
+) -> f64 {
+    median(&sorted(all, figure))
+}
+
+fn sorted<'a>(
+    all: impl IntoIterator<Item = &'a ClockedRun>,
+    figure: impl Fn(&ClockedRun) -> f64,
+) -> Vec<f64> {
+    let mut values: Vec<f64> = all.into_iter().map(figure).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// A pass of a sort.
+type Pass = fn(&ClockedRun) -> Phases;
+
+/// A phase of a pass.
+type Phase = fn(&Phases) -> Duration;
+
+const PASSES: [(&str, Pass); 3] = [
+    ("reading", |driven| driven.reading),
+    ("writing runs", |driven| driven.spilling),
+    ("merging", |driven| driven.merging),
+];
+
+const PHASES: [(&str, Phase); 4] = [
+    ("claim", |phases| phases.claim),
+    ("link", |phases| phases.link),
+    ("commit", |phases| phases.commit),
+    ("sum", Phases::serial),
+];
+
+fn print_phases(all: &[&ClockedRun]) {
+    println!("| pass | phase | tickets | µs per ticket | ns per record (least–most) |");
+    println!("|---|---|---|---|---|");
+    for (pass_name, pass) in PASSES {
+        let tickets = all.first().map_or(0, |driven| pass(driven).tickets);
+        for (name, phase) in PHASES.iter().filter(|_| tickets > 0) {
+            let all = all.iter().copied();
+            let times = sorted(all.clone(), |driven| driven.each(phase(&pass(driven))));
+            let (least, most) = (times.first().unwrap_or(&0.0), times.last().unwrap_or(&0.0));
+            let ticket = middle(all, |driven| {
+                let phases = pass(driven);
+                phase(&phases).as_nanos() as f64 / 1e3 / phases.tickets.max(1) as f64
+            });
+            println!(
+                "| {pass_name} | {name} | {tickets} | {ticket:.2} | {:.2} ({least:.2}–{most:.2}) |",
+                median(&times),
+            );
+        }
+    }
+    println!(
+        "\nMedians of {} sorts of {} records, each on one thread; what other threads do at the same",
+        all.len(),
+        all.first().map_or(0, |driven| driven.records)
+    );
+    println!(
+        "time, to the caches above all, is not in them, nor is the hand-over of a ticket between threads.\n"
+    );
+}
+
+/// The largest serial phase of reading, runs included, and of merging: its name and nanoseconds per record.
+fn bounds(all: &[&ClockedRun]) -> [(&'static str, f64); 2] {
+    let largest = |pass: Pass| {
+        let phases = PHASES[..3].iter().map(|&(name, phase)| {
+            (name, middle(all.iter().copied(), |driven| driven.each(phase(&pass(driven)))))
+        });
+        phases.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
+    };
+    [largest(|driven| driven.reading.with(driven.spilling)), largest(|driven| driven.merging)]
+}
+
+/// Returns what limits a pass of `cpu` on this number of cores, and its time in nanoseconds per record.
+fn projected(cpu: f64, cores: u32, (phase, serial): (&'static str, f64)) -> (&'static str, f64) {
+    let shared = cpu / f64::from(cores);
+    if shared >= serial { ("cores", shared) } else { (phase, serial) }
+}
+
+fn print_projection(levels: &[Level], all: &[&ClockedRun]) {
+    let bounds = bounds(all);
+    println!(
+        "Projected for 10^6 records: each pass takes its CPU time shared by the cores, or its largest serial phase if that is longer.\n"
+    );
+    println!("| level | cores | reading ms | bound by | merging ms | bound by | together ms |");
+    println!("|---|---|---|---|---|---|---|");
+    for (level, cores) in levels.iter().flat_map(|level| CORES.map(|cores| (level, cores))) {
+        let [reading, merging] = level.cpu();
+        let (read_by, reading) = projected(reading, cores, bounds[0]);
+        let (merged_by, merging) = projected(merging, cores, bounds[1]);
+        println!(
+            "| {} | {cores} | {reading:.2} | {read_by} | {merging:.2} | {merged_by} | {:.2} |",
+            level.level,
+            reading + merging,
+        );
+    }
+    println!(
+        "\n| level | pass | CPU ns per record | largest serial phase | ns per record | it is the bound from … cores |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for level in levels {
+        for ((pass, cpu), (phase, serial)) in ["reading", "merging"].iter().zip(level.cpu()).zip(bounds)
+        {
+            let cores = (cpu / serial.max(f64::MIN_POSITIVE)).ceil();
+            println!("| {} | {pass} | {cpu:.0} | {phase} | {serial:.2} | {cores:.0} |", level.level);
+        }
+    }
+}
+
+/// readmill itself and the sum of the passes, to check that the clocked sort does the same work.
+fn print_check(levels: &[Level], work: &Work) {
+    println!(
+        "\n| level | readmill, {} threads: wall ms per 10^6 records | CPU ms | CPU ms of the clocked sort |",
+        work.options.threads
+    );
+    println!("|---|---|---|---|");
+    for level in levels {
+        let records = level.driven.first().map_or(1.0, |driven| driven.records.max(1) as f64);
+        let seconds = |figure: fn(&(f64, f64)) -> f64| {
+            let mut values: Vec<f64> = level.seconds.iter().map(figure).collect();
+            values.sort_by(f64::total_cmp);
+            median(&values) * 1e9 / records
+        };
+        println!(
+            "| {} | {:.0} | {:.0} | {:.0} |",
+            level.level,
+            seconds(|it| it.0),
+            seconds(|it| it.1),
+            level.cpu().iter().sum::<f64>(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longer_of_work_and_serial_phase_bounds_a_pass() {
+        let driven =
+            ClockedRun::parse("1000\n10 5000 7000 1000 900000\n0 0 0 0 0\n9 1 2 30000 6000000\n")
+                .unwrap();
+        let bounds = bounds(&[&driven]);
+        assert_eq!(bounds, [("link", 7.0), ("commit", 30.0)]);
+        assert_eq!(projected(900.0, 2, bounds[0]), ("cores", 450.0));
+        assert_eq!(projected(900.0, 256, bounds[0]), ("link", 7.0));
+        assert!(ClockedRun::parse("1000\n").is_err());
+    }
+}

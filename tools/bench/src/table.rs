@@ -1,0 +1,251 @@
+//! Rounds of measurements, their medians, and the table.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::contender::{Contender, Measurement};
+use crate::floor;
+use crate::work::Work;
+
+/// A contender's figures.
+pub struct TableRow {
+    /// The contender's.
+    pub name: String,
+    /// One for each time it was measured.
+    pub samples: Vec<Measurement>,
+    /// Records and duplicates in its output.
+    pub holds: String,
+}
+
+impl TableRow {
+    /// A row that was not measured itself: the sum of these rows, round by round.
+    pub fn together(name: &str, parts: &[&TableRow]) -> Self {
+        let rounds = parts.iter().map(|part| part.samples.len()).min().unwrap_or(0);
+        let round = |i: usize| {
+            parts.iter().map(|part| part.samples[i]).fold(Measurement::default(), |sum, sample| {
+                Measurement {
+                    wall: sum.wall + sample.wall,
+                    cpu: sum.cpu + sample.cpu,
+                    bytes: sum.bytes.max(sample.bytes),
+                    ..sum
+                }
+            })
+        };
+        TableRow { name: name.into(), samples: (0..rounds).map(round).collect(), holds: "–".into() }
+    }
+
+    /// This row's figure by the other's, round by round: the median, the least and the most.
+    pub fn ratio(&self, other: &TableRow, figure: fn(&Measurement) -> f64) -> String {
+        let both = self.samples.iter().zip(&other.samples);
+        let mut ratios: Vec<f64> = both.map(|(one, other)| figure(one) / figure(other)).collect();
+        ratios.sort_by(f64::total_cmp);
+        match ratios[..] {
+            [] => "–".into(),
+            [one] => format!("{one:.3}"),
+            [least, .., most] => format!("{:.3} ({least:.3}–{most:.3})", median(&ratios)),
+        }
+    }
+}
+
+/// Measures all contenders in turns and prints the table. The others are compared with the first one
+/// and the floor.
+pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()> {
+    let rows = rounds(work, contenders, |row, output| {
+        row.holds = work.tally(output)?;
+        Ok(())
+    })?;
+    print(title, work, &rows, floor::NAME);
+    say_ratios(&rows);
+    print_commands(contenders);
+    Ok(())
+}
+
+/// Prints the table; `floor` is the name of the row that is the floor.
+pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
+    println!("### {title}\n\n{}\n", work.describe());
+    println!(
+        "| | n | wall s (least–most) | × | × floor | CPU s | × | × floor | peak MB | × | GBh | × | output MB | MiB spilled, runs | records, duplicates |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    if let Some(first) = rows.first() {
+        let floor = rows.iter().find(|row| row.name == floor).map(Figures::of);
+        let (first, floor) = (Figures::of(first), floor.unwrap_or_default());
+        for row in rows {
+            println!("{}", Figures::of(row).line(row, &first, &floor));
+        }
+    }
+    println!("\nMedians; × is the ratio to the first row, × floor that to the {floor}.");
+}
+
+/// Measures all contenders in turns. In the first round `look` can inspect each output before it is removed.
+pub fn rounds(
+    work: &Work,
+    contenders: &[Contender],
+    mut look: impl FnMut(&mut TableRow, &Path) -> Result<()>,
+) -> Result<Vec<TableRow>> {
+    let mut rows: Vec<TableRow> = contenders
+        .iter()
+        .map(|it| TableRow { name: it.name.clone(), samples: Vec::new(), holds: String::new() })
+        .collect();
+    let rounds = contenders.iter().map(|contender| contender.runs).max().unwrap_or(0);
+    for round in 0..rounds {
+        let running = contenders.iter().zip(&mut rows).filter(|(contender, _)| round < contender.runs);
+        for (contender, row) in running {
+            let sample = contender.measure(&work.directory)?;
+            eprintln!("round {}: {}: {:.2} s", round + 1, row.name, sample.wall.as_secs_f64());
+            row.samples.push(sample);
+            if round == 0 {
+                look(row, &contender.output)?;
+            }
+            // Outputs that are removed early need not be written to disk.
+            std::fs::remove_file(&contender.output)?;
+        }
+    }
+    Ok(rows)
+}
+
+/// Prints the ratio of the first contender to each floor, and to other runs of readmill.
+fn say_ratios(rows: &[TableRow]) {
+    let Some((first, others)) = rows.split_first() else { return };
+    let own = Figures::of(first);
+    let is_own = |row: &&TableRow| [floor::NAME, "readmill"].iter().any(|own| row.name.starts_with(own));
+    for floor in others.iter().filter(is_own) {
+        let figures = Figures::of(floor);
+        println!(
+            "{} takes {} × the wall time and {} × the CPU time of the {}.",
+            first.name,
+            ratio(own.wall, figures.wall),
+            ratio(own.cpu, figures.cpu),
+            floor.name,
+        );
+    }
+}
+
+/// Prints the command lines.
+pub fn print_commands(contenders: &[Contender]) {
+    println!("\n```sh");
+    for contender in contenders {
+        println!("# {}", contender.name);
+        for line in contender.command_lines() {
+            println!("{line}");
+        }
+    }
+    println!("```");
+}
+
+/// `mine / other`, or a dash where one of them is not known.
+fn ratio(mine: f64, other: f64) -> String {
+    if mine > 0.0 && other > 0.0 { format!("{:.2}", mine / other) } else { "–".into() }
+}
+
+/// Medians, in seconds and 10^6 bytes; wall hours times 10^9 bytes.
+#[derive(Default)]
+struct Figures {
+    wall: f64,
+    least: f64,
+    most: f64,
+    cpu: f64,
+    peak: f64,
+    gbh: f64,
+    size: f64,
+}
+
+impl Figures {
+    fn of(row: &TableRow) -> Self {
+        let all = |figure: fn(&Measurement) -> f64| {
+            let mut values: Vec<f64> = row.samples.iter().map(figure).collect();
+            values.sort_by(f64::total_cmp);
+            values
+        };
+        let walls = all(|sample| sample.wall.as_secs_f64());
+        Figures {
+            wall: median(&walls),
+            least: walls.first().copied().unwrap_or(0.0),
+            most: walls.last().copied().unwrap_or(0.0),
+            cpu: median(&all(|sample| sample.cpu.as_secs_f64())),
+            peak: median(&all(|sample| sample.peak as f64 / 1e6)),
+            gbh: median(&all(|sample| sample.wall.as_secs_f64() / 3600.0 * sample.peak as f64 / 1e9)),
+            size: median(&all(|sample| sample.bytes as f64 / 1e6)),
+        }
+    }
+
+    fn line(&self, row: &TableRow, base: &Figures, floor: &Figures) -> String {
+        let or_dash = |value: f64, shown: String| if value > 0.0 { shown } else { "–".into() };
+        let cells = [
+            row.name.clone(),
+            row.samples.len().to_string(),
+            format!("{:.2} ({:.2}–{:.2})", self.wall, self.least, self.most),
+            ratio(self.wall, base.wall),
+            ratio(self.wall, floor.wall),
+            format!("{:.2}", self.cpu),
+            ratio(self.cpu, base.cpu),
+            ratio(self.cpu, floor.cpu),
+            or_dash(self.peak, format!("{:.0}", self.peak)),
+            ratio(self.peak, base.peak),
+            or_dash(self.gbh, format!("{:.5}", self.gbh)),
+            ratio(self.gbh, base.gbh),
+            format!("{:.1}", self.size),
+            spilled(row),
+            row.holds.clone(),
+        ];
+        format!("| {} |", cells.join(" | "))
+    }
+}
+
+/// Returns the spill of the first run. (It can depend on the timing of threads.)
+fn spilled(row: &TableRow) -> String {
+    let told = row.samples.first().and_then(|sample| sample.told);
+    told.map_or("–".into(), |told| format!("{}, {}", told.spilled, told.runs))
+}
+
+/// The middle of sorted values, or the mean of the two in the middle.
+pub fn median(values: &[f64]) -> f64 {
+    match values.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => values[n / 2],
+        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::contender::LogSummary;
+
+    fn row(name: &str, walls: &[u64], peak: u64) -> TableRow {
+        let sample = |&wall| Measurement {
+            wall: Duration::from_secs(wall),
+            cpu: Duration::from_secs(2 * wall),
+            peak,
+            bytes: 5_000_000,
+            told: Some(LogSummary { peak: 242, spilled: 7, runs: 2 }).filter(|_| name == "readmill"),
+        };
+        TableRow { name: name.into(), samples: walls.iter().map(sample).collect(), holds: "9, 1".into() }
+    }
+
+    #[test]
+    fn rounds_are_compared_one_by_one() {
+        let (one, other) = (row("a", &[30, 44, 36], 9), row("b", &[10, 11, 12], 5));
+        let wall = |sample: &Measurement| sample.wall.as_secs_f64();
+        assert_eq!(one.ratio(&other, wall), "3.000 (3.000–4.000)");
+        let both = TableRow::together("both", &[&one, &other]);
+        assert_eq!(both.ratio(&other, wall), "4.000 (4.000–5.000)");
+        assert_eq!(row("c", &[], 1).ratio(&other, wall), "–");
+    }
+
+    #[test]
+    fn a_line_has_medians_and_ratios() {
+        let first = row("readmill", &[36, 30, 90], 1_000_000_000);
+        let (base, other) = (Figures::of(&first), row("other", &[72, 72], 500_000_000));
+        let floor = Figures::of(&row("floor", &[18], 0));
+        assert_eq!(
+            Figures::of(&other).line(&other, &base, &floor),
+            "| other | 2 | 72.00 (72.00–72.00) | 2.00 | 4.00 | 144.00 | 2.00 | 4.00 | 500 | 0.50 | 0.01000 | 1.00 | 5.0 | – | 9, 1 |"
+        );
+        assert!(base.line(&first, &base, &Figures::default()).contains("| 1.00 | – |"));
+        assert!(base.line(&first, &base, &floor).contains("| 7, 2 | 9, 1 |"));
+    }
+}

@@ -1,0 +1,180 @@
+//! Prepares a measurement: the data, the release build, the directory, the peers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use readmill_peers::{Peers, build_readmill, target_directory};
+use readmill_record::Header;
+
+use crate::contender::{self, Call, Program};
+use crate::options::{Options, Peer};
+use crate::{machine, records};
+
+/// Everything the measurements need.
+pub struct Work {
+    /// The flags.
+    pub options: Options,
+    /// Where data and outputs are.
+    pub directory: PathBuf,
+    /// The input.
+    pub data: PathBuf,
+    /// Description of the input in tables, if its name is not enough.
+    pub about: Option<String>,
+    /// The readmill that is measured.
+    pub readmill: Program,
+    /// Its version.
+    version: String,
+    /// This program, for what must not happen in this process.
+    own: Program,
+    peers: Peers,
+}
+
+impl Work {
+    /// Prepares the directory, the build and the data.
+    pub fn prepare(options: Options) -> Result<Self> {
+        let mut work = Self::without_data(options)?;
+        work.data = work.bring_data()?;
+        Ok(work)
+    }
+
+    /// Prepares the directory and the build.
+    pub fn without_data(options: Options) -> Result<Self> {
+        let directory = options.directory.clone().unwrap_or_else(|| target_directory().join("bench"));
+        fs::create_dir_all(&directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+        let directory = directory.canonicalize()?;
+        let binary = match &options.binary {
+            Some(binary) => binary.canonicalize().with_context(|| binary.display().to_string())?,
+            None => build_readmill()?,
+        };
+        let mut work = Work {
+            data: PathBuf::new(),
+            about: None,
+            readmill: Program::Own("readmill", binary),
+            version: String::new(),
+            own: Program::Own("./dev bench", std::env::current_exe()?),
+            peers: Peers::new()?,
+            directory,
+            options,
+        };
+        work.version = work.do_once(Call::new(&work.readmill).arg("--version"))?.trim().to_owned();
+        Ok(work)
+    }
+
+    /// The input in the work directory, so that command lines show it by its name.
+    fn bring_data(&self) -> Result<PathBuf> {
+        if let Some(data) = &self.options.data {
+            return data.canonicalize().with_context(|| data.display().to_string());
+        }
+        Ok(self.simulated("data", "")?.join("reads.bam"))
+    }
+
+    /// The directory of simulated data, which is made where it is not there yet.
+    pub fn simulated(&self, name: &str, words: &str) -> Result<PathBuf> {
+        let made = self.directory.join(format!("{name}-{}", self.options.pairs));
+        let stamp = made.join("complete");
+        if !stamp.exists() {
+            eprintln!("simulating {} pairs", self.options.pairs);
+            let pairs = self.options.pairs.to_string();
+            let call = self.own_call("data --pairs").arg(pairs).arg("-o").arg(&made);
+            self.do_once(call.words(words))?;
+            fs::write(stamp, "")?;
+        }
+        Ok(made)
+    }
+
+    /// A file in the work directory.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// A peer; `None` if it is not selected or not available here, which a line reports.
+    pub fn peer(&self, peer: Peer) -> Option<Program> {
+        let is_slow = matches!(peer, Peer::Picard | Peer::Gatk | Peer::Bwa);
+        let is_wanted =
+            self.options.peers.contains(&peer) && !(is_slow && self.options.picard_runs == 0);
+        let tool = match peer {
+            _ if !is_wanted => return None,
+            Peer::Samtools => self.peers.newest_samtools(),
+            Peer::Fgumi => self.peers.fgumi(),
+            Peer::Sambamba => self.peers.sambamba(),
+            Peer::Dupblaster => self.peers.dupblaster(),
+            Peer::Samblaster => self.peers.samblaster(),
+            Peer::Bamsormadup => self.peers.bamsormadup(),
+            Peer::BwaMem2 => self.peers.bwa_mem2(),
+            Peer::Bwa => self.peers.bwa(),
+            Peer::Minibwa => self.peers.minibwa(),
+            Peer::Elprep => self.peers.elprep(),
+            Peer::Picard => self.peers.picard(),
+            Peer::Gatk => self.peers.gatk(),
+        };
+        tool.map(Program::Peer).inspect_err(|error| eprintln!("left out: {error:#}")).ok()
+    }
+
+    /// How a call of readmill is asked for the metrics of duplicates, if it can count them.
+    pub fn metrics(&self) -> Option<impl Fn(Call) -> Call> {
+        let help = self.do_once(Call::new(&self.readmill).words("prep --help")).ok()?;
+        let file = self.file("readmill.metrics");
+        help.contains("--metrics").then_some(move |call: Call| call.arg("--metrics").arg(&file))
+    }
+
+    /// A call of this program, for what must not happen in this process.
+    pub fn own_call(&self, words: &str) -> Call {
+        Call::new(&self.own).words(words)
+    }
+
+    /// Runs a call that is not measured; returns its output.
+    pub fn do_once(&self, call: Call) -> Result<String> {
+        let mut command = call.command();
+        let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+        if !output.status.success() {
+            bail!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Records and duplicates of a BAM file; `None` for other files.
+    pub fn tally(&self, file: &Path) -> Result<String> {
+        if file.extension().is_none_or(|end| end != "bam") {
+            return Ok("–".into());
+        }
+        let said = self.do_once(self.own_call("tally").arg(file))?;
+        Ok(said.trim().replace(' ', ", "))
+    }
+
+    /// MiB that readmill needs at least for a sort.
+    pub fn least_memory(&self) -> Result<u64> {
+        let Options { threads, level, .. } = self.options;
+        let call = Call::new(&self.readmill).arg("sort").arg(&self.data).arg("-o");
+        let call = call.arg(self.file("none.bam")).words(&format!("-m 1M -@ {threads} -l {level}"));
+        let said = call.command().output().context("cannot start readmill")?.stderr;
+        contender::least_memory(&String::from_utf8_lossy(&said))
+    }
+
+    /// The input's header.
+    pub fn header(&self) -> Result<Header> {
+        Ok(records::open(&self.data)?.header().clone())
+    }
+
+    /// Machine and data.
+    pub fn describe(&self) -> String {
+        if let Some(about) = &self.about {
+            return format!("{} Input: {about}, in the page cache.", self.describe_machine());
+        }
+        let size = fs::metadata(&self.data).map_or(0, |meta| meta.len());
+        let file = self.data.file_name().unwrap_or_default().to_string_lossy();
+        let name = match &self.options.data {
+            Some(_) => file.into_owned(),
+            None => format!("{file} of {} simulated pairs (`./dev bench data`)", self.options.pairs),
+        };
+        let size = size as f64 / 1e6;
+        format!("{} Input: {name}, {size:.1} MB, in the page cache.", self.describe_machine())
+    }
+
+    /// Version, machine and threads.
+    pub fn describe_machine(&self) -> String {
+        let (version, threads) = (&self.version, self.options.threads);
+        format!("{version}; {}. {threads} threads.", machine::describe())
+    }
+}

@@ -1,0 +1,197 @@
+//! The inputs of the command lines: simulated reads of a small genome in every form. Both revisions read the same
+//! files.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use readmill_engine::Crew;
+use readmill_simulate::{Profile, Sample};
+use sha2::{Digest, Sha256};
+
+/// Pairs of the sample: enough that the least memory spills.
+const PAIRS: u64 = 20_000;
+
+/// Pairs of the samples that are aligned.
+const FEW_PAIRS: u64 = 4_000;
+
+/// The form of the sample from which text is made.
+const TEXTS: [&str; 1] = ["prep reads.bam -o reads.sam --no-PG"];
+
+/// The other forms, one made from the other.
+const FORMS: [&str; 13] = [
+    "prep reads.bam -o reads.sam.gz --no-PG",
+    "sort reads.bam -o sorted.bam --no-PG",
+    "sort lane2.bam -o sorted2.bam --no-PG",
+    "sort --sort queryname reads.bam -o names.bam --no-PG",
+    "prep sorted.bam --reference reference.fa -o sorted.cram --no-PG",
+    "prep shuffled.sam -o shuffled.bam --no-PG",
+    "filter --fix-mates samtools umi.bam -o mates.bam --no-PG",
+    "prep unaligned.sam -o unaligned.bam --no-PG",
+    "markdup --tag-duplicates all umi.bam -o marked.bam --no-PG",
+    "bqsr table --known-sites known.vcf --reference reference.fa sorted.bam -o reads.table",
+    "bqsr table --known-sites known.vcf --reference reference.fa sorted2.bam -o lane2.table",
+    "bqsr apply --bqsr-table reads.table --emit-original-quals sorted.bam -o oq.bam --no-PG",
+    "index reference.fa",
+];
+
+/// Makes all of it in a directory, which is emptied first. The program is the base, so a change cannot make an input
+/// that hides it.
+pub fn make(directory: &Path, program: &Path, has_minibwa: bool) -> Result<()> {
+    if directory.exists() {
+        fs::remove_dir_all(directory)?;
+    }
+    fs::create_dir_all(directory)?;
+    simulate(directory)?;
+    run(directory, program, &TEXTS)?;
+    derive(directory)?;
+    run(directory, program, &FORMS)?;
+    if has_minibwa {
+        run(directory, program, &["index --kernel minibwa reference.fa"])?;
+    }
+    Ok(())
+}
+
+fn run(directory: &Path, program: &Path, lines: &[&str]) -> Result<()> {
+    for line in lines {
+        let mut command = Command::new(program);
+        command.current_dir(directory).env_remove("TMPDIR").args(line.split(' ')).arg("--quiet");
+        let ended = command.status().context("the base does not start")?;
+        ensure!(ended.success(), "the base cannot make an input: readmill {line}");
+    }
+    Ok(())
+}
+
+/// Writes what the simulator makes.
+fn simulate(directory: &Path) -> Result<()> {
+    let profile = Profile { single_per_mille: 20, ..Profile::small().with_pairs(PAIRS) };
+    let umis = Profile { umi_names: true, amplicons: 200, single_per_mille: 0, ..profile.clone() };
+    let pairs = Profile { single_per_mille: 0, ..profile.clone() }.with_pairs(FEW_PAIRS);
+    let file = |name: &str| File::create(directory.join(name)).map(BufWriter::new);
+    let sample = Sample::new(profile.clone());
+    sample.write_fasta(&mut file("reference.fa")?)?;
+    sample.write_fai(&mut file("reference.fa.fai")?)?;
+    sample.write_known_sites(&mut file("known.vcf")?)?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    for (name, profile) in
+        [("reads.bam", profile.clone()), ("lane2.bam", profile.with_seed(2)), ("umi.bam", umis)]
+    {
+        let reads = Sample::new(profile);
+        readmill::sample::write_bam(
+            &reads,
+            &directory.join(name),
+            6,
+            Crew { threads, in_flight: 2 * threads },
+        )?;
+    }
+    for (lane, seed) in [("", 1), ("lane2.", 2)] {
+        let (one, two) = (format!("{lane}r1.fastq"), format!("{lane}r2.fastq"));
+        let sample = Sample::new(pairs.clone().with_seed(seed));
+        let (mut one, mut two) = (file(&one)?, file(&two)?);
+        sample.write_fastq(&mut one, &mut two)?;
+        one.flush()?;
+        two.flush()?;
+    }
+    Ok(())
+}
+
+/// Writes what is made from text.
+fn derive(directory: &Path) -> Result<()> {
+    let read = |name: &str| fs::read_to_string(directory.join(name));
+    let write = |name: &str, text: &str| fs::write(directory.join(name), text);
+    write("shuffled.sam", &shuffled(&read("reads.sam")?))?;
+    let (one, two) = (read("r1.fastq")?, read("r2.fastq")?);
+    write("both.fastq", &interleaved(&one, &two))?;
+    write("comments1.fastq", &with_comments(&one))?;
+    write("comments2.fastq", &with_comments(&two))?;
+    write("unaligned.sam", &unaligned(&one, &two))?;
+    write("regions.bed", "chr1\t1000\t300000\nchr2\t5000\t9000\nchr3\t0\t200000\n")?;
+    write("contigs.txt", "chr1\t1\nchr2\t2\nchr3\t3\nchrM\tMT\n")?;
+    write("groups.txt", "HS00417.H7QSIMADX.1\nHS00417.H7QSIMADX.3\n")?;
+    let contigs = [("chrM", 16_569), ("chr4", 180_000), ("chr3", 400_000), ("chr1", 800_000)];
+    let lines = contigs.map(|(name, length)| format!("@SQ\tSN:{name}\tLN:{length}\n"));
+    Ok(write("other.dict", &lines.concat())?)
+}
+
+/// The records in an arbitrary order.
+fn shuffled(sam: &str) -> String {
+    let (header, mut records): (Vec<&str>, Vec<&str>) =
+        sam.lines().partition(|line| line.starts_with('@'));
+    records.sort_by_cached_key(|line| Sha256::digest(line).to_vec());
+    let header = header.join("\n").replace("\tGO:query", "");
+    format!("{header}\n{}\n", records.join("\n"))
+}
+
+/// Name, bases and qualities of each read.
+fn fastq(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    let mut lines = text.lines();
+    std::iter::from_fn(move || {
+        let (name, bases, _, qualities) = (lines.next()?, lines.next()?, lines.next()?, lines.next()?);
+        let name = name.trim_start_matches('@').split(' ').next()?;
+        Some((name.trim_end_matches("/1").trim_end_matches("/2"), bases, qualities))
+    })
+}
+
+fn interleaved(one: &str, two: &str) -> String {
+    let mut text = String::new();
+    for (first, last) in fastq(one).zip(fastq(two)) {
+        for ((name, bases, qualities), end) in [(first, 1), (last, 2)] {
+            let _ = writeln!(text, "@{name}/{end}\n{bases}\n+\n{qualities}");
+        }
+    }
+    text
+}
+
+/// Reads with fields of SAM behind their names.
+fn with_comments(text: &str) -> String {
+    let mut commented = String::new();
+    for (name, bases, qualities) in fastq(text) {
+        let _ = writeln!(
+            commented,
+            "@{name} BC:Z:{}\tXN:i:{}\n{bases}\n+\n{qualities}",
+            &bases[..6],
+            bases.len()
+        );
+    }
+    commented
+}
+
+/// The reads as an unaligned SAM file.
+fn unaligned(one: &str, two: &str) -> String {
+    let mut text =
+        "@HD\tVN:1.6\tSO:unsorted\tGO:query\n@RG\tID:u1\tSM:s\tLB:l\tPL:ILLUMINA\n".to_owned();
+    for (first, last) in fastq(one).zip(fastq(two)) {
+        for ((name, bases, qualities), flag) in [(first, 77), (last, 141)] {
+            let _ = writeln!(
+                text,
+                "{name}\t{flag}\t*\t0\t0\t*\t*\t0\t0\t{bases}\t{qualities}\tRG:Z:u1\tRX:Z:{}",
+                &bases[..8]
+            );
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_made_of_text() {
+        let one = "@a/1 x\nACGTACGT\n+\nIIIIIIII\n";
+        let two = "@a/2\nTTTTACGT\n+\nJJJJJJJJ\n";
+        assert_eq!(interleaved(one, two), "@a/1\nACGTACGT\n+\nIIIIIIII\n@a/2\nTTTTACGT\n+\nJJJJJJJJ\n");
+        assert_eq!(with_comments(one), "@a BC:Z:ACGTAC\tXN:i:8\nACGTACGT\n+\nIIIIIIII\n");
+        let records = "a\t77\t*\t0\t0\t*\t*\t0\t0\tACGTACGT\tIIIIIIII\tRG:Z:u1\tRX:Z:ACGTACGT\n\
+                       a\t141\t*\t0\t0\t*\t*\t0\t0\tTTTTACGT\tJJJJJJJJ\tRG:Z:u1\tRX:Z:TTTTACGT\n";
+        assert!(unaligned(one, two).ends_with(records));
+        let text = shuffled("@HD\tVN:1.6\tGO:query\na\nb\nc\n");
+        let mut lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.remove(0), "@HD\tVN:1.6");
+        lines.sort_unstable();
+        assert_eq!(lines, ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,154 @@
+//! The command lines that are compared, as `lines.txt` states them.
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// The file of command lines.
+const LINES: &str = include_str!("lines.txt");
+
+/// Commands that take neither `-@` nor `-m`: they run once.
+const WITHOUT_RESOURCES: [&str; 5] = ["index", "compare", "demo", "bqsr gather", "bqsr plot-data"];
+
+/// One command line: a program, or several that are joined by pipes.
+#[derive(Clone, Debug)]
+pub struct CommandLine {
+    /// The line as the file has it.
+    pub text: String,
+    /// The exit code it must have.
+    pub code: i32,
+    /// The file that standard input is read from.
+    pub stdin: Option<String>,
+    /// The programs.
+    pub stages: Vec<Stage>,
+}
+
+/// One program of a command line.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    /// The words behind `readmill`.
+    pub words: Vec<String>,
+    /// Whether it takes threads and memory.
+    pub takes_resources: bool,
+}
+
+impl CommandLine {
+    /// Whether any of its programs takes threads and memory.
+    pub fn takes_resources(&self) -> bool {
+        self.stages.iter().any(|stage| stage.takes_resources)
+    }
+
+    /// Whether a program runs this command, `bqsr table` or `sort`.
+    #[cfg(test)]
+    fn runs(&self, command: &str) -> bool {
+        let wanted: Vec<&str> = command.split(' ').collect();
+        self.stages.iter().any(|stage| wanted.iter().eq(stage.words.iter().take(wanted.len())))
+    }
+}
+
+/// All command lines.
+pub fn all() -> Result<Vec<CommandLine>> {
+    let lines = LINES.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| parse(line).with_context(|| format!("tools/bytes/src/lines.txt: {line}"))).collect()
+}
+
+fn parse(text: &str) -> Result<CommandLine> {
+    let mut words = split(text)?;
+    let mut code = 0;
+    if words.first().is_some_and(|word| word == "exits") {
+        code = words.get(1).context("exits what?")?.parse()?;
+        words.drain(..2);
+    }
+    let mut stdin = None;
+    if words.first().is_some_and(|word| word == "<") {
+        stdin = Some(words.get(1).context("< what?")?.clone());
+        words.drain(..2);
+    }
+    let stages = words.split(|word| word == "|").map(|words| {
+        let command: Vec<&str> = words.iter().take(2).map(String::as_str).collect();
+        let Some(first) = command.first() else { bail!("no command between two pipes") };
+        let takes_resources =
+            !WITHOUT_RESOURCES.iter().any(|name| name == first || *name == command.join(" "));
+        Ok(Stage { words: words.to_vec(), takes_resources })
+    });
+    Ok(CommandLine { text: text.to_owned(), code, stdin, stages: stages.collect::<Result<_>>()? })
+}
+
+/// The words of a line. Single quotes hold words with blanks in them.
+fn split(text: &str) -> Result<Vec<String>> {
+    let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
+    for c in text.chars() {
+        match c {
+            '\'' => {
+                is_quoted = !is_quoted;
+                word.get_or_insert_default();
+            }
+            c if c.is_whitespace() && !is_quoted => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    ensure!(!is_quoted, "a quote is open");
+    words.extend(word);
+    Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn a_line_is_taken_apart() {
+        let line = parse("exits 4 < in/a.bam sort -n - -o - | filter -e 'a b' -").unwrap();
+        assert_eq!((line.code, line.stdin.as_deref()), (4, Some("in/a.bam")));
+        let words: Vec<_> = line.stages.iter().map(|stage| stage.words.join("_")).collect();
+        assert_eq!(words, ["sort_-n_-_-o_-", "filter_-e_a b_-"]);
+        assert!(line.takes_resources());
+        assert!(!parse("bqsr gather a").unwrap().takes_resources());
+        assert!(parse("bqsr table a").unwrap().takes_resources());
+        assert!(parse("sort 'a").is_err());
+        assert!(parse("sort a | ").is_err());
+    }
+
+    #[test]
+    fn there_are_enough_lines_and_none_stands_twice() {
+        let lines = all().unwrap();
+        assert!(lines.len() >= 60, "{}", lines.len());
+        let texts: BTreeSet<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(texts.len(), lines.len());
+    }
+
+    /// The variants of an enum of commands in the source of the program, as they are typed.
+    fn commands(file: &str, head: &str) -> Vec<String> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+        let source = std::fs::read_to_string(root.join(file)).unwrap();
+        let lines = source.lines().skip_while(|line| !line.ends_with(head)).skip(1);
+        let lines = lines.take_while(|line| *line != "}").map(str::trim);
+        let variants = lines.filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()));
+        variants.map(|line| kebab(&line[..line.find(['(', '{', ',']).unwrap_or(line.len())])).collect()
+    }
+
+    /// `plot-data` for `PlotData`.
+    fn kebab(name: &str) -> String {
+        let mut typed = String::new();
+        for c in name.chars() {
+            if c.is_ascii_uppercase() && !typed.is_empty() {
+                typed.push('-');
+            }
+            typed.push(c.to_ascii_lowercase());
+        }
+        typed
+    }
+
+    #[test]
+    fn every_command_of_the_program_has_a_line() {
+        let mut names = commands("src/cli/mod.rs", "enum Command {");
+        assert!(names.contains(&"prep".into()) && names.len() > 14, "{names:?}");
+        let below = commands("src/cli/bqsr.rs", "enum Bqsr {");
+        assert!(below.contains(&"plot-data".into()) && below.len() > 3, "{below:?}");
+        names.extend(below.into_iter().map(|name| format!("bqsr {name}")));
+        let lines = all().unwrap();
+        let missing: Vec<_> =
+            names.iter().filter(|name| !lines.iter().any(|line| line.runs(name))).collect();
+        assert!(missing.is_empty(), "no line in tools/bytes/src/lines.txt runs {missing:?}");
+    }
+}

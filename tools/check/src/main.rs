@@ -1,0 +1,35 @@
+//! Rules that the compiler, clippy and Cargo cannot hold: imports do not go in a circle, no file is too long, and documents
+//! name paths that exist.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod circles;
+mod documents;
+mod files;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+/// Checks every rule and prints the places that break one.
+fn main() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("no workspace")?;
+    let mut files = Vec::new();
+    for place in files::PLACES {
+        files::collect(&root.join(place), &mut files)?;
+    }
+    files.sort();
+    let mut findings = circles::check(root, &files)?;
+    for file in &files {
+        findings.extend(files::check_length(file)?);
+    }
+    findings.extend(documents::check(root)?);
+    for finding in &findings {
+        println!("{}", finding.replace(&format!("{}/", root.display()), ""));
+    }
+    if !findings.is_empty() {
+        bail!("{} places break a rule", findings.len());
+    }
+    println!("{} files keep the rules", files.len());
+    Ok(())
+}

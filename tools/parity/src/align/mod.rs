@@ -1,0 +1,424 @@
+//! Compares whole records of `readmill align` with `bwa mem` and `minibwa map`, adapters with Picard, and indexes with
+//! those of bwa-mem2 and minibwa.
+
+mod adapters;
+mod reads;
+
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use readmill_peers::{Peers, Tool};
+use readmill_simulate::{Profile, Sample};
+
+use crate::commands::SampleDir;
+use crate::ledger::Ledger;
+use crate::outputs::{Normal, Printed, same, same_bytes, same_records};
+use crate::random::SeededRandom;
+
+/// Sets of options, each of which makes other records; tried on pairs, in cohorts whose borders cut batches.
+const OPTIONS: [&str; 21] = [
+    "",
+    "-a",
+    "-M",
+    "-Y",
+    "-5",
+    "-q",
+    "-5 -q -Y",
+    "-a -Y -M",
+    "-T 15",
+    "-T 60 -k 25",
+    "-k 13 -r 1 -y 0",
+    "-w 5 -d 20",
+    "-A 2 -L 8,3",
+    "-B 6 -O 5,8 -E 2,1",
+    "-U 3 -m 2",
+    "-S",
+    "-P",
+    "-a -S -P",
+    "-h 1,20",
+    "-c 10 -D 0.9 -W 40",
+    "-I 300,60,700,10",
+];
+
+/// Other layouts, cohorts and references.
+const LAYOUTS: [AlignCase; 12] = [
+    AlignCase { reference: "ref", files: PAIRS, flags: "", options: "-K 100000000" },
+    AlignCase { reference: "ref", files: PAIRS, flags: "", options: "-K 10000" },
+    AlignCase { reference: "ref", files: "1.fq.gz 2.fq.gz", flags: COHORTS, options: "" },
+    AlignCase { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "" },
+    AlignCase { reference: "ref", files: "both.fq", flags: "-p -K 100000", options: "-a -Y" },
+    AlignCase { reference: "ref", files: "1.fq", flags: COHORTS, options: "" },
+    AlignCase { reference: "ref", files: "1.fq", flags: COHORTS, options: "-a" },
+    AlignCase {
+        reference: "ref",
+        files: PAIRS,
+        flags: r"-K 100000 -R @RG\tID:a.1\tSM:s\tLB:l",
+        options: "",
+    },
+    AlignCase { reference: "alt", files: PAIRS, flags: COHORTS, options: "" },
+    AlignCase { reference: "alt", files: PAIRS, flags: COHORTS, options: "-a" },
+    AlignCase { reference: "alt", files: "1.fq", flags: COHORTS, options: "" },
+    AlignCase { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000 -Y -M", options: "" },
+];
+
+/// Calls that must be refused: the reads, the options, and part of the message (rows 104 to 106).
+const REFUSED: [(&str, &str, &str); 10] = [
+    (PAIRS, "-V", "cannot be had"),
+    (PAIRS, "-j", "cannot be had"),
+    (PAIRS, "-x pacbio", "cannot be had"),
+    (PAIRS, "-C", "by itself"),
+    (PAIRS, "-H", "cannot be had"),
+    (PAIRS, "-p", "--interleaved"),
+    ("1.fq fewer.fq", "", "fewer.fq"),
+    ("1.fq other.fq", "", "read:3"),
+    ("long-read.fq", "", "200,000"),
+    ("long-name.fq", "", "254"),
+];
+
+/// Compares this number of pairs; in a full run also indexes and the kernel minibwa, whose peers are built from source.
+pub fn compare(
+    dir: &SampleDir<'_>,
+    peers: &Peers,
+    pairs: u64,
+    full: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    ledger.title("align", "whole records beside bwa mem, and minibwa map");
+    make(dir, pairs)?;
+    match peers.bwa() {
+        Ok(bwa) => compare_with(dir, &bwa, ledger),
+        Err(error) => ledger.check("align: bwa", || Err(error)),
+    }
+    adapters::compare(dir, 2 * pairs, ledger);
+    if full {
+        match peers.bwa_mem2() {
+            Ok(tool) => same_indexes(dir, &tool, ledger),
+            Err(error) => ledger.check("align: bwa-mem2", || Err(error)),
+        }
+        compare_with_minibwa(dir, peers, ledger);
+    }
+    Ok(())
+}
+
+/// Compares with bwa.
+///
+/// Both get the same options and the same `-K`. bwa is the system's. The claim is for 0.7.17; later versions write
+/// MQ, which is left out of the comparison (row 103 of docs/parity.md).
+fn compare_with(dir: &SampleDir<'_>, bwa: &Tool, ledger: &mut Ledger) {
+    ledger.check("align: indexes of three references", || make_indexes(dir, bwa));
+    let normal = rule(&bwa.version);
+    let options =
+        OPTIONS.map(|options| AlignCase { reference: "ref", files: PAIRS, flags: COHORTS, options });
+    for (number, case) in options.iter().chain(&LAYOUTS).enumerate() {
+        let AlignCase { reference, files, flags, options } = case;
+        let what = format!("align: as bwa {} mem {flags} {options} {reference} {files}", bwa.version);
+        ledger.check(&what, || case.same(dir, bwa, normal, 1 + number % 3));
+    }
+    for (files, options, word) in REFUSED {
+        ledger.check(&format!("align: {files} {options} is refused"), || {
+            refused(dir, files, options, word)
+        });
+    }
+}
+
+/// Writes references and reads.
+fn make(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
+    let write = |name: &str, text: &[u8]| {
+        fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
+    };
+    let random = &mut SeededRandom::new(pairs);
+    let genome = reads::genome(random);
+    let files = reads::pairs(random, &genome, pairs);
+    for name in ["ref.fa", "alt.fa"] {
+        write(name, reads::fasta(&genome).as_bytes())?;
+    }
+    for name in ["alt.fa.alt", "bwa.alt.alt"] {
+        write(name, b"@HD\tVN:1.6\nthree\t0\tone\t40001\t60\t12000M\t*\t0\t0\t*\t*\n")?;
+    }
+    let (first, last) = (files.first, files.last);
+    let fewer = last.trim_end().rsplitn(5, '\n').last().unwrap_or_default();
+    write("fewer.fq", format!("{fewer}\n").as_bytes())?;
+    write("other.fq", last.replacen("@read:3", "@another", 1).as_bytes())?;
+    let (long, name) = (200_001, "n".repeat(255));
+    write("long-read.fq", format!("@r\n{}\n+\n{}\n", "A".repeat(long), "I".repeat(long)).as_bytes())?;
+    write("long-name.fq", format!("@{name}\nACGT\n+\nIIII\n").as_bytes())?;
+    for (name, text) in [("1.fq", first), ("2.fq", last), ("both.fq", files.both)] {
+        write(name, text.as_bytes())?;
+        let mut gzip = Command::new("gzip");
+        gzip.current_dir(dir.directory()).args(["-k", "-f", "-1", name]);
+        dir.finish(gzip)?;
+    }
+    let sample = Sample::new(Profile::small().with_pairs(pairs));
+    let (mut fasta, mut first, mut last) = (Vec::new(), Vec::new(), Vec::new());
+    sample.write_fasta(&mut fasta)?;
+    sample.write_fastq(&mut first, &mut last)?;
+    for (name, text) in [("simulated.fa", fasta), ("r1.fq", first), ("r2.fq", last)] {
+        write(name, &text)?;
+    }
+    Ok(())
+}
+
+/// Makes the indexes of both.
+fn make_indexes(dir: &SampleDir<'_>, bwa: &Tool) -> Result<String> {
+    for name in ["ref", "alt", "simulated"] {
+        dir.readmill(&format!("index --unpacked {name}.fa"))?;
+        dir.peer(bwa, &format!("index -p bwa.{name} {name}.fa"))?;
+    }
+    Ok(String::new())
+}
+
+impl AlignCase {
+    /// Compares headers and records as SAM text, in their order.
+    fn same(&self, dir: &SampleDir<'_>, bwa: &Tool, normal: Normal, threads: usize) -> Result<String> {
+        let AlignCase { reference, files, flags, options } = self;
+        let words = format!("align {reference}.fa {files} -o ours.bam -@ {threads} {flags}");
+        let mut ours = dir.readmill_command(&words);
+        ours.arg("--bwa").arg(options);
+        dir.finish(ours)?;
+        let words = format!("mem -t 1 {flags} {options} bwa.{reference} {files}");
+        let mut theirs = dir.peer_command(bwa, &words);
+        theirs.stderr(File::create(dir.path("bwa.err"))?);
+        let ours = Printed::newest(dir, "view -h --no-PG ours.bam")?;
+        let lines = same(ours, Printed::by(theirs)?, normal)?;
+        let reads = self.reads(dir)?;
+        ensure!(lines > reads, "{lines} lines of {reads} reads were compared");
+        Ok(format!("{lines} lines"))
+    }
+
+    /// Reads in the files.
+    fn reads(&self, dir: &SampleDir<'_>) -> Result<u64> {
+        let count = |name: &str| -> Result<u64> {
+            let text = fs::read(dir.path(name.trim_end_matches(".gz")))?;
+            Ok(text.iter().filter(|&&byte| byte == b'\n').count() as u64 / 4)
+        };
+        self.files.split(' ').map(count).sum()
+    }
+}
+
+/// Returns the form of lines that is compared with this version of bwa.
+fn rule(version: &str) -> Normal {
+    if version.starts_with("0.7.17") { compared } else { compared_without_mate_qualities }
+}
+
+/// All lines except `@HD`, which bwa 0.7.17 does not write, and `@PG`; `pa` as a number (row 102).
+fn compared(line: &mut Vec<u8>) -> bool {
+    normal(line, |_| true)
+}
+
+/// The same without MQ and HN (row 103).
+fn compared_without_mate_qualities(line: &mut Vec<u8>) -> bool {
+    normal(line, |field| !field.starts_with(b"MQ:i:") && !field.starts_with(b"HN:i:"))
+}
+
+fn normal(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
+    if line.starts_with(b"@") {
+        return not_of_the_program(line);
+    }
+    let fields = line.split(|&byte| byte == b'\t').enumerate();
+    let fields = fields.filter(|(at, field)| *at < 11 || keep(field)).map(|(at, field)| {
+        let number = field.strip_prefix(b"pa:f:").filter(|_| at >= 11);
+        let number = number.and_then(|text| std::str::from_utf8(text).ok()?.parse::<f32>().ok());
+        number.map_or_else(|| field.to_vec(), |number| format!("pa:f:{number}").into_bytes())
+    });
+    *line = fields.collect::<Vec<_>>().join(&b'\t');
+    true
+}
+
+/// Checks that readmill reports the mistake and leaves no output.
+fn refused(dir: &SampleDir<'_>, files: &str, options: &str, word: &str) -> Result<String> {
+    let mut command = dir.readmill_command(&format!("align ref.fa {files} -o refused.bam"));
+    command.arg("--bwa").arg(options).stdin(Stdio::null());
+    let output = command.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(!output.status.success(), "it is taken");
+    ensure!(said.contains(word), "{word} is not in: {said}");
+    ensure!(!dir.path("refused.bam").exists(), "an output is left behind");
+    Ok(String::new())
+}
+
+/// Compares the files of each index byte for byte.
+fn same_indexes(dir: &SampleDir<'_>, tool: &Tool, ledger: &mut Ledger) {
+    for name in ["ref", "simulated"] {
+        ledger.check(&format!("index: {name}.fa, as bwa-mem2 {} index", tool.version), || {
+            dir.peer(tool, &format!("index -p mem2.{name} {name}.fa"))?;
+            let mut bytes = 0;
+            for end in ["amb", "ann", "pac", "bwt.2bit.64", "0123"] {
+                bytes += same_bytes(dir, &format!("{name}.fa.{end}"), &format!("mem2.{name}.{end}"))?;
+            }
+            Ok(format!("{bytes} bytes"))
+        });
+    }
+}
+
+/// A comparison: which reference, files and flags both get, and options that both know by the aligner's letters.
+struct AlignCase {
+    /// The reference, by its index.
+    reference: &'static str,
+    /// Files of reads.
+    files: &'static str,
+    /// Flags of readmill.
+    flags: &'static str,
+    /// Options of the aligner.
+    options: &'static str,
+}
+
+/// Files of pairs.
+const PAIRS: &str = "1.fq 2.fq";
+
+/// Cohorts whose borders cut batches.
+const COHORTS: &str = "-K 100000";
+
+/// All lines but `@HD` and `@PG`.
+#[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
+fn not_of_the_program(line: &mut Vec<u8>) -> bool {
+    !line.starts_with(b"@HD\t") && !line.starts_with(b"@PG\t")
+}
+
+/// Sets of options, each of which makes other records; tried on pairs, in cohorts whose borders cut batches.
+const MINIBWA_OPTIONS: [&str; 19] = [
+    "",
+    "-b MD",
+    "-b cs -Y",
+    "-b ds --eqx",
+    "-5",
+    "-P",
+    "--hic",
+    "--outn=9 --xa=9",
+    "--outn=20 --outs=0.5 -N 50 -p 0.3",
+    "--xa=50",
+    "-k 13 -c 100",
+    "-k 25 -s 60",
+    "-w 5 -W 50 -g 50",
+    "-m 10 -s 10",
+    "-A 2 -B 6 -O 8,20 -E 3,1",
+    "-U 3 --rescue=0",
+    "-l 100",
+    "-x sr",
+    "-x lr -b MD",
+];
+
+/// Other layouts and cohorts, and references.
+const MINIBWA_LAYOUTS: [AlignCase; 7] = [
+    AlignCase { reference: "ref", files: PAIRS, flags: "", options: "" },
+    AlignCase { reference: "ref", files: PAIRS, flags: "-K 10000", options: "-I 300,60,700,10" },
+    AlignCase { reference: "ref", files: "1.fq.gz 2.fq.gz", flags: COHORTS, options: "" },
+    AlignCase { reference: "ref", files: "both.fq", flags: COHORTS, options: "" },
+    AlignCase { reference: "ref", files: "1.fq", flags: COHORTS, options: "--outn=9" },
+    AlignCase {
+        reference: "ref",
+        files: PAIRS,
+        flags: r"-K 100000 -R @RG\tID:a.1\tSM:s\tLB:l",
+        options: "",
+    },
+    AlignCase { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000", options: "-b MD -Y" },
+];
+
+/// Compares on the files that bwa was compared on; says so if this readmill has no such kernel.
+///
+/// Both get the same options and the same `-K`. minibwa is that of the crate whose C code the kernel calls, built by
+/// its own Makefile. What it prints becomes BAM by samtools, so that types of fields are compared, too.
+fn compare_with_minibwa(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
+    match has_kernel(dir) {
+        Ok(true) => {}
+        Ok(false) => {
+            let why = "this readmill is built without --features minibwa";
+            return ledger.left_out("align: whole records beside minibwa map", why);
+        }
+        Err(error) => return ledger.check("align: the kernels of readmill", || Err(error)),
+    }
+    let tool = match peers.minibwa() {
+        Ok(tool) => tool,
+        Err(error) => return ledger.check("align: minibwa", || Err(error)),
+    };
+    for name in ["ref", "simulated"] {
+        let what = format!("index: {name}.fa, as minibwa {} index", tool.version);
+        ledger.check(&what, || same_minibwa_index(dir, &tool, name));
+    }
+    let options = MINIBWA_OPTIONS.map(|options| AlignCase {
+        reference: "ref",
+        files: PAIRS,
+        flags: COHORTS,
+        options,
+    });
+    for (number, case) in options.iter().chain(&MINIBWA_LAYOUTS).enumerate() {
+        let AlignCase { reference, files, flags, options } = case;
+        let what =
+            format!("align: as minibwa {} map {flags} {options} {reference} {files}", tool.version);
+        ledger.check(&what, || same_as_minibwa(dir, &tool, case, 1 + number % 3));
+    }
+}
+
+/// Whether `--kernel minibwa` can be had.
+fn has_kernel(dir: &SampleDir<'_>) -> Result<bool> {
+    let help = dir.readmill_command("align --help").output()?;
+    ensure!(help.status.success(), "readmill align --help: {}", String::from_utf8_lossy(&help.stderr));
+    Ok(String::from_utf8_lossy(&help.stdout).contains("--minibwa"))
+}
+
+/// Makes the index of each, and compares the files byte for byte.
+fn same_minibwa_index(dir: &SampleDir<'_>, tool: &Tool, name: &str) -> Result<String> {
+    dir.readmill(&format!("index --kernel minibwa {name}.fa"))?;
+    dir.peer(tool, &format!("index {name}.fa minibwa.{name}"))?;
+    let mut bytes = 0;
+    for end in ["l2b", "mbw"] {
+        bytes += same_bytes(dir, &format!("{name}.fa.{end}"), &format!("minibwa.{name}.{end}"))?;
+    }
+    Ok(format!("{bytes} bytes"))
+}
+
+/// Compares headers and records as SAM text, and records as BAM bytes, in their order.
+fn same_as_minibwa(
+    dir: &SampleDir<'_>,
+    tool: &Tool,
+    case: &AlignCase,
+    threads: usize,
+) -> Result<String> {
+    let AlignCase { reference, files, flags, options } = case;
+    // minibwa itself takes neighbours of one name in a single file for a pair.
+    let both = if *files == "both.fq" { "-p" } else { "" };
+    let words = format!(
+        "align --kernel minibwa {reference}.fa {files} {both} -o ours.minibwa.bam -@ {threads} {flags}"
+    );
+    let mut ours = dir.readmill_command(&words);
+    ours.arg("--minibwa").arg(options);
+    dir.finish(ours)?;
+    let words = format!("map -t 1 {flags} {options} minibwa.{reference} {files}");
+    let mut theirs = dir.peer_command(tool, &words);
+    theirs.stdout(File::create(dir.path("minibwa.sam"))?).stderr(File::create(dir.path("minibwa.err"))?);
+    ensure!(theirs.status()?.success(), "minibwa {words} failed: see minibwa.err");
+    dir.newest("view --no-PG -b -o minibwa.bam minibwa.sam")?;
+    let print = |file: &str| Printed::newest(dir, &format!("view -h --no-PG {file}"));
+    let lines = same(print("ours.minibwa.bam")?, print("minibwa.sam")?, not_of_the_program)?;
+    let reads = case.reads(dir)?;
+    ensure!(lines > reads, "{lines} lines of {reads} reads were compared");
+    let bytes = same_records(dir, "ours.minibwa.bam", "minibwa.bam")?;
+    Ok(format!("{lines} lines, {bytes} bytes of records"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn as_compared(rule: Normal, line: &str) -> Option<String> {
+        let mut line = line.as_bytes().to_vec();
+        rule(&mut line).then(|| String::from_utf8(line).unwrap())
+    }
+
+    #[test]
+    fn accepted_differences_and_no_others_are_left_out() {
+        let record = |fields: &str| format!("r\t0\tc\t1\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:0{fields}");
+        let strict = rule("0.7.17-r1188");
+        assert_eq!(as_compared(strict, "@HD\tVN:1.6"), None);
+        assert_eq!(as_compared(strict, "@PG\tID:bwa"), None);
+        assert!(as_compared(strict, "@SQ\tSN:c\tLN:9").is_some());
+        let number = as_compared(strict, &record("\tpa:f:0.850"));
+        assert_eq!(number, as_compared(strict, &record("\tpa:f:0.85")));
+        assert_ne!(number, as_compared(strict, &record("\tpa:f:0.851")));
+        for other in ["\tMQ:i:60", "\tXS:i:0", ""] {
+            assert_eq!(as_compared(strict, &record(other)), Some(record(other)));
+        }
+        let later = rule("0.7.18-r1243");
+        assert_eq!(as_compared(later, &record("\tMQ:i:60\tXS:i:0")), Some(record("\tXS:i:0")));
+    }
+}

@@ -1,0 +1,163 @@
+//! A small genome and pairs of its reads: what aligners find easy, and what they do not.
+
+use std::fmt::Write as _;
+
+use crate::random::SeededRandom;
+
+/// A reference sequence: its name and its bases.
+pub type Contig = (&'static str, Vec<u8>);
+
+/// Reads of pairs as FASTQ: the first ones, the last ones, and both in turns.
+#[derive(Default)]
+pub struct FastqFiles {
+    /// First reads.
+    pub first: String,
+    /// Last reads.
+    pub last: String,
+    /// Both, one pair after the other.
+    pub both: String,
+}
+
+/// Per mille of bases that differ, between a repeat and its family, and between a read and its place.
+const OF_REPEATS: [u64; 4] = [0, 5, 50, 150];
+const OF_READS: [u64; 5] = [0, 2, 2, 10, 60];
+
+/// Three sequences, a good third of them repeats more or less alike, with N, IUPAC codes and lower case. The last one
+/// is like a part of the first, as alternate loci are.
+pub fn genome(random: &mut SeededRandom) -> Vec<Contig> {
+    let families: Vec<Vec<u8>> = (1..6).map(|n| bases(random, 300 * n)).collect();
+    let mut genome: Vec<Contig> = Vec::new();
+    for (name, length) in [("one", 160_000), ("two", 60_000)] {
+        let mut sequence = Vec::new();
+        while sequence.len() < length {
+            let fresh = 300 + random.below(2000);
+            sequence.extend(bases(random, fresh));
+            let rate = random.pick(&OF_REPEATS);
+            let family = &families[random.below(5) as usize];
+            let copy = changed(random, family, rate);
+            sequence.extend(if random.once_in(2) { reversed(&copy) } else { copy });
+        }
+        sequence[5_000..5_200].fill(b'N');
+        sequence[9_000..9_004].copy_from_slice(b"RYKM");
+        sequence[12_000..15_000].make_ascii_lowercase();
+        genome.push((name, sequence));
+    }
+    let alternate = changed(random, &genome[0].1[40_000..52_000], 8);
+    genome.push(("three", alternate));
+    genome
+}
+
+/// The genome as FASTA.
+pub fn fasta(genome: &[Contig]) -> String {
+    let mut text = String::new();
+    for (name, bases) in genome {
+        let _ = writeln!(text, ">{name} of the genome");
+        for line in bases.chunks(70) {
+            text += &String::from_utf8_lossy(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// So many pairs.
+pub fn pairs(random: &mut SeededRandom, genome: &[Contig], pairs: u64) -> FastqFiles {
+    let mut files = FastqFiles::default();
+    for number in 0..pairs {
+        let name = format!("read:{number}");
+        let ends = ends(random, genome);
+        let is_numbered = random.once_in(2);
+        for (end, bases) in ends.iter().enumerate() {
+            let record = record(random, &name, is_numbered.then_some(end + 1), bases);
+            files.both += &record;
+            if end == 0 { files.first += &record } else { files.last += &record }
+        }
+    }
+    files
+}
+
+/// The bases of both ends of a template, as they are read.
+fn ends(random: &mut SeededRandom, genome: &[Contig]) -> [Vec<u8>; 2] {
+    let length = 30 + random.below(670);
+    let mut insert = piece(random, genome, length);
+    if random.once_in(20) {
+        let at = random.below(insert.len() as u64) as usize;
+        insert.truncate(at);
+        insert.extend(piece(random, genome, length)); // from two places
+    }
+    if random.once_in(40) {
+        insert = bases(random, length); // from nowhere
+    }
+    let elsewhere = random.once_in(25).then(|| piece(random, genome, length));
+    let other = elsewhere.unwrap_or_else(|| reversed(&insert));
+    [insert, other].map(|from| {
+        let rate = random.pick(&OF_READS);
+        let mut read = changed(random, &from, rate);
+        if random.once_in(10) {
+            read.extend(bases(random, 60)); // an adaptor
+        }
+        let length = if random.once_in(4) { 1 + random.below(250) } else { 150 };
+        read.truncate(length as usize);
+        if read.is_empty() {
+            read.push(b'A');
+        }
+        if random.once_in(15) {
+            let at = random.below(read.len() as u64) as usize;
+            read[at] = random.pick(b"NNRn.");
+        }
+        if random.once_in(30) {
+            read.make_ascii_lowercase();
+        }
+        read
+    })
+}
+
+/// A piece of either strand.
+fn piece(random: &mut SeededRandom, genome: &[Contig], length: u64) -> Vec<u8> {
+    let (_, from) = &genome[random.below(genome.len() as u64) as usize];
+    let start = random.below(from.len() as u64 - length) as usize;
+    let piece = from[start..start + length as usize].to_ascii_uppercase();
+    if random.once_in(2) { reversed(&piece) } else { piece }
+}
+
+fn record(random: &mut SeededRandom, name: &str, number: Option<usize>, bases: &[u8]) -> String {
+    let number = number.map(|number| format!("/{number}")).unwrap_or_default();
+    let comment = if random.once_in(3) { " 1:N:0:ACGT" } else { "" };
+    let qualities: String = bases.iter().map(|_| char::from(random.pick(b"#,:FI"))).collect();
+    format!("@{name}{number}{comment}\n{}\n+\n{qualities}\n", String::from_utf8_lossy(bases))
+}
+
+/// So many bases.
+pub fn bases(random: &mut SeededRandom, count: u64) -> Vec<u8> {
+    (0..count).map(|_| random.pick(b"ACGT")).collect()
+}
+
+/// A copy in which this number of a thousand bases is replaced, deleted, or followed by an insertion.
+pub fn changed(random: &mut SeededRandom, of: &[u8], per_mille: u64) -> Vec<u8> {
+    let mut copy = Vec::with_capacity(of.len() + 8);
+    for &base in of {
+        match random.below(1000) < per_mille {
+            false => copy.push(base),
+            true if random.once_in(8) => {
+                let more = 1 + random.below(12);
+                copy.push(base);
+                copy.extend(bases(random, more));
+            }
+            true if random.once_in(8) => {}
+            true => copy.push(random.pick(b"ACGT")),
+        }
+    }
+    copy
+}
+
+/// The other strand.
+pub fn reversed(of: &[u8]) -> Vec<u8> {
+    let complement = |base: &u8| match base {
+        b'A' => b'T',
+        b'C' => b'G',
+        b'G' => b'C',
+        b'T' => b'A',
+        _ => b'N',
+    };
+    of.iter().rev().map(complement).collect()
+}

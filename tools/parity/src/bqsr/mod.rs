@@ -1,0 +1,328 @@
+//! Compares recalibrated base qualities with GATK: reports as text, records with all their fields.
+//!
+//! GATK reads the file that readmill sorted and marked; other parts check that this file is right.
+
+mod reads;
+
+use std::ffi::OsString;
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use readmill_peers::{Peers, Tool};
+
+use crate::commands::SampleDir;
+use crate::ledger::Ledger;
+use crate::outputs::{Printed, same, same_bytes, same_records};
+use crate::samples::{self, Sample, SampleFiles};
+
+/// A run of BaseRecalibrator or ApplyBQSR: the options of GATK and of readmill.
+struct GatkCase {
+    name: &'static str,
+    about: &'static str,
+    options: &'static str,
+}
+
+const TABLES: [GatkCase; 3] = [
+    GatkCase { name: "plain", about: "as it is", options: "" },
+    GatkCase {
+        name: "indels",
+        about: "insertions and deletions, other contexts, tails, levels and least quality",
+        options: "--compute-indel-bqsr-tables --mismatches-context-size 3 --indels-context-size 4 \
+                  --low-quality-tail 12 --quantizing-levels 4 --preserve-qscores-less-than 3",
+    },
+    GatkCase { name: "original", about: "original qualities", options: "--use-original-qualities" },
+];
+
+const APPLIED: [GatkCase; 4] = [
+    GatkCase { name: "plain", about: "as it is", options: "" },
+    GatkCase {
+        name: "static",
+        about: "fixed levels, OQ written",
+        options: "--static-quantized-quals 10 --static-quantized-quals 20 --static-quantized-quals 30 \
+                  --static-quantized-quals 40 --emit-original-quals",
+    },
+    GatkCase {
+        name: "down",
+        about: "fixed levels, rounded down, original qualities",
+        options: "--static-quantized-quals 2 --static-quantized-quals 23 --static-quantized-quals 37 \
+                  --round-down-quantized --use-original-qualities",
+    },
+    GatkCase {
+        name: "levels",
+        about: "eight levels, one prior for all",
+        options: "--quantize-quals 8 --global-qscore-prior 25 --preserve-qscores-less-than 12",
+    },
+];
+
+/// Compares on unusual reads, for which every rule matters often, and on simulated ones.
+pub fn simulated(
+    odd: &SampleDir<'_>,
+    dir: &SampleDir<'_>,
+    peers: &Peers,
+    quick: bool,
+    ledger: &mut Ledger,
+) {
+    let (reads, pairs) = if quick { (10_000, 4_000) } else { (100_000, 50_000) };
+    ledger.title("bases", "base qualities of odd reads");
+    ledger.check("base qualities: odd reads", || {
+        reads::make(odd, reads)?;
+        Ok(format!("{reads} reads"))
+    });
+    all(odd, peers, &SampleFiles::of("ref.fasta", "known.vcf"), quick, ledger);
+    let reads = samples::of_libraries(2, pairs);
+    ledger.title("bases.simulated", "base qualities of simulated reads");
+    ledger.check("base qualities: simulated reads", || {
+        reads.make(dir)?;
+        Ok(format!("{pairs} templates"))
+    });
+    sample(dir, peers, &reads, quick, ledger);
+}
+
+/// Compares on a sample, if its reference and known sites exist.
+pub fn sample(dir: &SampleDir<'_>, peers: &Peers, sample: &Sample, quick: bool, ledger: &mut Ledger) {
+    match sample.known(dir) {
+        Ok(Some(known)) => all(dir, peers, &known, quick, ledger),
+        Ok(None) => println!("      base qualities: no ref.fasta.gz and known.vcf.gz beside the file"),
+        Err(error) => ledger.check("base qualities: reference and known sites", || Err(error)),
+    }
+}
+
+/// All comparisons.
+fn all(dir: &SampleDir<'_>, peers: &Peers, known: &SampleFiles, quick: bool, ledger: &mut Ledger) {
+    let (tables, applied) =
+        if quick { (&TABLES[..2], &APPLIED[..2]) } else { (&TABLES[..], &APPLIED[..]) };
+    let it = Recalibrated { dir, known };
+    ledger.check("base qualities: GATK's own", || {
+        it.prepare()?;
+        let gatk = Gatk::find(peers)?;
+        gatk.each(dir, &it.calls(tables, applied)?)?;
+        Ok(format!("GATK {}", gatk.version()))
+    });
+    for case in tables {
+        ledger.check(&format!("base qualities: table, {}", case.about), || {
+            it.table("marked.bam", &format!("ours.{}.table", case.name), case.options)?;
+            same_text(dir, &format!("ours.{0}.table", case.name), &format!("gatk.{0}.table", case.name))
+        });
+    }
+    for case in applied {
+        ledger.check(&format!("base qualities: applied, {}", case.about), || it.applied(case));
+    }
+    ledger.check("base qualities: from our own table the same bytes", || it.with_our_table());
+    ledger.check("base qualities: in one command", || it.in_one_command());
+    ledger.check("base qualities: the same bytes with 1, 2 and 8 threads, and the least memory", || {
+        it.with_resources()
+    });
+    ledger.check("base qualities: tables of parts, and gathered", || it.gathered());
+    ledger.check("base qualities: the data of plots", || {
+        let tables = "--before gatk.plain.table --after gatk.after.table --table gatk.gathered.table";
+        dir.readmill(&format!("bqsr plot-data {tables} -o ours.csv"))?;
+        same_text(dir, "ours.csv", "gatk.csv")
+    });
+}
+
+/// One input, its reference and its known sites.
+struct Recalibrated<'a> {
+    dir: &'a SampleDir<'a>,
+    known: &'a SampleFiles,
+}
+
+impl Recalibrated<'_> {
+    /// Makes the files that GATK reads: `in.bam` sorted and marked, indexes, a dictionary.
+    fn prepare(&self) -> Result<()> {
+        let SampleFiles { reference, dictionary, .. } = self.known;
+        self.dir.readmill("prep in.bam --sort coordinate --mark-duplicates -o marked.bam -m 1G")?;
+        self.dir.samtools("index marked.bam")?;
+        self.dir.samtools(&format!("faidx {reference}"))?;
+        self.dir.samtools(&format!("dict -o {dictionary} {reference}")).map(drop)
+    }
+
+    fn calls(&self, tables: &[GatkCase], applied: &[GatkCase]) -> Result<Vec<String>> {
+        let SampleFiles { reference, sites, .. } = self.known;
+        let train = |input: &str, output: &str, more: &str| {
+            let files = format!("-I {input} -R {reference} --known-sites {sites} -O {output}");
+            format!("walkers.bqsr.BaseRecalibrator {files} {more}")
+        };
+        let mut calls = Vec::new();
+        if !sites.ends_with(".gz") {
+            calls.push(format!("IndexFeatureFile -I {sites}"));
+        }
+        for GatkCase { name, options, .. } in tables {
+            calls.push(train("marked.bam", &format!("gatk.{name}.table"), options));
+        }
+        for GatkCase { name, options, .. } in applied {
+            let files = format!("-I marked.bam -bqsr gatk.plain.table -O gatk.{name}.bam");
+            calls.push(format!("walkers.bqsr.ApplyBQSR {files} {options}"));
+        }
+        calls.push(train("gatk.plain.bam", "gatk.after.table", ""));
+        let mut parts = String::new();
+        for (nth, contigs) in self.parts()?.iter().enumerate() {
+            calls.push(train("marked.bam", &format!("gatk.part{nth}.table"), contigs));
+            parts += &format!(" -I gatk.part{nth}.table");
+        }
+        calls.push(format!("walkers.bqsr.GatherBQSRReports{parts} -O gatk.gathered.table"));
+        let reports = "-before gatk.plain.table -after gatk.after.table -bqsr gatk.gathered.table";
+        calls.push(format!("walkers.bqsr.AnalyzeCovariates {reports} -csv gatk.csv"));
+        Ok(calls)
+    }
+
+    /// The first contig, and all others, as options.
+    fn parts(&self) -> Result<[String; 2]> {
+        let header = Printed::samtools(self.dir, "view -H marked.bam")?.text()?;
+        let name = |line: &str| {
+            let fields = line.strip_prefix("@SQ\t")?;
+            fields
+                .split('\t')
+                .find_map(|field| field.strip_prefix("SN:"))
+                .map(|name| format!("-L {name}"))
+        };
+        let mut names = header.lines().filter_map(name);
+        let first = names.next().context("no contig")?;
+        Ok([first, names.collect::<Vec<_>>().join(" ")])
+    }
+
+    fn table(&self, input: &str, output: &str, options: &str) -> Result<()> {
+        let SampleFiles { reference, sites, .. } = self.known;
+        let files = format!("--reference {reference} --known-sites {sites} -o {output}");
+        self.dir.readmill(&format!("bqsr table {input} {files} {options}")).map(drop)
+    }
+
+    fn apply(&self, table: &str, output: &str, options: &str) -> Result<()> {
+        let files = format!("bqsr apply marked.bam --bqsr-table {table} -o {output}");
+        self.dir.readmill(&format!("{files} {options}")).map(drop)
+    }
+
+    /// GATK's table applied, as GATK does.
+    fn applied(&self, case: &GatkCase) -> Result<String> {
+        let GatkCase { name, options, .. } = case;
+        let output = format!("ours.{name}.bam");
+        self.apply("gatk.plain.table", &output, &format!("--gatk-drop-malformed {options}"))?;
+        let ours = Printed::samtools(self.dir, &format!("view {output}"))?;
+        let theirs = Printed::samtools(self.dir, &format!("view gatk.{name}.bam"))?;
+        Ok(format!("{} records", same(ours, theirs, fields_in_order)?))
+    }
+
+    fn with_our_table(&self) -> Result<String> {
+        self.apply("ours.plain.table", "again.bam", "--gatk-drop-malformed")?;
+        Ok(format!("{} bytes", same_records(self.dir, "again.bam", "ours.plain.bam")?))
+    }
+
+    /// Marks, sorts and recalibrates in one command; expects GATK's table and the records of the single steps.
+    fn in_one_command(&self) -> Result<String> {
+        self.prep("prep.table", "prep.bam", "-m 1G")?;
+        let rows = same_text(self.dir, "prep.table", "gatk.plain.table")?;
+        self.apply("gatk.plain.table", "kept.bam", "")?;
+        Ok(format!("{rows}; {} bytes", same_records(self.dir, "prep.bam", "kept.bam")?))
+    }
+
+    fn prep(&self, table: &str, output: &str, resources: &str) -> Result<()> {
+        self.dir.readmill(&format!("{} {resources}", self.prep_words(table, output))).map(drop)
+    }
+
+    fn prep_words(&self, table: &str, output: &str) -> String {
+        let SampleFiles { reference, sites, .. } = self.known;
+        let steps = "prep in.bam --sort coordinate --mark-duplicates --bqsr";
+        let files = format!("--reference {reference} --known-sites {sites} --bqsr-table {table}");
+        format!("{steps} {files} -o {output}")
+    }
+
+    fn with_resources(&self) -> Result<String> {
+        let least =
+            self.dir.least_memory(&format!("{} -@ 1", self.prep_words("other.table", "other.bam")))?;
+        let mut bytes = 0;
+        for resources in [format!("-@ 1 -m {least}"), "-@ 2 -m 1G".to_owned(), "-@ 8 -m 1G".to_owned()] {
+            self.prep("other.table", "other.bam", &resources)?;
+            same_bytes(self.dir, "other.table", "prep.table").with_context(|| resources.clone())?;
+            bytes = same_records(self.dir, "other.bam", "prep.bam").with_context(|| resources)?;
+        }
+        Ok(format!("-m {least}, {bytes} bytes"))
+    }
+
+    fn gathered(&self) -> Result<String> {
+        for (nth, contigs) in self.parts()?.iter().enumerate() {
+            self.table("marked.bam", &format!("ours.part{nth}.table"), contigs)?;
+            same_text(self.dir, &format!("ours.part{nth}.table"), &format!("gatk.part{nth}.table"))?;
+        }
+        self.dir.readmill("bqsr gather ours.part0.table ours.part1.table -o ours.gathered.table")?;
+        same_text(self.dir, "ours.gathered.table", "gatk.gathered.table")
+    }
+}
+
+/// Records with their fields in the order of the alphabet.
+fn fields_in_order(line: &mut Vec<u8>) -> bool {
+    let mut fields: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
+    let first = fields.len().min(11);
+    fields[first..].sort_unstable();
+    *line = fields.join(&b'\t');
+    true
+}
+
+/// Whether two texts are equal, byte for byte.
+fn same_text(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
+    let [ours, theirs] =
+        [ours, theirs].map(|name| fs::read(dir.path(name)).with_context(|| format!("no {name}")));
+    let (ours, theirs) = (ours?, theirs?);
+    let mut lines = 0;
+    for (a, b) in ours.split(|&b| b == b'\n').zip(theirs.split(|&b| b == b'\n')) {
+        lines += 1;
+        let show = |line: &[u8]| String::from_utf8_lossy(line).into_owned();
+        ensure!(a == b, "line {lines} differs\n   ours: {}\n theirs: {}", show(a), show(b));
+    }
+    ensure!(ours.len() == theirs.len(), "{} bytes and not {}", ours.len(), theirs.len());
+    Ok(format!("{} lines", lines - 1))
+}
+
+/// The shell of a script engine, and a script for it: it calls one tool after the other, by the lines of a file,
+/// until one throws.
+const SHELL: &str = "org.openjdk.nashorn.tools.Shell";
+const EACH: &str = r#"
+var home = "org.broadinstitute.hellbender.";
+var text = "java.lang.String[]";
+var settings = Java.type(home + "utils.config.ConfigFactory").getInstance();
+settings.initializeConfigurationsFromCommandLineArgs(Java.to([], text), "--gatk-config-file");
+var lines = new java.util.Scanner(new java.io.File(arguments[0]));
+while (lines.hasNextLine()) {
+    var line = String(lines.nextLine());
+    var words = line.split(" ").filter(function (word) { return word.length > 0; });
+    var tool = new (Java.type(home + "tools." + words[0]))();
+    var given = words.slice(1).concat(["--QUIET", "--verbosity", "ERROR"]);
+    try {
+        tool.instanceMain(Java.to(given, text));
+    } catch (refused) {
+        java.lang.System.err.println(line + ": " + refused);
+        java.lang.System.exit(1);
+    }
+}
+"#;
+
+/// Files here are small, so Java starts fast rather than running fast.
+const JAVA: [&str; 3] = ["-Xmx3g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+
+/// GATK.
+///
+/// Many calls are in one process, since Java starts slowly.
+struct Gatk(Tool);
+
+impl Gatk {
+    /// Finds or installs it.
+    fn find(peers: &Peers) -> Result<Self> {
+        let mut tool = peers.gatk()?;
+        if let Some(main) = tool.arguments.last_mut() {
+            *main = OsString::from(SHELL);
+        }
+        tool.arguments.splice(0..0, JAVA.map(OsString::from));
+        Ok(Gatk(tool))
+    }
+
+    /// The version.
+    fn version(&self) -> &str {
+        &self.0.version
+    }
+
+    /// Makes calls: each is the tool's name below `tools`, and its arguments.
+    fn each(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
+        let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+        fs::write(dir.path("gatk.calls"), lines)?;
+        fs::write(dir.path("gatk.js"), EACH)?;
+        dir.peer(&self.0, "gatk.js -- gatk.calls").map(drop)
+    }
+}

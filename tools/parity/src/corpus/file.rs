@@ -1,0 +1,299 @@
+//! One file of the corpus and the reference that fits it, read and written by readmill and by samtools; where lines of SAM
+//! differ, and what CRAM keeps of them.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+
+use crate::commands::SampleDir;
+use crate::corpus::report::Verdict;
+
+/// The lines that a program printed, or its message if it refused the file.
+pub type Printed = std::result::Result<Vec<String>, String>;
+
+/// Runs a command that prints SAM. It finds references only by its arguments.
+fn printed(mut command: Command) -> Result<Printed> {
+    command.stdin(Stdio::null()).env("REF_PATH", "/nowhere").env_remove("REF_CACHE");
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(Ok(lines(&output.stdout)));
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let last = said.lines().rfind(|line| !line.contains(" in total, "));
+    Ok(Err(last.unwrap_or("no message").to_string()))
+}
+
+/// A file, and the reference that fits it.
+pub struct File<'a> {
+    /// Where the programs run.
+    pub dir: &'a SampleDir<'a>,
+    /// The file itself.
+    pub path: &'a Path,
+    /// Its number; files made from it have it in their names.
+    pub number: usize,
+    /// The FASTA file whose contigs its header has.
+    pub reference: Option<Fitting>,
+}
+
+impl File<'_> {
+    /// The name of its CRAM file by readmill.
+    pub fn ours(&self) -> String {
+        format!("{}.cram", self.number)
+    }
+
+    fn with_reference(&self, mut command: Command, flag: &str) -> Command {
+        if let Some(reference) = &self.reference {
+            command.args([flag, &reference.name]);
+        }
+        command
+    }
+
+    /// The reference for writing CRAM. Without one, or if the MD5 in the header differs, all bases
+    /// are stored.
+    pub fn to_write_with(&self) -> Option<&str> {
+        self.reference.as_ref().filter(|it| it.is_same).map(|it| &it.name[..])
+    }
+
+    /// Reads the file with samtools, with this file's reference.
+    pub fn samtools(&self, path: &Path) -> Result<Printed> {
+        let mut command = self.with_reference(self.dir.newest_command("view"), "-T");
+        command.arg(path);
+        self.without_paths(path, printed(command)?)
+    }
+
+    /// Returns the lines that a program printed, or its message without names of the program and of directories.
+    fn without_paths(&self, path: &Path, printed: Printed) -> Result<Printed> {
+        let shown = path.display().to_string();
+        let directory = format!("{}/", self.dir.directory().display());
+        Ok(printed.map_err(|said| {
+            let said = said.strip_prefix("readmill: error: ").unwrap_or(&said);
+            let said = said.strip_prefix(&format!("{shown}: ")).unwrap_or(said);
+            said.replace(&shown, "it").replace(&directory, "")
+        }))
+    }
+
+    /// Reads the file with readmill, with this file's reference and these options.
+    pub fn readmill(&self, path: &Path, options: &str) -> Result<Printed> {
+        let command = self.dir.readmill_command(&format!("prep -q --no-PG -O sam {options}"));
+        let mut command = self.with_reference(command, "--reference");
+        command.arg(path);
+        self.without_paths(path, printed(command)?)
+    }
+
+    /// Writes it as CRAM with samtools, with options of its `-O cram`; returns the message if samtools refuses.
+    pub fn write_by_samtools(&self, name: &str, options: &str) -> Result<Printed> {
+        let without = if self.to_write_with().is_none() { ",no_ref=1" } else { "" };
+        let words = format!("view -C -O cram{options}{without} -o {name}");
+        let mut command = self.with_reference(self.dir.newest_command(&words), "-T");
+        command.arg(self.path);
+        self.without_paths(self.path, printed(command)?)
+    }
+
+    /// Writes it as CRAM and reads that with both programs; `before` has its records.
+    pub fn write(&self, before: &[String]) -> Result<Verdict> {
+        let name = self.ours();
+        let mut command = self.dir.readmill_command("prep -q --no-PG -o");
+        command.arg(&name);
+        let mut command = self.with_reference(command, "--reference");
+        command.arg(self.path);
+        if self.to_write_with().is_none() {
+            command.args(["-O", "cram,no-ref"]);
+        }
+        if let Err(said) = self.without_paths(self.path, printed(command)?)? {
+            return Ok(match self.write_by_samtools("refused.cram", "")? {
+                Err(_) => Verdict::Refused(said),
+                Ok(_) => Verdict::Defect(format!("readmill alone refuses to write it: {said}")),
+            });
+        }
+        let path = self.dir.path(&name);
+        let (again, theirs) = match (self.readmill(&path, "")?, self.samtools(&path)?) {
+            (Ok(again), Ok(theirs)) => (again, theirs),
+            (Err(said), _) => return Ok(Verdict::Defect(format!("readmill: {said}"))),
+            (_, Err(said)) => return Ok(Verdict::Defect(format!("samtools: {said}"))),
+        };
+        if let Some(what) = difference(&again, &theirs) {
+            return Ok(Verdict::Defect(format!("samtools reads it otherwise: {what}")));
+        }
+        let meaning = |lines: &[String]| lines.iter().map(|line| kept_by_cram(line)).collect::<Vec<_>>();
+        Ok(match difference(&meaning(&again), &meaning(before)) {
+            Some(what) => Verdict::Defect(format!("it is not what was written: {what}")),
+            None => Verdict::Same,
+        })
+    }
+
+    /// Writes it as CRAM with samtools and reads that with both programs.
+    pub fn written_by_samtools(&self) -> Result<Verdict> {
+        let name = format!("samtools.{}.cram", self.number);
+        if self.write_by_samtools(&name, "")?.is_err() {
+            return Ok(Verdict::Blank);
+        }
+        let path = self.dir.path(&name);
+        Ok(alike(&self.readmill(&path, "")?, &self.samtools(&path)?))
+    }
+}
+
+/// Whether readmill reads another program's CRAM file as samtools does.
+pub fn alike(ours: &Printed, theirs: &Printed) -> Verdict {
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => difference(ours, theirs)
+            .map_or(Verdict::Same, |what| Verdict::Defect(format!("readmill and samtools: {what}"))),
+        (Err(said), Err(_)) => Verdict::Refused(said.clone()),
+        (Err(said), Ok(_)) => Verdict::Defect(format!("readmill alone refuses it: {said}")),
+        (Ok(_), Err(said)) => Verdict::Defect(format!("samtools alone refuses it: {said}")),
+    }
+}
+
+/// Length and MD5 of contigs by their names.
+type Contigs = HashMap<String, (String, String)>;
+
+/// The FASTA files of a corpus, copied to where indexes can be written beside them.
+pub struct References {
+    /// Where each came from, its copy, and its contigs.
+    list: Vec<(PathBuf, String, Contigs)>,
+}
+
+/// A FASTA file that fits a header.
+pub struct Fitting {
+    /// The name of its copy.
+    pub name: String,
+    /// Whether the header names no other MD5 for a contig.
+    pub is_same: bool,
+}
+
+impl References {
+    /// The FASTA files below `root`.
+    pub fn below(root: &Path, dir: &SampleDir<'_>) -> Result<Self> {
+        let mut files = Vec::new();
+        collect(root, &mut files)?;
+        files.sort();
+        let mut list = Vec::new();
+        for (number, file) in files.into_iter().enumerate() {
+            let name = format!("reference.{number}");
+            fs::copy(&file, dir.path(&format!("{name}.fa")))?;
+            let dictionary = format!("dict -o {name}.dict {name}.fa");
+            if dir.newest(&format!("faidx {name}.fa")).is_ok() && dir.newest(&dictionary).is_ok() {
+                let header = fs::read_to_string(dir.path(&format!("{name}.dict")))?;
+                list.push((file, format!("{name}.fa"), contigs(&header).collect()));
+            }
+        }
+        Ok(References { list })
+    }
+
+    /// The one whose contigs a file's header has: of several one with the same MD5s, and the nearest.
+    pub fn of(&self, dir: &SampleDir<'_>, file: &Path) -> Result<Option<Fitting>> {
+        let mut command = dir.newest_command("view -H");
+        let output = command.arg(file).output()?;
+        let header = String::from_utf8_lossy(&output.stdout).into_owned();
+        let wanted: Contigs = contigs(&header).collect();
+        let fits = |it: &&(PathBuf, String, Contigs)| {
+            let has = |(name, (length, _)): (&String, &(String, String))| {
+                it.2.get(name).is_some_and(|(known, _)| known == length)
+            };
+            !wanted.is_empty() && wanted.iter().all(has)
+        };
+        let is_same = |has: &Contigs| {
+            let told = wanted.iter().filter(|(_, (_, md5))| !md5.is_empty());
+            told.into_iter().all(|(name, (_, md5))| has.get(name).is_some_and(|(_, known)| known == md5))
+        };
+        let shared =
+            |path: &Path| path.components().zip(file.components()).take_while(|(a, b)| a == b).count();
+        let best =
+            self.list.iter().filter(fits).max_by_key(|(path, _, has)| (is_same(has), shared(path)));
+        Ok(best.map(|(_, name, has)| Fitting { name: name.clone(), is_same: is_same(has) }))
+    }
+}
+
+/// The contigs of a header, those without MD5 with an empty one.
+fn contigs(header: &str) -> impl Iterator<Item = (String, (String, String))> {
+    header.lines().filter(|line| line.starts_with("@SQ\t")).filter_map(|line| {
+        let value = |tag: &str| line.split('\t').find_map(|field| field.strip_prefix(tag));
+        let md5 = value("M5:").unwrap_or_default().to_ascii_lowercase();
+        Some((value("SN:")?.to_string(), (value("LN:")?.to_string(), md5)))
+    })
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if matches!(extension, Some("fa" | "fasta")) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// The records of SAM text.
+pub fn lines(text: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(text);
+    let is_record = |line: &&str| !is_header(line);
+    text.lines().filter(is_record).map(str::to_string).collect()
+}
+
+/// Whether a line belongs to the header: two letters after the @, and fewer than eleven columns.
+fn is_header(line: &str) -> bool {
+    line.starts_with('@') && line.split('\t').next().is_some_and(|word| word.len() == 3)
+}
+
+/// The first difference of two files.
+pub fn difference(a: &[String], b: &[String]) -> Option<String> {
+    let at = a.iter().zip(b).position(|(a, b)| a != b);
+    let at = at.or((a.len() != b.len()).then(|| a.len().min(b.len())))?;
+    let line = |lines: &[String]| lines.get(at).map_or("nothing".into(), |line| shorten(line));
+    Some(format!("line {}: {} and {}", at + 1, line(a), line(b)))
+}
+
+fn shorten(line: &str) -> String {
+    line.chars().take(400).collect::<String>().replace('\t', " ")
+}
+
+/// Returns the parts of a record that CRAM keeps. It does not keep MAPQ and CIGAR of unmapped reads, RNEXT of unpaired
+/// reads, the order of fields, and whether aligned bases match.
+pub fn kept_by_cram(line: &str) -> String {
+    let mut columns: Vec<String> = line.split('\t').map(str::to_string).collect();
+    if columns.len() < 11 {
+        return line.to_string();
+    }
+    let flags: u32 = columns[1].parse().unwrap_or(0);
+    columns[1] = (flags & 0xfff).to_string();
+    if flags & 4 != 0 {
+        (columns[4], columns[5]) = ("0".into(), "*".into());
+    }
+    if flags & 1 == 0 {
+        columns[6] = "*".into();
+    }
+    columns[5] = aligned(&columns[5]);
+    columns[11..].sort_unstable();
+    columns.join("\t")
+}
+
+/// The same without MD and NM, which htsjdk does not restore, and without cF, which it reads as an optional field.
+pub fn kept_by_htsjdk(line: &str) -> String {
+    let made = |field: &&str| ["MD:Z:", "NM:i:", "cF:i:"].iter().any(|made| field.starts_with(made));
+    kept_by_cram(&line.split('\t').filter(|field| !made(field)).collect::<Vec<_>>().join("\t"))
+}
+
+/// A CIGAR with M for = and X, and without operators of no length.
+fn aligned(cigar: &str) -> String {
+    let (mut operators, mut n): (Vec<(u64, char)>, u64) = (Vec::new(), 0);
+    for c in cigar.chars() {
+        if let Some(digit) = c.to_digit(10) {
+            n = n * 10 + u64::from(digit);
+            continue;
+        }
+        let c = if matches!(c, '=' | 'X') { 'M' } else { c };
+        match operators.last_mut() {
+            Some((length, last)) if *last == c && c != '*' => *length += n,
+            _ if n == 0 && c != '*' => {}
+            _ => operators.push((n, c)),
+        }
+        n = 0;
+    }
+    let shown = |&(n, c): &(u64, char)| if c == '*' { "*".to_string() } else { format!("{n}{c}") };
+    if operators.is_empty() { "*".into() } else { operators.iter().map(shown).collect() }
+}

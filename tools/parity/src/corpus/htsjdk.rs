@@ -1,0 +1,143 @@
+//! htsjdk reads our CRAM files, and readmill reads the CRAM files that htsjdk writes from them.
+
+use std::collections::HashSet;
+use std::fs;
+
+use anyhow::Result;
+
+use crate::commands::SampleDir;
+use crate::corpus::file::{self, File, alike, difference, lines};
+use crate::corpus::report::{CorpusRow, HTSJDKS, OURS, OURS_BY_HTSJDK, Verdict};
+
+/// The records that htsjdk read in a CRAM file, or its message.
+type HtsjdkResult = std::result::Result<Vec<String>, String>;
+
+/// A CRAM file of ours that htsjdk reads differently.
+struct HtsjdkDifference {
+    /// The number of the file.
+    at: usize,
+    read: HtsjdkResult,
+    /// The records that readmill reads.
+    ours: Vec<String>,
+    /// The first difference.
+    what: String,
+}
+
+/// Fills in the verdicts on all files that were written as CRAM.
+pub fn compare(dir: &SampleDir<'_>, files: &[File<'_>], rows: &mut [CorpusRow]) -> Result<()> {
+    let some: Vec<usize> =
+        (0..rows.len()).filter(|&at| rows[at].verdicts[OURS] == Verdict::Same).collect();
+    let crams: Vec<(String, &File<'_>)> =
+        some.iter().map(|&at| (files[at].ours(), &files[at])).collect();
+    let read = reads(dir, &crams)?;
+    let mut again = Vec::new();
+    for (&at, theirs) in some.iter().zip(read) {
+        let file = &files[at];
+        let ours = file.readmill(&dir.path(&file.ours()), "")?.unwrap_or_default();
+        let ours: Vec<String> = ours.iter().map(|line| file::kept_by_htsjdk(line)).collect();
+        match compared(&theirs, &ours) {
+            None => rows[at].verdicts[OURS_BY_HTSJDK] = Verdict::Same,
+            Some(what) => again.push(HtsjdkDifference { at, read: theirs, ours, what }),
+        }
+    }
+    judge(dir, files, rows, again)?;
+    for (at, verdict) in some.iter().zip(back(dir, &crams)?) {
+        rows[*at].verdicts[HTSJDKS] = verdict;
+    }
+    Ok(())
+}
+
+/// Describes the difference between htsjdk's reading and ours.
+fn compared(theirs: &HtsjdkResult, ours: &[String]) -> Option<String> {
+    let theirs = match theirs {
+        Ok(theirs) => theirs,
+        Err(said) => return Some(format!("htsjdk refuses it: {said}")),
+    };
+    difference(theirs, ours).map(|what| format!("htsjdk and readmill: {what}"))
+}
+
+/// Whether htsjdk treats samtools' CRAM 3.0 of a file as it treats ours.
+fn judge(
+    dir: &SampleDir<'_>,
+    files: &[File<'_>],
+    rows: &mut [CorpusRow],
+    again: Vec<HtsjdkDifference>,
+) -> Result<()> {
+    let mut crams = Vec::new();
+    for &HtsjdkDifference { at, .. } in &again {
+        let name = format!("samtools3.{at}.cram");
+        let _ = files[at].write_by_samtools(&name, ",version=3.0")?;
+        // htsjdk reads an index that is there, whether it needs it or not.
+        if dir.path(&format!("{}.crai", files[at].ours())).exists() {
+            let _ = dir.newest(&format!("index {name}"));
+        }
+        crams.push((name, &files[at]));
+    }
+    for (it, of_theirs) in again.into_iter().zip(reads(dir, &crams)?) {
+        let same = match (&it.read, &of_theirs) {
+            (Ok(a), Ok(b)) => is_explained(a, b, &it.ours),
+            (Err(a), Err(b)) => kind_of(a) == kind_of(b),
+            _ => false,
+        };
+        let verdict = if same { Verdict::AsSamtools } else { Verdict::Defect };
+        rows[it.at].verdicts[OURS_BY_HTSJDK] = verdict(it.what);
+    }
+    Ok(())
+}
+
+/// Whether what htsjdk reads in our file is, field by field, what readmill reads in it or what htsjdk reads in
+/// samtools' file; and where these two agree, it is that.
+fn is_explained(read: &[String], of_theirs: &[String], ours: &[String]) -> bool {
+    let fields = |line: &str| -> HashSet<(usize, String)> {
+        // Optional fields have no order.
+        line.split('\t').enumerate().map(|(at, field)| (at.min(11), field.to_string())).collect()
+    };
+    let line = |((a, b), c): ((&String, &String), &String)| {
+        let (a, b, c) = (fields(a), fields(b), fields(c));
+        a.iter().all(|field| b.contains(field) || c.contains(field))
+            && b.intersection(&c).all(|it| a.contains(it))
+    };
+    read.len() == ours.len()
+        && read.len() == of_theirs.len()
+        && read.iter().zip(of_theirs).zip(ours).all(line)
+}
+
+/// The exception of a message.
+fn kind_of(said: &str) -> &str {
+    said.split(':').next().unwrap_or_default()
+}
+
+/// Reads CRAM files with htsjdk.
+fn reads(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<HtsjdkResult>> {
+    let calls = crams.iter().map(|(name, file)| {
+        let reference = file.to_write_with().map(|it| format!(" R={it}")).unwrap_or_default();
+        format!("SamFormatConverter I={name} O=htsjdk.{name}.sam{reference}")
+    });
+    let ends = dir.picard_each_said(&calls.collect::<Vec<_>>())?;
+    let read = crams.iter().zip(ends).map(|((name, _), (code, said))| {
+        if code != 0 {
+            return Ok(Err(said));
+        }
+        let text = fs::read(dir.path(&format!("htsjdk.{name}.sam")))?;
+        Ok(Ok(lines(&text).iter().map(|line| file::kept_by_htsjdk(line)).collect()))
+    });
+    read.collect()
+}
+
+/// Writes CRAM with htsjdk, which needs a reference, and reads that with readmill and samtools.
+fn back(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Verdict>> {
+    let calls = crams.iter().filter_map(|(name, file)| {
+        let reference = file.to_write_with()?;
+        Some(format!("SamFormatConverter I={name} O=htsjdk.{name}.cram R={reference}"))
+    });
+    let mut ends = dir.picard_each_said(&calls.collect::<Vec<_>>())?.into_iter();
+    let verdicts = crams.iter().map(|(name, file)| {
+        let written = file.to_write_with().is_some() && ends.next().is_some_and(|(code, _)| code == 0);
+        if !written {
+            return Ok(Verdict::Blank);
+        }
+        let path = dir.path(&format!("htsjdk.{name}.cram"));
+        Ok(alike(&file.readmill(&path, "")?, &file.samtools(&path)?))
+    });
+    verdicts.collect()
+}

@@ -1,0 +1,96 @@
+//! `./dev parity --corpus DIR`: every SAM, BAM and CRAM file below a directory, such as the test files of
+//! htslib, samtools and hts-specs, read by readmill and by samtools; and written as CRAM by readmill, samtools and
+//! htsjdk, and read by the others.
+
+mod file;
+mod htsjdk;
+mod report;
+mod rules;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use file::{File, References};
+use report::{COMPARISONS, CorpusRow, OURS, READ, THEIRS};
+
+use crate::commands::SampleDir;
+use crate::ledger::Ledger;
+
+/// Reads and writes all files below `root`; the tables go to the file `report`.
+pub fn compare(
+    dir: &SampleDir<'_>,
+    root: &Path,
+    report: Option<&Path>,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    let mut paths = Vec::new();
+    collect(root, &mut paths)?;
+    paths.sort();
+    let references = References::below(root, dir)?;
+    let (mut files, mut rows) = (Vec::new(), Vec::new());
+    for (number, path) in paths.iter().enumerate() {
+        let file = File { dir, path, number, reference: references.of(dir, path)? };
+        let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
+        rows.push(row(&file, shown, kind(path).unwrap_or_default())?);
+        files.push(file);
+    }
+    htsjdk::compare(dir, &files, &mut rows)?;
+    for (at, comparison) in COMPARISONS.iter().enumerate() {
+        ledger.check(comparison, || judged(&rows, at));
+    }
+    if let Some(report) = report {
+        let tables = report::markdown(&rows, &dir.versions()?);
+        fs::write(report, tables).with_context(|| report.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Makes all comparisons of a file that need no htsjdk.
+fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<CorpusRow> {
+    let (ours, theirs) = (file.readmill(file.path, "")?, file.samtools(file.path)?);
+    let mut row = CorpusRow { shown, kind, verdicts: Default::default() };
+    row.verdicts[READ] = rules::reading(file, kind, &ours, &theirs)?;
+    if let (Ok(ours), true) = (ours, theirs.is_ok()) {
+        row.verdicts[OURS] = file.write(&ours)?;
+        row.verdicts[THEIRS] = file.written_by_samtools()?;
+    }
+    Ok(row)
+}
+
+/// Prints the files that are not the same; returns an error if there is a defect.
+fn judged(rows: &[CorpusRow], comparison: usize) -> Result<String> {
+    for row in rows {
+        let verdict = &row.verdicts[comparison];
+        if let Some(why) = verdict.reason() {
+            println!("      {verdict}: {}: {why}", row.shown);
+        }
+    }
+    let counted = report::counted(rows, comparison);
+    ensure!(!rows.iter().any(|row| row.verdicts[comparison].is_defect()), "{counted}");
+    Ok(counted)
+}
+
+/// The files with reads below a directory.
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
+        let path = entry?.path();
+        let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if path.is_dir() && !hidden {
+            collect(&path, files)?;
+        } else if kind(&path).is_some() && path.metadata()?.len() > 0 {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the format that the name of a file gives.
+fn kind(path: &Path) -> Option<&'static str> {
+    match path.extension()?.to_str()? {
+        "sam" => Some("SAM"),
+        "bam" => Some("BAM"),
+        "cram" => Some("CRAM"),
+        _ => None,
+    }
+}

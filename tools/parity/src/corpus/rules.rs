@@ -1,0 +1,144 @@
+//! Rules for accepted differences in reading. Each uses the content of the file or a message, none the file's name. The
+//! numbers are those of the accepted differences in docs/parity.md.
+
+use std::fs;
+use std::process::Stdio;
+
+use anyhow::Result;
+
+use crate::corpus::file::{File, Printed, difference, lines};
+use crate::corpus::report::Verdict;
+
+/// Files without their last block or container.
+const NO_END: u32 = 95;
+/// Contigs that BAM cannot hold.
+const LONG_CONTIGS: u32 = 96;
+/// Positions below -1 in BAM.
+const NEGATIVE: u32 = 97;
+/// Headers and names of contigs that samtools refuses.
+const HEADERS: u32 = 98;
+/// Empty names.
+const EMPTY_NAMES: u32 = 99;
+/// U in SAM text.
+const URACIL: u32 = 100;
+
+/// Returns the verdict on a file, from the records or the refusals of both programs.
+pub fn reading(file: &File<'_>, kind: &str, ours: &Printed, theirs: &Printed) -> Result<Verdict> {
+    Ok(match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => match difference(ours, theirs) {
+            None => Verdict::Same,
+            Some(what) => reads_otherwise(file, kind, ours, theirs, what)?,
+        },
+        (Err(said), Err(_)) => Verdict::Refused(said.clone()),
+        (Err(said), Ok(theirs)) => refuses_alone(file, theirs, said.clone())?,
+        (Ok(_), Err(said)) => reads_alone(file, said.clone())?,
+    })
+}
+
+/// readmill refuses what samtools reads.
+fn refuses_alone(file: &File<'_>, theirs: &[String], said: String) -> Result<Verdict> {
+    let ours = || file.readmill(file.path, "--allow-missing-eof");
+    let is_same = |ours: &Printed| ours.as_ref().is_ok_and(|ours| difference(ours, theirs).is_none());
+    Ok(match () {
+        // hts-specs puts the files that a reader must refuse into directories of this name.
+        () if file.path.components().any(|part| part.as_os_str() == "failed") => Verdict::Refused(said),
+        () if has_no_end(file)? && is_same(&ours()?) => Verdict::Numbered(NO_END, said),
+        () if has_long_contigs(file)? => Verdict::Numbered(LONG_CONTIGS, said),
+        () if theirs.iter().any(|line| has_negative_position(line)) => Verdict::Numbered(NEGATIVE, said),
+        () => Verdict::Defect(format!("readmill alone refuses it: {said}")),
+    })
+}
+
+/// Whether `samtools quickcheck` finds that the end is missing.
+fn has_no_end(file: &File<'_>) -> Result<bool> {
+    let mut command = file.dir.newest_command("quickcheck -v");
+    let output = command.arg(file.path).stdin(Stdio::null()).output()?;
+    let said = [output.stdout, output.stderr].concat();
+    Ok(String::from_utf8_lossy(&said).contains("missing EOF block"))
+}
+
+/// The lines of its header, as samtools gives them.
+fn header(file: &File<'_>) -> Result<String> {
+    let mut command = file.dir.newest_command("view -H");
+    let output = command.arg(file.path).stdin(Stdio::null()).output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn has_long_contigs(file: &File<'_>) -> Result<bool> {
+    let header = header(file)?;
+    let fields =
+        header.lines().filter(|line| line.starts_with("@SQ\t")).flat_map(|line| line.split('\t'));
+    let mut lengths = fields.filter_map(|field| field.strip_prefix("LN:")?.parse::<u64>().ok());
+    Ok(lengths.any(|length| length > i32::MAX as u64))
+}
+
+fn has_negative_position(line: &str) -> bool {
+    let columns: Vec<&str> = line.split('\t').collect();
+    [3, 7].iter().any(|&at| columns.get(at).is_some_and(|position| position.starts_with('-')))
+}
+
+/// samtools refuses what readmill reads: its header, or a name of a contig in it.
+fn reads_alone(file: &File<'_>, said: String) -> Result<Verdict> {
+    let text = fs::read(file.path)?;
+    let text = String::from_utf8_lossy(&text);
+    let fields = text.lines().filter(|line| line.starts_with("@SQ\t")).flat_map(|line| line.split('\t'));
+    let mut names = fields.filter_map(|field| field.strip_prefix("SN:"));
+    let known = said.contains("fail to read the header") || names.any(|name| !is_name(name));
+    Ok(if known {
+        Verdict::Numbered(HEADERS, said)
+    } else {
+        Verdict::Defect(format!("samtools alone refuses it: {said}"))
+    })
+}
+
+/// Whether a contig may have this name (SAM specification, section 1.2.1).
+fn is_name(name: &str) -> bool {
+    let may_be = |c: char| c.is_ascii_graphic() && !"\\,\"`'()[]{}<>".contains(c);
+    !name.starts_with(['*', '=']) && !name.is_empty() && name.chars().all(may_be)
+}
+
+/// Both read it, and not the same.
+fn reads_otherwise(
+    file: &File<'_>,
+    kind: &str,
+    ours: &[String],
+    theirs: &[String],
+    what: String,
+) -> Result<Verdict> {
+    let text = if kind == "SAM" { fs::read(file.path)? } else { Vec::new() };
+    let source = lines(&text);
+    let all = |rule: fn(&[&str], &[&str], &[&str]) -> bool| {
+        let columns = |lines: &'_ [String], at: usize| -> Vec<String> {
+            lines.get(at).map(|line| line.split('\t').map(str::to_string).collect()).unwrap_or_default()
+        };
+        ours.len() == theirs.len()
+            && (0..ours.len()).filter(|&at| ours[at] != theirs[at]).all(|at| {
+                let three = [columns(ours, at), columns(theirs, at), columns(&source, at)];
+                let [a, b, c] =
+                    three.each_ref().map(|it| it.iter().map(String::as_str).collect::<Vec<_>>());
+                a.len() == b.len() && rule(&a, &b, &c)
+            })
+    };
+    Ok(match () {
+        () if all(|a, b, _| a[0] == "*" && b[0].is_empty() && a[1..] == b[1..]) => {
+            Verdict::Numbered(EMPTY_NAMES, what)
+        }
+        () if all(is_uracil) => Verdict::Numbered(URACIL, what),
+        () => Verdict::Defect(what),
+    })
+}
+
+/// Whether two records differ only where the text has U, which is N for one and T for the other.
+fn is_uracil(ours: &[&str], theirs: &[&str], source: &[&str]) -> bool {
+    const SEQ: usize = 9;
+    let (Some(a), Some(b), Some(c)) = (ours.get(SEQ), theirs.get(SEQ), source.get(SEQ)) else {
+        return false;
+    };
+    let bases = a.bytes().zip(b.bytes()).zip(c.bytes());
+    let rest = |columns: &[&str]| [&columns[..SEQ], &columns[SEQ + 1..]].concat().join("\t");
+    rest(ours) == rest(theirs)
+        && (a.len(), b.len()) == (c.len(), c.len())
+        && bases
+            .into_iter()
+            .all(|((a, b), c)| a == b || (a, b, c.to_ascii_uppercase()) == (b'N', b'T', b'U'))
+}

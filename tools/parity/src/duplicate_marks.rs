@@ -1,0 +1,382 @@
+//! Duplicate marks and tags of two files, compared on every record; and whether different choices are only ties (row 8 of
+//! docs/parity.md).
+//!
+//! Two templates tie fully if library, ends, score and location are equal. Then only the order of the
+//! file decides, and a file sorted by Picard has another order than its source.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use anyhow::{Context, Result, bail};
+
+use crate::commands::SampleDir;
+use crate::outputs::Printed;
+
+/// A record (name, flag without 0x400, RNAME and POS) and whether it is marked.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Mark {
+    /// `QNAME FLAG RNAME POS`, separated by tabs.
+    record: Box<str>,
+    marked: bool,
+}
+
+/// The marks of a file, sorted, so that files in different orders can be compared.
+pub struct Marks(Vec<Mark>);
+
+/// Names of templates that only one of two files marks.
+#[derive(Default)]
+pub struct Differences {
+    /// Marked only by readmill.
+    ours: BTreeSet<String>,
+    /// Marked only by the peer.
+    theirs: BTreeSet<String>,
+    records: usize,
+}
+
+impl Marks {
+    /// Reads the marks of a file.
+    pub fn of(dir: &SampleDir<'_>, file: &str) -> Result<Self> {
+        let mut printed = Printed::samtools(dir, &format!("view {file}"))?;
+        let (mut line, mut marks) = (Vec::new(), Vec::new());
+        while printed.line(&mut line)? {
+            let text = std::str::from_utf8(&line)?;
+            let mut fields = text.split('\t');
+            let mut field = || fields.next().context("a short line");
+            let (name, flag, contig, position) =
+                (field()?, field()?.parse::<u32>()?, field()?, field()?);
+            let record = format!("{name}\t{}\t{contig}\t{position}", flag & !0x400).into();
+            marks.push(Mark { record, marked: flag & 0x400 != 0 });
+        }
+        marks.sort_unstable();
+        Ok(Marks(marks))
+    }
+
+    /// How many records there are and how many of them are marked.
+    pub fn figures(&self) -> String {
+        let marked = self.0.iter().filter(|mark| mark.marked).count();
+        format!("{} records, {marked} duplicates", self.0.len())
+    }
+
+    /// The differences between our marks and theirs. Other records in one of them are an error.
+    pub fn differences(&self, theirs: &Marks) -> Result<Differences> {
+        if self.0.len() != theirs.0.len() {
+            bail!("{} records, theirs has {}", self.0.len(), theirs.0.len());
+        }
+        let mut differences = Differences::default();
+        for (own, other) in self.0.iter().zip(&theirs.0) {
+            if own.record != other.record {
+                bail!("other records: {:?}, theirs {:?}", own.record, other.record);
+            }
+            if own.marked != other.marked {
+                let name = own.record.split('\t').next().unwrap_or_default().to_owned();
+                let side = if own.marked { &mut differences.ours } else { &mut differences.theirs };
+                side.insert(name);
+                differences.records += 1;
+            }
+        }
+        Ok(differences)
+    }
+
+    /// Checks that every record is marked alike; returns the figures.
+    pub fn same(&self, theirs: &Marks) -> Result<String> {
+        let differences = self.differences(theirs)?;
+        if differences.records == 0 {
+            return Ok(self.figures());
+        }
+        let some =
+            |names: &BTreeSet<String>| names.iter().take(3).cloned().collect::<Vec<_>>().join(" ");
+        bail!(
+            "{} records differ; {} templates marked by us alone ({}), {} by them alone ({})",
+            differences.records,
+            differences.ours.len(),
+            some(&differences.ours),
+            differences.theirs.len(),
+            some(&differences.theirs),
+        )
+    }
+}
+
+/// Everything of a template that decides whether it is a duplicate and which of a set is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct TieKey {
+    library: String,
+    /// Contig, unclipped 5' position and strand of each end.
+    ends: Vec<(String, i64, bool)>,
+    score: i32,
+    /// Tile, x and y where the name has them.
+    location: Option<[i16; 3]>,
+}
+
+/// Checks that each template that only one side marks has an equal one on the other side.
+pub fn only_ties(dir: &SampleDir<'_>, input: &str, differences: &Differences) -> Result<String> {
+    let names: BTreeSet<&String> = differences.ours.union(&differences.theirs).collect();
+    if names.is_empty() {
+        return Ok("no template differs".to_owned());
+    }
+    let keys = tie_keys(dir, input, &names)?;
+    let side = |names: &BTreeSet<String>| {
+        let mut side: Vec<&TieKey> = names.iter().filter_map(|name| keys.get(name)).collect();
+        side.sort();
+        side
+    };
+    let (ours, theirs) = (side(&differences.ours), side(&differences.theirs));
+    if ours != theirs {
+        let lone = ours.iter().find(|one| !theirs.contains(one)).or_else(|| theirs.first());
+        bail!("{} templates differ, and not by full ties alone: {lone:?}", names.len());
+    }
+    Ok(format!("{} sets keep another template of equal score and location", ours.len()))
+}
+
+fn tie_keys(
+    dir: &SampleDir<'_>,
+    input: &str,
+    names: &BTreeSet<&String>,
+) -> Result<BTreeMap<String, TieKey>> {
+    let libraries = libraries(dir, input)?;
+    let mut keys: BTreeMap<String, TieKey> = BTreeMap::new();
+    let mut printed = Printed::samtools(dir, &format!("view -F 0x904 {input}"))?;
+    let mut line = Vec::new();
+    while printed.line(&mut line)? {
+        let text = std::str::from_utf8(&line)?;
+        let fields: Vec<&str> = text.split('\t').collect();
+        let name = fields[0].to_owned();
+        if !names.contains(&name) {
+            continue;
+        }
+        let key = keys.entry(name).or_default();
+        let group = fields.iter().find_map(|field| field.strip_prefix("RG:Z:"));
+        key.library = group.and_then(|group| libraries.get(group)).cloned().unwrap_or_default();
+        key.ends.push(end(&fields)?);
+        key.ends.sort();
+        key.score += score(&fields)?;
+        key.location = location(fields[0]);
+    }
+    Ok(keys)
+}
+
+fn libraries(dir: &SampleDir<'_>, input: &str) -> Result<BTreeMap<String, String>> {
+    let header = Printed::samtools(dir, &format!("view -H {input}"))?.text()?;
+    let field = |line: &str, key: &str| {
+        line.split('\t').find_map(|field| field.strip_prefix(key)).unwrap_or_default().to_owned()
+    };
+    let groups = header.lines().filter(|line| line.starts_with("@RG\t"));
+    Ok(groups.map(|line| (field(line, "ID:"), field(line, "LB:"))).collect())
+}
+
+fn end(fields: &[&str]) -> Result<(String, i64, bool)> {
+    let reverse = fields[1].parse::<u32>()? & 0x10 != 0;
+    let mut operations = Vec::new();
+    for operation in fields[5].split_inclusive(|c: char| !c.is_ascii_digit()) {
+        let (length, kind) = operation.split_at(operation.len() - 1);
+        operations.push((length.parse::<i64>().unwrap_or(0), kind));
+    }
+    let clips = |run: &mut dyn Iterator<Item = &(i64, &str)>| -> i64 {
+        run.take_while(|(_, kind)| "SH".contains(kind)).map(|(length, _)| length).sum()
+    };
+    let covered: i64 = operations.iter().filter(|(_, k)| "MDN=X".contains(k)).map(|(n, _)| n).sum();
+    let start: i64 = fields[3].parse()?;
+    let five = if reverse {
+        start + covered - 1 + clips(&mut operations.iter().rev())
+    } else {
+        start - clips(&mut operations.iter())
+    };
+    Ok((fields[2].to_owned(), five, reverse))
+}
+
+fn score(fields: &[&str]) -> Result<i32> {
+    let qualities = fields.get(10).context("a record without QUAL")?.bytes().map(|b| i32::from(b) - 33);
+    let sum = qualities.filter(|&quality| quality >= 15).sum::<i32>().min(16383);
+    let failed = fields[1].parse::<u32>()? & 0x200 != 0;
+    Ok(if failed { sum - 16384 } else { sum })
+}
+
+/// As Picard 3.4.0 has it, with 16 bits each.
+fn location(name: &str) -> Option<[i16; 3]> {
+    let fields: Vec<&str> = name.split(':').collect();
+    if !matches!(fields.len(), 5 | 7) {
+        return None;
+    }
+    let number = |field: &str| -> Option<i16> {
+        let digits = field.len() - field.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        Some(field[..digits].parse::<i64>().ok()? as i16)
+    };
+    let [.., tile, x, y] = fields[..] else { return None };
+    Some([number(tile)?, number(x)?, number(y)?])
+}
+
+/// How the numbers of duplicate sets (DI) are compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sets {
+    /// The same number.
+    Numbered,
+    /// The same sets, whatever their numbers.
+    Renamed,
+}
+
+/// The compared fields of a record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct RecordTags<'a> {
+    name: &'a str,
+    flags: u32,
+    dt: Option<&'a str>,
+    ds: Option<&'a str>,
+    di: Option<&'a str>,
+}
+
+impl<'a> RecordTags<'a> {
+    fn of(line: &'a [u8]) -> Result<Self> {
+        let mut fields = std::str::from_utf8(line)?.split('\t');
+        let name = fields.next().context("a short line")?;
+        let flags = fields.next().context("a short line")?.parse()?;
+        let mut said = RecordTags { name, flags, ..RecordTags::default() };
+        for field in fields.skip(9) {
+            for (tag, value) in
+                [("DT:Z:", &mut said.dt), ("DS:i:", &mut said.ds), ("DI:i:", &mut said.di)]
+            {
+                if let Some(found) = field.strip_prefix(tag) {
+                    *value = Some(found);
+                }
+            }
+        }
+        Ok(said)
+    }
+}
+
+/// Totals over all records.
+#[derive(Default)]
+struct TagCounts {
+    records: u64,
+    marked: u64,
+    optical: u64,
+    in_sets: u64,
+    /// Our names of sets by theirs, and theirs by ours.
+    sets: [HashMap<String, String>; 2],
+}
+
+impl TagCounts {
+    fn add(&mut self, ours: &RecordTags<'_>, theirs: &RecordTags<'_>, sets: Sets) -> Result<()> {
+        let names_match = match sets {
+            Sets::Numbered => ours.di == theirs.di,
+            Sets::Renamed => ours.di.is_some() == theirs.di.is_some() && self.is_same_set(ours, theirs),
+        };
+        if !names_match || *ours != (RecordTags { di: ours.di, ..*theirs }) {
+            bail!("record {}\n   ours: {ours:?}\n theirs: {theirs:?}", self.records + 1);
+        }
+        self.records += 1;
+        self.marked += u64::from(ours.flags & 0x400 != 0);
+        self.optical += u64::from(ours.dt == Some("SQ"));
+        self.in_sets += u64::from(ours.di.is_some());
+        Ok(())
+    }
+
+    fn is_same_set(&mut self, ours: &RecordTags<'_>, theirs: &RecordTags<'_>) -> bool {
+        let (Some(one), Some(other)) = (ours.di, theirs.di) else { return true };
+        let mut knows = |side: usize, from: &str, to: &str| match self.sets[side].get(from) {
+            Some(known) => known == to,
+            None => self.sets[side].insert(from.to_owned(), to.to_owned()).is_none(),
+        };
+        knows(0, other, one) && knows(1, one, other)
+    }
+}
+
+/// Checks that both files agree on every record; returns the figures.
+pub fn same_tags(dir: &SampleDir<'_>, ours: &str, theirs: &str, sets: Sets) -> Result<String> {
+    let mut one = Printed::samtools(dir, &format!("view {ours}"))?;
+    let mut other = Printed::samtools(dir, &format!("view {theirs}"))?;
+    let (mut a, mut b, mut counts) = (Vec::new(), Vec::new(), TagCounts::default());
+    loop {
+        match (one.line(&mut a)?, other.line(&mut b)?) {
+            (true, true) => counts.add(&RecordTags::of(&a)?, &RecordTags::of(&b)?, sets)?,
+            (false, false) => break,
+            _ => bail!("one has more than {} records, the other not", counts.records),
+        }
+    }
+    let TagCounts { records, marked, optical, in_sets, .. } = counts;
+    Ok(format!("{records} records, {marked} duplicates, {optical} of them optical, {in_sets} in sets"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(list: &[(&str, bool)]) -> Marks {
+        Marks(list.iter().map(|&(record, marked)| Mark { record: record.into(), marked }).collect())
+    }
+
+    #[test]
+    fn every_record_counts() {
+        let ours = marks(&[("a\t0\tc\t1", true), ("b\t0\tc\t1", false)]);
+        assert!(ours.same(&marks(&[("a\t0\tc\t1", true), ("b\t0\tc\t1", false)])).is_ok());
+        assert!(ours.same(&marks(&[("a\t0\tc\t1", true), ("b\t0\tc\t2", false)])).is_err());
+        assert!(ours.same(&marks(&[("a\t0\tc\t1", true)])).is_err());
+        let other = marks(&[("a\t0\tc\t1", false), ("b\t0\tc\t1", true)]);
+        assert!(ours.same(&other).is_err());
+        let differences = ours.differences(&other).expect("the same records");
+        assert_eq!((differences.ours.len(), differences.theirs.len()), (1, 1));
+    }
+
+    #[test]
+    fn ends_are_unclipped_and_scores_leave_out_low_qualities() {
+        let fields =
+            |flag, cigar, qual| vec!["n", flag, "c", "101", "60", cigar, "=", "1", "0", "*", qual];
+        let five = |flag, cigar| end(&fields(flag, cigar, "I")).expect("a record").1;
+        assert_eq!(five("0", "2H3S10M4S"), 96);
+        assert_eq!(five("16", "2H3S10M2D4S1H"), 117);
+        assert_eq!(score(&fields("0", "4M", "I/0!")).expect("a score"), 40 + 15);
+        assert_eq!(score(&fields("512", "1M", "I")).expect("a score"), 40 - 16384);
+    }
+
+    #[test]
+    fn locations_have_sixteen_bits_and_need_five_or_seven_fields() {
+        assert_eq!(location("i:1:f:2:1101:40000:7"), Some([1101, -25536, 7]));
+        assert_eq!(location("i:2:1101:16:7#ACGT/1"), Some([1101, 16, 7]));
+        assert_eq!(location("i:1:f:2:1101:4:7:ACG"), None);
+    }
+
+    fn line(name: &str, flags: u32, tags: &str) -> Vec<u8> {
+        format!("{name}\t{flags}\tc\t1\t60\t1M\t=\t1\t0\tA\tI\tRG:Z:a{tags}").into_bytes()
+    }
+
+    fn compare(pairs: &[(&str, &str)], sets: Sets) -> Result<()> {
+        let mut counts = TagCounts::default();
+        for (ours, theirs) in pairs {
+            counts.add(
+                &RecordTags::of(&line("n", 99, ours))?,
+                &RecordTags::of(&line("n", 99, theirs))?,
+                sets,
+            )?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn every_field_counts() {
+        let all = "\tDI:i:7\tDS:i:2\tDT:Z:SQ";
+        assert!(compare(&[(all, all)], Sets::Numbered).is_ok());
+        for other in
+            ["", "\tDI:i:8\tDS:i:2\tDT:Z:SQ", "\tDI:i:7\tDS:i:3\tDT:Z:SQ", "\tDI:i:7\tDS:i:2\tDT:Z:LB"]
+        {
+            assert!(compare(&[(all, other)], Sets::Numbered).is_err(), "{other}");
+        }
+        let marked = line("n", 99 | 0x400, all);
+        let said = RecordTags::of(&marked).unwrap();
+        assert!(
+            TagCounts::default()
+                .add(&said, &RecordTags::of(&line("n", 99, all)).unwrap(), Sets::Renamed)
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn sets_may_be_renamed_but_neither_joined_nor_divided() {
+        let set = |number| format!("\tDI:i:{number}");
+        let compare = |pairs: &[(u32, u32)]| {
+            let text: Vec<_> = pairs.iter().map(|&(a, b)| (set(a), set(b))).collect();
+            let text: Vec<_> = text.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+            compare(&text, Sets::Renamed)
+        };
+        assert!(compare(&[(1, 4), (2, 1), (1, 4)]).is_ok());
+        assert!(compare(&[(1, 4), (2, 4)]).is_err());
+        assert!(compare(&[(1, 4), (1, 5)]).is_err());
+        assert!(super::tests::compare(&[("", "\tDI:i:1")], Sets::Renamed).is_err());
+    }
+}

@@ -1,0 +1,195 @@
+//! Compares edits of records: mate information with Picard FixMateInformation and samtools fixmate; NM, MD and UQ with
+//! Picard SetNmMdAndUqTags and samtools calmd.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+
+use anyhow::{Result, ensure};
+use readmill_simulate::Profile;
+
+use crate::commands::SampleDir;
+use crate::ledger::Ledger;
+use crate::outputs::{Normal, Printed, same, tags_in_order};
+use crate::random::SeededRandom;
+
+/// Compares on `in.bam`, after damaging all mate information.
+pub fn compare_mates(dir: &SampleDir<'_>, ledger: &mut Ledger) {
+    ledger.check("mates.bam: what mates know of each other is broken", || broken(dir));
+    ledger.check("mates.bam: filter --fix-mates samtools as samtools fixmate -m", || {
+        dir.readmill("filter mates.bam -o ours.bam --fix-mates samtools")?;
+        dir.newest("fixmate -m --no-PG mates.bam theirs.bam")?;
+        mate_records(dir, |_| true)
+    });
+    let picard = "FixMateInformation ASSUME_SORTED=true";
+    ledger.check(&format!("mates.bam: filter --fix-mates picard as Picard's {picard}"), || {
+        dir.readmill("filter mates.bam -o ours.bam --fix-mates picard")?;
+        let codes = dir.picard_each(&[format!("{picard} I=mates.bam O=theirs.bam")])?;
+        ensure!(codes == [0], "Picard ends with {codes:?}");
+        mate_records(dir, tags_in_order)
+    });
+    ledger.check("mates.bam sorted by coordinate is refused", || {
+        dir.newest("sort -o sorted.bam mates.bam")?;
+        let refused = dir.readmill_command("filter sorted.bam -o ours.bam --fix-mates picard");
+        ensure!({ refused }.output()?.status.code() == Some(2), "it is not");
+        let header = Printed::newest(dir, "view -H --no-PG sorted.bam")?.text()?;
+        fs::write(dir.path("silent.header"), header.replace("SO:coordinate", "SO:unknown"))?;
+        let silent = Printed::by(dir.newest_command("reheader -P silent.header sorted.bam"))?;
+        fs::write(dir.path("silent.bam"), silent.bytes()?)?;
+        let refused = dir.readmill_command("filter silent.bam -o ours.bam --fix-mates picard");
+        ensure!({ refused }.output()?.status.code() == Some(2), "it is not where the header is silent");
+        Ok(String::new())
+    });
+}
+
+fn mate_records(dir: &SampleDir<'_>, normal: crate::outputs::Normal) -> Result<String> {
+    let [ours, theirs] = ["view ours.bam", "view theirs.bam"].map(|words| Printed::newest(dir, words));
+    Ok(format!("{} records", same(ours?, theirs?, normal)?))
+}
+
+/// Writes `mates.bam`: the reads of `in.bam` with other strands, without mate information or with
+/// wrong information, some beyond the ends of sequences, some with secondary alignments, some without their mate.
+fn broken(dir: &SampleDir<'_>) -> Result<String> {
+    let text = Printed::newest(dir, "view -h --no-PG in.bam")?.text()?;
+    let lengths = sequences(&text);
+    let (mut random, mut out) = (SeededRandom::new(5), String::new());
+    for line in text.lines() {
+        if line.starts_with('@') {
+            out += &format!("{}\n", line.replace("SO:coordinate", "SO:unsorted"));
+        } else if !random.once_in(60) {
+            out += &broken_read(line, &lengths, &mut random);
+        }
+    }
+    fs::write(dir.path("mates.sam"), &out)?;
+    dir.newest("view --no-PG -b -o mates.bam mates.sam")?;
+    Ok(format!("{} lines", out.lines().count()))
+}
+
+fn broken_read(line: &str, lengths: &[(&str, u64)], random: &mut SeededRandom) -> String {
+    let mut columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
+    let mut flags: u32 = columns[1].parse().unwrap_or(0);
+    flags ^= if random.once_in(4) { 0x10 } else { 0 };
+    if flags & 1 != 0 {
+        flags ^= random.pick(&[0, 0x2, 0x8, 0x20, 0x28]);
+        if random.once_in(3) {
+            (columns[6], columns[7]) = (random.pick(lengths).0.to_owned(), "7".to_owned());
+        }
+        columns[8] = random.pick(&["0", "33", "-5"]).to_owned();
+        columns.retain(|field| !field.starts_with("MC:Z:") && !field.starts_with("MQ:i:"));
+        for wrong in ["MQ:i:77", "MC:Z:1M2S", "ms:i:3"] {
+            if random.once_in(4) {
+                let at = 11 + random.below(columns.len() as u64 - 10) as usize;
+                columns.insert(at, wrong.to_owned());
+            }
+        }
+    }
+    columns[1] = flags.to_string();
+    let length = lengths.iter().find(|(name, _)| *name == columns[2]).map(|(_, length)| *length);
+    let plain: Option<u64> = columns[5].strip_suffix('M').and_then(|n| n.parse().ok());
+    if let (Some(length), Some(bases), true) = (length, plain, random.once_in(30)) {
+        columns[3] = (length - random.below(bases) + 1).min(length).to_string();
+    }
+    let mut lines = columns.join("\t") + "\n";
+    if random.once_in(20) && flags & 0x904 == 0 {
+        columns[1] = (flags | 0x100).to_string();
+        (columns[9], columns[10]) = ("*".to_owned(), "*".to_owned());
+        lines += &(columns.join("\t") + "\n");
+    }
+    lines
+}
+
+/// Compares on simulated reads some of whose bases, NM, MD and UQ were changed, sorted and not.
+pub fn compare_differences(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
+    ledger.check("altered.bam: bases, NM, MD and UQ are changed", || altered(dir, pairs));
+    let picard = "SetNmMdAndUqTags";
+    ledger.check(&format!("altered.bam: filter --nm-md-uq as Picard's {picard}"), || {
+        dir.readmill("filter altered.bam -o ours.bam --nm-md-uq --reference told.fasta")?;
+        let call = format!("{picard} I=altered.bam O=theirs.bam R=told.fasta");
+        let codes = dir.picard_each(&[call])?;
+        ensure!(codes == [0], "Picard ends with {codes:?}");
+        difference_records(dir, "ours.bam", "theirs.bam", tags_in_order)
+    });
+    ledger.check("altered.bam: filter --nm-md-uq as samtools calmd, where no base is N", || {
+        let theirs = Printed::by(dir.newest_command("calmd -Q -b --no-PG altered.bam told.fasta"))?;
+        std::fs::write(dir.path("theirs.bam"), theirs.bytes()?)?;
+        difference_records(dir, "ours.bam", "theirs.bam", without_n_and_uq)
+    });
+    ledger.check("altered.bam in another order, then sorted, is the same", || {
+        dir.newest("sort -n -o by-name.bam altered.bam")?;
+        let flags = "--nm-md-uq --reference told.fasta";
+        dir.readmill(&format!("prep by-name.bam -o sorted.bam --sort coordinate {flags}"))?;
+        dir.readmill(&format!("filter by-name.bam -o filtered.bam {flags}"))?;
+        dir.newest("sort --no-PG -o again.bam filtered.bam")?;
+        difference_records(dir, "sorted.bam", "again.bam", |_| true)
+    });
+}
+
+fn difference_records(dir: &SampleDir<'_>, ours: &str, theirs: &str, normal: Normal) -> Result<String> {
+    let [ours, theirs] = [ours, theirs].map(|file| Printed::newest(dir, &format!("view {file}")));
+    Ok(format!("{} records", same(ours?, theirs?, normal)?))
+}
+
+/// Records without UQ, and none whose bases, or those of the reference below them, may be N (row 86).
+fn without_n_and_uq(line: &mut Vec<u8>) -> bool {
+    let text = String::from_utf8_lossy(line).into_owned();
+    let fields: Vec<&str> = text.split('\t').filter(|field| !field.starts_with("UQ:i:")).collect();
+    *line = fields.join("\t").into_bytes();
+    let told = |field: &&str| field.starts_with("MD:Z:") && field[5..].contains('N');
+    !fields[9].contains('N') && !fields.iter().any(told) && tags_in_order(line)
+}
+
+/// Writes `told.fasta` and, sorted by coordinate, `altered.bam`.
+fn altered(dir: &SampleDir<'_>, pairs: u64) -> Result<String> {
+    let mut profile = Profile::small().with_pairs(pairs).with_seed(12);
+    profile.supplementary_per_mille = 100;
+    profile.introns = true;
+    let sample = readmill_simulate::Sample::new(profile);
+    sample.write_fasta(&mut BufWriter::new(File::create(dir.path("told.fasta"))?))?;
+    dir.newest("faidx told.fasta")?;
+    dir.newest("dict -o told.dict told.fasta")?;
+    let mut raw = Vec::new();
+    sample.raw_header(&mut raw);
+    let mut records = sample.records();
+    while records.next(&mut raw) {}
+    std::fs::write(dir.path("told.raw"), raw)?;
+    let text = Printed::newest(dir, "view --verbosity 1 -h --no-PG told.raw")?.text()?;
+    let (mut random, mut out) = (SeededRandom::new(9), String::new());
+    for line in text.lines() {
+        out += &if line.starts_with('@') { line.to_owned() } else { altered_read(line, &mut random) };
+        out.push('\n');
+    }
+    std::fs::write(dir.path("altered.sam"), out)?;
+    dir.newest("sort --no-PG -o altered.bam altered.sam")?;
+    Ok(format!("{} lines", text.lines().count()))
+}
+
+fn altered_read(line: &str, random: &mut SeededRandom) -> String {
+    let mut columns: Vec<String> = line.split('\t').map(str::to_owned).collect();
+    if columns[9] != "*" && random.once_in(2) {
+        let mut bases: Vec<char> = columns[9].chars().collect();
+        for _ in 0..random.below(6) {
+            let at = random.below(bases.len() as u64) as usize;
+            bases[at] = random.pick(&['A', 'C', 'G', 'T', 'T', 'G', 'C', 'N', 'R']);
+        }
+        columns[9] = bases.into_iter().collect();
+    }
+    if random.once_in(50) {
+        columns[10] = "*".to_owned();
+    }
+    match random.below(4) {
+        0 => columns.retain(|field| !field.starts_with("NM:") && !field.starts_with("MD:")),
+        1 => columns.push("UQ:i:7".to_owned()),
+        _ => {}
+    }
+    columns.join("\t")
+}
+
+/// Names and lengths of the sequences that a header has.
+pub fn sequences(header: &str) -> Vec<(&str, u64)> {
+    let lines = header.lines().filter(|line| line.starts_with("@SQ\t"));
+    let parse = |line| Some((field(line, "SN:")?, field(line, "LN:")?.parse().ok()?));
+    lines.filter_map(parse).collect()
+}
+
+fn field<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
+    line.split('\t').find_map(|field| field.strip_prefix(tag))
+}

@@ -1,0 +1,266 @@
+//! `./dev parity`: every answer of readmill beside that of samtools, Picard, GATK, bwa and others.
+//!
+//! Each sample gets a directory of its own, in which readmill and the peers are run on the same
+//! files; each comparison is one line, `ok` or `FAIL`. What is compared, against what and why some
+//! differences are accepted is in docs/parity.md.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod align;
+mod bqsr;
+mod commands;
+mod corpus;
+mod duplicate_marks;
+mod duplicates;
+mod filters;
+mod indexes;
+mod ledger;
+mod metrics;
+mod orders;
+mod outputs;
+mod pipeline;
+mod random;
+mod random_cases;
+mod reports;
+mod samples;
+mod several_inputs;
+mod sort;
+mod umi;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Parser;
+use commands::{Commands, SampleDir};
+use ledger::{FULL_RUN, Ledger};
+use readmill_peers::Peers;
+use samples::Sample;
+
+/// Compare every answer with samtools, Picard, GATK, bwa and others
+#[derive(Parser)]
+#[command(name = "./dev parity", bin_name = "./dev parity", max_term_width = 100)]
+struct Args {
+    /// A BAM file to compare on as well; may be given again
+    #[arg(long, value_name = "FILE.bam", num_args = 1..)]
+    data: Vec<PathBuf>,
+    /// Templates in each simulated sample [default: 100000, or 8000 with --quick]
+    #[arg(long, value_name = "N")]
+    pairs: Option<u64>,
+    /// Small random inputs in each order, sets of several inputs, and small files to index [default: 1000, 1000
+    /// and 300; 300, 100 and 40 with --quick]
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
+    /// Small samples, fewer starts of Java, and only peers that are quickly had, for CI
+    #[arg(long)]
+    quick: bool,
+    /// Simulate nothing: compare on --data alone
+    #[arg(long, requires = "data")]
+    only_data: bool,
+    /// Compare this program instead of building the one of this checkout
+    #[arg(long, value_name = "PROGRAM")]
+    readmill: Option<PathBuf>,
+    /// Compare these parts alone
+    #[arg(long, value_name = "PART", value_delimiter = ',')]
+    only: Vec<ParityPart>,
+    /// Compare all parts but these
+    #[arg(long, value_name = "PART", value_delimiter = ',', conflicts_with = "only")]
+    except: Vec<ParityPart>,
+    /// Compare on all SAM, BAM and CRAM files below this directory, and on nothing else
+    #[arg(long, value_name = "DIR")]
+    corpus: Option<PathBuf>,
+    /// Write the tables of --corpus to this file, as Markdown
+    #[arg(long, value_name = "FILE.md", requires = "corpus")]
+    report: Option<PathBuf>,
+    /// Keep the files in this directory
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+}
+
+/// A part of the comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ParityPart {
+    /// Records as no aligner writes them
+    Odd,
+    /// Small random inputs in every order
+    Cases,
+    /// Several inputs, with equal and with clashing headers
+    Several,
+    /// Indexes of odd files
+    Indexes,
+    /// Duplicate metrics, of one library and of several, and MultiQC on them
+    Metrics,
+    /// Molecules by UMIs, compared with umi_tools and fgumi
+    Umi,
+    /// Recalibrated base qualities, beside GATK
+    Bqsr,
+    /// Filters and edits, beside samtools view, elPrep and Picard
+    Filters,
+    /// Flagstat, idxstats, checksums, FASTQ and splits, beside samtools
+    #[value(name = "reports", alias = "beside")]
+    Reports,
+    /// Aligned reads, beside bwa mem and minibwa, and the indexes, beside bwa-mem2 and minibwa
+    Align,
+    /// Samples in every order
+    Orders,
+    /// Samples in coordinate order, with duplicates marked, and through all steps
+    Samples,
+}
+
+impl Args {
+    fn has(&self, part: ParityPart) -> bool {
+        let is_asked_for = self.only.is_empty() || self.only.contains(&part);
+        is_asked_for && !self.except.contains(&part)
+    }
+}
+
+/// Compares; an error if anything differs that should not.
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let peers = Peers::new()?;
+    let commands = Commands::find(args.readmill.as_deref(), &peers)?;
+    println!("{}", commands.versions()?);
+    let temporary = tempfile::Builder::new().prefix("readmill-parity").tempdir()?;
+    let root = args.keep.clone().unwrap_or_else(|| temporary.path().to_path_buf());
+
+    let mut ledger = Ledger::default();
+    if let Some(corpus) = &args.corpus {
+        corpus::compare(
+            &SampleDir::new(&commands, &root.join("corpus"))?,
+            &corpus.canonicalize()?,
+            args.report.as_deref(),
+            &mut ledger,
+        )?;
+        return conclude(&ledger);
+    }
+    if !args.only_data {
+        small(&args, &commands, &peers, &root, &mut ledger)?;
+    }
+    for sample in samples(&args)? {
+        let dir = SampleDir::new(&commands, &root.join(&sample.name))?;
+        sample.make(&dir)?;
+        ledger.title(&sample.name, sample.about);
+        if args.has(ParityPart::Samples) {
+            compare(&dir, &sample, args.quick, &mut ledger);
+        }
+        if args.has(ParityPart::Bqsr) && sample.is_given() {
+            bqsr::sample(&dir, &peers, &sample, args.quick, &mut ledger);
+        }
+        if args.has(ParityPart::Orders) && is_ordered(&args, &sample) {
+            orders::compare(&dir, sample.is_deep, !args.quick, &mut ledger);
+        }
+        if args.keep.is_none() {
+            std::fs::remove_dir_all(dir.directory())?;
+        }
+    }
+    conclude(&ledger)
+}
+
+/// Says how the comparisons ended.
+fn conclude(ledger: &Ledger) -> Result<()> {
+    let left_out = match ledger.left_outs() {
+        0 => String::new(),
+        parts => format!("; parts left out: {parts}"),
+    };
+    match ledger.failures() {
+        0 => {
+            println!("all {} comparisons ok{left_out}", ledger.comparisons());
+            Ok(())
+        }
+        failures => bail!("{failures} of {} comparisons failed{left_out}", ledger.comparisons()),
+    }
+}
+
+/// Runs the comparisons that need no sample.
+fn small(
+    args: &Args,
+    commands: &Commands,
+    peers: &Peers,
+    root: &Path,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    let number = |quick, all| args.cases.unwrap_or(if args.quick { quick } else { all });
+    let dir = |name| SampleDir::new(commands, &root.join(name));
+    if args.has(ParityPart::Odd) {
+        sort::compare_unusual(&dir("odd")?, ledger);
+    }
+    if args.has(ParityPart::Cases) {
+        random_cases::compare(&dir("cases")?, number(300, 1_000), ledger);
+    }
+    if args.has(ParityPart::Several) {
+        several_inputs::compare(&dir("several")?, number(100, 1_000), ledger);
+    }
+    if args.has(ParityPart::Indexes) {
+        indexes::odd(&dir("indexes")?, number(40, 300), ledger);
+    }
+    if args.has(ParityPart::Metrics) {
+        metrics::all(commands, peers, root, args.pairs.unwrap_or(20_000), !args.quick, ledger)?;
+    }
+    if args.has(ParityPart::Umi) && args.quick {
+        ledger.left_out("umi: beside umi_tools and fgumi", FULL_RUN);
+    } else if args.has(ParityPart::Umi) {
+        umi::compare(&dir("molecules")?, peers, args.cases.unwrap_or(1_000), ledger);
+    }
+    if args.has(ParityPart::Filters) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
+        filters::compare(&dir("filters")?, peers, pairs, !args.quick, ledger)?;
+    }
+    if args.has(ParityPart::Reports) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 5_000 } else { 50_000 });
+        reports::compare(&dir("reports")?, pairs, ledger)?;
+    }
+    if args.has(ParityPart::Align) {
+        let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 10_000 });
+        align::compare(&dir("align")?, peers, pairs, !args.quick, ledger)?;
+    }
+    if args.has(ParityPart::Bqsr) {
+        bqsr::simulated(&dir("bases")?, &dir("bases.simulated")?, peers, args.quick, ledger);
+    }
+    Ok(())
+}
+
+/// The samples that are compared on.
+fn samples(args: &Args) -> Result<Vec<Sample>> {
+    let pairs = args.pairs.unwrap_or(if args.quick { 8_000 } else { 100_000 });
+    let mut samples = if args.only_data { Vec::new() } else { samples::simulated(pairs) };
+    for path in &args.data {
+        samples.push(Sample::file(path)?);
+    }
+    samples.retain(|sample| {
+        let is_recalibrated = args.has(ParityPart::Bqsr) && sample.is_given();
+        args.has(ParityPart::Samples)
+            || is_recalibrated
+            || args.has(ParityPart::Orders) && is_ordered(args, sample)
+    });
+    Ok(samples)
+}
+
+/// Whether a sample is sorted in every order.
+fn is_ordered(args: &Args, sample: &Sample) -> bool {
+    sample.has_all_kinds || sample.is_deep || !args.quick
+}
+
+/// All comparisons on one sample. Later ones use the files of earlier ones.
+fn compare(dir: &SampleDir<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger) {
+    let every = !quick;
+    sort::compare(dir, sample.is_deep, ledger);
+    if sample.is_deep {
+        indexes::compare(dir, "sorted.bam", quick, ledger);
+        duplicates::spilled(dir, ledger);
+        return pipeline::compare_resources(dir, ledger);
+    }
+    duplicates::coordinate(dir, every || sample.has_ties, ledger);
+    duplicates::coordinate_tags(dir, sample.has_umis, ledger);
+    if sample.is_grouped {
+        duplicates::template(dir, every || sample.has_ties, ledger);
+        duplicates::template_tags(dir, sample.has_umis, ledger);
+        sort::written_by_htsjdk(dir, ledger);
+    }
+    if sample.is_grouped && (every || sample.is_first) {
+        pipeline::compare(dir, ledger);
+    }
+    indexes::compare(dir, "coordinate.bam", quick, ledger);
+    if every || sample.is_first {
+        sort::validate(dir, ledger);
+    }
+    pipeline::compare_resources(dir, ledger);
+}

@@ -1,0 +1,302 @@
+//! Compares every order with the tool that defines it, on samples in aligner order and shuffled.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::commands::SampleDir;
+use crate::ledger::Ledger;
+use crate::outputs::{Printed, in_parallel, same, same_bytes, same_records, without_programs};
+use crate::random::SeededRandom;
+
+/// An order, with the flags of readmill and of the other tool.
+#[derive(Clone, Copy)]
+pub struct OrderComparison {
+    /// Its name in this comparison.
+    pub name: &'static str,
+    /// Flags of `readmill sort`.
+    own: &'static str,
+    /// The tool and its flags.
+    pub of: OrderTool,
+}
+
+/// The tool that defines an order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum OrderTool {
+    /// `samtools sort` of 1.24, with these flags.
+    Newest(&'static str),
+    /// `samtools sort` of the system.
+    System,
+    /// `SortSam SORT_ORDER=queryname`.
+    Picard,
+}
+
+const fn newest(name: &'static str, flags: &'static str) -> OrderComparison {
+    OrderComparison { name, own: flags, of: OrderTool::Newest(flags) }
+}
+
+/// All orders. TAG stands for a field.
+pub const ORDERS: [OrderComparison; 10] = [
+    OrderComparison { name: "coordinate", own: "", of: OrderTool::System },
+    newest("coordinate", ""),
+    newest("natural", "-n"),
+    newest("lexicographic", "-N"),
+    newest("tag", "-t TAG"),
+    newest("tag, then natural", "-t TAG -n"),
+    newest("tag, then lexicographic", "-t TAG -N"),
+    newest("template-coordinate", "--template-coordinate"),
+    newest("minhash", "-M"),
+    OrderComparison { name: "queryname", own: "--sort queryname", of: OrderTool::Picard },
+];
+
+impl OrderComparison {
+    /// Describes the comparison in words.
+    pub fn title(&self, tag: &str) -> String {
+        let whose = match self.of {
+            OrderTool::Newest(flags) => format!("samtools 1.24 sort {}", flags.replace("TAG", tag)),
+            OrderTool::System => "the system's samtools sort".to_owned(),
+            OrderTool::Picard => "SortSam".to_owned(),
+        };
+        format!("{} as {}", self.name, whose.trim())
+    }
+
+    /// The flags of `readmill sort`.
+    pub fn flags(&self, tag: &str) -> String {
+        self.own.replace("TAG", tag)
+    }
+
+    /// readmill's command; `rest` is options and files.
+    pub fn readmill(&self, dir: &SampleDir<'_>, tag: &str, rest: &str) -> Command {
+        dir.readmill_command(&format!("sort {} {rest}", self.flags(tag)))
+    }
+
+    /// The command of samtools, if it has the order.
+    pub fn samtools(&self, dir: &SampleDir<'_>, tag: &str, rest: &str) -> Option<Command> {
+        match self.of {
+            OrderTool::Newest(flags) => {
+                Some(dir.newest_command(&format!("sort {} {rest}", flags.replace("TAG", tag))))
+            }
+            OrderTool::System => Some(dir.samtools_command(&format!("sort {rest}"))),
+            OrderTool::Picard => None,
+        }
+    }
+}
+
+/// The files of a sample, and the field by which each is sorted: a number that all records have, and a text
+/// that half of them lack.
+const FILES: [(&str, &str); 2] = [("orders.bam", "AS"), ("shuffled.bam", "CB")];
+
+/// Compares every order on one sample. A deep sample is sorted with the least memory, too; with `--quick`
+/// it is compared only once in each order.
+pub fn compare(dir: &SampleDir<'_>, is_deep: bool, every: bool, ledger: &mut Ledger) {
+    ledger.check("orders: inputs with MC, MI, CB, secondary alignments and repeated names", || {
+        let records = make_inputs(dir)?;
+        Ok(format!("{records} records"))
+    });
+    for (number, asked) in ORDERS.into_iter().enumerate() {
+        for (input, tag) in FILES {
+            let is_in_order = input == "orders.bam";
+            if is_deep && !every && !is_in_order {
+                continue;
+            }
+            ledger.check(&format!("orders: {input}, {}", asked.title(tag)), || {
+                let figures = compare_with_its_tool(dir, asked, input, tag)?;
+                let from_parts = if is_in_order { in_parts(dir, asked, tag)? } else { "" };
+                Ok(figures + from_parts)
+            });
+            if is_deep && asked.of != OrderTool::System {
+                let codecs = ["lz4", "zstd", "none"];
+                let codecs = if every { &codecs[..] } else { &codecs[number % 3..][..1] };
+                ledger
+                    .check(&format!("orders: {input}, {}, spilled, the same bytes", asked.name), || {
+                        spilled(dir, asked, input, tag, codecs)
+                    });
+            }
+        }
+    }
+}
+
+/// Leaves `ours.bam`.
+fn compare_with_its_tool(
+    dir: &SampleDir<'_>,
+    asked: OrderComparison,
+    input: &str,
+    tag: &str,
+) -> Result<String> {
+    let ours = asked.readmill(dir, tag, &format!("{input} -o ours.bam -u --no-index -m 1G"));
+    let theirs = asked.samtools(dir, tag, &format!("{input} -o theirs.bam -u"));
+    for left in in_parallel([ours].into_iter().chain(theirs))? {
+        ensure!(left.succeeded, "{} failed: {}", left.shown, left.said);
+    }
+    if asked.of == OrderTool::Picard {
+        compare_with_picard(dir, input)
+    } else {
+        compare_with_samtools(dir, asked)
+    }
+}
+
+/// The same reads from three files.
+fn in_parts(dir: &SampleDir<'_>, asked: OrderComparison, tag: &str) -> Result<&'static str> {
+    let (flags, files) = (asked.flags(tag), PARTS.join(" "));
+    dir.readmill(&format!("sort {flags} {files} -o from-parts.bam -u --no-index -m 1G"))?;
+    same_bytes(dir, "from-parts.bam", "ours.bam")?;
+    Ok("; the same bytes from three files")
+}
+
+/// Header and records of `ours.bam` beside `theirs.bam`.
+fn compare_with_samtools(dir: &SampleDir<'_>, asked: OrderComparison) -> Result<String> {
+    let header = |file: &str| Printed::newest(dir, &format!("view -H --no-PG {file}"));
+    let lines = same(header("ours.bam")?, header("theirs.bam")?, without_programs)
+        .with_context(|| format!("the header, {}", asked.name))?;
+    let bytes = same_records(dir, "ours.bam", "theirs.bam")?;
+    Ok(format!("{lines} lines of header, {bytes} bytes of records"))
+}
+
+/// Records as text: htsjdk computes bins anew.
+fn compare_with_picard(dir: &SampleDir<'_>, input: &str) -> Result<String> {
+    dir.picard(&format!(
+        "SortSam I={input} O=theirs.bam SORT_ORDER=queryname COMPRESSION_LEVEL=0 VALIDATION_STRINGENCY=SILENT"
+    ))?;
+    let view = |file: &str| Printed::newest(dir, &format!("view {file}"));
+    let records = same(view("ours.bam")?, view("theirs.bam")?, |_| true)?;
+    Ok(format!("{records} records"))
+}
+
+/// `ours.bam` again, with the least memory.
+fn spilled(
+    dir: &SampleDir<'_>,
+    asked: OrderComparison,
+    input: &str,
+    tag: &str,
+    codecs: &[&str],
+) -> Result<String> {
+    let arguments = format!("sort {} {input} -o spilled.bam -u --no-index -@ 1", asked.flags(tag));
+    let least = dir.least_memory(&arguments)?;
+    let mut done = Vec::new();
+    for codec in codecs {
+        let said = dir.readmill(&format!("{arguments} -m {least} --spill-codec {codec}"))?;
+        same_bytes(dir, "spilled.bam", "ours.bam").with_context(|| codec.to_string())?;
+        let spilled = said.lines().last().and_then(|line| line.rsplit("; ").next()).unwrap_or_default();
+        ensure!(!spilled.ends_with(" in 0 runs"), "nothing was spilled: {said}");
+        done.push(format!("{codec} {spilled}"));
+    }
+    Ok(format!("-m {least}: {}", done.join(", ")))
+}
+
+/// The reads of `orders.bam` in three files.
+const PARTS: [&str; 3] = ["part-1.bam", "part-2.bam", "part-3.bam"];
+
+/// Makes `orders.bam`, its parts, and `shuffled.bam` from `in.bam`. Returns the number of records.
+///
+/// Reads get MC, most of them MI and CB. Some alignments get a secondary one with the same place, and some templates
+/// the name of an earlier one.
+fn make_inputs(dir: &SampleDir<'_>) -> Result<usize> {
+    let (header, records) = read(dir)?;
+    let mut records = equipped(records);
+    write(dir, "orders.bam", &header, &records)?;
+    let (first, second) = (records.len() / 5, records.len() / 2);
+    let parts = [&records[..first], &records[first..second], &records[second..]];
+    for (name, part) in PARTS.iter().zip(parts) {
+        write(dir, name, &header, part)?;
+    }
+    SeededRandom::new(records.len() as u64).shuffle(&mut records);
+    write(dir, "shuffled.bam", &header, &records)?;
+    Ok(records.len())
+}
+
+fn read(dir: &SampleDir<'_>) -> Result<(String, Vec<String>)> {
+    let mut printed = Printed::newest(dir, "view -h --no-PG in.bam")?;
+    let (mut header, mut records, mut line) = (String::new(), Vec::new(), Vec::new());
+    while printed.line(&mut line)? {
+        let text = String::from_utf8_lossy(&line).into_owned();
+        if text.starts_with('@') {
+            header += &text;
+            header.push('\n');
+        } else {
+            records.push(text);
+        }
+    }
+    Ok((header, records))
+}
+
+fn flags(record: &str) -> u32 {
+    record.split('\t').nth(1).and_then(|flags| flags.parse().ok()).unwrap_or(0)
+}
+
+fn column(record: &str, n: usize) -> &str {
+    record.split('\t').nth(n).unwrap_or_default()
+}
+
+/// Adds the fields, the secondary alignments, and the repeated names.
+fn equipped(records: Vec<String>) -> Vec<String> {
+    let mut cigars: HashMap<String, [String; 2]> = HashMap::new();
+    for record in &records {
+        let flags = flags(record);
+        if flags & 0x1 != 0 && flags & 0x904 == 0 {
+            let cigars = cigars.entry(column(record, 0).to_owned()).or_default();
+            cigars[usize::from(flags & 0x80 != 0)] = column(record, 5).to_owned();
+        }
+    }
+    let mut random = SeededRandom::new(records.len() as u64);
+    let (mut name, mut other_name, mut earlier) = (String::new(), None, String::from("first"));
+    let (mut fields, mut equipped) = (String::new(), Vec::new());
+    for mut record in records {
+        if column(&record, 0) != name {
+            name = column(&record, 0).to_owned();
+            other_name = random.once_in(500).then(|| earlier.clone());
+            if random.once_in(100) {
+                earlier.clone_from(&name);
+            }
+            fields = molecule_and_cell(&mut random);
+        }
+        let flags = flags(&record);
+        if let Some(cigars) = cigars.get(&name).filter(|_| flags & 0x9 == 0x1) {
+            let mate = &cigars[usize::from(flags & 0x80 == 0)];
+            record += &format!("\tMC:Z:{}", if mate.is_empty() { "*" } else { mate });
+        }
+        record += &fields;
+        if let Some(other) = &other_name {
+            record.replace_range(..name.len(), other);
+        }
+        let secondary = (flags & 0x904 == 0 && random.once_in(100)).then(|| secondary(&record));
+        equipped.push(record);
+        equipped.extend(secondary);
+    }
+    equipped
+}
+
+fn molecule_and_cell(random: &mut SeededRandom) -> String {
+    let mut fields = String::new();
+    if !random.once_in(4) {
+        fields += &format!("\tMI:Z:{}{}", random.below(30), random.pick(&["", "/A", "/B"]));
+    }
+    if random.once_in(2) {
+        fields += &format!("\tCB:Z:{:b}-1", 8 + random.below(32));
+    }
+    fields
+}
+
+fn secondary(record: &str) -> String {
+    let mut columns: Vec<&str> = record.split('\t').collect();
+    let flags = (flags(record) | 0x100).to_string();
+    (columns[1], columns[9], columns[10]) = (&flags, "*", "*");
+    columns.join("\t")
+}
+
+fn write(dir: &SampleDir<'_>, name: &str, header: &str, records: &[String]) -> Result<()> {
+    let mut samtools = dir.newest_command(&format!("view --no-PG -1 -o {name} -"));
+    let mut samtools = samtools.stdin(Stdio::piped()).spawn().context("samtools does not start")?;
+    let pipe = samtools.stdin.take().context("samtools has no input")?;
+    let mut pipe = std::io::BufWriter::with_capacity(1 << 18, pipe);
+    pipe.write_all(header.as_bytes())?;
+    for record in records {
+        pipe.write_all(record.as_bytes())?;
+        pipe.write_all(b"\n")?;
+    }
+    pipe.flush()?;
+    drop(pipe);
+    ensure!(samtools.wait()?.success(), "samtools does not take the reads of {name}");
+    Ok(())
+}

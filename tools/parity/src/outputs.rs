@@ -1,0 +1,306 @@
+//! Outputs of programs, and whether they are the same: line by line as SAM text, record by record as BAM bytes; small
+//! outputs in memory.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use readmill_format::bam;
+use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
+
+use crate::commands::{SampleDir, shown};
+
+/// The lines of a running program.
+pub struct Printed {
+    child: Child,
+    reader: BufReader<ChildStdout>,
+    shown: String,
+}
+
+impl Printed {
+    /// Starts the program.
+    pub fn by(mut command: Command) -> Result<Self> {
+        let shown = shown(&command);
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("{shown} does not start"))?;
+        let stdout = child.stdout.take().context("no standard output")?;
+        Ok(Printed { child, reader: BufReader::with_capacity(1 << 18, stdout), shown })
+    }
+
+    /// Runs the system's samtools.
+    pub fn samtools(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
+        Self::by(dir.samtools_command(words))
+    }
+
+    /// Runs samtools 1.24.
+    pub fn newest(dir: &SampleDir<'_>, words: &str) -> Result<Self> {
+        Self::by(dir.newest_command(words))
+    }
+
+    /// The next line, without its end; false after the last one. Then the program must have succeeded.
+    pub fn line(&mut self, line: &mut Vec<u8>) -> Result<bool> {
+        line.clear();
+        if self.reader.read_until(b'\n', line)? == 0 {
+            self.ended()?;
+            return Ok(false);
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        Ok(true)
+    }
+
+    /// All that is left, as text.
+    pub fn text(mut self) -> Result<String> {
+        let mut text = String::new();
+        self.reader.read_to_string(&mut text)?;
+        self.ended()?;
+        Ok(text)
+    }
+
+    /// All bytes that are left.
+    pub fn bytes(mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.reader.read_to_end(&mut bytes)?;
+        self.ended()?;
+        Ok(bytes)
+    }
+
+    fn ended(&mut self) -> Result<()> {
+        let status = self.child.wait()?;
+        ensure!(status.success(), "{} failed ({status})", self.shown);
+        Ok(())
+    }
+}
+
+impl Drop for Printed {
+    fn drop(&mut self) {
+        // After a comparison that ends early, the program would wait for its reader.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Brings a line to the form that is compared; false if it is not compared at all.
+pub type Normal = fn(&mut Vec<u8>) -> bool;
+
+/// Everything but `@PG` lines.
+#[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
+pub fn without_programs(line: &mut Vec<u8>) -> bool {
+    !line.starts_with(b"@PG\t")
+}
+
+/// Records with the duplicate flag cleared.
+pub fn without_marks(line: &mut Vec<u8>) -> bool {
+    let mut fields: Vec<Vec<u8>> = line.split(|&b| b == b'\t').map(<[u8]>::to_vec).collect();
+    if let Some(flag) = fields.get_mut(1) {
+        let value: u32 = String::from_utf8_lossy(flag).parse().unwrap_or(0);
+        *flag = (value & !0x400).to_string().into_bytes();
+    }
+    *line = fields.join(&b'\t');
+    true
+}
+
+/// Records with their tags in the order of the alphabet and without PG (rows 5 and 6 of docs/parity.md).
+pub fn tags_in_order(line: &mut Vec<u8>) -> bool {
+    let mut fields: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
+    fields.retain(|field| !field.starts_with(b"PG:Z:"));
+    let first_tag = fields.len().min(11);
+    fields[first_tag..].sort_unstable();
+    *line = fields.join(&b'\t');
+    true
+}
+
+/// Compares the output of two programs line by line; returns the number of lines compared.
+pub fn same(mut ours: Printed, mut theirs: Printed, normal: Normal) -> Result<u64> {
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    let next = |printed: &mut Printed, line: &mut Vec<u8>| -> Result<bool> {
+        while printed.line(line)? {
+            if normal(line) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    for number in 1.. {
+        match (next(&mut ours, &mut one)?, next(&mut theirs, &mut other)?) {
+            (false, false) => return Ok(number - 1),
+            (true, true) if one == other => {}
+            (true, true) => {
+                bail!("line {number} differs\n   ours: {}\n theirs: {}", show(&one), show(&other))
+            }
+            (true, false) => bail!("ours has more than {} lines", number - 1),
+            (false, true) => bail!("theirs has more than {} lines", number - 1),
+        }
+    }
+    Ok(0)
+}
+
+fn show(line: &[u8]) -> String {
+    String::from_utf8_lossy(line).into_owned()
+}
+
+/// Compares two files byte for byte.
+pub fn same_bytes(dir: &SampleDir<'_>, one: &str, other: &str) -> Result<u64> {
+    let open = |name: &str| File::open(dir.path(name)).with_context(|| format!("no {name}"));
+    same_streams(&mut BufReader::new(open(one)?), &mut BufReader::new(open(other)?))
+        .with_context(|| format!("{one} and {other}"))
+}
+
+/// Compares the records of two BAM files byte for byte, whatever their headers and compression.
+pub fn same_records(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<u64> {
+    let mut one = Printed::by(dir.inflated(ours))?;
+    let mut other = Printed::by(dir.inflated(theirs))?;
+    skip_header(&mut one.reader)?;
+    skip_header(&mut other.reader)?;
+    let bytes = same_streams(&mut one.reader, &mut other.reader)?;
+    one.ended()?;
+    other.ended()?;
+    Ok(bytes)
+}
+
+fn same_streams(one: &mut impl BufRead, other: &mut impl BufRead) -> Result<u64> {
+    let mut at = 0;
+    loop {
+        let (a, b) = (one.fill_buf()?, other.fill_buf()?);
+        let length = a.len().min(b.len());
+        if length == 0 {
+            ensure!(a.len() == b.len(), "one ends at byte {at}, the other does not");
+            return Ok(at);
+        }
+        if let Some(i) = (0..length).find(|&i| a[i] != b[i]) {
+            bail!("byte {} differs", at + i as u64);
+        }
+        one.consume(length);
+        other.consume(length);
+        at += length as u64;
+    }
+}
+
+/// Reads past the header of inflated BAM.
+fn skip_header(reader: &mut impl Read) -> Result<()> {
+    let number = |reader: &mut dyn Read| -> Result<u64> {
+        let mut bytes = [0; 4];
+        reader.read_exact(&mut bytes)?;
+        Ok(u64::from(u32::from_le_bytes(bytes)))
+    };
+    let skip =
+        |reader: &mut dyn Read, length| std::io::copy(&mut reader.take(length), &mut std::io::sink());
+    skip(reader, 4)?;
+    let text = number(reader)?;
+    skip(reader, text)?;
+    for _ in 0..number(reader)? {
+        let name = number(reader)?;
+        skip(reader, name + 4)?;
+    }
+    Ok(())
+}
+
+/// The output and messages of a program, whether it succeeded or not.
+pub struct ProgramOutput {
+    /// The command, as it may be typed.
+    pub shown: String,
+    /// Standard output.
+    pub output: Vec<u8>,
+    /// Standard error.
+    pub said: String,
+    /// Whether it succeeded.
+    pub succeeded: bool,
+}
+
+/// Runs programs in parallel.
+pub fn in_parallel(commands: impl IntoIterator<Item = Command>) -> Result<Vec<ProgramOutput>> {
+    let start = |mut command: Command| {
+        let shown = shown(&command);
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = quiet.spawn().with_context(|| format!("{shown} does not start"))?;
+        Ok((shown, child))
+    };
+    let children: Result<Vec<_>> = commands.into_iter().map(start).collect();
+    let end = |(shown, child): (String, std::process::Child)| {
+        let output = child.wait_with_output()?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Ok(ProgramOutput { shown, output: output.stdout, said, succeeded: output.status.success() })
+    };
+    children?.into_iter().map(end).collect()
+}
+
+impl ProgramOutput {
+    /// The output of a program that succeeded.
+    pub fn reads(&self) -> Result<ReadsFile> {
+        ensure!(self.succeeded, "{} failed: {}", self.shown, self.said.trim());
+        ReadsFile::of(&self.output).with_context(|| self.shown.clone())
+    }
+}
+
+/// A file of reads.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ReadsFile {
+    /// The lines of the header.
+    pub header: Vec<String>,
+    /// Each record: a line of SAM, or the bytes of BAM.
+    pub records: Vec<Vec<u8>>,
+}
+
+impl ReadsFile {
+    /// The reads in the bytes of a file, SAM or BAM.
+    pub fn of(file: &[u8]) -> Result<Self> {
+        if file.starts_with(&[0x1f, 0x8b]) { Self::bam(file) } else { Ok(Self::sam(file)) }
+    }
+
+    fn sam(file: &[u8]) -> Self {
+        let mut lines = file.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).peekable();
+        let mut header = Vec::new();
+        while let Some(line) = lines.next_if(|line| line.starts_with(b"@")) {
+            header.push(String::from_utf8_lossy(line).into_owned());
+        }
+        ReadsFile { header, records: lines.map(<[u8]>::to_vec).collect() }
+    }
+
+    fn bam(file: &[u8]) -> Result<Self> {
+        let (mut blocks, mut chunk) = (BlockReader::new(file, false), Chunk::default());
+        let (mut inflater, mut bytes) = (Inflater::default(), Vec::new());
+        while blocks.next_chunk(&mut chunk)? {
+            inflater.chunk(&chunk, &mut bytes)?;
+        }
+        let (header, mut at) = bam::header::parse(&bytes)?.context("the header is cut short")?;
+        let header = String::from_utf8_lossy(&header.to_text()).lines().map(str::to_owned).collect();
+        let mut records = Vec::new();
+        while let Some(size) = bytes[at..].first_chunk::<4>() {
+            let end = at + 4 + u32::from_le_bytes(*size) as usize;
+            records.push(bytes.get(at..end).context("a record is cut short")?.to_vec());
+            at = end;
+        }
+        Ok(ReadsFile { header, records })
+    }
+
+    /// The records of BAM with their bins cleared, which htsjdk computes anew.
+    pub fn without_bins(mut self) -> Self {
+        self.records.iter_mut().filter_map(|record| record.get_mut(14..16)).for_each(|bin| bin.fill(0));
+        self
+    }
+
+    /// Checks that our reads are the same as theirs, except `@PG` lines, and in the same order.
+    pub fn same(&self, theirs: &ReadsFile) -> Result<()> {
+        let lines = |reads: &ReadsFile| -> Vec<String> {
+            reads.header.iter().filter(|line| !line.starts_with("@PG\t")).cloned().collect()
+        };
+        let (one, other) = (lines(self), lines(theirs));
+        ensure!(one == other, "header\n   ours: {one:?}\n theirs: {other:?}");
+        self.same_records(theirs)
+    }
+
+    /// Checks that the records are the same, and in the same order.
+    pub fn same_records(&self, theirs: &ReadsFile) -> Result<()> {
+        for (i, (one, other)) in self.records.iter().zip(&theirs.records).enumerate() {
+            if one != other {
+                let show = |record: &[u8]| String::from_utf8_lossy(record).escape_debug().to_string();
+                bail!("record {}\n   ours: {}\n theirs: {}", i + 1, show(one), show(other));
+            }
+        }
+        let (one, other) = (self.records.len(), theirs.records.len());
+        ensure!(one == other, "{one} records, theirs has {other}");
+        Ok(())
+    }
+}

@@ -1,0 +1,138 @@
+//! Compares the five steps in one pass with a chain of samtools and Picard that does the same; and checks that bytes are
+//! the same for any number of threads and any memory and from a pipe, and that no more memory is used than was given.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::commands::SampleDir;
+use crate::duplicates::mark_duplicates;
+use crate::ledger::Ledger;
+use crate::outputs::{Printed, same, same_bytes, tags_in_order};
+
+/// The read group all reads are put into.
+const GROUP: [(&str, &str); 5] =
+    [("ID", "new"), ("LB", "lib"), ("PL", "ILLUMINA"), ("SM", "sample"), ("PU", "unit")];
+
+/// All five steps; the dictionary is `other.dict`.
+fn five_steps() -> String {
+    let group: Vec<String> = GROUP.iter().map(|(key, value)| format!("{key}:{value}")).collect();
+    format!(
+        "--sort coordinate --mark-duplicates --drop-unmapped --sequence-dictionary other.dict --read-group @RG\\t{}",
+        group.join("\\t")
+    )
+}
+
+/// Leaves `five.bam` (ours) and `chain.bam` (theirs).
+pub fn compare(dir: &SampleDir<'_>, ledger: &mut Ledger) {
+    ledger.check("five steps: records as the chain's, field by field", || {
+        let dropped = other_dictionary(dir)?;
+        dir.readmill(&format!("prep in.bam -o five.bam -m 1G {}", five_steps()))?;
+        chain(dir)?;
+        let ours = Printed::samtools(dir, "view five.bam")?;
+        let theirs = Printed::samtools(dir, "view chain.bam")?;
+        let records = same(ours, theirs, tags_in_order)?;
+        Ok(format!("{records} records; contig {dropped} dropped, the others in reverse order"))
+    });
+    ledger.check("five steps: @HD, @SQ and @RG as the chain's", || {
+        let (ours, theirs) = (header(dir, "five.bam")?, header(dir, "chain.bam")?);
+        ensure!(ours == theirs, "ours {ours:?}, theirs {theirs:?}");
+        Ok(format!("{} lines", ours.len()))
+    });
+}
+
+/// Writes a dictionary in reverse order without the second sequence, whose name is returned.
+fn other_dictionary(dir: &SampleDir<'_>) -> Result<String> {
+    let header = Printed::samtools(dir, "view -H --no-PG in.bam")?.text()?;
+    let mut sequences: Vec<&str> = header.lines().filter(|line| line.starts_with("@SQ\t")).collect();
+    ensure!(sequences.len() > 1, "the input has one reference sequence only");
+    let dropped = sequences.remove(1);
+    sequences.reverse();
+    fs::write(dir.path("other.dict"), format!("@HD\tVN:1.6\n{}\n", sequences.join("\n")))?;
+    let name = dropped.split('\t').find_map(|field| field.strip_prefix("SN:"));
+    Ok(name.unwrap_or_default().to_owned())
+}
+
+/// The same steps, one program after the other. Reads on the dropped contig become unmapped in ReorderSam
+/// and are dropped after it.
+fn chain(dir: &SampleDir<'_>) -> Result<()> {
+    dir.samtools("view -b -F 4 -o chain.1.bam in.bam")?;
+    let rules = "ALLOW_INCOMPLETE_DICT_CONCORDANCE=true VALIDATION_STRINGENCY=SILENT";
+    dir.picard(&format!("ReorderSam I=chain.1.bam O=chain.2.bam SD=other.dict {rules}"))?;
+    dir.samtools("view -b -F 4 -o chain.3.bam chain.2.bam")?;
+    let group: Vec<String> = GROUP.iter().map(|(key, value)| format!("RG{key}={value}")).collect();
+    let rules = format!("{} VALIDATION_STRINGENCY=SILENT", group.join(" "));
+    dir.picard(&format!("AddOrReplaceReadGroups I=chain.3.bam O=chain.4.bam {rules}"))?;
+    mark_duplicates(dir, "chain.4.bam", "chain.5.bam", "queryname")?;
+    dir.samtools("sort -o chain.bam chain.5.bam")?;
+    for number in 1..=5 {
+        fs::remove_file(dir.path(&format!("chain.{number}.bam")))?;
+    }
+    Ok(())
+}
+
+/// The header without `@PG`, and each line's fields in the order of the alphabet.
+fn header(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
+    let text = Printed::samtools(dir, &format!("view -H --no-PG {file}"))?.text()?;
+    let lines = text.lines().filter(|line| !line.starts_with("@PG\t")).map(|line| {
+        let mut fields: Vec<&str> = line.split('\t').collect();
+        fields[1..].sort_unstable();
+        fields.join(" ")
+    });
+    Ok(lines.collect())
+}
+
+/// Threads and memory; `None` is the least that readmill accepts.
+const RESOURCES: [(u32, Option<&str>); 7] = [
+    (1, None),
+    (1, Some("64M")),
+    (2, None),
+    (2, Some("64M")),
+    (2, Some("4G")),
+    (8, None),
+    (8, Some("4G")),
+];
+
+/// All five steps with different threads and memory.
+pub fn compare_resources(dir: &SampleDir<'_>, ledger: &mut Ledger) {
+    ledger.check(
+        "means: the same bytes for 1, 2, 8 threads, the least memory to 4G, and from a pipe",
+        || {
+            let dropped = other_dictionary(dir)?;
+            let steps = five_steps();
+            let reference = "-o means.bam -@ 1 -m 1G";
+            dir.readmill(&format!("prep in.bam {reference} {steps}"))?;
+            for (threads, memory) in RESOURCES {
+                let arguments = format!("prep in.bam -o other.bam -@ {threads} {steps}");
+                let memory = match memory {
+                    Some(given) => given.to_owned(),
+                    None => dir.least_memory(&arguments)?,
+                };
+                let resources = format!("-@ {threads} -m {memory}");
+                let said = dir.readmill(&format!("{arguments} -m {memory}"))?;
+                within(&said).with_context(|| resources.clone())?;
+                equal(dir).with_context(|| resources)?;
+            }
+            dir.readmill_from("in.bam", &format!("prep - -o other.bam -@ 2 -m 64M {steps}"))?;
+            let bytes = equal(dir)?;
+            Ok(format!("{} runs, {bytes} bytes; without {dropped}", RESOURCES.len() + 2))
+        },
+    );
+}
+
+/// The two numbers of the log: what was given, and the peak.
+fn within(said: &str) -> Result<()> {
+    let before =
+        |mark: &str| -> Option<u64> { said[..said.find(mark)?].rsplit(' ').next()?.parse().ok() };
+    let given = before(" MiB of memory in total").context("no memory is stated")?;
+    let peak =
+        said.split("peak memory ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+    let peak = peak.context("no peak is stated")?;
+    ensure!(peak <= given, "{peak} MiB were used of {given}");
+    Ok(())
+}
+
+fn equal(dir: &SampleDir<'_>) -> Result<u64> {
+    same_bytes(dir, "other.bam.bai", "means.bam.bai")?;
+    same_bytes(dir, "other.bam", "means.bam")
+}

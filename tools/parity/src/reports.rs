@@ -1,0 +1,169 @@
+//! Compares reports and further outputs with samtools: flagstat, idxstats, checksum, split, fastq.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::commands::SampleDir;
+use crate::ledger::Ledger;
+use crate::outputs::{Printed, same};
+use crate::{samples, sort};
+
+/// Compares on a simulated sample with all kinds of templates, and on records that no aligner writes.
+pub fn compare(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
+    ledger.title("reports", "what is learnt, split and written in passing");
+    let sample = samples::simulated(pairs).into_iter().find(|sample| sample.has_all_kinds);
+    sample.context("a sample with all kinds of templates")?.make(dir)?;
+    // (samtools complements "=", which stands for a base of the reference and is no base, to "!".)
+    fs::write(dir.path("odd.sam"), sort::unusual_records().replace("\t=acg\t", "\tGacg\t"))?;
+    dir.newest("view --no-PG -b -o odd.bam odd.sam")?;
+    for input in ["in.bam", "odd.bam"] {
+        let pair = ReportInput { dir, input };
+        pair.tallies(ledger);
+        pair.fastq(ledger);
+        pair.split(ledger);
+    }
+    Ok(())
+}
+
+/// An input for both programs.
+struct ReportInput<'a> {
+    dir: &'a SampleDir<'a>,
+    input: &'a str,
+}
+
+impl ReportInput<'_> {
+    /// Compares reports of the input as it is, and of a run that sorts and marks it.
+    fn tallies(&self, ledger: &mut Ledger) {
+        let ReportInput { dir, input } = *self;
+        ledger.check(&format!("{input}: flagstat, idxstats, checksum in the pass that sorts"), || {
+            dir.readmill(&format!(
+                "prep {input} -o out.bam --sort coordinate --mark-duplicates --verify --flagstat flagstat.txt \
+                 --idxstats idxstats.txt --stats stats.txt --checksum checksum.txt"
+            ))?;
+            let lines = same_text(dir, "flagstat.txt", "flagstat out.bam")?
+                + same_text(dir, "idxstats.txt", "idxstats out.bam")?
+                // (Reads as long as some odd ones have no rows: see the accepted differences.)
+                + if input == "in.bam" { same_stats(dir, "stats.txt", "stats out.bam")? } else { 0 };
+            let own = readmill(dir, "checksum -q out.bam")?;
+            ensure!(own == fs::read_to_string(dir.path("checksum.txt"))?, "another checksum afterwards");
+            Ok(format!("{lines} lines"))
+        });
+        ledger.check(&format!("{input}: checksum --samtools, and as bamseqchksum"), || {
+            let (ours, theirs) = (["--samtools", "-B"], ["", "-B"]);
+            let mut lines = 0;
+            for (ours, theirs) in ours.into_iter().zip(theirs) {
+                let ours = readmill(dir, &format!("checksum -q {ours} {input}"))?;
+                fs::write(dir.path("sums.txt"), ours)?;
+                lines += same_text(dir, "sums.txt", &format!("checksum {theirs} {input}"))?;
+            }
+            Ok(format!("{lines} lines"))
+        });
+    }
+
+    /// Compares FASTQ of unsorted reads with samtools fastq of the same reads sorted by name.
+    fn fastq(&self, ledger: &mut Ledger) {
+        let ReportInput { dir, input } = *self;
+        for flags in ["", "-N -O", "-t", "-F 0x904", "-n"] {
+            ledger.check(&format!("{input}: fastq {flags}"), || {
+                let files = "-1 1.fq -2 2.fq -0 0.fq -s s.fq";
+                dir.readmill(&format!("fastq {input} {files} {flags}"))?;
+                dir.newest(&format!("sort -N -o named.bam {input}"))?;
+                let theirs = files.replace(".fq", ".theirs.fq");
+                dir.newest(&format!("fastq {theirs} {flags} named.bam"))?;
+                let mut reads = 0;
+                for file in ["0", "1", "2", "s"] {
+                    let ours = records(&fs::read_to_string(dir.path(&format!("{file}.fq")))?);
+                    let theirs = records(&fs::read_to_string(dir.path(&format!("{file}.theirs.fq")))?);
+                    ensure!(ours == theirs, "{file}.fq differs");
+                    reads += ours.values().sum::<usize>();
+                }
+                Ok(format!("{reads} reads"))
+            });
+        }
+        ledger.check(&format!("{input}: fastq, both ends interleaved, in the same order"), || {
+            let ours = readmill(dir, "fastq -q named.bam")?;
+            fs::write(dir.path("both.fq"), ours)?;
+            same_text(dir, "both.fq", "fastq named.bam").map(|lines| format!("{} reads", lines / 4))
+        });
+    }
+
+    /// Compares files by read group with samtools split.
+    fn split(&self, ledger: &mut Ledger) {
+        let ReportInput { dir, input } = *self;
+        ledger.check(&format!("{input}: split by read group"), || {
+            for entry in fs::read_dir(dir.directory())? {
+                let path = entry?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                if name.starts_with("ours.") || name.starts_with("theirs.") {
+                    fs::remove_file(path)?;
+                }
+            }
+            dir.readmill(&format!("split {input} -o ours --by read-group --no-PG"))?;
+            dir.newest(&format!("split --no-PG -f theirs.%!.bam -u theirs.none.bam {input}"))?;
+            let mut lines = 0;
+            for entry in fs::read_dir(dir.directory())? {
+                let name = entry?.file_name().to_string_lossy().into_owned();
+                let Some(group) = name.strip_prefix("theirs.").and_then(|it| it.strip_suffix(".bam"))
+                else {
+                    continue;
+                };
+                let ours = if group == "none" { "no-read-group" } else { group };
+                let print = |file: String| Printed::newest(dir, &format!("view {file}"));
+                if !dir.path(&format!("ours.{ours}.bam")).exists() {
+                    ensure!(print(name.clone())?.text()?.is_empty(), "no file for {group}");
+                    continue;
+                }
+                lines += same(print(format!("ours.{ours}.bam"))?, print(name)?, |_| true)?;
+            }
+            Ok(format!("{lines} records"))
+        });
+    }
+}
+
+/// Returns the standard output of readmill.
+fn readmill(dir: &SampleDir<'_>, words: &str) -> Result<String> {
+    let output = dir.readmill_command(words).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Compares a file with the output of samtools; returns the number of lines.
+fn same_text(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
+    if samtools.starts_with("idxstats") {
+        dir.newest("index -c out.bam")?;
+    }
+    let (ours, theirs) = (fs::read_to_string(dir.path(ours))?, Printed::newest(dir, samtools)?.text()?);
+    for (number, (our, their)) in ours.lines().zip(theirs.lines()).enumerate() {
+        ensure!(our == their, "line {}: {our:?}, theirs {their:?}", number + 1);
+    }
+    ensure!(ours == theirs, "{} lines, theirs {}", ours.lines().count(), theirs.lines().count());
+    Ok(ours.lines().count())
+}
+
+/// Compares the sections of statistics that both have; returns the number of lines.
+fn same_stats(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
+    let (ours, theirs) = (fs::read_to_string(dir.path(ours))?, Printed::newest(dir, samtools)?.text()?);
+    let rows = |text: &str| -> Vec<String> {
+        // Comments name the program; COV and GCD need an order, sections of barcodes their order in the file.
+        let left_out = |line: &&str| ["#", "COV", "GCD"].iter().any(|start| line.starts_with(start));
+        text.lines().filter(|line| !left_out(line)).map(str::to_string).collect()
+    };
+    let (ours, theirs) = (rows(&ours), rows(&theirs));
+    for (our, their) in ours.iter().zip(&theirs) {
+        ensure!(our == their, "{our:?}, theirs {their:?}");
+    }
+    ensure!(ours.len() == theirs.len(), "{} rows, theirs {}", ours.len(), theirs.len());
+    Ok(ours.len())
+}
+
+/// Reads of a FASTQ file and how often each is there.
+fn records(text: &str) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    let lines: Vec<&str> = text.lines().collect();
+    for record in lines.chunks(4) {
+        *counts.entry(record.join("\n")).or_default() += 1;
+    }
+    counts
+}

@@ -1,0 +1,234 @@
+//! The samples: simulated ones that stress different rules, and files of the user's.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use readmill_simulate::{Flowcell, Profile, Qualities};
+
+use crate::commands::SampleDir;
+
+/// Where the reads of a sample come from.
+enum ReadOrigin {
+    Simulated(Profile),
+    File(PathBuf),
+}
+
+/// One sample.
+pub struct Sample {
+    /// Its name, also that of its directory.
+    pub name: String,
+    /// Its purpose.
+    pub about: &'static str,
+    /// Whether everything is compared on it, also with `--quick`.
+    pub is_first: bool,
+    /// Whether ties of equal score and location are frequent.
+    pub has_ties: bool,
+    /// Whether reads have UMIs in RX.
+    pub has_umis: bool,
+    /// Whether unplaced, half-mapped and split templates are frequent.
+    pub has_all_kinds: bool,
+    /// Whether the records of a template are adjacent.
+    pub is_grouped: bool,
+    /// Whether it is too large for the least memory; it is compared only with samtools and with itself.
+    pub is_deep: bool,
+    reads: ReadOrigin,
+}
+
+impl SampleFiles {
+    /// Files with these names; the dictionary has the name that GATK expects.
+    pub fn of(reference: &str, sites: &str) -> Self {
+        let (reference, sites) = (reference.to_owned(), sites.to_owned());
+        SampleFiles { reference, dictionary: "ref.dict".to_owned(), sites }
+    }
+}
+
+/// The simulated samples, each with this number of templates; the deep one has five times as many, enough to spill.
+pub fn simulated(pairs: u64) -> Vec<Sample> {
+    let base = Profile::small().with_pairs(pairs);
+    let sample = |seed, name: &str, about, change: fn(&mut Profile)| {
+        let mut profile = base.clone().with_seed(seed);
+        change(&mut profile);
+        Sample {
+            name: name.to_owned(),
+            about,
+            is_first: seed == 1,
+            has_ties: profile.umi_names,
+            has_umis: profile.umi_names,
+            has_all_kinds: profile.unmapped_per_mille > base.unmapped_per_mille,
+            is_grouped: true,
+            is_deep: false,
+            reads: ReadOrigin::Simulated(profile),
+        }
+    };
+    let deep = sample(6, "deep", "most templates, so that little memory spills", |profile| {
+        profile.pairs = (5 * profile.pairs).max(100_000);
+    });
+    let spliced =
+        sample(8, "spliced", "introns; many molecules of a place, told apart by UMIs", |profile| {
+            profile.introns = true;
+            profile.umi_names = true;
+            profile.amplicons = 400;
+            profile.duplicates_per_mille = 300;
+        });
+    vec![
+        sample(1, "default", "two libraries, full quality ladder, HiSeq names", |_| {}),
+        sample(2, "patterned", "binned qualities, x and y beyond 32767", |profile| {
+            profile.flowcell = Flowcell::Patterned;
+            profile.qualities = Qualities::Binned;
+        }),
+        sample(3, "umi", "names of eight fields have no location: ties go by order", |profile| {
+            profile.umi_names = true;
+            profile.qualities = Qualities::Binned;
+            profile.duplicates_per_mille = 300;
+        }),
+        sample(4, "single", "40 % single-end reads, 5 % half-mapped pairs", |profile| {
+            profile.single_per_mille = 400;
+            profile.half_mapped_per_mille = 50;
+        }),
+        sample(5, "broken", "15 % each half-mapped, chimeric and split; 5 % unmapped", |profile| {
+            profile.half_mapped_per_mille = 150;
+            profile.chimeric_per_mille = 150;
+            profile.supplementary_per_mille = 150;
+            profile.unmapped_per_mille = 50;
+            profile.libraries = 3;
+        }),
+        sample(
+            7,
+            "amplicon",
+            "one library, all pairs from twelve places, 40 % optical duplicates",
+            |profile| {
+                profile.amplicons = 12;
+                profile.libraries = 1;
+                profile.optical_per_mille = 400;
+            },
+        ),
+        Sample { has_ties: false, ..spliced },
+        Sample { is_deep: true, ..deep },
+    ]
+}
+
+/// A sample with these numbers of libraries and templates, and with everything that metrics count.
+pub fn of_libraries(libraries: u32, pairs: u64) -> Sample {
+    let profile = Profile {
+        libraries,
+        optical_per_mille: 50,
+        unmapped_per_mille: 30,
+        half_mapped_per_mille: 50,
+        supplementary_per_mille: 30,
+        single_per_mille: 100,
+        ..Profile::small().with_seed(7).with_pairs(pairs)
+    };
+    Sample {
+        name: format!("libraries.{libraries}"),
+        about: "all that metrics count",
+        is_first: false,
+        has_ties: false,
+        has_umis: false,
+        has_all_kinds: true,
+        is_grouped: true,
+        is_deep: false,
+        reads: ReadOrigin::Simulated(profile),
+    }
+}
+
+/// Files of a sample besides its reads.
+pub struct SampleFiles {
+    /// The reference, FASTA.
+    pub reference: String,
+    /// The path of its dictionary, which need not exist.
+    pub dictionary: String,
+    /// Known sites, VCF.
+    pub sites: String,
+}
+
+impl Sample {
+    /// Puts the reference and the known sites into the directory of the sample, if there are any: a user's file
+    /// has them next to it as `ref.fasta.gz` and `known.vcf.gz`, with the index of the latter.
+    pub fn known(&self, dir: &SampleDir<'_>) -> Result<Option<SampleFiles>> {
+        match &self.reads {
+            ReadOrigin::Simulated(profile) => {
+                let sample = readmill_simulate::Sample::new(profile.clone());
+                sample.write_fasta(&mut BufWriter::new(File::create(dir.path("ref.fasta"))?))?;
+                sample.write_known_sites(&mut BufWriter::new(File::create(dir.path("known.vcf"))?))?;
+                Ok(Some(SampleFiles::of("ref.fasta", "known.vcf")))
+            }
+            ReadOrigin::File(path) => {
+                for name in ["ref.fasta.gz", "known.vcf.gz", "known.vcf.gz.tbi"] {
+                    let (source, target) = (path.with_file_name(name), dir.path(name));
+                    if !source.exists() {
+                        return Ok(None);
+                    }
+                    if !target.exists() {
+                        std::os::unix::fs::symlink(source, target)?;
+                    }
+                }
+                Ok(Some(SampleFiles::of("ref.fasta.gz", "known.vcf.gz")))
+            }
+        }
+    }
+
+    /// A user's file; its header says whether it is grouped by name.
+    pub fn file(path: &Path) -> Result<Self> {
+        let path = path.canonicalize().with_context(|| format!("no {}", path.display()))?;
+        let header = Command::new("samtools").args(["view", "-H"]).arg(&path).output()?;
+        if !header.status.success() {
+            bail!("samtools does not read {}", path.display());
+        }
+        let header = String::from_utf8_lossy(&header.stdout);
+        let is_sorted = header.lines().next().is_some_and(|line| line.contains("\tSO:coordinate"));
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().replace(' ', "_");
+        Ok(Sample {
+            name,
+            about: "a given file",
+            is_first: true,
+            has_ties: true,
+            has_umis: false,
+            has_all_kinds: true,
+            is_grouped: !is_sorted,
+            is_deep: false,
+            reads: ReadOrigin::File(path),
+        })
+    }
+
+    /// Whether it is a user's file.
+    pub fn is_given(&self) -> bool {
+        matches!(self.reads, ReadOrigin::File(_))
+    }
+
+    /// Puts the reads into `in.bam`, as samtools writes them.
+    pub fn make(&self, dir: &SampleDir<'_>) -> Result<()> {
+        let target = dir.path("in.bam");
+        if target.exists() {
+            std::fs::remove_file(&target)?;
+        }
+        match &self.reads {
+            ReadOrigin::File(path) => Ok(std::os::unix::fs::symlink(path, target)?),
+            ReadOrigin::Simulated(profile) => write(dir, profile.clone()),
+        }
+    }
+}
+
+fn write(dir: &SampleDir<'_>, profile: Profile) -> Result<()> {
+    let sample = readmill_simulate::Sample::new(profile);
+    let mut samtools = dir.samtools_command("view --no-PG -b -o in.bam -");
+    let mut samtools = samtools.stdin(Stdio::piped()).spawn().context("samtools does not start")?;
+    let mut pipe = samtools.stdin.take().context("samtools has no input")?;
+    let mut bytes = Vec::new();
+    sample.raw_header(&mut bytes);
+    let mut records = sample.records();
+    while records.next(&mut bytes) {
+        if bytes.len() > 1 << 16 {
+            pipe.write_all(&bytes)?;
+            bytes.clear();
+        }
+    }
+    pipe.write_all(&bytes)?;
+    drop(pipe);
+    if !samtools.wait()?.success() {
+        bail!("samtools does not take the simulated reads");
+    }
+    Ok(())
+}

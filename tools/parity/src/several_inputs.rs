@@ -1,0 +1,415 @@
+//! Compares several inputs in one run. With equal headers they are sorted as their concatenation. With different
+//! headers the result has the same meaning as after `samtools merge` and Picard's MergeSamFiles.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::commands::SampleDir;
+use crate::ledger::Ledger;
+use crate::orders::{ORDERS, OrderComparison, OrderTool};
+use crate::outputs::{ReadsFile, in_parallel};
+use crate::random::SeededRandom;
+use crate::random_cases::{self, Oracle};
+
+/// Compares this number of random sets of inputs.
+pub fn compare(dir: &SampleDir<'_>, sets: u64, ledger: &mut Ledger) {
+    ledger.title("several", "inputs with equal headers, and with headers that clash");
+    let equal = (sets / 3).max(3);
+    ledger.check("several: sets of two to four inputs with equal headers", || {
+        (0..equal).try_for_each(|set| make_equal(dir, set))?;
+        Ok(format!("{equal} sets"))
+    });
+    for asked in ORDERS.into_iter().filter(|asked| asked.of != OrderTool::System) {
+        ledger.check(&format!("several: {}, of samtools cat", asked.title("XX")), || {
+            let records = match asked.of {
+                OrderTool::Picard => {
+                    let input = |set| (files(set, "equal").join(" "), format!("equal-{set}.bam"));
+                    random_cases::compare_queryname(
+                        dir,
+                        asked,
+                        &(0..equal).map(input).collect::<Vec<_>>(),
+                    )?
+                }
+                _ => concatenated(dir, asked, equal)?,
+            };
+            Ok(format!("{equal} sets, {records} records"))
+        });
+    }
+    ledger.check("several: files and standard input, as files", || from_a_pipe(dir));
+    ledger.check("several: headers that clash mean what they mean after samtools merge", || {
+        let mut tally = SetTotals::default();
+        for set in 0..sets {
+            merged_by_samtools(dir, set, &mut tally).with_context(|| format!("set {set}"))?;
+        }
+        Ok(tally.said(sets))
+    });
+    ledger.check("several: headers that clash mean what they mean after MergeSamFiles", || {
+        merged_by_picard(dir, sets)
+    });
+    ledger.check("several: one name for sequences of two lengths is refused", || two_lengths(dir));
+}
+
+/// The files of a set. Their names show which are read as BAM.
+fn files(set: u64, kind: &str) -> Vec<String> {
+    let file =
+        |i: u64| format!("{kind}-{set}.{i}.{}", if (set + i).is_multiple_of(2) { "bam" } else { "sam" });
+    (0..2 + set % 3).map(file).collect()
+}
+
+/// Writes a set with one header, and its concatenation.
+fn make_equal(dir: &SampleDir<'_>, set: u64) -> Result<()> {
+    let mut random = SeededRandom::new(set);
+    let header = random_cases::random_header(&mut random);
+    let (files, mut all) = (files(set, "equal"), Vec::new());
+    for file in &files {
+        let stem = &file[..file.len() - 4];
+        let mut text = header.clone().into_bytes();
+        text.extend(random_cases::random_reads(&mut random, Oracle::Picard, 20));
+        fs::write(dir.path(&format!("{stem}.sam")), text)?;
+        dir.newest(&format!("view --no-PG -b -o {stem}.bam {stem}.sam"))?;
+        all.push(format!("{stem}.bam"));
+    }
+    dir.newest(&format!("cat --no-PG -o equal-{set}.bam {}", all.join(" "))).map(drop)
+}
+
+/// Sorts sets, and their concatenation with samtools. Returns the number of records.
+fn concatenated(dir: &SampleDir<'_>, asked: OrderComparison, sets: u64) -> Result<usize> {
+    let mut records = 0;
+    for set in 0..sets {
+        let files = files(set, "equal").join(" ");
+        let ours = asked.readmill(dir, "XX", &format!("-O bam -l 1 -o - {files}"));
+        let theirs = asked.samtools(dir, "XX", &format!("-O bam -l 1 equal-{set}.bam"));
+        let left = in_parallel([ours, theirs.context("no order of samtools")?])?;
+        let (mut ours, mut theirs) = (left[0].reads()?, left[1].reads()?);
+        // readmill keeps the comments of every input; samtools cat keeps those of the first. And a common @HD has
+        // no order until the sort adds it, so its fields can have another order.
+        for reads in [&mut ours, &mut theirs] {
+            reads.header.retain(|line| !line.starts_with("@CO\t"));
+            for line in reads.header.iter_mut().filter(|line| line.starts_with("@HD\t")) {
+                let mut fields: Vec<&str> = line.split('\t').collect();
+                fields[1..].sort_unstable();
+                *line = fields.join("\t");
+            }
+        }
+        ours.same(&theirs).with_context(|| format!("set {set}"))?;
+        records += ours.records.len();
+    }
+    Ok(records)
+}
+
+fn from_a_pipe(dir: &SampleDir<'_>) -> Result<String> {
+    let files = files(2, "equal");
+    ensure!(files.len() == 4, "a set of four");
+    for (at, file) in files.iter().enumerate() {
+        let mut words = files.clone();
+        words[at] = "-".to_owned();
+        dir.readmill(&format!("sort -n {} -o files.bam", files.join(" ")))?;
+        dir.readmill_from(file, &format!("sort -n {} -o piped.bam", words.join(" ")))?;
+        crate::outputs::same_bytes(dir, "piped.bam", "files.bam")?;
+    }
+    Ok(format!("{} places", files.len()))
+}
+
+/// Totals over many sets of files.
+#[derive(Default)]
+struct SetTotals {
+    records: usize,
+    renamed: usize,
+    in_order: u64,
+}
+
+impl SetTotals {
+    fn said(&self, sets: u64) -> String {
+        let SetTotals { records, renamed, in_order } = self;
+        format!(
+            "{sets} sets, {records} records, {renamed} IDs renamed; {in_order} in the same order, too"
+        )
+    }
+}
+
+/// Writes the inputs of a set, each sorted by its own dictionary; returns the files and their headers.
+fn make_clashing(dir: &SampleDir<'_>, set: u64, oracle: Oracle) -> Result<(Vec<String>, Vec<String>)> {
+    let kind = if oracle == Oracle::Picard { "picard" } else { "clash" };
+    let mut random = SeededRandom::new(2 * set + u64::from(oracle == Oracle::Picard));
+    let (mut files, mut headers) = (Vec::new(), Vec::new());
+    for i in 0..2 + set % 3 {
+        let file = format!("{kind}-{set}.{i}.bam");
+        let header = clashing_header(&mut random, oracle);
+        let text = with_clashing_reads(&mut random, &header, oracle);
+        fs::write(dir.path("unsorted.sam"), text)?;
+        dir.newest(&format!("sort --no-PG -O bam -o {file} unsorted.sam"))?;
+        files.push(file);
+        headers.push(header);
+    }
+    Ok((files, headers))
+}
+
+fn merged_by_samtools(dir: &SampleDir<'_>, set: u64, tally: &mut SetTotals) -> Result<()> {
+    let (files, headers) = make_clashing(dir, set, Oracle::Samtools)?;
+    let files = files.join(" ");
+    let left = in_parallel([
+        dir.readmill_command(&format!("sort --no-PG -O sam -o - {files}")),
+        dir.newest_command(&format!("merge --no-PG -O sam -o - {files}")),
+    ])?;
+    let (ours, theirs) = (ResolvedFile::of(&left[0].reads()?)?, ResolvedFile::of(&left[1].reads()?)?);
+    ours.same(&theirs)?;
+    let keeps = |header: &String| ours.keeps_order_of(header) && theirs.keeps_order_of(header);
+    if ours.sequences == theirs.sequences && headers.iter().all(keeps) {
+        ensure!(ours.records == theirs.records, "the records are the same, in another order");
+        tally.in_order += 1;
+    }
+    tally.records += ours.records.len();
+    tally.renamed += ours.renamed(&headers);
+    Ok(())
+}
+
+fn merged_by_picard(dir: &SampleDir<'_>, sets: u64) -> Result<String> {
+    let (mut calls, mut inputs) = (Vec::new(), Vec::new());
+    for set in 0..sets {
+        let (files, _) = make_clashing(dir, set, Oracle::Picard)?;
+        let list: Vec<String> = files.iter().map(|file| format!("I={file}")).collect();
+        let rules = "SORT_ORDER=coordinate MERGE_SEQUENCE_DICTIONARIES=true COMPRESSION_LEVEL=1";
+        calls.push(format!("MergeSamFiles {} O=picard-{set}.merged.bam {rules}", list.join(" ")));
+        inputs.push(files.join(" "));
+    }
+    let codes = dir.picard_each(&calls)?;
+    let (mut records, mut accepted) = (0, 0);
+    for (set, files) in inputs.iter().enumerate().filter(|(set, _)| codes[*set] == 0) {
+        let left = in_parallel([
+            dir.readmill_command(&format!("sort --no-PG -O sam -o - {files}")),
+            dir.newest_command(&format!("view --no-PG -h picard-{set}.merged.bam")),
+        ])?;
+        let (ours, theirs) =
+            (ResolvedFile::of(&left[0].reads()?)?, ResolvedFile::of(&left[1].reads()?)?);
+        ours.same(&theirs).with_context(|| format!("set {set}"))?;
+        ensure!(ours.sequences == theirs.sequences, "set {set}: sequences in another order");
+        records += ours.records.len();
+        accepted += 1;
+    }
+    ensure!(accepted > 0, "Picard refused all");
+    Ok(format!(
+        "{accepted} of {sets} sets that Picard accepts, {records} records, the same dictionaries"
+    ))
+}
+
+fn two_lengths(dir: &SampleDir<'_>) -> Result<String> {
+    for (i, length) in [100, 200].into_iter().enumerate() {
+        fs::write(dir.path(&format!("length-{i}.sam")), format!("@SQ\tSN:a\tLN:{length}\n"))?;
+    }
+    let mut command = dir.readmill_command("sort length-0.sam length-1.sam -O sam");
+    command.stderr(Stdio::piped());
+    let left = in_parallel([command])?;
+    ensure!(!left[0].succeeded && left[0].output.is_empty(), "it was taken");
+    Ok(left[0].said.lines().last().unwrap_or_default().to_owned())
+}
+
+/// For samtools they look like IDs that it generates. Picard would confuse the two.
+fn all_ids(oracle: Oracle) -> [&'static str; 6] {
+    match oracle {
+        Oracle::Samtools => ["g", "h", "g.1", "g.2", "h.1", "g.1.1"],
+        Oracle::Picard => ["g", "h", "i", "j", "k", "l"],
+    }
+}
+
+/// Some of these, each once, in any order.
+fn some<'a>(random: &mut SeededRandom, of: &[&'a str]) -> Vec<&'a str> {
+    let mut left = of.to_vec();
+    random.shuffle(&mut left);
+    left.truncate(random.below(of.len() as u64 + 1) as usize);
+    left
+}
+
+/// A header. Sequences are mostly in the order of their names, so that dictionaries agree.
+///
+/// Its sequences, read groups and programs clash with those of others.
+fn clashing_header(random: &mut SeededRandom, oracle: Oracle) -> String {
+    let all_ids = all_ids(oracle);
+    let mut text =
+        random.pick(&["", "@HD\tVN:1.5\tSO:coordinate\n", "@HD\tVN:1.6\tGO:query\n"]).to_owned();
+    let mut sequences = some(random, &["1", "2", "3", "4", "5"]);
+    if !random.once_in(6) {
+        sequences.sort_unstable();
+    }
+    for name in sequences {
+        text += &format!("@SQ\tSN:{name}\tLN:{name}0000\n");
+    }
+    for id in some(random, &all_ids) {
+        let (sample, library) = (random.below(2), random.below(2));
+        text += &format!("@RG\tID:{id}\tSM:{sample}\tLB:{library}\n");
+    }
+    let programs = some(random, &all_ids);
+    for (i, id) in programs.iter().enumerate() {
+        text += &format!("@PG\tID:{id}\tPN:p\tCL:{}", random.below(2));
+        if i > 0 && !random.once_in(3) {
+            text += &format!("\tPP:{}", programs[random.below(i as u64) as usize]);
+        }
+        text.push('\n');
+    }
+    for _ in 0..random.below(3) {
+        text += &format!("@CO\t{}\n", random.below(3));
+    }
+    text
+}
+
+/// The IDs of lines of one kind.
+fn ids<'a>(header: &'a str, kind: &str) -> Vec<&'a str> {
+    let tag = if kind == "@SQ" { "SN:" } else { "ID:" };
+    let lines = header.lines().filter(|line| line.starts_with(kind));
+    lines.filter_map(|line| line.split('\t').find_map(|field| field.strip_prefix(tag))).collect()
+}
+
+/// The header with some reads. For samtools some name a read group or program that their header lacks.
+fn with_clashing_reads(random: &mut SeededRandom, header: &str, oracle: Oracle) -> String {
+    let (sequences, mut text) = (ids(header, "@SQ"), header.to_owned());
+    for i in 0..random.below(12) {
+        let flag = random.pick(&[0, 0x10, 0x41, 0x91]);
+        let place = |random: &mut SeededRandom| match sequences.len() {
+            0 => ("*", 0),
+            n => (sequences[random.below(n as u64) as usize], 1 + random.below(4)),
+        };
+        let ((rname, pos), (rnext, pnext)) = (place(random), place(random));
+        let (flag, cigar) =
+            if rname == "*" || random.once_in(6) { (flag | 4, "*") } else { (flag, "1M") };
+        let (rname, pos) = if flag & 4 != 0 && random.once_in(2) { ("*", 0) } else { (rname, pos) };
+        text += &format!("r{i}\t{flag}\t{rname}\t{pos}\t9\t{cigar}\t{rnext}\t{pnext}\t0\tA\tI\tXA:i:1");
+        for (tag, kind) in [("RG", "@RG"), ("PG", "@PG")] {
+            let known = ids(header, kind);
+            let id = match oracle {
+                Oracle::Samtools if random.once_in(5) => random.pick(&all_ids(oracle)),
+                _ if known.is_empty() || random.once_in(5) => continue,
+                _ => random.pick(&known),
+            };
+            text += &format!("\t{tag}:Z:{id}");
+        }
+        text.push_str("\tXB:Z:last\n");
+    }
+    text
+}
+
+/// Header and records of a file, with the content of read groups and programs in place of their IDs.
+struct ResolvedFile {
+    /// The names of the sequences, in order.
+    sequences: Vec<String>,
+    lines: BTreeSet<String>,
+    /// By ID, the fields of the read group without ID and program.
+    groups: BTreeMap<String, String>,
+    /// By ID, the fields of the program and of those before it.
+    chains: BTreeMap<String, String>,
+    comments: Vec<String>,
+    /// The records, in order, with the content of their read groups and programs in place of IDs.
+    records: Vec<String>,
+}
+
+fn field<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
+    line.split('\t').find_map(|field| field.strip_prefix(tag)?.strip_prefix(':'))
+}
+
+/// The fields of a line in order, without some.
+fn said(line: &str, without: &[&str]) -> String {
+    let mut fields: Vec<&str> = line.split('\t').skip(1).collect();
+    fields.retain(|field| !without.iter().any(|tag| field.starts_with(&format!("{tag}:"))));
+    fields.sort_unstable();
+    fields.join(" ")
+}
+
+impl ResolvedFile {
+    /// Resolves the IDs in these reads.
+    fn of(reads: &ReadsFile) -> Result<Self> {
+        let header = reads.header.join("\n");
+        let of_kind = |kind: &'static str| {
+            header.lines().filter(move |line| line.starts_with(&format!("{kind}\t")))
+        };
+        let by_id = |kind: &'static str| -> Result<BTreeMap<String, &str>> {
+            let mut lines = BTreeMap::new();
+            for line in of_kind(kind) {
+                let id = field(line, "ID").context("a line without ID")?;
+                ensure!(lines.insert(id.to_owned(), line).is_none(), "{kind} {id} stands twice");
+            }
+            Ok(lines)
+        };
+        let (groups, programs) = (by_id("@RG")?, by_id("@PG")?);
+        let groups: BTreeMap<String, String> =
+            groups.into_iter().map(|(id, line)| (id, said(line, &["ID", "PG"]))).collect();
+        let chain = |id: &String| -> String {
+            let (mut chain, mut next) = (Vec::new(), programs.get(id));
+            while let Some(line) = next.filter(|_| chain.len() <= programs.len()) {
+                chain.push(said(line, &["ID", "PP"]));
+                next = field(line, "PP").and_then(|id| programs.get(id));
+            }
+            chain.join(" < ")
+        };
+        let chains: BTreeMap<String, String> =
+            programs.keys().map(|id| (id.clone(), chain(id))).collect();
+        let mut comments: Vec<String> = of_kind("@CO").map(str::to_owned).collect();
+        comments.sort();
+        let mut meaning = ResolvedFile {
+            sequences: ids(&header, "@SQ").into_iter().map(str::to_owned).collect(),
+            lines: of_kind("@SQ").map(|line| said(line, &[])).collect(),
+            groups,
+            chains,
+            comments,
+            records: Vec::new(),
+        };
+        for record in &reads.records {
+            meaning.records.push(meaning.record(std::str::from_utf8(record)?));
+        }
+        Ok(meaning)
+    }
+
+    /// The record with its fields in alphabetical order. An ID that the header lacks is left out.
+    fn record(&self, line: &str) -> String {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let (columns, fields) = columns.split_at(columns.len().min(11));
+        let mut said = Vec::new();
+        for field in fields {
+            let named = [("RG:Z:", &self.groups), ("PG:Z:", &self.chains)];
+            match named.iter().find_map(|(tag, by_id)| Some((tag, by_id, field.strip_prefix(tag)?))) {
+                None => said.push((*field).to_owned()),
+                Some((tag, by_id, id)) => said.extend(by_id.get(id).map(|what| format!("{tag}{what}"))),
+            }
+        }
+        said.sort();
+        format!("{}\t{}", columns.join("\t"), said.join("\t"))
+    }
+
+    /// Checks that our file has the same meaning as theirs. The order of sequences and records can differ.
+    fn same(&self, theirs: &ResolvedFile) -> Result<()> {
+        let values = |by_id: &BTreeMap<String, String>| by_id.values().cloned().collect::<BTreeSet<_>>();
+        for (what, ours, theirs) in [
+            ("@SQ", self.lines.clone(), theirs.lines.clone()),
+            ("@RG", values(&self.groups), values(&theirs.groups)),
+            ("@PG", values(&self.chains), values(&theirs.chains)),
+        ] {
+            ensure!(ours == theirs, "{what}\n   ours: {ours:?}\n theirs: {theirs:?}");
+        }
+        let (ours, other) = (&self.comments, &theirs.comments);
+        ensure!(ours == other, "@CO\n   ours: {ours:?}\n theirs: {other:?}");
+        let sorted = |records: &[String]| {
+            let mut sorted = records.to_vec();
+            sorted.sort();
+            sorted
+        };
+        let (ours, other) = (sorted(&self.records), sorted(&theirs.records));
+        let differs = ours.iter().zip(&other).find(|(one, other)| one != other);
+        ensure!(ours == other, "{} and {} records: {differs:?}", ours.len(), other.len());
+        Ok(())
+    }
+
+    /// Whether the sequences of an input are here in the order of its header.
+    fn keeps_order_of(&self, header: &str) -> bool {
+        let place = |name: &&str| self.sequences.iter().position(|other| other == name);
+        ids(header, "@SQ").iter().map(place).is_sorted()
+    }
+
+    /// The number of IDs that no input has.
+    fn renamed(&self, headers: &[String]) -> usize {
+        let unknown = |kind: &'static str, by_id: &BTreeMap<String, String>| {
+            let known: BTreeSet<&str> = headers.iter().flat_map(|header| ids(header, kind)).collect();
+            by_id.keys().filter(|id| !known.contains(id.as_str())).count()
+        };
+        unknown("@RG", &self.groups) + unknown("@PG", &self.chains)
+    }
+}

@@ -1,0 +1,269 @@
+//! Compares molecules by UMIs with umi_tools and, for duplex molecules, with fgumi.
+//!
+//! Only the sets of templates are compared: each tool has its own numbers and names of molecules.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+use readmill_peers::{Peers, Tool};
+
+use crate::commands::SampleDir;
+use crate::ledger::Ledger;
+use crate::outputs::{Printed, in_parallel};
+use crate::random::SeededRandom;
+
+/// The molecule of each template, by the template's name.
+type Molecules = BTreeMap<String, String>;
+
+/// Methods as readmill and as umi_tools call them, with the most edits between near UMIs.
+const METHODS: [(&str, &str, u32); 5] = [
+    ("exact", "unique", 1),
+    ("directional", "directional", 1),
+    ("directional", "directional", 2),
+    ("adjacency", "adjacency", 1),
+    ("cluster", "cluster", 1),
+];
+
+/// Compares molecules at this number of positions.
+pub fn compare(dir: &SampleDir<'_>, peers: &Peers, positions: u64, ledger: &mut Ledger) {
+    ledger.title("umi", "molecules told by UMIs");
+    for (name, duplex) in [("single", false), ("duplex", true)] {
+        ledger.check(&format!("umi: input {name}.bam"), || make(dir, name, positions, duplex));
+    }
+    match peers.umi_tools() {
+        Ok(umi_tools) => {
+            for (ours, theirs, edits) in METHODS {
+                let what = format!("umi: {ours}, {edits} edits, as umi_tools group --method {theirs}");
+                ledger.check(&what, || {
+                    let ours = by_readmill(dir, "single", ours, edits)?;
+                    same(&ours, &by_umi_tools(dir, &umi_tools, theirs, edits)?)
+                });
+            }
+        }
+        Err(error) => ledger.check("umi: umi_tools", || Err(error)),
+    }
+    match peers.fgumi() {
+        Ok(fgumi) => {
+            for edits in 0..3 {
+                let what = format!("umi: paired, {edits} edits, as fgumi group --strategy paired");
+                ledger.check(&what, || {
+                    let ours = by_readmill(dir, "duplex", "paired", edits)?;
+                    let theirs = by_fgumi(dir, &fgumi, edits)?;
+                    same_strands(&ours, &theirs)?;
+                    same(&without_strands(ours), &without_strands(theirs))
+                });
+            }
+        }
+        Err(error) => ledger.check("umi: fgumi", || Err(error)),
+    }
+}
+
+/// Writes the reads in coordinate order with an index, and in template-coordinate order.
+fn make(dir: &SampleDir<'_>, name: &str, positions: u64, duplex: bool) -> Result<String> {
+    let mut random = SeededRandom::new(2 * positions + u64::from(duplex));
+    let (text, molecules) = families(&mut random, positions, duplex);
+    fs::write(dir.path(&format!("{name}.sam")), &text)?;
+    dir.newest(&format!("sort --no-PG -O bam -o {name}.bam {name}.sam"))?;
+    dir.newest(&format!("index {name}.bam"))?;
+    dir.newest(&format!("sort --no-PG --template-coordinate -o {name}.templates.bam {name}.sam"))?;
+    let templates = text.lines().filter(|line| !line.starts_with('@')).count() / 2;
+    Ok(format!("{positions} positions, {molecules} molecules, {templates} templates"))
+}
+
+/// The molecules as readmill marks them in MI. Both reads of a template must have the same, and of
+/// each molecule just one template must not be a duplicate.
+fn by_readmill(dir: &SampleDir<'_>, name: &str, method: &str, edits: u32) -> Result<Molecules> {
+    let command =
+        format!("markdup {name}.bam -O sam --umi tag:RX --umi-method {method} --umi-edits {edits}");
+    let left = in_parallel([dir.readmill_command(&(command + " --molecule-tag MI"))])?;
+    let (mut molecules, mut kept) = (Molecules::new(), HashMap::new());
+    for record in left[0].reads()?.records {
+        let record = String::from_utf8_lossy(&record).into_owned();
+        let (name, molecule) = name_and_molecule(&record)?;
+        let flags: u32 = record.split('\t').nth(1).unwrap_or_default().parse()?;
+        *kept.entry(molecule.clone()).or_insert(0) += u32::from(flags & 0x400 == 0);
+        if let Some(other) = molecules.insert(name.clone(), molecule) {
+            ensure!(
+                other == molecules[&name],
+                "reads of {name} are in {other} and {}",
+                molecules[&name]
+            );
+        }
+    }
+    for (molecule, reads) in kept {
+        ensure!(reads == 2, "{reads} reads of {molecule} are no duplicates");
+    }
+    Ok(molecules)
+}
+
+fn name_and_molecule(record: &str) -> Result<(String, String)> {
+    let molecule = record.split('\t').find_map(|field| field.strip_prefix("MI:Z:"));
+    let name = record.split('\t').next().unwrap_or_default();
+    Ok((name.to_owned(), molecule.with_context(|| format!("{name} has no MI"))?.to_owned()))
+}
+
+/// The molecules as umi_tools groups first segments.
+fn by_umi_tools(dir: &SampleDir<'_>, umi_tools: &Tool, method: &str, edits: u32) -> Result<Molecules> {
+    let files = "-I single.bam --group-out groups.tsv -L umi_tools.log";
+    let rules = format!("--paired --method {method} --edit-distance-threshold {edits}");
+    let source = "--extract-umi-method tag --umi-tag RX";
+    dir.peer(umi_tools, &format!("group {files} {source} {rules}"))?;
+    let text = fs::read_to_string(dir.path("groups.tsv"))?;
+    let group = |line: &str| {
+        let (first, last) = (line.split('\t').next()?, line.split('\t').next_back()?);
+        Some((first.to_owned(), last.to_owned()))
+    };
+    Ok(text.lines().skip(1).filter_map(group).collect())
+}
+
+/// The molecules as fgumi marks them in MI.
+fn by_fgumi(dir: &SampleDir<'_>, fgumi: &Tool, edits: u32) -> Result<Molecules> {
+    dir.peer(
+        fgumi,
+        &format!("group -i duplex.templates.bam -o fgumi.bam --strategy paired --edits {edits}"),
+    )?;
+    let text = Printed::newest(dir, "view fgumi.bam")?.text()?;
+    text.lines().map(name_and_molecule).collect()
+}
+
+/// Checks that the same templates are one molecule in both.
+fn same(ours: &Molecules, theirs: &Molecules) -> Result<String> {
+    ensure!(ours.keys().eq(theirs.keys()), "{} templates, theirs has {}", ours.len(), theirs.len());
+    let (mut to, mut from) = (HashMap::new(), HashMap::new());
+    for ((name, one), other) in ours.iter().zip(theirs.values()) {
+        let (known, other_way) = (to.entry(one).or_insert(other), from.entry(other).or_insert(one));
+        ensure!(
+            *known == other && *other_way == one,
+            "{name} is in {one}, in theirs in {other}; {known} is {one}, {other_way} is {other}"
+        );
+    }
+    Ok(format!("{} templates, {} molecules", ours.len(), to.len()))
+}
+
+/// Checks that each template is of the same strand in both.
+fn same_strands(ours: &Molecules, theirs: &Molecules) -> Result<()> {
+    let strand = |molecule: &str| molecule.split_once('/').map(|(_, strand)| strand.to_owned());
+    for (name, molecule) in ours {
+        let (one, other) = (strand(molecule), theirs.get(name).and_then(|theirs| strand(theirs)));
+        ensure!(
+            one == other && one.is_some(),
+            "{name} is in {molecule}, in theirs in {:?}",
+            theirs.get(name)
+        );
+    }
+    Ok(())
+}
+
+fn without_strands(mut molecules: Molecules) -> Molecules {
+    for molecule in molecules.values_mut() {
+        molecule.truncate(molecule.find('/').unwrap_or(molecule.len()));
+    }
+    molecules
+}
+
+/// Bases of a read.
+const READ: u64 = 30;
+
+/// Bases from one position to the next, so that no two are near each other.
+const APART: u64 = 3_000;
+
+/// Where molecules lie.
+struct Position {
+    sequence: u64,
+    /// Leftmost base, 1-based.
+    start: u64,
+    /// Bases of the molecule.
+    length: u64,
+}
+
+/// A UMI of a molecule: that of its lower end, and in duplex also that of its higher end.
+type Ends = [Vec<u8>; 2];
+
+/// Reads of molecules at this number of positions as SAM text. In duplex, each end of a molecule has a UMI,
+/// and both strands of it are read; else, one UMI and one strand. Returns the number of molecules,
+/// too.
+///
+/// Left out is everything for which readmill, umi_tools and fgumi define positions differently: clips, gaps, mapping
+/// qualities of 0, mates on another sequence; UMIs of several lengths at one position, and N in duplex ones.
+pub fn families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (String, u64) {
+    let (mut templates, mut molecules) = (Vec::new(), 0);
+    for at in 0..positions {
+        let position = Position {
+            sequence: at % 3,
+            start: 1 + APART * (1 + at / 3),
+            length: 100 + random.below(200),
+        };
+        let lengths = match duplex {
+            true => [random.pick(&[3, 4, 6]), random.pick(&[4, 6])],
+            false => [random.pick(&[6, 8, 12]), 0],
+        };
+        let most = random.pick(&[2, 4, 10, 60]);
+        let number = 1 + random.below(most);
+        let mut ends: Ends = Default::default();
+        for _ in 0..number {
+            // The rules on counts and ties decide on near molecules with few templates.
+            ends = match random.once_in(2) && !ends[0].is_empty() {
+                true => ends.map(|umi| with_errors(random, &umi, 8)),
+                false => lengths.map(|length| (0..length).map(|_| random.pick(b"ACGT")).collect()),
+            };
+            let forward = random.once_in(2);
+            let most = random.pick(&[1, 4, 6, 12, 40]);
+            for _ in 0..1 + random.below(most) {
+                let first_is_lower = if duplex { random.once_in(2) } else { forward };
+                let umi = umi(random, &ends, duplex, first_is_lower);
+                templates.push(template(random, &position, templates.len(), &umi, first_is_lower));
+            }
+        }
+        molecules += number;
+    }
+    random.shuffle(&mut templates);
+    let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\n");
+    for sequence in 0..3 {
+        let _ = writeln!(text, "@SQ\tSN:chr{sequence}\tLN:{}", APART * (positions / 3 + 3));
+    }
+    text += "@RG\tID:g\tLB:l\tSM:s\tPL:ILLUMINA\n";
+    (text + &templates.concat(), molecules)
+}
+
+/// A random base once in this many bases (it can be the same), else the base itself.
+fn with_errors(random: &mut SeededRandom, umi: &[u8], once_in: u64) -> Vec<u8> {
+    umi.iter().map(|&base| if random.once_in(once_in) { random.pick(b"ACGT") } else { base }).collect()
+}
+
+/// The UMI as it was read: that of the first segment comes first.
+fn umi(random: &mut SeededRandom, ends: &Ends, duplex: bool, first_is_lower: bool) -> String {
+    let [mut first, mut second] = ends.clone().map(|umi| with_errors(random, &umi, 40));
+    if !duplex {
+        if random.once_in(100) {
+            first[0] = b'N';
+        }
+        return String::from_utf8_lossy(&first).into_owned();
+    }
+    if !first_is_lower {
+        std::mem::swap(&mut first, &mut second);
+    }
+    [first, second].map(|umi| String::from_utf8_lossy(&umi).into_owned()).join("-")
+}
+
+/// The two lines of a template.
+fn template(
+    random: &mut SeededRandom,
+    at: &Position,
+    number: usize,
+    umi: &str,
+    first_is_lower: bool,
+) -> String {
+    let (low, high) = (at.start, at.start + at.length - READ);
+    let [low_flags, high_flags] = if first_is_lower { [99, 147] } else { [163, 83] };
+    let bases = "A".repeat(READ as usize);
+    let qualities = char::from(b'#' + random.below(38) as u8).to_string().repeat(READ as usize);
+    let fields = format!("{bases}\t{qualities}\tRG:Z:g\tMC:Z:{READ}M\tMQ:i:60\tRX:Z:{umi}");
+    let line = |flags, pos, next, sign| {
+        let Position { sequence, length, .. } = at;
+        let place = format!("chr{sequence}\t{pos}\t60\t{READ}M\t=\t{next}\t{sign}{length}");
+        format!("q{number}\t{flags}\t{place}\t{fields}\n")
+    };
+    line(low_flags, low, high, "") + &line(high_flags, high, low, "-")
+}

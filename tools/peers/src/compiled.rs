@@ -1,0 +1,158 @@
+//! Peers that are compiled here: by Cargo, by Go, or by their own Makefiles from the sources that a crate carries.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::install::{
+    Tool, cargo, fresh_directory, header_or_apt, make, on_path_or_apt, output_of, run, vendored,
+    word_after,
+};
+
+/// A program on crates.io, and the release that is measured against.
+pub struct Crate {
+    /// Name of the crate, of its program, and of what it calls itself.
+    pub name: &'static str,
+    /// The release.
+    pub version: &'static str,
+}
+
+/// Sorts BAM files. It needs a newer compiler than readmill, 1.93; if that is missing, Cargo reports it.
+pub const FGUMI: Crate = Crate { name: "fgumi", version: "0.9.0" };
+
+/// Marks duplicates in the pipe behind an aligner.
+pub const DUPBLASTER: Crate = Crate { name: "dupblaster", version: "0.3.0" };
+
+impl Crate {
+    /// The program, with the dependencies its authors locked and its default features, below `cache`.
+    pub fn install(&self, cache: &Path) -> Result<Tool> {
+        let Crate { name, version } = self;
+        let home = cache.join(format!("{name}-{version}"));
+        // Cargo moves the program here when it is complete.
+        let program = home.join("bin").join(name);
+        if !program.exists() {
+            on_path_or_apt("cc", "gcc")?;
+            let build = home.join("build");
+            fresh_directory(&build)?;
+            eprintln!("peers: building {name} {version} by Cargo in {}, some minutes", home.display());
+            run(cargo()
+                .args(["install", name, "--locked", "--version", version, "--root"])
+                .arg(&home)
+                .arg("--target-dir")
+                .arg(&build))?;
+            fs::remove_dir_all(&build)?;
+        }
+        let text = output_of(Command::new(&program).arg("--version"))?;
+        let stated = word_after(&text, name).with_context(|| format!("{name} states no version"))?;
+        Ok(Tool::plain(name, program, stated))
+    }
+}
+
+/// The release of elPrep that is measured against.
+pub const ELPREP: &str = "5.1.3";
+
+/// elPrep at [`ELPREP`], built below `cache`. It writes logs below `$HOME`, so it runs with a home
+/// of its own there.
+pub fn install_elprep(cache: &Path) -> Result<Tool> {
+    let directory = cache.join(format!("elprep-{ELPREP}"));
+    let program = directory.join("elprep");
+    if !program.exists() {
+        let go = on_path_or_apt("go", "golang-go")?;
+        fs::create_dir_all(&directory)?;
+        // Not `go install module@version`: that also reads the module's list of versions,
+        // which not every proxy serves. A module that requires one version needs no list.
+        fs::write(directory.join("go.mod"), elprep_module())?;
+        fs::write(directory.join("tools.go"), ELPREP_TOOLS)?;
+        eprintln!("peers: building elPrep {ELPREP} by Go in {}", directory.display());
+        let partial = directory.join("elprep.partial");
+        run(Command::new(go)
+            .current_dir(&directory)
+            .args(["build", "-mod=mod", "-o"])
+            .arg(&partial)
+            .arg("github.com/exascience/elprep/v5"))?;
+        fs::rename(&partial, &program)?;
+    }
+    let home = directory.join("home");
+    fs::create_dir_all(&home)?;
+    // Without a command elPrep states its version and ends with a failure.
+    let text = output_of(Command::new(&program).env("HOME", &home))?;
+    let version = word_after(&text, "version").context("elPrep states no version")?;
+    let mut tool = Tool::plain("elprep", program, version);
+    tool.environment.push(("HOME", home.into_os_string()));
+    Ok(tool)
+}
+
+fn elprep_module() -> String {
+    format!("module readmillpeers\n\ngo 1.16\n\nrequire github.com/exascience/elprep/v5 v{ELPREP}\n")
+}
+
+/// Names elPrep as something the module needs; never compiled itself.
+const ELPREP_TOOLS: &str =
+    "//go:build tools\n\npackage tools\n\nimport _ \"github.com/exascience/elprep/v5\"\n";
+
+/// The release of bwa-mem2 that is measured against, and whose index is the reference.
+pub const BWA_MEM2: &str = "2.2.1";
+
+/// The release of bwa-mem2-sys that carries it.
+const BWA_MEM2_SYS: &str = "0.1.1";
+
+/// bwa-mem2 at [`BWA_MEM2`], built below `cache` by its own Makefile for the processor of this machine, as the launcher of
+/// its releases chooses for it. The crate's library is not built: it is not the program.
+pub fn install_bwa_mem2(cache: &Path) -> Result<Tool> {
+    let home = cache.join(format!("bwa-mem2-{BWA_MEM2}"));
+    let program = home.join("bwa-mem2");
+    if !program.exists() {
+        let compiler = on_path_or_apt("g++", "g++")?;
+        header_or_apt(&compiler, "zlib.h", "zlib1g-dev")?;
+        let build = home.join("build");
+        fresh_directory(&build)?;
+        eprintln!("peers: building bwa-mem2 {BWA_MEM2} from source in {}", build.display());
+        vendored(&build, "bwa-mem2-sys", BWA_MEM2_SYS)?;
+        let source = build.join("vendor/bwa-mem2-sys/vendor/bwa-mem2");
+        make(&source, &["arch=native", "CXX=g++", "all"])?;
+        let built = source.join("bwa-mem2");
+        if bwa_mem2_version(&built)? != BWA_MEM2 {
+            bail!("bwa-mem2-sys {BWA_MEM2_SYS} does not carry bwa-mem2 {BWA_MEM2}");
+        }
+        // The program is moved last: a directory without it is an install that was cut short.
+        fs::rename(&built, &program)?;
+        fs::remove_dir_all(&build)?;
+    }
+    let version = bwa_mem2_version(&program)?;
+    Ok(Tool::plain("bwa-mem2", program, version))
+}
+
+/// The version that `bwa-mem2 version` states.
+fn bwa_mem2_version(program: &Path) -> Result<String> {
+    let text = output_of(Command::new(program).arg("version"))?;
+    word_after(&format!("bwa-mem2 {text}"), "bwa-mem2").context("bwa-mem2 states no version")
+}
+
+/// The release of minibwa-sys whose sources are built: those of readmill's kernel.
+const MINIBWA_SYS: &str = "0.2.0";
+
+/// minibwa, built by its own Makefile below `cache`.
+pub fn install_minibwa(cache: &Path) -> Result<Tool> {
+    let home = cache.join(format!("minibwa-sys-{MINIBWA_SYS}"));
+    let program = home.join("minibwa");
+    if !program.exists() {
+        let compiler = on_path_or_apt("gcc", "gcc")?;
+        header_or_apt(&compiler, "zlib.h", "zlib1g-dev")?;
+        let build = home.join("build");
+        fresh_directory(&build)?;
+        eprintln!("peers: building minibwa from source in {}", build.display());
+        vendored(&build, "minibwa-sys", MINIBWA_SYS)?;
+        let source = build.join("vendor/minibwa-sys/vendor/minibwa");
+        // The crate has neither mimalloc nor, by its licence, the indexer of bwa.
+        make(&source, &["mimalloc=0", "gpl=0", "minibwa"])?;
+        // The program is moved last: a directory without it is an install that was cut short.
+        fs::rename(source.join("minibwa"), &program)?;
+        fs::remove_dir_all(&build)?;
+    }
+    let text = output_of(Command::new(&program).arg("version"))?;
+    let version =
+        word_after(&format!("minibwa {text}"), "minibwa").context("minibwa states no version")?;
+    Ok(Tool::plain("minibwa", program, version))
+}

@@ -1,0 +1,168 @@
+//! Peers by Maven: archives for Java, whose main class is called.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use super::install::{Tool, on_path_or_apt, run};
+
+/// The release of Picard whose duplicate marks are the reference.
+pub const PICARD: &str = "3.4.0";
+
+const PICARD_MAIN: &str = "picard.cmdline.PicardCommandLine";
+
+/// The release of GATK whose recalibration is the reference.
+pub const GATK: &str = "4.6.2.0";
+
+const GATK_MAIN: &str = "org.broadinstitute.hellbender.Main";
+
+/// Archives (group, name, version) that GATK's tools for base qualities need: 43 of the 367 that it declares
+/// (77 of 440 MB; without these it does not start). The last six are the script engine that Picard has, too.
+const GATK_ARCHIVES: &str = "
+    org.broadinstitute:gatk:4.6.2.0
+    org.broadinstitute:barclay:5.0.0
+    org.broadinstitute:gatk-native-bindings:1.0.0
+    org.broadinstitute:http-nio:1.1.1
+    com.github.broadinstitute:picard:3.4.0
+    com.github.samtools:htsjdk:4.2.0
+    com.intel.gkl:gkl:0.8.11
+    ch.qos.reload4j:reload4j:1.2.22
+    com.esotericsoftware:minlog:1.3.1
+    com.fasterxml.jackson.core:jackson-core:2.16.0
+    com.fasterxml.jackson.core:jackson-databind:2.16.0
+    com.google.api:api-common:2.21.0
+    com.google.api:gax:2.38.0
+    com.google.auth:google-auth-library-credentials:1.20.0
+    com.google.auth:google-auth-library-oauth2-http:1.20.0
+    com.google.cloud:google-cloud-core:2.28.0
+    com.google.cloud:google-cloud-core-http:2.28.0
+    com.google.cloud:google-cloud-nio:0.127.8
+    com.google.cloud:google-cloud-storage:2.30.1
+    com.google.guava:guava:32.1.3-jre
+    com.google.http-client:google-http-client:1.43.3
+    com.google.http-client:google-http-client-appengine:1.43.3
+    com.google.http-client:google-http-client-gson:1.43.3
+    commons-io:commons-io:2.14.0
+    commons-logging:commons-logging:1.3.0
+    io.grpc:grpc-api:1.59.1
+    io.opencensus:opencensus-api:0.31.1
+    io.opencensus:opencensus-contrib-http-util:0.31.1
+    it.unimi.dsi:fastutil:7.0.13
+    net.sf.jopt-simple:jopt-simple:5.0.3
+    org.aeonbits.owner:owner:1.0.9
+    org.apache.commons:commons-compress:1.26.0
+    org.apache.commons:commons-jexl:2.1.1
+    org.apache.commons:commons-lang3:3.14.0
+    org.apache.commons:commons-math3:3.5
+    org.apache.hadoop:hadoop-common:3.3.6
+    org.apache.httpcomponents:httpclient:4.5.13
+    org.apache.httpcomponents:httpcore:4.4.16
+    org.apache.logging.log4j:log4j-api:2.24.1
+    org.apache.logging.log4j:log4j-core:2.24.1
+    org.apache.spark:spark-core_2.13:3.5.0
+    org.slf4j:slf4j-api:1.7.25
+    org.threeten:threetenbp:1.6.8
+    org.openjdk.nashorn:nashorn-core:15.4
+    org.ow2.asm:asm:7.3.1
+    org.ow2.asm:asm-analysis:7.3.1
+    org.ow2.asm:asm-commons:7.3.1
+    org.ow2.asm:asm-tree:7.3.1
+    org.ow2.asm:asm-util:7.3.1
+";
+
+/// Picard at [`PICARD`], with all it depends on, below `cache`.
+pub fn install_picard(cache: &Path) -> Result<Tool> {
+    let dependency = format!(
+        r#"    <dependency>
+      <groupId>com.github.broadinstitute</groupId>
+      <artifactId>picard</artifactId>
+      <version>{PICARD}</version>
+    </dependency>
+"#
+    );
+    let release = Release { name: "picard", shown: "Picard", version: PICARD, main: PICARD_MAIN };
+    release.install(cache, &dependency)
+}
+
+/// GATK at [`GATK`] below `cache`, with what BaseRecalibrator, ApplyBQSR, GatherBQSRReports,
+/// AnalyzeCovariates (without plots) and IndexFeatureFile need: archives without their own dependencies.
+pub fn install_gatk(cache: &Path) -> Result<Tool> {
+    let dependencies: String =
+        GATK_ARCHIVES.lines().filter_map(|line| dependency(line.trim())).collect();
+    let release = Release { name: "gatk", shown: "GATK", version: GATK, main: GATK_MAIN };
+    release.install(cache, &dependencies)
+}
+
+/// A release of a program.
+struct Release {
+    name: &'static str,
+    /// Its name in messages.
+    shown: &'static str,
+    version: &'static str,
+    /// Its main class.
+    main: &'static str,
+}
+
+impl Release {
+    /// The program, with its dependencies as a project of Maven states them, below `cache`.
+    fn install(&self, cache: &Path, dependencies: &str) -> Result<Tool> {
+        let Release { name, shown, version, main } = *self;
+        let java = on_path_or_apt("java", "openjdk-17-jre-headless")?;
+        let home = cache.join(format!("{name}-{version}"));
+        let libraries = home.join("lib");
+        let jar = libraries.join(format!("{name}-{version}.jar"));
+        // The stamp comes last: a directory without it is an install that was cut short.
+        let stamp = home.join("complete");
+        if !(stamp.exists() && jar.exists()) {
+            let maven = on_path_or_apt("mvn", "maven")?;
+            fs::create_dir_all(&home)?;
+            let pom = home.join("pom.xml");
+            fs::write(&pom, project(name, dependencies))?;
+            eprintln!("peers: fetching {shown} {version} by Maven into {}", home.display());
+            let mut output = OsString::from("-DoutputDirectory=");
+            output.push(&libraries);
+            run(Command::new(maven)
+                .args(["-q", "-B", "-f"])
+                .arg(&pom)
+                .args(["dependency:copy-dependencies", "-DincludeScope=runtime"])
+                .arg(output))?;
+            if !jar.exists() {
+                bail!("Maven ended well but {} is not there", jar.display());
+            }
+            fs::write(&stamp, "")?;
+        }
+        let mut tool = Tool::plain(name, java, version.to_owned());
+        tool.arguments = vec!["-cp".into(), libraries.join("*").into_os_string(), main.into()];
+        Ok(tool)
+    }
+}
+
+/// A project of Maven that has these dependencies.
+fn project(name: &str, dependencies: &str) -> String {
+    format!(
+        r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>readmill.peers</groupId>
+  <artifactId>{name}-peer</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+{dependencies}  </dependencies>
+</project>
+"#
+    )
+}
+
+fn dependency(archive: &str) -> Option<String> {
+    let (group, rest) = archive.split_once(':')?;
+    let (name, version) = rest.split_once(':')?;
+    let nothing_else =
+        "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>";
+    Some(format!(
+        "    <dependency><groupId>{group}</groupId><artifactId>{name}</artifactId>\
+         <version>{version}</version>{nothing_else}</dependency>\n"
+    ))
+}

@@ -1,0 +1,71 @@
+//! Peers by pip, each in a virtual environment of its own.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::install::{Tool, fresh_directory, on_path_or_apt, output_of, run, word_after};
+
+/// The release of umi_tools whose groups of UMIs are the reference.
+pub const UMI_TOOLS: &str = "1.1.6";
+
+/// Packages that the build of umi_tools needs but does not declare. Newer setuptools lack `pkg_resources`;
+/// without it the build tries to download setuptools 10 from a place that no longer exists.
+const UMI_TOOLS_BUILD: [&str; 4] = ["setuptools<81", "wheel", "cython", "numpy"];
+
+/// umi_tools at [`UMI_TOOLS`], below `cache`.
+pub fn install_umi_tools(cache: &Path) -> Result<Tool> {
+    let home = cache.join(format!("umi_tools-{UMI_TOOLS}"));
+    let program = home.join("bin/umi_tools");
+    // The stamp comes last: a directory without it is an install that was cut short.
+    let stamp = home.join("complete");
+    if !(stamp.exists() && program.exists()) {
+        let python = on_path_or_apt("python3", "python3-venv")?;
+        on_path_or_apt("cc", "gcc")?;
+        fresh_directory(&home)?;
+        eprintln!("peers: installing umi_tools {UMI_TOOLS} by pip in {}", home.display());
+        run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
+        let pip = || {
+            let mut pip = Command::new(home.join("bin/pip"));
+            pip.args(["install", "--quiet", "--disable-pip-version-check"]);
+            pip
+        };
+        run(pip().args(UMI_TOOLS_BUILD))?;
+        run(pip().arg("--no-build-isolation").arg(format!("umi_tools=={UMI_TOOLS}")))?;
+        fs::write(&stamp, "")?;
+    }
+    let text = output_of(Command::new(&program).arg("--version"))?;
+    let version = word_after(&text, "version:").context("umi_tools states no version")?;
+    Ok(Tool::plain("umi_tools", program, version))
+}
+
+/// The release of MultiQC whose reading is checked.
+pub const MULTIQC: &str = "1.35";
+
+/// MultiQC at [`MULTIQC`] with all it depends on, 1 GB, below `cache`. It is no tool to compare with but a reader of our
+/// metrics.
+pub fn install_multiqc(cache: &Path) -> Result<Tool> {
+    let home = cache.join(format!("multiqc-{MULTIQC}"));
+    let program = home.join("bin/multiqc");
+    // The stamp comes last: a directory without it is an install that was cut short.
+    let stamp = home.join("complete");
+    if !(stamp.exists() && program.exists()) {
+        let python = on_path_or_apt("python3", "python3-venv")?;
+        fresh_directory(&home)?;
+        eprintln!("peers: fetching MultiQC {MULTIQC} by pip into {}", home.display());
+        run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
+        run(Command::new(home.join("bin/pip"))
+            .args(["install", "--quiet", "--no-compile"])
+            .arg(format!("multiqc=={MULTIQC}")))?;
+        fs::write(&stamp, "")?;
+    }
+    let text = output_of(Command::new(&program).arg("--version"))?;
+    if word_after(&text, "version").as_deref() != Some(MULTIQC) {
+        bail!("not MultiQC {MULTIQC}:\n{text}");
+    }
+    let mut tool = Tool::plain("multiqc", program, MULTIQC.to_owned());
+    tool.environment = vec![("MULTIQC_NO_VERSION_CHECK", "true".into())];
+    Ok(tool)
+}
