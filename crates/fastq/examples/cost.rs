@@ -15,6 +15,7 @@ use std::time::Instant;
 use readmill_fastq::{BatchLinker, Claims, FastqInput, Layout, Options};
 use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater, EOF_BLOCK};
 use readmill_record::{ReadBatch, Result};
+use readmill_simulate::Rng;
 
 /// CPU time of this thread in nanoseconds.
 fn cpu() -> u64 {
@@ -24,11 +25,8 @@ fn cpu() -> u64 {
 
 fn write_reads(path: &Path, pairs: usize, mate: u8) {
     let mut out = BufWriter::new(File::create(path).unwrap());
-    let mut state = 7 + u64::from(mate);
-    let mut draw = |n: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 40) % n) as usize
-    };
+    let mut random = Rng::new(7 + u64::from(mate));
+    let mut draw = |n: usize| random.index(n);
     for pair in 0..pairs {
         let (tile, x, y) = (1101 + pair % 78, pair * 7919 % 30_011, pair * 104_729 % 30_013);
         writeln!(out, "@A00123:45:HXYZDSX2:1:{tile}:{x}:{y} {mate}:N:0:ACGTACGT").unwrap();

@@ -1,4 +1,4 @@
-//! Random files, read by many threads, compared with the simple reader.
+//! Rng files, read by many threads, compared with the simple reader.
 //!
 //! `READMILL_FUZZ_RECORDS` says how many records to go through; the usual number takes seconds. A failure names its seed.
 #![allow(clippy::unwrap_used)]
@@ -8,10 +8,11 @@ use crate::common;
 use std::path::Path;
 
 use common::files::{self, PACKINGS, Packing};
-use common::{Random, crew, oracle};
+use common::{chance, crew, oracle};
 use std::sync::Arc;
 
 use readmill_fastq::{Claims, FastqInput, Layout, Options};
+use readmill_simulate::Rng;
 
 /// How a file deviates from four lines a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,25 +24,25 @@ enum Shape {
     Broken,
 }
 
-fn wrap(out: &mut Vec<u8>, letters: &[u8], random: &mut Random, end: &[u8]) {
-    for line in letters.chunks(1 + random.below(40)) {
+fn wrap(out: &mut Vec<u8>, letters: &[u8], random: &mut Rng, end: &[u8]) {
+    for line in letters.chunks(1 + random.index(40)) {
         out.extend_from_slice(line);
         out.extend_from_slice(end);
-        if random.chance(5) {
+        if chance(random, 5) {
             out.extend_from_slice(end);
         }
     }
 }
 
-fn record(out: &mut Vec<u8>, name: &str, shape: Shape, lens: &[usize], random: &mut Random, end: &[u8]) {
+fn record(out: &mut Vec<u8>, name: &str, shape: Shape, lens: &[usize], random: &mut Rng, end: &[u8]) {
     let len = random.pick(lens);
     let bases: Vec<u8> = (0..len).map(|_| random.pick(b"ACGTN")).collect();
     let qualities: Vec<u8> = (0..len).map(|_| random.pick(b"@@++>>!I~#5")).collect();
-    let loose = shape == Shape::Loose && random.chance(20);
-    if loose && random.chance(20) {
+    let loose = shape == Shape::Loose && chance(random, 20);
+    if loose && chance(random, 20) {
         out.extend_from_slice(end);
     }
-    let fasta = loose && random.chance(30);
+    let fasta = loose && chance(random, 30);
     out.push(if fasta { b'>' } else { b'@' });
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(random.pick(&[&b""[..], b" 1:N:0:ACGT", b"\tx  y "]));
@@ -56,7 +57,7 @@ fn record(out: &mut Vec<u8>, name: &str, shape: Shape, lens: &[usize], random: &
         return;
     }
     out.push(b'+');
-    if random.chance(20) {
+    if chance(random, 20) {
         out.extend_from_slice(name.as_bytes());
     }
     out.extend_from_slice(end);
@@ -68,9 +69,9 @@ fn record(out: &mut Vec<u8>, name: &str, shape: Shape, lens: &[usize], random: &
     }
 }
 
-fn break_it(text: &mut Vec<u8>, random: &mut Random) {
-    let at = random.below(text.len().max(1));
-    match random.below(5) {
+fn break_it(text: &mut Vec<u8>, random: &mut Rng) {
+    let at = random.index(text.len().max(1));
+    match random.index(5) {
         0 => text.truncate(at),
         1 if !text.is_empty() => text[at] = random.pick(b"\n\r@+> \0A"),
         2 if !text.is_empty() => drop(text.remove(at)),
@@ -83,13 +84,13 @@ fn break_it(text: &mut Vec<u8>, random: &mut Random) {
 }
 
 /// The texts of one or two files.
-fn texts(files: usize, segments: usize, random: &mut Random) -> Vec<Vec<u8>> {
+fn texts(files: usize, segments: usize, random: &mut Rng) -> Vec<Vec<u8>> {
     let most = random.pick(&[3, 40, 400, 1500]);
-    let templates = random.below(most);
+    let templates = random.index(most);
     let shape = random.pick(&[Shape::Strict, Shape::Strict, Shape::Strict, Shape::Loose, Shape::Broken]);
-    let end: &[u8] = if random.chance(20) { b"\r\n" } else { b"\n" };
+    let end: &[u8] = if chance(random, 20) { b"\r\n" } else { b"\n" };
     // Records of thousands of bytes do not find room for all batches in flight.
-    let long = random.chance(10);
+    let long = chance(random, 10);
     let lens: &[usize] = if long { &[0, 30, 700, 2000] } else { &[0, 1, 5, 30, 30, 30, 90, 150] };
     let templates = if long { templates.min(200) } else { templates };
     let suffixes = random.pick(&[["", ""], ["/1", "/2"], ["", "/2"]]);
@@ -101,17 +102,17 @@ fn texts(files: usize, segments: usize, random: &mut Random) -> Vec<Vec<u8>> {
         }
     }
     for text in &mut texts {
-        if random.chance(20) && text.ends_with(end) {
+        if chance(random, 20) && text.ends_with(end) {
             text.truncate(text.len() - end.len());
-        } else if random.chance(5) {
+        } else if chance(random, 5) {
             text.extend_from_slice(end);
         }
-        if random.chance(2) {
+        if chance(random, 2) {
             text.splice(0..0, *b"\xef\xbb\xbf");
         }
     }
     if shape == Shape::Broken {
-        let file = random.below(files);
+        let file = random.index(files);
         break_it(&mut texts[file], random);
     }
     texts
@@ -136,15 +137,15 @@ struct Seen {
 }
 
 fn case(seed: u64, directory: &Path, seen: &mut Seen) {
-    let mut random = Random::new(seed);
+    let mut random = Rng::new(seed);
     let (files, segments) = random.pick(&[(2, 2), (2, 2), (2, 2), (1, 1), (1, 2)]);
     let texts = texts(files, segments, &mut random);
     let truth = oracle::read(&texts, segments);
     let options = Options {
-        templates: 1 + random.below(40),
+        templates: 1 + random.index(40),
         batch_bytes: random.pick(&[1, 300, 5000, 20_000, 1 << 20]),
         block_bytes: random.pick(&[7, 8, 13, 50, 200, 1000, 4096]),
-        in_flight: 1 + random.below(12),
+        in_flight: 1 + random.index(12),
         record_bytes: 1 << 20,
         patience: random.pick(&[0, 0, 3, 1000]),
         ..Options::default()
@@ -157,12 +158,12 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
         let path = directory.join(format!("{file}.fastq"));
         let packed = files::pack(text, packing, &mut random);
         names.push(path.clone());
-        let as_stream = packing == Packing::Pipe || packing != Packing::Plain && random.chance(30);
+        let as_stream = packing == Packing::Pipe || packing != Packing::Plain && chance(&mut random, 30);
         files::input(&path, packed, as_stream, &mut random)
     };
     let inputs: Vec<FastqInput> = texts.iter().enumerate().map(&mut open).collect();
     let claims = Arc::new(Claims::open(layout(inputs, segments), options).unwrap());
-    let threads = 1 + random.below(8);
+    let threads = 1 + random.index(8);
     let outcome = crew::run(&claims, threads, options.in_flight as u64, seed);
 
     let place = outcome.error.as_ref().map(|error| {

@@ -10,8 +10,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::files::{self, Packing};
-use common::{Random, crew, oracle};
+use common::{crew, oracle};
 use readmill_fastq::{Claims, FastqInput, Layout, Options};
+use readmill_simulate::Rng;
 
 /// More than pipes hold, and several batches.
 const PAIRS: usize = 5000;
@@ -31,7 +32,7 @@ fn read(threads: usize, packing: Packing, step: usize) {
     assert!(Command::new("mkfifo").args(&paths).status().unwrap().success());
     let records = [text(1), text(2)];
     let truth = oracle::read(&[records[0].concat(), records[1].concat()], 2);
-    let mut random = Random::new(1);
+    let mut random = Rng::new(1);
     let packed = records.map(|text| files::pack(&text.concat(), packing, &mut random));
     let outcome = std::thread::scope(|scope| {
         scope.spawn(|| {

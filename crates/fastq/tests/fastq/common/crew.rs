@@ -5,8 +5,9 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use readmill_fastq::{BatchLinker, Claims, TakenBatch};
 use readmill_record::{Error, ReadBatch};
+use readmill_simulate::Rng;
 
-use super::Random;
+use super::chance;
 use super::oracle::Owned;
 
 /// The result: the reads of all linked batches, the sizes of batches, and the error that ended them.
@@ -37,14 +38,14 @@ pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> C
     std::thread::scope(|scope| {
         for thread in 0..threads as u64 {
             let (board, news) = (&board, &news);
-            scope.spawn(move || serve(claims, board, news, in_flight, Random::new(seed ^ thread << 40)));
+            scope.spawn(move || serve(claims, board, news, in_flight, Rng::new(seed ^ thread << 40)));
         }
     });
     let board = board.into_inner().unwrap();
     CrewOutcome { reread: board.order.reread(), ..board.outcome }
 }
 
-fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, mut random: Random) {
+fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, mut random: Rng) {
     let mut spare = ReadBatch::default();
     loop {
         let mut now = board.lock().unwrap();
@@ -61,12 +62,12 @@ fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, 
         };
         now.next += 1;
         drop(now);
-        if random.chance(5) {
+        if chance(&mut random, 5) {
             std::thread::yield_now();
         }
         let mut reads = std::mem::take(&mut spare);
         let taken = claims.take(ticket, &mut reads);
-        if random.chance(5) {
+        if chance(&mut random, 5) {
             std::thread::yield_now();
         }
         board.lock().unwrap().ready.insert(ticket, (taken, reads));

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use readmill_fastq::FastqInput;
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK};
+use readmill_simulate::Rng;
 
-use super::Random;
+use super::chance;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
@@ -21,30 +22,30 @@ pub const PACKINGS: [Packing; 5] =
     [Packing::Plain, Packing::Pipe, Packing::Gzip, Packing::Bgzf, Packing::Zstd];
 
 /// Delivers a few bytes at a time, as a slow pipe does.
-pub struct Trickle(pub io::Cursor<Vec<u8>>, pub Random);
+pub struct Trickle(pub io::Cursor<Vec<u8>>, pub Rng);
 
 impl Read for Trickle {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.1.chance(1) {
+        if chance(&mut self.1, 1) {
             std::thread::yield_now();
         }
         let most = self.1.pick(&[1, 7, 100, 5000]);
-        let n = into.len().min(1 + self.1.below(most));
+        let n = into.len().min(1 + self.1.index(most));
         self.0.read(&mut into[..n])
     }
 }
 
 /// The text in pieces of at most some thousand bytes, each packed by itself.
-fn members(text: &[u8], random: &mut Random, most: usize, mut pack: impl FnMut(&[u8])) {
+fn members(text: &[u8], random: &mut Rng, most: usize, mut pack: impl FnMut(&[u8])) {
     let mut rest = text;
     while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.len().min(1 + random.below(most)));
+        let (piece, after) = rest.split_at(rest.len().min(1 + random.index(most)));
         pack(piece);
         rest = after;
     }
 }
 
-pub fn pack(text: &[u8], packing: Packing, random: &mut Random) -> Vec<u8> {
+pub fn pack(text: &[u8], packing: Packing, random: &mut Rng) -> Vec<u8> {
     let mut out = Vec::new();
     match packing {
         Packing::Plain | Packing::Pipe => out.extend_from_slice(text),
@@ -54,7 +55,7 @@ pub fn pack(text: &[u8], packing: Packing, random: &mut Random) -> Vec<u8> {
         }),
         Packing::Bgzf => {
             let mut deflater = Deflater::new(Codec::default(), 1);
-            let most = if random.chance(50) { 40 } else { 4000 };
+            let most = if chance(random, 50) { 40 } else { 4000 };
             members(text, random, most, |piece| deflater.block(piece, &mut out));
             out.extend_from_slice(&EOF_BLOCK);
         }
@@ -66,10 +67,10 @@ pub fn pack(text: &[u8], packing: Packing, random: &mut Random) -> Vec<u8> {
 }
 
 /// The packed text as an input: a file, or a stream.
-pub fn input(path: &Path, packed: Vec<u8>, as_stream: bool, random: &mut Random) -> FastqInput {
+pub fn input(path: &Path, packed: Vec<u8>, as_stream: bool, random: &mut Rng) -> FastqInput {
     if as_stream {
-        let seed = random.below(1 << 30) as u64;
-        let trickle = Trickle(io::Cursor::new(packed), Random::new(seed));
+        let seed = random.index(1 << 30) as u64;
+        let trickle = Trickle(io::Cursor::new(packed), Rng::new(seed));
         return FastqInput::Stream(path.to_path_buf(), Box::new(trickle));
     }
     std::fs::write(path, packed).unwrap();

@@ -212,6 +212,8 @@ impl BlockCompressor {
 #[cfg(test)]
 mod tests {
     use super::super::Codecs;
+    use readmill_simulate::Rng;
+
     use super::*;
 
     fn there_and_back(raw: &[u8]) {
@@ -249,13 +251,8 @@ mod tests {
         let mut out = Vec::new();
         let alternating: Vec<u8> = (0..4000u32).map(|i| (i * i % 7 + i % 2 * 100) as u8).collect();
         assert_eq!(compressor.compress(&alternating, CompressionHint::Statistical, &mut out).1[0], 1);
-        let mut state = 1u64;
-        let random: Vec<u8> = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 60) as u8
-        })
-        .take(1000)
-        .collect();
+        let mut random = Rng::new(1);
+        let random: Vec<u8> = (0..1000).map(|_| random.below(16) as u8).collect();
         assert_eq!(compressor.compress(&random, CompressionHint::Statistical, &mut out).1[0], 0);
     }
 }

@@ -2,17 +2,16 @@
 
 use std::collections::HashSet;
 
+use readmill_simulate::Rng;
+
 use super::*;
 
-/// Pseudo-random numbers (xorshift).
-struct Dice(u64);
+/// Random choices.
+struct Dice(Rng);
 
 impl Dice {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
+        self.0.below64(n)
     }
 
     fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
@@ -121,7 +120,7 @@ fn contradict(a: &Header, b: &Header) -> bool {
 
 #[test]
 fn names_seen_through_the_merged_header_are_those_of_the_input() {
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    let mut dice = Dice(Rng::new(1));
     let (mut renamed, mut kept) = (0, 0);
     for _ in 0..4000 {
         let n = 2 + dice.below(3);
