@@ -234,7 +234,7 @@ impl RunState<'_> {
             } else if buffer.ends.bytes() > 0 {
                 buffer.spill_ends(context)?;
             } else {
-                let next = feed.input.inputs.peek()?.map_or(0, |next| context.room_for(&next));
+                let next = feed.input.inputs.peek()?.map_or(0, |next| context.room_for(next));
                 return Err(context.ledger.shortage(READS, next));
             }
         }
