@@ -1,7 +1,5 @@
 //! Scores of mate rescue beside those of the kernel for AVX2.
 
-use readmill_simulate::Rng;
-
 use super::*;
 
 /// Bits of [`Pair::ask`] that bwa-mem3 sets, too: stop at a score; find the second best from a score on.
@@ -38,11 +36,12 @@ macro_rules! makers {
 }
 makers!(make_kswv_kernel_sse41, make_kswv_kernel_sse42, make_kswv_kernel_avx, make_kswv_kernel_avx2);
 
-struct Random(Rng);
+struct Random(u64);
 
 impl Random {
     fn below(&mut self, end: usize) -> usize {
-        self.0.index(end)
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
     }
 
     fn letters(&mut self, count: usize) -> Vec<u8> {
@@ -205,7 +204,7 @@ fn scores_ends_and_starts_are_those_of_the_kernel_for_avx2() {
         return;
     }
     write().unwrap();
-    let random = &mut Random(Rng::new(7));
+    let random = &mut Random(7);
     let (mut found, mut seconds) = (0, 0);
     for scoring in SCORINGS {
         let (same, different) = (i32::from(scoring.4), i32::from(scoring.5));
