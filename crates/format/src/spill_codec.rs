@@ -122,14 +122,13 @@ impl FrameCompressor {
 
 #[cfg(test)]
 mod tests {
+    use readmill_simulate::Rng;
+
     use super::*;
 
     fn frames() -> Vec<Vec<u8>> {
-        let mut state = 1u64;
-        let noise = std::iter::repeat_with(|| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 56) as u8
-        });
+        let mut random = Rng::new(1);
+        let noise = std::iter::repeat_with(|| random.below(256) as u8);
         let text = b"read:1:1101 99 chr1 1000 60 ".repeat(3000);
         vec![Vec::new(), vec![1], text, noise.take(70_000).collect(), vec![0; 200_000]]
     }

@@ -220,6 +220,8 @@ fn touch(members: &[SetMember], left: &[u32], right: &[u32], distance: i32) -> b
 
 #[cfg(test)]
 mod tests {
+    use readmill_simulate::Rng;
+
     use super::*;
 
     /// Members at these points of one tile, in the order of the list.
@@ -263,11 +265,8 @@ mod tests {
 
     #[test]
     fn squares_find_what_all_pairs_find() {
-        let mut state = 1u64;
-        let mut random = |n: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % n
-        };
+        let mut rng = Rng::new(1);
+        let mut random = |n: u64| rng.below64(n);
         for round in 0..300 {
             let width = [300, 900, 3000][round % 3];
             let points: Vec<(i32, i32)> =

@@ -84,15 +84,14 @@ fn pass(from: &[Entry], to: &mut Vec<Entry>, number: impl Fn(Key) -> u64) {
 
 #[cfg(test)]
 mod tests {
+    use readmill_simulate::Rng;
+
     use super::*;
 
     #[test]
     fn radix_equals_the_stable_standard_sort() {
-        let mut state = 7u64;
-        let mut random = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            state >> 11
-        };
+        let mut rng = Rng::new(7);
+        let mut random = || rng.bits();
         let masks = [[0, 0], [9, 0], [7, 3], [!0, !0], [0x3_0000_00ff, 0], [1 << 52, 1], [0, 0xfff0]];
         for (n, mask) in [0, 1, 1000, 5000, 3000, 64, 700].into_iter().zip(masks) {
             let mut entries: Vec<Entry> = (0..n)

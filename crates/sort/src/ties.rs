@@ -127,6 +127,8 @@ fn goes_on(piece: Key) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use readmill_simulate::Rng;
+
     use super::*;
 
     /// Sorts entries whose tails are `tails`, and returns their numbers in order.
@@ -150,11 +152,8 @@ mod tests {
 
     #[test]
     fn tails_of_every_length_are_sorted_as_bytes_are_and_equal_ones_stay() {
-        let mut state = 5u64;
-        let mut random = |below: u64| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 33) % below
-        };
+        let mut rng = Rng::new(5);
+        let mut random = |below: u64| rng.below64(below);
         for (n, letters, longest, shared) in [
             (2, 2, 3, 0),
             (3, 2, 40, 0),

@@ -1,23 +1,12 @@
 //! Small changes of an input, as libFuzzer makes them.
 
-/// Random numbers (xorshift) that follow from a name.
-pub struct ChangeRng(u64);
+use readmill_simulate::Rng;
 
-impl ChangeRng {
-    pub fn new(name: &str) -> Self {
-        let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        ChangeRng(seed | 1)
-    }
-
-    /// A number below `n`, which is not 0.
-    pub fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
-    }
+/// Random numbers that follow from a name.
+pub fn random_of(name: &str) -> Rng {
+    Rng::new(name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    }))
 }
 
 /// Numbers at which readers err.
@@ -27,32 +16,32 @@ const NUMBERS: [u32; 8] = [0, 1, 0x7f, 0xff, 0xffff, 0x7fff_ffff, 0x8000_0000, 0
 const SIGNS: &[u8] = b"\t\n\r :;,=@#+-.*/()[]\"\\0123456789AZaz";
 
 /// Changes `input` in one to six places; `other` is another input, of which parts are taken.
-pub fn change(input: &mut Vec<u8>, other: &[u8], most: usize, random: &mut ChangeRng) {
-    for _ in 0..=random.below(6) {
-        let at = random.below(input.len() + 1);
-        let n = (1 + random.below(8)).min(input.len() - at);
-        match random.below(9) {
-            0 if n > 0 => input[at] ^= 1 << random.below(8),
-            1 if n > 0 => input[at] = random.below(256) as u8,
-            2 if n > 0 => input[at] = SIGNS[random.below(SIGNS.len())],
-            3 => input.insert(at, SIGNS[random.below(SIGNS.len())]),
+pub fn change(input: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Rng) {
+    for _ in 0..=random.index(6) {
+        let at = random.index(input.len() + 1);
+        let n = (1 + random.index(8)).min(input.len() - at);
+        match random.index(9) {
+            0 if n > 0 => input[at] ^= 1 << random.index(8),
+            1 if n > 0 => input[at] = random.index(256) as u8,
+            2 if n > 0 => input[at] = SIGNS[random.index(SIGNS.len())],
+            3 => input.insert(at, SIGNS[random.index(SIGNS.len())]),
             4 => drop(input.drain(at..at + n)),
             5 => {
-                let number = NUMBERS[random.below(NUMBERS.len())].to_le_bytes();
-                let width = [1, 2, 4][random.below(3)].min(input.len() - at);
+                let number = NUMBERS[random.index(NUMBERS.len())].to_le_bytes();
+                let width = [1, 2, 4][random.index(3)].min(input.len() - at);
                 input[at..at + width].copy_from_slice(&number[..width]);
             }
             6 => {
                 let part: Vec<u8> = input[at..at + n].to_vec();
-                let to = random.below(input.len() + 1);
+                let to = random.index(input.len() + 1);
                 input.splice(to..to, part);
             }
             7 if !other.is_empty() => {
-                let from = random.below(other.len());
-                let part = &other[from..(from + 1 + random.below(64)).min(other.len())];
+                let from = random.index(other.len());
+                let part = &other[from..(from + 1 + random.index(64)).min(other.len())];
                 input.splice(at..at + n, part.iter().copied());
             }
-            _ if random.below(20) == 0 => input.truncate(at),
+            _ if random.index(20) == 0 => input.truncate(at),
             _ => {}
         }
     }

@@ -10,7 +10,6 @@ mod memory;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use changes::ChangeRng;
 use readmill_fuzz::{MEMORY, TARGETS, Target};
 
 /// The files of a directory, by name; none where there is no directory.
@@ -58,10 +57,10 @@ fn replay(name: &str) {
         run(target, input, name);
     }
     let changes = std::env::var("READMILL_FUZZ_CHANGES").map_or(3000, |n| n.parse().unwrap());
-    let (mut random, mut input) = (ChangeRng::new(name), Vec::new());
+    let (mut random, mut input) = (changes::random_of(name), Vec::new());
     for number in 0..changes {
-        input.clone_from(&inputs[random.below(inputs.len())].1);
-        let other = &inputs[random.below(inputs.len())].1;
+        input.clone_from(&inputs[random.index(inputs.len())].1);
+        let other = &inputs[random.index(inputs.len())].1;
         changes::change(&mut input, other, target.most, &mut random);
         run(target, &input, &format!("change {number}"));
     }

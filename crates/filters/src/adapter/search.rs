@@ -87,6 +87,8 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
+    use readmill_simulate::Rng;
+
     use super::*;
 
     /// The rule, implemented without bit words.
@@ -102,12 +104,8 @@ mod tests {
 
     #[test]
     fn words_find_what_letters_find() {
-        let mut state = 7u64;
-        let mut below = |bound: usize| {
-            state =
-                state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % bound
-        };
+        let mut random = Rng::new(7);
+        let mut below = |bound: usize| random.index(bound);
         let mut hits = 0;
         for round in 0..20_000 {
             let letters: &[u8] = [&b"ACGT"[..], b"AC", b"ACGTNacgtn.R"][round % 3];

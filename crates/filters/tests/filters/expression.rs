@@ -305,7 +305,7 @@ fn no_text_makes_it_panic() {
     let tokens = "( ) [NM] [ZZ] [XB] \"a\" \" ' 1 -2 0x 1e . inf mapq qname qual flag. flag.dup + - * / % & | ^ ~ ! == != \
                   =~ !~ < <= > >= = && || , exists( default( pow( length( min( log( \"[\" \"*\" é \\ 99999999999999999999";
     let tokens: Vec<&str> = tokens.split(' ').collect();
-    let mut random = random::ExpressionGenerator(5);
+    let mut random = random::ExpressionGenerator::new(5);
     let (header, mut evaluated) = (header(), 0);
     let reads = batch(&header, READS);
     for _ in 0..100_000 {

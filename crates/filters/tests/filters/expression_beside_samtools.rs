@@ -32,7 +32,7 @@ fn the_same_reads_are_kept() {
     let Some(program) = std::env::var_os("READMILL_SAMTOOLS") else { return };
     let count = std::env::var("READMILL_EXPRESSIONS").map_or(600, |count| count.parse().unwrap());
     let seed = std::env::var("READMILL_SEED").map_or(1, |seed| seed.parse().unwrap());
-    let mut random = ExpressionGenerator(seed);
+    let mut random = ExpressionGenerator::new(seed);
     let lines: Vec<String> = (0..250).map(|i| random.record(&format!("r{i}"))).collect();
     let directory = tempfile::tempdir().unwrap();
     let input = directory.path().join("reads.sam");

@@ -49,7 +49,7 @@ fn left(mut step: impl Step, lines: &[String]) -> Vec<String> {
 #[test]
 #[ignore = "needs samtools 1.24, named by READMILL_SAMTOOLS"]
 fn the_same_reads_are_kept() {
-    let mut random = ExpressionGenerator(3);
+    let mut random = ExpressionGenerator::new(3);
     let lines: Vec<String> = (0..2000).map(|i| random.record(&format!("r{}", i / 2))).collect();
     let directory = tempfile::tempdir().unwrap();
     let input = directory.path().join("reads.sam");

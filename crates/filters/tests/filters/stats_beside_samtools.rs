@@ -84,7 +84,7 @@ fn odd_reads() {
     let directory = tempfile::tempdir().unwrap();
     let input = directory.path().join("reads.sam");
     for seed in 1..=20 {
-        let mut random = ExpressionGenerator(seed);
+        let mut random = ExpressionGenerator::new(seed);
         let head = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@SQ\tSN:c10\tLN:10000\n";
         // samtools stops at a mapped read without CIGAR; most reads of a file are not long
         let lines: Vec<String> =

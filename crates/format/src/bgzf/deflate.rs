@@ -75,18 +75,15 @@ fn store(payload: &[u8], out: &mut [u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use readmill_simulate::Rng;
+
     use super::*;
     use crate::bgzf::{BLOCK_PAYLOAD, Block, Chunk, Inflater};
 
     /// Pseudo-random bytes from `alphabet` different values.
     fn noise(seed: u64, alphabet: u64, length: usize) -> Vec<u8> {
-        let mut state = seed;
-        std::iter::repeat_with(|| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            ((state >> 33) % alphabet) as u8
-        })
-        .take(length)
-        .collect()
+        let mut random = Rng::new(seed);
+        (0..length).map(|_| random.below64(alphabet) as u8).collect()
     }
 
     /// Payloads that are easy and hard to compress, short and long.

@@ -1,19 +1,15 @@
 use std::path::{Path, PathBuf};
 
+use readmill_simulate::Rng;
+
 use super::*;
 use crate::bgzf::{Codec, Deflater, EOF_BLOCK};
 
 /// Contigs of every awkward length, of all letters.
 fn contigs() -> Vec<(String, Vec<u8>)> {
     let letters = b"ACGTacgtNnRyM-";
-    let mut state = 7u64;
-    let mut bases = |n: usize| -> Vec<u8> {
-        let mut base = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            letters[(state >> 33) as usize % letters.len()]
-        };
-        (0..n).map(|_| base()).collect()
-    };
+    let mut random = Rng::new(7);
+    let mut bases = |n: usize| -> Vec<u8> { (0..n).map(|_| random.pick(letters)).collect() };
     [1, 59, 60, 61, 120, 4096, 4097, 8192, 200_000, 30]
         .iter()
         .enumerate()
@@ -79,13 +75,12 @@ fn check(reference: &Reference) {
     for ((name, bases), contig) in all.iter().zip(reference.contigs()) {
         assert_eq!((name.as_bytes(), bases.len()), (contig.0, contig.1 as usize));
     }
-    let mut state = 1u64;
+    let mut random = Rng::new(1);
     for turn in 0..6000u64 {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let contig = if turn < 3000 { 8 } else { (state >> 60) as usize % all.len() };
+        let contig = if turn < 3000 { 8 } else { random.index(all.len()) };
         let bases = &all[contig].1;
-        let start = if turn < 3000 { turn as usize * 66 } else { (state >> 20) as usize % bases.len() };
-        let end = (start + (state >> 50) as usize % 400).min(bases.len());
+        let start = if turn < 3000 { turn as usize * 66 } else { random.index(bases.len()) };
+        let end = (start + random.index(400)).min(bases.len());
         let expected: Vec<u8> = bases[start..end].iter().map(|&base| code(base)).collect();
         assert_eq!(
             window.codes(contig as u32, start as u32, end as u32).unwrap(),

@@ -156,7 +156,9 @@ impl fmt::Debug for Umi {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{SplitMix64, umi};
+    use readmill_simulate::Rng;
+
+    use super::super::testing::{text, umi};
     use super::*;
 
     #[test]
@@ -208,10 +210,10 @@ mod tests {
 
     #[test]
     fn numbers_are_as_the_texts() {
-        let random = &mut SplitMix64::new(1);
-        let text = |random: &mut SplitMix64| {
-            let length = random.below(7);
-            random.text(b"-ACGNT", length)
+        let random = &mut Rng::new(1);
+        let text = |random: &mut Rng| {
+            let length = random.below64(7);
+            text(random, b"-ACGNT", length)
         };
         for _ in 0..20_000 {
             let (a, b) = (text(random), text(random));

@@ -81,17 +81,19 @@ impl PartIndex {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{SplitMix64, umi};
+    use readmill_simulate::Rng;
+
+    use super::super::testing::{text, umi};
     use super::*;
 
     #[test]
     fn all_within_the_distance_are_found_and_no_others() {
-        let random = &mut SplitMix64::new(2);
+        let random = &mut Rng::new(2);
         for (symbols, most) in [(&b"ACGT"[..], 6), (b"ACGTN-", 5), (b"AC", 12), (b"A-", 42)] {
             for (number, edits) in [(FEW, 1), (200, 0), (200, 1), (200, 2), (100, 5), (100, u32::MAX)] {
                 let umis = |_| {
-                    let length = most - random.below(3).min(1);
-                    umi(&random.text(symbols, length))
+                    let length = most - random.below64(3).min(1);
+                    umi(&text(random, symbols, length))
                 };
                 let umis: Vec<Umi> = (0..number).map(umis).collect();
                 let near = Neighbours::new(&umis, edits);

@@ -9,24 +9,25 @@ use readmill_format::bam::Encoder;
 use readmill_format::bgzf::{BLOCK_PAYLOAD, BlockReader, Codec, InflateReader, MAX_BLOCK};
 use readmill_format::spill::Spill;
 use readmill_record::{Batch, Stamp, edit};
+use readmill_simulate::Rng;
 use readmill_sort::{Cutter, Merge, PARTITION, Partition};
 
-use crate::merge::{TestRng, in_memory, sorter, sources};
+use crate::merge::{in_memory, sorter, sources};
 
 /// A record of `len` bytes, at least 40.
-fn record(pos: usize, len: usize, random: &mut TestRng) -> Vec<u8> {
+fn record(pos: usize, len: usize, random: &mut Rng) -> Vec<u8> {
     let mut raw = vec![0u8; 36];
     raw[8..12].copy_from_slice(&(pos as i32).to_le_bytes());
     raw[24..32].fill(0xff);
     raw[12] = 2;
     raw.extend_from_slice(b"r\0");
-    raw.resize_with(len, || random.below(7) as u8);
+    raw.resize_with(len, || random.below64(7) as u8);
     edit::close(&mut raw, 0);
     raw
 }
 
 /// Records in order, of lengths that `length` draws, of about `bytes` together.
-fn records(random: &mut TestRng, bytes: usize, length: impl Fn(&mut TestRng) -> usize) -> Vec<Vec<u8>> {
+fn records(random: &mut Rng, bytes: usize, length: impl Fn(&mut Rng) -> usize) -> Vec<Vec<u8>> {
     let (mut all, mut sum) = (Vec::new(), 0);
     while sum < bytes {
         let len = length(random);
@@ -104,11 +105,11 @@ fn payloads(mut file: &[u8]) -> Vec<Vec<u8>> {
 #[test]
 fn blocks_of_a_range_are_those_of_the_whole() {
     for seed in 1..4 {
-        let mut random = TestRng(seed);
+        let mut random = Rng::new(seed);
         // As many records of 40 to 80 bytes as of 80,000 to 160,000; a few are larger than a partition.
-        let length = |random: &mut TestRng| match 40u64 << random.below(13) {
-            _ if random.below(150) == 0 => 3 << 20,
-            least => (least + random.below(least)).min(200_000) as usize,
+        let length = |random: &mut Rng| match 40u64 << random.below64(13) {
+            _ if random.below64(150) == 0 => 3 << 20,
+            least => (least + random.below64(least)).min(200_000) as usize,
         };
         let records = records(&mut random, 20 << 20, length);
         let partitions = partitions(&records);
@@ -123,7 +124,7 @@ fn blocks_of_a_range_are_those_of_the_whole() {
 
         let bytes = |records: &[Vec<u8>]| records.iter().map(|raw| raw.len() as u64).sum::<u64>();
         for (k, first) in partitions.iter().enumerate() {
-            let last = k + random.below((partitions.len() - k) as u64) as usize;
+            let last = k + random.below64((partitions.len() - k) as u64) as usize;
             let range = &records[first.start..partitions[last].end];
             let out = by_the_rule(range, bytes(&records[..first.start]));
             assert!(out == parts[k..=last].concat(), "partitions {k} to {last} of seed {seed}");
@@ -136,9 +137,9 @@ fn blocks_of_a_range_are_those_of_the_whole() {
 fn partitions_cost_few_blocks() {
     // Lengths of records, and how many of a thousand blocks more than htslib's are allowed.
     for (lengths, allowed) in [(150..850, 10), (300..420, 10), (1000..1100, 10), (5000..30_000, 40)] {
-        let mut random = TestRng(5);
+        let mut random = Rng::new(5);
         let width = (lengths.end - lengths.start) as u64;
-        let length = |random: &mut TestRng| lengths.start + random.below(width) as usize;
+        let length = |random: &mut Rng| lengths.start + random.below64(width) as usize;
         let records = records(&mut random, 40 << 20, length);
         let mut encoder = Encoder::new(Codec::default(), 0, None);
         let mut ours = 0;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_record::{Arena, Batch, Header, Ledger, RecordRef, Sealed, Stamp, edit};
+use readmill_simulate::Rng;
 use readmill_sort::{
     Cutter, FrameWriter, Frames, Framing, Keyer, List, Merge, Order, Partition, Run, RunSort, Sources,
     SpilledRun,
@@ -13,15 +14,6 @@ use readmill_sort::{
 
 /// The result: ordinals and records, and the bytes after each partition.
 type MergeResult = (Vec<(u64, Vec<u8>)>, Vec<usize>);
-
-pub struct TestRng(pub u64);
-
-impl TestRng {
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
-    }
-}
 
 fn record(pos: i32, name: u64, len: usize) -> Vec<u8> {
     let mut raw = vec![0u8; 36];
@@ -141,15 +133,15 @@ fn expected(records: &[Vec<u8>]) -> MergeResult {
 
 #[test]
 fn memory_and_spill_give_the_stable_order_and_the_same_cuts() {
-    let mut random = TestRng(3);
+    let mut random = Rng::new(3);
     // positions: many ties, one value alone, sorted, backwards, wide
-    type Positions = fn(u64, &mut TestRng) -> u64;
+    type Positions = fn(u64, &mut Rng) -> u64;
     let inputs: [Positions; 5] =
-        [|_, r| r.below(500), |_, _| 7, |i, _| i, |i, _| 1_000_000 - i, |_, r| r.below(1 << 19)];
+        [|_, r| r.below64(500), |_, _| 7, |i, _| i, |i, _| 1_000_000 - i, |_, r| r.below64(1 << 19)];
     for (number, pos) in inputs.into_iter().enumerate() {
         let records: Vec<Vec<u8>> = (0..30_000)
             .map(|i| {
-                let long = if random.below(5000) == 0 { 3 << 20 } else { random.below(90) as usize };
+                let long = if random.below64(5000) == 0 { 3 << 20 } else { random.below64(90) as usize };
                 record(pos(i, &mut random) as i32, i, long)
             })
             .collect();

@@ -41,7 +41,7 @@ fn sorted_by_keys(order: Order, reads: &[SampleRead], random: &mut ReadGenerator
 }
 
 fn hold(order: &str) {
-    let (order, mut random) = (Order::parse(order).unwrap(), ReadGenerator(order.len() as u64));
+    let (order, mut random) = (Order::parse(order).unwrap(), ReadGenerator::new(order.len() as u64));
     for round in 0..1500 {
         let reads = input(&mut random, 40);
         let mut expected: Vec<usize> = (0..reads.len()).collect();

@@ -1,15 +1,18 @@
 //! Random expressions and records, the same for a seed. The expressions keep to what samtools evaluates
 //! without errors and without leftovers of an earlier operand (see the differences that `expression` lists).
 
-/// xorshift64*.
-pub struct ExpressionGenerator(pub u64);
+use readmill_simulate::Rng;
+
+/// A generator of expressions and records.
+pub struct ExpressionGenerator(Rng);
 
 impl ExpressionGenerator {
+    pub fn new(seed: u64) -> Self {
+        ExpressionGenerator(Rng::new(seed))
+    }
+
     pub fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
+        self.0.index(n)
     }
 
     pub fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {

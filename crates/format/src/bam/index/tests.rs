@@ -2,20 +2,9 @@
 
 use noodles_csi::BinningIndex;
 use readmill_record::{Header, RecordRef};
+use readmill_simulate::Rng;
 
 use super::{Fragment, FragmentBuilder, IndexBuilder, IndexFormat, Scheme};
-
-/// A small generator of pseudo-random numbers (xorshift64*).
-struct IndexRng(u64);
-
-impl IndexRng {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
-    }
-}
 
 /// A record of `span` reference bases.
 fn record(ref_id: i32, pos: i32, span: u32, flags: u16) -> Vec<u8> {
@@ -62,12 +51,12 @@ fn header(lengths: &[u32]) -> Header {
 }
 
 /// A sorted file: its records, and the offset of its end.
-fn file(random: &mut IndexRng, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
+fn file(random: &mut Rng, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
     let mut keys = Vec::new();
     for _ in 0..n {
-        let ref_id = random.below(lengths.len() as u64) as usize;
-        let within = if random.below(2) == 0 { lengths[ref_id] } else { lengths[ref_id].min(80_000) };
-        let pos = random.below(u64::from(within) + 1) as i32 - 1;
+        let ref_id = random.below64(lengths.len() as u64) as usize;
+        let within = if random.below64(2) == 0 { lengths[ref_id] } else { lengths[ref_id].min(80_000) };
+        let pos = random.below64(u64::from(within) + 1) as i32 - 1;
         keys.push((ref_id as i32, pos));
     }
     keys.sort_unstable();
@@ -75,11 +64,11 @@ fn file(random: &mut IndexRng, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
     let (mut coffset, mut within, mut block) = (0, 0, 0);
     let mut out = Vec::new();
     for (ref_id, pos) in keys {
-        let unmapped = ref_id < 0 || random.below(10) == 0;
-        let span = [0, 1, 150, 20_000, 3_000_000][random.below(5) as usize];
+        let unmapped = ref_id < 0 || random.below64(10) == 0;
+        let span = [0, 1, 150, 20_000, 3_000_000][random.below64(5) as usize];
         let raw = record(ref_id, pos, if unmapped { 0 } else { span }, if unmapped { 4 } else { 0 });
         if within + raw.len() as u64 > 400 {
-            (coffset, within, block) = (coffset + 28 + random.below(30_000), 0, block + 1);
+            (coffset, within, block) = (coffset + 28 + random.below64(30_000), 0, block + 1);
         }
         out.push(Placed { block, start: (coffset, within), raw });
         within += out.last().unwrap().raw.len() as u64;
@@ -90,7 +79,7 @@ fn file(random: &mut IndexRng, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
 /// Builds the index from partitions that end with about one in `every` blocks.
 fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64) -> Vec<u8> {
     let (records, length) = file;
-    let random = &mut IndexRng(every);
+    let random = &mut Rng::new(every);
     let mut builder = IndexBuilder::new(scheme, header);
     let mut fragments = FragmentBuilder::new(scheme);
     let mut base = 0;
@@ -98,7 +87,7 @@ fn index(scheme: Scheme, header: &Header, file: &(Vec<Placed>, u64), every: u64)
         let next = records.get(i + 1);
         let end = next.map_or(length << 16, Placed::voffset);
         fragments.add(placed.get(), placed.voffset() - (base << 16), end - (base << 16));
-        if let Some(next) = next.filter(|n| n.block != placed.block && random.below(every) == 0) {
+        if let Some(next) = next.filter(|n| n.block != placed.block && random.below64(every) == 0) {
             builder.absorb(fragments.finish(), base);
             base = next.start.0;
         }
@@ -118,7 +107,7 @@ fn read(kind: IndexFormat, bytes: &[u8]) -> Box<dyn BinningIndex> {
 
 #[test]
 fn partitions_do_not_show() {
-    let random = &mut IndexRng(7);
+    let random = &mut Rng::new(7);
     for lengths in [&LENGTHS[..2], &LENGTHS[..]] {
         let header = header(lengths);
         let file = file(random, 3000, lengths);
@@ -134,7 +123,7 @@ fn partitions_do_not_show() {
 /// Every record that overlaps a region is in a chunk that a query for the region reads.
 #[test]
 fn queries_find_what_they_must() {
-    let random = &mut IndexRng(11);
+    let random = &mut Rng::new(11);
     for lengths in [&LENGTHS[..2], &LENGTHS[..]] {
         let header = header(lengths);
         let file = file(random, 2000, lengths);
@@ -142,9 +131,9 @@ fn queries_find_what_they_must() {
             let bytes = index(scheme, &header, &file, 3);
             let index = read(scheme.kind(), &bytes);
             for _ in 0..300 {
-                let id = random.below(lengths.len() as u64) as usize;
-                let from = random.below(u64::from(lengths[id])) as i64;
-                let to = from + 1 + random.below(100_000) as i64;
+                let id = random.below64(lengths.len() as u64) as usize;
+                let from = random.below64(u64::from(lengths[id])) as i64;
+                let to = from + 1 + random.below64(100_000) as i64;
                 let position = |at: i64| noodles_position(at.min(i64::from(lengths[id])));
                 let chunks = index.query(id, (position(from + 1)..=position(to)).into()).unwrap();
                 let inside =
@@ -170,7 +159,7 @@ fn noodles_position<P: TryFrom<usize, Error: std::fmt::Debug>>(at: i64) -> P {
 #[test]
 fn counts_are_right() {
     let header = header(&LENGTHS);
-    let file = file(&mut IndexRng(3), 1000, &LENGTHS);
+    let file = file(&mut Rng::new(3), 1000, &LENGTHS);
     let scheme = Scheme::for_header(&header);
     assert_eq!(scheme.kind(), IndexFormat::Csi);
     let index = read(scheme.kind(), &index(scheme, &header, &file, 2));
@@ -220,11 +209,11 @@ fn unsorted_records_are_refused() {
 #[test]
 fn bins_are_those_of_the_specification() {
     let scheme = Scheme::bai(&header(&[1 << 29])).unwrap();
-    let random = &mut IndexRng(5);
+    let random = &mut Rng::new(5);
     for _ in 0..10_000 {
-        let begin = random.below(1 << 29) as i64;
-        let scale = random.below(29);
-        let span = random.below(1 << scale) as u32 + 1;
+        let begin = random.below64(1 << 29) as i64;
+        let scale = random.below64(29);
+        let span = random.below64(1 << scale) as u32 + 1;
         let raw = record(0, begin as i32, span.min((1 << 28) - 1), 0);
         let end = (RecordRef::new(&raw).end() - 1).min((1 << 29) - 1);
         let shared = [14, 17, 20, 23, 26].into_iter().find(|s| begin >> s == end >> s);

@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 
-use super::super::testing::{SplitMix64, umi};
+use readmill_simulate::Rng;
+
+use super::super::testing::{text, umi};
 use super::*;
 
 const METHODS: [Method; 5] =
@@ -72,13 +74,13 @@ fn only_equal_shapes_are_near() {
 }
 
 /// UMIs in the order of arrival, many near others.
-fn random_seen(random: &mut SplitMix64, symbols: &[u8], length: u64, most: u64) -> Vec<(String, u64)> {
+fn random_seen(random: &mut Rng, symbols: &[u8], length: u64, most: u64) -> Vec<(String, u64)> {
     let mut seen: Vec<(String, u64)> = Vec::new();
-    for _ in 0..1 + random.below(most) {
-        let length = length - u64::from(random.below(8) == 0);
-        let text = random.text(symbols, length);
+    for _ in 0..1 + random.below64(most) {
+        let length = length - u64::from(random.below64(8) == 0);
+        let text = text(random, symbols, length);
         if seen.iter().all(|(other, _)| *other != text) {
-            seen.push((text, 1 + random.below(3) * random.below(4)));
+            seen.push((text, 1 + random.below64(3) * random.below64(4)));
         }
     }
     seen
@@ -136,7 +138,7 @@ fn slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
 
 #[test]
 fn as_comparing_all_with_all() {
-    let random = &mut SplitMix64::new(3);
+    let random = &mut Rng::new(3);
     for round in 0..80 {
         let (symbols, length, most) =
             [(&b"ACGT"[..], 4, 50), (b"ACGTN", 3, 20), (b"ACGT-", 4, 50), (b"AC", 7, 60)][round % 4];
@@ -158,7 +160,7 @@ fn as_comparing_all_with_all() {
 
 #[test]
 fn the_order_of_the_list_is_of_no_matter() {
-    let random = &mut SplitMix64::new(4);
+    let random = &mut Rng::new(4);
     for method in METHODS {
         let counts = random_seen(random, b"ACGT", 4, 200);
         let mut seen: Vec<UmiCount> = (0..)
@@ -180,10 +182,10 @@ fn the_order_of_the_list_is_of_no_matter() {
 
 #[test]
 fn a_hundred_thousand_at_one_position() {
-    let random = &mut SplitMix64::new(5);
+    let random = &mut Rng::new(5);
     let mut counts: HashMap<String, u64> = HashMap::new();
     while counts.len() < 100_000 {
-        counts.insert(random.text(b"ACGT", 12), 1 + random.below(100));
+        counts.insert(text(random, b"ACGT", 12), 1 + random.below64(100));
     }
     let seen: Vec<UmiCount> = counts
         .iter()

@@ -1,16 +1,20 @@
 //! Random reads with hard cases of ordering.
 
 use readmill_record::{RecordRef, edit};
+use readmill_simulate::Rng;
 
 const ALPHABET: &[u8; 16] = b"=ACMGRSVTWYHKDBN";
 
 /// A generator of reads.
-pub struct ReadGenerator(pub u64);
+pub struct ReadGenerator(Rng);
 
 impl ReadGenerator {
+    pub fn new(seed: u64) -> Self {
+        ReadGenerator(Rng::new(seed))
+    }
+
     pub fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) as usize % n
+        self.0.index(n)
     }
 
     pub fn one_in(&mut self, n: usize) -> bool {
