@@ -83,11 +83,16 @@ impl LineParser {
         let seq_length = (columns[9] != b"*").then_some(l_seq);
         covered.check(&cigar, seq_length)?;
         append_qual(columns[10], l_seq, out)?;
-        let fields_at = out.len();
+        let (fields_at, stored) = (out.len(), cigar.len());
         append_fields(fields, out)?;
         if place.ref_id >= 0 && place.pos >= 0 && long_cigar::reveal(out, &mut cigar, fields_at, l_seq) {
             covered = Covered::by(Cigar(&out[cigar.clone()]))?;
             covered.check(&cigar, seq_length)?;
+            let fields = &out[fields_at + cigar.len() - stored..];
+            if long_cigar::hidden(&out[cigar.clone()], l_seq, fields).is_some() {
+                // In BAM the second would replace the first, which htslib does as it reads.
+                return Err(Error::input("two CG fields hold a CIGAR in place of the one in column 6"));
+            }
         }
         if cigar.len() / 4 > long_cigar::MAX_STORED {
             long_cigar::hide(out, &mut cigar, l_seq)?;
