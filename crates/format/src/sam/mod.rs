@@ -229,6 +229,7 @@ mod tests {
         }
         bad(&hidden("CG:B:I,32,17"), "CIGAR covers 3 bases");
         bad(&hidden("CG:B:I,16,17,10"), "does not exist");
+        bad(&hidden("CG:B:I,36,1\tCG:B:I,25,1"), "two CG fields hold a CIGAR");
         bad(
             &format!("r\t0\tc1\t5\t9\t{}\t*\t0\t0\t*\t*", "268435455D".repeat(65536)),
             "spans 2^28 bases",
