@@ -114,7 +114,14 @@ impl DuplicateResolver<'_> {
         let in_use = &|bytes| charge.borrow_mut().note_use(bytes);
         let resolver =
             markdup::DuplicateResolver { threads: &threads, spill, noted: self.noted, room, in_use };
-        let verdict = resolver.resolve(mode, grouped, ends, records)?;
+        let verdict = resolver.resolve(mode, grouped, ends, records).map_err(|error| {
+            // What does not fit is counted as far as it fits: twice the memory is the next to try.
+            let least = (self.ledger.capacity() + room).div_ceil(1 << 20);
+            match error.hint.as_deref().and_then(|hint| hint.strip_prefix("raise -m")) {
+                Some(rest) => error.clone().hint(format!("raise -m to {least}M or more{rest}")),
+                None => error,
+            }
+        })?;
         let mut charge = charge.into_inner();
         charge.move_to(&mut marks, bits + verdict.bytes_beside_bits());
         Ok((verdict, marks))
