@@ -206,7 +206,9 @@ fn bomb(dir: &TestDir, size: usize) {
     let _ = gzip.write_all(&text);
     let data = gzip.finish().expect("bytes");
     // Numbers in five bytes, of which the first and the last have four bits.
-    let number = |n: usize| [0xf0, (n >> 20) as u8, (n >> 12) as u8, (n >> 4) as u8, n as u8 & 15];
+    let number = |n: usize| {
+        [0xf0 | (n >> 28) as u8, (n >> 20) as u8, (n >> 12) as u8, (n >> 4) as u8, n as u8 & 15]
+    };
     let sealed = |bytes: Vec<u8>| {
         let mut crc = flate2::Crc::new();
         crc.update(&bytes);

@@ -40,12 +40,12 @@ pub fn unxz(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
 }
 
 /// Appends the bytes of `reader`; more than `size` are an error.
-pub fn read_all(reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
-    let limit = size as u64 + 1;
-    out.reserve_exact(size);
-    reader
-        .take(limit)
-        .read_to_end(out)
-        .map_err(|e| damaged(format!("a block is not readable ({e})")))?;
-    Ok(())
+pub fn read_all(mut reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
+    let unreadable = |e| damaged(format!("a block is not readable ({e})"));
+    out.reserve_exact(size); // and no more: a block may claim less than it has
+    reader.by_ref().take(size as u64).read_to_end(out).map_err(unreadable)?;
+    match reader.read(&mut [0]).map_err(unreadable)? {
+        0 => Ok(()),
+        _ => Err(damaged("a block has not the size it claims")),
+    }
 }
