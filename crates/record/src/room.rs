@@ -34,7 +34,10 @@ impl Prepaid {
 
     #[cold]
     fn pay(&mut self, bytes: u64) -> Result<()> {
-        self.charge.grow(bytes - self.left + AHEAD)?;
+        let more = bytes - self.left + AHEAD;
+        if !self.charge.try_grow(more) {
+            return Err(self.charge.refusal(more.max(self.charge.bytes()))); // what comes is as long as what came
+        }
         self.left = AHEAD;
         Ok(())
     }
@@ -66,11 +69,12 @@ pub fn make_room<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Resu
 #[cold]
 fn grow<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<()> {
     let needed = list.len().saturating_add(more);
-    if !try_capacity(list, needed.max(2 * list.capacity()), charge) {
-        charge.grow(cost(list, needed))?;
-        list.reserve_exact(more);
+    let twice = needed.max(2 * list.capacity());
+    if try_capacity(list, twice, charge) || try_capacity(list, needed, charge) {
+        return Ok(());
     }
-    Ok(())
+    // Nobody knows how long the list will become: a refusal asks for the next size.
+    Err(charge.refusal(cost(list, twice)))
 }
 
 fn try_capacity<T>(list: &mut Vec<T>, capacity: usize, charge: &mut Charge) -> bool {

@@ -255,7 +255,12 @@ impl Charge {
     /// # Errors
     /// They are not free, as [`Ledger::charge`] says.
     pub fn grow(&mut self, more: u64) -> Result<()> {
-        if self.try_grow(more) { Ok(()) } else { Err(self.ledger.shortage(self.name, more)) }
+        if self.try_grow(more) { Ok(()) } else { Err(self.refusal(more)) }
+    }
+
+    /// The error for `more` bytes that are not free.
+    pub fn refusal(&self, more: u64) -> Error {
+        self.ledger.shortage(self.name, more)
     }
 
     /// Charges `more` bytes, if they are free.
