@@ -219,6 +219,22 @@ fn long_cigars_come_back() {
 }
 
 #[test]
+fn long_reads_without_qualities_come_back_without_a_reference() {
+    let seq = "ACGTTGCA".repeat(150_000);
+    let lines = [format!("long\t0\tone\t600\t60\t{}M\t*\t0\t0\t{seq}\t*", seq.len())];
+    let (back, error) = decode(&encode(&batch(&lines), None).unwrap(), None);
+    assert_eq!(error, None);
+    assert!(back[0].starts_with(&lines[0]), "{}…", &back[0][..100]);
+}
+
+#[test]
+fn read_groups_that_are_given_twice_stay_in_their_order() {
+    let lines = ["r\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\tRG:Z:g1\tXX:i:1\tRG:Z:g2".to_string()];
+    let (back, _) = decode(&encode(&batch(&lines), None).unwrap(), None);
+    assert_eq!(back, lines);
+}
+
+#[test]
 fn what_is_lost_of_unmapped_reads_is_what_samtools_loses() {
     let desk = desk();
     let lines = ["r\t4\tone\t5\t60\t4M\t*\t0\t0\tACGT\tIIII".to_string()];

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use readmill_record::tag::{self, CG, Field};
+use readmill_record::tag::{self, CG, Field, Fields};
 use readmill_record::{Flags, RecordRef, Result};
 
 use super::features::{Features, Made};
@@ -252,15 +252,19 @@ impl<'a> Stored<'a> {
         self.group = -1;
         let hides_cigar = record.long_cigar().is_some();
         let bytes = record.field_bytes();
-        let (mut at, mut missing) = (0, 3);
+        let (mut at, mut missing, mut has_one_group) = (0, 3, None);
         let mut fields = record.fields();
         while let Some(field) = fields.next() {
             let end = bytes.len() - fields.rest().len();
             let value = &bytes[at + 3..end];
             at = end;
             match field.tag {
-                tag::RG if field.kind == b'Z' && self.group < 0 => {
-                    if let Some(&group) = groups.get(field.value) {
+                tag::RG => {
+                    // A decoder puts the group behind all tags: where RG is there again, another would be the first.
+                    let once = *has_one_group
+                        .get_or_insert_with(|| Fields::new(fields.rest()).all(|it| it.tag != tag::RG));
+                    let group = groups.get(field.value).filter(|_| once && field.kind == b'Z');
+                    if let Some(&group) = group {
                         self.group = group;
                         continue;
                     }
