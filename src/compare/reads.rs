@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
+use readmill_markdup::libraries::UNKNOWN_LIBRARY;
 use readmill_record::{Flags, Header, RecordRef};
 
 use super::digest::{Balance, digest};
 use super::line::SamLine;
-
-/// The library of reads whose read group names none, as Picard calls it.
-const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
 
 /// Columns by which a read is recognised, FLAG apart: QNAME, RNAME, POS, CIGAR, SEQ, QUAL.
 const READ: [usize; 6] = [0, 2, 3, 5, 9, 10];

@@ -8,8 +8,8 @@
 use std::f64::consts::{LOG10_E, TAU};
 use std::sync::LazyLock;
 
-use super::exact::power_of_ten;
 use super::logarithm::ln;
+use readmill_record::exact::power_of_ten;
 
 /// The highest quality that is considered.
 const HIGHEST: u8 = 60;

@@ -24,7 +24,6 @@ pub mod counters;
 pub mod covariate_worker;
 pub mod covariates;
 mod empirical;
-mod exact;
 pub mod gather;
 mod group;
 pub mod groups;

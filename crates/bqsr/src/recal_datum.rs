@@ -1,8 +1,8 @@
 //! The counts of one row of a report, in the arithmetic of GATK's RecalDatum (spec D4).
 
 use super::empirical::empirical_quality;
-use super::exact::{log10, power_of_ten};
 use super::tables::Datum;
+use readmill_record::exact::{log10, power_of_ten};
 
 /// GATK stores errors multiplied by this number, which shows in last bits.
 const ERROR_SCALE: f64 = 100_000.0;

@@ -4,10 +4,10 @@
 use readmill_record::{Error, Result};
 
 use super::apply_options::ApplyOptions;
-use super::exact::power_of_ten;
 use super::quantize::{levels, quantize};
 use super::report::Quantization;
 use super::tables::QUALITIES;
+use readmill_record::exact::power_of_ten;
 
 /// Offset of every delta, and of a base quality, so that no number is negative: deltas are from -60 to 60,
 /// since empirical qualities are from 0 to 60.

@@ -5,12 +5,12 @@ use readmill_record::{Error, Result};
 
 use super::Mode;
 use super::end_store::{ItemSorters, Sorting, spill_sorted};
+use super::end_store::{Merged, Sorter};
 use super::item::{self, ItemLayout};
 use super::libraries::Libraries;
 use super::optical::{CANDIDATE_BYTES, Candidates, SetMember};
 use super::rules::{Optical, Rules};
-use super::sorter::{Merged, Sorter};
-use super::table::{BitSet, RowStore};
+use super::verdict::{BitSet, RowStore};
 use super::verdict::{Deepest, DuplicateCounts};
 
 /// Sets larger than this are reported.

@@ -6,6 +6,7 @@ use readmill_format::spill::Spill;
 use readmill_record::Result;
 
 use super::Mode;
+use super::end_store::Sorter;
 use super::end_store::{AnyItems, EndStore, ItemSorters, Sorting, spill_sorted};
 use super::ends::{DuplicateEnds, MatePairing};
 use super::item::ItemLayout;
@@ -14,8 +15,7 @@ use super::marks::DuplicateMarks;
 use super::molecules;
 use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
-use super::sorter::Sorter;
-use super::table::{BitSet, OrdinalTable};
+use super::verdict::{BitSet, OrdinalTable};
 use super::verdict::{DuplicateCounts, DuplicateSets, Verdict};
 
 /// Least memory for joined items, before they are spilled.

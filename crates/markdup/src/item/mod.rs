@@ -6,12 +6,11 @@
 
 mod bits;
 mod end;
-mod fragment;
 mod half;
 mod pair;
 
 pub use end::{End, EndKey, end_code, end_key, end_place};
-pub use fragment::{
+pub use end::{
     fragment, fragment_code, fragment_end, fragment_locus, fragment_member, fragment_ordinals,
     fragment_prefers,
 };
