@@ -11,7 +11,7 @@ use readmill_record::{Batch, Result, Stamp, arena};
 
 use super::entry::Place;
 use super::frame::damaged;
-use super::range::{Ordered, SPILLED};
+use super::merge::{Ordered, SPILLED};
 use super::run::{STAMP_BYTES, arena_record};
 
 /// Bytes of BAM records after which a partition is cut: sixteen blocks, about one MiB. (Not four: a partition
