@@ -13,8 +13,7 @@ use super::item::{
 use super::libraries::Libraries;
 use super::location::Location;
 use super::metrics::Examined;
-use super::rules::FieldCounts;
-use super::rules::{Coding, Rules};
+use super::rules::{Coding, FieldCounts, Rules};
 use super::umi::Umi;
 
 /// Returns how mates find each other.

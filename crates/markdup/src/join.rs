@@ -3,8 +3,7 @@
 use readmill_format::spill::Spill;
 use readmill_record::Result;
 
-use super::end_store::ItemSorters;
-use super::end_store::Sorter;
+use super::end_store::{ItemSorters, Sorter};
 use super::ends::{MatePairing, Pending, meet};
 use super::item::{self, HalfKind, HalfOrder, ItemLayout, ReadSummary};
 use super::libraries::Libraries;

@@ -7,8 +7,7 @@
 
 use readmill_record::{Error, Result};
 
-use super::end_store::Merged;
-use super::end_store::{ItemSorters, Sorting};
+use super::end_store::{ItemSorters, Merged, Sorting};
 use super::item::{self, Item, ItemLayout};
 use super::marks::{DuplicateMarks, FragmentSet, PairSet};
 use super::umi::{Strand, UmiCount, Umis, cluster, code, code_apart, code_strand, code_umi};

@@ -3,13 +3,10 @@
 use crate::draw::Drawer;
 use crate::names::{Lane, write_umi};
 use crate::raw::{Record, finish, number_tag, text_tag};
-use crate::read::SimulatedRead;
-use crate::read::{Supplementary, write_sa};
+use crate::read::{SimulatedRead, Supplementary, write_sa};
 use crate::rng::Rng;
-use crate::sample::Sample;
-use crate::sample::groups;
-use crate::template::{Library, Ring};
-use crate::template::{Split, Template, TemplateKind};
+use crate::sample::{Sample, groups};
+use crate::template::{Library, Ring, Split, Template, TemplateKind};
 
 /// One read group while it is read.
 struct TemplateGroup {

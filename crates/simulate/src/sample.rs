@@ -1,7 +1,6 @@
 //! A simulated sample: its genome, its variants, its reads, and their header with read groups.
 
-use crate::genome::random_bases;
-use crate::genome::{self, Contig};
+use crate::genome::{self, Contig, random_bases};
 use crate::names::machine;
 use crate::profile::Profile;
 use crate::quality::Pool;

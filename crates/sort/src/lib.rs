@@ -28,6 +28,6 @@ pub mod tournament;
 pub use entry::Entry;
 pub use frame::{FrameWriter, Frames, Framing, SpilledRun};
 pub use key::{Key, Keyer, Minimise, Order};
-pub use merge::{Merge, Ordered, Range, Sources};
-pub use partition::{CRAM_PARTITION, Cutter, PARTITION, Partition};
+pub use merge::{Merge, Ordered, PARTITION, Range, Sources};
+pub use partition::{CRAM_PARTITION, Cutter, Partition};
 pub use run::{List, Run, RunSort};

@@ -17,15 +17,19 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use readmill_format::bgzf::BLOCK_RECORDS;
 use readmill_format::spill::Spill;
 use readmill_record::{Charge, Result, Sealed};
 
 use super::entry::Entry;
 use super::frame::{Frame, KeyColumn, KeyRow, SpilledRun};
 use super::key::{Key, Keyer};
-use super::partition::PARTITION;
 use super::run::{self, List, STAMP_BYTES};
 use super::tournament::LoserTree;
+
+/// Bytes of BAM records after which a partition is cut: sixteen blocks, about one MiB. (Not four: a partition
+/// in work takes two to three times its size, and 8 threads must fit into 160 MiB.)
+pub const PARTITION: u64 = 16 * BLOCK_RECORDS as u64;
 
 /// Splits the order of all records into ranges.
 pub struct Merge {

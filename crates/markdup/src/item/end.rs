@@ -1,7 +1,7 @@
 //! The 5′ end of a read, and the single read (fragment), which is compared by its end, without a mate.
 
-use super::bits::{Field, get, put};
-use super::{Item, ItemLayout, ReadSummary, bits};
+use super::bits::{self, Field, get, put};
+use super::{Item, ItemLayout, ReadSummary};
 use crate::location::Location;
 
 /// The 5′ end of a read.
